@@ -1,0 +1,2 @@
+//! The `paceline` command.
+fn main() {}

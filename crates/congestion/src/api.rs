@@ -1,0 +1,244 @@
+//! What a congestion control scheme sees of the world, and the one answer that it gives.
+//!
+//! A scheme gets callbacks with a [`Ctx`] (the time, its path, its timers, its random stream) and
+//! after each of them is asked for its [`SendLimits`]. Nothing else goes in or out, so the same
+//! code runs in the simulator, in a test that is a loop of calls, or over real packets.
+
+use paceline_kernel::rng::Rng;
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+/// What the sender may do right now. The NIC reads it after every callback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendLimits {
+    /// The rate at which packets (headers included) may leave.
+    pub rate: BitRate,
+    /// The payload bytes that may be in flight; [`Bytes::MAX`] for a scheme without a window of
+    /// its own. The NIC also applies the run's window mode ([`crate::registry::WindowMode`]).
+    pub window: Bytes,
+}
+
+/// The path of a flow, as far as its sender may know it.
+#[derive(Clone, Debug)]
+pub struct PathInfo {
+    /// Rate of the sender's link.
+    pub line_rate: BitRate,
+    /// Round-trip time of an empty network, as the run defines it (of this path or the largest of all).
+    pub base_rtt: Span,
+    /// The bandwidth-delay product that goes with `base_rtt`, in bytes: the largest window.
+    pub bdp: Bytes,
+    /// The largest payload of a packet.
+    pub mtu: Bytes,
+    /// Rates of the switch ports on the way, in order: hop `i` of an ACK's telemetry left a port
+    /// of rate `hop_rates[i]`.
+    pub hop_rates: Vec<BitRate>,
+    /// How telemetry fields wrap.
+    pub int: IntFormat,
+}
+
+/// How the fields of in-band telemetry wrap: differences are taken modulo these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntFormat {
+    /// Picoseconds after which a time stamp starts again at zero; 0 for never.
+    pub time_wrap_ps: u64,
+    /// Bytes after which a byte counter starts again at zero, at most 2^32.
+    pub bytes_wrap: u64,
+}
+
+impl IntFormat {
+    /// Exact telemetry: 64-bit picoseconds, 32-bit bytes.
+    pub const EXACT: Self = Self {
+        time_wrap_ps: 0,
+        bytes_wrap: 1 << 32,
+    };
+
+    /// The time from `old` to `new`, both in picoseconds as telemetry gives them.
+    pub const fn time_between(&self, old: u64, new: u64) -> Span {
+        Span::from_ps(if new >= old {
+            new - old
+        } else {
+            (new + self.time_wrap_ps).wrapping_sub(old)
+        })
+    }
+
+    /// The bytes from `old` to `new`, both as telemetry gives them.
+    pub const fn bytes_between(&self, old: u32, new: u32) -> u64 {
+        let (old, new) = (old as u64, new as u64);
+        if new >= old {
+            new - old
+        } else {
+            new + self.bytes_wrap - old
+        }
+    }
+}
+
+/// What one switch port wrote into a packet when it left (in-band network telemetry).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct HopSample {
+    /// When the packet left, in picoseconds (see [`IntFormat::time_wrap_ps`]).
+    pub at_ps: u64,
+    /// Bytes that the port had sent before this packet (see [`IntFormat::bytes_wrap`]).
+    pub tx_bytes: u32,
+    /// Bytes in the port's queues when the packet had left.
+    pub queue_bytes: u32,
+}
+
+/// What an acknowledgement tells.
+#[derive(Clone, Copy, Debug)]
+pub struct AckInfo<'a> {
+    /// The next payload byte that the receiver expects (cumulative).
+    pub seq: u64,
+    /// Bytes that this acknowledgement is the first to acknowledge.
+    pub newly_acked: u64,
+    /// The next payload byte that the sender will send.
+    pub snd_nxt: u64,
+    /// From the start of the data packet's transmission to now.
+    pub rtt: Span,
+    /// Whether the data packet arrived with a congestion mark.
+    pub ecn: bool,
+    /// Telemetry of the data packet, a sample per switch in path order; empty without INT.
+    pub hops: &'a [HopSample],
+    /// HPCC-PINT's digest of the data packet; 0 without PINT.
+    pub pint_power: u16,
+    /// Whether this is a NACK: the receiver saw a gap.
+    pub nack: bool,
+}
+
+/// A data packet that has just started on the wire.
+#[derive(Clone, Copy, Debug)]
+pub struct SentInfo {
+    /// Payload bytes.
+    pub payload: Bytes,
+    /// Bytes on the wire, headers included.
+    pub wire: Bytes,
+}
+
+/// Which of a flow's timers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimerSlot(pub u8);
+
+/// The timers of one flow. The host reads [`TimerBank::take_request`] after every callback.
+#[derive(Clone, Debug, Default)]
+pub struct TimerBank {
+    deadlines: [Time; Self::SLOTS],
+    generations: [u8; Self::SLOTS],
+    armed: u8,
+    requests: [u8; Self::SLOTS],
+    request_count: u8,
+}
+
+impl TimerBank {
+    /// Timers that a flow can have.
+    pub const SLOTS: usize = 4;
+
+    /// Sets the timer to `at`; an earlier setting is forgotten.
+    pub fn arm(&mut self, slot: TimerSlot, at: Time) {
+        let i = slot.0 as usize;
+        self.generations[i] = self.generations[i].wrapping_add(1);
+        self.deadlines[i] = at;
+        self.armed |= 1 << i;
+        let count = self.request_count as usize;
+        match self.requests[..count].iter().position(|&r| r == slot.0) {
+            // Armed twice in one callback: the later place in the order counts.
+            Some(k) => self.requests[k..count].rotate_left(1),
+            None => {
+                self.requests[count] = slot.0;
+                self.request_count += 1;
+            }
+        }
+    }
+
+    /// Stops the timer.
+    pub fn cancel(&mut self, slot: TimerSlot) {
+        self.generations[slot.0 as usize] = self.generations[slot.0 as usize].wrapping_add(1);
+        self.armed &= !(1 << slot.0);
+    }
+
+    /// The next timer that was armed since the last call, in the order of arming: slot, deadline,
+    /// and the generation that [`TimerBank::fires`] will ask for.
+    pub fn take_request(&mut self) -> Option<(TimerSlot, Time, u8)> {
+        while self.request_count > 0 {
+            let slot = self.requests[0];
+            self.requests.rotate_left(1);
+            self.request_count -= 1;
+            if self.armed & (1 << slot) != 0 {
+                let i = slot as usize;
+                return Some((TimerSlot(slot), self.deadlines[i], self.generations[i]));
+            }
+        }
+        None
+    }
+
+    /// Whether a timer event is still wanted; if so the timer is no longer armed.
+    pub fn fires(&mut self, slot: TimerSlot, generation: u8) -> bool {
+        let wanted = self.armed & (1 << slot.0) != 0 && self.generations[slot.0 as usize] == generation;
+        if wanted {
+            self.armed &= !(1 << slot.0);
+        }
+        wanted
+    }
+
+    /// Whether a timer was armed and not yet handed out.
+    pub const fn has_requests(&self) -> bool {
+        self.request_count > 0
+    }
+}
+
+/// All that a scheme may ask of the world.
+pub struct Ctx<'a> {
+    /// The time.
+    pub now: Time,
+    /// The flow's path.
+    pub path: &'a PathInfo,
+    /// The flow's timers.
+    pub timers: &'a mut TimerBank,
+    /// The flow's random stream.
+    pub rng: &'a mut Rng,
+}
+
+impl Ctx<'_> {
+    /// Sets a timer to `after` from now.
+    pub fn arm(&mut self, slot: TimerSlot, after: Span) {
+        self.timers.arm(slot, self.now.saturating_add(after));
+    }
+    /// Stops a timer.
+    pub fn cancel(&mut self, slot: TimerSlot) {
+        self.timers.cancel(slot);
+    }
+}
+
+/// What a scheme needs of the network and the NIC. Validation and the fabric read it: what nobody
+/// needs is not stamped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Switches mark packets (ECN).
+    pub ecn: bool,
+    /// Switches write telemetry into data packets (INT).
+    pub int: bool,
+    /// Switches keep HPCC-PINT's digest.
+    pub pint: bool,
+    /// Data packets carry the time at which they were sent.
+    pub timestamp: bool,
+    /// The receiver sends congestion notification packets, at most one per flow in this span;
+    /// zero for none.
+    pub cnp_interval: Span,
+    /// A change of rate moves the time at which the next packet may leave (HPCC), rather than
+    /// only the gap after it.
+    pub repaces: bool,
+}
+
+/// The sender's half of a congestion control scheme.
+pub trait CongestionControl: Send {
+    /// What the sender may do now.
+    fn limits(&self) -> SendLimits;
+    /// An acknowledgement arrived.
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>);
+    /// A congestion notification packet arrived.
+    fn on_cnp(&mut self, _cx: &mut Ctx<'_>) {}
+    /// The retransmission timer expired.
+    fn on_timeout(&mut self, _cx: &mut Ctx<'_>) {}
+    /// A data packet started on the wire.
+    fn on_send(&mut self, _cx: &mut Ctx<'_>, _sent: &SentInfo) {}
+    /// A timer of this scheme expired.
+    fn on_timer(&mut self, _cx: &mut Ctx<'_>, _slot: TimerSlot) {}
+}

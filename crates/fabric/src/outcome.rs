@@ -1,0 +1,275 @@
+//! What a run leaves behind: flows, counters, samples.
+
+use hdrhistogram::Histogram;
+use paceline_kernel::{Bytes, Span, Time};
+
+use crate::spec::NodeId;
+
+/// How a flow ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowStatus {
+    /// Every byte was acknowledged.
+    Completed,
+    /// Still under way when the run ended.
+    Unfinished,
+    /// Its start lies after the end of the run.
+    NotStarted,
+    /// There is no path between its hosts (a failed link).
+    Unreachable,
+}
+
+/// One flow's results, in the order of [`crate::spec::RunSpec::flows`].
+#[derive(Clone, Copy, Debug)]
+pub struct FlowRecord {
+    /// How it ended.
+    pub status: FlowStatus,
+    /// Start to the last acknowledgement's arrival at the sender; zero unless completed.
+    pub fct: Span,
+    /// The completion time of the same flow alone in the network, as the reference computes it:
+    /// round-trip time of the path plus (payload and plain headers) at the slowest link's rate.
+    pub ideal: Span,
+    /// Payload bytes sent more than once.
+    pub retransmitted: Bytes,
+    /// Bytes delivered in order to the application.
+    pub delivered: Bytes,
+}
+
+/// A PFC frame that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PfcEvent {
+    /// When.
+    pub at: Time,
+    /// The node that is paused or resumed.
+    pub node: NodeId,
+    /// Whether that node is a switch.
+    pub is_switch: bool,
+    /// Its interface, counted from 1 in the order of links.
+    pub interface: u32,
+    /// The class.
+    pub class: u8,
+    /// Pause, or resume.
+    pub pause: bool,
+}
+
+/// Totals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Events executed.
+    pub events: u64,
+    /// Transmissions of data packets over a link.
+    pub data_hops: u64,
+    /// Transmissions of ACKs and NACKs.
+    pub ack_hops: u64,
+    /// Transmissions of PFC frames and CNPs.
+    pub control_hops: u64,
+    /// Bytes of everything that is not data, over all links.
+    pub control_bytes: u64,
+    /// Data packets that reached their receiver.
+    pub data_received: u64,
+    /// Data packets dropped in switches for lack of buffer.
+    pub buffer_drops: u64,
+    /// Packets of any kind lost on links (errors, failures) or without a route.
+    pub link_drops: u64,
+    /// Data packets marked "congestion experienced" (each counted once).
+    pub marked: u64,
+    /// Congestion notifications that reached a sender (as packets or as flags in ACKs).
+    pub notifications: u64,
+    /// Negative acknowledgements sent.
+    pub nacks: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// PFC pause frames received.
+    pub pauses: u64,
+    /// PFC resume frames received.
+    pub resumes: u64,
+    /// Time that (port, class) pairs spent paused, summed.
+    pub paused_ps: u64,
+    /// Payload bytes sent more than once.
+    pub retransmitted_bytes: u64,
+}
+
+impl Counters {
+    /// Transmissions of a packet of any kind over a link: the unit of work.
+    pub const fn packet_hops(&self) -> u64 {
+        self.data_hops + self.ack_hops + self.control_hops
+    }
+}
+
+/// Round-trip times, in picoseconds, with exact extremes and sum.
+#[derive(Clone, Debug)]
+pub struct RttStats {
+    /// Distribution in nanoseconds (exact to 1/16384 of the value).
+    pub histogram_ns: Histogram<u64>,
+    /// Sum in picoseconds.
+    pub sum_ps: u128,
+    /// Largest, in picoseconds.
+    pub max_ps: u64,
+    /// Number of samples.
+    pub samples: u64,
+}
+
+/// One sample of a flow's round-trip time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttSample {
+    /// When the acknowledgement arrived.
+    pub at: Time,
+    /// Which flow.
+    pub flow: u32,
+    /// Acknowledged byte.
+    pub seq: u64,
+    /// From the start of the data packet's transmission.
+    pub rtt: Span,
+}
+
+/// A switch port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortRef {
+    /// The switch.
+    pub node: NodeId,
+    /// Its interface, counted from 1 in the order of links.
+    pub interface: u32,
+    /// The node at the other end.
+    pub peer: NodeId,
+}
+
+/// Queue samples of one switch port.
+#[derive(Clone, Debug)]
+pub struct QueueRecord {
+    /// Which port.
+    pub port: PortRef,
+    /// How many samples had `k` KB (1000 bytes) or more and less than `k + 1` KB.
+    pub histogram_kb: Vec<u64>,
+    /// Largest sample.
+    pub max: Bytes,
+    /// Sum of the samples.
+    pub sum: u128,
+    /// (time, bytes) whenever a sample differs from the one before, at most
+    /// [`QueueRecord::SERIES_MAX`]; then every second one is thrown away and the period doubles.
+    pub series: Vec<(Time, u32)>,
+}
+
+impl QueueRecord {
+    /// Points that a port's series has at most.
+    pub const SERIES_MAX: usize = 4096;
+}
+
+/// ns-3's dump of the queue histograms so far.
+#[derive(Clone, Debug)]
+pub struct QueueDump {
+    /// When.
+    pub at: Time,
+    /// Histograms in the order of [`Outcome::queues`], each up to its largest bin.
+    pub histograms_kb: Vec<Vec<u64>>,
+}
+
+/// Goodput of one flow over time.
+#[derive(Clone, Debug)]
+pub struct RateRecord {
+    /// Which flow.
+    pub flow: u32,
+    /// Bin of the first value.
+    pub first_bin: u64,
+    /// Bytes acknowledged in each bin.
+    pub bytes: Vec<u64>,
+}
+
+/// What happened to a traced packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceKind {
+    /// Its last bit arrived.
+    Receive,
+    /// It entered an egress queue.
+    Enqueue,
+    /// Its transmission started.
+    Dequeue,
+    /// It was dropped.
+    Drop,
+}
+
+/// Kinds of packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum PacketKind {
+    /// Payload.
+    Data,
+    /// Acknowledgement.
+    Ack,
+    /// Negative acknowledgement.
+    Nack,
+    /// Congestion notification packet.
+    Cnp,
+    /// PFC pause frame.
+    Pause,
+    /// PFC resume frame.
+    Resume,
+}
+
+/// One event of a traced packet, at a node named in [`crate::spec::RecordSpec::trace_nodes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceEvent {
+    /// When.
+    pub at: Time,
+    /// Where.
+    pub node: NodeId,
+    /// At which of the node's interfaces, from 1 in the order of links.
+    pub interface: u32,
+    /// What happened.
+    pub event: TraceKind,
+    /// Bytes in the port's queue of the packet's class, the packet included at `Enqueue` and
+    /// excluded at `Dequeue`; 0 in hosts.
+    pub queue_bytes: u32,
+    /// The packet's kind.
+    pub kind: PacketKind,
+    /// Its flow; `u32::MAX` for PFC frames.
+    pub flow: u32,
+    /// Data: offset of the first payload byte. ACK, NACK: next expected byte. Otherwise 0.
+    pub seq: u64,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Bytes on the wire.
+    pub wire: u32,
+    /// Priority class (of a PFC frame: the class that it pauses or resumes).
+    pub class: u8,
+    /// ECN bits: 0 none, 3 congestion experienced. In ACKs, the echo of the data packet's.
+    pub ecn: u8,
+    /// Time that a pause frame asks for.
+    pub pause: Span,
+}
+
+/// Everything that a run leaves behind.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// When the run ended.
+    pub end: Time,
+    /// Flows, in the order of the specification.
+    pub flows: Vec<FlowRecord>,
+    /// Indices of completed flows in the order of completion.
+    pub completions: Vec<u32>,
+    /// Totals.
+    pub counters: Counters,
+    /// PFC frames received, in order of time.
+    pub pfc: Vec<PfcEvent>,
+    /// Round-trip times, one sample per flow and round trip.
+    pub rtt: RttStats,
+    /// Round-trip times, one sample per acknowledgement.
+    pub rtt_all: RttStats,
+    /// With [`crate::spec::RecordSpec::rtt_samples`].
+    pub rtt_samples: Vec<RttSample>,
+    /// With [`crate::spec::RecordSpec::queue_every`], a record per switch port.
+    pub queues: Vec<QueueRecord>,
+    /// With [`crate::spec::RecordSpec::queue_dump_every`].
+    pub queue_dumps: Vec<QueueDump>,
+    /// Largest queue of any switch port, whether or not queues were sampled.
+    pub queue_max: Bytes,
+    /// With [`crate::spec::RecordSpec::rate_every`].
+    pub rates: Vec<RateRecord>,
+    /// With [`crate::spec::RecordSpec::trace_nodes`], in order of time.
+    pub trace: Vec<TraceEvent>,
+    /// The base round-trip time and bandwidth-delay product of the network, as the reference
+    /// defines them (largest over all pairs of hosts that have flows).
+    pub base_rtt: Span,
+    /// See `base_rtt`.
+    pub bdp: Bytes,
+    /// A digest of the order and time of all events: equal runs have equal digests.
+    pub digest: u64,
+}

@@ -1,0 +1,352 @@
+//! What is built: a plain, fully explicit description of a network, its flows and what to record.
+//!
+//! Everything has its value here: no defaults are looked up later, and a run is a pure function
+//! of a [`RunSpec`].
+
+use paceline_congestion::registry::{SchemeConfig, WindowMode};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+/// A node of the network: its index in [`RunSpec::nodes`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NodeId(pub u32);
+
+/// What a node is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NodeKind {
+    /// Sends and receives; never forwards.
+    Host,
+    /// Forwards.
+    Switch,
+}
+
+/// A cable: both directions have the same properties.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// One end.
+    pub a: NodeId,
+    /// The other end.
+    pub b: NodeId,
+    /// Rate of each direction.
+    pub rate: BitRate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Probability that a packet is lost on the way.
+    pub error_rate: f64,
+}
+
+/// Links that go down at some time, and perhaps come back.
+#[derive(Clone, Debug)]
+pub struct LinkFailure {
+    /// Index in [`RunSpec::links`].
+    pub link: usize,
+    /// When the link goes down: what it carries and what waits for it is lost, routes are recomputed.
+    pub at: Time,
+    /// When it comes back, if ever.
+    pub until: Option<Time>,
+}
+
+/// Buffers, flow control, marking of every switch.
+#[derive(Clone, Debug)]
+pub struct SwitchSpec {
+    /// Shared buffer of a switch, everything included.
+    pub buffer: Bytes,
+    /// Bytes that each (ingress port, class) always has.
+    pub reserve: Bytes,
+    /// What each ingress port keeps for packets that arrive after it asked for a pause.
+    pub headroom: Headroom,
+    /// Flow control.
+    pub flow_control: FlowControl,
+    /// Marking curves by rate of the egress port; empty for no marking.
+    pub ecn: Vec<EcnCurve>,
+}
+
+/// Size of an ingress port's headroom.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Headroom {
+    /// `factor` times rate times one-way delay, plus `extra` bytes.
+    PerLink {
+        /// Multiple of rate times delay.
+        factor: f64,
+        /// Bytes on top: packets that had started, processing time.
+        extra: Bytes,
+    },
+    /// The same for every port.
+    Fixed(Bytes),
+}
+
+/// Hop-by-hop flow control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FlowControl {
+    /// None: packets are dropped when the buffer is full.
+    None,
+    /// Priority flow control (IEEE 802.1Qbb).
+    Pfc(Pfc),
+}
+
+/// Priority flow control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pfc {
+    /// When to pause.
+    pub threshold: PfcThreshold,
+    /// A dynamic threshold's resume: shared bytes at least this far below the threshold.
+    pub resume_offset: Bytes,
+    /// How long a pause lasts.
+    pub mode: PfcMode,
+}
+
+/// When an ingress (port, class) asks for a pause.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PfcThreshold {
+    /// Shared bytes of the (port, class) reach `alpha` times what is free of the shared pool, where
+    /// alpha is `2^-shift`, the shift one less for each doubling of the port's rate above
+    /// `reference_rate` (never below zero).
+    Dynamic {
+        /// The shift of ports at `reference_rate`.
+        shift: u32,
+        /// The rate that goes with `shift`: the hosts' link rate.
+        reference_rate: BitRate,
+    },
+    /// Bytes of the (port, class) exceed `xoff`; resume below `xon`.
+    Static {
+        /// Pause above.
+        xoff: Bytes,
+        /// Resume below.
+        xon: Bytes,
+    },
+}
+
+/// How long a pause lasts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PfcMode {
+    /// Until the resume frame.
+    OnOff,
+    /// For `pause` unless renewed; the pausing port renews it every half of that while it must.
+    Quanta {
+        /// The time that a pause frame carries.
+        pause: Span,
+    },
+}
+
+/// RED marking of the ports of one rate, at dequeue. `kmin == kmax` is a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EcnCurve {
+    /// The ports' rate.
+    pub rate: BitRate,
+    /// No mark at or below.
+    pub kmin: Bytes,
+    /// Every packet is marked above.
+    pub kmax: Bytes,
+    /// Probability at `kmax`.
+    pub pmax: f64,
+}
+
+/// Sizes of packets on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketFormat {
+    /// Largest payload of a data packet.
+    pub mtu: Bytes,
+    /// Headers of a data packet, without what a scheme adds.
+    pub data_header: Bytes,
+    /// Headers of an ACK or NACK, without what a scheme adds.
+    pub ack_header: Bytes,
+    /// Smallest ACK or NACK.
+    pub ack_min: Bytes,
+    /// A PFC frame.
+    pub pfc_frame: Bytes,
+    /// A congestion notification packet.
+    pub cnp: Bytes,
+    /// HPCC's telemetry, in data packets and their ACKs.
+    pub int_header: Bytes,
+    /// HPCC-PINT's digest.
+    pub pint_header: Bytes,
+    /// A time stamp.
+    pub timestamp_header: Bytes,
+}
+
+/// Hosts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NicSpec {
+    /// When the receiver acknowledges.
+    pub ack: AckPolicy,
+    /// Class of ACKs, NACKs and CNPs in hosts and switches; `None`: the flow's own.
+    pub ack_class: Option<u8>,
+    /// A receiver repeats the NACK for the same gap no sooner than this.
+    pub nack_interval: Span,
+    /// Go-back-N goes back to the start of the chunk of this size rather than to the gap.
+    pub back_to_chunk: Option<Bytes>,
+    /// Retransmission timeout: without progress for so long, go back to the first unacknowledged
+    /// byte; `None`: never.
+    pub rto: Option<Span>,
+    /// Whether packets are paced at the scheme's rate (otherwise at line rate).
+    pub pacing: bool,
+    /// Whether `base_rtt` and the bandwidth-delay product are the largest of all pairs of hosts, or
+    /// each flow's own.
+    pub global_rtt: bool,
+}
+
+/// When a receiver acknowledges in-order data. The last packet is always acknowledged, except
+/// under [`Quirks::ack_threshold`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// Every `n`-th packet.
+    EveryPackets(u32),
+    /// Whenever so many new bytes have arrived.
+    EveryBytes(Bytes),
+}
+
+/// How events of the same instant are ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TieOrder {
+    /// By who scheduled them: the same for any thread count.
+    Structural,
+    /// By when they were scheduled, as ns-3 does.
+    Insertion,
+    /// At random: shows whether a result hangs on ties.
+    Shuffled(u64),
+}
+
+/// What the reference simulator does and nature does not, one switch each; all off by default.
+///
+/// The sections are those of the reference's description of itself: HPCC's ns-3 simulator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Quirks {
+    /// Every real-valued duration is cut to whole nanoseconds, so links are slightly too fast.
+    pub truncate_to_ns: bool,
+    /// Telemetry has the header's narrow wrapping fields: 24-bit ns, 20-bit and 17-bit byte counts
+    /// in units of 128 and 80 bytes times `int_multi`; at most 5 hops, 5 known link rates.
+    pub int_wire_precision: bool,
+    /// A queue pair that is blocked by its window or a pause, with its pacing time in the past,
+    /// suppresses the wake-up of the other queue pairs of its NIC.
+    pub wakeup_suppression: bool,
+    /// Finished queue pairs leave the round robin in a scan that shifts the others' places.
+    pub lazy_qp_removal: bool,
+    /// The ACK interval is a threshold in bytes on the expected sequence number, not an interval.
+    pub ack_threshold: bool,
+    /// The class that blocks ACKs in the host's NIC is chosen apart from their class in switches:
+    /// 3, or 0 with `ack_high_priority`.
+    pub ack_nic_class: bool,
+    /// With `ack_nic_class`: ACKs are blocked by pauses of class 0 (never), not 3.
+    pub ack_high_priority: bool,
+    /// ACKs can be marked, and then carry a mark that nobody reads.
+    pub mark_acks: bool,
+    /// Thresholds are 32-bit and wrap when the buffer is smaller than headroom plus reserve.
+    pub wrapping_threshold: bool,
+    /// HPCC divides by the window even where there is none: with the window off, by zero.
+    pub hpcc_divides_by_window: bool,
+    /// The last of several links between two nodes is the only one used.
+    pub last_parallel_link_only: bool,
+    /// Random numbers come from ns-3's generator (a new stream for each draw) and from the C
+    /// library's `rand`.
+    pub ns3_random: bool,
+    /// HPCC-PINT's switches compute with approximate logarithms, as the reference does.
+    pub pint_approximate_logs: bool,
+}
+
+impl Quirks {
+    /// All of them: HPCC's ns-3 simulator.
+    pub const fn ns3_hpcc() -> Self {
+        Self {
+            truncate_to_ns: true,
+            int_wire_precision: true,
+            wakeup_suppression: true,
+            lazy_qp_removal: true,
+            ack_threshold: true,
+            ack_nic_class: true,
+            ack_high_priority: false,
+            mark_acks: true,
+            wrapping_threshold: true,
+            hpcc_divides_by_window: true,
+            last_parallel_link_only: true,
+            ns3_random: true,
+            pint_approximate_logs: true,
+        }
+    }
+}
+
+/// A scheme as the run uses it.
+#[derive(Clone, Debug)]
+pub struct SchemeSpec {
+    /// Scheme and parameters.
+    pub config: SchemeConfig,
+    /// How bytes in flight are bounded.
+    pub window: WindowMode,
+}
+
+/// A flow: one message from one host to another on a queue pair of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSpec {
+    /// Sender.
+    pub src: NodeId,
+    /// Receiver.
+    pub dst: NodeId,
+    /// Payload bytes.
+    pub size: Bytes,
+    /// When the sender starts.
+    pub start: Time,
+    /// Priority class, 1 to 7.
+    pub class: u8,
+    /// Source port: spreads flows over paths.
+    pub sport: u16,
+    /// Destination port: spreads flows over paths; in ns-3 HPCC inputs also a label.
+    pub dport: u16,
+    /// Index in [`RunSpec::labels`].
+    pub label: u16,
+    /// Index in [`RunSpec::schemes`].
+    pub scheme: u16,
+}
+
+/// What to record. Nothing that is off costs anything.
+#[derive(Clone, Debug, Default)]
+pub struct RecordSpec {
+    /// Sample every switch port's queue at this period: statistics, histograms, the busiest
+    /// ports' series.
+    pub queue_every: Option<Span>,
+    /// First and last instant of queue sampling.
+    pub queue_window: (Time, Time),
+    /// Take a copy of the queue histograms whenever the time is a multiple of this (ns-3's dump).
+    pub queue_dump_every: Option<Span>,
+    /// Bytes acknowledged per flow in bins of this width.
+    pub rate_every: Option<Span>,
+    /// Which nodes' packets to trace.
+    pub trace_nodes: Vec<NodeId>,
+    /// Keep every round-trip time sample of the first kind (one per flow and round trip).
+    pub rtt_samples: bool,
+}
+
+/// A run, complete.
+#[derive(Clone, Debug)]
+pub struct RunSpec {
+    /// Nodes.
+    pub nodes: Vec<NodeKind>,
+    /// Links.
+    pub links: Vec<LinkSpec>,
+    /// Links that fail.
+    pub failures: Vec<LinkFailure>,
+    /// Every switch.
+    pub switch: SwitchSpec,
+    /// Every host.
+    pub nic: NicSpec,
+    /// Sizes of packets.
+    pub packet: PacketFormat,
+    /// Units of the telemetry header with [`Quirks::int_wire_precision`].
+    pub int_multi: u32,
+    /// Schemes that flows name.
+    pub schemes: Vec<SchemeSpec>,
+    /// Labels that flows name.
+    pub labels: Vec<String>,
+    /// Flows, in order of start.
+    pub flows: Vec<FlowSpec>,
+    /// The run ends here at the latest.
+    pub stop: Time,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Deviations from nature.
+    pub quirks: Quirks,
+    /// Order of simultaneous events.
+    pub ties: TieOrder,
+    /// What to record.
+    pub record: RecordSpec,
+    /// Check every invariant while running.
+    pub check: bool,
+}

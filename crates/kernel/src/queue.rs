@@ -1,0 +1,1 @@
+//! The pending event set.
