@@ -168,6 +168,8 @@ pub struct PacketFormat {
 pub struct NicSpec {
     /// When the receiver acknowledges.
     pub ack: AckPolicy,
+    /// With [`Quirks::ack_threshold`]: an ACK also whenever the next expected byte is a multiple of it.
+    pub ack_chunk: Bytes,
     /// Class of ACKs, NACKs and CNPs in hosts and switches; `None`: the flow's own.
     pub ack_class: Option<u8>,
     /// A receiver repeats the NACK for the same gap no sooner than this.

@@ -6,6 +6,7 @@
 //! * [`queue`]: the pending event set: FIFO lanes for the few constant delays, a timing wheel for
 //!   the rest, and a binary heap with the same interface as their oracle.
 
+pub mod ns3;
 pub mod queue;
 pub mod rng;
 pub mod units;
