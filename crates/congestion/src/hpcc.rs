@@ -427,6 +427,10 @@ mod tests {
             &[sample(4160, 104_000, 0), sample(4160, 41_600, 0)],
         );
         assert!((pair.cc.utilisation() - 0.8).abs() < 1e-12);
+        // Now the 400G hop is a little busier: 340/400 = 0.85 against 0.8.
+        let busier = [sample(8320, 280_800, 0), sample(8320, 83_200, 0)];
+        feed(&mut pair, 21, 30, &busier);
+        assert!((pair.cc.utilisation() - 0.85).abs() < 1e-12);
     }
 
     #[test]

@@ -198,6 +198,7 @@ mod tests {
         // U = 2^10 / 512 = 2: R = 100 * 0.95 / 2 + 0.05 Gbit/s; Rc stays within the round trip.
         feed(&mut pair, 2000, 60_000, 10);
         assert_eq!(pair.rate().as_bps(), 47_550_000_000);
+        feed(&mut pair, 50_000, 60_000, 10);
         assert_eq!(pair.cc.reference_rate(), BitRate::from_gbps(100));
         feed(&mut pair, 51_000, 70_000, 10);
         assert_eq!(pair.cc.reference_rate().as_bps(), 47_550_000_000);
