@@ -12,6 +12,7 @@ use crate::failure::Change;
 use crate::nic::Nic;
 use crate::outcome::{Counters, FlowRecord, FlowStatus};
 use crate::packet::{NONE, PacketSlab};
+use crate::pint::PintPorts;
 use crate::port::{ClassQueue, Classes, CommonSize, LinkProfile, Port};
 use crate::random::SharedRandom;
 use crate::record::Recorder;
@@ -110,6 +111,9 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     let int = needs.iter().any(|needs| needs.int);
     let multi = spec.quirks.int_wire_precision.then_some(spec.int_multi);
     let stream = |purpose, entity: usize| Rng::stream(spec.seed, purpose, entity as u64);
+    let pint = spec.schemes.iter().find_map(|scheme| scheme.config.pint_code()).map(|code| {
+        PintPorts::new(code, ports.len(), spec.quirks.pint_approximate_logs, stream(Purpose::Pint, 0))
+    });
     let marks = profiles.iter().any(|profile| profile.kmin != u32::MAX);
     let shared_rng = SharedRandom {
         ns3: spec.quirks.ns3_random.then(|| Ns3Streams::new(0)),
@@ -136,7 +140,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         routing,
         changes: build_changes(&spec),
         link_down_at: vec![u64::MAX; spec.links.len()],
-        telemetry: Telemetry::new(int, multi, None),
+        telemetry: Telemetry::new(int, multi, pint),
         mark_rng: if marks {
             (0..ports.len()).map(|port| stream(Purpose::Mark, port)).collect()
         } else {
@@ -179,6 +183,9 @@ impl Simulation {
         if !self.spec.flows.is_empty() {
             let mtu = self.spec.packet.mtu;
             (self.base_rtt, self.bdp) = self.routing.largest_rtt(&self.ports, &self.profiles, mtu);
+            if let Some(pint) = &mut self.telemetry.pint {
+                pint.set_window(self.base_rtt.as_ps());
+            }
         }
     }
 
