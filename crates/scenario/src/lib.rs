@@ -149,7 +149,7 @@ fn load_config(
         fidelity: overrides.fidelity,
     };
     let mut warnings = Vec::new();
-    let mut scenario = ns3::config::scenario(source, &files, changes, &mut warnings)?;
+    let (mut scenario, parameters) = ns3::config::scenario(source, &files, changes, &mut warnings)?;
     scenario.seed = overrides.seed;
     scenario.shuffle_ties = overrides.shuffle_ties;
     scenario.check = overrides.check.then_some(true);
@@ -160,7 +160,7 @@ fn load_config(
     let resolved = resolve::resolve(Input {
         scenario,
         texts: document::Texts::of(source.clone()),
-        parameters: Vec::new(),
+        parameters,
         files: files.clone(),
         name: plain_name(&name),
         origin: Origin::Ns3Config,

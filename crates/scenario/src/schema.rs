@@ -15,7 +15,7 @@ use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use toml::Spanned;
 
-use crate::cc::SchemeParams;
+use paceline_congestion::registry::SchemeParams;
 
 /// Which simulator's behaviour a run has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,15 +1,15 @@
 //! From `config.txt` to a scenario.
 
 use paceline_congestion::registry::WindowMode;
-use paceline_kernel::{BitRate, Bytes, Span, Time};
-use toml::{Spanned, Table};
+use paceline_kernel::{Bytes, Span, Time};
+use toml::Spanned;
 
 use crate::diagnostics::{Diagnostics, Problem, Source};
 use crate::files::Files;
 use crate::schema::{self, Ack, AckClass, Fidelity, FlowControlKind, Nodes, OrOff, Scenario, Workload};
 
 use super::keys::{Config, Pair};
-use super::{quantities, topology, trace};
+use super::{parameters, quantities, topology, trace};
 
 /// What the command line changes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,22 +18,25 @@ pub(crate) struct Changes<'a> {
     pub(crate) fidelity: Option<Fidelity>,
 }
 
+/// Where each parameter of a scheme was written: scheme, parameter, place.
+pub(crate) type Places = Vec<(String, String, std::ops::Range<usize>)>;
+
 /// Reads a configuration as a scenario.
 pub(crate) fn scenario(
     source: &Source,
     files: &Files,
     changes: Changes<'_>,
     warnings: &mut Vec<String>,
-) -> Result<Scenario, Diagnostics> {
+) -> Result<(Scenario, Places), Diagnostics> {
     let config = Config::read(source, warnings)?;
     let fidelity = changes.fidelity.unwrap_or(Fidelity::Ns3Hpcc);
-    let mut scenario = Reader {
+    let (mut scenario, places) = Reader {
         config: &config,
         fidelity,
     }
     .scenario(changes.scheme, warnings)?;
     scenario.record.trace = trace_nodes(&config, files, fidelity, warnings)?;
-    Ok(scenario)
+    Ok((scenario, places))
 }
 
 /// The name of the scheme that CC_MODE selects.
@@ -63,7 +66,7 @@ impl Reader<'_> {
         self.fidelity == Fidelity::Ns3Hpcc
     }
 
-    fn scenario(&self, scheme: Option<&str>, warnings: &mut Vec<String>) -> Result<Scenario, Problem> {
+    fn scenario(&self, scheme: Option<&str>, warnings: &mut Vec<String>) -> Result<(Scenario, Places), Problem> {
         let config = self.config;
         let own = scheme_of(config.int("CC_MODE", 1));
         let kept = scheme.is_none_or(|scheme| scheme == own);
@@ -84,12 +87,13 @@ impl Reader<'_> {
             },
             windows: None,
         };
-        let blocks = if kept { self.parameters(own)? } else { Table::new() };
+        let block = if kept { Some(parameters::of(config, own)?) } else { None };
+        let (blocks, places) = block.map_or_else(Default::default, |block| (block.table, block.places));
         let mut network = self.network()?;
         if kept || !config.flag("ENABLE_QCN", true) {
             network.ecn = Some(self.ecn()?);
         }
-        Ok(Scenario {
+        let scenario = Scenario {
             duration: self.at("SIMULATOR_STOP_TIME", stop),
             fidelity: Some(self.fidelity),
             topology: self.at("TOPOLOGY_FILE", self.topology()?),
@@ -103,7 +107,8 @@ impl Reader<'_> {
                 ..paceline_fabric::spec::Quirks::ns3_hpcc()
             }),
             ..Scenario::default()
-        })
+        };
+        Ok((scenario, places))
     }
 
     fn path(&self, key: &str) -> Result<Option<Spanned<String>>, Problem> {
@@ -262,19 +267,6 @@ impl Reader<'_> {
             queue_dump: Some(OrOff(Some(Span::from_us(100_000)))),
             ..schema::Record::default()
         }
-    }
-
-    fn required_rate(&self, key: &str) -> Result<BitRate, Problem> {
-        self.config.rate(key).ok_or_else(|| {
-            self.config
-                .problem(key, format!("the configuration has no {key}"))
-        })
-    }
-
-    /// The parameters of the scheme, under the names that its block has.
-    fn parameters(&self, scheme: &str) -> Result<Table, Problem> {
-        let _ = (scheme, self.required_rate("RATE_AI"));
-        Ok(Table::new())
     }
 }
 

@@ -6,6 +6,7 @@
 pub(crate) mod config;
 pub(crate) mod flows;
 mod keys;
+mod parameters;
 pub(crate) mod quantities;
 mod tokens;
 pub(crate) mod topology;

@@ -1,10 +1,10 @@
 //! From `[cc]` to schemes with parameters and windows.
 
-use paceline_congestion::registry::{SchemeConfig, WindowMode};
+use paceline_congestion::registry::{SchemeConfig, SchemeParams, WindowMode};
 use paceline_fabric::spec::SchemeSpec;
 use toml::Spanned;
 
-use crate::cc::{self, SchemeParams};
+use crate::cc;
 use crate::diagnostics::Problem;
 use crate::schema;
 
