@@ -18,6 +18,7 @@ pub mod results;
 
 pub mod run;
 pub mod stats;
+pub mod table;
 
 #[cfg(test)]
 mod sample;
