@@ -138,7 +138,8 @@ impl Simulation {
             }
         }
         let rate = self.spec.links[link].error_rate;
-        rate > 0.0 && self.error_rng[link].next_f64() < rate
+        let generators = self.link_errors.len();
+        rate > 0.0 && self.link_errors[link.min(generators - 1)].next_f64() < rate
     }
 
     /// Frees a packet that will not arrive.
@@ -158,6 +159,10 @@ impl Simulation {
             p.asked |= 1 << class;
         } else {
             p.asked &= !(1 << class);
+        }
+        if let Some(streams) = &mut self.shared_rng.ns3 {
+            // The frame's IP identification is a random number.
+            streams.skip();
         }
         let id = self.packets.insert(Packet {
             next: NONE,

@@ -63,7 +63,7 @@ pub struct Simulation {
     pub(crate) telemetry: Telemetry,
     /// Streams of the ports' marking decisions.
     pub(crate) mark_rng: Vec<Rng>,
-    pub(crate) error_rng: Vec<Rng>,
+    pub(crate) link_errors: Vec<crate::random::LinkErrors>,
     pub(crate) shared_rng: crate::random::SharedRandom,
     /// When each (port, class) was paused, and, with timed pauses, until when.
     pub(crate) paused_since: Vec<u64>,
