@@ -146,9 +146,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         } else {
             Vec::new()
         },
-        error_rng: (0..spec.links.len())
-            .map(|link| stream(Purpose::LinkError, link))
-            .collect(),
+        link_errors: link_errors(&spec),
         shared_rng,
         counters: Counters::default(),
         flows: vec![NOT_STARTED; spec.flows.len()],
