@@ -147,15 +147,19 @@ impl EventQueue {
         let at = time_of(first);
         self.batch_at = at;
         let i = lane_of(first);
-        if i != 0 && time_of(second) != at {
-            let queue = &mut self.lanes[i];
-            let entry = queue.pop_front().expect("a lane with a head has an event");
-            let next = queue.front().map_or(NEVER, |next| head_key(next.at, i));
-            self.heads[i] = next;
-            if time_of(next) != at {
-                return Some(entry);
+        if time_of(second) != at {
+            // The most frequent case: one lane has events due, and most often just one.
+            let (entry, next) = if i == 0 {
+                self.wheel.pop()
+            } else {
+                let queue = &mut self.lanes[i];
+                (queue.pop_front(), queue.front().map_or(NEVER, |next| next.at))
+            };
+            self.heads[i] = head_key(next, i);
+            if next != at {
+                return entry;
             }
-            self.batch.push(entry);
+            self.batch.extend(entry);
         }
         self.gather(at);
         self.batch.pop()
