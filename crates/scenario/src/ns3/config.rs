@@ -85,7 +85,7 @@ impl Reader<'_> {
             } else {
                 None
             },
-            windows: None,
+            ..schema::Cc::default()
         };
         let block = if kept { Some(parameters::of(config, own)?) } else { None };
         let (blocks, places) = block.map_or_else(Default::default, |block| (block.table, block.places));
