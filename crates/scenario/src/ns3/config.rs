@@ -66,7 +66,11 @@ impl Reader<'_> {
         self.fidelity == Fidelity::Ns3Hpcc
     }
 
-    fn scenario(&self, scheme: Option<&str>, warnings: &mut Vec<String>) -> Result<(Scenario, Places), Problem> {
+    fn scenario(
+        &self,
+        scheme: Option<&str>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(Scenario, Places), Problem> {
         let config = self.config;
         let own = scheme_of(config.int("CC_MODE", 1));
         let kept = scheme.is_none_or(|scheme| scheme == own);
@@ -87,7 +91,11 @@ impl Reader<'_> {
             },
             ..schema::Cc::default()
         };
-        let block = if kept { Some(parameters::of(config, own)?) } else { None };
+        let block = if kept {
+            Some(parameters::of(config, own)?)
+        } else {
+            None
+        };
         let (blocks, places) = block.map_or_else(Default::default, |block| (block.table, block.places));
         let mut network = self.network()?;
         if kept || !config.flag("ENABLE_QCN", true) {

@@ -218,6 +218,27 @@ impl Maker<'_, '_> {
         )
     }
 
+    fn host(&self, node: &Spanned<u32>) -> Result<NodeId, Problem> {
+        let id = NodeId(*node.get_ref());
+        not_a_host(id, self.net).map_or(Ok(id), |message| {
+            Err(Problem::new(message)
+                .at(&self.cx.texts.of_value(node))
+                .label("not a host"))
+        })
+    }
+
+    fn sender(&self, node: &Spanned<u32>, receiver: NodeId) -> Result<NodeId, Problem> {
+        let sender = self.host(node)?;
+        if sender != receiver {
+            return Ok(sender);
+        }
+        Err(
+            Problem::new(format!("the flow goes from host {} to itself", sender.0))
+                .at(&self.cx.texts.of_value(node))
+                .label("the receiver"),
+        )
+    }
+
     fn missing(&self, key: &str) -> Problem {
         Problem::new(format!("the workload has no `{key}`")).at(&self.place)
     }
@@ -286,8 +307,8 @@ impl Maker<'_, '_> {
             let flow = spanned.get_mut();
             let missing = |key: &str| Problem::new(format!("the flow has no `{key}`")).at(&place);
             messages.push(Message {
-                src: NodeId(*flow.src.as_ref().ok_or_else(|| missing("src"))?.get_ref()),
-                dst: NodeId(*flow.dst.as_ref().ok_or_else(|| missing("dst"))?.get_ref()),
+                src: self.host(flow.src.as_ref().ok_or_else(|| missing("src"))?)?,
+                dst: self.host(flow.dst.as_ref().ok_or_else(|| missing("dst"))?)?,
                 size: self.size(flow.size.as_ref().ok_or_else(|| missing("size"))?)?,
                 start: fill(&mut flow.start, Time::ZERO),
             });
@@ -298,7 +319,7 @@ impl Maker<'_, '_> {
 
     fn incast(&mut self, block: &mut schema::Incast) -> Result<Vec<Message>, Problem> {
         let receiver = block.receiver.as_ref().ok_or_else(|| self.missing("receiver"))?;
-        let dst = NodeId(*receiver.get_ref());
+        let dst = self.host(receiver)?;
         let senders = self.senders(block, dst)?;
         let sizes = match (&block.sizes, &block.size) {
             (Some(sizes), None) if !sizes.is_empty() => {
@@ -337,7 +358,7 @@ impl Maker<'_, '_> {
     /// The senders by name, or the first `fan-in` hosts that are not the receiver.
     fn senders(&self, block: &mut schema::Incast, dst: NodeId) -> Result<Vec<NodeId>, Problem> {
         match (&block.senders, &block.fan_in) {
-            (Some(senders), None) => Ok(senders.iter().map(|s| NodeId(*s.get_ref())).collect()),
+            (Some(senders), None) => senders.iter().map(|sender| self.sender(sender, dst)).collect(),
             (None, Some(fan_in)) => {
                 let others: Vec<_> = self.net.topology.hosts().filter(|&host| host != dst).collect();
                 let wanted = *fan_in.get_ref() as usize;
@@ -466,20 +487,8 @@ fn check(cx: &Cx<'_>, drafts: &[Draft], net: &Net) -> Result<(), Problem> {
         let Message { src, dst, size, .. } = draft.message;
         let wrong = |message: String| Err(Problem::new(message).at(&draft.place));
         for node in [src, dst] {
-            let count = net.topology.nodes.len();
-            if node.0 as usize >= count {
-                return wrong(format!(
-                    "there is no node {}: nodes are 0 to {}",
-                    node.0,
-                    count.max(1) - 1
-                ));
-            }
-            if !net.topology.is_host(node) {
-                return wrong(format!(
-                    "node {} is a switch: flows are between hosts ({})",
-                    node.0,
-                    hosts(net)
-                ));
+            if let Some(message) = not_a_host(node, net) {
+                return wrong(message);
             }
         }
         if src == dst {
@@ -511,12 +520,25 @@ fn check(cx: &Cx<'_>, drafts: &[Draft], net: &Net) -> Result<(), Problem> {
     Ok(())
 }
 
-/// "hosts are 1 to 16".
-fn hosts(net: &Net) -> String {
-    let first = net.topology.hosts().next();
-    let last = net.topology.hosts().last();
-    match (first, last) {
+/// What is wrong with a node that should be a host, if something is.
+fn not_a_host(node: NodeId, net: &Net) -> Option<String> {
+    let count = net.topology.nodes.len();
+    if net.topology.is_host(node) {
+        return None;
+    }
+    if node.0 as usize >= count {
+        return Some(format!(
+            "there is no node {}: nodes are 0 to {}",
+            node.0,
+            count.max(1) - 1
+        ));
+    }
+    let hosts = match (net.topology.hosts().next(), net.topology.hosts().last()) {
         (Some(first), Some(last)) => format!("nodes {} to {}", first.0, last.0),
         _ => "there are none".to_string(),
-    }
+    };
+    Some(format!(
+        "node {} is a switch: flows are between hosts ({hosts})",
+        node.0
+    ))
 }
