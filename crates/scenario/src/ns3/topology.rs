@@ -39,9 +39,9 @@ pub(crate) fn read(source: &Source, fidelity: Fidelity, warnings: &mut Vec<Strin
     }
     if let Some(extra) = tokens.next() {
         let place = tokens.place(&extra);
-        warnings.push(format!(
-            "{place}: what follows the {links} announced links is ignored"
-        ));
+        let note = format!("{place}: what follows the {links} announced links is ignored");
+        warnings.push(note.clone());
+        net.note = Some(note);
     }
     net.topology = Topology {
         nodes: kinds,

@@ -1,7 +1,5 @@
 //! From `[[workload]]` to flows.
 
-use std::collections::BTreeMap;
-
 use paceline_fabric::spec::{FlowSpec, NodeId};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::Spanned;
@@ -13,21 +11,11 @@ use crate::topology::Net;
 use crate::traffic::{self, DISTRIBUTIONS, Message, Seeds, SizeDistribution};
 
 use super::Cx;
+use super::drafts::{self, Draft, not_a_host};
 use super::fill::{fill, fill_at, fill_value};
 use super::network::probability;
-use super::reach::Reach;
 
 const BLOCKS: &str = "flows, file, incast, poisson, incast-poisson, permutation, all-to-all";
-
-/// A flow without its ports, and where it was written.
-struct Draft {
-    message: Message,
-    class: u8,
-    dport: u16,
-    label: u16,
-    scheme: u16,
-    place: Place,
-}
 
 /// Flows and the labels that they name.
 pub(super) struct Traffic {
@@ -62,40 +50,12 @@ pub(super) fn resolve(
         maker.seeds.seed = maker.cx.seed;
         maker.make(written, &mut drafts)?;
     }
-    check(cx, &drafts, net)?;
+    drafts::check(cx, &drafts, net)?;
     drafts.sort_by_key(|draft| draft.message.start);
     Ok(Traffic {
-        flows: with_ports(&drafts),
+        flows: drafts::with_ports(&drafts),
         labels: labels.names,
     })
-}
-
-/// The source port counts the flows of a pair of hosts, as in the original simulator.
-fn with_ports(drafts: &[Draft]) -> Vec<FlowSpec> {
-    let mut counts: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
-    let flows = drafts.iter().map(|draft| {
-        let Message {
-            src,
-            dst,
-            size,
-            start,
-        } = draft.message;
-        let count = counts.entry((src, dst)).or_default();
-        let sport = (10_000 + *count) as u16;
-        *count += 1;
-        FlowSpec {
-            src,
-            dst,
-            size,
-            start,
-            class: draft.class,
-            sport,
-            dport: draft.dport,
-            label: draft.label,
-            scheme: draft.scheme,
-        }
-    });
-    flows.collect()
 }
 
 #[derive(Default)]
@@ -478,67 +438,4 @@ impl Maker<'_, '_> {
         }
         Ok(())
     }
-}
-
-/// Every flow goes from a host to another one that it can reach.
-fn check(cx: &Cx<'_>, drafts: &[Draft], net: &Net) -> Result<(), Problem> {
-    let reach = Reach::of(&net.topology);
-    for draft in drafts {
-        let Message { src, dst, size, .. } = draft.message;
-        let wrong = |message: String| Err(Problem::new(message).at(&draft.place));
-        for node in [src, dst] {
-            if let Some(message) = not_a_host(node, net) {
-                return wrong(message);
-            }
-        }
-        if src == dst {
-            return wrong(format!("the flow goes from host {} to itself", src.0));
-        }
-        if size == Bytes::ZERO {
-            return wrong("a flow of no bytes".to_string());
-        }
-        if !reach.connected(src, dst) {
-            let lonely = [src, dst].into_iter().find(|&host| !reach.has_link(host));
-            return wrong(match lonely {
-                Some(host) => format!("host {} has no link", host.0),
-                None => format!("there is no path from host {} to host {}", src.0, dst.0),
-            });
-        }
-    }
-    let late = drafts
-        .iter()
-        .filter(|draft| draft.message.start >= cx.stop)
-        .count();
-    if late > 0 && late == drafts.len() {
-        let first = &drafts[0];
-        return Err(Problem::new(format!(
-            "every flow starts after the end of the run at {}: the first here at {}",
-            cx.stop, first.message.start
-        ))
-        .at(&first.place));
-    }
-    Ok(())
-}
-
-/// What is wrong with a node that should be a host, if something is.
-fn not_a_host(node: NodeId, net: &Net) -> Option<String> {
-    let count = net.topology.nodes.len();
-    if net.topology.is_host(node) {
-        return None;
-    }
-    if node.0 as usize >= count {
-        return Some(format!(
-            "there is no node {}: nodes are 0 to {}",
-            node.0,
-            count.max(1) - 1
-        ));
-    }
-    let hosts = match (net.topology.hosts().next(), net.topology.hosts().last()) {
-        (Some(first), Some(last)) => format!("nodes {} to {}", first.0, last.0),
-        _ => "there are none".to_string(),
-    };
-    Some(format!(
-        "node {} is a switch: flows are between hosts ({hosts})",
-        node.0
-    ))
 }
