@@ -121,24 +121,7 @@ impl Maker<'_, '_> {
         fill_value(&mut written.priority, class);
         let label = fill(&mut written.label, name.to_string());
         let mut places = Vec::new();
-        let mut messages = match name {
-            "flows" => self.flows(written.flows.get_or_insert_default(), &mut places)?,
-            "incast" => self.incast(written.incast.get_or_insert_default())?,
-            "poisson" => self.poisson(written.poisson.get_or_insert_default())?,
-            "incast-poisson" => self.incast_poisson(written.incast_poisson.get_or_insert_default())?,
-            "permutation" => {
-                let block = written.permutation.get_or_insert_default();
-                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
-                traffic::permutation(&self.hosts(), size, start, self.seeds)
-            }
-            _ => {
-                let block = written.all_to_all.get_or_insert_default();
-                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
-                let hosts = self.hosts();
-                self.affordable(hosts.len() as f64 * hosts.len() as f64)?;
-                traffic::all_to_all(&hosts, size, start)
-            }
-        };
+        let mut messages = self.messages(name, written, &mut places)?;
         traffic::jitter(
             &mut messages,
             fill(&mut written.start_jitter, Span::ZERO),
@@ -155,6 +138,33 @@ impl Maker<'_, '_> {
             place: places.get(i).unwrap_or(&self.place).clone(),
         }));
         Ok(())
+    }
+
+    /// The flows of the block called `name`.
+    fn messages(
+        &mut self,
+        name: &str,
+        written: &mut schema::Workload,
+        places: &mut Vec<Place>,
+    ) -> Result<Vec<Message>, Problem> {
+        Ok(match name {
+            "flows" => self.flows(written.flows.get_or_insert_default(), places)?,
+            "incast" => self.incast(written.incast.get_or_insert_default())?,
+            "poisson" => self.poisson(written.poisson.get_or_insert_default())?,
+            "incast-poisson" => self.incast_poisson(written.incast_poisson.get_or_insert_default())?,
+            "permutation" => {
+                let block = written.permutation.get_or_insert_default();
+                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
+                traffic::permutation(&self.hosts(), size, start, self.seeds)
+            }
+            _ => {
+                let block = written.all_to_all.get_or_insert_default();
+                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
+                let hosts = self.hosts();
+                self.affordable(hosts.len() as f64 * hosts.len() as f64)?;
+                traffic::all_to_all(&hosts, size, start)
+            }
+        })
     }
 
     /// Not so many flows that they would exhaust memory.
