@@ -14,6 +14,7 @@
 
 pub mod files;
 pub mod input;
+pub mod report;
 pub mod results;
 
 pub mod run;
@@ -24,3 +25,4 @@ pub mod table;
 mod sample;
 
 pub use input::{Origin, RunInput};
+#[cfg(test)]

@@ -7,6 +7,8 @@ use paceline_fabric::outcome::*;
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
+use crate::results::{Machine, RunStatus, summarise};
+use crate::run::Finished;
 use crate::{Origin, RunInput};
 
 const START: Time = Time::from_ns(2_000_000);
@@ -224,4 +226,10 @@ pub(crate) fn incast() -> (RunInput, Outcome) {
         digest: 0x0123_4567_89ab_cdef,
     };
     (input, outcome)
+}
+
+/// `outcome` as the end of a run.
+pub(crate) fn finished(input: &RunInput, outcome: Outcome) -> Finished {
+    let summary = summarise(input, &outcome, RunStatus::Completed, Machine::default());
+    Finished { outcome, summary }
 }

@@ -70,6 +70,24 @@ impl FlowRow<'_> {
         let fct = self.fct_ps.filter(|&ps| ps > 0)?;
         Some(self.size_bytes as f64 * 8e3 / fct as f64)
     }
+    /// The same row, with strings of its own.
+    pub fn into_owned(self) -> FlowRow<'static> {
+        FlowRow {
+            label: Cow::Owned(self.label.into_owned()),
+            scheme: Cow::Owned(self.scheme.into_owned()),
+            flow_id: self.flow_id,
+            src: self.src,
+            dst: self.dst,
+            priority: self.priority,
+            size_bytes: self.size_bytes,
+            start_ps: self.start_ps,
+            fct_ps: self.fct_ps,
+            ideal_fct_ps: self.ideal_fct_ps,
+            slowdown: self.slowdown,
+            retransmitted_bytes: self.retransmitted_bytes,
+            status: self.status,
+        }
+    }
     /// When it completed, in ps.
     pub fn end_ps(&self) -> Option<u64> {
         self.fct_ps.map(|fct| self.start_ps + fct)
