@@ -1,10 +1,37 @@
 //! Congestion control as pure state machines: no packets, no clock, no input or output.
 //!
 //! One scheme, one file, readable beside its paper. [`api`] is all the world that a scheme sees;
-//! [`registry`] is the list that the command line, validation, help and documentation read.
+//! [`registry`] is the list that the command line, validation, help and documentation read;
+//! [`testkit`] drives a scheme without a network.
+//!
+//! # Adding a scheme
+//!
+//! Write `src/my_scheme.rs` with
+//! * a header with the headings of the other files, which is the scheme's page in the help;
+//! * its `Params`, declared with the crate's `params!` macro: help, default, range and source of
+//!   each parameter in one place;
+//! * its state, with [`CongestionControl`] implemented in the paper's order;
+//! * [`registry::Definition`] for its `Params`: name, paper, needs, and how to build the state;
+//! * tests that drive it with [`testkit::Pair`].
+//!
+//! Then add its `mod` line here and its word to the list in [`registry`].
+
+#[macro_use]
+pub mod params;
 
 pub mod api;
 pub mod registry;
+pub mod testkit;
+
+pub mod pint;
+mod rate;
+
+pub mod dcqcn;
+pub mod dctcp;
+pub mod hpcc;
+pub mod hpcc_pint;
+pub mod none;
+pub mod timely;
 
 pub use api::{
     AckInfo, CongestionControl, Ctx, HopSample, IntFormat, Needs, PathInfo, SendLimits, SentInfo, TimerBank,

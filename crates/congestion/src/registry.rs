@@ -1,9 +1,15 @@
-//! The list of schemes.
+//! The list of schemes: names, papers, needs, parameters, and how to build a sender.
+//!
+//! Command line, validation, help and documentation read it; nothing else knows a scheme by name.
+
+use serde::{Deserialize, Serialize};
 
 use crate::api::{CongestionControl, Needs, PathInfo};
+use crate::params::{ParamDoc, ParamError, Parameters};
+use crate::pint;
 
 /// How the bytes in flight of a flow are bounded, whatever its scheme.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowMode {
     /// Not at all.
@@ -14,36 +20,443 @@ pub enum WindowMode {
     Variable,
 }
 
-/// A scheme with its parameters, ready to make senders.
-#[derive(Clone, Debug)]
-pub struct SchemeConfig {}
+/// What is known of a scheme before its parameters are.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheme {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// Other names, for the scheme with some settings made.
+    pub aliases: &'static [Alias],
+    /// Its name in full.
+    pub title: &'static str,
+    /// Where it was published.
+    pub paper: &'static str,
+    /// What it does, in a few lines.
+    pub summary: &'static str,
+    /// The window mode that its paper uses.
+    pub default_window: WindowMode,
+    /// Its parameters.
+    pub params: fn() -> Vec<ParamDoc>,
+    /// The text of its source file, whose header is its page.
+    pub source: &'static str,
+}
 
-impl SchemeConfig {
-    /// The scheme's name, as in the scenario file.
-    pub fn name(&self) -> &'static str {
-        "none"
-    }
-    /// What the scheme, with these parameters, needs.
-    pub fn needs(&self) -> Needs {
-        Needs::default()
-    }
-    /// The window mode that the scheme's paper uses.
-    pub fn default_window(&self) -> WindowMode {
-        WindowMode::Off
-    }
-    /// The sender's half for a new flow.
-    pub fn build(&self, _path: &PathInfo) -> Box<dyn CongestionControl> {
-        Box::new(LineRate)
+/// Another name of a scheme, for it with some settings made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alias {
+    /// The name.
+    pub name: &'static str,
+    /// What is different.
+    pub help: &'static str,
+    /// Parameters and what they are set to; they win over the scenario's.
+    pub settings: &'static [(&'static str, &'static str)],
+    /// The window mode, where it is not the scheme's.
+    pub window: Option<WindowMode>,
+}
+
+impl Scheme {
+    /// The scheme's page (Markdown): the header of its source file. Its headings are the same for
+    /// every scheme: what it does, the signal it needs, equations, parameters, where it differs
+    /// from paper or public code, references.
+    pub fn page(&self) -> String {
+        let mut page = String::new();
+        for line in self.source.lines().map_while(|line| line.strip_prefix("//!")) {
+            page.push_str(line.strip_prefix(' ').unwrap_or(line));
+            page.push('\n');
+        }
+        page
     }
 }
 
-struct LineRate;
-impl CongestionControl for LineRate {
-    fn limits(&self) -> crate::SendLimits {
-        crate::SendLimits {
-            rate: paceline_kernel::BitRate::from_gbps(100),
-            window: paceline_kernel::Bytes::MAX,
+/// What a scheme's file says of the scheme; implemented by its parameters.
+pub trait Definition: Parameters + Default + Clone {
+    /// Name, paper, and so on.
+    const SCHEME: Scheme;
+
+    /// The same parameters, with those that were left to depend on others filled in.
+    fn explicit(&self) -> Self {
+        self.clone()
+    }
+
+    /// Checks what ranges of single parameters cannot say; called after those hold.
+    ///
+    /// # Errors
+    /// The first parameter that contradicts the others.
+    fn check(&self) -> Result<(), ParamError> {
+        Ok(())
+    }
+
+    /// What the scheme, with these parameters, needs.
+    fn needs(&self) -> Needs;
+
+    /// The code of HPCC-PINT's digest, if the scheme reads one.
+    fn pint_code(&self) -> Option<pint::Code> {
+        None
+    }
+
+    /// The sender's half for a new flow.
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl>;
+}
+
+macro_rules! schemes {
+    ($($Variant:ident($module:ident),)+) => {
+        /// Every scheme.
+        pub static SCHEMES: &[Scheme] = &[$(<crate::$module::Params as Definition>::SCHEME,)+];
+
+        /// Parameters of schemes, a block for each that a scenario mentions.
+        ///
+        /// One file can hold the parameters of all schemes of a comparison:
+        /// ```toml
+        /// [dcqcn]
+        /// g = 0.00390625
+        /// [hpcc]
+        /// eta = 0.95
+        /// rate-ai = "50Mbps"
+        /// ```
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+        pub struct SchemeParams { $(
+            #[doc = concat!("Of [`crate::", stringify!($module), "`].")]
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub $module: Option<crate::$module::Params>,
+        )+ }
+
+        /// The parameters of one scheme.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum AnyParams { $(
+            #[doc = concat!("Of [`crate::", stringify!($module), "`].")]
+            $Variant(crate::$module::Params),
+        )+ }
+
+        impl SchemeParams {
+            fn get(&self, name: &str) -> Option<AnyParams> {
+                $(if name == <crate::$module::Params as Definition>::SCHEME.name {
+                    return Some(AnyParams::$Variant(self.$module.clone().unwrap_or_default()));
+                })+
+                None
+            }
+        }
+
+        impl From<AnyParams> for SchemeParams {
+            fn from(params: AnyParams) -> Self {
+                let mut blocks = Self::default();
+                match params {
+                    $(AnyParams::$Variant(params) => blocks.$module = Some(params),)+
+                }
+                blocks
+            }
+        }
+
+        $(impl From<crate::$module::Params> for SchemeConfig {
+            fn from(params: crate::$module::Params) -> Self {
+                Self { params: AnyParams::$Variant(params), alias: None }
+            }
+        })+
+
+        /// Does the same with the parameters of any scheme.
+        macro_rules! with_params {
+            ($any:expr, $params:ident => $body:expr) => {
+                match $any { $(AnyParams::$Variant($params) => $body,)+ }
+            };
+            ($any:expr, $params:ident => wrap $body:expr) => {
+                match $any { $(AnyParams::$Variant($params) => AnyParams::$Variant($body),)+ }
+            };
+        }
+    };
+}
+
+schemes! {
+    None(none),
+    Dcqcn(dcqcn),
+    Dctcp(dctcp),
+    Timely(timely),
+    Hpcc(hpcc),
+    HpccPint(hpcc_pint),
+}
+
+/// The scheme or alias that `name` names.
+///
+/// # Errors
+/// If there is none.
+pub fn find(name: &str) -> Result<(&'static Scheme, Option<&'static Alias>), UnknownScheme> {
+    SCHEMES
+        .iter()
+        .find_map(|scheme| {
+            if scheme.name == name {
+                return Some((scheme, None));
+            }
+            let alias = scheme.aliases.iter().find(|alias| alias.name == name)?;
+            Some((scheme, Some(alias)))
+        })
+        .ok_or_else(|| UnknownScheme::new(name))
+}
+
+/// There is no scheme of that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown scheme `{found}`{}; expected one of: {}", self.hint(), self.names.join(", "))]
+pub struct UnknownScheme {
+    /// What was asked for.
+    pub found: String,
+    /// The name most like it, if one is.
+    pub nearest: Option<&'static str>,
+    /// All names and aliases.
+    pub names: Vec<&'static str>,
+}
+
+impl UnknownScheme {
+    fn new(found: &str) -> Self {
+        let names: Vec<_> = SCHEMES
+            .iter()
+            .flat_map(|scheme| std::iter::once(scheme.name).chain(scheme.aliases.iter().map(|a| a.name)))
+            .collect();
+        let lower = found.to_lowercase();
+        let nearest = names
+            .iter()
+            .map(|name| (strsim::damerau_levenshtein(&lower, name), *name))
+            .min_by_key(|(distance, _)| *distance)
+            .filter(|(distance, name)| *distance * 2 <= name.len())
+            .map(|(_, name)| name);
+        Self {
+            found: found.to_string(),
+            nearest,
+            names,
         }
     }
-    fn on_ack(&mut self, _: &mut crate::Ctx<'_>, _: &crate::AckInfo<'_>) {}
+
+    fn hint(&self) -> String {
+        self.nearest
+            .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
+    }
+}
+
+impl SchemeParams {
+    /// The scheme or alias `name` with these parameters, defaults where they say nothing.
+    ///
+    /// # Errors
+    /// If there is no such scheme.
+    pub fn configure(&self, name: &str) -> Result<SchemeConfig, UnknownScheme> {
+        let (scheme, alias) = find(name)?;
+        let params = self.get(scheme.name).ok_or_else(|| UnknownScheme::new(name))?;
+        let mut config = SchemeConfig { params, alias };
+        for (key, value) in alias.map_or(&[][..], |alias| alias.settings) {
+            config.set(key, value).expect("settings of aliases are tested");
+        }
+        Ok(config)
+    }
+}
+
+/// A scheme with its parameters, ready to make senders.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeConfig {
+    params: AnyParams,
+    alias: Option<&'static Alias>,
+}
+
+impl SchemeConfig {
+    /// What is known of the scheme whatever its parameters.
+    pub fn scheme(&self) -> &'static Scheme {
+        let name = self.name();
+        SCHEMES
+            .iter()
+            .find(|scheme| scheme.name == name)
+            .expect("a configured scheme is in the list")
+    }
+
+    /// The scheme's name, as in the scenario file.
+    pub fn name(&self) -> &'static str {
+        fn name_of<P: Definition>(_: &P) -> &'static str {
+            P::SCHEME.name
+        }
+        with_params!(&self.params, params => name_of(params))
+    }
+
+    /// The name by which it was asked for: the alias, or the scheme's own.
+    pub fn label(&self) -> &'static str {
+        self.alias.map_or_else(|| self.name(), |alias| alias.name)
+    }
+
+    /// What the scheme, with these parameters, needs.
+    pub fn needs(&self) -> Needs {
+        with_params!(&self.params, params => params.needs())
+    }
+
+    /// The window mode that the scheme's paper uses, or that its alias asks for.
+    pub fn default_window(&self) -> WindowMode {
+        self.alias
+            .and_then(|alias| alias.window)
+            .unwrap_or_else(|| self.scheme().default_window)
+    }
+
+    /// The code of HPCC-PINT's digest, if the scheme reads one; switches write with the same.
+    pub fn pint_code(&self) -> Option<pint::Code> {
+        with_params!(&self.params, params => params.pint_code())
+    }
+
+    /// The sender's half for a new flow.
+    pub fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        with_params!(&self.params, params => params.build(path))
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &AnyParams {
+        &self.params
+    }
+
+    /// Name and value of every parameter, in the order of [`Scheme::params`], defaults filled in.
+    pub fn values(&self) -> Vec<(String, String)> {
+        with_params!(&self.params, params => params.explicit().values())
+    }
+
+    /// Sets a parameter by its key, to a value as a scenario file would write it (without quotes).
+    ///
+    /// # Errors
+    /// If there is no such parameter, or the text is not a value of it.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), ParamError> {
+        with_params!(&mut self.params, params => params.set(key, value))
+    }
+
+    /// The scheme's parameters with every default filled in, as the one block of
+    /// [`SchemeParams`]: what a resolved scenario writes.
+    pub fn explicit_params(&self) -> SchemeParams {
+        with_params!(&self.params, params => wrap params.explicit()).into()
+    }
+
+    /// Checks that the parameters make sense.
+    ///
+    /// # Errors
+    /// The first that does not.
+    pub fn validate(&self) -> Result<(), ParamError> {
+        with_params!(&self.params, params => {
+            let params = params.explicit();
+            params.check_ranges()?;
+            params.check()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADINGS: [&str; 6] = [
+        "# What it does",
+        "# Signal it needs",
+        "# Equations",
+        "# Parameters",
+        "# Where we differ from the paper or public code",
+        "# References",
+    ];
+
+    #[test]
+    fn every_scheme_has_a_page_with_the_same_headings() {
+        for scheme in SCHEMES {
+            let page = scheme.page();
+            let headings: Vec<_> = page.lines().filter(|line| line.starts_with("# ")).collect();
+            assert_eq!(headings, HEADINGS, "{}", scheme.name);
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_aliases_work() {
+        let names = UnknownScheme::new("").names;
+        let mut unique = names.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), names.len());
+        for name in names {
+            let config = SchemeParams::default().configure(name).unwrap();
+            assert_eq!(config.label(), name);
+            assert_eq!(config.validate(), Ok(()), "{name}");
+            for (key, value) in config.alias.map_or(&[][..], |alias| alias.settings) {
+                assert!(
+                    config.values().contains(&(key.to_string(), value.to_string())),
+                    "{name}: {key}"
+                );
+            }
+        }
+        let with_window = SchemeParams::default().configure("dcqcn-win").unwrap();
+        assert_eq!(with_window.name(), "dcqcn");
+        assert_eq!(with_window.default_window(), WindowMode::Variable);
+    }
+
+    #[test]
+    fn an_unknown_name_gets_a_hint() {
+        let error = SchemeParams::default().configure("HPPC").unwrap_err();
+        assert_eq!(error.nearest, Some("hpcc"));
+        assert!(
+            error
+                .to_string()
+                .starts_with("unknown scheme `HPPC` (did you mean `hpcc`?); expected one of: none, dcqcn,")
+        );
+        assert_eq!(
+            SchemeParams::default()
+                .configure("reno-vegas")
+                .unwrap_err()
+                .nearest,
+            None
+        );
+    }
+
+    #[test]
+    fn explicit_parameters_read_back_as_the_same_scheme() {
+        for scheme in SCHEMES {
+            let config = SchemeParams::default().configure(scheme.name).unwrap();
+            let text = toml::to_string(&config.explicit_params()).unwrap();
+            let read: SchemeParams = toml::from_str(&text).unwrap();
+            let again = read.configure(scheme.name).unwrap();
+            assert_eq!(again.values(), config.values(), "{text}");
+            assert_eq!(again.explicit_params(), config.explicit_params());
+            // Every documented parameter is in the text.
+            for doc in (scheme.params)() {
+                assert!(
+                    text.contains(&format!("{} = ", doc.name)),
+                    "{}: {}\n{text}",
+                    scheme.name,
+                    doc.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_are_errors() {
+        for (scheme, key, value) in [
+            ("hpcc", "eta", "0"),
+            ("hpcc", "min-rate", "0bps"),
+            ("hpcc-pint", "log-base", "1"),
+            ("dctcp", "g", "0"),
+            ("dcqcn", "alpha-interval", "0s"),
+            ("timely", "min-rtt", "0s"),
+            ("timely", "t-low", "600us"),
+        ] {
+            let mut config = SchemeParams::default().configure(scheme).unwrap();
+            config.set(key, value).unwrap();
+            assert_eq!(config.validate().unwrap_err().param, key, "{scheme}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_block_or_key_points_at_its_place() {
+        let text = "[hpcc]\netta = 0.9\n";
+        let error = toml::from_str::<SchemeParams>(text).unwrap_err();
+        assert_eq!(&text[error.span().unwrap()], "etta");
+        assert!(toml::from_str::<SchemeParams>("[hpc]\n").is_err());
+    }
+
+    #[test]
+    fn needs_follow_the_parameters() {
+        let needs = |name| SchemeParams::default().configure(name).unwrap().needs();
+        assert_eq!(needs("none"), Needs::default());
+        assert!(needs("hpcc").int && needs("hpcc").repaces);
+        assert!(needs("hpcc-pint").pint && !needs("hpcc-pint").int);
+        assert!(needs("timely").timestamp && !needs("timely").repaces);
+        assert!(needs("dctcp").ecn);
+        assert_eq!(needs("dcqcn").cnp_interval, paceline_kernel::Span::ZERO);
+        assert_eq!(
+            needs("dcqcn-paper").cnp_interval,
+            paceline_kernel::Span::from_us(50)
+        );
+        let code = |name| SchemeParams::default().configure(name).unwrap().pint_code();
+        assert!(code("hpcc").is_none() && code("hpcc-pint").is_some());
+    }
 }

@@ -1,1 +1,259 @@
-//! Paceline.
+//! From input files to a run: scenarios in TOML, and the inputs of HPCC's ns-3 simulator.
+//!
+//! [`load`] reads either kind and returns a [`Resolved`] run: a [`RunSpec`] in which everything has
+//! its value, and the TOML text that says the same. What is wrong comes back as [`Diagnostics`].
+
+mod cc;
+pub mod diagnostics;
+mod document;
+mod explicit;
+mod files;
+mod ns3;
+mod resolve;
+mod schema;
+pub mod topology;
+pub mod traffic;
+
+use std::path::{Path, PathBuf};
+
+use paceline_fabric::spec::RunSpec;
+use paceline_kernel::Span;
+
+pub use diagnostics::{Diagnostics, Problem};
+pub use schema::Fidelity;
+
+use diagnostics::Source;
+use document::Setting;
+use files::Files;
+use ns3::config::Changes;
+use resolve::Input;
+
+/// What the command line changes in a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `path.to.key=value`, with the types and checks of the file; a value that is not TOML is a text.
+    pub set: Vec<String>,
+    /// `cc.scheme`.
+    pub scheme: Option<String>,
+    /// `seed`.
+    pub seed: Option<u64>,
+    /// `duration`.
+    pub duration: Option<Span>,
+    /// `fidelity`.
+    pub fidelity: Option<Fidelity>,
+    /// Shuffles simultaneous events with this seed.
+    pub shuffle_ties: Option<u64>,
+    /// Checks every invariant while running.
+    pub check: bool,
+}
+
+/// What kind of input a run came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A scenario in TOML.
+    Toml,
+    /// A `config.txt` of HPCC's ns-3 simulator.
+    Ns3Config,
+}
+
+/// A run, ready to be built.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The scenario's name, fit for a folder.
+    pub name: String,
+    /// What the scenario says of itself.
+    pub description: String,
+    /// The scheme of `[cc]`, as it was named.
+    pub scheme: String,
+    /// The names of [`RunSpec::schemes`], the first the same as `scheme`.
+    pub schemes: Vec<String>,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Whose behaviour the run has.
+    pub fidelity: Fidelity,
+    /// The run.
+    pub run: RunSpec,
+    /// The same as a scenario, every parameter with its value: [`load`] gives an equal run.
+    pub toml: String,
+    /// Files that `toml` refers to, to be written beside it: name and text.
+    pub files: Vec<(String, String)>,
+    /// What looks wrong and may be meant.
+    pub warnings: Vec<String>,
+    /// What kind of input this was.
+    pub origin: Origin,
+    /// Whether traced packets are to be written as a capture file.
+    pub pcap: bool,
+    /// The `[sweep]` table, if there is one.
+    pub sweep: Option<toml::Table>,
+}
+
+/// Reads a scenario: the path of a TOML file or `config.txt` (told apart by content), of a folder
+/// with a `scenario.toml` or a `config.txt`, or the name of a scenario that ships.
+///
+/// # Errors
+/// Everything that is wrong with the input, with its place.
+pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
+    let path = Path::new(input);
+    let path = if path.is_dir() {
+        let inside = ["scenario.toml", "config.txt"].map(|name| path.join(name));
+        let found = inside.into_iter().find(|file| file.is_file());
+        found.ok_or_else(|| {
+            Problem::new(format!(
+                "`{input}` is a folder without a scenario.toml or a config.txt"
+            ))
+        })?
+    } else {
+        path.to_path_buf()
+    };
+    if !path.is_file() {
+        return Err(Problem::new(format!("`{input}` does not exist")).into());
+    }
+    let source = files::read(&path)?;
+    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    if ns3::config::looks_like_config(source.text()) {
+        load_config(&source, &path, folder, overrides)
+    } else {
+        let files = Files::within([folder, PathBuf::new()]);
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        load_toml(&source, files, &stem.unwrap_or_default(), overrides)
+    }
+}
+
+fn load_toml(
+    source: &Source,
+    files: Files,
+    name: &str,
+    overrides: &Overrides,
+) -> Result<Resolved, Diagnostics> {
+    let document = document::parse(source, &overrides.settings())?;
+    resolve::resolve(Input {
+        scenario: document.scenario,
+        texts: document.texts,
+        parameters: document.parameters,
+        files,
+        name: plain_name(name),
+        origin: Origin::Toml,
+        warnings: Vec::new(),
+    })
+}
+
+fn load_config(
+    source: &Source,
+    path: &Path,
+    folder: PathBuf,
+    overrides: &Overrides,
+) -> Result<Resolved, Diagnostics> {
+    let files = Files::within([PathBuf::new(), folder]);
+    let changes = Changes {
+        scheme: overrides.scheme.as_deref(),
+        fidelity: overrides.fidelity,
+    };
+    let mut warnings = Vec::new();
+    let (mut scenario, parameters) = ns3::config::scenario(source, &files, changes, &mut warnings)?;
+    scenario.seed = overrides.seed;
+    scenario.shuffle_ties = overrides.shuffle_ties;
+    scenario.check = overrides.check.then_some(true);
+    if let Some(duration) = overrides.duration {
+        scenario.duration = Some(toml::Spanned::new(0..0, duration));
+    }
+    let name = config_name(path, scenario.cc.scheme.as_ref().map(|s| s.get_ref().as_str()));
+    let resolved = resolve::resolve(Input {
+        scenario,
+        texts: document::Texts::of(source.clone()),
+        parameters,
+        files: files.clone(),
+        name: plain_name(&name),
+        origin: Origin::Ns3Config,
+        warnings,
+    })?;
+    if overrides.set.is_empty() {
+        return Ok(resolved);
+    }
+    // Settings speak of a scenario: they change the one that the configuration amounts to.
+    let text = Source::new(format!("{} as a scenario", source.name()), resolved.toml);
+    let document = document::parse(&text, &settings(&overrides.set))?;
+    resolve::resolve(Input {
+        scenario: document.scenario,
+        texts: document.texts,
+        parameters: document.parameters,
+        files: files.with_memory(&resolved.files),
+        name: resolved.name,
+        origin: Origin::Ns3Config,
+        warnings: resolved.warnings,
+    })
+}
+
+impl Overrides {
+    /// Everything as settings of a TOML scenario.
+    fn settings(&self) -> Vec<Setting> {
+        let mut all = settings(&self.set);
+        let mut add = |option, text: Option<String>| all.extend(text.map(|text| Setting { option, text }));
+        add(
+            "--scheme",
+            self.scheme.as_ref().map(|scheme| format!("cc.scheme={scheme:?}")),
+        );
+        add("--seed", self.seed.map(|seed| format!("seed={seed}")));
+        add(
+            "--duration",
+            self.duration.map(|duration| format!("duration=\"{duration}\"")),
+        );
+        add(
+            "--fidelity",
+            self.fidelity
+                .map(|fidelity| format!("fidelity=\"{}\"", fidelity.name())),
+        );
+        add(
+            "--shuffle-ties",
+            self.shuffle_ties.map(|seed| format!("shuffle-ties={seed}")),
+        );
+        add("--check", self.check.then(|| "check=true".to_string()));
+        all
+    }
+}
+
+fn settings(set: &[String]) -> Vec<Setting> {
+    let setting = |text: &String| Setting {
+        option: "--set",
+        text: text.clone(),
+    };
+    set.iter().map(setting).collect()
+}
+
+/// A name without what folders cannot have.
+fn plain_name(name: &str) -> String {
+    let plain = |c: char| {
+        if c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+') {
+            c
+        } else {
+            '-'
+        }
+    };
+    let name: String = name.trim_start_matches('.').chars().map(plain).collect();
+    if name.is_empty() {
+        "scenario".to_string()
+    } else {
+        name
+    }
+}
+
+/// A configuration is called after its file, or if that is just `config`, after its folder; a
+/// folder that is called after the scheme does not count.
+fn config_name(path: &Path, scheme: Option<&str>) -> String {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let stem = absolute
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
+    let folders = absolute.ancestors().skip(1);
+    let folders = folders.filter_map(|folder| Some(folder.file_name()?.to_string_lossy().into_owned()));
+    let is_scheme = |name: &str| {
+        scheme.is_some_and(|scheme| name.replace(['-', '_'], "").starts_with(&scheme.replace('-', "")))
+    };
+    match stem {
+        Some(stem) if stem != "config" => stem,
+        stem => folders
+            .take(2)
+            .find(|name| !is_scheme(name))
+            .or(stem)
+            .unwrap_or_default(),
+    }
+}

@@ -1,0 +1,284 @@
+//! DCQCN: congestion control for RoCEv2 from ECN marks.
+//!
+//! # What it does
+//! Switches mark packets as queues grow; the receiver tells the sender with congestion notification
+//! packets (CNPs). The sender cuts its rate by half of α, an estimate of how often it is told, and
+//! recovers in three phases: fast recovery half-way back to the rate before the cut, additive
+//! increase, hyper increase. Two flavours: `paper`, the published algorithm, and `nic`, as NICs and
+//! the public code of HPCC have it, where timers look for CNPs.
+//!
+//! # Signal it needs
+//! ECN (RED between two thresholds), and either a CNP per flow and `cnp-interval` from the
+//! receiver, or with `cnp-interval` zero the echo of each mark in its ACK.
+//!
+//! # Equations
+//! `paper`, at a CNP, and then (2) after each `alpha-interval` without one:
+//! ```text
+//! Rt = R;  R = R (1 - alpha/2);  alpha = (1 - g) alpha + g                             (1)
+//! alpha = (1 - g) alpha                                                                (2)
+//! ```
+//! After each `increase-timer` T counts one more, after each `byte-counter` sent B does; a CNP sets
+//! both to zero. With F stages:
+//! ```text
+//! max(T, B) <= F:  R = (Rt + R)/2                                      fast recovery   (3)
+//! otherwise:       Rt = Rt + AI;  R = (Rt + R)/2                       additive        (4)
+//! min(T, B) > F:   Rt = Rt + (min(T, B) - F) HAI;  R = (Rt + R)/2      hyper
+//! ```
+//! `nic`: every `alpha-interval`, (1)'s or (2)'s step of α, as a CNP came since or not. Every
+//! `cut-interval`, if a CNP came: `Rt = R` if the rate has been increased since the last cut (or
+//! `clamp-target`), `R = R (1 - alpha/2)`, stage 0. Every `increase-timer` since the cut: stage < F
+//! as (3), stage = F as (4), stage > F with HAI, then one more stage.
+//!
+//! Rt and R are at most the line's rate, R at least `min-rate`.
+//!
+//! # Parameters
+//! [`Params`]; some defaults depend on `flavour`. The steps of `nic` are those of 100 Gbit/s: the
+//! public code's launcher scales AI as 5 and HAI as 50 Mbit/s per 25 Gbit/s of line.
+//!
+//! # Where we differ from the paper or public code
+//! * `nic` differs in nothing known from the public code; its timers there take whole microseconds.
+//!   The first CNP sets α to 1, starts the timers, and counts for the first cut (1 ns after the
+//!   fourth step of α with default intervals) but not for the first step of α.
+//! * `paper`: timers and byte counter start at the first CNP; before, the rate is the line's. Fast
+//!   recovery has F steps.
+//! * There is no separate limit to α's or the increase's timer once the rate is the line's again.
+//!
+//! # References
+//! Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, §3.
+//! IEEE 802.1Qau (QCN), from which the increase phases come.
+//! Public code: alibaba-edu/High-Precision-Congestion-Control.
+
+use paceline_kernel::{BitRate, Bytes, Span};
+
+use crate::api::{CongestionControl, Needs, PathInfo, TimerSlot};
+use crate::params::{ParamError, Parameters, Range};
+use crate::registry::{Alias, Definition, Scheme, WindowMode};
+
+mod nic;
+mod paper;
+
+pub use nic::Nic;
+pub use paper::Paper;
+
+/// Steps of α.
+const ALPHA: TimerSlot = TimerSlot(0);
+/// `nic`: looks for CNPs.
+const DECREASE: TimerSlot = TimerSlot(1);
+/// Increases of the rate.
+const INCREASE: TimerSlot = TimerSlot(2);
+
+choice! {
+    /// Which DCQCN.
+    pub enum Flavour {
+        /// As NICs have it: timers look for CNPs.
+        Nic = "nic",
+        /// As published: a CNP cuts at once.
+        Paper = "paper",
+    }
+}
+
+/// The defaults that depend on the flavour.
+struct Defaults {
+    cnp_interval: Span,
+    alpha_interval: Span,
+    increase_timer: Span,
+    fast_recovery_stages: u32,
+    rate_ai: BitRate,
+    min_rate: BitRate,
+}
+
+impl Flavour {
+    const fn defaults(self) -> Defaults {
+        match self {
+            Self::Nic => Defaults {
+                cnp_interval: Span::ZERO,
+                alpha_interval: Span::from_us(1),
+                increase_timer: Span::from_us(300),
+                fast_recovery_stages: 1,
+                rate_ai: BitRate::from_bps(20_000_000),
+                min_rate: BitRate::from_gbps(1),
+            },
+            Self::Paper => Defaults {
+                cnp_interval: Span::from_us(50),
+                alpha_interval: Span::from_us(55),
+                increase_timer: Span::from_us(55),
+                fast_recovery_stages: 5,
+                rate_ai: BitRate::from_bps(40_000_000),
+                min_rate: BitRate::from_bps(100_000_000),
+            },
+        }
+    }
+}
+
+/// How to write a default that depends on the flavour.
+macro_rules! by_flavour {
+    ($field:ident) => {
+        format!(
+            "{} (nic), {} (paper)",
+            Flavour::Nic.defaults().$field,
+            Flavour::Paper.defaults().$field
+        )
+    };
+}
+
+params! {
+    /// Parameters of DCQCN.
+    pub struct Params {
+        /// Timers that look for CNPs, or cuts at once.
+        flavour: Flavour = Flavour::Nic, in Range::Any, from "public code; SIGCOMM 2015";
+        /// Least time between two CNPs of a flow; zero: every marked ACK is a CNP.
+        cnp_interval: Option<Span> = None, shown by_flavour!(cnp_interval), in Range::AtLeast(0.0), from "public code; paper";
+        /// Weight of a new sample in alpha.
+        g: f64 = 1.0 / 256.0, in Range::AboveUpTo(0.0, 1.0), from "paper";
+        /// Time between two steps of alpha.
+        alpha_interval: Option<Span> = None, shown by_flavour!(alpha_interval), in Range::Above(0.0), from "public code's launcher; paper";
+        /// Flavour nic: time between two looks for a CNP that cuts the rate.
+        cut_interval: Span = Span::from_us(4), in Range::Above(0.0), from "public code's launcher";
+        /// Time between two increases.
+        increase_timer: Option<Span> = None, shown by_flavour!(increase_timer), in Range::Above(0.0), from "public code's launcher; paper";
+        /// Flavour paper: bytes on the wire between two increases.
+        byte_counter: Bytes = Bytes::new(10_000_000), in Range::Above(0.0), from "paper";
+        /// Increases in fast recovery, F.
+        fast_recovery_stages: Option<u32> = None, shown by_flavour!(fast_recovery_stages), in Range::AtLeast(0.0), from "public code's launcher; paper";
+        /// Step of additive increase.
+        rate_ai: Option<BitRate> = None, shown by_flavour!(rate_ai), in Range::Above(0.0), from "public code's launcher at 100 Gbit/s, paper at 40";
+        /// Step of hyper increase.
+        rate_hai: BitRate = BitRate::from_bps(200_000_000), in Range::Above(0.0), from "public code's launcher at 100 Gbit/s";
+        /// The lowest rate.
+        min_rate: Option<BitRate> = None, shown by_flavour!(min_rate), in Range::Above(0.0), from "public code's launcher; public code's default";
+        /// Flavour nic: every cut sets the target rate, not only one after an increase.
+        clamp_target: bool = false, in Range::Any, from "public code";
+        /// Flavour nic: factor of the rate at a flow's first CNP.
+        rate_on_first_cnp: f64 = 1.0, in Range::AboveUpTo(0.0, 1.0), from "public code";
+    }
+}
+
+/// Parameters with every default filled in.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    cnp_interval: Span,
+    g: f64,
+    alpha_interval: Span,
+    increase_timer: Span,
+    stages: u32,
+    rate_ai: BitRate,
+    min_rate: BitRate,
+}
+
+impl Params {
+    fn settings(&self) -> Settings {
+        let by_flavour = self.flavour.defaults();
+        Settings {
+            cnp_interval: self.cnp_interval.unwrap_or(by_flavour.cnp_interval),
+            g: self.g,
+            alpha_interval: self.alpha_interval.unwrap_or(by_flavour.alpha_interval),
+            increase_timer: self.increase_timer.unwrap_or(by_flavour.increase_timer),
+            stages: self
+                .fast_recovery_stages
+                .unwrap_or(by_flavour.fast_recovery_stages),
+            rate_ai: self.rate_ai.unwrap_or(by_flavour.rate_ai),
+            min_rate: self.min_rate.unwrap_or(by_flavour.min_rate),
+        }
+    }
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "dcqcn",
+        aliases: &[
+            Alias {
+                name: "dcqcn-win",
+                help: "with the bytes in flight bounded by a window that follows the rate",
+                settings: &[],
+                window: Some(WindowMode::Variable),
+            },
+            Alias {
+                name: "dcqcn-paper",
+                help: "as published: CNPs every 50 us, cuts at once, byte counter",
+                settings: &[("flavour", "paper")],
+                window: None,
+            },
+        ],
+        title: "DCQCN",
+        paper: "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015",
+        summary: "ECN marks come back as notification packets; the sender cuts its rate and\n\
+                  recovers half-way, then by steps.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("dcqcn.rs"),
+    };
+
+    fn explicit(&self) -> Self {
+        let settings = self.settings();
+        Self {
+            cnp_interval: Some(settings.cnp_interval),
+            alpha_interval: Some(settings.alpha_interval),
+            increase_timer: Some(settings.increase_timer),
+            fast_recovery_stages: Some(settings.stages),
+            rate_ai: Some(settings.rate_ai),
+            min_rate: Some(settings.min_rate),
+            ..self.clone()
+        }
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        // Intervals so short would make a run a run of timers.
+        let settings = self.settings();
+        for (name, interval) in [
+            ("alpha-interval", settings.alpha_interval),
+            ("cut-interval", self.cut_interval),
+            ("increase-timer", settings.increase_timer),
+        ] {
+            if interval < Span::from_ns(10) {
+                return Err(ParamError::new(
+                    name,
+                    format!("{interval} is too short: expected 10ns or more"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            ecn: true,
+            cnp_interval: self.settings().cnp_interval,
+            ..Needs::default()
+        }
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        match self.flavour {
+            Flavour::Nic => Box::new(Nic::new(self, path)),
+            Flavour::Paper => Box::new(Paper::new(self, path)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_follow_the_flavour() {
+        let paper = Params {
+            flavour: Flavour::Paper,
+            ..Params::default()
+        };
+        assert_eq!(paper.explicit().increase_timer, Some(Span::from_us(55)));
+        assert_eq!(
+            Params::default().explicit().increase_timer,
+            Some(Span::from_us(300))
+        );
+        let own = Params {
+            rate_ai: Some(BitRate::from_gbps(1)),
+            ..paper
+        };
+        assert_eq!(own.explicit().rate_ai, Some(BitRate::from_gbps(1)));
+        let doc = Params::docs()
+            .into_iter()
+            .find(|doc| doc.name == "alpha-interval")
+            .unwrap();
+        assert_eq!(doc.default, "1us (nic), 55us (paper)");
+    }
+}

@@ -1,0 +1,200 @@
+//! DCQCN as published: a CNP cuts at once; a timer and a byte counter increase.
+
+use paceline_kernel::{BitRate, Bytes, Span};
+
+use super::{ALPHA, INCREASE, Params, Settings};
+use crate::api::{AckInfo, CongestionControl, Ctx, PathInfo, SendLimits, SentInfo, TimerSlot};
+use crate::rate::{Bounds, average};
+
+/// The sender of a flow, flavour `paper`.
+#[derive(Clone, Debug)]
+pub struct Paper {
+    settings: Settings,
+    byte_counter: u64,
+    rate_hai: BitRate,
+    bounds: Bounds,
+    rate: BitRate,
+    target: BitRate,
+    alpha: f64,
+    /// Whether the flow has ever had a CNP; before, there is nothing to recover from.
+    congested: bool,
+    /// Bytes on the wire since the byte counter last expired.
+    sent: u64,
+    /// Expirations of the timer since the last cut, T.
+    timer_stage: u32,
+    /// Expirations of the byte counter since the last cut, B.
+    byte_stage: u32,
+}
+
+impl Paper {
+    /// A sender at line rate.
+    pub fn new(params: &Params, path: &PathInfo) -> Self {
+        let settings = params.settings();
+        Self {
+            settings,
+            byte_counter: params.byte_counter.get().max(1),
+            rate_hai: params.rate_hai,
+            bounds: Bounds::new(settings.min_rate, path.line_rate),
+            rate: path.line_rate,
+            target: path.line_rate,
+            alpha: 1.0,
+            congested: false,
+            sent: 0,
+            timer_stage: 0,
+            byte_stage: 0,
+        }
+    }
+
+    /// The estimate α of how often the flow meets congestion.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// The target rate Rt.
+    pub fn target_rate(&self) -> BitRate {
+        self.target
+    }
+
+    fn increase(&mut self) {
+        let stages = self.settings.stages;
+        let step = if self.timer_stage.max(self.byte_stage) <= stages {
+            BitRate::from_bps(0) // (3), fast recovery
+        } else {
+            match self.timer_stage.min(self.byte_stage).saturating_sub(stages) {
+                0 => self.settings.rate_ai, // (4), additive increase
+                i => BitRate::from_bps(self.rate_hai.as_bps().saturating_mul(i.into())), // hyper increase
+            }
+        };
+        self.target = self.target.saturating_add(step).min(self.bounds.line);
+        self.rate = self.bounds.clamp(average(self.rate, self.target));
+    }
+}
+
+impl CongestionControl for Paper {
+    fn limits(&self) -> SendLimits {
+        SendLimits {
+            rate: self.rate,
+            window: Bytes::MAX,
+        }
+    }
+
+    fn on_cnp(&mut self, cx: &mut Ctx<'_>) {
+        // (1)
+        let g = self.settings.g;
+        self.target = self.rate;
+        self.rate = self.bounds.clamp(self.rate.scale(1.0 - self.alpha / 2.0));
+        self.alpha = (1.0 - g) * self.alpha + g;
+        self.congested = true;
+        (self.timer_stage, self.byte_stage, self.sent) = (0, 0, 0);
+        cx.arm(ALPHA, self.settings.alpha_interval);
+        cx.arm(INCREASE, self.settings.increase_timer);
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        if ack.ecn && self.settings.cnp_interval == Span::ZERO {
+            self.on_cnp(cx);
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Ctx<'_>, slot: TimerSlot) {
+        match slot {
+            ALPHA => {
+                self.alpha *= 1.0 - self.settings.g; // (2)
+                cx.arm(ALPHA, self.settings.alpha_interval);
+            }
+            INCREASE => {
+                self.timer_stage = self.timer_stage.saturating_add(1);
+                self.increase();
+                cx.arm(INCREASE, self.settings.increase_timer);
+            }
+            _ => {}
+        }
+    }
+
+    fn on_send(&mut self, _cx: &mut Ctx<'_>, sent: &SentInfo) {
+        if !self.congested {
+            return;
+        }
+        self.sent = self.sent.saturating_add(sent.wire.get());
+        if self.sent >= self.byte_counter {
+            self.sent -= self.byte_counter;
+            self.byte_stage = self.byte_stage.saturating_add(1);
+            self.increase();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dcqcn::Flavour;
+    use crate::testkit::{Pair, star_path};
+
+    fn pair() -> Pair<Paper> {
+        let params = Params {
+            flavour: Flavour::Paper,
+            rate_ai: Some(BitRate::from_gbps(1)),
+            rate_hai: BitRate::from_gbps(2),
+            byte_counter: Bytes::new(2000),
+            ..Params::default()
+        };
+        Pair::new(star_path(), |path| Paper::new(&params, path))
+    }
+
+    #[test]
+    fn equations_1_and_2_by_hand() {
+        let mut pair = pair();
+        pair.cnp(); // α is 1: half
+        assert_eq!(
+            (pair.rate(), pair.cc.target_rate()),
+            (BitRate::from_gbps(50), BitRate::from_gbps(100))
+        );
+        assert_eq!(pair.cc.alpha(), 1.0);
+        pair.advance(Span::from_us(55)); // α decays once, and the timer increases once
+        assert_eq!(pair.cc.alpha(), 255.0 / 256.0);
+        assert_eq!(pair.rate(), BitRate::from_gbps(75));
+        pair.cnp();
+        assert_eq!(pair.rate(), BitRate::from_gbps(75).scale(1.0 - 255.0 / 512.0));
+        assert_eq!(pair.cc.target_rate(), BitRate::from_gbps(75));
+        assert_eq!(pair.cc.alpha(), 255.0 / 256.0 * (255.0 / 256.0) + 1.0 / 256.0);
+    }
+
+    #[test]
+    fn five_recoveries_then_additive_then_hyper_with_both_counters() {
+        let mut pair = pair();
+        pair.cnp();
+        pair.cnp(); // R = 25, Rt = 50
+        let mut rate = 25.0;
+        for _ in 0..5 {
+            pair.advance(Span::from_us(55));
+            rate = (rate + 50.0) / 2.0;
+        }
+        assert!((pair.rate().as_gbps_f64() - rate).abs() < 1e-6, "(3)");
+        pair.advance(Span::from_us(55));
+        rate = (rate + 51.0) / 2.0;
+        assert!((pair.rate().as_gbps_f64() - rate).abs() < 1e-6, "(4)");
+        // The byte counter: each two packets of 1048 bytes count one; 5 are still additive.
+        for i in 1..=5 {
+            pair.send(Bytes::new(1000));
+            pair.send(Bytes::new(1000));
+            rate = (rate + 51.0 + f64::from(i)) / 2.0;
+        }
+        assert!((pair.rate().as_gbps_f64() - rate).abs() < 1e-6, "(4), by bytes");
+        // The sixth: min(T, B) = 6 > 5, one step of HAI.
+        pair.send(Bytes::new(1000));
+        pair.send(Bytes::new(1000));
+        rate = (rate + 58.0) / 2.0;
+        assert!((pair.rate().as_gbps_f64() - rate).abs() < 1e-6, "hyper");
+    }
+
+    #[test]
+    fn nothing_is_counted_before_the_first_notification() {
+        let mut pair = pair();
+        for _ in 0..100 {
+            pair.send(Bytes::new(1000));
+        }
+        pair.advance(Span::from_us(1000));
+        assert_eq!(pair.history.len(), 1);
+        assert!(pair.expired.is_empty());
+    }
+}

@@ -1,0 +1,217 @@
+//! DCTCP, in the rate-based form that RDMA simulations use.
+//!
+//! # What it does
+//! The sender estimates the fraction α of marked packets, round trip by round trip. With marks it
+//! cuts its rate once per round trip by α/2; without, it adds a step per round trip.
+//!
+//! # Signal it needs
+//! ECN: switches mark above one threshold (a step, Kmin = Kmax), the receiver echoes each mark.
+//!
+//! # Equations
+//! Once per round trip (an ACK covers what was sent after the last update), F being the fraction of
+//! its ACKs that were marked:
+//! ```text
+//! alpha = (1 - g) alpha + g F                                                          (1)
+//! ```
+//! At a marked ACK, at most once until all that was then in flight is acknowledged:
+//! ```text
+//! R = R (1 - alpha / 2)                                                                (2)
+//! ```
+//! Otherwise, once per round trip: `R = R + AI`. R stays from `min-rate` to the line's.
+//!
+//! # Parameters
+//! [`Params`]. `rate-ai` is one packet per round trip: 1000 B in 13 us are 615 Mbit/s. Scale it as
+//! MTU over base RTT.
+//!
+//! # Where we differ from the paper or public code
+//! * A rate instead of a window, no slow start: flows start at line rate (as the public code of
+//!   HPCC does for its comparison). The NIC scales the window with the rate.
+//! * As that code: F counts marked ACKs over the packets sent in the round, at most 1; marks of the
+//!   first round count in the second; α starts at 1.
+//!
+//! # References
+//! M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, §3.1.
+//! Public code: alibaba-edu/High-Precision-Congestion-Control.
+
+use paceline_kernel::{BitRate, Bytes};
+
+use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
+use crate::params::{Parameters, Range};
+use crate::rate::Bounds;
+use crate::registry::{Definition, Scheme, WindowMode};
+
+params! {
+    /// Parameters of DCTCP.
+    pub struct Params {
+        /// Weight of a round trip's marks in the estimate alpha.
+        g: f64 = 1.0 / 16.0, in Range::AboveUpTo(0.0, 1.0), from "paper §3.4";
+        /// Additive step per round trip.
+        rate_ai: BitRate = BitRate::from_bps(615_000_000), in Range::Above(0.0), from "public code's launcher: 1000 B per 13 us";
+        /// The lowest rate.
+        min_rate: BitRate = BitRate::from_gbps(1), in Range::Above(0.0), from "public code's launcher";
+    }
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "dctcp",
+        aliases: &[],
+        title: "DCTCP",
+        paper: "Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010",
+        summary: "Cuts the rate once per round trip in proportion to the fraction of marked packets.",
+        default_window: WindowMode::Variable,
+        params: Self::docs,
+        source: include_str!("dctcp.rs"),
+    };
+
+    fn needs(&self) -> Needs {
+        Needs {
+            ecn: true,
+            ..Needs::default()
+        }
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(Dctcp::new(self, path))
+    }
+}
+
+/// The sender of a flow.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    g: f64,
+    rate_ai: BitRate,
+    bounds: Bounds,
+    mtu: u64,
+    rate: BitRate,
+    alpha: f64,
+    /// Marked ACKs since the last update of alpha.
+    marked: u64,
+    /// Packets that the round in progress has.
+    batch: u64,
+    last_update_seq: u64,
+    /// After a cut: the byte whose acknowledgement allows the next.
+    cut_until: Option<u64>,
+}
+
+impl Dctcp {
+    /// A sender at line rate.
+    pub fn new(params: &Params, path: &PathInfo) -> Self {
+        Self {
+            g: params.g,
+            rate_ai: params.rate_ai,
+            bounds: Bounds::new(params.min_rate, path.line_rate),
+            mtu: path.mtu.get().max(1),
+            rate: path.line_rate,
+            alpha: 1.0,
+            marked: 0,
+            batch: 1,
+            last_update_seq: 0,
+            cut_until: None,
+        }
+    }
+
+    /// The estimate α of the fraction of marked packets.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// Equation (1), at the end of a round trip.
+    fn end_round(&mut self, ack: &AckInfo<'_>) {
+        if self.last_update_seq == 0 {
+            self.batch = ack.snd_nxt / self.mtu + 1;
+        } else {
+            let fraction = (self.marked as f64 / self.batch as f64).min(1.0);
+            self.alpha = (1.0 - self.g) * self.alpha + self.g * fraction;
+            self.marked = 0;
+            self.batch = ack.snd_nxt.saturating_sub(ack.seq) / self.mtu + 1;
+        }
+        self.last_update_seq = ack.snd_nxt;
+    }
+}
+
+impl CongestionControl for Dctcp {
+    fn limits(&self) -> SendLimits {
+        SendLimits {
+            rate: self.rate,
+            window: Bytes::MAX,
+        }
+    }
+
+    fn on_ack(&mut self, _cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.marked += u64::from(ack.ecn);
+        let round_ended = ack.seq > self.last_update_seq;
+        if round_ended {
+            self.end_round(ack);
+        }
+        if self.cut_until.is_some_and(|until| ack.seq > until) {
+            self.cut_until = None;
+        }
+        // Equation (2).
+        if ack.ecn && self.cut_until.is_none() {
+            self.rate = self.bounds.clamp(self.rate.scale(1.0 - self.alpha / 2.0));
+            self.cut_until = Some(ack.snd_nxt);
+        }
+        if round_ended && self.cut_until.is_none() {
+            self.rate = self.bounds.clamp(self.rate.saturating_add(self.rate_ai));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{Pair, ack, star_path};
+
+    fn pair() -> Pair<Dctcp> {
+        Pair::new(star_path(), |path| Dctcp::new(&Params::default(), path))
+    }
+
+    fn marked(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
+        AckInfo {
+            ecn: true,
+            ..ack(seq, snd_nxt)
+        }
+    }
+
+    #[test]
+    fn equations_1_and_2_by_hand() {
+        let mut pair = pair();
+        pair.ack(&ack(1000, 9000)); // a batch of 10 packets
+        pair.ack(&marked(2000, 10_000)); // alpha is 1: half
+        assert_eq!(pair.rate(), BitRate::from_gbps(50));
+        pair.ack(&marked(3000, 11_000)); // once per round trip
+        assert_eq!(pair.rate(), BitRate::from_gbps(50));
+        // Past 9000: F = 2/10, alpha = 15/16 + 0.2/16 = 0.95. Still in the cut's round: no step.
+        pair.ack(&ack(9500, 20_000));
+        assert!((pair.cc.alpha() - 0.95).abs() < 1e-15);
+        assert_eq!(pair.rate(), BitRate::from_gbps(50));
+        // Past 10000, the cut's round is over; the mark cuts by 0.475: 26.25 Gbit/s.
+        pair.ack(&marked(10_500, 21_000));
+        assert_eq!(pair.rate().as_bps(), 26_250_000_000);
+        // Past 20000: the batch was (20000 - 9500)/1000 + 1 = 11, of which one was marked.
+        pair.ack(&ack(20_500, 30_000));
+        assert!((pair.cc.alpha() - (0.95 * 15.0 + 1.0 / 11.0) / 16.0).abs() < 1e-15);
+        // Past 21000 and 30000: the step of a round without marks.
+        pair.ack(&ack(30_500, 40_000));
+        assert_eq!(pair.rate().as_bps(), 26_250_000_000 + 615_000_000);
+    }
+
+    #[test]
+    fn marks_of_the_first_round_count_in_the_second() {
+        let mut pair = pair();
+        pair.ack(&marked(1000, 3000));
+        pair.ack(&ack(3500, 9000));
+        // F = 1 mark / (3000/1000 + 1) packets.
+        assert!((pair.cc.alpha() - (15.0 / 16.0 + 0.25 / 16.0)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_rate_stays_above_the_minimum() {
+        let mut pair = pair();
+        for i in 1..100 {
+            pair.ack(&marked(i * 1000, i * 1000 + 500));
+        }
+        assert_eq!(pair.rate(), BitRate::from_gbps(1));
+    }
+}

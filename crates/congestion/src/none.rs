@@ -1,0 +1,87 @@
+//! No congestion control: the sender always sends at line rate.
+//!
+//! # What it does
+//! Nothing. Flows are held back by their links and by flow control alone: the baseline that shows
+//! what pauses do when nobody slows down.
+//!
+//! # Signal it needs
+//! None.
+//!
+//! # Equations
+//! `R = C`, the rate of the sender's link.
+//!
+//! # Parameters
+//! None.
+//!
+//! # Where we differ from the paper or public code
+//! There is nothing to differ from.
+//!
+//! # References
+//! IEEE 802.1Qbb, Priority-based Flow Control: the link-level mechanism that remains.
+
+use paceline_kernel::Bytes;
+
+use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
+use crate::params::Parameters;
+use crate::registry::{Definition, Scheme, WindowMode};
+
+params! {
+    /// No parameters.
+    pub struct Params {}
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "none",
+        aliases: &[],
+        title: "No congestion control",
+        paper: "-",
+        summary: "Sends at line rate, whatever happens.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("none.rs"),
+    };
+
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(LineRate(SendLimits {
+            rate: path.line_rate,
+            window: Bytes::MAX,
+        }))
+    }
+}
+
+/// A sender at line rate.
+#[derive(Clone, Copy, Debug)]
+struct LineRate(SendLimits);
+
+impl CongestionControl for LineRate {
+    fn limits(&self) -> SendLimits {
+        self.0
+    }
+    fn on_ack(&mut self, _cx: &mut Ctx<'_>, _ack: &AckInfo<'_>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_kernel::BitRate;
+
+    use super::*;
+    use crate::testkit::{Pair, ack, star_path};
+
+    #[test]
+    fn a_mark_changes_nothing() {
+        let mut pair = Pair::new(star_path(), |path| Params::default().build(path));
+        pair.ack(&AckInfo {
+            ecn: true,
+            ..ack(1000, 50_000)
+        });
+        pair.cnp();
+        pair.timeout();
+        assert_eq!(pair.rate(), BitRate::from_gbps(100));
+        assert_eq!(pair.cc.limits().window, Bytes::MAX);
+    }
+}

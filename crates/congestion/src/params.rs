@@ -1,0 +1,370 @@
+//! Parameters: help, unit, default, range and source of each in one place.
+//!
+//! The `params!` macro declares a scheme's parameters once and makes of them the struct that a
+//! scenario file fills, its defaults, its documentation and its range checks.
+
+use std::fmt;
+
+use paceline_kernel::{BitRate, Bytes, Span};
+
+/// What help and documentation say of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamDoc {
+    /// The key in the scenario file.
+    pub name: String,
+    /// The unit in which values are written, empty for a plain number.
+    pub unit: &'static str,
+    /// The default, as it would be written.
+    pub default: String,
+    /// The values that make sense.
+    pub range: String,
+    /// Where the default comes from.
+    pub source: &'static str,
+    /// What it does.
+    pub help: String,
+}
+
+/// A parameter has a value that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("parameter `{param}`: {message}")]
+pub struct ParamError {
+    /// The parameter's key.
+    pub param: String,
+    /// What it is, and what was expected.
+    pub message: String,
+}
+
+impl ParamError {
+    /// An error about `param`.
+    pub fn new(param: &str, message: impl Into<String>) -> Self {
+        Self {
+            param: param.to_string(),
+            message: message.into(),
+        }
+    }
+}
+
+/// The numbers that a parameter may be. Bounds of quantities are in ps, bytes or bit/s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Range {
+    /// All of them, or one of a parameter's choices.
+    Any,
+    /// Larger than this.
+    Above(f64),
+    /// This or larger.
+    AtLeast(f64),
+    /// Larger than the first, and at most the second.
+    AboveUpTo(f64, f64),
+    /// From the first to the second.
+    Between(f64, f64),
+}
+
+impl Range {
+    fn contains(self, x: f64) -> bool {
+        x.is_finite()
+            && match self {
+                Self::Any => true,
+                Self::Above(low) => x > low,
+                Self::AtLeast(low) => x >= low,
+                Self::AboveUpTo(low, high) => x > low && x <= high,
+                Self::Between(low, high) => x >= low && x <= high,
+            }
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => f.write_str("any"),
+            Self::Above(low) => write!(f, "above {low}"),
+            Self::AtLeast(low) => write!(f, "at least {low}"),
+            Self::AboveUpTo(low, high) => write!(f, "above {low}, at most {high}"),
+            Self::Between(low, high) => write!(f, "from {low} to {high}"),
+        }
+    }
+}
+
+/// A type that parameters can have.
+pub trait ParamValue: Sized {
+    /// The unit in which values are written, empty for none.
+    const UNIT: &'static str;
+    /// The values, if they are a few names.
+    const CHOICES: &'static [&'static str] = &[];
+    /// The value as a scenario file would write it (without quotes).
+    fn show(&self) -> String;
+    /// Reads what [`ParamValue::show`] writes.
+    ///
+    /// # Errors
+    /// A sentence on what was expected.
+    fn read(text: &str) -> Result<Self, String>;
+    /// The value as a number in its smallest unit, for [`Range`]; `None` if it is not a number.
+    fn number(&self) -> Option<f64>;
+}
+
+macro_rules! value_by_parsing {
+    ($($type:ty, $unit:literal, $expected:literal, $number:expr $(, $choices:expr)?;)*) => { $(
+        impl ParamValue for $type {
+            const UNIT: &'static str = $unit;
+            $(const CHOICES: &'static [&'static str] = $choices;)?
+            fn show(&self) -> String {
+                self.to_string()
+            }
+            fn read(text: &str) -> Result<Self, String> {
+                text.parse().map_err(|error| format!("`{text}` is not {}: {error}", $expected))
+            }
+            fn number(&self) -> Option<f64> {
+                let number: fn(&$type) -> Option<f64> = $number;
+                number(self)
+            }
+        }
+    )* };
+}
+value_by_parsing! {
+    f64, "", "a number", |x| Some(*x);
+    u32, "", "a whole number", |x| Some(f64::from(*x));
+    bool, "", "`true` or `false`", |_| None, &["true", "false"];
+    Span, "s, ms, us, ns, ps", "a time", |x| Some(x.as_ps() as f64);
+    Bytes, "B, KB, MB, KiB, MiB", "a size", |x| Some(x.get() as f64);
+    BitRate, "bps, Kbps, Mbps, Gbps", "a rate", |x| Some(x.as_bps() as f64);
+}
+
+/// A parameter that may be absent: its default depends on other parameters.
+impl<T: ParamValue> ParamValue for Option<T> {
+    const UNIT: &'static str = T::UNIT;
+    const CHOICES: &'static [&'static str] = T::CHOICES;
+    fn show(&self) -> String {
+        self.as_ref().map_or_else(|| "by the others".to_string(), T::show)
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        T::read(text).map(Some)
+    }
+    fn number(&self) -> Option<f64> {
+        self.as_ref().and_then(T::number)
+    }
+}
+
+/// A set of parameters; the `params!` macro implements it.
+pub trait Parameters: Sized {
+    /// The documentation of every parameter, in order.
+    fn docs() -> Vec<ParamDoc>;
+    /// Name and value of every parameter, in order.
+    fn values(&self) -> Vec<(String, String)>;
+    /// Sets the parameter `name` to what `text` says.
+    ///
+    /// # Errors
+    /// If there is no such parameter, or `text` is not a value of it.
+    fn set(&mut self, name: &str, text: &str) -> Result<(), ParamError>;
+    /// Whether every number is in its range.
+    ///
+    /// # Errors
+    /// The first that is not.
+    fn check_ranges(&self) -> Result<(), ParamError>;
+}
+
+/// The key of a field in scenario files.
+pub(crate) fn key(field: &str) -> String {
+    field.replace('_', "-")
+}
+
+/// Makes the documentation of one parameter out of what `params!` knows of it.
+pub(crate) fn doc_of<T: ParamValue>(
+    field: &str,
+    default: String,
+    range: Range,
+    source: &'static str,
+    help: &[&str],
+) -> ParamDoc {
+    ParamDoc {
+        name: key(field),
+        unit: T::UNIT,
+        default,
+        range: match T::CHOICES {
+            [] => range.to_string(),
+            choices => format!("one of {}", choices.join(", ")),
+        },
+        source,
+        help: help.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// Checks one parameter's range.
+pub(crate) fn check<T: ParamValue>(field: &str, value: &T, range: Range) -> Result<(), ParamError> {
+    match value.number() {
+        Some(number) if !range.contains(number) => Err(ParamError::new(
+            &key(field),
+            format!("{} is out of range: expected a value {range}", value.show()),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Declares a scheme's parameters.
+///
+/// `help` (a doc comment), `name: type = default`, optionally `shown` (how to write a default that
+/// depends on other parameters), `in` a [`Range`], `from` a source.
+macro_rules! params {
+    (
+        $(#[$meta:meta])*
+        pub struct $Params:ident { $(
+            $(#[doc = $help:literal])+
+            $field:ident: $type:ty = $default:expr, $(shown $shown:expr,)? in $range:expr, from $source:literal;
+        )* }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+        pub struct $Params { $(
+            $(#[doc = $help])+
+            #[doc = concat!("\nDefault `", stringify!($default), "`; source: ", $source, ".")]
+            pub $field: $type,
+        )* }
+
+        impl Default for $Params {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+
+        impl $crate::params::Parameters for $Params {
+            fn docs() -> Vec<$crate::params::ParamDoc> {
+                let _defaults = Self::default();
+                vec![$({
+                    let _default = $crate::params::ParamValue::show(&_defaults.$field);
+                    $(let _default = $shown;)?
+                    $crate::params::doc_of::<$type>(stringify!($field), _default, $range, $source, &[$($help),+])
+                },)*]
+            }
+            fn values(&self) -> Vec<(String, String)> {
+                vec![$((
+                    $crate::params::key(stringify!($field)),
+                    $crate::params::ParamValue::show(&self.$field),
+                ),)*]
+            }
+            fn set(&mut self, name: &str, _text: &str) -> Result<(), $crate::params::ParamError> {
+                $(if name == $crate::params::key(stringify!($field)) {
+                    self.$field = $crate::params::ParamValue::read(_text)
+                        .map_err(|message| $crate::params::ParamError::new(name, message))?;
+                    return Ok(());
+                })*
+                let known: Vec<String> = vec![$($crate::params::key(stringify!($field)),)*];
+                Err($crate::params::ParamError::new(
+                    name,
+                    format!("there is no such parameter; expected one of: {}", known.join(", ")),
+                ))
+            }
+            fn check_ranges(&self) -> Result<(), $crate::params::ParamError> {
+                $($crate::params::check(stringify!($field), &self.$field, $range)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
+/// Declares a parameter whose values are a few names.
+macro_rules! choice {
+    (
+        $(#[$meta:meta])*
+        pub enum $Choice:ident { $($(#[$variant_meta:meta])* $Variant:ident = $name:literal,)+ }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub enum $Choice { $($(#[$variant_meta])* #[serde(rename = $name)] $Variant,)+ }
+
+        impl $crate::params::ParamValue for $Choice {
+            const UNIT: &'static str = "";
+            const CHOICES: &'static [&'static str] = &[$($name),+];
+            fn show(&self) -> String {
+                match self { $(Self::$Variant => $name,)+ }.to_string()
+            }
+            fn read(text: &str) -> Result<Self, String> {
+                match text {
+                    $($name => Ok(Self::$Variant),)+
+                    _ => Err(format!("`{text}` is not one of: {}", Self::CHOICES.join(", "))),
+                }
+            }
+            fn number(&self) -> Option<f64> {
+                None
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(unreachable_pub)]
+
+    use super::*;
+
+    choice! {
+        /// Two ways.
+        pub enum Way { /// One.
+            This = "this", /// The other.
+            That = "that", }
+    }
+    params! {
+        /// For the tests.
+        pub struct Sample {
+            /// A gain,
+            /// in two lines.
+            gain: f64 = 0.5, in Range::AboveUpTo(0.0, 1.0), from "the paper";
+            /// A step.
+            rate_ai: BitRate = BitRate::from_bps(50_000_000), in Range::Above(0.0), from "the code";
+            /// A time.
+            wait: Option<Span> = None, shown format!("twice {}", Span::from_us(2)), in Range::Above(0.0), from "us";
+            /// A choice.
+            way: Way = Way::This, in Range::Any, from "us";
+        }
+    }
+
+    #[test]
+    fn documentation_comes_from_the_declaration() {
+        let docs = Sample::docs();
+        assert_eq!(docs[0].help, "A gain, in two lines.");
+        assert_eq!(docs[0].range, "above 0, at most 1");
+        assert_eq!(
+            (docs[1].name.as_str(), docs[1].default.as_str()),
+            ("rate-ai", "50Mbps")
+        );
+        assert_eq!(docs[2].default, "twice 2us");
+        assert_eq!(docs[3].range, "one of this, that");
+    }
+
+    #[test]
+    fn values_are_set_by_name_and_checked() {
+        let mut sample = Sample::default();
+        sample.set("rate-ai", "1Gbps").unwrap();
+        sample.set("wait", "3us").unwrap();
+        sample.set("way", "that").unwrap();
+        assert_eq!(sample.rate_ai, BitRate::from_gbps(1));
+        assert_eq!((sample.wait, sample.way), (Some(Span::from_us(3)), Way::That));
+        assert_eq!(sample.check_ranges(), Ok(()));
+        assert_eq!(
+            sample.set("rate", "1Gbps").unwrap_err().to_string(),
+            "parameter `rate`: there is no such parameter; expected one of: gain, rate-ai, wait, way"
+        );
+        assert!(
+            sample
+                .set("way", "up")
+                .unwrap_err()
+                .to_string()
+                .contains("one of: this, that")
+        );
+        for bad in ["0", "NaN", "1.5"] {
+            sample.set("gain", bad).unwrap();
+            let error = sample.check_ranges().unwrap_err();
+            assert_eq!(error.param, "gain");
+            assert!(error.message.contains("above 0, at most 1"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_key_is_an_error_at_its_place() {
+        let error = toml::from_str::<Sample>("gain = 0.1\nrate-ia = \"1Gbps\"\n").unwrap_err();
+        assert_eq!(error.span(), Some(11..18));
+        let sample: Sample = toml::from_str("rate-ai = \"40Mb/s\"\nway = \"that\"").unwrap();
+        assert_eq!(
+            (sample.rate_ai, sample.way),
+            (BitRate::from_bps(40_000_000), Way::That)
+        );
+    }
+}

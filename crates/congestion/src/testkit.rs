@@ -1,0 +1,248 @@
+//! A driver for schemes: a sender and a path without a network.
+//!
+//! [`Pair`] owns what a scheme may ask of the world (clock, timers, path, random stream) and feeds
+//! it acknowledgements, so that a test reads as a story:
+//!
+//! ```
+//! use paceline_congestion::registry::SchemeParams;
+//! use paceline_congestion::testkit::{Pair, ack, star_path};
+//! use paceline_congestion::AckInfo;
+//! use paceline_kernel::{BitRate, Span};
+//!
+//! let dctcp = SchemeParams::default().configure("dctcp").unwrap();
+//! let mut pair = Pair::new(star_path(), |path| dctcp.build(path));
+//! pair.ack(&ack(1_000, 50_000)); // the first ACK starts a batch
+//! pair.advance(Span::from_us(4));
+//! pair.ack(&AckInfo { ecn: true, ..ack(2_000, 52_000) }); // a mark: alpha is still 1
+//! assert_eq!(pair.rate(), BitRate::from_gbps(50));
+//! ```
+//!
+//! After each callback it checks what every scheme must keep: a rate above zero and at most the
+//! line's, and timers that are not in the past.
+
+use paceline_kernel::rng::{Purpose, Rng};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+use crate::api::{
+    AckInfo, CongestionControl, Ctx, IntFormat, PathInfo, SendLimits, SentInfo, TimerBank, TimerSlot,
+};
+
+/// Timers that may expire at one instant before [`Pair`] calls it a loop.
+const STORM: u32 = 1000;
+
+/// A path through one switch: two links of 100 Gbit/s and 1 us, packets of 1000 bytes.
+pub fn star_path() -> PathInfo {
+    PathInfo {
+        line_rate: BitRate::from_gbps(100),
+        base_rtt: Span::from_ns(4160),
+        bdp: Bytes::new(52_000),
+        mtu: Bytes::new(1000),
+        hop_rates: vec![BitRate::from_gbps(100)],
+        int: IntFormat::EXACT,
+    }
+}
+
+/// An acknowledgement up to `seq`, when the sender has sent up to `snd_nxt`: unmarked, of one
+/// packet of 1000 bytes, after 4160 ns, without telemetry.
+pub fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
+    AckInfo {
+        seq,
+        newly_acked: 1000,
+        snd_nxt,
+        rtt: Span::from_ns(4160),
+        ecn: false,
+        hops: &[],
+        pint_power: 0,
+        nack: false,
+    }
+}
+
+/// A timer that was set and has not expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Pending {
+    at: Time,
+    order: u64,
+    slot: u8,
+    generation: u8,
+}
+
+/// A scheme and its world.
+#[derive(Debug)]
+pub struct Pair<C> {
+    /// The scheme.
+    pub cc: C,
+    /// The time and rate of every change of rate, the start included.
+    pub history: Vec<(Time, BitRate)>,
+    /// The time and slot of every timer that has expired.
+    pub expired: Vec<(Time, TimerSlot)>,
+    now: Time,
+    path: PathInfo,
+    timers: TimerBank,
+    rng: Rng,
+    pending: Vec<Pending>,
+    armed: u64,
+}
+
+impl<C: CongestionControl> Pair<C> {
+    /// A sender on `path` at time zero.
+    pub fn new(path: PathInfo, build: impl FnOnce(&PathInfo) -> C) -> Self {
+        let cc = build(&path);
+        let rate = cc.limits().rate;
+        Self {
+            cc,
+            history: vec![(Time::ZERO, rate)],
+            expired: Vec::new(),
+            now: Time::ZERO,
+            path,
+            timers: TimerBank::default(),
+            rng: Rng::stream(1, Purpose::Congestion, 0),
+            pending: Vec::new(),
+            armed: 0,
+        }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The rate at which the sender may send now.
+    pub fn rate(&self) -> BitRate {
+        self.cc.limits().rate
+    }
+
+    /// Lets `span` pass; timers that are due expire, in order.
+    pub fn advance(&mut self, span: Span) {
+        self.advance_to(self.now + span);
+    }
+
+    /// Lets the time until `at` pass; timers that are due (at `at` too) expire, in order.
+    pub fn advance_to(&mut self, at: Time) {
+        let mut storm = 0;
+        while let Some(next) = self.pending.iter().copied().min().filter(|next| next.at <= at) {
+            self.pending.retain(|timer| *timer != next);
+            storm = if next.at > self.now { 0 } else { storm + 1 };
+            assert!(storm < STORM, "timers expire for ever at {}", self.now);
+            self.now = next.at.max(self.now);
+            let slot = TimerSlot(next.slot);
+            if self.timers.fires(slot, next.generation) {
+                self.expired.push((self.now, slot));
+                self.call(|cc, cx| cc.on_timer(cx, slot));
+            }
+        }
+        self.now = at.max(self.now);
+    }
+
+    /// An acknowledgement arrives now.
+    pub fn ack(&mut self, ack: &AckInfo<'_>) {
+        self.call(|cc, cx| cc.on_ack(cx, ack));
+    }
+
+    /// A congestion notification packet arrives now.
+    pub fn cnp(&mut self) {
+        self.call(|cc, cx| cc.on_cnp(cx));
+    }
+
+    /// The retransmission timer expires now.
+    pub fn timeout(&mut self) {
+        self.call(|cc, cx| cc.on_timeout(cx));
+    }
+
+    /// A packet with `payload` bytes starts on the wire now, with 48 bytes of headers.
+    pub fn send(&mut self, payload: Bytes) {
+        let sent = SentInfo {
+            payload,
+            wire: payload + Bytes::new(48),
+        };
+        self.call(|cc, cx| cc.on_send(cx, &sent));
+    }
+
+    fn call(&mut self, callback: impl FnOnce(&mut C, &mut Ctx<'_>)) {
+        let mut cx = Ctx {
+            now: self.now,
+            path: &self.path,
+            timers: &mut self.timers,
+            rng: &mut self.rng,
+        };
+        callback(&mut self.cc, &mut cx);
+        while let Some((slot, at, generation)) = self.timers.take_request() {
+            assert!(at >= self.now, "a timer is set to {at}, before {}", self.now);
+            self.armed += 1;
+            self.pending.push(Pending {
+                at,
+                order: self.armed,
+                slot: slot.0,
+                generation,
+            });
+        }
+        let SendLimits { rate, window } = self.cc.limits();
+        assert!(
+            rate > BitRate::from_bps(0) && rate <= self.path.line_rate,
+            "a rate of {rate} on a line of {}",
+            self.path.line_rate
+        );
+        assert!(window > Bytes::ZERO, "a window of zero");
+        if self.history.last().is_none_or(|&(_, last)| last != rate) {
+            self.history.push((self.now, rate));
+        }
+    }
+}
+
+impl CongestionControl for Box<dyn CongestionControl> {
+    fn limits(&self) -> SendLimits {
+        (**self).limits()
+    }
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        (**self).on_ack(cx, ack);
+    }
+    fn on_cnp(&mut self, cx: &mut Ctx<'_>) {
+        (**self).on_cnp(cx);
+    }
+    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
+        (**self).on_timeout(cx);
+    }
+    fn on_send(&mut self, cx: &mut Ctx<'_>, sent: &SentInfo) {
+        (**self).on_send(cx, sent);
+    }
+    fn on_timer(&mut self, cx: &mut Ctx<'_>, slot: TimerSlot) {
+        (**self).on_timer(cx, slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Halves its rate when its timer expires, and sets it again.
+    struct Halver(BitRate);
+
+    impl CongestionControl for Halver {
+        fn limits(&self) -> SendLimits {
+            SendLimits {
+                rate: self.0,
+                window: Bytes::MAX,
+            }
+        }
+        fn on_ack(&mut self, cx: &mut Ctx<'_>, _ack: &AckInfo<'_>) {
+            cx.arm(TimerSlot(1), Span::from_us(1));
+        }
+        fn on_timer(&mut self, cx: &mut Ctx<'_>, slot: TimerSlot) {
+            self.0 = self.0.scale(0.5);
+            cx.arm(slot, Span::from_us(2));
+        }
+    }
+
+    #[test]
+    fn timers_expire_in_order_and_a_later_setting_replaces() {
+        let mut pair = Pair::new(star_path(), |path| Halver(path.line_rate));
+        pair.ack(&ack(1000, 2000));
+        pair.advance(Span::from_ns(500));
+        pair.ack(&ack(2000, 3000)); // sets the timer again, to 1.5 us
+        pair.advance(Span::from_us(4));
+        let times: Vec<_> = pair.expired.iter().map(|&(at, _)| at.as_ns()).collect();
+        assert_eq!(times, [1500, 3500]);
+        assert_eq!(pair.rate(), BitRate::from_gbps(25));
+        assert_eq!(pair.history.len(), 3);
+        assert_eq!(pair.now(), Time::from_ns(4500));
+    }
+}

@@ -1,0 +1,73 @@
+//! What help says of the schemes: a change of a default or a range shows here.
+
+use std::fmt::Write as _;
+
+use paceline_congestion::registry::SCHEMES;
+
+#[test]
+fn schemes_and_their_parameters() {
+    let mut text = String::new();
+    for scheme in SCHEMES {
+        let aliases: Vec<_> = scheme.aliases.iter().map(|alias| alias.name).collect();
+        writeln!(
+            text,
+            "{} [{}] window {:?}",
+            scheme.name,
+            aliases.join(" "),
+            scheme.default_window
+        )
+        .unwrap();
+        for doc in (scheme.params)() {
+            assert!(!doc.help.is_empty() && !doc.source.is_empty());
+            writeln!(text, "  {} = {}; {}", doc.name, doc.default, doc.range).unwrap();
+        }
+    }
+    insta::assert_snapshot!(text, @r"
+    none [] window Off
+    dcqcn [dcqcn-win dcqcn-paper] window Off
+      flavour = nic; one of nic, paper
+      cnp-interval = 0ps (nic), 50us (paper); at least 0
+      g = 0.00390625; above 0, at most 1
+      alpha-interval = 1us (nic), 55us (paper); above 0
+      cut-interval = 4us; above 0
+      increase-timer = 300us (nic), 55us (paper); above 0
+      byte-counter = 10MB; above 0
+      fast-recovery-stages = 1 (nic), 5 (paper); at least 0
+      rate-ai = 20Mbps (nic), 40Mbps (paper); above 0
+      rate-hai = 200Mbps; above 0
+      min-rate = 1Gbps (nic), 100Mbps (paper); above 0
+      clamp-target = false; one of true, false
+      rate-on-first-cnp = 1; above 0, at most 1
+    dctcp [] window Variable
+      g = 0.0625; above 0, at most 1
+      rate-ai = 615Mbps; above 0
+      min-rate = 1Gbps; above 0
+    timely [timely-win timely-patched] window Off
+      variant = original; one of original, patched
+      ewma = 0.875; above 0, at most 1
+      beta = 0.8 (original), 0.008 (patched); above 0, at most 1
+      t-low = 50us; at least 0
+      t-high = 500us; above 0
+      min-rtt = 20us; above 0
+      rtt-ref = t-low; above 0
+      rate-ai = 100Mbps; above 0
+      rate-hai = 500Mbps; above 0
+      hai-after = 5; at least 0
+      min-rate = 1Gbps; above 0
+    hpcc [] window Variable
+      eta = 0.95; above 0, at most 1
+      max-stage = 0; at least 0
+      rate-ai = 50Mbps; at least 0
+      min-rate = 1Gbps; above 0
+      fast-react = true; one of true, false
+      multi-rate = false; one of true, false
+      sample-feedback = false; one of true, false
+    hpcc-pint [] window Variable
+      eta = 0.95; above 0, at most 1
+      max-stage = 0; at least 0
+      rate-ai = 50Mbps; at least 0
+      min-rate = 1Gbps; above 0
+      log-base = 1.05; above 1, at most 2
+      probability = 1; above 0, at most 1
+    ");
+}

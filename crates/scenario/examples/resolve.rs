@@ -1,0 +1,24 @@
+//! Prints what an input resolves to: `cargo run --example resolve -- INPUT [path.to.key=value ...]`.
+
+use paceline_scenario::{Overrides, load};
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let input = arguments.next().unwrap_or_default();
+    let overrides = Overrides {
+        set: arguments.collect(),
+        ..Overrides::default()
+    };
+    match load(&input, &overrides) {
+        Ok(resolved) => {
+            for warning in &resolved.warnings {
+                eprintln!("warning: {warning}");
+            }
+            print!("{}", resolved.toml);
+        }
+        Err(error) => {
+            eprintln!("{:?}", miette::Report::new(error));
+            std::process::exit(2);
+        }
+    }
+}

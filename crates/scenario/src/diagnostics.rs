@@ -1,0 +1,285 @@
+//! Errors for people: which file, line and column, what stands there, what was expected.
+//!
+//! [`Diagnostics`] is what [`crate::load`] returns. Its `Display` is one plain line per problem,
+//! `file:line:column: message`; as a [`miette::Diagnostic`] it also shows the text around the place.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use miette::{LabeledSpan, NamedSource, SourceCode};
+
+/// A text that was read, and what to call it. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Source(Arc<NamedSource<String>>);
+
+impl Source {
+    /// A text called `name`.
+    pub fn new(name: impl AsRef<str>, text: impl Into<String>) -> Self {
+        Self(Arc::new(NamedSource::new(name, text.into())))
+    }
+    /// Its name: a path, or an option of the command line.
+    pub fn name(&self) -> &str {
+        self.0.name()
+    }
+    /// Its text.
+    pub fn text(&self) -> &str {
+        self.0.inner()
+    }
+    /// A place in this text.
+    pub fn at(&self, span: Range<usize>) -> Place {
+        Place {
+            source: self.clone(),
+            span,
+        }
+    }
+    /// The end of this text.
+    pub fn end(&self) -> Place {
+        let end = self.text().trim_end().len();
+        self.at(end..end)
+    }
+}
+
+/// A stretch of a [`Source`].
+#[derive(Clone, Debug)]
+pub struct Place {
+    source: Source,
+    span: Range<usize>,
+}
+
+impl Place {
+    /// What stands there.
+    pub fn text(&self) -> &str {
+        self.source.text().get(self.span.clone()).unwrap_or_default()
+    }
+    /// Line and column, from 1; columns count characters.
+    pub fn line_column(&self) -> (usize, usize) {
+        let text = self.source.text();
+        let mut start = self.span.start.min(text.len());
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        let before = &text[..start];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        (
+            before.matches('\n').count() + 1,
+            before[line_start..].chars().count() + 1,
+        )
+    }
+}
+
+impl fmt::Display for Place {
+    /// `file:line:column`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (line, column) = self.line_column();
+        write!(f, "{}:{line}:{column}", self.source.name())
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug)]
+pub struct Problem(Box<Inner>);
+
+#[derive(Clone, Debug)]
+struct Inner {
+    message: String,
+    label: Option<String>,
+    place: Option<Place>,
+    help: Option<String>,
+    related: Vec<Problem>,
+}
+
+impl Problem {
+    /// Something wrong at no particular place.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            message: message.into(),
+            label: None,
+            place: None,
+            help: None,
+            related: Vec::new(),
+        }))
+    }
+    /// Says where.
+    #[must_use]
+    pub fn at(mut self, place: &Place) -> Self {
+        self.0.place = Some(place.clone());
+        self
+    }
+    /// Says what to write under the place.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.0.label = Some(label.into());
+        self
+    }
+    /// Says what to do about it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.0.help = Some(help.into());
+        self
+    }
+    /// Points at another place that has to do with it.
+    #[must_use]
+    pub fn see(mut self, place: &Place, message: impl Into<String>) -> Self {
+        self.0.related.push(Self::new(message).at(place));
+        self
+    }
+    /// The message alone.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+    /// File, line and column, where there is a place.
+    pub fn place(&self) -> Option<&Place> {
+        self.0.place.as_ref()
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &self.0;
+        match &inner.place {
+            Some(place) => write!(f, "{place}: {}", inner.message)?,
+            None => write!(f, "{}", inner.message)?,
+        }
+        if let Some(help) = &inner.help {
+            write!(f, " ({help})")?;
+        }
+        for related in &inner.related {
+            write!(f, "; {related}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Everything that is wrong with an input: at least one problem.
+#[derive(Clone, Debug)]
+pub struct Diagnostics {
+    first: Shown,
+    rest: Vec<Shown>,
+}
+
+/// A problem as miette shows it: without its place in the message.
+#[derive(Clone, Debug)]
+struct Shown {
+    problem: Problem,
+    related: Vec<Self>,
+}
+
+impl From<Problem> for Shown {
+    fn from(problem: Problem) -> Self {
+        let related = problem.0.related.iter().cloned().map(Self::from).collect();
+        Self { problem, related }
+    }
+}
+
+impl From<Problem> for Diagnostics {
+    fn from(problem: Problem) -> Self {
+        Self {
+            first: problem.into(),
+            rest: Vec::new(),
+        }
+    }
+}
+
+impl Diagnostics {
+    /// Of several problems; `None` if there are none.
+    pub fn of(problems: impl IntoIterator<Item = Problem>) -> Option<Self> {
+        let mut problems = problems.into_iter();
+        let first = problems.next()?.into();
+        Some(Self {
+            first,
+            rest: problems.map(Shown::from).collect(),
+        })
+    }
+    /// The problems.
+    pub fn problems(&self) -> impl Iterator<Item = &Problem> {
+        std::iter::once(&self.first)
+            .chain(&self.rest)
+            .map(|shown| &shown.problem)
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.problems().enumerate() {
+            let separator = if i == 0 { "" } else { "\n" };
+            write!(f, "{separator}{problem}")?;
+        }
+        Ok(())
+    }
+}
+impl std::error::Error for Diagnostics {}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.problem.message())
+    }
+}
+impl std::error::Error for Shown {}
+
+impl miette::Diagnostic for Shown {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        let help = self.problem.0.help.as_ref()?;
+        Some(Box::new(help))
+    }
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        let place = self.problem.0.place.as_ref()?;
+        Some(&*place.source.0)
+    }
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let place = self.problem.0.place.as_ref()?;
+        let label = self.problem.0.label.clone().unwrap_or_else(|| "here".to_string());
+        let span = LabeledSpan::at(place.span.clone(), label);
+        Some(Box::new(std::iter::once(span)))
+    }
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
+        diagnostics(&self.related)
+    }
+}
+
+impl miette::Diagnostic for Diagnostics {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.first.help()
+    }
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.first.source_code()
+    }
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.first.labels()
+    }
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
+        let all = self.first.related.iter().chain(&self.rest);
+        let mut all = all.map(|shown| shown as &dyn miette::Diagnostic).peekable();
+        all.peek()?;
+        Some(Box::new(all))
+    }
+}
+
+fn diagnostics<'a>(shown: &'a [Shown]) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
+    if shown.is_empty() {
+        return None;
+    }
+    Some(Box::new(shown.iter().map(|s| s as &dyn miette::Diagnostic)))
+}
+
+/// The one of `names` that `word` is nearest to, if it is near enough to be meant.
+pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&word, &name.to_lowercase()), name))
+        .filter(|(distance, name)| *distance * 5 <= name.len().max(word.len()) * 2)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// "did you mean `x`?", or the list of what there is.
+pub(crate) fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    match nearest(word, names.clone()) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => {
+            let names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
+            format!("there is {}", names.join(", "))
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! TOML texts with overrides: from text to [`Scenario`], every place kept.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use serde::Deserialize;
+
+use crate::diagnostics::{Diagnostics, Place, Problem, Source, nearest};
+use crate::schema::Scenario;
+
+/// A value that the command line puts into a scenario.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    /// The option, such as `--set`.
+    pub(crate) option: &'static str,
+    /// `path.to.key=value`.
+    pub(crate) text: String,
+}
+
+/// The texts that a scenario's places are in: the file, and behind its end the overrides.
+#[derive(Clone, Debug)]
+pub(crate) struct Texts {
+    main: Source,
+    /// Each with the position of its first character.
+    settings: Vec<(usize, Source)>,
+}
+
+impl Texts {
+    pub(crate) fn of(main: Source) -> Self {
+        Self {
+            main,
+            settings: Vec::new(),
+        }
+    }
+
+    /// The place of a span.
+    pub(crate) fn at(&self, span: Range<usize>) -> Place {
+        match self.settings.iter().rev().find(|(start, _)| span.start >= *start) {
+            Some((start, source)) => source.at(span.start - start..span.end.saturating_sub(*start)),
+            None => self.main.at(span),
+        }
+    }
+
+    /// The place of a value.
+    pub(crate) fn of_value<T>(&self, value: &Spanned<T>) -> Place {
+        self.at(value.span())
+    }
+
+    pub(crate) fn main(&self) -> &Source {
+        &self.main
+    }
+}
+
+/// A scenario and where everything in it stands.
+pub(crate) struct Document {
+    pub(crate) scenario: Scenario,
+    pub(crate) texts: Texts,
+    /// Places of the schemes' parameters: `scheme`, `parameter`.
+    pub(crate) parameters: Vec<(String, String, Range<usize>)>,
+}
+
+/// Reads a TOML text and puts `settings` into it.
+pub(crate) fn parse(source: &Source, settings: &[Setting]) -> Result<Document, Diagnostics> {
+    let mut texts = Texts::of(source.clone());
+    let padded = padded(source, settings);
+    let (table, errors) = DeTable::parse_recoverable(source.text());
+    let problems = errors.iter().map(|error| syntax_problem(error, &texts));
+    if let Some(diagnostics) = Diagnostics::of(problems) {
+        return Err(diagnostics);
+    }
+    let mut table = table;
+    // A gap, so that no place in a setting looks like one in the file.
+    let mut start = source.text().len() + GAP;
+    for (setting, padded) in settings.iter().zip(&padded) {
+        let named = Source::new(setting.option, setting.text.clone());
+        texts.settings.push((start, named));
+        insert(table.get_mut(), setting, padded, start, &texts)?;
+        start += setting.text.len() + GAP;
+    }
+    let parameters = split_schemes(table.get_mut());
+    let scenario = Scenario::deserialize(toml::Deserializer::from(table));
+    let scenario = scenario.map_err(|error| schema_problem(&error, &texts))?;
+    Ok(Document {
+        scenario,
+        texts,
+        parameters,
+    })
+}
+
+const GAP: usize = 16;
+
+/// The value of every setting as a TOML text, behind as many blanks as put it at its place.
+fn padded(source: &Source, settings: &[Setting]) -> Vec<String> {
+    let mut start = source.text().len() + GAP;
+    let text = |setting: &Setting| {
+        let equals = setting.text.find('=').unwrap_or(0);
+        let at = start + equals + 1 - KEY.len();
+        start += setting.text.len() + GAP;
+        format!(
+            "{}{KEY}{}",
+            " ".repeat(at),
+            &setting.text[(equals + 1).min(setting.text.len())..]
+        )
+    };
+    settings.iter().map(text).collect()
+}
+
+const KEY: &str = "v=";
+
+/// Puts one `path=value` into the table.
+fn insert<'i>(
+    table: &mut DeTable<'i>,
+    setting: &Setting,
+    padded: &'i str,
+    start: usize,
+    texts: &Texts,
+) -> Result<(), Problem> {
+    let text = &setting.text;
+    let whole = texts.at(start..start + text.len());
+    let Some(equals) = text.find('=') else {
+        return Err(Problem::new(format!("`{text}` has no `=`: expected path.to.key=value")).at(&whole));
+    };
+    let path = text[..equals].trim();
+    let leading = text.len() - text.trim_start().len();
+    let value = value(text, padded, equals, start);
+    let mut segments = Vec::new();
+    let mut position = start + leading;
+    for segment in path.split('.') {
+        if segment.is_empty() {
+            return Err(
+                Problem::new(format!("`{path}` is not a path: expected path.to.key=value")).at(&whole),
+            );
+        }
+        segments.push((segment, position..position + segment.len()));
+        position += segment.len() + 1;
+    }
+    put(table, &segments, value, texts)
+}
+
+/// The value of `path=value`: TOML, or else a text as it stands.
+fn value<'i>(text: &str, padded: &'i str, equals: usize, start: usize) -> Spanned<DeValue<'i>> {
+    if let Ok(table) = DeTable::parse(padded)
+        && let Some((_, value)) = table.into_inner().into_iter().next()
+    {
+        return value;
+    }
+    let written = &text[equals + 1..];
+    let at = start + equals + 1;
+    let trimmed = written.trim();
+    let first = at + (written.len() - written.trim_start().len());
+    Spanned::new(
+        first..first + trimmed.len(),
+        DeValue::String(Cow::Owned(trimmed.to_string())),
+    )
+}
+
+fn put<'i>(
+    table: &mut DeTable<'i>,
+    path: &[(&str, Range<usize>)],
+    value: Spanned<DeValue<'i>>,
+    texts: &Texts,
+) -> Result<(), Problem> {
+    let [(name, span), rest @ ..] = path else {
+        return Ok(());
+    };
+    // Removed and put back, so that the place is the setting's.
+    let old = table.remove(*name);
+    let key = Spanned::new(span.clone(), Cow::Owned((*name).to_string()));
+    if rest.is_empty() {
+        table.insert(key, value);
+        return Ok(());
+    }
+    let mut inner = old.unwrap_or_else(|| Spanned::new(span.clone(), DeValue::Table(DeTable::new())));
+    match inner.get_mut() {
+        DeValue::Table(inner) => put(inner, rest, value, texts)?,
+        DeValue::Array(elements) => {
+            let (segment, at) = &rest[0];
+            let labelled = |value: &Spanned<DeValue<'_>>| {
+                let label = value.get_ref().get("label");
+                label.and_then(|label| label.get_ref().as_str()) == Some(segment)
+            };
+            let index = elements
+                .iter()
+                .position(labelled)
+                .or_else(|| segment.parse().ok().filter(|&i: &usize| i < elements.len()));
+            let element = index.and_then(|i| elements.get_mut(i));
+            let Some(DeValue::Table(element)) = element.map(Spanned::get_mut) else {
+                return Err(Problem::new(format!("`{name}` has no element `{segment}`"))
+                    .at(&texts.at(at.clone()))
+                    .label("no such element")
+                    .help("elements are named by their label, or counted from 0"));
+            };
+            put(element, &rest[1..], value, texts)?;
+        }
+        _ => {
+            return Err(Problem::new(format!("`{name}` is a value, not a table"))
+                .at(&texts.at(span.clone()))
+                .label("not a table"));
+        }
+    }
+    table.insert(key, inner);
+    Ok(())
+}
+
+/// Moves the schemes' blocks out of `[cc]`, where they stand beside other keys.
+fn split_schemes(table: &mut DeTable<'_>) -> Vec<(String, String, Range<usize>)> {
+    const OWN: [&str; 3] = ["scheme", "window", "windows"];
+    let Some(cc) = table.get_mut("cc") else {
+        return Vec::new();
+    };
+    let span = cc.span();
+    let DeValue::Table(cc) = cc.get_mut() else {
+        return Vec::new();
+    };
+    let mut own = DeTable::new();
+    let mut blocks = DeTable::new();
+    let mut places = Vec::new();
+    for (key, value) in std::mem::take(cc) {
+        if OWN.contains(&key.get_ref().as_ref()) {
+            own.insert(key, value);
+            continue;
+        }
+        for (parameter, value) in value.get_ref().as_table().into_iter().flatten() {
+            places.push((
+                key.get_ref().to_string(),
+                parameter.get_ref().to_string(),
+                value.span(),
+            ));
+        }
+        blocks.insert(key, value);
+    }
+    *cc = own;
+    let key = Spanned::new(span.clone(), Cow::Borrowed("cc-blocks"));
+    table.insert(key, Spanned::new(span, DeValue::Table(blocks)));
+    places
+}
+
+fn syntax_problem(error: &toml::de::Error, texts: &Texts) -> Problem {
+    let mut message = error.message().to_string();
+    if message.is_empty() {
+        message = "this is not TOML".to_string();
+    }
+    match error.span() {
+        Some(span) => Problem::new(message).at(&texts.at(span)),
+        None => Problem::new(message),
+    }
+}
+
+/// An error of serde's, in our words.
+fn schema_problem(error: &toml::de::Error, texts: &Texts) -> Problem {
+    let message = error.message().trim_end().to_string();
+    let place = error.span().map(|span| texts.at(span));
+    let mut problem = unknown(&message).unwrap_or_else(|| Problem::new(message.clone()));
+    if let Some(place) = &place {
+        problem = problem.at(place);
+    }
+    problem
+}
+
+/// Words in backquotes.
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+fn unknown(message: &str) -> Option<Problem> {
+    let (what, rest) = if let Some(rest) = message.strip_prefix("unknown field ") {
+        ("key", rest)
+    } else {
+        ("value", message.strip_prefix("unknown variant ")?)
+    };
+    let words = quoted(rest);
+    let (found, mut known) = (*words.first()?, words[1..].to_vec());
+    known.retain(|name| *name != "cc-blocks");
+    if known.contains(&"dcqcn") && what == "key" {
+        known.extend(["scheme", "window", "windows"]);
+    }
+    let list: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
+    let problem = Problem::new(format!("unknown {what} `{found}`"));
+    let expected = if list.is_empty() {
+        format!("there are no {what}s here")
+    } else {
+        format!("expected {}", list.join(", "))
+    };
+    Some(match nearest(found, known.iter().copied()) {
+        Some(name) => problem
+            .label(format!("did you mean `{name}`?"))
+            .help(format!("did you mean `{name}`? {expected}")),
+        None => problem.label(format!("no such {what}")).help(expected),
+    })
+}

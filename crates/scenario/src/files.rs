@@ -1,0 +1,70 @@
+//! Finding and reading files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::diagnostics::{Place, Problem, Source};
+
+/// Where relative paths are looked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Files {
+    /// Folders, the first that has the file wins.
+    folders: Vec<PathBuf>,
+    /// Files that are not on disk; these come first.
+    memory: BTreeMap<String, String>,
+}
+
+impl Files {
+    /// Looks in `folders`, in that order; an empty path is the working directory.
+    pub(crate) fn within(folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        let mut list: Vec<PathBuf> = Vec::new();
+        for folder in folders {
+            if !list.contains(&folder) {
+                list.push(folder);
+            }
+        }
+        Self {
+            folders: list,
+            memory: BTreeMap::new(),
+        }
+    }
+
+    /// Looks at these texts first.
+    pub(crate) fn with_memory(mut self, files: &[(String, String)]) -> Self {
+        self.memory.extend(files.iter().cloned());
+        self
+    }
+
+    /// Reads the file that is named at `place`.
+    pub(crate) fn read(&self, path: &str, what: &str, place: &Place) -> Result<Source, Problem> {
+        if let Some(text) = self.memory.get(path) {
+            return Ok(Source::new(path, text.clone()));
+        }
+        let candidates: Vec<_> = self.folders.iter().map(|folder| folder.join(path)).collect();
+        let Some(found) = candidates.iter().find(|candidate| candidate.is_file()) else {
+            let looked: Vec<_> = candidates.iter().map(|c| format!("`{}`", c.display())).collect();
+            return Err(Problem::new(format!("{what} `{path}` does not exist"))
+                .at(place)
+                .label("no such file")
+                .help(format!("looked for {}", looked.join(" and "))));
+        };
+        read(found).map_err(|problem| problem.see(place, format!("{what} is named here")))
+    }
+}
+
+/// Reads a text file.
+pub(crate) fn read(path: &Path) -> Result<Source, Problem> {
+    let name = path.display().to_string();
+    let bytes =
+        std::fs::read(path).map_err(|error| Problem::new(format!("cannot read `{name}`: {error}")))?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Source::new(name, text)),
+        Err(error) => {
+            let valid = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(error.as_bytes());
+            let source = Source::new(name, text);
+            Err(Problem::new("the file is not text: this is not UTF-8")
+                .at(&source.at(valid..valid + '\u{fffd}'.len_utf8())))
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! From the keys of `config.txt` to the parameters of its scheme.
+
+use std::ops::Range;
+
+use paceline_kernel::{BitRate, Span};
+use toml::{Table, Value};
+
+use crate::diagnostics::Problem;
+
+use super::keys::Config;
+
+/// A scheme's block, and where each parameter was written.
+pub(super) struct Block {
+    pub(super) table: Table,
+    pub(super) places: Vec<(String, String, Range<usize>)>,
+}
+
+/// The block of `scheme`; what has no key has the original's fixed value.
+pub(super) fn of(config: &Config, scheme: &str) -> Result<Block, Problem> {
+    let mut maker = Maker {
+        config,
+        scheme,
+        block: Table::new(),
+        places: Vec::new(),
+    };
+    match scheme {
+        "dcqcn" => maker.dcqcn()?,
+        "dctcp" => {
+            maker.put("g", "EWMA_GAIN", config.real("EWMA_GAIN", 0.0));
+            let step = config.rate("DCTCP_RATE_AI").unwrap_or(BitRate::from_gbps(1));
+            maker.put("rate-ai", "DCTCP_RATE_AI", step.to_string());
+            maker.min_rate();
+        }
+        "timely" => {
+            maker.rate("rate-ai", "RATE_AI")?;
+            maker.rate("rate-hai", "RATE_HAI")?;
+            maker.min_rate();
+        }
+        "hpcc" => {
+            maker.hpcc()?;
+            maker.put("fast-react", "FAST_REACT", config.flag("FAST_REACT", true));
+            maker.put("multi-rate", "MULTI_RATE", config.flag("MULTI_RATE", true));
+            maker.put("sample-feedback", "SAMPLE_FEEDBACK", config.flag("SAMPLE_FEEDBACK", false));
+        }
+        "hpcc-pint" => {
+            maker.hpcc()?;
+            maker.put("log-base", "PINT_LOG_BASE", config.real("PINT_LOG_BASE", 1.05));
+            maker.put("probability", "PINT_PROB", config.real("PINT_PROB", 1.0));
+        }
+        _ => {}
+    }
+    let mut table = Table::new();
+    table.insert(scheme.to_string(), Value::Table(maker.block));
+    Ok(Block {
+        table,
+        places: maker.places,
+    })
+}
+
+struct Maker<'a> {
+    config: &'a Config,
+    scheme: &'a str,
+    block: Table,
+    places: Vec<(String, String, Range<usize>)>,
+}
+
+impl Maker<'_> {
+    fn put(&mut self, parameter: &str, key: &str, value: impl Into<Value>) {
+        self.block.insert(parameter.to_string(), value.into());
+        let span = self.config.span(key);
+        self.places.push((self.scheme.to_string(), parameter.to_string(), span));
+    }
+
+    /// A rate that the configuration must give.
+    fn rate(&mut self, parameter: &str, key: &str) -> Result<(), Problem> {
+        let Some(rate) = self.config.rate(key) else {
+            let message = format!("the configuration has no {key}, which {} needs", self.scheme);
+            return Err(self.config.problem(key, message));
+        };
+        self.put(parameter, key, rate.to_string());
+        Ok(())
+    }
+
+    fn min_rate(&mut self) {
+        let rate = self.config.rate("MIN_RATE").unwrap_or(BitRate::from_bps(100_000_000));
+        self.put("min-rate", "MIN_RATE", rate.to_string());
+    }
+
+    fn count(&mut self, parameter: &str, key: &str, default: u64) {
+        let value = self.config.int(key, default).min(u32::MAX.into());
+        self.put(parameter, key, value as i64);
+    }
+
+    /// A timer, of which the original takes whole microseconds.
+    fn timer(&mut self, parameter: &str, key: &str, default: f64) {
+        let us = self.config.real(key, default).min(1e12) as u64;
+        self.put(parameter, key, Span::from_us(us).to_string());
+    }
+
+    fn dcqcn(&mut self) -> Result<(), Problem> {
+        self.put("flavour", "CC_MODE", "nic");
+        self.put("cnp-interval", "CC_MODE", "0ps");
+        self.put("g", "EWMA_GAIN", self.config.real("EWMA_GAIN", 0.0));
+        self.timer("alpha-interval", "ALPHA_RESUME_INTERVAL", 55.0);
+        self.timer("cut-interval", "RATE_DECREASE_INTERVAL", 4.0);
+        self.timer("increase-timer", "RP_TIMER", 0.0);
+        self.count("fast-recovery-stages", "FAST_RECOVERY_TIMES", 5);
+        self.rate("rate-ai", "RATE_AI")?;
+        self.rate("rate-hai", "RATE_HAI")?;
+        self.min_rate();
+        self.put("clamp-target", "CLAMP_TARGET_RATE", self.config.flag("CLAMP_TARGET_RATE", false));
+        self.put("rate-on-first-cnp", "CC_MODE", 1.0);
+        Ok(())
+    }
+
+    fn hpcc(&mut self) -> Result<(), Problem> {
+        self.put("eta", "U_TARGET", self.config.real("U_TARGET", 0.95));
+        self.count("max-stage", "MI_THRESH", 5);
+        self.rate("rate-ai", "RATE_AI")?;
+        self.min_rate();
+        Ok(())
+    }
+}

@@ -1,0 +1,183 @@
+//! ns-3's strings of rates and times, and decimal seconds.
+
+use paceline_kernel::{BitRate, Span, ns3};
+
+use crate::schema::Fidelity;
+
+use super::tokens::Read;
+
+/// Splits a text into its number and its unit.
+fn split<'a>(text: &'a str, number: &str) -> (&'a str, &'a str) {
+    text.split_at(text.find(|c: char| !number.contains(c)).unwrap_or(text.len()))
+}
+
+fn non_negative(text: &str) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|v| v.is_finite() && *v >= 0.0)
+}
+
+/// Reads a rate as ns-3 does: a real number and a unit of bits or bytes per second; a number
+/// without a unit is in bit/s.
+pub(crate) fn rate(text: &str) -> Option<BitRate> {
+    let (number, unit) = split(text, "0123456789.");
+    let number = non_negative(number)?;
+    let factor = if unit.is_empty() { 1.0 } else { rate_unit(unit)? };
+    let bps = number * factor;
+    (bps < 1e19).then(|| BitRate::from_bps(bps as u64))
+}
+
+/// Bits per second of a unit.
+fn rate_unit(unit: &str) -> Option<f64> {
+    let amount = unit.strip_suffix("ps").or_else(|| unit.strip_suffix("/s"))?;
+    let (prefix, bits) = match amount.strip_suffix('b') {
+        Some(prefix) => (prefix, 1.0),
+        None => (amount.strip_suffix('B')?, 8.0),
+    };
+    let scale = match prefix {
+        "" => 1.0,
+        "k" | "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        "Ki" => 1024.0,
+        "Mi" => 1024.0 * 1024.0,
+        "Gi" => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    Some(scale * bits)
+}
+
+/// Reads a time as ns-3 does: a real number and a unit; without a unit, in seconds. ns-3 cuts it to
+/// whole nanoseconds.
+pub(crate) fn span(text: &str, fidelity: Fidelity) -> Option<Span> {
+    // The exponent's `e` belongs to the number, and no unit begins with one.
+    let (number, unit) = split(text, "+-0123456789.eE");
+    let unit_ns: u64 = match unit {
+        "" | "s" => 1_000_000_000,
+        "ms" => 1_000_000,
+        "us" => 1_000,
+        "ns" => 1,
+        "min" => 60_000_000_000,
+        "ps" | "fs" => 0,
+        _ => return None,
+    };
+    let value = non_negative(number)?;
+    if value * unit_ns.max(1) as f64 > 1e16 {
+        return None;
+    }
+    match (fidelity, unit_ns) {
+        (Fidelity::Exact, _) => exact(number, unit),
+        // ns-3's clock has no part of a nanosecond.
+        (Fidelity::Ns3Hpcc, 0) => exact(number, unit).map(Span::floor_ns),
+        (Fidelity::Ns3Hpcc, 1_000_000_000) => Some(ns3::span_of_seconds(value)),
+        (Fidelity::Ns3Hpcc, _) => {
+            let fraction = ((value - value.floor()) * 18_446_744_073_709_551_616.0) as u64;
+            let cut = ((fraction as u128 * unit_ns as u128) >> 64) as u64;
+            Some(Span::from_ns(value.floor() as u64 * unit_ns + cut))
+        }
+    }
+}
+
+/// A decimal number of some unit of time, exactly; what is below a picosecond is cut off.
+fn exact(number: &str, unit: &str) -> Option<Span> {
+    let (mantissa, exponent) = match number.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (number, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits: u128 = format!("{}{fraction}", whole.trim_start_matches('+'))
+        .parse()
+        .ok()?;
+    let unit_exponent = match unit {
+        "" | "s" => 12,
+        "ms" => 9,
+        "us" => 6,
+        "ns" => 3,
+        "ps" => 0,
+        "fs" => -3,
+        "min" => return exact(number, "s")?.as_ps().checked_mul(60).map(Span::from_ps),
+        _ => return None,
+    };
+    let power = exponent + unit_exponent - fraction.len() as i32;
+    let ps = if power >= 0 {
+        digits.checked_mul(10u128.checked_pow(power as u32)?)?
+    } else {
+        10u128.checked_pow(power.unsigned_abs()).map_or(0, |p| digits / p)
+    };
+    u64::try_from(ps).ok().map(Span::from_ps)
+}
+
+/// A decimal number of seconds, as a start or stop time.
+pub(crate) fn seconds(text: &str, fidelity: Fidelity) -> Option<Span> {
+    let number = text.strip_suffix('s').unwrap_or(text);
+    let value = non_negative(number).filter(|&v| v < 1e7)?;
+    match fidelity {
+        Fidelity::Exact => exact(number, "s"),
+        Fidelity::Ns3Hpcc => Some(ns3::span_of_seconds(value)),
+    }
+}
+
+impl Read for BitRate {
+    fn read(text: &str) -> Result<Self, String> {
+        rate(text).ok_or_else(|| "a rate, such as 100Gbps or 50Mb/s".to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_as_ns3_reads_them() {
+        for (text, bps) in [
+            ("100Gbps", 100_000_000_000),
+            ("50Mb/s", 50_000_000),
+            ("1000Mb/s", 1_000_000_000),
+            ("0.5kbps", 500),
+            ("10GB/s", 80_000_000_000),
+            ("1Kibps", 1024),
+            ("8bps", 8),
+            ("1000000", 1_000_000),
+        ] {
+            assert_eq!(rate(text), Some(BitRate::from_bps(bps)), "{text}");
+        }
+        for text in ["Gbps", "-1Gbps", "100Gb", "1e3bps", "nanbps", "100Xbps"] {
+            assert_eq!(rate(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_as_ns3_reads_them() {
+        for (text, ns) in [
+            ("1000ns", 1000),
+            ("0.001ms", 1000),
+            ("1us", 1000),
+            ("1e-6s", 1000),
+            ("0.0014ms", 1399),
+        ] {
+            assert_eq!(span(text, Fidelity::Ns3Hpcc), Some(Span::from_ns(ns)), "{text}");
+        }
+        assert_eq!(span("0.0014ms", Fidelity::Exact), Some(Span::from_ns(1400)));
+        assert_eq!(span("1.5ns", Fidelity::Exact), Some(Span::from_ps(1500)));
+        assert_eq!(span("1.5ns", Fidelity::Ns3Hpcc), Some(Span::from_ns(1)));
+        assert_eq!(span("0.000001", Fidelity::Exact), Some(Span::from_us(1)));
+        for text in ["1parsec", "nans", "-1us", "us", "1e300s"] {
+            assert_eq!(span(text, Fidelity::Exact), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn seconds_are_cut_or_exact() {
+        assert_eq!(
+            seconds("2.000005", Fidelity::Ns3Hpcc),
+            Some(Span::from_ns(2_000_004_999))
+        );
+        assert_eq!(
+            seconds("2.000005", Fidelity::Exact),
+            Some(Span::from_ns(2_000_005_000))
+        );
+        assert_eq!(
+            seconds("2.0100000000005", Fidelity::Exact),
+            Some(Span::from_ps(2_010_000_000_000))
+        );
+    }
+}

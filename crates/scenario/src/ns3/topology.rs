@@ -1,0 +1,120 @@
+//! Topology files.
+
+use paceline_fabric::spec::{LinkSpec, NodeId, NodeKind};
+use paceline_kernel::{BitRate, Span};
+
+use crate::diagnostics::{Problem, Source};
+use crate::schema::Fidelity;
+use crate::topology::{Net, Topology};
+
+use super::quantities;
+use super::tokens::{Token, Tokens};
+
+/// Reads a topology: `nodes switches links`, the switches, and a line per link.
+pub(crate) fn read(source: &Source, fidelity: Fidelity, warnings: &mut Vec<String>) -> Result<Net, Problem> {
+    let mut tokens = Tokens::new(source);
+    let nodes: u32 = tokens.value("the number of nodes")?;
+    let switches: u32 = tokens.value("the number of switches")?;
+    let links: u32 = tokens.value("the number of links")?;
+    let mut kinds = Vec::new();
+    for i in 0..switches {
+        let token = tokens.word(&format!("switch {} of {switches}", i + 1))?;
+        let id = node(&tokens, &token, nodes)?;
+        // Grows only by nodes that the file names, so that a wrong count cannot exhaust memory.
+        if kinds.len() <= id as usize {
+            kinds.resize(id as usize + 1, NodeKind::Host);
+        }
+        kinds[id as usize] = NodeKind::Switch;
+    }
+    let mut net = Net::default();
+    for i in 0..links {
+        let (link, token) = link(&mut tokens, nodes, i, links, fidelity)?;
+        net.topology.links.push(link);
+        net.places.push(tokens.place(&token));
+    }
+    if let Some(extra) = tokens.next() {
+        let place = tokens.place(&extra);
+        warnings.push(format!(
+            "{place}: what follows the {links} announced links is ignored"
+        ));
+    }
+    let last = net
+        .topology
+        .links
+        .iter()
+        .map(|link| link.a.0.max(link.b.0) + 1)
+        .max();
+    if u64::from(nodes) > 1 + u64::from(last.unwrap_or(0)).max(kinds.len() as u64) + 1_000_000 {
+        return Err(
+            Problem::new(format!("{nodes} nodes are announced, almost none has a link")).at(&source.at(0..1)),
+        );
+    }
+    kinds.resize(nodes as usize, NodeKind::Host);
+    net.topology = Topology {
+        nodes: kinds,
+        links: net.topology.links,
+    };
+    Ok(net)
+}
+
+fn link<'a>(
+    tokens: &mut Tokens<'a>,
+    nodes: u32,
+    i: u32,
+    links: u32,
+    fidelity: Fidelity,
+) -> Result<(LinkSpec, Token<'a>), Problem> {
+    let of = format!("of link {} of {links}", i + 1);
+    let first = tokens.word(&format!("the first node {of}"))?;
+    let a = node(tokens, &first, nodes)?;
+    let second = tokens.word(&format!("the second node {of}"))?;
+    let b = node(tokens, &second, nodes)?;
+    let rate: BitRate = tokens.value(&format!("the rate {of}"))?;
+    let delay = tokens.word(&format!("the delay {of}"))?;
+    let delay = span(tokens, &delay, fidelity)?;
+    let error = tokens.word(&format!("the error rate {of}"))?;
+    let error_rate: f64 = tokens.read(&error, "an error rate")?;
+    if error_rate > 1.0 {
+        return Err(
+            Problem::new(format!("the error rate {} is more than 1", error.text)).at(&tokens.place(&error)),
+        );
+    }
+    let whole = Token {
+        text: "",
+        span: first.span.start..error.span.end,
+    };
+    let spec = LinkSpec {
+        a: NodeId(a),
+        b: NodeId(b),
+        rate,
+        delay,
+        error_rate,
+    };
+    Ok((spec, whole))
+}
+
+fn node(tokens: &Tokens<'_>, token: &Token<'_>, nodes: u32) -> Result<u32, Problem> {
+    let id: u32 = tokens.read(token, "a node")?;
+    if id >= nodes {
+        let range = if nodes == 0 {
+            "none".to_string()
+        } else {
+            format!("0 to {}", nodes - 1)
+        };
+        return Err(Problem::new(format!("there is no node {id}: nodes are {range}"))
+            .at(&tokens.place(token))
+            .label("not a node"));
+    }
+    Ok(id)
+}
+
+fn span(tokens: &Tokens<'_>, token: &Token<'_>, fidelity: Fidelity) -> Result<Span, Problem> {
+    quantities::span(token.text, fidelity).ok_or_else(|| {
+        Problem::new(format!(
+            "`{}` is not a delay: expected a time, such as 1000ns or 0.001ms",
+            token.text
+        ))
+        .at(&tokens.place(token))
+        .label("expected a time, such as 1000ns")
+    })
+}

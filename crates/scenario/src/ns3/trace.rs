@@ -1,0 +1,27 @@
+//! Trace files: which nodes to trace.
+
+use crate::diagnostics::{Problem, Source};
+
+use super::Tokens;
+
+/// Reads the list of nodes; nodes that the network does not have are skipped, as in the reference.
+pub(crate) fn read(source: &Source, nodes: usize, warnings: &mut Vec<String>) -> Result<Vec<u32>, Problem> {
+    let mut tokens = Tokens::new(source);
+    let count: u64 = tokens.value("the number of nodes to trace")?;
+    let mut list = Vec::new();
+    for i in 0..count {
+        let token = tokens.word(&format!("node {} of {count}", i + 1))?;
+        let id: u32 = tokens.read(&token, "a node")?;
+        if (id as usize) < nodes {
+            list.push(id);
+        } else {
+            let place = tokens.place(&token);
+            warnings.push(format!(
+                "{place}: node {id} is not traced: there are {nodes} nodes"
+            ));
+        }
+    }
+    list.sort_unstable();
+    list.dedup();
+    Ok(list)
+}

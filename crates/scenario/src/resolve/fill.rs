@@ -1,0 +1,18 @@
+//! Taking values out of a scenario and leaving their defaults there.
+
+use toml::Spanned;
+
+/// The value; where there is none, `default`, which the scenario then holds.
+pub(super) fn fill<T: Clone>(slot: &mut Option<T>, default: T) -> T {
+    slot.get_or_insert(default).clone()
+}
+
+/// The same with a place.
+pub(super) fn fill_at<T: Clone>(slot: &mut Option<Spanned<T>>, default: T) -> Spanned<T> {
+    slot.get_or_insert_with(|| Spanned::new(0..0, default)).clone()
+}
+
+/// The same, where the place does not matter.
+pub(super) fn fill_value<T: Clone>(slot: &mut Option<Spanned<T>>, default: T) -> T {
+    fill_at(slot, default).into_inner()
+}

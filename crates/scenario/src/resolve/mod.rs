@@ -1,0 +1,225 @@
+//! From what was written to what is built: every default filled in, everything checked.
+//!
+//! Both kinds of input, TOML and ns-3, come through here, so they share all checks. Resolving
+//! changes the scenario in place until nothing is absent: written out again, it is the resolved
+//! scenario, which resolves to the same run.
+
+mod fill;
+mod network;
+mod reach;
+mod record;
+mod schemes;
+mod topology;
+mod workload;
+
+use paceline_fabric::spec::{Quirks, RunSpec, TieOrder};
+use paceline_kernel::{Span, Time};
+
+use crate::diagnostics::{Diagnostics, Problem, Source};
+use crate::document::Texts;
+use crate::files::Files;
+use crate::schema::{Fidelity, Scenario, Ties};
+use crate::{Origin, Resolved};
+
+use fill::{fill, fill_at};
+
+/// A scenario as it was read.
+pub(crate) struct Input {
+    pub(crate) scenario: Scenario,
+    pub(crate) texts: Texts,
+    pub(crate) files: Files,
+    /// What it is called if it has no name.
+    pub(crate) name: String,
+    pub(crate) origin: Origin,
+    pub(crate) warnings: Vec<String>,
+    /// Places of the schemes' parameters.
+    pub(crate) parameters: Vec<(String, String, std::ops::Range<usize>)>,
+}
+
+/// What every step may ask.
+struct Cx<'a> {
+    texts: &'a Texts,
+    files: &'a Files,
+    parameters: &'a [(String, String, std::ops::Range<usize>)],
+    fidelity: Fidelity,
+    seed: u64,
+    stop: Time,
+    /// Whether the input was written for ns-3.
+    ns3_source: bool,
+    warnings: Vec<String>,
+    /// Files that the resolved scenario refers to: name and text.
+    kept: Vec<(String, String)>,
+}
+
+impl Cx<'_> {
+    /// Keeps a copy of a file for the resolved scenario; gives the copy's name.
+    fn keep(&mut self, stem: &str, source: &Source) -> String {
+        for i in 1.. {
+            let name = if i == 1 {
+                format!("{stem}.txt")
+            } else {
+                format!("{stem}-{i}.txt")
+            };
+            match self.kept.iter().find(|(known, _)| *known == name) {
+                Some((_, text)) if text != source.text() => {}
+                Some(_) => return name,
+                None => {
+                    self.kept.push((name.clone(), source.text().to_string()));
+                    return name;
+                }
+            }
+        }
+        unreachable!("some name is free")
+    }
+}
+
+/// Resolves a scenario.
+pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
+    let Input {
+        mut scenario,
+        texts,
+        files,
+        name,
+        origin,
+        warnings,
+        parameters,
+    } = input;
+    if scenario.name.is_empty() {
+        scenario.name = name;
+    }
+    check_name(&scenario.name)?;
+    let duration = fill_at(
+        &mut scenario.duration,
+        Span::from_ps(paceline_kernel::units::PS_PER_S),
+    );
+    if *duration.get_ref() == Span::ZERO {
+        return Err(Problem::new("the duration is zero")
+            .at(&texts.of_value(&duration))
+            .label("expected more than zero")
+            .into());
+    }
+    let seed = fill(&mut scenario.seed, 1);
+    if i64::try_from(seed).is_err() {
+        return Err(Problem::new(format!(
+            "the seed {seed} is too large: expected at most {}",
+            i64::MAX
+        ))
+        .into());
+    }
+    let mut cx = Cx {
+        texts: &texts,
+        files: &files,
+        parameters: &parameters,
+        fidelity: fill(&mut scenario.fidelity, Fidelity::Exact),
+        seed,
+        stop: Time::from_ps(duration.get_ref().as_ps()),
+        ns3_source: origin == Origin::Ns3Config,
+        warnings,
+        kept: Vec::new(),
+    };
+    let run = build(&mut cx, &mut scenario)?;
+    let Cx { warnings, kept, .. } = cx;
+    let (run, schemes) = run;
+    let toml = toml::to_string(&crate::explicit::document(&scenario, &run.schemes)?)
+        .map_err(|error| Problem::new(format!("the resolved scenario cannot be written: {error}")))?;
+    Ok(Resolved {
+        name: scenario.name,
+        description: scenario.description,
+        scheme: schemes[0].clone(),
+        schemes,
+        seed,
+        fidelity: scenario.fidelity.unwrap_or_default(),
+        pcap: scenario.record.pcap.unwrap_or(false),
+        toml: format!(
+            "# Paceline {}: everything in this run has its value here.\n{toml}",
+            env!("CARGO_PKG_VERSION")
+        ),
+        files: kept,
+        warnings,
+        origin,
+        sweep: scenario.sweep,
+        run,
+    })
+}
+
+/// A name becomes part of a folder's name.
+fn check_name(name: &str) -> Result<(), Problem> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
+    if name.chars().all(plain) && !name.starts_with('.') {
+        return Ok(());
+    }
+    Err(
+        Problem::new(format!("the name `{name}` cannot be part of a folder's name"))
+            .help("use letters, digits, `-`, `_`, `.` and `+`"),
+    )
+}
+
+/// Everything but the frame.
+fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<(RunSpec, Vec<String>), Problem> {
+    let ns3 = cx.fidelity == Fidelity::Ns3Hpcc;
+    let net = topology::resolve(cx, &mut scenario.topology)?;
+    let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
+    let traffic = workload::resolve(cx, &mut scenario.workload, &net, |cx, name| {
+        schemes.index(cx, name)
+    })?;
+    if traffic.flows.is_empty() {
+        cx.warnings.push("the scenario has no flows".to_string());
+    }
+    let quirks = fill(
+        &mut scenario.quirks,
+        if ns3 {
+            Quirks::ns3_hpcc()
+        } else {
+            Quirks::default()
+        },
+    );
+    let ties = match (
+        fill(
+            &mut scenario.ties,
+            if ns3 { Ties::Insertion } else { Ties::Structural },
+        ),
+        scenario.shuffle_ties,
+    ) {
+        (_, Some(seed)) => TieOrder::Shuffled(seed),
+        (Ties::Structural, None) => TieOrder::Structural,
+        (Ties::Insertion, None) => TieOrder::Insertion,
+    };
+    let written = &mut scenario.network;
+    let packet = network::packet(cx, written)?;
+    let nic = network::nic(cx, written)?;
+    let switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
+    let failures = network::failures(cx, written, &net)?;
+    let error_rate = fill_at(&mut written.error_rate, 0.0);
+    let error_rate = network::probability(cx, &error_rate, "the error rate")?;
+    let int_multi = fill_at(&mut written.int_multi, 1);
+    if *int_multi.get_ref() == 0 {
+        return Err(Problem::new("int-multi is zero").at(&cx.texts.of_value(&int_multi)));
+    }
+    let mut links = net.topology.links.clone();
+    // A link's own rate wins, as in the original simulator.
+    for link in links.iter_mut().filter(|link| link.error_rate == 0.0) {
+        link.error_rate = error_rate;
+    }
+    let (record, pcap) = record::resolve(cx, &mut scenario.record, net.topology.nodes.len())?;
+    scenario.record.pcap = Some(pcap);
+    let (schemes, names) = schemes.finish(&mut scenario.cc);
+    let run = RunSpec {
+        nodes: net.topology.nodes,
+        links,
+        failures,
+        switch,
+        nic,
+        packet,
+        int_multi: int_multi.into_inner(),
+        schemes,
+        labels: traffic.labels,
+        flows: traffic.flows,
+        stop: cx.stop,
+        seed: cx.seed,
+        quirks,
+        ties,
+        record,
+        check: scenario.check.unwrap_or(false),
+    };
+    Ok((run, names))
+}

@@ -1,0 +1,451 @@
+//! From `[network]` to switches, hosts and packets.
+
+use paceline_fabric::spec::{
+    AckPolicy, EcnCurve, FlowControl, Headroom, LinkFailure, NicSpec, NodeId, PacketFormat, Pfc, PfcMode,
+    PfcThreshold, SwitchSpec,
+};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+use toml::Spanned;
+
+use crate::diagnostics::Problem;
+use crate::schema::{self, Ack, AckClass, Fidelity, FlowControlKind, OrOff, PfcModeKind};
+use crate::topology::Net;
+
+use super::Cx;
+use super::fill::{fill, fill_at, fill_value};
+
+/// A number from 0 to 1.
+pub(super) fn probability(cx: &Cx<'_>, value: &Spanned<f64>, what: &str) -> Result<f64, Problem> {
+    let p = *value.get_ref();
+    if (0.0..=1.0).contains(&p) {
+        return Ok(p);
+    }
+    Err(
+        Problem::new(format!("{what} is {p}: expected a number from 0 to 1"))
+            .at(&cx.texts.of_value(value))
+            .label("expected 0 to 1"),
+    )
+}
+
+/// A quantity that is not zero.
+fn above_zero<T: Copy + PartialEq + Default>(
+    cx: &Cx<'_>,
+    value: &Spanned<T>,
+    what: &str,
+) -> Result<T, Problem> {
+    if *value.get_ref() != T::default() {
+        return Ok(*value.get_ref());
+    }
+    Err(Problem::new(format!("{what} is zero"))
+        .at(&cx.texts.of_value(value))
+        .label("expected more than zero"))
+}
+
+/// Sizes of packets.
+pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketFormat, Problem> {
+    let mtu = fill_at(&mut n.mtu, Bytes::new(1000));
+    above_zero(cx, &mtu, "the MTU")?;
+    if mtu.get_ref().get() > 65_000 {
+        return Err(
+            Problem::new(format!("an MTU of {} does not fit in a packet", mtu.get_ref()))
+                .at(&cx.texts.of_value(&mtu))
+                .label("expected at most 65000B"),
+        );
+    }
+    let frame = if cx.fidelity == Fidelity::Ns3Hpcc { 43 } else { 64 };
+    Ok(PacketFormat {
+        mtu: mtu.into_inner(),
+        data_header: fill(&mut n.data_header, Bytes::new(48)),
+        ack_header: fill(&mut n.ack_header, Bytes::new(46)),
+        ack_min: fill(&mut n.ack_min, Bytes::new(60)),
+        pfc_frame: fill(&mut n.pfc_frame, Bytes::new(frame)),
+        cnp: fill(&mut n.cnp, Bytes::new(64)),
+        int_header: fill(&mut n.int_header, Bytes::new(42)),
+        pint_header: fill(&mut n.pint_header, Bytes::new(2)),
+        timestamp_header: fill(&mut n.timestamp_header, Bytes::new(8)),
+    })
+}
+
+/// Hosts.
+pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network) -> Result<NicSpec, Problem> {
+    let ns3 = cx.fidelity == Fidelity::Ns3Hpcc;
+    let ack = if ns3 {
+        Ack::EveryBytes(Bytes::new(1))
+    } else {
+        Ack::EveryPackets(std::num::NonZeroU32::MIN)
+    };
+    let class = AckClass((!ns3).then_some(0));
+    let rto = (!ns3).then_some(Span::from_us(4000));
+    let chunk = fill_at(&mut n.ack_chunk, Bytes::new(4000));
+    let back_to_chunk = fill_at(&mut n.back_to_chunk, OrOff(None));
+    if *back_to_chunk.get_ref() == OrOff(Some(Bytes::ZERO)) {
+        return Err(Problem::new("a chunk of zero bytes").at(&cx.texts.of_value(&back_to_chunk)));
+    }
+    Ok(NicSpec {
+        ack: match fill(&mut n.ack, ack) {
+            Ack::EveryPackets(n) => AckPolicy::EveryPackets(n.get()),
+            Ack::EveryBytes(bytes) => AckPolicy::EveryBytes(bytes),
+        },
+        ack_chunk: above_zero(cx, &chunk, "the ACK chunk")?,
+        ack_class: fill_value(&mut n.ack_class, class).0,
+        nack_interval: fill(&mut n.nack_interval, Span::from_us(500)),
+        back_to_chunk: back_to_chunk.get_ref().0,
+        rto: fill(&mut n.rto, OrOff(rto)).0,
+        pacing: fill(&mut n.pacing, true),
+        global_rtt: fill(&mut n.global_rtt, true),
+    })
+}
+
+/// Switches.
+pub(super) fn switch(
+    cx: &mut Cx<'_>,
+    n: &mut schema::Network,
+    net: &Net,
+    packet: &PacketFormat,
+    scheme: &str,
+) -> Result<SwitchSpec, Problem> {
+    let buffer = fill_at(&mut n.buffer, Bytes::new(32 << 20));
+    let reserve = fill_value(&mut n.reserve, Bytes::new(4096));
+    // What had started on either side when the pause was sent and when it arrived.
+    let packets = 2 * (packet.mtu + packet.data_header + packet.int_header).get();
+    let extra = if cx.fidelity == Fidelity::Ns3Hpcc {
+        0
+    } else {
+        packets
+    };
+    let per_link = schema::PerLink {
+        factor: 3.0,
+        extra: Bytes::new(extra),
+    };
+    let headroom = fill_at(&mut n.headroom, schema::Headroom::PerLink(per_link));
+    let spec = SwitchSpec {
+        buffer: above_zero(cx, &buffer, "the buffer")?,
+        reserve,
+        headroom: match *headroom.get_ref() {
+            schema::Headroom::Fixed(bytes) => Headroom::Fixed(bytes),
+            schema::Headroom::PerLink(link) => {
+                if !(link.factor >= 0.0 && link.factor.is_finite()) {
+                    let message = format!("the headroom's factor is {}: expected zero or more", link.factor);
+                    return Err(Problem::new(message).at(&cx.texts.of_value(&headroom)));
+                }
+                Headroom::PerLink {
+                    factor: link.factor,
+                    extra: link.extra,
+                }
+            }
+        },
+        flow_control: flow_control(cx, n, net)?,
+        ecn: ecn(cx, n, net, scheme)?,
+    };
+    if spec.flow_control != FlowControl::None {
+        check_buffer(cx, &spec, net, &buffer, &headroom)?;
+    }
+    Ok(spec)
+}
+
+fn flow_control(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<FlowControl, Problem> {
+    if fill(&mut n.flow_control, FlowControlKind::Pfc) == FlowControlKind::None {
+        return Ok(FlowControl::None);
+    }
+    let pfc = n.pfc.get_or_insert_default();
+    let mode = match fill(&mut pfc.mode, PfcModeKind::OnOff) {
+        PfcModeKind::OnOff => PfcMode::OnOff,
+        PfcModeKind::Quanta => {
+            let pause = fill_at(&mut pfc.pause, Span::from_us(5));
+            PfcMode::Quanta {
+                pause: above_zero(cx, &pause, "the pause time")?,
+            }
+        }
+    };
+    let threshold = match &pfc.fixed {
+        Some(fixed) => static_threshold(cx, fixed, pfc.dynamic.is_some())?,
+        None => {
+            let dynamic = pfc.dynamic.get_or_insert_default();
+            let reference = net.topology.first_host_rate().unwrap_or(BitRate::from_gbps(100));
+            PfcThreshold::Dynamic {
+                shift: fill(&mut dynamic.shift, 3),
+                reference_rate: fill(&mut dynamic.reference_rate, reference),
+            }
+        }
+    };
+    Ok(FlowControl::Pfc(Pfc {
+        threshold,
+        resume_offset: fill(&mut pfc.resume_offset, Bytes::new(3072)),
+        mode,
+    }))
+}
+
+fn static_threshold(
+    cx: &Cx<'_>,
+    fixed: &Spanned<schema::StaticThreshold>,
+    both: bool,
+) -> Result<PfcThreshold, Problem> {
+    let place = cx.texts.of_value(fixed);
+    if both {
+        return Err(Problem::new("the PFC threshold is either `static` or `dynamic`, not both").at(&place));
+    }
+    let missing = |what: &str| Problem::new(format!("the static PFC threshold has no `{what}`")).at(&place);
+    let xoff = fixed.get_ref().xoff.as_ref().ok_or_else(|| missing("xoff"))?;
+    let xon = fixed.get_ref().xon.as_ref().ok_or_else(|| missing("xon"))?;
+    if xon.get_ref() > xoff.get_ref() {
+        let message = format!("xon ({}) is above xoff ({})", xon.get_ref(), xoff.get_ref());
+        return Err(Problem::new(message)
+            .at(&cx.texts.of_value(xon))
+            .label("resume above the pause threshold")
+            .see(&cx.texts.of_value(xoff), "xoff is here"));
+    }
+    Ok(PfcThreshold::Static {
+        xoff: *xoff.get_ref(),
+        xon: *xon.get_ref(),
+    })
+}
+
+/// Headroom and reserve of a switch must leave something of its buffer.
+fn check_buffer(
+    cx: &mut Cx<'_>,
+    spec: &SwitchSpec,
+    net: &Net,
+    buffer: &Spanned<Bytes>,
+    headroom: &Spanned<schema::Headroom>,
+) -> Result<(), Problem> {
+    let mut taken = vec![(0u64, 0u64); net.topology.nodes.len()];
+    for link in &net.topology.links {
+        let room = match spec.headroom {
+            Headroom::Fixed(bytes) => bytes.get(),
+            Headroom::PerLink { factor, extra } => {
+                (factor * link.rate.bytes_in(link.delay).get() as f64) as u64 + extra.get()
+            }
+        };
+        for end in [link.a, link.b] {
+            let (rooms, ports) = &mut taken[end.0 as usize];
+            *rooms = rooms.saturating_add(room);
+            *ports += 1;
+        }
+    }
+    let total = |&(rooms, ports): &(u64, u64)| rooms.saturating_add(ports * spec.reserve.get());
+    let Some(worst) = net
+        .topology
+        .switches()
+        .max_by_key(|s| total(&taken[s.0 as usize]))
+    else {
+        return Ok(());
+    };
+    let (rooms, ports) = taken[worst.0 as usize];
+    if total(&(rooms, ports)) < spec.buffer.get() {
+        return Ok(());
+    }
+    let message = format!(
+        "headroom ({}) and reserve ({}) of the {ports} ports of switch {} do not fit in its buffer of {}",
+        Bytes::new(rooms),
+        Bytes::new(ports * spec.reserve.get()),
+        worst.0,
+        spec.buffer
+    );
+    let place = cx.texts.of_value(buffer);
+    if cx.fidelity == Fidelity::Ns3Hpcc {
+        cx.warnings.push(format!(
+            "{place}: {message}: thresholds wrap, as in the original simulator"
+        ));
+        return Ok(());
+    }
+    let problem = Problem::new(message).at(&place).label("the buffer");
+    Err(if headroom.span().is_empty() {
+        problem.help("make the buffer larger, or set `network.headroom`")
+    } else {
+        problem.see(&cx.texts.of_value(headroom), "the headroom is here")
+    })
+}
+
+/// Rates of links that leave a switch, each once, with the first link of that rate.
+fn switch_rates(net: &Net) -> Vec<(BitRate, usize)> {
+    let mut rates: Vec<(BitRate, usize)> = Vec::new();
+    for (i, link) in net.topology.links.iter().enumerate() {
+        let leaves_switch = !net.topology.is_host(link.a) || !net.topology.is_host(link.b);
+        if leaves_switch && !rates.iter().any(|(rate, _)| *rate == link.rate) {
+            rates.push((link.rate, i));
+        }
+    }
+    rates.sort_unstable();
+    rates
+}
+
+/// The marking curve of every rate in the network.
+fn ecn(cx: &Cx<'_>, n: &mut schema::Network, net: &Net, scheme: &str) -> Result<Vec<EcnCurve>, Problem> {
+    let spanned = n
+        .ecn
+        .get_or_insert_with(|| Spanned::new(0..0, schema::Ecn::default()));
+    let place = cx.texts.of_value(spanned);
+    let ecn = spanned.get_mut();
+    let scaled =
+        ecn.kmin.is_some() || ecn.kmax.is_some() || ecn.pmax.is_some() || ecn.reference_rate.is_some();
+    if let Some(curves) = &ecn.curves {
+        if scaled {
+            let message = "ECN is either `curves`, or `kmin`, `kmax`, `pmax` and `reference-rate`, not both";
+            return Err(Problem::new(message).at(&place));
+        }
+        return listed(cx, curves, net, &place);
+    }
+    // HPCC's launcher: 100 and 400 KB at 25 Gbit/s; DCTCP: a step at 30 KB at 10 Gbit/s.
+    let (kmin, kmax, pmax, gbps) = if scheme == "dctcp" {
+        (30, 30, 1.0, 10)
+    } else {
+        (100, 400, 0.2, 25)
+    };
+    let kmin = fill_at(&mut ecn.kmin, Bytes::new(kmin * 1000));
+    let kmax = fill_at(&mut ecn.kmax, Bytes::new(kmax * 1000));
+    let reference = fill_at(&mut ecn.reference_rate, BitRate::from_gbps(gbps));
+    let reference = above_zero(cx, &reference, "the reference rate")?;
+    let pmax = fill_at(&mut ecn.pmax, pmax);
+    check_curve(cx, &kmin, &kmax, &pmax)?;
+    let scale = |bytes: Bytes, rate: BitRate| {
+        let scaled = u128::from(bytes.get()) * u128::from(rate.as_bps()) / u128::from(reference.as_bps());
+        Bytes::new(u64::try_from(scaled).unwrap_or(u64::MAX))
+    };
+    let curves: Vec<_> = switch_rates(net)
+        .iter()
+        .map(|&(rate, _)| EcnCurve {
+            rate,
+            kmin: scale(*kmin.get_ref(), rate),
+            kmax: scale(*kmax.get_ref(), rate),
+            pmax: *pmax.get_ref(),
+        })
+        .collect();
+    *ecn = schema::Ecn {
+        curves: Some(curves.iter().map(written_curve).collect()),
+        ..schema::Ecn::default()
+    };
+    Ok(curves)
+}
+
+fn written_curve(curve: &EcnCurve) -> Spanned<schema::Curve> {
+    let curve = schema::Curve {
+        rate: Some(Spanned::new(0..0, curve.rate)),
+        kmin: Some(Spanned::new(0..0, curve.kmin)),
+        kmax: Some(Spanned::new(0..0, curve.kmax)),
+        pmax: Some(Spanned::new(0..0, curve.pmax)),
+    };
+    Spanned::new(0..0, curve)
+}
+
+fn listed(
+    cx: &Cx<'_>,
+    written: &[Spanned<schema::Curve>],
+    net: &Net,
+    place: &crate::diagnostics::Place,
+) -> Result<Vec<EcnCurve>, Problem> {
+    let mut curves: Vec<EcnCurve> = Vec::new();
+    for spanned in written {
+        let at = cx.texts.of_value(spanned);
+        let curve = spanned.get_ref();
+        let missing = |key: &str| Problem::new(format!("the curve has no `{key}`")).at(&at);
+        let rate = curve.rate.as_ref().ok_or_else(|| missing("rate"))?;
+        let kmin = curve.kmin.as_ref().ok_or_else(|| missing("kmin"))?;
+        let kmax = curve.kmax.as_ref().ok_or_else(|| missing("kmax"))?;
+        let pmax = curve.pmax.as_ref().ok_or_else(|| missing("pmax"))?;
+        check_curve(cx, kmin, kmax, pmax)?;
+        if curves.iter().any(|c| c.rate == *rate.get_ref()) {
+            let message = format!("a second ECN curve for {}", rate.get_ref());
+            return Err(Problem::new(message).at(&cx.texts.of_value(rate)));
+        }
+        curves.push(EcnCurve {
+            rate: *rate.get_ref(),
+            kmin: *kmin.get_ref(),
+            kmax: *kmax.get_ref(),
+            pmax: *pmax.get_ref(),
+        });
+    }
+    let needed = if curves.is_empty() {
+        Vec::new()
+    } else {
+        switch_rates(net)
+    };
+    for (rate, link) in needed {
+        if curves.iter().any(|curve| curve.rate == rate) {
+            continue;
+        }
+        let known: Vec<_> = curves.iter().map(|curve| curve.rate.to_string()).collect();
+        let message = format!(
+            "there is no ECN curve for links of {rate}, only for {}",
+            known.join(", ")
+        );
+        let problem = Problem::new(message)
+            .at(place)
+            .label(format!("nothing for {rate}"));
+        return Err(match net.places.get(link) {
+            Some(link) => problem.see(link, format!("a link of {rate} is here")),
+            None => problem,
+        });
+    }
+    Ok(curves)
+}
+
+fn check_curve(
+    cx: &Cx<'_>,
+    kmin: &Spanned<Bytes>,
+    kmax: &Spanned<Bytes>,
+    pmax: &Spanned<f64>,
+) -> Result<(), Problem> {
+    probability(cx, pmax, "pmax")?;
+    if kmin.get_ref() > kmax.get_ref() {
+        let message = format!("kmin ({}) is above kmax ({})", kmin.get_ref(), kmax.get_ref());
+        return Err(Problem::new(message)
+            .at(&cx.texts.of_value(kmin))
+            .see(&cx.texts.of_value(kmax), "kmax is here"));
+    }
+    Ok(())
+}
+
+/// Links that fail.
+pub(super) fn failures(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<Vec<LinkFailure>, Problem> {
+    let mut failures = Vec::new();
+    for spanned in n.failure.iter_mut().flatten() {
+        let place = cx.texts.of_value(spanned);
+        let failure = spanned.get_mut();
+        let link = match (&failure.link, &failure.nodes) {
+            (Some(link), None) => {
+                let count = net.topology.links.len();
+                if *link.get_ref() >= count {
+                    let message = format!(
+                        "there is no link {}: links are 0 to {}",
+                        link.get_ref(),
+                        count.max(1) - 1
+                    );
+                    return Err(Problem::new(message).at(&cx.texts.of_value(link)));
+                }
+                *link.get_ref()
+            }
+            (None, Some(nodes)) => {
+                let (a, b) = *nodes.get_ref();
+                let ends = [(NodeId(a), NodeId(b)), (NodeId(b), NodeId(a))];
+                let mut links = net.topology.links.iter();
+                // The last of several, as the original simulator knows no other.
+                links
+                    .rposition(|link| ends.contains(&(link.a, link.b)))
+                    .ok_or_else(|| {
+                        Problem::new(format!("there is no link between nodes {a} and {b}"))
+                            .at(&cx.texts.of_value(nodes))
+                    })?
+            }
+            _ => return Err(Problem::new("a failure names either `link` or `nodes`").at(&place)),
+        };
+        let Some(at) = &failure.at else {
+            return Err(Problem::new("the failure has no time `at`").at(&place));
+        };
+        let until: Option<Time> = failure.until.as_ref().map(|until| *until.get_ref());
+        if let (Some(until), Some(written)) = (until, &failure.until)
+            && until <= *at.get_ref()
+        {
+            let message = format!(
+                "the link comes back at {until}, no later than it fails ({})",
+                at.get_ref()
+            );
+            return Err(Problem::new(message).at(&cx.texts.of_value(written)));
+        }
+        failures.push(LinkFailure {
+            link,
+            at: *at.get_ref(),
+            until,
+        });
+    }
+    Ok(failures)
+}

@@ -1,0 +1,54 @@
+//! Which hosts can reach each other. Hosts never forward.
+
+use paceline_fabric::spec::NodeId;
+
+use crate::topology::Topology;
+
+/// Groups of switches that are linked, and the groups that each host is at.
+pub(super) struct Reach {
+    /// For each host: the groups of its switches.
+    groups: Vec<Vec<u32>>,
+    /// For each host: the hosts that it has a link to.
+    direct: Vec<Vec<NodeId>>,
+}
+
+impl Reach {
+    pub(super) fn of(topology: &Topology) -> Self {
+        let mut parents: Vec<u32> = (0..topology.nodes.len() as u32).collect();
+        for link in &topology.links {
+            if !topology.is_host(link.a) && !topology.is_host(link.b) {
+                let (a, b) = (root(&mut parents, link.a.0), root(&mut parents, link.b.0));
+                parents[a.max(b) as usize] = a.min(b);
+            }
+        }
+        let mut groups = vec![Vec::new(); topology.nodes.len()];
+        let mut direct = vec![Vec::new(); topology.nodes.len()];
+        for link in &topology.links {
+            for (host, neighbour) in [(link.a, link.b), (link.b, link.a)] {
+                match (topology.is_host(host), topology.is_host(neighbour)) {
+                    (true, true) => direct[host.0 as usize].push(neighbour),
+                    (true, false) => groups[host.0 as usize].push(root(&mut parents, neighbour.0)),
+                    (false, _) => {}
+                }
+            }
+        }
+        Self { groups, direct }
+    }
+
+    pub(super) fn connected(&self, a: NodeId, b: NodeId) -> bool {
+        let of = |node: NodeId| &self.groups[node.0 as usize];
+        self.direct[a.0 as usize].contains(&b) || of(a).iter().any(|group| of(b).contains(group))
+    }
+
+    pub(super) fn has_link(&self, host: NodeId) -> bool {
+        !self.groups[host.0 as usize].is_empty() || !self.direct[host.0 as usize].is_empty()
+    }
+}
+
+fn root(parents: &mut [u32], mut node: u32) -> u32 {
+    while parents[node as usize] != node {
+        parents[node as usize] = parents[parents[node as usize] as usize];
+        node = parents[node as usize];
+    }
+    node
+}

@@ -1,0 +1,104 @@
+//! From `[cc]` to schemes with parameters and windows.
+
+use paceline_congestion::registry::{SchemeConfig, SchemeParams, WindowMode};
+use paceline_fabric::spec::SchemeSpec;
+use toml::Spanned;
+
+use crate::cc;
+use crate::diagnostics::Problem;
+use crate::schema;
+
+use super::Cx;
+
+/// The schemes of a run, in the order in which they are first named.
+pub(super) struct Schemes<'a> {
+    blocks: &'a SchemeParams,
+    /// The window mode of every scheme, if it is given.
+    window: Option<WindowMode>,
+    windows: std::collections::BTreeMap<String, WindowMode>,
+    named: Vec<(String, SchemeSpec)>,
+}
+
+impl<'a> Schemes<'a> {
+    pub(super) fn of(
+        cx: &mut Cx<'_>,
+        written: &mut schema::Cc,
+        blocks: &'a SchemeParams,
+    ) -> Result<Self, Problem> {
+        let Some(scheme) = &written.scheme else {
+            return Err(Problem::new("the scenario names no congestion control scheme")
+                .at(&cx.texts.main().end())
+                .help("write for example `cc.scheme = \"dcqcn\"`; `none` is one too"));
+        };
+        let mut schemes = Self {
+            blocks,
+            window: written.window.as_ref().map(|window| *window.get_ref()),
+            windows: written.windows.clone().unwrap_or_default(),
+            named: Vec::new(),
+        };
+        let config = schemes.add(cx, scheme)?;
+        if let Some(window) = &written.window
+            && *window.get_ref() == WindowMode::Off
+            && config.name().starts_with("hpcc")
+        {
+            let place = cx.texts.of_value(window);
+            cx.warnings.push(format!(
+                "{place}: HPCC is made for a window; without one it reacts to the rate alone"
+            ));
+        }
+        Ok(schemes)
+    }
+
+    fn add(&mut self, cx: &Cx<'_>, name: &Spanned<String>) -> Result<SchemeConfig, Problem> {
+        let place = cx.texts.of_value(name);
+        let config = cc::configure(self.blocks, name.get_ref(), &place, |scheme, parameter| {
+            let known = cx
+                .parameters
+                .iter()
+                .find(|(s, p, _)| s == scheme && p == parameter);
+            known.map(|(.., span)| cx.texts.at(span.clone()))
+        })?;
+        let window = self.windows.get(name.get_ref()).copied().or(self.window);
+        let spec = SchemeSpec {
+            window: window.unwrap_or_else(|| config.default_window()),
+            config: config.clone(),
+        };
+        self.named.push((name.get_ref().clone(), spec));
+        Ok(config)
+    }
+
+    /// The scheme of `[cc]`.
+    pub(super) fn first(&self) -> &SchemeConfig {
+        &self.named[0].1.config
+    }
+
+    /// The index of the scheme that a workload names, or of the scenario's.
+    pub(super) fn index(&mut self, cx: &Cx<'_>, name: Option<&Spanned<String>>) -> Result<u16, Problem> {
+        let Some(name) = name else {
+            return Ok(0);
+        };
+        let index = match self.named.iter().position(|(known, _)| known == name.get_ref()) {
+            Some(index) => index,
+            None => {
+                self.add(cx, name)?;
+                self.named.len() - 1
+            }
+        };
+        Ok(index as u16)
+    }
+
+    /// The schemes and their names; the scenario gets every scheme's window.
+    pub(super) fn finish(self, written: &mut schema::Cc) -> (Vec<SchemeSpec>, Vec<String>) {
+        let first = self.named[0].1.window;
+        if self.named.iter().all(|(_, spec)| spec.window == first) {
+            written.window = Some(Spanned::new(0..0, first));
+            written.windows = None;
+        } else {
+            let windows = self.named.iter().map(|(name, spec)| (name.clone(), spec.window));
+            written.window = None;
+            written.windows = Some(windows.collect());
+        }
+        let (names, schemes) = self.named.into_iter().unzip();
+        (schemes, names)
+    }
+}

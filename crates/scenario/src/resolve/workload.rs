@@ -1,0 +1,522 @@
+//! From `[[workload]]` to flows.
+
+use std::collections::BTreeMap;
+
+use paceline_fabric::spec::{FlowSpec, NodeId};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+use toml::Spanned;
+
+use crate::diagnostics::{Place, Problem, suggestion};
+use crate::ns3;
+use crate::schema;
+use crate::topology::Net;
+use crate::traffic::{self, DISTRIBUTIONS, Message, Seeds, SizeDistribution};
+
+use super::Cx;
+use super::fill::{fill, fill_at, fill_value};
+use super::network::probability;
+use super::reach::Reach;
+
+const BLOCKS: &str = "flows, file, incast, poisson, incast-poisson, permutation, all-to-all";
+
+/// A flow without its ports, and where it was written.
+struct Draft {
+    message: Message,
+    class: u8,
+    dport: u16,
+    label: u16,
+    scheme: u16,
+    place: Place,
+}
+
+/// Flows and the labels that they name.
+pub(super) struct Traffic {
+    pub(super) flows: Vec<FlowSpec>,
+    pub(super) labels: Vec<String>,
+}
+
+/// Makes the flows. `scheme` gives the index of a scheme that a workload names.
+pub(super) fn resolve(
+    cx: &mut Cx<'_>,
+    workloads: &mut [Spanned<schema::Workload>],
+    net: &Net,
+    mut scheme: impl FnMut(&Cx<'_>, Option<&Spanned<String>>) -> Result<u16, Problem>,
+) -> Result<Traffic, Problem> {
+    let mut drafts = Vec::new();
+    let mut labels = Labels::default();
+    for (i, spanned) in workloads.iter_mut().enumerate() {
+        let place = cx.texts.of_value(spanned);
+        let written = spanned.get_mut();
+        let scheme = scheme(cx, written.scheme.as_ref())?;
+        let mut maker = Maker {
+            cx: &mut *cx,
+            net,
+            place,
+            seeds: Seeds {
+                seed: 0,
+                workload: i as u64,
+            },
+            labels: &mut labels,
+            scheme,
+        };
+        maker.seeds.seed = maker.cx.seed;
+        maker.make(written, &mut drafts)?;
+    }
+    check(cx, &drafts, net)?;
+    drafts.sort_by_key(|draft| draft.message.start);
+    Ok(Traffic {
+        flows: with_ports(&drafts),
+        labels: labels.names,
+    })
+}
+
+/// The source port counts the flows of a pair of hosts, as in the original simulator.
+fn with_ports(drafts: &[Draft]) -> Vec<FlowSpec> {
+    let mut counts: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
+    let flows = drafts.iter().map(|draft| {
+        let Message {
+            src,
+            dst,
+            size,
+            start,
+        } = draft.message;
+        let count = counts.entry((src, dst)).or_default();
+        let sport = (10_000 + *count) as u16;
+        *count += 1;
+        FlowSpec {
+            src,
+            dst,
+            size,
+            start,
+            class: draft.class,
+            sport,
+            dport: draft.dport,
+            label: draft.label,
+            scheme: draft.scheme,
+        }
+    });
+    flows.collect()
+}
+
+#[derive(Default)]
+struct Labels {
+    names: Vec<String>,
+}
+
+impl Labels {
+    fn index(&mut self, name: &str) -> u16 {
+        let index = self.names.iter().position(|known| known == name);
+        index.unwrap_or_else(|| {
+            self.names.push(name.to_string());
+            self.names.len() - 1
+        }) as u16
+    }
+}
+
+/// Makes the flows of one workload.
+struct Maker<'a, 'b> {
+    cx: &'a mut Cx<'b>,
+    net: &'a Net,
+    place: Place,
+    seeds: Seeds,
+    labels: &'a mut Labels,
+    scheme: u16,
+}
+
+impl Maker<'_, '_> {
+    fn make(&mut self, written: &mut schema::Workload, drafts: &mut Vec<Draft>) -> Result<(), Problem> {
+        let present = [
+            ("flows", written.flows.is_some()),
+            ("file", written.file.is_some()),
+            ("incast", written.incast.is_some()),
+            ("poisson", written.poisson.is_some()),
+            ("incast-poisson", written.incast_poisson.is_some()),
+            ("permutation", written.permutation.is_some()),
+            ("all-to-all", written.all_to_all.is_some()),
+        ];
+        let named: Vec<_> = present
+            .iter()
+            .filter(|(_, is)| *is)
+            .map(|(name, _)| *name)
+            .collect();
+        let [name] = named[..] else {
+            let found = if named.is_empty() {
+                "none".to_string()
+            } else {
+                named.join(" and ")
+            };
+            return Err(
+                Problem::new(format!("a workload is exactly one block, found {found}"))
+                    .at(&self.place)
+                    .help(format!("the blocks are {BLOCKS}")),
+            );
+        };
+        if name == "file" {
+            return self.file(written, drafts);
+        }
+        let class = self.class(written)?.unwrap_or(3);
+        fill_value(&mut written.priority, class);
+        let label = fill(&mut written.label, name.to_string());
+        let mut places = Vec::new();
+        let mut messages = match name {
+            "flows" => self.flows(written.flows.get_or_insert_default(), &mut places)?,
+            "incast" => self.incast(written.incast.get_or_insert_default())?,
+            "poisson" => self.poisson(written.poisson.get_or_insert_default())?,
+            "incast-poisson" => self.incast_poisson(written.incast_poisson.get_or_insert_default())?,
+            "permutation" => {
+                let block = written.permutation.get_or_insert_default();
+                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
+                traffic::permutation(&self.hosts(), size, start, self.seeds)
+            }
+            _ => {
+                let block = written.all_to_all.get_or_insert_default();
+                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
+                traffic::all_to_all(&self.hosts(), size, start)
+            }
+        };
+        traffic::jitter(
+            &mut messages,
+            fill(&mut written.start_jitter, Span::ZERO),
+            self.seeds,
+        );
+        let dport = if name.starts_with("incast") { 200 } else { 100 };
+        let label = self.labels.index(&label);
+        drafts.extend(messages.into_iter().enumerate().map(|(i, message)| Draft {
+            message,
+            class,
+            dport,
+            label,
+            scheme: self.scheme,
+            place: places.get(i).unwrap_or(&self.place).clone(),
+        }));
+        Ok(())
+    }
+
+    fn hosts(&self) -> Vec<NodeId> {
+        self.net.topology.hosts().collect()
+    }
+
+    fn hosts_with_rates(&self) -> Vec<(NodeId, BitRate)> {
+        let rates = self.net.topology.rates();
+        let hosts = self.net.topology.hosts();
+        let linked = hosts.map(|host| (host, rates[host.0 as usize]));
+        linked.filter(|(_, rate)| rate.as_bps() > 0).collect()
+    }
+
+    fn class(&self, written: &schema::Workload) -> Result<Option<u8>, Problem> {
+        let Some(priority) = &written.priority else {
+            return Ok(None);
+        };
+        if (1..=7).contains(priority.get_ref()) {
+            return Ok(Some(*priority.get_ref()));
+        }
+        Err(
+            Problem::new(format!("priority {}: expected 1 to 7", priority.get_ref()))
+                .at(&self.cx.texts.of_value(priority))
+                .label("expected 1 to 7")
+                .help("class 0 is for control packets"),
+        )
+    }
+
+    fn missing(&self, key: &str) -> Problem {
+        Problem::new(format!("the workload has no `{key}`")).at(&self.place)
+    }
+
+    fn size(&self, size: &Spanned<Bytes>) -> Result<Bytes, Problem> {
+        if *size.get_ref() > Bytes::ZERO {
+            return Ok(*size.get_ref());
+        }
+        Err(Problem::new("a flow of no bytes")
+            .at(&self.cx.texts.of_value(size))
+            .label("expected more than zero"))
+    }
+
+    fn size_and_start(
+        &self,
+        size: &mut Option<Spanned<Bytes>>,
+        start: &mut Option<Time>,
+    ) -> Result<(Bytes, Time), Problem> {
+        let size = self.size(&fill_at(size, Bytes::new(1_000_000)))?;
+        Ok((size, fill(start, Time::ZERO)))
+    }
+
+    /// A share of a rate: above zero; above 1 only with a warning.
+    fn load(&mut self, slot: &Option<Spanned<f64>>) -> Result<f64, Problem> {
+        let load = slot.as_ref().ok_or_else(|| self.missing("load"))?;
+        let value = *load.get_ref();
+        let place = self.cx.texts.of_value(load);
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(Problem::new(format!(
+                "a load of {value}: expected a number above zero, such as 0.3"
+            ))
+            .at(&place));
+        }
+        if value > 1.0 {
+            let warning = format!("{place}: a load of {value} is more than the links carry");
+            self.cx.warnings.push(warning);
+        }
+        Ok(value)
+    }
+
+    fn window(
+        &self,
+        from: &mut Option<Spanned<Time>>,
+        to: &mut Option<Spanned<Time>>,
+    ) -> Result<(Time, Time), Problem> {
+        let from = fill_value(from, Time::ZERO);
+        let until = fill_at(to, self.cx.stop);
+        if from >= *until.get_ref() {
+            let message = format!(
+                "the workload ends at {}, no later than it begins ({from})",
+                until.get_ref()
+            );
+            return Err(Problem::new(message).at(&self.cx.texts.of_value(&until)));
+        }
+        Ok((from, until.into_inner()))
+    }
+
+    fn flows(
+        &self,
+        flows: &mut [Spanned<schema::Flow>],
+        places: &mut Vec<Place>,
+    ) -> Result<Vec<Message>, Problem> {
+        let mut messages = Vec::with_capacity(flows.len());
+        for spanned in flows {
+            let place = self.cx.texts.of_value(spanned);
+            let flow = spanned.get_mut();
+            let missing = |key: &str| Problem::new(format!("the flow has no `{key}`")).at(&place);
+            messages.push(Message {
+                src: NodeId(*flow.src.as_ref().ok_or_else(|| missing("src"))?.get_ref()),
+                dst: NodeId(*flow.dst.as_ref().ok_or_else(|| missing("dst"))?.get_ref()),
+                size: self.size(flow.size.as_ref().ok_or_else(|| missing("size"))?)?,
+                start: fill(&mut flow.start, Time::ZERO),
+            });
+            places.push(place);
+        }
+        Ok(messages)
+    }
+
+    fn incast(&mut self, block: &mut schema::Incast) -> Result<Vec<Message>, Problem> {
+        let receiver = block.receiver.as_ref().ok_or_else(|| self.missing("receiver"))?;
+        let dst = NodeId(*receiver.get_ref());
+        let senders = self.senders(block, dst)?;
+        let sizes = match (&block.sizes, &block.size) {
+            (Some(sizes), None) if !sizes.is_empty() => {
+                let sizes: Result<Vec<_>, _> = sizes.iter().map(|size| self.size(size)).collect();
+                sizes?
+            }
+            (None, _) => vec![self.size(&fill_at(&mut block.size, Bytes::new(500_000)))?],
+            _ => return Err(Problem::new("an incast has either `size` or a list of `sizes`").at(&self.place)),
+        };
+        let start = fill(&mut block.start, Time::ZERO);
+        let rounds = fill(&mut block.rounds, 1);
+        let period = match (&block.period, rounds) {
+            (Some(period), _) => *period.get_ref(),
+            (None, 0 | 1) => Span::ZERO,
+            (None, _) => {
+                return Err(self
+                    .missing("period")
+                    .help("with `rounds`, the time from one to the next"));
+            }
+        };
+        let last = *sizes.last().expect("there is at least one size");
+        let round = |r: u32| {
+            let start = start.saturating_add(Span::from_ps(period.as_ps().saturating_mul(r.into())));
+            let senders = senders.iter().enumerate();
+            let sizes = &sizes;
+            senders.map(move |(i, &src)| Message {
+                src,
+                dst,
+                size: sizes.get(i).copied().unwrap_or(last),
+                start,
+            })
+        };
+        Ok((0..rounds).flat_map(round).collect())
+    }
+
+    /// The senders by name, or the first `fan-in` hosts that are not the receiver.
+    fn senders(&self, block: &mut schema::Incast, dst: NodeId) -> Result<Vec<NodeId>, Problem> {
+        match (&block.senders, &block.fan_in) {
+            (Some(senders), None) => Ok(senders.iter().map(|s| NodeId(*s.get_ref())).collect()),
+            (None, Some(fan_in)) => {
+                let others: Vec<_> = self.net.topology.hosts().filter(|&host| host != dst).collect();
+                let wanted = *fan_in.get_ref() as usize;
+                if wanted == 0 || wanted > others.len() {
+                    let message = format!("a fan-in of {wanted}: there are {} other hosts", others.len());
+                    return Err(Problem::new(message).at(&self.cx.texts.of_value(fan_in)));
+                }
+                Ok(others[..wanted].to_vec())
+            }
+            _ => Err(Problem::new("an incast has either a `fan-in` or a list of `senders`").at(&self.place)),
+        }
+    }
+
+    fn poisson(&mut self, block: &mut schema::Poisson) -> Result<Vec<Message>, Problem> {
+        let load = self.load(&block.load)?;
+        let window = self.window(&mut block.from, &mut block.to)?;
+        let name = block.sizes.as_mut().ok_or_else(|| self.missing("sizes"))?;
+        let sizes = self.distribution(name)?;
+        Ok(traffic::poisson(
+            &self.hosts_with_rates(),
+            &sizes,
+            load,
+            window,
+            self.seeds,
+        ))
+    }
+
+    /// A built-in distribution, or one from a file.
+    fn distribution(&mut self, name: &mut Spanned<String>) -> Result<SizeDistribution, Problem> {
+        if let Some(sizes) = SizeDistribution::builtin(name.get_ref()) {
+            return Ok(sizes);
+        }
+        let place = self.cx.texts.of_value(name);
+        let source = self
+            .cx
+            .files
+            .read(name.get_ref(), "the flow size distribution", &place)
+            .map_err(|problem| {
+                if name.get_ref().contains(['.', '/']) {
+                    return problem;
+                }
+                Problem::new(format!("there is no flow size distribution `{}`", name.get_ref()))
+                    .at(&place)
+                    .help(suggestion(name.get_ref(), DISTRIBUTIONS.map(|(name, ..)| name)))
+            })?;
+        let sizes = SizeDistribution::parse(&source)?;
+        *name.get_mut() = self.cx.keep("sizes", &source);
+        Ok(sizes)
+    }
+
+    fn incast_poisson(&mut self, block: &mut schema::IncastPoisson) -> Result<Vec<Message>, Problem> {
+        if block.load.is_none() {
+            block.load = Some(Spanned::new(0..0, 0.02));
+        }
+        let load = self.load(&block.load)?;
+        probability(self.cx, block.load.as_ref().expect("it was set"), "the load")?;
+        let window = self.window(&mut block.from, &mut block.to)?;
+        let size = self.size(&fill_at(&mut block.size, Bytes::new(500_000)))?;
+        let hosts = self.hosts_with_rates();
+        let fan_in = fill_at(&mut block.fan_in, 60);
+        let wanted = *fan_in.get_ref() as usize;
+        if wanted == 0 || wanted >= hosts.len() {
+            let message = format!(
+                "a fan-in of {wanted}: there are {} hosts, the receiver included",
+                hosts.len()
+            );
+            return Err(Problem::new(message).at(&self.cx.texts.of_value(&fan_in)));
+        }
+        Ok(traffic::incast_poisson(
+            &hosts, load, wanted, size, window, self.seeds,
+        ))
+    }
+
+    /// An ns-3 flow file, which says class and port of each flow itself.
+    fn file(&mut self, written: &mut schema::Workload, drafts: &mut Vec<Draft>) -> Result<(), Problem> {
+        let class = self.class(written)?;
+        let path = written.file.as_mut().expect("it is present");
+        let place = self.cx.texts.of_value(path);
+        let source = self.cx.files.read(path.get_ref(), "the flow file", &place)?;
+        let lines = ns3::flows::read(&source, self.cx.fidelity, &mut self.cx.warnings)?;
+        *path.get_mut() = self.cx.keep("flow", &source);
+        if let Some(pair) = lines.windows(2).find(|pair| pair[0].start > pair[1].start) {
+            let place = source.at(pair[1].span.clone());
+            let warning =
+                format!("{place}: flows are not in the order of their start times; they were sorted");
+            self.cx.warnings.push(warning);
+        }
+        let mut messages: Vec<_> = lines
+            .iter()
+            .map(|line| Message {
+                src: NodeId(line.src),
+                dst: NodeId(line.dst),
+                size: line.size,
+                start: line.start,
+            })
+            .collect();
+        traffic::jitter(
+            &mut messages,
+            fill(&mut written.start_jitter, Span::ZERO),
+            self.seeds,
+        );
+        for (line, message) in lines.iter().zip(messages) {
+            let label = match (&written.label, line.dport) {
+                (Some(label), _) => label.clone(),
+                (None, 100) => "normal".to_string(),
+                (None, 200) => "incast".to_string(),
+                (None, other) => format!("dport-{other}"),
+            };
+            drafts.push(Draft {
+                message,
+                class: class.unwrap_or(line.class),
+                dport: line.dport,
+                label: self.labels.index(&label),
+                scheme: self.scheme,
+                place: source.at(line.span.clone()),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Every flow goes from a host to another one that it can reach.
+fn check(cx: &Cx<'_>, drafts: &[Draft], net: &Net) -> Result<(), Problem> {
+    let reach = Reach::of(&net.topology);
+    for draft in drafts {
+        let Message { src, dst, size, .. } = draft.message;
+        let wrong = |message: String| Err(Problem::new(message).at(&draft.place));
+        for node in [src, dst] {
+            let count = net.topology.nodes.len();
+            if node.0 as usize >= count {
+                return wrong(format!(
+                    "there is no node {}: nodes are 0 to {}",
+                    node.0,
+                    count.max(1) - 1
+                ));
+            }
+            if !net.topology.is_host(node) {
+                return wrong(format!(
+                    "node {} is a switch: flows are between hosts ({})",
+                    node.0,
+                    hosts(net)
+                ));
+            }
+        }
+        if src == dst {
+            return wrong(format!("the flow goes from host {} to itself", src.0));
+        }
+        if size == Bytes::ZERO {
+            return wrong("a flow of no bytes".to_string());
+        }
+        if !reach.connected(src, dst) {
+            let lonely = [src, dst].into_iter().find(|&host| !reach.has_link(host));
+            return wrong(match lonely {
+                Some(host) => format!("host {} has no link", host.0),
+                None => format!("there is no path from host {} to host {}", src.0, dst.0),
+            });
+        }
+    }
+    let late = drafts
+        .iter()
+        .filter(|draft| draft.message.start >= cx.stop)
+        .count();
+    if late > 0 && late == drafts.len() {
+        let first = &drafts[0];
+        return Err(Problem::new(format!(
+            "every flow starts after the end of the run at {}: the first here at {}",
+            cx.stop, first.message.start
+        ))
+        .at(&first.place));
+    }
+    Ok(())
+}
+
+/// "hosts are 1 to 16".
+fn hosts(net: &Net) -> String {
+    let first = net.topology.hosts().next();
+    let last = net.topology.hosts().last();
+    match (first, last) {
+        (Some(first), Some(last)) => format!("nodes {} to {}", first.0, last.0),
+        _ => "there are none".to_string(),
+    }
+}

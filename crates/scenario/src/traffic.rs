@@ -1,0 +1,266 @@
+//! Traffic: distributions of flow sizes, and who sends what to whom when.
+//!
+//! Every draw comes from a stream of its own (seed, purpose, workload and source), so neither the
+//! scheme nor another workload moves the traffic.
+
+use paceline_fabric::spec::NodeId;
+use paceline_kernel::rng::{Purpose, Rng};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+use crate::diagnostics::{Problem, Source};
+use crate::ns3::Tokens;
+
+/// A flow before it has its ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Sender.
+    pub src: NodeId,
+    /// Receiver.
+    pub dst: NodeId,
+    /// Payload bytes.
+    pub size: Bytes,
+    /// When the sender starts.
+    pub start: Time,
+}
+
+/// A distribution of flow sizes: points of the cumulative distribution, linear in between.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizeDistribution {
+    /// (bytes, cumulative probability), both not decreasing, the last probability 1.
+    points: Vec<(f64, f64)>,
+}
+
+/// Distributions that are built in: name, text, where it is from.
+pub const DISTRIBUTIONS: [(&str, &str, &str); 4] = [
+    (
+        "websearch",
+        include_str!("../data/websearch.tsv"),
+        "web search (DCTCP, SIGCOMM 2010), as HPCC's traffic generator has it",
+    ),
+    (
+        "fb-hadoop",
+        include_str!("../data/fb-hadoop.tsv"),
+        "Facebook's Hadoop clusters (SIGCOMM 2015), as HPCC's traffic generator has it",
+    ),
+    (
+        "alistorage",
+        include_str!("../data/alistorage.tsv"),
+        "Alibaba's storage service, 2019, as HPCC's traffic generator has it",
+    ),
+    (
+        "google-rpc",
+        include_str!("../data/google-rpc.tsv"),
+        "Google's remote procedure calls, 2008, as HPCC's traffic generator has it",
+    ),
+];
+
+impl SizeDistribution {
+    /// A built-in distribution.
+    pub fn builtin(name: &str) -> Option<Self> {
+        let (name, text, _) = DISTRIBUTIONS.iter().find(|(known, ..)| *known == name)?;
+        Self::parse(&Source::new(name, *text)).ok()
+    }
+
+    /// Reads a distribution: a line of `bytes percent` per point, percent not decreasing up to 100;
+    /// a first line of words is skipped.
+    ///
+    /// # Errors
+    /// A line that is no such point, with its place.
+    pub fn parse(source: &Source) -> Result<Self, Problem> {
+        let mut tokens = Tokens::new(source);
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        while let Some(first) = tokens.next() {
+            if points.is_empty() && first.text.starts_with(|c: char| c.is_alphabetic()) {
+                continue;
+            }
+            let bytes: f64 = tokens.read(&first, "a size in bytes")?;
+            let percent = tokens.word("a cumulative percentage")?;
+            let p: f64 = tokens.read(&percent, "a cumulative percentage")?;
+            let (last_bytes, last_p) = points.last().copied().unwrap_or((0.0, 0.0));
+            if bytes < last_bytes || p / 100.0 < last_p || p > 100.0 {
+                return Err(
+                    Problem::new("sizes and percentages must not decrease, nor exceed 100")
+                        .at(&tokens.place(&percent)),
+                );
+            }
+            points.push((bytes, p / 100.0));
+        }
+        match points.last() {
+            Some(&(bytes, 1.0)) if bytes >= 1.0 => Ok(Self { points }),
+            _ => Err(Problem::new("the distribution does not reach 100 percent").at(&source.end())),
+        }
+    }
+
+    /// The mean in bytes (trapezoid rule).
+    pub fn mean(&self) -> f64 {
+        let first = self.points[0];
+        let head = first.0 * first.1;
+        let segments = self
+            .points
+            .windows(2)
+            .map(|w| (w[0].0 + w[1].0) / 2.0 * (w[1].1 - w[0].1));
+        head + segments.sum::<f64>()
+    }
+
+    /// The size below which a share `p` of the flows lies; at least one byte.
+    pub fn quantile(&self, p: f64) -> Bytes {
+        let above = self.points.partition_point(|&(_, q)| q < p);
+        let (x1, y1) = self.points[above.min(self.points.len() - 1)];
+        let (x0, y0) = if above == 0 {
+            (x1, y1)
+        } else {
+            self.points[above - 1]
+        };
+        let share = if y1 > y0 { (p - y0) / (y1 - y0) } else { 0.0 };
+        Bytes::new(((x0 + share * (x1 - x0)) as u64).max(1))
+    }
+}
+
+/// Where a workload's random numbers come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// The run's seed.
+    pub seed: u64,
+    /// The workload's place in the scenario.
+    pub workload: u64,
+}
+
+impl Seeds {
+    fn stream(self, purpose: Purpose, entity: u64) -> Rng {
+        Rng::stream(self.seed, purpose, self.workload << 40 | entity)
+    }
+}
+
+/// The stream of what does not belong to one source.
+const SHARED: u64 = (1 << 40) - 1;
+
+/// An instant some real number of picoseconds after `from`, if it is before `to`.
+fn before(from: Time, after_ps: f64, to: Time) -> Option<Time> {
+    let at = from.saturating_add(Span::from_ps(after_ps as u64));
+    (at < to).then_some(at)
+}
+
+/// Poisson arrivals at every host, each to another host chosen at random.
+///
+/// `load` is the share of each host's rate that its flows' payload would fill. (HPCC's
+/// `traffic_gen.py`: mean inter-arrival time is mean size over load times rate.)
+pub fn poisson(
+    hosts: &[(NodeId, BitRate)],
+    sizes: &SizeDistribution,
+    load: f64,
+    window: (Time, Time),
+    seeds: Seeds,
+) -> Vec<Message> {
+    let mut messages = Vec::new();
+    if hosts.len() < 2 {
+        return messages;
+    }
+    for (i, &(src, rate)) in hosts.iter().enumerate() {
+        let mean_ps = sizes.mean() * 8e12 / (load * rate.as_bps() as f64);
+        let mut arrivals = seeds.stream(Purpose::Arrival, u64::from(src.0));
+        let mut choices = seeds.stream(Purpose::Workload, u64::from(src.0));
+        let mut elapsed = 0.0;
+        loop {
+            elapsed += arrivals.next_exponential() * mean_ps;
+            let Some(start) = before(window.0, elapsed, window.1) else {
+                break;
+            };
+            let other = choices.below(hosts.len() as u64 - 1) as usize;
+            let dst = hosts[if other < i { other } else { other + 1 }].0;
+            let size = sizes.quantile(choices.next_f64());
+            messages.push(Message {
+                src,
+                dst,
+                size,
+                start,
+            });
+        }
+    }
+    messages
+}
+
+/// Poisson incasts: at each a random receiver gets `size` from each of `fan_in` random others.
+///
+/// `load` is the share of all hosts' rates together. (HPCC's evaluation: 2 %, 60 senders, 500 KB.)
+pub fn incast_poisson(
+    hosts: &[(NodeId, BitRate)],
+    load: f64,
+    fan_in: usize,
+    size: Bytes,
+    window: (Time, Time),
+    seeds: Seeds,
+) -> Vec<Message> {
+    let mut messages = Vec::new();
+    let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
+    let mean_ps = fan_in as f64 * size.get() as f64 * 8e12 / (load * capacity);
+    let mut arrivals = seeds.stream(Purpose::Arrival, SHARED);
+    let mut choices = seeds.stream(Purpose::Workload, SHARED);
+    let mut order: Vec<NodeId> = hosts.iter().map(|(host, _)| *host).collect();
+    let mut elapsed = 0.0;
+    loop {
+        elapsed += arrivals.next_exponential() * mean_ps;
+        let Some(start) = before(window.0, elapsed, window.1) else {
+            return messages;
+        };
+        choices.shuffle(&mut order);
+        let dst = order[0];
+        messages.extend(order[1..].iter().take(fan_in).map(|&src| Message {
+            src,
+            dst,
+            size,
+            start,
+        }));
+    }
+}
+
+/// Every host sends to another, and every host receives from another: a random derangement.
+pub fn permutation(hosts: &[NodeId], size: Bytes, start: Time, seeds: Seeds) -> Vec<Message> {
+    let mut choices = seeds.stream(Purpose::Workload, SHARED);
+    let mut to = hosts.to_vec();
+    if hosts.len() < 2 {
+        return Vec::new();
+    }
+    // About every third permutation is a derangement.
+    loop {
+        choices.shuffle(&mut to);
+        if hosts.iter().zip(&to).all(|(src, dst)| src != dst) {
+            break;
+        }
+    }
+    let pairs = hosts.iter().zip(to);
+    pairs
+        .map(|(&src, dst)| Message {
+            src,
+            dst,
+            size,
+            start,
+        })
+        .collect()
+}
+
+/// Every host sends to every other host. The i-th host begins with the host after it.
+pub fn all_to_all(hosts: &[NodeId], size: Bytes, start: Time) -> Vec<Message> {
+    let n = hosts.len();
+    let pair = |i: usize, step: usize| Message {
+        src: hosts[i],
+        dst: hosts[(i + step) % n],
+        size,
+        start,
+    };
+    (1..n)
+        .flat_map(|step| (0..n).map(move |i| pair(i, step)))
+        .collect()
+}
+
+/// Delays each start by a random span below `jitter`.
+pub fn jitter(messages: &mut [Message], jitter: Span, seeds: Seeds) {
+    let mut draws = seeds.stream(Purpose::Arrival, SHARED - 1);
+    if jitter == Span::ZERO {
+        return;
+    }
+    for message in messages {
+        message.start = message
+            .start
+            .saturating_add(Span::from_ps(draws.below(jitter.as_ps())));
+    }
+}
