@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::report::{self, RunData};
 use crate::results::Summary;
 use crate::run::Finished;
-use crate::{Origin, RunInput};
+use paceline_scenario::{Fidelity, Resolved};
 
 /// Writes everything of a run into `destination`: all of it or nothing.
 ///
@@ -21,7 +21,7 @@ use crate::{Origin, RunInput};
 /// is the folder of an earlier run, and nothing else.
 pub fn write_run(
     destination: &Path,
-    input: &RunInput,
+    input: &Resolved,
     finished: &Finished,
     force: bool,
 ) -> Result<(), OutputError> {
@@ -37,7 +37,7 @@ pub fn write_run(
 /// run's number. Otherwise as [`write_run`].
 pub fn write_comparison(
     destination: &Path,
-    runs: &[(&RunInput, &Finished)],
+    runs: &[(&Resolved, &Finished)],
     force: bool,
 ) -> Result<(), OutputError> {
     let folder = Folder::create(destination, force)?;
@@ -58,7 +58,7 @@ pub fn write_comparison(
 }
 
 /// A name per run that a file system takes and no other run has.
-fn folder_names(runs: &[(&RunInput, &Finished)]) -> Vec<String> {
+fn folder_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (number, (input, _)) in runs.iter().enumerate() {
         let plain = |text: &str| -> String {
@@ -93,7 +93,7 @@ fn write_report(folder: &Folder, name: &Path, runs: &[RunData]) -> Result<(), Ou
 pub fn write_run_into(
     folder: &Folder,
     sub: &Path,
-    input: &RunInput,
+    input: &Resolved,
     finished: &Finished,
 ) -> Result<(), OutputError> {
     let outcome = &finished.outcome;
@@ -119,7 +119,7 @@ pub fn write_run_into(
         folder.write(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, spec, outcome))?;
     }
     write_report(folder, &at("report.html"), &[RunData::new(input, finished)])?;
-    if input.origin == Origin::Ns3 && !spec.record.trace_nodes.is_empty() {
+    if input.fidelity == Fidelity::Ns3Hpcc && !spec.record.trace_nodes.is_empty() {
         folder.write(&at("trace.tr"), |out| ns3::trace(out, spec, outcome))?;
     }
     Ok(())
@@ -176,7 +176,7 @@ mod tests {
     fn a_comparisons_folder() {
         let (input, outcome) = sample::incast();
         let finished = sample::finished(&input, outcome);
-        let other = RunInput {
+        let other = Resolved {
             scheme: "a/b".into(),
             ..input.clone()
         };

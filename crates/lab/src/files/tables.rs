@@ -6,21 +6,20 @@ use paceline_fabric::outcome::{Outcome, QueueRecord};
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::units::PS_PER_S;
 
-use crate::RunInput;
 use crate::results::flow_rows;
+use paceline_scenario::Resolved;
 
 /// Ports whose queues are written: those with the largest samples.
 const PORTS_MAX: usize = 256;
 
 /// Writes a row per flow, in order of start.
-pub(super) fn flows(out: &mut impl Write, input: &RunInput, outcome: &Outcome) -> io::Result<()> {
-    let names = input.scheme_names();
+pub(super) fn flows(out: &mut impl Write, input: &Resolved, outcome: &Outcome) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     if outcome.flows.is_empty() {
         // The writer derives the header from the first row.
         csv.write_record(FLOW_COLUMNS).map_err(io::Error::from)?;
     }
-    for row in flow_rows(input, outcome, &names) {
+    for row in flow_rows(input, outcome) {
         csv.serialize(row).map_err(io::Error::from)?;
     }
     csv.flush()

@@ -4,10 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::RunInput;
 use crate::files::{Series, series_of};
 use crate::results::{FlowRow, Summary, flow_rows};
 use crate::run::Finished;
+use paceline_scenario::Resolved;
 
 /// A run as its folder tells it.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,15 +53,12 @@ pub enum ReadError {
 
 impl RunData {
     /// The data of a run that has just ended.
-    pub fn new(input: &RunInput, finished: &Finished) -> Self {
-        let names = input.scheme_names();
+    pub fn new(input: &Resolved, finished: &Finished) -> Self {
         let outcome = &finished.outcome;
         Self {
             summary: finished.summary.clone(),
             scenario: input.toml.clone(),
-            flows: flow_rows(input, outcome, &names)
-                .map(FlowRow::into_owned)
-                .collect(),
+            flows: flow_rows(input, outcome).map(FlowRow::into_owned).collect(),
             series: series_of(&input.run, outcome),
             pauses_ns: outcome
                 .pfc

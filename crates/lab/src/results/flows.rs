@@ -6,7 +6,7 @@ use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
 use serde::{Deserialize, Serialize};
 
-use crate::RunInput;
+use paceline_scenario::Resolved;
 
 /// How a flow ended, in files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -94,12 +94,9 @@ impl FlowRow<'_> {
     }
 }
 
-/// The rows of a run, in order of start. `names` are those of [`RunInput::scheme_names`].
-pub fn flow_rows<'a>(
-    input: &'a RunInput,
-    outcome: &'a Outcome,
-    names: &'a [String],
-) -> impl Iterator<Item = FlowRow<'a>> {
+/// The rows of a run, in order of start.
+pub fn flow_rows<'a>(input: &'a Resolved, outcome: &'a Outcome) -> impl Iterator<Item = FlowRow<'a>> {
+    let names = &input.schemes;
     let labels = &input.run.labels;
     input
         .run
