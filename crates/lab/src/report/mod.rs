@@ -50,6 +50,7 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
     let single = summaries.len() == 1;
     let page = Page {
         title: title(&summaries),
+        description: description(runs),
         story: story::story(&summaries, &names),
         warnings: warnings(&summaries, &names),
         tiles: if single {
@@ -86,6 +87,7 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
 #[derive(Serialize)]
 struct Page {
     title: String,
+    description: String,
     story: String,
     warnings: Vec<Warning>,
     tiles: Vec<story::Tile>,
@@ -118,6 +120,21 @@ fn title(summaries: &[&Summary]) -> String {
         .collect();
     names.dedup();
     names.join(", ")
+}
+
+/// What the runs' scenario says of itself, if it is the same for all.
+fn description(runs: &[RunData]) -> String {
+    let of = |run: &RunData| -> Option<String> {
+        let table: toml::Table = run.scenario.parse().ok()?;
+        Some(table.get("description")?.as_str()?.to_string())
+    };
+    let mut all = runs.iter().map(of);
+    let first = all.next().flatten().unwrap_or_default();
+    if all.all(|other| other.as_deref() == Some(&first)) {
+        first
+    } else {
+        String::new()
+    }
 }
 
 #[derive(Serialize)]
@@ -281,6 +298,7 @@ mod tests {
             assert!(!page.contains(attribute), "{attribute}");
         }
         assert!(page.contains("0123456789abcdef"));
+        assert!(page.contains("Three flows to one host."));
     }
 
     #[test]
