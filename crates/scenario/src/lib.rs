@@ -3,11 +3,12 @@
 //! [`load`] reads either kind and returns a [`Resolved`] run: a [`RunSpec`] in which everything has
 //! its value, and the TOML text that says the same. What is wrong comes back as [`Diagnostics`].
 
+pub mod builtin;
 mod cc;
 pub mod diagnostics;
 mod document;
-mod explicit;
 mod files;
+pub mod generate;
 mod ns3;
 mod resolve;
 mod schema;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::Span;
 
+pub use builtin::{demo, scenarios, sections, topologies, workloads};
 pub use diagnostics::{Diagnostics, Problem};
 pub use schema::Fidelity;
 
@@ -106,7 +108,7 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
         path.to_path_buf()
     };
     if !path.is_file() {
-        return Err(Problem::new(format!("`{input}` does not exist")).into());
+        return load_shipped(input, overrides);
     }
     let source = files::read(&path)?;
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
@@ -117,6 +119,36 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         load_toml(&source, files, &stem.unwrap_or_default(), overrides)
     }
+}
+
+fn load_shipped(name: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
+    let names = || builtin::scenarios().iter().map(|shipped| shipped.name);
+    let Some(shipped) = builtin::scenarios().iter().find(|shipped| shipped.name == name) else {
+        let problem = Problem::new(format!("`{name}` is neither a file nor a scenario that ships"));
+        let list: Vec<_> = names().collect();
+        return Err(problem
+            .help(match diagnostics::nearest(name, names()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("scenarios that ship: {}", list.join(", ")),
+            })
+            .into());
+    };
+    load_text(&format!("{name}.toml"), shipped.text, overrides)
+}
+
+/// Reads a scenario from a TOML text; `name` is what errors call it. Files that it names are looked
+/// for in the working directory.
+///
+/// # Errors
+/// Everything that is wrong with the text, with its place.
+pub fn load_text(name: &str, text: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
+    let stem = name.strip_suffix(".toml").unwrap_or(name);
+    load_toml(
+        &Source::new(name, text),
+        Files::within([PathBuf::new()]),
+        stem,
+        overrides,
+    )
 }
 
 fn load_toml(
@@ -144,6 +176,7 @@ fn load_config(
     overrides: &Overrides,
 ) -> Result<Resolved, Diagnostics> {
     let files = Files::within([PathBuf::new(), folder]);
+    let overrides = &overrides.with_own_settings()?;
     let changes = Changes {
         scheme: overrides.scheme.as_deref(),
         fidelity: overrides.fidelity,
@@ -184,6 +217,27 @@ fn load_config(
 }
 
 impl Overrides {
+    /// With `--set fidelity=` and `--set cc.scheme=` as the options that they are: an ns-3
+    /// configuration reads differently with them.
+    fn with_own_settings(&self) -> Result<Self, Problem> {
+        let mut own = Self {
+            set: Vec::new(),
+            ..self.clone()
+        };
+        for text in &self.set {
+            let (key, value) = text.split_once('=').unwrap_or((text, ""));
+            let value = value.trim().trim_matches(['"', '\'']).to_string();
+            match key.trim() {
+                "fidelity" if own.fidelity.is_none() => {
+                    own.fidelity = Some(value.parse().map_err(Problem::new)?);
+                }
+                "cc.scheme" if own.scheme.is_none() => own.scheme = Some(value),
+                _ => own.set.push(text.clone()),
+            }
+        }
+        Ok(own)
+    }
+
     /// Everything as settings of a TOML scenario.
     fn settings(&self) -> Vec<Setting> {
         let mut all = settings(&self.set);

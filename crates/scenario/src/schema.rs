@@ -12,6 +12,7 @@ use paceline_congestion::registry::WindowMode;
 use paceline_fabric::spec::{PfcMode, Quirks};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::de::{self, Deserializer, Visitor};
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use toml::Spanned;
 
@@ -227,14 +228,14 @@ tables! {
     /// `[network]`.
     struct Network {
         mtu: Spanned<Bytes>,
-        data_header: Bytes,
-        ack_header: Bytes,
-        ack_min: Bytes,
-        pfc_frame: Bytes,
-        cnp: Bytes,
-        int_header: Bytes,
-        pint_header: Bytes,
-        timestamp_header: Bytes,
+        data_header: Spanned<Bytes>,
+        ack_header: Spanned<Bytes>,
+        ack_min: Spanned<Bytes>,
+        pfc_frame: Spanned<Bytes>,
+        cnp: Spanned<Bytes>,
+        int_header: Spanned<Bytes>,
+        pint_header: Spanned<Bytes>,
+        timestamp_header: Spanned<Bytes>,
         int_multi: Spanned<u32>,
         buffer: Spanned<Bytes>,
         reserve: Spanned<Bytes>,
@@ -290,12 +291,6 @@ tables! {
         at: Spanned<Time>,
         until: Spanned<Time>,
     }
-    /// `[cc]`, without the schemes' blocks.
-    struct Cc {
-        scheme: Spanned<String>,
-        window: Spanned<WindowMode>,
-        windows: BTreeMap<String, WindowMode>,
-    }
     /// `[record]`.
     struct Record {
         queue: OrOff<Span>,
@@ -306,6 +301,38 @@ tables! {
         rtt_samples: bool,
         pcap: bool,
         trace: Spanned<Nodes>,
+    }
+}
+
+/// `[cc]`, without the schemes' blocks.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Cc {
+    pub(crate) scheme: Option<Spanned<String>>,
+    pub(crate) window: Option<Spanned<WindowMode>>,
+    pub(crate) windows: Option<BTreeMap<String, WindowMode>>,
+    /// The blocks again, every parameter with its value, for writing.
+    #[serde(skip)]
+    pub(crate) explicit: toml::Table,
+}
+
+impl Serialize for Cc {
+    /// With the blocks beside the other keys, where a file has them.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(scheme) = &self.scheme {
+            map.serialize_entry("scheme", scheme)?;
+        }
+        if let Some(window) = &self.window {
+            map.serialize_entry("window", window)?;
+        }
+        if let Some(windows) = &self.windows {
+            map.serialize_entry("windows", windows)?;
+        }
+        for (name, block) in &self.explicit {
+            map.serialize_entry(name, block)?;
+        }
+        map.end()
     }
 }
 

@@ -4,6 +4,7 @@
 //! changes the scenario in place until nothing is absent: written out again, it is the resolved
 //! scenario, which resolves to the same run.
 
+mod drafts;
 mod fill;
 mod network;
 mod reach;
@@ -117,10 +118,11 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         warnings,
         kept: Vec::new(),
     };
-    let run = build(&mut cx, &mut scenario)?;
+    let (run, schemes) = build(&mut cx, &mut scenario)?;
     let Cx { warnings, kept, .. } = cx;
-    let (run, schemes) = run;
-    let toml = toml::to_string(&crate::explicit::document(&scenario, &run.schemes)?)
+    let configs: Vec<_> = run.schemes.iter().map(|scheme| &scheme.config).collect();
+    scenario.cc.explicit = crate::cc::explicit(&configs)?;
+    let toml = toml::to_string(&scenario)
         .map_err(|error| Problem::new(format!("the resolved scenario cannot be written: {error}")))?;
     Ok(Resolved {
         name: scenario.name,

@@ -1,7 +1,5 @@
 //! From `[[workload]]` to flows.
 
-use std::collections::BTreeMap;
-
 use paceline_fabric::spec::{FlowSpec, NodeId};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::Spanned;
@@ -13,21 +11,14 @@ use crate::topology::Net;
 use crate::traffic::{self, DISTRIBUTIONS, Message, Seeds, SizeDistribution};
 
 use super::Cx;
+use super::drafts::{self, Draft, not_a_host};
 use super::fill::{fill, fill_at, fill_value};
 use super::network::probability;
-use super::reach::Reach;
 
 const BLOCKS: &str = "flows, file, incast, poisson, incast-poisson, permutation, all-to-all";
 
-/// A flow without its ports, and where it was written.
-struct Draft {
-    message: Message,
-    class: u8,
-    dport: u16,
-    label: u16,
-    scheme: u16,
-    place: Place,
-}
+/// More would exhaust the memory of most machines.
+const MOST_FLOWS: f64 = 5e7;
 
 /// Flows and the labels that they name.
 pub(super) struct Traffic {
@@ -62,40 +53,12 @@ pub(super) fn resolve(
         maker.seeds.seed = maker.cx.seed;
         maker.make(written, &mut drafts)?;
     }
-    check(cx, &drafts, net)?;
+    drafts::check(cx, &drafts, net)?;
     drafts.sort_by_key(|draft| draft.message.start);
     Ok(Traffic {
-        flows: with_ports(&drafts),
+        flows: drafts::with_ports(&drafts),
         labels: labels.names,
     })
-}
-
-/// The source port counts the flows of a pair of hosts, as in the original simulator.
-fn with_ports(drafts: &[Draft]) -> Vec<FlowSpec> {
-    let mut counts: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
-    let flows = drafts.iter().map(|draft| {
-        let Message {
-            src,
-            dst,
-            size,
-            start,
-        } = draft.message;
-        let count = counts.entry((src, dst)).or_default();
-        let sport = (10_000 + *count) as u16;
-        *count += 1;
-        FlowSpec {
-            src,
-            dst,
-            size,
-            start,
-            class: draft.class,
-            sport,
-            dport: draft.dport,
-            label: draft.label,
-            scheme: draft.scheme,
-        }
-    });
-    flows.collect()
 }
 
 #[derive(Default)]
@@ -158,22 +121,7 @@ impl Maker<'_, '_> {
         fill_value(&mut written.priority, class);
         let label = fill(&mut written.label, name.to_string());
         let mut places = Vec::new();
-        let mut messages = match name {
-            "flows" => self.flows(written.flows.get_or_insert_default(), &mut places)?,
-            "incast" => self.incast(written.incast.get_or_insert_default())?,
-            "poisson" => self.poisson(written.poisson.get_or_insert_default())?,
-            "incast-poisson" => self.incast_poisson(written.incast_poisson.get_or_insert_default())?,
-            "permutation" => {
-                let block = written.permutation.get_or_insert_default();
-                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
-                traffic::permutation(&self.hosts(), size, start, self.seeds)
-            }
-            _ => {
-                let block = written.all_to_all.get_or_insert_default();
-                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
-                traffic::all_to_all(&self.hosts(), size, start)
-            }
-        };
+        let mut messages = self.messages(name, written, &mut places)?;
         traffic::jitter(
             &mut messages,
             fill(&mut written.start_jitter, Span::ZERO),
@@ -190,6 +138,45 @@ impl Maker<'_, '_> {
             place: places.get(i).unwrap_or(&self.place).clone(),
         }));
         Ok(())
+    }
+
+    /// The flows of the block called `name`.
+    fn messages(
+        &mut self,
+        name: &str,
+        written: &mut schema::Workload,
+        places: &mut Vec<Place>,
+    ) -> Result<Vec<Message>, Problem> {
+        Ok(match name {
+            "flows" => self.flows(written.flows.get_or_insert_default(), places)?,
+            "incast" => self.incast(written.incast.get_or_insert_default())?,
+            "poisson" => self.poisson(written.poisson.get_or_insert_default())?,
+            "incast-poisson" => self.incast_poisson(written.incast_poisson.get_or_insert_default())?,
+            "permutation" => {
+                let block = written.permutation.get_or_insert_default();
+                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
+                traffic::permutation(&self.hosts(), size, start, self.seeds)
+            }
+            _ => {
+                let block = written.all_to_all.get_or_insert_default();
+                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
+                let hosts = self.hosts();
+                self.affordable(hosts.len() as f64 * hosts.len() as f64)?;
+                traffic::all_to_all(&hosts, size, start)
+            }
+        })
+    }
+
+    /// Not so many flows that they would exhaust memory.
+    fn affordable(&self, flows: f64) -> Result<(), Problem> {
+        if flows <= MOST_FLOWS {
+            return Ok(());
+        }
+        Err(Problem::new(format!(
+            "the workload has about {flows:.0} flows: expected at most {MOST_FLOWS}"
+        ))
+        .at(&self.place)
+        .help("shorten it (`to`, `duration`) or lower its load"))
     }
 
     fn hosts(&self) -> Vec<NodeId> {
@@ -215,6 +202,27 @@ impl Maker<'_, '_> {
                 .at(&self.cx.texts.of_value(priority))
                 .label("expected 1 to 7")
                 .help("class 0 is for control packets"),
+        )
+    }
+
+    fn host(&self, node: &Spanned<u32>) -> Result<NodeId, Problem> {
+        let id = NodeId(*node.get_ref());
+        not_a_host(id, self.net).map_or(Ok(id), |message| {
+            Err(Problem::new(message)
+                .at(&self.cx.texts.of_value(node))
+                .label("not a host"))
+        })
+    }
+
+    fn sender(&self, node: &Spanned<u32>, receiver: NodeId) -> Result<NodeId, Problem> {
+        let sender = self.host(node)?;
+        if sender != receiver {
+            return Ok(sender);
+        }
+        Err(
+            Problem::new(format!("the flow goes from host {} to itself", sender.0))
+                .at(&self.cx.texts.of_value(node))
+                .label("the receiver"),
         )
     }
 
@@ -286,8 +294,8 @@ impl Maker<'_, '_> {
             let flow = spanned.get_mut();
             let missing = |key: &str| Problem::new(format!("the flow has no `{key}`")).at(&place);
             messages.push(Message {
-                src: NodeId(*flow.src.as_ref().ok_or_else(|| missing("src"))?.get_ref()),
-                dst: NodeId(*flow.dst.as_ref().ok_or_else(|| missing("dst"))?.get_ref()),
+                src: self.host(flow.src.as_ref().ok_or_else(|| missing("src"))?)?,
+                dst: self.host(flow.dst.as_ref().ok_or_else(|| missing("dst"))?)?,
                 size: self.size(flow.size.as_ref().ok_or_else(|| missing("size"))?)?,
                 start: fill(&mut flow.start, Time::ZERO),
             });
@@ -298,7 +306,7 @@ impl Maker<'_, '_> {
 
     fn incast(&mut self, block: &mut schema::Incast) -> Result<Vec<Message>, Problem> {
         let receiver = block.receiver.as_ref().ok_or_else(|| self.missing("receiver"))?;
-        let dst = NodeId(*receiver.get_ref());
+        let dst = self.host(receiver)?;
         let senders = self.senders(block, dst)?;
         let sizes = match (&block.sizes, &block.size) {
             (Some(sizes), None) if !sizes.is_empty() => {
@@ -319,6 +327,7 @@ impl Maker<'_, '_> {
                     .help("with `rounds`, the time from one to the next"));
             }
         };
+        self.affordable(f64::from(rounds) * senders.len() as f64)?;
         let last = *sizes.last().expect("there is at least one size");
         let round = |r: u32| {
             let start = start.saturating_add(Span::from_ps(period.as_ps().saturating_mul(r.into())));
@@ -337,7 +346,7 @@ impl Maker<'_, '_> {
     /// The senders by name, or the first `fan-in` hosts that are not the receiver.
     fn senders(&self, block: &mut schema::Incast, dst: NodeId) -> Result<Vec<NodeId>, Problem> {
         match (&block.senders, &block.fan_in) {
-            (Some(senders), None) => Ok(senders.iter().map(|s| NodeId(*s.get_ref())).collect()),
+            (Some(senders), None) => senders.iter().map(|sender| self.sender(sender, dst)).collect(),
             (None, Some(fan_in)) => {
                 let others: Vec<_> = self.net.topology.hosts().filter(|&host| host != dst).collect();
                 let wanted = *fan_in.get_ref() as usize;
@@ -356,13 +365,10 @@ impl Maker<'_, '_> {
         let window = self.window(&mut block.from, &mut block.to)?;
         let name = block.sizes.as_mut().ok_or_else(|| self.missing("sizes"))?;
         let sizes = self.distribution(name)?;
-        Ok(traffic::poisson(
-            &self.hosts_with_rates(),
-            &sizes,
-            load,
-            window,
-            self.seeds,
-        ))
+        let hosts = self.hosts_with_rates();
+        let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
+        self.affordable(capacity * load * (window.1 - window.0).as_secs_f64() / (8.0 * sizes.mean()))?;
+        Ok(traffic::poisson(&hosts, &sizes, load, window, self.seeds))
     }
 
     /// A built-in distribution, or one from a file.
@@ -406,6 +412,9 @@ impl Maker<'_, '_> {
             );
             return Err(Problem::new(message).at(&self.cx.texts.of_value(&fan_in)));
         }
+        let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
+        let seconds = (window.1 - window.0).as_secs_f64();
+        self.affordable(capacity * load * seconds / (8.0 * size.get() as f64))?;
         Ok(traffic::incast_poisson(
             &hosts, load, wanted, size, window, self.seeds,
         ))
@@ -456,67 +465,5 @@ impl Maker<'_, '_> {
             });
         }
         Ok(())
-    }
-}
-
-/// Every flow goes from a host to another one that it can reach.
-fn check(cx: &Cx<'_>, drafts: &[Draft], net: &Net) -> Result<(), Problem> {
-    let reach = Reach::of(&net.topology);
-    for draft in drafts {
-        let Message { src, dst, size, .. } = draft.message;
-        let wrong = |message: String| Err(Problem::new(message).at(&draft.place));
-        for node in [src, dst] {
-            let count = net.topology.nodes.len();
-            if node.0 as usize >= count {
-                return wrong(format!(
-                    "there is no node {}: nodes are 0 to {}",
-                    node.0,
-                    count.max(1) - 1
-                ));
-            }
-            if !net.topology.is_host(node) {
-                return wrong(format!(
-                    "node {} is a switch: flows are between hosts ({})",
-                    node.0,
-                    hosts(net)
-                ));
-            }
-        }
-        if src == dst {
-            return wrong(format!("the flow goes from host {} to itself", src.0));
-        }
-        if size == Bytes::ZERO {
-            return wrong("a flow of no bytes".to_string());
-        }
-        if !reach.connected(src, dst) {
-            let lonely = [src, dst].into_iter().find(|&host| !reach.has_link(host));
-            return wrong(match lonely {
-                Some(host) => format!("host {} has no link", host.0),
-                None => format!("there is no path from host {} to host {}", src.0, dst.0),
-            });
-        }
-    }
-    let late = drafts
-        .iter()
-        .filter(|draft| draft.message.start >= cx.stop)
-        .count();
-    if late > 0 && late == drafts.len() {
-        let first = &drafts[0];
-        return Err(Problem::new(format!(
-            "every flow starts after the end of the run at {}: the first here at {}",
-            cx.stop, first.message.start
-        ))
-        .at(&first.place));
-    }
-    Ok(())
-}
-
-/// "hosts are 1 to 16".
-fn hosts(net: &Net) -> String {
-    let first = net.topology.hosts().next();
-    let last = net.topology.hosts().last();
-    match (first, last) {
-        (Some(first), Some(last)) => format!("nodes {} to {}", first.0, last.0),
-        _ => "there are none".to_string(),
     }
 }

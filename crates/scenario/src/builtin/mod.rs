@@ -1,0 +1,229 @@
+//! What is built in: topologies, workloads, scenarios. The tables behind `list` and `explain`.
+
+mod sections;
+
+use crate::traffic::DISTRIBUTIONS;
+
+pub use sections::sections;
+
+/// A parameter of something built in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The key in a scenario.
+    pub name: &'static str,
+    /// The unit in which it is written; empty for a plain number or a name.
+    pub unit: &'static str,
+    /// The default; empty if it must be given.
+    pub default: &'static str,
+    /// What it is.
+    pub help: &'static str,
+}
+
+/// Something built in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name of its block in a scenario.
+    pub name: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+}
+
+/// A scenario that ships.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shipped {
+    /// Its name.
+    pub name: &'static str,
+    /// The whole file.
+    pub text: &'static str,
+}
+
+impl Shipped {
+    /// What it shows and where it is from: the comment at the file's head.
+    pub fn about(&self) -> String {
+        let lines = self.text.lines().map_while(|line| line.strip_prefix('#'));
+        lines.map(str::trim).collect::<Vec<_>>().join(" ")
+    }
+    /// Its description in one line.
+    pub fn description(&self) -> &'static str {
+        let line = self
+            .text
+            .lines()
+            .find_map(|line| line.strip_prefix("description = "));
+        line.unwrap_or_default().trim_matches('"')
+    }
+}
+
+const RATE: &str = "bps, Kbps, Mbps, Gbps";
+const TIME: &str = "s, ms, us, ns, ps";
+const SIZE: &str = "B, KB, MB, GB, KiB, MiB, GiB";
+
+macro_rules! entries {
+    ($($name:literal: $summary:literal { $($key:literal, $unit:expr, $default:literal, $help:literal;)* })*) => {
+        &[$(Entry {
+            name: $name,
+            summary: $summary,
+            parameters: &[$(Parameter { name: $key, unit: $unit, default: $default, help: $help },)*],
+        },)*]
+    };
+}
+
+pub(crate) use entries;
+
+/// The topologies, blocks of `[topology]`.
+pub fn topologies() -> &'static [Entry] {
+    entries! {
+        "star": "One switch (node 0) with hosts (nodes 1 to `hosts`)." {
+            "hosts", "", "16", "number of hosts";
+            "rate", RATE, "100Gbps", "rate of every link";
+            "delay", TIME, "1us", "propagation delay of every link";
+        }
+        "dumbbell": "Two switches with hosts, and one link between them. Nodes: the hosts on the left from 0, those on the right, the two switches." {
+            "left", "", "2", "hosts on the left";
+            "right", "", "2", "hosts on the right";
+            "rate", RATE, "100Gbps", "rate of the hosts' links";
+            "delay", TIME, "1us", "propagation delay of the hosts' links";
+            "bottleneck-rate", RATE, "as rate", "rate of the link between the switches";
+            "bottleneck-delay", TIME, "as delay", "propagation delay of the link between the switches";
+        }
+        "parking-lot": "Switches in a row with two hosts each. Nodes: hosts 2i and 2i + 1 at the i-th switch, then the switches." {
+            "hops", "", "3", "links between switches";
+            "rate", RATE, "100Gbps", "rate of every link";
+            "delay", TIME, "1us", "propagation delay of every link";
+        }
+        "leaf-spine": "Leaves with hosts, each leaf linked to every spine. Nodes: hosts, leaves, spines." {
+            "leaves", "", "4", "number of leaves";
+            "spines", "", "2", "number of spines";
+            "hosts-per-leaf", "", "8", "hosts at each leaf";
+            "rate", RATE, "100Gbps", "rate of the hosts' links";
+            "delay", TIME, "1us", "propagation delay of the hosts' links";
+            "spine-rate", RATE, "as rate", "rate of the links between leaves and spines";
+            "spine-delay", TIME, "as delay", "propagation delay of the links between leaves and spines";
+        }
+        "fat-tree": "The fat tree of k-port switches with k³/4 hosts (Al-Fares et al., SIGCOMM 2008). Nodes: hosts, edge, aggregation, core switches." {
+            "k", "", "4", "ports of a switch, even";
+            "oversubscription", "", "1", "hosts at each edge switch, as a multiple of k/2";
+            "rate", RATE, "100Gbps", "rate of the hosts' links";
+            "aggregation-rate", RATE, "as rate", "rate of the links between edge and aggregation switches";
+            "core-rate", RATE, "as aggregation-rate", "rate of the links between aggregation and core switches";
+            "delay", TIME, "1us", "propagation delay of every link";
+        }
+        "hpcc-fat": "The network of HPCC's evaluation: 320 hosts (nodes 0 to 319), 20 top-of-rack (320 to 339), 20 aggregation (340 to 359) and 16 core switches (360 to 375)." {
+            "rate", RATE, "100Gbps", "rate of the hosts' links";
+            "fabric-rate", RATE, "400Gbps", "rate of the other links";
+            "delay", TIME, "1us", "propagation delay of every link";
+        }
+        "graph": "Nodes and links one by one." {
+            "nodes", "", "", "number of nodes; all that are not switches are hosts";
+            "switches", "", "[]", "list of the nodes that are switches";
+            "links", "", "[]", "list of links: { a, b, rate, delay, error-rate }";
+        }
+        "file": "A topology file of HPCC's ns-3 simulator: `topology.file = \"topology.txt\"`." {}
+    }
+}
+
+/// The workloads, blocks of `[[workload]]`.
+pub fn workloads() -> &'static [Entry] {
+    entries! {
+        "flows": "Flows one by one: a list of { src, dst, size, start }." {
+            "src", "", "", "sending host";
+            "dst", "", "", "receiving host";
+            "size", SIZE, "", "payload";
+            "start", TIME, "0s", "when the sender starts";
+        }
+        "file": "A flow file of HPCC's ns-3 simulator: `file = \"flow.txt\"`." {}
+        "incast": "Several hosts send to one at the same time, once or periodically." {
+            "receiver", "", "", "the host that all send to";
+            "fan-in", "", "", "number of senders: the first hosts that are not the receiver";
+            "senders", "", "", "list of senders, instead of fan-in";
+            "size", SIZE, "500KB", "payload of each sender";
+            "sizes", SIZE, "", "list of payloads, one per sender, the last for all others; instead of size";
+            "start", TIME, "0s", "when they start";
+            "rounds", "", "1", "how often";
+            "period", TIME, "", "time from one round to the next";
+        }
+        "poisson": "Poisson arrivals at every host, sizes drawn from a distribution, to another host at random (HPCC's traffic generator)." {
+            "sizes", "", "", "distribution of flow sizes: websearch, fb-hadoop, alistorage, google-rpc, or a file of lines `bytes percent`";
+            "load", "", "", "share of the hosts' rate that the payload fills";
+            "from", TIME, "0s", "first arrivals";
+            "to", TIME, "the duration", "no arrivals from here on";
+        }
+        "incast-poisson": "Poisson incasts: a random receiver, random senders (HPCC's evaluation)." {
+            "load", "", "0.02", "share of all hosts' rate together that the payload fills";
+            "fan-in", "", "60", "senders of each incast";
+            "size", SIZE, "500KB", "payload of each sender";
+            "from", TIME, "0s", "first arrivals";
+            "to", TIME, "the duration", "no arrivals from here on";
+        }
+        "permutation": "Every host sends to another one and receives from another one, chosen at random." {
+            "size", SIZE, "1MB", "payload of each flow";
+            "start", TIME, "0s", "when they start";
+        }
+        "all-to-all": "Every host sends to every other host at once." {
+            "size", SIZE, "1MB", "payload of each flow";
+            "start", TIME, "0s", "when they start";
+        }
+    }
+}
+
+/// Distributions of flow sizes: name and source.
+pub fn distributions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    DISTRIBUTIONS.iter().map(|&(name, _, source)| (name, source))
+}
+
+macro_rules! shipped {
+    ($($name:literal),* $(,)?) => {
+        &[$(Shipped { name: $name, text: include_str!(concat!("../../../../scenarios/", $name, ".toml")) },)*]
+    };
+}
+
+/// The scenarios that ship.
+pub fn scenarios() -> &'static [Shipped] {
+    shipped![
+        "incast-20",
+        "incast-16",
+        "two-flow-join",
+        "fairness-4",
+        "permutation-k8",
+        "fat320-hadoop30-2ms",
+        "leaf-spine-failure",
+    ]
+}
+
+/// The 20-to-1 incast with its flows `scale` times as large, as a scenario.
+///
+/// # Panics
+/// If `scale` is not above zero.
+pub fn demo(scale: f64) -> String {
+    assert!(scale > 0.0 && scale.is_finite(), "a scale is above zero");
+    let bytes = |megabytes: f64| paceline_kernel::Bytes::new(((megabytes * 1e6 * scale) as u64).max(1));
+    let (large, medium, small) = (bytes(200.0), bytes(150.0), bytes(5.0));
+    format!(
+        r#"# The 20-to-1 incast: three large flows and seventeen small ones meet at one link.
+name = "demo"
+description = "20-to-1 incast, sizes times {scale}"
+duration = "1s"
+
+[topology.star]
+hosts = 21
+rate = "100Gbps"
+delay = "1us"
+
+[[workload]]
+label = "large"
+incast = {{ senders = [1, 2, 3], receiver = 21, sizes = ["{large}", "{large}", "{medium}"] }}
+
+[[workload]]
+label = "small"
+incast = {{ senders = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20], receiver = 21, size = "{small}" }}
+
+[cc]
+scheme = "hpcc"
+
+[record]
+queue = "1us"
+rates = "10us"
+"#
+    )
+}

@@ -1,0 +1,128 @@
+//! Writing topologies and flows: as files of HPCC's ns-3 simulator, and as parts of a scenario.
+
+use std::fmt::Write as _;
+
+use paceline_fabric::spec::{FlowSpec, NodeKind};
+use paceline_kernel::{BitRate, Span, Time};
+
+use crate::topology::Topology;
+
+/// A rate as ns-3 reads it.
+fn rate(rate: BitRate) -> String {
+    match rate.as_bps() {
+        bps if bps.is_multiple_of(1_000_000_000) => format!("{}Gbps", bps / 1_000_000_000),
+        bps => format!("{bps}bps"),
+    }
+}
+
+/// A delay as ns-3 reads it.
+fn delay(delay: Span) -> String {
+    match delay.as_ps() {
+        ps if ps.is_multiple_of(1000) => format!("{}ns", ps / 1000),
+        ps => format!("{ps}ps"),
+    }
+}
+
+/// An instant in seconds, exactly.
+fn seconds(time: Time) -> String {
+    let ps = time.as_ps();
+    let (whole, fraction) = (ps / 1_000_000_000_000, ps % 1_000_000_000_000);
+    if ps.is_multiple_of(1000) {
+        return format!("{whole}.{:09}", fraction / 1000);
+    }
+    format!("{whole}.{fraction:012}")
+}
+
+fn switches(topology: &Topology) -> Vec<String> {
+    let kinds = topology.nodes.iter().enumerate();
+    let switches = kinds.filter(|(_, kind)| **kind == NodeKind::Switch);
+    switches.map(|(i, _)| i.to_string()).collect()
+}
+
+/// A topology file of HPCC's ns-3 simulator.
+pub fn topology_text(topology: &Topology) -> String {
+    let switches = switches(topology);
+    let mut text = format!(
+        "{} {} {}\n",
+        topology.nodes.len(),
+        switches.len(),
+        topology.links.len()
+    );
+    text.push_str(&switches.join(" "));
+    text.push('\n');
+    for link in &topology.links {
+        let (rate, delay) = (rate(link.rate), delay(link.delay));
+        let _ = writeln!(
+            text,
+            "{} {} {rate} {delay} {}",
+            link.a.0, link.b.0, link.error_rate
+        );
+    }
+    text
+}
+
+/// A flow file of HPCC's ns-3 simulator. (That simulator cuts start times to nanoseconds after a
+/// binary conversion: about half of them become a nanosecond less than they say.)
+pub fn flows_text(flows: &[FlowSpec]) -> String {
+    let mut text = format!("{}\n", flows.len());
+    for flow in flows {
+        let (size, start) = (flow.size.get(), seconds(flow.start));
+        let _ = writeln!(
+            text,
+            "{} {} {} {} {size} {start}",
+            flow.src.0, flow.dst.0, flow.class, flow.dport
+        );
+    }
+    text
+}
+
+/// The `[topology.graph]` of a scenario.
+pub fn topology_toml(topology: &Topology) -> String {
+    let mut text = format!(
+        "[topology.graph]\nnodes = {}\nswitches = [{}]\nlinks = [\n",
+        topology.nodes.len(),
+        switches(topology).join(", ")
+    );
+    for link in &topology.links {
+        let _ = write!(
+            text,
+            "  {{ a = {}, b = {}, rate = \"{}\", delay = \"{}\"",
+            link.a.0, link.b.0, link.rate, link.delay
+        );
+        if link.error_rate > 0.0 {
+            let _ = write!(text, ", error-rate = {:?}", link.error_rate);
+        }
+        text.push_str(" },\n");
+    }
+    text.push_str("]\n");
+    text
+}
+
+/// `[[workload]]` tables with every flow, one for each label and priority class.
+pub fn flows_toml(flows: &[FlowSpec], labels: &[String]) -> String {
+    let mut groups: Vec<(u16, u8)> = flows.iter().map(|flow| (flow.label, flow.class)).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    let mut text = String::new();
+    for (label, class) in groups {
+        let name = labels.get(label as usize).map_or("flows", String::as_str);
+        let separator = if text.is_empty() { "" } else { "\n" };
+        let name = toml::Value::from(name);
+        let _ = write!(
+            text,
+            "{separator}[[workload]]\nlabel = {name}\npriority = {class}\nflows = [\n"
+        );
+        for flow in flows
+            .iter()
+            .filter(|flow| (flow.label, flow.class) == (label, class))
+        {
+            let _ = writeln!(
+                text,
+                "  {{ src = {}, dst = {}, size = \"{}\", start = \"{}\" }},",
+                flow.src.0, flow.dst.0, flow.size, flow.start
+            );
+        }
+        text.push_str("]\n");
+    }
+    text
+}
