@@ -23,6 +23,7 @@ const TEMPLATE: &str = include_str!("../../assets/report.html.j2");
 const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 const UPLOT_SCRIPT: &str = include_str!("../../assets/uPlot.iife.min.js");
+const UPLOT_LICENCE: &str = include_str!("../../assets/uPlot.LICENSE");
 const UPLOT_STYLE: &str = include_str!("../../assets/uPlot.min.css");
 
 /// Why a page cannot be made: a fault of the template.
@@ -68,7 +69,7 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
         provenance: provenance(&summaries, &names),
         version: env!("CARGO_PKG_VERSION"),
         style: format!("{UPLOT_STYLE}\n{STYLE}"),
-        uplot: UPLOT_SCRIPT,
+        uplot: format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_SCRIPT}"),
         script: SCRIPT,
     };
     let mut environment = Environment::new();
@@ -101,7 +102,7 @@ struct Page {
     provenance: Vec<Provenance>,
     version: &'static str,
     style: String,
-    uplot: &'static str,
+    uplot: String,
     script: &'static str,
 }
 
@@ -299,6 +300,10 @@ mod tests {
         }
         assert!(page.contains("0123456789abcdef"));
         assert!(page.contains("Three flows to one host."));
+        assert!(
+            page.contains("Permission is hereby granted"),
+            "the library's licence goes with it"
+        );
     }
 
     #[test]
