@@ -199,7 +199,7 @@ impl EventQueue {
             self.heads[i] = queue.front().map_or(NEVER, |next| head_key(next.at, i));
         }
         if self.batch.len() > 1 {
-            self.batch.sort_unstable_by(|a, b| b.tie.cmp(&a.tie));
+            self.batch.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.tie));
         }
     }
 }
