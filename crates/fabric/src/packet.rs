@@ -108,7 +108,6 @@ impl PacketSlab {
         &self.telemetry[first..first + count]
     }
 
-
     /// Writes telemetry sample `hop` of a packet; beyond the longest path (after a failure) nothing.
     #[inline]
     pub(crate) fn stamp(&mut self, id: u32, hop: usize, sample: HopSample) {
