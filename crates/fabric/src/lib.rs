@@ -1,8 +1,30 @@
 //! Packets, links, switches and NICs of a lossless network, and the loop that runs them.
+//!
+//! A packet's way through the files: a flow starts ([`flows`](self)), its NIC picks it and stamps a
+//! packet (`nic`), the link carries it (`link`), a switch admits it (`buffer`), queues it, lets it
+//! go, marks and stamps it (`switch`, `telemetry`), the receiver answers (`host`), and the answer
+//! comes back to the sender's scheme.
 
+mod buffer;
+mod build;
+mod event;
+mod failure;
+mod flows;
+mod host;
+mod link;
+mod nic;
 pub mod outcome;
-pub mod sim;
+mod packet;
+mod pint;
+mod port;
+mod random;
+mod record;
+pub mod routing;
+mod sim;
 pub mod spec;
+mod switch;
+mod telemetry;
+mod verify;
 
 pub use outcome::Outcome;
 pub use sim::{BuildError, Progress, Simulation};

@@ -1,17 +1,21 @@
-//! The simulation.
+//! The simulation: all its state, and the loop that runs it.
 
-use paceline_kernel::Time;
+use paceline_kernel::queue::{Entry, EventQueue, LaneId};
+use paceline_kernel::rng::Rng;
+use paceline_kernel::{Span, Time};
 
-use crate::outcome::Outcome;
+use crate::buffer::{BufferRules, SwitchBuffer};
+use crate::event::{Event, Ties};
+use crate::nic::{Nic, Qp, Receiver};
+use crate::outcome::{Counters, FlowRecord, Outcome};
+use crate::packet::PacketSlab;
+use crate::port::{ClassQueue, Classes, LinkProfile, Port};
+use crate::record::Recorder;
+use crate::routing::Routing;
 use crate::spec::RunSpec;
+use crate::telemetry::Telemetry;
 
-/// Why a network cannot be built or run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BuildError {
-    /// Not yet.
-    #[error("not built yet")]
-    NotYet,
-}
+pub use crate::build::BuildError;
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,25 +33,177 @@ pub struct Progress {
 }
 
 /// One run in progress: a value, so that many fit in a process.
-pub struct Simulation {}
+pub struct Simulation {
+    pub(crate) spec: RunSpec,
+    /// The current instant in ps, and the place of the running event in it.
+    pub(crate) now: u64,
+    pub(crate) tie: u64,
+    pub(crate) queue: EventQueue,
+    pub(crate) ties: Ties,
+    pub(crate) classes: Classes,
+    pub(crate) class_count: usize,
+    pub(crate) ports: Vec<Port>,
+    /// Queues of all ports: `class_count` for each.
+    pub(crate) queues: Vec<ClassQueue>,
+    pub(crate) profiles: Vec<LinkProfile>,
+    pub(crate) rules: BufferRules,
+    pub(crate) buffers: Vec<SwitchBuffer>,
+    pub(crate) nics: Vec<Nic>,
+    pub(crate) packets: PacketSlab,
+    pub(crate) qps: Vec<Qp>,
+    pub(crate) receivers: Vec<Receiver>,
+    pub(crate) free_qps: Vec<u32>,
+    /// Egress ports of the switches on each flow's paths, in order.
+    pub(crate) routes: Vec<u32>,
+    /// Generation of the routes: one more after every change of topology.
+    pub(crate) epoch: u16,
+    pub(crate) routing: Routing,
+    pub(crate) changes: Vec<crate::failure::Change>,
+    pub(crate) link_down_at: Vec<u64>,
+    pub(crate) telemetry: Telemetry,
+    /// Streams of the ports' marking decisions.
+    pub(crate) mark_rng: Vec<Rng>,
+    pub(crate) link_errors: Vec<crate::random::LinkErrors>,
+    pub(crate) shared_rng: crate::random::SharedRandom,
+    /// When each (port, class) was paused, and, with timed pauses, until when.
+    pub(crate) paused_since: Vec<u64>,
+    pub(crate) paused_until: Vec<u64>,
+    pub(crate) counters: Counters,
+    pub(crate) flows: Vec<FlowRecord>,
+    pub(crate) completions: Vec<u32>,
+    pub(crate) recorder: Recorder,
+    pub(crate) base_rtt: Span,
+    pub(crate) bdp: u64,
+    pub(crate) max_queue: u32,
+    pub(crate) digest: u64,
+    pub(crate) done: bool,
+}
 
 impl Simulation {
     /// Builds the network.
-    pub fn new(_spec: RunSpec) -> Result<Self, BuildError> {
-        Err(BuildError::NotYet)
+    pub fn new(spec: RunSpec) -> Result<Self, BuildError> {
+        crate::build::build(spec)
     }
+
+    /// Schedules `event` for `at`, in `lane`.
+    #[inline]
+    pub(crate) fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
+        let tie = self.ties.next(event);
+        self.queue.push(
+            lane,
+            Entry {
+                at,
+                tie,
+                what: event.encode(),
+            },
+        );
+    }
+
     /// Executes at most `events` events.
-    pub fn advance(&mut self, _events: u64) -> Progress {
-        Progress {
-            now: Time::ZERO,
-            events: 0,
-            packet_hops: 0,
-            completed: 0,
-            done: true,
+    pub fn advance(&mut self, events: u64) -> Progress {
+        let stop = self.spec.stop.as_ps();
+        for _ in 0..events {
+            let Some(entry) = self.queue.pop() else {
+                self.done = true;
+                break;
+            };
+            debug_assert!(entry.at >= self.now, "time never runs back");
+            if entry.at > stop {
+                self.now = stop;
+                self.done = true;
+                break;
+            }
+            self.now = entry.at;
+            self.tie = entry.tie;
+            self.counters.events += 1;
+            self.digest = (self.digest ^ entry.at)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(23)
+                ^ (entry.what >> 32);
+            self.dispatch(Event::decode(entry.what));
+            if self.spec.check && self.counters.events.is_multiple_of(1024) {
+                self.verify();
+            }
+        }
+        if self.done && self.spec.check {
+            self.verify();
+        }
+        self.progress()
+    }
+
+    #[inline]
+    fn dispatch(&mut self, event: Event) {
+        match event {
+            Event::Arrive { port, packet } => self.arrive(port, packet),
+            Event::TxDone { port } => self.transmission_done(port),
+            Event::Wake { port, generation } => self.wake(port, generation),
+            Event::Timer {
+                qp,
+                slot,
+                generation,
+                life,
+            } => self.scheme_timer(qp, slot, generation, life),
+            Event::Timeout { qp, life } => self.retransmission_timeout(qp, life),
+            Event::FlowDue { flow } => self.flow_due(flow),
+            Event::FlowStart { flow } => self.flow_start(flow),
+            Event::PauseEnd { port, class } => self.pause_end(port, class),
+            Event::PauseRenew { port, class } => self.pause_renew(port, class),
+            Event::Topology { change } => self.change_topology(change as usize),
+            Event::Sample => self.sample_queues(),
         }
     }
+
+    /// How far the run is.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            now: Time::from_ps(self.now),
+            events: self.counters.events,
+            packet_hops: self.counters.packet_hops(),
+            completed: self.completions.len() as u64,
+            done: self.done,
+        }
+    }
+
     /// Ends the run, wherever it is.
-    pub fn finish(self) -> Outcome {
-        unreachable!("no simulation was built")
+    pub fn finish(mut self) -> Outcome {
+        let now = self.now;
+        for (i, &since) in self.paused_since.iter().enumerate() {
+            let port = &self.ports[i / self.class_count];
+            if port.paused & 1 << (i % self.class_count) != 0 {
+                self.counters.paused_ps += now - since;
+            }
+        }
+        for slot in 0..self.qps.len() {
+            self.record_unfinished(slot);
+        }
+        let Recorder {
+            pfc,
+            rtt,
+            rtt_all,
+            rtt_samples,
+            queues,
+            queue_dumps,
+            rates,
+            trace,
+            ..
+        } = self.recorder;
+        Outcome {
+            end: Time::from_ps(now),
+            flows: self.flows,
+            completions: self.completions,
+            counters: self.counters,
+            pfc,
+            rtt,
+            rtt_all,
+            rtt_samples,
+            queues,
+            queue_dumps,
+            queue_max: paceline_kernel::Bytes::new(u64::from(self.max_queue)),
+            rates: rates.into_values().collect(),
+            trace,
+            base_rtt: self.base_rtt,
+            bdp: paceline_kernel::Bytes::new(self.bdp),
+            digest: self.digest,
+        }
     }
 }

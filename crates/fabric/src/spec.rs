@@ -232,6 +232,8 @@ pub struct Quirks {
     pub ack_high_priority: bool,
     /// ACKs can be marked, and then carry a mark that nobody reads.
     pub mark_acks: bool,
+    /// A receiver ignores data that it already has, so that a lost last acknowledgement is lost for good.
+    pub ignore_duplicates: bool,
     /// Thresholds are 32-bit and wrap when the buffer is smaller than headroom plus reserve.
     pub wrapping_threshold: bool,
     /// HPCC divides by the window even where there is none: with the window off, by zero.
@@ -257,6 +259,7 @@ impl Quirks {
             ack_nic_class: true,
             ack_high_priority: false,
             mark_acks: true,
+            ignore_duplicates: true,
             wrapping_threshold: true,
             hpcc_divides_by_window: true,
             last_parallel_link_only: true,

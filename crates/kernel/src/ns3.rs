@@ -40,7 +40,11 @@ mod tests {
             (400, 43, 0),
         ];
         for (gbps, bytes, ns) in cases {
-            assert_eq!(time_to_send(BitRate::from_gbps(gbps), bytes), Span::from_ns(ns), "{bytes} B at {gbps}G");
+            assert_eq!(
+                time_to_send(BitRate::from_gbps(gbps), bytes),
+                Span::from_ns(ns),
+                "{bytes} B at {gbps}G"
+            );
         }
     }
 

@@ -35,6 +35,7 @@ pub struct Rng(Source);
 #[derive(Clone, Debug)]
 enum Source {
     Stream(Xoshiro256PlusPlus),
+    CLibrary(Box<CRand>),
 }
 
 impl Rng {
@@ -44,10 +45,25 @@ impl Rng {
         Self(Source::Stream(Xoshiro256PlusPlus::seed_from_u64(mixed)))
     }
 
+    /// The C library's `rand` (glibc's additive feedback generator) after `srand(1)`, the state of a
+    /// program that never seeds it: for the fidelity modes.
+    pub fn c_library() -> Self {
+        Self(Source::CLibrary(Box::new(CRand::new(1))))
+    }
+
     /// 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         match &mut self.0 {
             Source::Stream(generator) => generator.next_u64(),
+            Source::CLibrary(rand) => (0..3).fold(0, |bits, _| bits << 31 | u64::from(rand.next())),
+        }
+    }
+
+    /// A whole number from 0 to 2^31 - 1, as C's `rand()` returns.
+    pub fn next_u31(&mut self) -> u32 {
+        match &mut self.0 {
+            Source::Stream(generator) => (generator.next_u64() >> 33) as u32,
+            Source::CLibrary(rand) => rand.next(),
         }
     }
 
@@ -62,6 +78,10 @@ impl Rng {
     /// If `n` is zero.
     pub fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "no number is below zero");
+        if let Source::CLibrary(rand) = &mut self.0 {
+            // As C programs do it, bias and all.
+            return u64::from(rand.next()) % n;
+        }
         // Lemire's method, without bias.
         loop {
             let product = self.next_u64() as u128 * n as u128;
@@ -92,6 +112,122 @@ pub const fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
+/// glibc's `rand`: `r[i] = r[i-3] + r[i-31]`, the lowest bit thrown away.
+#[derive(Clone, Debug)]
+struct CRand {
+    state: [u32; 31],
+    at: usize,
+}
+
+impl CRand {
+    fn new(seed: u32) -> Self {
+        let mut state = [seed; 31];
+        for i in 1..31 {
+            // 16807 times the last one modulo 2^31 - 1, in signed arithmetic.
+            let next = 16807 * i64::from(state[i - 1] as i32) % 2_147_483_647;
+            state[i] = (if next < 0 { next + 2_147_483_647 } else { next }) as u32;
+        }
+        // The sum starts at the fourth place; the first 310 numbers are thrown away.
+        let mut rand = Self { state, at: 3 };
+        for _ in 0..310 {
+            rand.next();
+        }
+        rand
+    }
+
+    fn next(&mut self) -> u32 {
+        // Place `at` holds r[i-31]; r[i-3] stands 28 places on.
+        let value = self.state[self.at].wrapping_add(self.state[(self.at + 28) % 31]);
+        self.state[self.at] = value;
+        self.at = (self.at + 1) % 31;
+        value >> 1
+    }
+}
+
+/// ns-3's uniform random numbers where a program makes a new variable for every draw: the first
+/// number of one stream of MRG32k3a after another (L'Ecuyer 1999; streams 2^127 apart, run 1 of
+/// seed 1).
+#[derive(Clone, Debug)]
+pub struct Ns3Streams {
+    /// Start of the next stream.
+    state: Mrg32k3a,
+    jump: [[[u64; 3]; 3]; 2],
+}
+
+/// MRG32k3a, the two components' last three numbers, oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mrg32k3a([[u64; 3]; 2]);
+
+const MODULI: [u64; 2] = [4_294_967_087, 4_294_944_443];
+/// One step of each component: `x' = a * x[n-2] - b * x[n-3]` and `y' = c * y[n-1] - d * y[n-3]`.
+const STEP: [[[u64; 3]; 3]; 2] = [
+    [[0, 1, 0], [0, 0, 1], [MODULI[0] - 810_728, 1_403_580, 0]],
+    [[0, 1, 0], [0, 0, 1], [MODULI[1] - 1_370_589, 0, 527_612]],
+];
+
+fn multiply(a: &[[u64; 3]; 3], b: &[[u64; 3]; 3], modulus: u64) -> [[u64; 3]; 3] {
+    let cell = |i: usize, j: usize| (0..3).fold(0, |sum, k| (sum + a[i][k] * b[k][j] % modulus) % modulus);
+    std::array::from_fn(|i| std::array::from_fn(|j| cell(i, j)))
+}
+
+/// The step matrices to the power 2^`exponent`.
+fn power_of_two(exponent: u32) -> [[[u64; 3]; 3]; 2] {
+    std::array::from_fn(|c| (0..exponent).fold(STEP[c], |m, _| multiply(&m, &m, MODULI[c])))
+}
+
+impl Mrg32k3a {
+    /// Stream `stream` of run 1 of seed 1, as ns-3 numbers them.
+    pub fn ns3_stream(stream: u64) -> Self {
+        let mut state = Self([[1; 3]; 2]);
+        for bit in 0..64 {
+            if stream >> bit & 1 == 1 {
+                state.jump(&power_of_two(127 + bit));
+            }
+        }
+        state.jump(&power_of_two(76));
+        state
+    }
+
+    fn jump(&mut self, by: &[[[u64; 3]; 3]; 2]) {
+        for c in 0..2 {
+            let old = self.0[c];
+            self.0[c] = std::array::from_fn(|i| {
+                (0..3).fold(0, |sum, k| (sum + by[c][i][k] * old[k] % MODULI[c]) % MODULI[c])
+            });
+        }
+    }
+
+    /// The next number, in (0, 1).
+    pub fn next_f64(&mut self) -> f64 {
+        self.jump(&STEP);
+        let (x, y) = (self.0[0][2], self.0[1][2]);
+        let difference = if x > y { x - y } else { x + MODULI[0] - y };
+        difference as f64 * 2.328_306_549_295_727_688e-10
+    }
+}
+
+impl Ns3Streams {
+    /// Streams from `first` on.
+    pub fn new(first: u64) -> Self {
+        Self {
+            state: Mrg32k3a::ns3_stream(first),
+            jump: power_of_two(127),
+        }
+    }
+
+    /// The first number of the next stream.
+    pub fn next_f64(&mut self) -> f64 {
+        let mut stream = self.state;
+        self.skip();
+        stream.next_f64()
+    }
+
+    /// Passes over a stream that something else uses.
+    pub fn skip(&mut self) {
+        self.state.jump(&self.jump);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,5 +254,38 @@ mod tests {
         let exponential: f64 = (0..n).map(|_| rng.next_exponential()).sum::<f64>() / n as f64;
         assert!((uniform - 0.5).abs() < 0.01, "{uniform}");
         assert!((exponential - 1.0).abs() < 0.02, "{exponential}");
+    }
+
+    /// The first numbers of a C program that prints `rand()` without seeding, on Linux.
+    #[test]
+    fn c_rand_is_glibcs() {
+        let mut rand = Rng::c_library();
+        let first: Vec<u32> = (0..5).map(|_| rand.next_u31()).collect();
+        assert_eq!(
+            first,
+            [
+                1_804_289_383,
+                846_930_886,
+                1_681_692_777,
+                1_714_636_915,
+                1_957_747_793
+            ]
+        );
+    }
+
+    #[test]
+    fn streams_of_ns3_follow_each_other() {
+        let mut streams = Ns3Streams::new(5);
+        for stream in 5..8 {
+            assert_eq!(streams.next_f64(), Mrg32k3a::ns3_stream(stream).next_f64());
+        }
+    }
+
+    /// With all six seeds 12345 the generator's first numbers are published with its code.
+    #[test]
+    fn mrg32k3a_is_lecuyers() {
+        let mut generator = Mrg32k3a([[12345; 3]; 2]);
+        assert!((generator.next_f64() - 0.127_011_122_046_577_1).abs() < 1e-12);
+        assert!((generator.next_f64() - 0.318_527_565_396_794_3).abs() < 1e-12);
     }
 }

@@ -1,1 +1,26 @@
-//! Paceline.
+//! Runs, and what is made of them: statistics, files, tables, reports.
+//!
+//! The way of a run through this crate:
+//!
+//! 1. [`RunInput`] is a resolved scenario: a [`paceline_fabric::RunSpec`] with its names.
+//! 2. [`run::execute`] runs it in slices, so that progress can be shown and the run stopped, and
+//!    gives a [`run::Finished`]: the outcome, its [`results::Summary`], what it cost the machine.
+//!    [`run::compare`] does so for several inputs side by side.
+//! 3. [`files::write_run`] writes the run's folder: all of it or nothing.
+//! 4. [`table::comparison`] renders summaries for a terminal; [`report::render`] makes the page.
+//!
+//! A run is a pure function of its input. Of all that is written, only the fields of
+//! [`results::Machine`] differ between two runs of the same input.
+
+pub mod files;
+pub mod input;
+pub mod results;
+
+pub mod run;
+pub mod stats;
+pub mod table;
+
+#[cfg(test)]
+mod sample;
+
+pub use input::{Origin, RunInput};

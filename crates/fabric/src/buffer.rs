@@ -1,0 +1,262 @@
+//! The shared buffer of a switch: admission, ingress accounting, and when to pause and resume.
+//!
+//! Bytes are counted by the (port, class) through which they came in: first against its reserve,
+//! then against the shared pool up to a threshold, then against the port's headroom.
+
+use crate::port::ClassQueue;
+use crate::spec::{FlowControl, PfcThreshold, SwitchSpec};
+
+/// What all switches of a run share.
+#[derive(Clone, Debug)]
+pub(crate) struct BufferRules {
+    reserve: u32,
+    kind: Kind,
+    /// See [`crate::spec::Quirks::wrapping_threshold`].
+    wrapping: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// No flow control: a packet is dropped when the buffer is full.
+    Lossy,
+    Dynamic {
+        resume_offset: u32,
+    },
+    Static {
+        xoff: u32,
+        xon: u32,
+    },
+}
+
+/// One switch's pool.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SwitchBuffer {
+    /// Bytes of the shared pool in use.
+    pub(crate) shared_used: u32,
+    /// Bytes that the pool has: buffer less headroom and reserve of all ports. Negative if the
+    /// buffer is too small for them.
+    pub(crate) pool: i64,
+}
+
+impl BufferRules {
+    pub(crate) fn new(spec: &SwitchSpec, wrapping: bool) -> Self {
+        let kind = match spec.flow_control {
+            FlowControl::None => Kind::Lossy,
+            FlowControl::Pfc(pfc) => match pfc.threshold {
+                PfcThreshold::Dynamic { .. } => Kind::Dynamic {
+                    resume_offset: pfc.resume_offset.get() as u32,
+                },
+                PfcThreshold::Static { xoff, xon } => Kind::Static {
+                    xoff: xoff.get() as u32,
+                    xon: xon.get() as u32,
+                },
+            },
+        };
+        Self {
+            reserve: spec.reserve.get() as u32,
+            kind,
+            wrapping,
+        }
+    }
+
+    /// Shared bytes that one (port, class) may use now: `(pool - shared_used) >> shift`.
+    #[inline]
+    fn threshold(&self, buffer: &SwitchBuffer, shift: u32) -> u32 {
+        match self.kind {
+            Kind::Static { xoff, .. } => xoff.saturating_sub(self.reserve),
+            _ => {
+                let free = buffer.pool - i64::from(buffer.shared_used);
+                if self.wrapping {
+                    free as u32 >> shift
+                } else {
+                    (free.max(0) >> shift) as u32
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn shared(&self, queue: &ClassQueue) -> u32 {
+        queue.ingress.saturating_sub(self.reserve)
+    }
+
+    /// Takes in a packet of `size` bytes; false if there is no room and it must be dropped.
+    #[inline]
+    pub(crate) fn admit(
+        &self,
+        buffer: &mut SwitchBuffer,
+        queue: &mut ClassQueue,
+        shift: u32,
+        headroom: u32,
+        size: u32,
+    ) -> bool {
+        let threshold = self.threshold(buffer, shift);
+        let new_bytes = queue.ingress + size;
+        if let Kind::Lossy = self.kind {
+            if i64::from(buffer.shared_used) + i64::from(size) > buffer.pool {
+                return false;
+            }
+        } else {
+            if size + queue.headroom > headroom && size.saturating_add(self.shared(queue)) > threshold {
+                return false;
+            }
+            if new_bytes > self.reserve && new_bytes - self.reserve > threshold {
+                queue.headroom += size;
+                return true;
+            }
+        }
+        queue.ingress = new_bytes;
+        if new_bytes > self.reserve {
+            buffer.shared_used += size.min(new_bytes - self.reserve);
+        }
+        true
+    }
+
+    /// Lets go of a packet that came in through `queue`: from headroom first, then from the pool.
+    #[inline]
+    pub(crate) fn release(&self, buffer: &mut SwitchBuffer, queue: &mut ClassQueue, size: u32) {
+        let from_headroom = queue.headroom.min(size);
+        let rest = size - from_headroom;
+        let from_shared = rest.min(self.shared(queue));
+        queue.headroom -= from_headroom;
+        queue.ingress -= rest;
+        buffer.shared_used -= from_shared;
+    }
+
+    /// Whether the ingress (port, class) must ask for a pause.
+    #[inline]
+    pub(crate) fn must_pause(&self, buffer: &SwitchBuffer, queue: &ClassQueue, shift: u32) -> bool {
+        match self.kind {
+            Kind::Lossy => false,
+            Kind::Dynamic { .. } => queue.headroom > 0 || self.shared(queue) >= self.threshold(buffer, shift),
+            Kind::Static { xoff, .. } => queue.ingress + queue.headroom > xoff,
+        }
+    }
+
+    /// Whether an ingress (port, class) that asked for a pause may ask for the end of it.
+    #[inline]
+    pub(crate) fn may_resume(&self, buffer: &SwitchBuffer, queue: &ClassQueue, shift: u32) -> bool {
+        match self.kind {
+            Kind::Lossy => true,
+            Kind::Dynamic { resume_offset } => {
+                let shared = self.shared(queue);
+                queue.headroom == 0
+                    && (shared == 0 || shared + resume_offset <= self.threshold(buffer, shift))
+            }
+            Kind::Static { xon, .. } => queue.ingress + queue.headroom < xon,
+        }
+    }
+
+    /// The pool's share of what `queue` counts, for the invariant check.
+    pub(crate) fn shared_of(&self, queue: &ClassQueue) -> u32 {
+        self.shared(queue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{Headroom, Pfc, PfcMode};
+    use paceline_kernel::{BitRate, Bytes};
+
+    fn rules(threshold: PfcThreshold) -> BufferRules {
+        let pfc = Pfc {
+            threshold,
+            resume_offset: Bytes::new(3072),
+            mode: PfcMode::OnOff,
+        };
+        let spec = SwitchSpec {
+            buffer: Bytes::new(1 << 20),
+            reserve: Bytes::new(4096),
+            headroom: Headroom::Fixed(Bytes::new(10_000)),
+            flow_control: FlowControl::Pfc(pfc),
+            ecn: Vec::new(),
+        };
+        BufferRules::new(&spec, false)
+    }
+
+    /// Pool 80 000 B, shift 3, reserve 4096 B, packets of 1000 B: the reference's rules by hand.
+    #[test]
+    fn reserve_then_pool_then_headroom() {
+        let rules = rules(PfcThreshold::Dynamic {
+            shift: 3,
+            reference_rate: BitRate::from_gbps(100),
+        });
+        let mut buffer = SwitchBuffer {
+            shared_used: 0,
+            pool: 80_000,
+        };
+        let mut queue = ClassQueue::EMPTY;
+        for _ in 0..4 {
+            assert!(rules.admit(&mut buffer, &mut queue, 3, 10_000, 1000));
+        }
+        assert_eq!((queue.ingress, buffer.shared_used), (4000, 0));
+        // The fifth is 904 bytes above the reserve.
+        assert!(rules.admit(&mut buffer, &mut queue, 3, 10_000, 1000));
+        assert_eq!((queue.ingress, buffer.shared_used), (5000, 904));
+        // (80000 - used) / 8 allows shared bytes up to 8904 at used = 8904 - 1000: until then pool.
+        for _ in 0..8 {
+            assert!(!rules.must_pause(&buffer, &queue, 3));
+            assert!(rules.admit(&mut buffer, &mut queue, 3, 10_000, 1000));
+        }
+        // shared 8904 against (80000 - 8904) / 8 = 8887: pause, and the next goes to headroom.
+        assert_eq!(
+            (queue.ingress, buffer.shared_used, queue.headroom),
+            (13_000, 8904, 0)
+        );
+        assert!(rules.must_pause(&buffer, &queue, 3));
+        for n in 1..=10 {
+            assert!(rules.admit(&mut buffer, &mut queue, 3, 10_000, 1000));
+            assert_eq!(queue.headroom, n * 1000);
+        }
+        assert!(
+            !rules.admit(&mut buffer, &mut queue, 3, 10_000, 1000),
+            "headroom is full"
+        );
+        // Draining gives headroom back first; resume needs it empty and 3072 B of distance.
+        for _ in 0..10 {
+            assert!(!rules.may_resume(&buffer, &queue, 3));
+            rules.release(&mut buffer, &mut queue, 1000);
+        }
+        assert_eq!(
+            (queue.ingress, queue.headroom, buffer.shared_used),
+            (13_000, 0, 8904)
+        );
+        // shared s resumes when s + 3072 <= (80000 - s) / 8, so at s <= 6158: three packets on.
+        for expected in [false, false, true] {
+            rules.release(&mut buffer, &mut queue, 1000);
+            assert_eq!(rules.may_resume(&buffer, &queue, 3), expected);
+        }
+        while queue.ingress > 0 {
+            rules.release(&mut buffer, &mut queue, 1000);
+        }
+        assert_eq!(buffer.shared_used, 0);
+    }
+
+    #[test]
+    fn static_thresholds() {
+        let rules = rules(PfcThreshold::Static {
+            xoff: Bytes::new(6000),
+            xon: Bytes::new(4000),
+        });
+        let mut buffer = SwitchBuffer {
+            shared_used: 0,
+            pool: 80_000,
+        };
+        let mut queue = ClassQueue::EMPTY;
+        let mut pauses_at = None;
+        for n in 1..=8 {
+            assert!(rules.admit(&mut buffer, &mut queue, 0, 10_000, 1000));
+            if pauses_at.is_none() && rules.must_pause(&buffer, &queue, 0) {
+                pauses_at = Some(n * 1000);
+            }
+        }
+        assert_eq!(pauses_at, Some(7000));
+        let mut left = 8000;
+        while !rules.may_resume(&buffer, &queue, 0) {
+            rules.release(&mut buffer, &mut queue, 1000);
+            left -= 1000;
+        }
+        assert_eq!(left, 3000);
+    }
+}

@@ -1,0 +1,589 @@
+//! From a description to a network that is ready to run.
+
+use std::collections::BTreeMap;
+
+use paceline_kernel::queue::{EventQueue, LaneId};
+use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+use crate::buffer::{BufferRules, SwitchBuffer};
+use crate::event::{Event, Ties};
+use crate::failure::Change;
+use crate::nic::Nic;
+use crate::outcome::{Counters, FlowRecord, FlowStatus};
+use crate::packet::{NONE, PacketSlab};
+use crate::pint::PintPorts;
+use crate::port::{ClassQueue, Classes, CommonSize, LinkProfile, Port};
+use crate::random::{LinkErrors, SharedRandom};
+use crate::record::Recorder;
+use crate::routing::Routing;
+use crate::sim::Simulation;
+use crate::spec::{FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
+use crate::telemetry::Telemetry;
+
+/// Why a network cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// A node id beyond the nodes.
+    #[error("{what}: node {node} does not exist; nodes are 0 to {last}")]
+    NoSuchNode {
+        /// Where it is named.
+        what: String,
+        /// The id.
+        node: u32,
+        /// The largest id.
+        last: usize,
+    },
+    /// A flow from or to a switch.
+    #[error("flow {flow}: node {node} is a switch; flows go from host to host")]
+    NotAHost {
+        /// Index of the flow.
+        flow: usize,
+        /// The switch.
+        node: u32,
+    },
+    /// A host without a link that has a flow.
+    #[error("flow {flow}: host {node} has no link")]
+    NoLink {
+        /// Index of the flow.
+        flow: usize,
+        /// The host.
+        node: u32,
+    },
+    /// A flow that cannot be.
+    #[error("flow {flow}: {why}")]
+    BadFlow {
+        /// Index of the flow.
+        flow: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// A link that cannot be.
+    #[error("link {link} (node {a} to node {b}): {why}")]
+    BadLink {
+        /// Index of the link.
+        link: usize,
+        /// One end.
+        a: u32,
+        /// The other.
+        b: u32,
+        /// What is wrong.
+        why: String,
+    },
+    /// Packet sizes that cannot be.
+    #[error("packet sizes: {0}")]
+    BadPacket(String),
+    /// A marking curve that cannot be.
+    #[error("marking curve for {rate} ports: {why}")]
+    BadCurve {
+        /// The ports' rate.
+        rate: BitRate,
+        /// What is wrong.
+        why: String,
+    },
+    /// No marking curve for a rate that occurs.
+    #[error("no marking curve for {rate} ports (link {link}); there are curves for {known}")]
+    NoCurve {
+        /// The rate.
+        rate: BitRate,
+        /// A link of that rate.
+        link: usize,
+        /// Rates that have curves.
+        known: String,
+    },
+    /// More than the simulator can number.
+    #[error("{0}")]
+    TooLarge(String),
+}
+
+/// Builds the network of `spec`.
+pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
+    check(&spec)?;
+    let classes = Classes::new(spec.flows.iter().map(|flow| flow.class).chain(spec.nic.ack_class));
+    let class_count = classes.count();
+    let mut queue = EventQueue::new();
+    let (profiles, profile_of) = build_profiles(&spec, &mut queue)?;
+    let ports = build_ports(&spec, &profile_of);
+    let buffers = build_buffers(&spec, &ports, &profiles);
+    let (ports, nics) = number_owners(&spec, ports);
+    let routing = build_routing(&spec, &ports);
+    let needs: Vec<_> = spec.schemes.iter().map(|scheme| scheme.config.needs()).collect();
+    let int = needs.iter().any(|needs| needs.int);
+    let multi = spec.quirks.int_wire_precision.then_some(spec.int_multi);
+    let stream = |purpose, entity: usize| Rng::stream(spec.seed, purpose, entity as u64);
+    let pint = spec.schemes.iter().find_map(|scheme| scheme.config.pint_code()).map(|code| {
+        PintPorts::new(code, ports.len(), spec.quirks.pint_approximate_logs, stream(Purpose::Pint, 0))
+    });
+    let marks = profiles.iter().any(|profile| profile.kmin != u32::MAX);
+    let shared_rng = SharedRandom {
+        ns3: spec.quirks.ns3_random.then(|| Ns3Streams::new(first_free_stream(&spec))),
+        c_library: spec.quirks.ns3_random.then(Rng::c_library),
+    };
+    let mut simulation = Simulation {
+        now: 0,
+        tie: 0,
+        queue,
+        ties: Ties::new(spec.ties),
+        class_count,
+        queues: vec![ClassQueue::EMPTY; ports.len() * class_count],
+        paused_since: vec![0; ports.len() * class_count],
+        paused_until: vec![0; ports.len() * class_count],
+        rules: BufferRules::new(&spec.switch, spec.quirks.wrapping_threshold),
+        buffers,
+        nics,
+        packets: PacketSlab::new(int),
+        qps: Vec::new(),
+        receivers: Vec::new(),
+        free_qps: Vec::new(),
+        routes: Vec::new(),
+        epoch: 0,
+        routing,
+        changes: build_changes(&spec),
+        link_down_at: vec![u64::MAX; spec.links.len()],
+        telemetry: Telemetry::new(int, multi, pint),
+        mark_rng: if marks {
+            (0..ports.len()).map(|port| stream(Purpose::Mark, port)).collect()
+        } else {
+            Vec::new()
+        },
+        link_errors: link_errors(&spec),
+        shared_rng,
+        counters: Counters::default(),
+        flows: vec![NOT_STARTED; spec.flows.len()],
+        completions: Vec::new(),
+        recorder: Recorder::new(&spec.record, &ports, spec.nodes.len()),
+        base_rtt: Span::ZERO,
+        bdp: 0,
+        max_queue: 0,
+        digest: 0,
+        done: false,
+        classes,
+        ports,
+        profiles,
+        spec,
+    };
+    simulation.measure_rtt();
+    simulation.schedule_first_events();
+    Ok(simulation)
+}
+
+const NOT_STARTED: FlowRecord = FlowRecord {
+    status: FlowStatus::NotStarted,
+    fct: Span::ZERO,
+    ideal: Span::ZERO,
+    retransmitted: Bytes::ZERO,
+    delivered: Bytes::ZERO,
+};
+
+impl Simulation {
+    /// The network's round-trip time and bandwidth-delay product.
+    fn measure_rtt(&mut self) {
+        if !self.spec.flows.is_empty() {
+            let mtu = self.spec.packet.mtu;
+            (self.base_rtt, self.bdp) = self.routing.largest_rtt(&self.ports, &self.profiles, mtu);
+            if let Some(pint) = &mut self.telemetry.pint {
+                pint.set_window(self.base_rtt.as_ps());
+            }
+        }
+    }
+
+    fn schedule_first_events(&mut self) {
+        if let Some(first) = self.spec.flows.first() {
+            let at = first.start.as_ps();
+            self.schedule(LaneId::WHEEL, at, Event::FlowDue { flow: 0 });
+        }
+        for change in 0..self.changes.len() {
+            let at = self.changes[change].at;
+            self.schedule(
+                LaneId::WHEEL,
+                at,
+                Event::Topology {
+                    change: change as u32,
+                },
+            );
+        }
+        if self.spec.record.queue_every.is_some() {
+            let from = self.spec.record.queue_window.0.as_ps();
+            self.schedule(LaneId::WHEEL, from, Event::Sample);
+        }
+    }
+}
+
+/// Everything that would make the run fail or lie later.
+fn check(spec: &RunSpec) -> Result<(), BuildError> {
+    let nodes = spec.nodes.len();
+    let exists = |what: &dyn Fn() -> String, node: NodeId| {
+        if (node.0 as usize) < nodes {
+            return Ok(());
+        }
+        Err(BuildError::NoSuchNode {
+            what: what(),
+            node: node.0,
+            last: nodes.saturating_sub(1),
+        })
+    };
+    let mut degree = vec![0u32; nodes];
+    for (i, link) in spec.links.iter().enumerate() {
+        for end in [link.a, link.b] {
+            exists(&|| format!("link {i}"), end)?;
+            degree[end.0 as usize] += 1;
+        }
+        check_link(i, link)?;
+    }
+    for (i, failure) in spec.failures.iter().enumerate() {
+        if failure.link >= spec.links.len() {
+            let why = format!(
+                "failure {i} names link {}; links are 0 to {}",
+                failure.link,
+                spec.links.len().saturating_sub(1)
+            );
+            return Err(BuildError::TooLarge(why));
+        }
+    }
+    for (i, flow) in spec.flows.iter().enumerate() {
+        let bad = |why: String| Err(BuildError::BadFlow { flow: i, why });
+        for end in [flow.src, flow.dst] {
+            exists(&|| format!("flow {i}"), end)?;
+            if spec.nodes[end.0 as usize] == NodeKind::Switch {
+                return Err(BuildError::NotAHost { flow: i, node: end.0 });
+            }
+            if degree[end.0 as usize] == 0 {
+                return Err(BuildError::NoLink { flow: i, node: end.0 });
+            }
+        }
+        if flow.src == flow.dst {
+            return bad(format!("source and destination are both node {}", flow.src.0));
+        }
+        if !(1..=7).contains(&flow.class) {
+            return bad(format!("priority {} is not one of 1 to 7", flow.class));
+        }
+        if usize::from(flow.scheme) >= spec.schemes.len() {
+            return bad(format!("scheme {} of {}", flow.scheme, spec.schemes.len()));
+        }
+        if flow.size == Bytes::ZERO {
+            return bad("its size is zero".into());
+        }
+        if i > 0 && flow.start < spec.flows[i - 1].start {
+            return bad("it starts before the flow in front of it: flows must be sorted by start".into());
+        }
+    }
+    let packet = &spec.packet;
+    let header = packet.data_header.get()
+        + packet.int_header.get()
+        + packet.timestamp_header.get()
+        + packet.pint_header.get();
+    if packet.mtu == Bytes::ZERO || packet.mtu.get() + header > u64::from(u16::MAX) {
+        return Err(BuildError::BadPacket(format!(
+            "a payload of {} and headers of {header} bytes do not fit a packet of 1 to 65535 bytes",
+            packet.mtu
+        )));
+    }
+    if spec.links.len() * 2 > Event::MAX_ENTITIES || spec.flows.len() > u32::MAX as usize / 2 {
+        return Err(BuildError::TooLarge(format!(
+            "{} links and {} flows are more than can be numbered",
+            spec.links.len(),
+            spec.flows.len()
+        )));
+    }
+    Ok(())
+}
+
+fn check_link(i: usize, link: &LinkSpec) -> Result<(), BuildError> {
+    let bad = |why: &str| {
+        Err(BuildError::BadLink {
+            link: i,
+            a: link.a.0,
+            b: link.b.0,
+            why: why.into(),
+        })
+    };
+    if link.rate.as_bps() == 0 {
+        return bad("its rate is zero");
+    }
+    if link.a == link.b {
+        return bad("it leads from a node to itself");
+    }
+    if !(0.0..=1.0).contains(&link.error_rate) {
+        return bad("its error rate is not a probability");
+    }
+    Ok(())
+}
+
+/// Sizes that occur all the time: full data packets and acknowledgements of every scheme.
+fn common_sizes(spec: &RunSpec) -> Vec<u16> {
+    let packet = &spec.packet;
+    let mut sizes = Vec::new();
+    for scheme in &spec.schemes {
+        let needs = scheme.config.needs();
+        let mut extra = 0;
+        for (needed, size) in [
+            (needs.int, packet.int_header),
+            (needs.pint, packet.pint_header),
+            (needs.timestamp, packet.timestamp_header),
+        ] {
+            extra += if needed { size.get() } else { 0 };
+        }
+        sizes.push((packet.mtu.get() + packet.data_header.get() + extra) as u16);
+        sizes.push(packet.ack_min.get().max(packet.ack_header.get() + extra) as u16);
+    }
+    let mut seen = Vec::new();
+    sizes.retain(|size| {
+        !seen.contains(size) && {
+            seen.push(*size);
+            true
+        }
+    });
+    sizes
+}
+
+/// One profile per (rate, delay), with event lanes for the delays that its common sizes make.
+fn build_profiles(
+    spec: &RunSpec,
+    queue: &mut EventQueue,
+) -> Result<(Vec<LinkProfile>, Vec<u16>), BuildError> {
+    let sizes = common_sizes(spec);
+    let mut index: BTreeMap<(u64, u64), u16> = BTreeMap::new();
+    let mut lanes: BTreeMap<u64, LaneId> = BTreeMap::new();
+    let mut profiles: Vec<LinkProfile> = Vec::new();
+    let mut profile_of = Vec::with_capacity(spec.links.len());
+    for (i, link) in spec.links.iter().enumerate() {
+        let key = (link.rate.as_bps(), link.delay.as_ps());
+        if let Some(&profile) = index.get(&key) {
+            profile_of.push(profile);
+            continue;
+        }
+        let Ok(number) = u16::try_from(profiles.len()) else {
+            return Err(BuildError::TooLarge(
+                "links have more than 65536 different rates and delays".into(),
+            ));
+        };
+        let mut profile = profile(spec, i, link)?;
+        let mut lane = |delay: u64| *lanes.entry(delay).or_insert_with(|| queue.add_lane());
+        for &wire in &sizes {
+            let tx = profile.time_to_send(profile.rate, wire).as_ps();
+            let (tx_lane, arrive_lane) = (lane(tx), lane(tx + profile.delay));
+            profile.common.push(CommonSize {
+                wire,
+                tx,
+                tx_lane,
+                arrive_lane,
+            });
+        }
+        profiles.push(profile);
+        index.insert(key, number);
+        profile_of.push(number);
+    }
+    Ok((profiles, profile_of))
+}
+
+fn profile(spec: &RunSpec, i: usize, link: &LinkSpec) -> Result<LinkProfile, BuildError> {
+    let is_switch = |node: NodeId| spec.nodes[node.0 as usize] == NodeKind::Switch;
+    let (mut kmin, mut kmax, mut pmax) = (u32::MAX, u32::MAX, 0.0);
+    if !spec.switch.ecn.is_empty() && (is_switch(link.a) || is_switch(link.b)) {
+        let Some(curve) = spec.switch.ecn.iter().find(|curve| curve.rate == link.rate) else {
+            let known: Vec<String> = spec
+                .switch
+                .ecn
+                .iter()
+                .map(|curve| curve.rate.to_string())
+                .collect();
+            return Err(BuildError::NoCurve {
+                rate: link.rate,
+                link: i,
+                known: known.join(", "),
+            });
+        };
+        if curve.kmin > curve.kmax
+            || !(0.0..=1.0).contains(&curve.pmax)
+            || curve.kmax.get() >= u64::from(u32::MAX)
+        {
+            let why = format!("kmin {}, kmax {}, pmax {}", curve.kmin, curve.kmax, curve.pmax);
+            return Err(BuildError::BadCurve {
+                rate: curve.rate,
+                why,
+            });
+        }
+        (kmin, kmax, pmax) = (curve.kmin.get() as u32, curve.kmax.get() as u32, curve.pmax);
+    }
+    let shift = match spec.switch.flow_control {
+        FlowControl::Pfc(pfc) => match pfc.threshold {
+            PfcThreshold::Dynamic {
+                shift,
+                reference_rate,
+            } => {
+                let doublings = (link.rate.as_bps() / reference_rate.as_bps().max(1))
+                    .max(1)
+                    .ilog2();
+                shift.saturating_sub(doublings)
+            }
+            PfcThreshold::Static { .. } => 0,
+        },
+        FlowControl::None => 0,
+    };
+    Ok(LinkProfile {
+        rate: link.rate,
+        delay: link.delay.as_ps(),
+        shift,
+        headroom: headroom(spec, link),
+        kmin,
+        kmax,
+        pmax,
+        common: Vec::new(),
+        truncate_to_ns: spec.quirks.truncate_to_ns,
+    })
+}
+
+fn headroom(spec: &RunSpec, link: &LinkSpec) -> u32 {
+    match spec.switch.headroom {
+        _ if spec.switch.flow_control == FlowControl::None => 0,
+        Headroom::Fixed(bytes) => bytes.get() as u32,
+        // The delay's bytes are cut before they are multiplied, as the reference does.
+        Headroom::PerLink { factor, extra } => {
+            (link.rate.bytes_in(link.delay).get() as f64 * factor) as u32 + extra.get() as u32
+        }
+    }
+}
+
+/// Ports `2i` and `2i + 1` are the ends of link `i`.
+fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Vec<Port> {
+    let mut ports = Vec::with_capacity(spec.links.len() * 2);
+    for (i, link) in spec.links.iter().enumerate() {
+        let fallible = link.error_rate > 0.0 || spec.failures.iter().any(|failure| failure.link == i);
+        for (end, node) in [link.a, link.b].into_iter().enumerate() {
+            ports.push(Port {
+                free_at: 0,
+                free_tie: 0,
+                tx_bytes: 0,
+                queued: 0,
+                peer: 2 * i as u32 + 1 - end as u32,
+                node: node.0,
+                owner: NONE,
+                link: i as u32,
+                profile: profile_of[i],
+                ready: 0,
+                paused: 0,
+                asked: 0,
+                served: 0,
+                is_host: spec.nodes[node.0 as usize] == NodeKind::Host,
+                up: true,
+                fallible,
+                done_pending: false,
+            });
+        }
+    }
+    ports
+}
+
+/// A pool per node (unused in hosts): buffer less every port's headroom and reserve.
+fn build_buffers(spec: &RunSpec, ports: &[Port], profiles: &[LinkProfile]) -> Vec<SwitchBuffer> {
+    let whole = SwitchBuffer {
+        shared_used: 0,
+        pool: spec.switch.buffer.get() as i64,
+    };
+    let mut by_node = vec![whole; spec.nodes.len()];
+    for port in ports {
+        let kept = u64::from(profiles[usize::from(port.profile)].headroom) + spec.switch.reserve.get();
+        by_node[port.node as usize].pool -= kept as i64;
+    }
+    (0..spec.nodes.len())
+        .filter(|&n| spec.nodes[n] == NodeKind::Switch)
+        .map(|n| by_node[n])
+        .collect()
+}
+
+/// Numbers switches and NICs, and tells every port which is its own.
+fn number_owners(spec: &RunSpec, mut ports: Vec<Port>) -> (Vec<Port>, Vec<Nic>) {
+    let mut switches = 0;
+    let number: Vec<u32> = spec
+        .nodes
+        .iter()
+        .map(|&kind| {
+            if kind == NodeKind::Switch {
+                switches += 1;
+                switches - 1
+            } else {
+                NONE
+            }
+        })
+        .collect();
+    let mut nics = Vec::new();
+    for (id, port) in ports.iter_mut().enumerate() {
+        port.owner = if port.is_host {
+            nics.push(Nic {
+                port: id as u32,
+                qps: Vec::new(),
+                served: 0,
+                wake_at: u64::MAX,
+                wake_generation: 0,
+            });
+            nics.len() as u32 - 1
+        } else {
+            number[port.node as usize]
+        };
+    }
+    (ports, nics)
+}
+
+fn build_routing(spec: &RunSpec, ports: &[Port]) -> Routing {
+    // The reference seeds each switch's hash with its id alone.
+    let seed = if spec.quirks.ns3_random {
+        0
+    } else {
+        Rng::stream(spec.seed, Purpose::Ecmp, 0).next_u31()
+    };
+    Routing::new(
+        spec.nodes.clone(),
+        ports,
+        seed,
+        spec.quirks.last_parallel_link_only,
+    )
+}
+
+/// The stream of ns-3's generator that the reference's first draw uses. Its set-up takes six streams
+/// per node (the random variables of the node's protocols) and two per error model, of which there is
+/// one for all links and one more for each link with an error rate of its own.
+///
+/// Found from its runs: with any other number its DCQCN marks do not come out.
+fn first_free_stream(spec: &RunSpec) -> u64 {
+    let own = if shares_error_model(spec) { 0 } else { spec.links.iter().filter(|link| link.error_rate > 0.0).count() };
+    6 * spec.nodes.len() as u64 + 2 + 2 * own as u64
+}
+
+/// Whether all links lose packets at one rate, so that the reference's one error model does it.
+fn shares_error_model(spec: &RunSpec) -> bool {
+    spec.links.windows(2).all(|pair| pair[0].error_rate == pair[1].error_rate)
+}
+
+/// Generators of link errors: one for each link, or (at place 0) the reference's one for all.
+fn link_errors(spec: &RunSpec) -> Vec<LinkErrors> {
+    if !spec.quirks.ns3_random {
+        let stream = |link| LinkErrors::Stream(Rng::stream(spec.seed, Purpose::LinkError, link as u64));
+        return (0..spec.links.len()).map(stream).collect();
+    }
+    let generators = if shares_error_model(spec) { 1 } else { spec.links.len() };
+    vec![LinkErrors::Ns3(Mrg32k3a::ns3_stream(NS3_ERROR_STREAM)); generators]
+}
+
+/// Stream 50 of those that ns-3 programs number themselves.
+const NS3_ERROR_STREAM: u64 = (1 << 63) + 50;
+
+fn build_changes(spec: &RunSpec) -> Vec<Change> {
+    let mut changes: Vec<Change> = Vec::new();
+    for failure in &spec.failures {
+        changes.push(Change {
+            at: failure.at.as_ps(),
+            link: failure.link,
+            up: false,
+        });
+        if let Some(until) = failure.until {
+            let until: Time = until.max(failure.at);
+            changes.push(Change {
+                at: until.as_ps(),
+                link: failure.link,
+                up: true,
+            });
+        }
+    }
+    changes.sort_by_key(|change| change.at);
+    changes
+}

@@ -1,0 +1,133 @@
+//! Links that go down and come back.
+
+use crate::packet::NONE;
+use crate::port::STRICT;
+use crate::routing::FlowKey;
+use crate::sim::Simulation;
+
+/// A link goes down, or comes up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub(crate) at: u64,
+    pub(crate) link: usize,
+    pub(crate) up: bool,
+}
+
+impl Simulation {
+    /// Applies a change of topology: drops what is lost, recomputes every flow's path.
+    pub(crate) fn change_topology(&mut self, change: usize) {
+        let Change { link, up, .. } = self.changes[change];
+        let ends = [2 * link as u32, 2 * link as u32 + 1];
+        for port in ends {
+            self.ports[port as usize].up = up;
+            if !up {
+                self.take_down(port);
+            }
+        }
+        if !up {
+            self.link_down_at[link] = self.now;
+        }
+        self.routing.forget();
+        // Packets on their way carry the old generation, and are looked up hop by hop.
+        self.epoch = self.epoch.wrapping_add(1);
+        for slot in 0..self.qps.len() as u32 {
+            self.find_new_path(slot);
+        }
+        for nic in 0..self.nics.len() {
+            self.nic_send(self.nics[nic].port);
+        }
+    }
+
+    /// A port goes down: its queues are lost, and pauses in both directions are void.
+    fn take_down(&mut self, port: u32) {
+        let first = port as usize * self.class_count;
+        for class in 0..self.class_count {
+            while self.queues[first + class].head != NONE {
+                let id = self.queues[first + class].pop(&self.packets);
+                let wire = u32::from(self.packets.get(id).wire);
+                self.ports[port as usize].queued -= wire;
+                let ingress = self.packets.get(id).ingress;
+                if class as u8 > STRICT && ingress != NONE {
+                    self.release_lost(ingress, class as u8, wire);
+                }
+                self.counters.link_drops += 1;
+                self.discard(port, id);
+            }
+            let p = &mut self.ports[port as usize];
+            if p.paused & 1 << class != 0 {
+                self.counters.paused_ps += self.now - self.paused_since[first + class];
+            }
+        }
+        let p = &mut self.ports[port as usize];
+        p.ready = 0;
+        p.paused = 0;
+        p.asked = 0;
+        p.free_at = p.free_at.min(self.now);
+        p.free_tie = 0;
+        p.done_pending = false;
+    }
+
+    /// Gives a lost packet's bytes back to its ingress, and ends the pause that they caused.
+    fn release_lost(&mut self, ingress: u32, class: u8, wire: u32) {
+        let port = &self.ports[ingress as usize];
+        let profile = &self.profiles[usize::from(port.profile)];
+        let buffer = &mut self.buffers[port.owner as usize];
+        let queue = &mut self.queues[ingress as usize * self.class_count + usize::from(class)];
+        self.rules.release(buffer, queue, wire);
+        if port.asked & 1 << class != 0 && self.rules.may_resume(buffer, queue, profile.shift) {
+            self.send_pfc(ingress, class, false);
+        }
+    }
+
+    /// Gives a live queue pair the path that it has in the new topology, if it has one.
+    fn find_new_path(&mut self, slot: u32) {
+        if self.qps[slot as usize].done {
+            return;
+        }
+        let paths = self.find_paths(self.qps[slot as usize].flow);
+        let Some(paths) = paths else {
+            self.qps[slot as usize].reachable = false;
+            return;
+        };
+        let (route, ack_route) = (self.write_route(&paths.forward), self.write_route(&paths.back));
+        let info = self.path_info(&paths.forward);
+        let old_port = self.qps[slot as usize].port;
+        let qp = &mut self.qps[slot as usize];
+        qp.reachable = true;
+        (qp.route, qp.ack_route) = (route, ack_route);
+        (qp.port, qp.ack_port) = (paths.forward[0], paths.back[0]);
+        // Without its window the flow would have kept the zero of `hpcc_divides_by_window`.
+        let bdp = qp.path.bdp;
+        *qp.path = info;
+        if bdp.get() == 0 {
+            qp.path.bdp = bdp;
+        }
+        if old_port != qp.port {
+            let new_port = qp.port;
+            let old_nic = self.ports[old_port as usize].owner as usize;
+            self.nics[old_nic].qps.retain(|&other| other != slot);
+            let new_nic = self.ports[new_port as usize].owner as usize;
+            self.nics[new_nic].qps.push(slot);
+        }
+    }
+
+    /// The egress port of a packet that set out before the topology changed.
+    #[cold]
+    pub(crate) fn reroute(&mut self, ingress: u32, id: u32) -> Option<u32> {
+        let packet = self.packets.get(id);
+        let qp = &self.qps[packet.qp as usize];
+        if qp.flow != packet.flow {
+            return None;
+        }
+        let flow = self.spec.flows[packet.flow as usize];
+        let to_receiver = matches!(packet.kind, crate::outcome::PacketKind::Data);
+        let key = FlowKey::of(&flow);
+        let (dst, key) = if to_receiver {
+            (flow.dst.0, key)
+        } else {
+            (flow.src.0, key.reversed())
+        };
+        let node = self.ports[ingress as usize].node;
+        self.routing.next_hop(&self.ports, node, dst, key)
+    }
+}

@@ -1,0 +1,200 @@
+//! The start of a flow: its paths, its queue pair, its first packet.
+
+use paceline_congestion::{PathInfo, TimerBank};
+use paceline_kernel::queue::LaneId;
+use paceline_kernel::rng::{Purpose, Rng};
+use paceline_kernel::{BitRate, Bytes, Span};
+
+use crate::event::Event;
+use crate::nic::{Qp, Receiver};
+use crate::outcome::FlowStatus;
+use crate::routing::{FlowKey, bdp, path_rtt};
+use crate::sim::Simulation;
+
+/// A flow's two paths through the network.
+pub(crate) struct Paths {
+    /// Egress ports, the host's first.
+    pub(crate) forward: Vec<u32>,
+    pub(crate) back: Vec<u32>,
+}
+
+impl Simulation {
+    /// The flows of one start time enter, in order; then the next start time is arranged for.
+    pub(crate) fn flow_due(&mut self, first: u32) {
+        let start = self.spec.flows[first as usize].start;
+        let mut next = first;
+        while let Some(flow) = self.spec.flows.get(next as usize)
+            && flow.start == start
+        {
+            // An event of its own, so that what was already due at this instant comes first.
+            self.schedule(LaneId::WHEEL, self.now, Event::FlowStart { flow: next });
+            next += 1;
+        }
+        if let Some(flow) = self.spec.flows.get(next as usize) {
+            self.schedule(LaneId::WHEEL, flow.start.as_ps(), Event::FlowDue { flow: next });
+        }
+    }
+
+    /// Finds both paths of a flow.
+    pub(crate) fn find_paths(&mut self, flow: u32) -> Option<Paths> {
+        let spec = self.spec.flows[flow as usize];
+        let key = FlowKey::of(&spec);
+        let forward = self.routing.path(&self.ports, spec.src.0, spec.dst.0, key)?.ports;
+        let back = self
+            .routing
+            .path(&self.ports, spec.dst.0, spec.src.0, key.reversed())?
+            .ports;
+        Some(Paths { forward, back })
+    }
+
+    /// Writes the switches' part of a path into the route table; its place there.
+    pub(crate) fn write_route(&mut self, path: &[u32]) -> u32 {
+        let place = self.routes.len() as u32;
+        self.routes.extend_from_slice(&path[1..]);
+        place
+    }
+
+    /// The path as the scheme sees it.
+    pub(crate) fn path_info(&self, forward: &[u32]) -> PathInfo {
+        let mtu = self.spec.packet.mtu;
+        let rate = |port: u32| self.profiles[usize::from(self.ports[port as usize].profile)].rate;
+        let (base_rtt, product) = if self.spec.nic.global_rtt {
+            (self.base_rtt, self.bdp)
+        } else {
+            let (rtt, bps) = path_rtt(forward, &self.ports, &self.profiles, mtu);
+            (rtt, bdp(rtt, bps))
+        };
+        PathInfo {
+            line_rate: rate(forward[0]),
+            base_rtt,
+            bdp: Bytes::new(product),
+            mtu,
+            hop_rates: forward[1..].iter().map(|&port| rate(port)).collect(),
+            int: self.telemetry.format,
+        }
+    }
+
+    /// The completion time of flow `flow` alone: round trip plus all bytes, with plain headers, at
+    /// the slowest link.
+    fn ideal_fct(&self, flow: u32, forward: &[u32]) -> Span {
+        let packet = &self.spec.packet;
+        let size = self.spec.flows[flow as usize].size.get();
+        let (rtt, bps) = path_rtt(forward, &self.ports, &self.profiles, packet.mtu);
+        let total = size + packet.data_header.get() * size.div_ceil(packet.mtu.get());
+        let rate = BitRate::from_bps(bps);
+        if self.spec.quirks.truncate_to_ns {
+            let ns = u128::from(total) * 8_000_000_000 / u128::from(bps);
+            rtt + Span::from_ns(ns as u64)
+        } else {
+            rtt + rate.time_to_send(Bytes::new(total))
+        }
+    }
+
+    /// A queue pair begins to send.
+    pub(crate) fn flow_start(&mut self, flow: u32) {
+        let spec = self.spec.flows[flow as usize];
+        self.flows[flow as usize].status = FlowStatus::Unfinished;
+        let paths = self.find_paths(flow);
+        if paths.is_none() && self.changes.is_empty() {
+            self.flows[flow as usize].status = FlowStatus::Unreachable;
+            return;
+        }
+        let reachable = paths.is_some();
+        // Without a path (a link is down) the flow waits at its host's first port.
+        let paths = paths.unwrap_or_else(|| Paths {
+            forward: vec![self.routing.ports_of(spec.src.0)[0]],
+            back: vec![self.routing.ports_of(spec.dst.0)[0]],
+        });
+        let scheme = &self.spec.schemes[usize::from(spec.scheme)];
+        let needs = scheme.config.needs();
+        let mut info = self.path_info(&paths.forward);
+        if self.spec.quirks.hpcc_divides_by_window
+            && scheme.window == paceline_congestion::registry::WindowMode::Off
+        {
+            info.bdp = Bytes::ZERO;
+        }
+        let packet = &self.spec.packet;
+        let mut extra = 0;
+        for (needed, size) in [
+            (needs.int, packet.int_header),
+            (needs.pint, packet.pint_header),
+            (needs.timestamp, packet.timestamp_header),
+        ] {
+            extra += if needed { size.get() } else { 0 };
+        }
+        let class = self.classes.dense(spec.class);
+        let controller = scheme.config.build(&info);
+        let (route, ack_route) = (self.write_route(&paths.forward), self.write_route(&paths.back));
+        let packet = &self.spec.packet;
+        let scheme = &self.spec.schemes[usize::from(spec.scheme)];
+        let mut qp = Qp {
+            flow,
+            port: paths.forward[0],
+            size: spec.size.get(),
+            snd_nxt: 0,
+            snd_una: 0,
+            next_avail: self.now,
+            window: u64::MAX,
+            rate: info.line_rate,
+            last_wire: 0,
+            data_header: (packet.data_header.get() + extra) as u16,
+            ack_wire: packet.ack_min.get().max(packet.ack_header.get() + extra) as u16,
+            class,
+            ack_class: self
+                .spec
+                .nic
+                .ack_class
+                .map_or(class, |priority| self.classes.dense(priority)),
+            window_mode: scheme.window,
+            reachable,
+            done: false,
+            life: 0,
+            route,
+            ack_route,
+            ack_port: paths.back[0],
+            max_sent: 0,
+            sample_after: 0,
+            last_progress: self.now,
+            retransmitted: 0,
+            needs,
+            scheme: controller,
+            timers: TimerBank::default(),
+            rng: Rng::stream(self.spec.seed, Purpose::Congestion, u64::from(flow)),
+            path: Box::new(info),
+        };
+        qp.apply(qp.scheme.limits());
+        if reachable {
+            self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward);
+        }
+        let slot = self.place_qp(qp);
+        self.join_nic(slot);
+    }
+
+    /// Stores a queue pair in a free slot.
+    fn place_qp(&mut self, mut qp: Qp) -> u32 {
+        let Some(slot) = self.free_qps.pop() else {
+            self.qps.push(qp);
+            self.receivers.push(Receiver::NEW);
+            return self.qps.len() as u32 - 1;
+        };
+        qp.life = self.qps[slot as usize].life.wrapping_add(1);
+        self.qps[slot as usize] = qp;
+        self.receivers[slot as usize] = Receiver::NEW;
+        slot
+    }
+
+    fn join_nic(&mut self, slot: u32) {
+        let port = self.qps[slot as usize].port;
+        let nic = self.ports[port as usize].owner as usize;
+        self.nics[nic].qps.push(slot);
+        if let Some(rto) = self.spec.nic.rto {
+            let life = self.qps[slot as usize].life;
+            self.schedule(
+                LaneId::WHEEL,
+                self.now + rto.as_ps(),
+                Event::Timeout { qp: slot, life },
+            );
+        }
+        self.nic_send(port);
+    }
+}

@@ -1,0 +1,338 @@
+//! What arrives at a host: data at the receiver, acknowledgements and notifications at the sender;
+//! and the recovery of what was lost.
+
+use paceline_congestion::AckInfo;
+use paceline_kernel::queue::LaneId;
+use paceline_kernel::{Bytes, Span, Time};
+
+use crate::event::Event;
+use crate::outcome::{FlowStatus, PacketKind, RttSample, TraceKind};
+use crate::packet::{NONE, Packet};
+use crate::port::STRICT;
+use crate::sim::Simulation;
+use crate::spec::AckPolicy;
+
+/// What the receiver answers to a data packet.
+enum Answer {
+    Ack,
+    Nack,
+    Nothing,
+}
+
+impl Simulation {
+    #[inline]
+    pub(crate) fn host_receive(&mut self, port: u32, id: u32) {
+        let packet = self.packets.get(id);
+        match packet.kind {
+            PacketKind::Data => self.receive_data(port, id),
+            PacketKind::Ack | PacketKind::Nack => self.receive_ack(id),
+            PacketKind::Cnp => self.receive_cnp(id),
+            PacketKind::Pause | PacketKind::Resume => unreachable!("PFC frames end at the port"),
+        }
+    }
+
+    /// Whether the packet's flow still holds its queue pair.
+    fn is_current(&self, id: u32) -> bool {
+        let packet = self.packets.get(id);
+        let qp = &self.qps[packet.qp as usize];
+        qp.flow == packet.flow && !qp.done
+    }
+
+    fn receive_data(&mut self, port: u32, id: u32) {
+        self.counters.data_received += 1;
+        if !self.is_current(id) {
+            return self.packets.remove(id);
+        }
+        let packet = *self.packets.get(id);
+        let answer = self.check_sequence(&packet);
+        let marked = packet.ecn != 0;
+        let interval = self.qps[packet.qp as usize].needs.cnp_interval;
+        if marked && interval > Span::ZERO {
+            self.notify_sender(&packet, interval);
+        }
+        let (kind, ecn) = match answer {
+            Answer::Ack => (PacketKind::Ack, self.take_marks(packet.qp, marked)),
+            Answer::Nack => (PacketKind::Nack, u8::from(marked)),
+            Answer::Nothing => return self.packets.remove(id),
+        };
+        self.counters.nacks += u64::from(kind == PacketKind::Nack);
+        let _ = port;
+        let qp = &self.qps[packet.qp as usize];
+        let ack_port = qp.ack_port;
+        // The data packet's slot becomes the acknowledgement's: telemetry and time stamp stay.
+        let ack = Packet {
+            kind,
+            ecn: if ecn != 0 { 3 } else { 0 },
+            seq: self.receivers[packet.qp as usize].expected,
+            path: qp.ack_route,
+            epoch: self.epoch,
+            wire: qp.ack_wire,
+            payload: 0,
+            class: qp.ack_class,
+            ..packet
+        };
+        *self.packets.get_mut(id) = ack;
+        self.enqueue(ack_port, STRICT, id);
+    }
+
+    /// The congestion echo of an ACK: of this packet in the reference, of all since the last ACK
+    /// where ACKs answer for several packets.
+    fn take_marks(&mut self, qp: u32, marked: bool) -> u8 {
+        if self.spec.quirks.ack_threshold {
+            return u8::from(marked);
+        }
+        let receiver = &mut self.receivers[qp as usize];
+        u8::from(std::mem::take(&mut receiver.marked))
+    }
+
+    /// Go-back-N: in-order data is delivered, a gap is reported, old data is ignored.
+    fn check_sequence(&mut self, packet: &Packet) -> Answer {
+        let nic = &self.spec.nic;
+        let quirks = &self.spec.quirks;
+        let size = self.qps[packet.qp as usize].size;
+        let receiver = &mut self.receivers[packet.qp as usize];
+        receiver.marked |= packet.ecn != 0;
+        if packet.seq == receiver.expected {
+            receiver.expected += u64::from(packet.payload);
+            receiver.unacked_packets += 1;
+            receiver.unacked_bytes += u32::from(packet.payload);
+            let due = match nic.ack {
+                AckPolicy::EveryBytes(interval) if quirks.ack_threshold => {
+                    let chunk = nic.ack_chunk.get();
+                    receiver.expected >= interval.get()
+                        || chunk > 0 && receiver.expected.is_multiple_of(chunk)
+                }
+                AckPolicy::EveryBytes(interval) => u64::from(receiver.unacked_bytes) >= interval.get(),
+                AckPolicy::EveryPackets(n) => receiver.unacked_packets >= n,
+            };
+            if due || !quirks.ack_threshold && receiver.expected >= size {
+                receiver.unacked_packets = 0;
+                receiver.unacked_bytes = 0;
+                return Answer::Ack;
+            }
+            return Answer::Nothing;
+        }
+        if packet.seq > receiver.expected {
+            if self.now < receiver.nack_until && receiver.last_nack == receiver.expected {
+                return Answer::Nothing;
+            }
+            receiver.nack_until = self.now + nic.nack_interval.as_ps();
+            receiver.last_nack = receiver.expected;
+            if let Some(chunk) = nic.back_to_chunk {
+                receiver.expected -= receiver.expected % chunk.get().max(1);
+            }
+            return Answer::Nack;
+        }
+        // Old data. The reference says nothing, so a lost last ACK is lost for good.
+        if quirks.ignore_duplicates {
+            Answer::Nothing
+        } else {
+            Answer::Ack
+        }
+    }
+
+    /// A congestion notification packet to the sender, at most one per `interval`.
+    fn notify_sender(&mut self, packet: &Packet, interval: Span) {
+        let receiver = &mut self.receivers[packet.qp as usize];
+        if self.now < receiver.cnp_until {
+            return;
+        }
+        receiver.cnp_until = self.now + interval.as_ps();
+        let qp = &self.qps[packet.qp as usize];
+        let (port, path, class) = (qp.ack_port, qp.ack_route, qp.ack_class);
+        let id = self.packets.insert(Packet {
+            next: NONE,
+            kind: PacketKind::Cnp,
+            wire: self.spec.packet.cnp.get() as u16,
+            payload: 0,
+            seq: 0,
+            path,
+            epoch: self.epoch,
+            class,
+            ecn: 0,
+            hops: 0,
+            ..*packet
+        });
+        self.enqueue(port, STRICT, id);
+    }
+
+    fn receive_cnp(&mut self, id: u32) {
+        let slot = self.packets.get(id).qp;
+        if self.is_current(id) {
+            self.counters.notifications += 1;
+            self.call_scheme(slot, |scheme, cx| scheme.on_cnp(cx));
+            self.nic_send(self.qps[slot as usize].port);
+        }
+        self.packets.remove(id);
+    }
+
+    fn receive_ack(&mut self, id: u32) {
+        if !self.is_current(id) {
+            return self.packets.remove(id);
+        }
+        let packet = *self.packets.get(id);
+        let slot = packet.qp;
+        let mut seq = packet.seq;
+        if let Some(chunk) = self.spec.nic.back_to_chunk
+            && seq < self.qps[slot as usize].size
+        {
+            seq -= seq % chunk.get().max(1);
+        }
+        let qp = &mut self.qps[slot as usize];
+        let newly_acked = seq.saturating_sub(qp.snd_una);
+        qp.snd_una += newly_acked;
+        if newly_acked > 0 {
+            qp.last_progress = self.now;
+            // An acknowledgement may overtake a go-back.
+            qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
+        }
+        let finished = qp.snd_una >= qp.size;
+        if finished {
+            self.complete(slot);
+        }
+        let qp = &mut self.qps[slot as usize];
+        if packet.kind == PacketKind::Nack {
+            qp.snd_nxt = qp.snd_una;
+        }
+        let snd_nxt = qp.snd_nxt;
+        let rtt = self.now - packet.sent_at;
+        self.record_rtt(slot, packet.seq, rtt, newly_acked);
+        self.counters.notifications += u64::from(packet.ecn != 0);
+        self.react(slot, id, &packet, newly_acked, snd_nxt, rtt);
+        self.packets.remove(id);
+        let port = self.qps[slot as usize].port;
+        if finished && !self.spec.quirks.lazy_qp_removal {
+            self.remove_qp(slot);
+        }
+        self.nic_send(port);
+    }
+
+    /// Shows the acknowledgement to the scheme.
+    #[inline]
+    fn react(&mut self, slot: u32, id: u32, packet: &Packet, newly_acked: u64, snd_nxt: u64, rtt: u64) {
+        let now = Time::from_ps(self.now);
+        let qp = &mut self.qps[slot as usize];
+        let too_many_hops = self.spec.quirks.int_wire_precision && packet.hops > 5;
+        let info = AckInfo {
+            seq: packet.seq,
+            newly_acked,
+            snd_nxt,
+            rtt: Span::from_ps(rtt),
+            ecn: packet.ecn != 0,
+            hops: if too_many_hops { &[] } else { self.packets.hops(id) },
+            pint_power: packet.pint,
+            nack: packet.kind == PacketKind::Nack,
+        };
+        let rng = self.shared_rng.c_library.as_mut().unwrap_or(&mut qp.rng);
+        let mut cx = paceline_congestion::Ctx {
+            now,
+            path: &qp.path,
+            timers: &mut qp.timers,
+            rng,
+        };
+        qp.scheme.on_ack(&mut cx, &info);
+        self.take_limits(slot);
+    }
+
+    fn record_rtt(&mut self, slot: u32, seq: u64, rtt: u64, newly_acked: u64) {
+        let qp = &mut self.qps[slot as usize];
+        self.recorder.rtt_all.record(rtt);
+        if seq > qp.sample_after {
+            qp.sample_after = qp.snd_nxt;
+            self.recorder.rtt.record(rtt);
+            if self.spec.record.rtt_samples {
+                let sample = RttSample {
+                    at: Time::from_ps(self.now),
+                    flow: qp.flow,
+                    seq,
+                    rtt: Span::from_ps(rtt),
+                };
+                self.recorder.rtt_samples.push(sample);
+            }
+        }
+        if newly_acked > 0 && self.spec.record.rate_every.is_some() {
+            self.recorder.record_rate(qp.flow, self.now, newly_acked);
+        }
+    }
+
+    /// Every byte is acknowledged.
+    fn complete(&mut self, slot: u32) {
+        let qp = &mut self.qps[slot as usize];
+        qp.done = true;
+        let flow = qp.flow as usize;
+        let record = &mut self.flows[flow];
+        record.status = FlowStatus::Completed;
+        record.fct = Span::from_ps(self.now - self.spec.flows[flow].start.as_ps());
+        record.retransmitted = Bytes::new(qp.retransmitted);
+        record.delivered = Bytes::new(self.receivers[slot as usize].expected);
+        self.completions.push(flow as u32);
+    }
+
+    /// Takes a finished queue pair out of its NIC's round robin.
+    fn remove_qp(&mut self, slot: u32) {
+        let nic = self.ports[self.qps[slot as usize].port as usize].owner as usize;
+        let nic = &mut self.nics[nic];
+        if let Some(place) = nic.qps.iter().position(|&other| other == slot) {
+            nic.qps.remove(place);
+            // The one that would have been next stays next.
+            if place <= nic.served {
+                nic.served = nic
+                    .served
+                    .checked_sub(1)
+                    .unwrap_or(nic.qps.len().saturating_sub(1));
+            }
+            self.free_qps.push(slot);
+        }
+    }
+
+    /// Without progress for the timeout, go back to the first unacknowledged byte.
+    pub(crate) fn retransmission_timeout(&mut self, slot: u32, life: u16) {
+        let qp = &mut self.qps[slot as usize];
+        let Some(rto) = self.spec.nic.rto else { return };
+        if qp.life != life || qp.done {
+            return;
+        }
+        let rto = rto.as_ps();
+        let due = qp.last_progress + rto;
+        if self.now < due || qp.in_flight() == 0 {
+            let at = due.max(self.now + rto / 4);
+            return self.schedule(LaneId::WHEEL, at, Event::Timeout { qp: slot, life });
+        }
+        qp.snd_nxt = qp.snd_una;
+        qp.last_progress = self.now;
+        let port = qp.port;
+        self.counters.timeouts += 1;
+        self.call_scheme(slot, |scheme, cx| scheme.on_timeout(cx));
+        self.schedule(LaneId::WHEEL, self.now + rto, Event::Timeout { qp: slot, life });
+        self.nic_send(port);
+    }
+
+    /// The results so far of a flow that holds queue pair `slot`.
+    pub(crate) fn record_unfinished(&mut self, slot: usize) {
+        let qp = &self.qps[slot];
+        let record = &mut self.flows[qp.flow as usize];
+        if !qp.done && record.status == FlowStatus::Unfinished {
+            record.retransmitted = Bytes::new(qp.retransmitted);
+            record.delivered = Bytes::new(self.receivers[slot].expected);
+            if !qp.reachable {
+                record.status = FlowStatus::Unreachable;
+            }
+        }
+    }
+
+    /// Records an event of a packet at a traced node.
+    #[cold]
+    pub(crate) fn trace(&mut self, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
+        let node = self.ports[port as usize].node;
+        self.recorder.trace(
+            self.now,
+            node,
+            port,
+            event,
+            self.packets.get(id),
+            queue_bytes,
+            &self.classes,
+            &self.spec,
+        );
+    }
+}

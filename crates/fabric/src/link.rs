@@ -1,0 +1,300 @@
+//! Links: transmissions, arrivals, pauses.
+
+use paceline_kernel::Time;
+use paceline_kernel::queue::{Entry, LaneId};
+
+use crate::event::Event;
+use crate::outcome::{PacketKind, PfcEvent, TraceKind};
+use crate::packet::{NONE, Packet};
+use crate::port::LINK_CONTROL;
+use crate::sim::Simulation;
+use crate::spec::{FlowControl, NodeId, PfcMode};
+
+impl Simulation {
+    /// Whether the port is sending, up to the place of the running event within this instant.
+    #[inline]
+    pub(crate) fn is_busy(&self, port: u32) -> bool {
+        let port = &self.ports[port as usize];
+        port.free_at > self.now || port.free_at == self.now && port.free_tie > self.tie
+    }
+
+    /// Makes the end of the current transmission an event, now that something waits for it.
+    #[inline]
+    pub(crate) fn await_transmission(&mut self, port: u32) {
+        let p = &mut self.ports[port as usize];
+        if !p.done_pending {
+            p.done_pending = true;
+            let entry = Entry {
+                at: p.free_at,
+                tie: p.free_tie,
+                what: Event::TxDone { port }.encode(),
+            };
+            // Not in a lane: it was scheduled when the transmission began, and is pushed only now.
+            self.queue.push(LaneId::WHEEL, entry);
+        }
+    }
+
+    /// Puts a packet on the wire. The end of its transmission is an event only if `more` waits.
+    #[inline]
+    pub(crate) fn start_transmission(&mut self, port: u32, id: u32, more: bool) {
+        let p = &mut self.ports[port as usize];
+        let profile = &self.profiles[usize::from(p.profile)];
+        let packet = self.packets.get(id);
+        let wire = packet.wire;
+        match packet.kind {
+            PacketKind::Data => self.counters.data_hops += 1,
+            PacketKind::Ack | PacketKind::Nack => {
+                self.counters.ack_hops += 1;
+                self.counters.control_bytes += u64::from(wire);
+            }
+            PacketKind::Cnp | PacketKind::Pause | PacketKind::Resume => {
+                self.counters.control_hops += 1;
+                self.counters.control_bytes += u64::from(wire);
+            }
+        }
+        let timing = profile.serialise(wire);
+        let arrival = self.now + timing.tx + profile.delay;
+        p.tx_bytes += u64::from(wire);
+        p.free_at = self.now + timing.tx;
+        p.free_tie = self.ties.next(Event::TxDone { port });
+        p.done_pending = more;
+        let arrive = Event::Arrive {
+            port: p.peer,
+            packet: id,
+        };
+        let tie = self.ties.next(arrive);
+        if more {
+            let entry = Entry {
+                at: p.free_at,
+                tie: p.free_tie,
+                what: Event::TxDone { port }.encode(),
+            };
+            self.queue.push(timing.tx_lane, entry);
+        }
+        self.queue.push(
+            timing.arrive_lane,
+            Entry {
+                at: arrival,
+                tie,
+                what: arrive.encode(),
+            },
+        );
+    }
+
+    #[inline]
+    pub(crate) fn transmission_done(&mut self, port: u32) {
+        let p = &mut self.ports[port as usize];
+        // A link that failed and came back may have started another transmission since.
+        if p.free_at != self.now || p.free_tie != self.tie {
+            return;
+        }
+        p.done_pending = false;
+        if p.is_host {
+            self.nic_send(port);
+        } else if p.up && p.ready != 0 {
+            self.switch_send(port);
+        }
+    }
+
+    /// The last bit of a packet arrived.
+    #[inline]
+    pub(crate) fn arrive(&mut self, port: u32, id: u32) {
+        let (is_host, fallible) = (
+            self.ports[port as usize].is_host,
+            self.ports[port as usize].fallible,
+        );
+        if fallible && self.is_lost(port, id) {
+            self.counters.link_drops += 1;
+            return self.discard(port, id);
+        }
+        let kind = self.packets.get(id).kind;
+        if matches!(kind, PacketKind::Pause | PacketKind::Resume) {
+            return self.receive_pfc(port, id);
+        }
+        if self.recorder.tracing {
+            self.trace(port, TraceKind::Receive, id, 0);
+        }
+        if is_host {
+            self.host_receive(port, id)
+        } else {
+            self.switch_receive(port, id)
+        }
+    }
+
+    /// Whether the link loses the packet: it is down, was down meanwhile, or corrupts it.
+    #[cold]
+    fn is_lost(&mut self, port: u32, id: u32) -> bool {
+        let p = &self.ports[port as usize];
+        let link = p.link as usize;
+        if !p.up {
+            return true;
+        }
+        let down_at = self.link_down_at[link];
+        if down_at != u64::MAX {
+            let profile = &self.profiles[usize::from(p.profile)];
+            let started = self.now - profile.delay - profile.serialise(self.packets.get(id).wire).tx;
+            if started < down_at {
+                return true;
+            }
+        }
+        let rate = self.spec.links[link].error_rate;
+        let generators = self.link_errors.len();
+        rate > 0.0 && self.link_errors[link.min(generators - 1)].next_f64() < rate
+    }
+
+    /// Frees a packet that will not arrive.
+    #[cold]
+    pub(crate) fn discard(&mut self, port: u32, id: u32) {
+        if self.recorder.tracing {
+            self.trace(port, TraceKind::Drop, id, 0);
+        }
+        self.packets.remove(id);
+    }
+
+    /// Sends a PFC frame about `class` out of `port`.
+    #[cold]
+    pub(crate) fn send_pfc(&mut self, port: u32, class: u8, pause: bool) {
+        let p = &mut self.ports[port as usize];
+        if pause {
+            p.asked |= 1 << class;
+        } else {
+            p.asked &= !(1 << class);
+        }
+        if let Some(streams) = &mut self.shared_rng.ns3 {
+            // The frame's IP identification is a random number.
+            streams.skip();
+        }
+        let id = self.packets.insert(Packet {
+            next: NONE,
+            flow: u32::MAX,
+            qp: NONE,
+            path: 0,
+            seq: 0,
+            sent_at: self.now,
+            ingress: NONE,
+            wire: self.spec.packet.pfc_frame.get() as u16,
+            payload: 0,
+            pint: 0,
+            epoch: self.epoch,
+            kind: if pause {
+                PacketKind::Pause
+            } else {
+                PacketKind::Resume
+            },
+            class,
+            ecn: 0,
+            hops: 0,
+        });
+        let mode = match self.spec.switch.flow_control {
+            FlowControl::Pfc(pfc) => pfc.mode,
+            FlowControl::None => PfcMode::OnOff,
+        };
+        if let (PfcMode::Quanta { pause: span }, true) = (mode, pause) {
+            self.schedule(
+                LaneId::WHEEL,
+                self.now + span.as_ps() / 2,
+                Event::PauseRenew { port, class },
+            );
+        }
+        self.enqueue(port, LINK_CONTROL, id);
+    }
+
+    #[cold]
+    fn receive_pfc(&mut self, port: u32, id: u32) {
+        let packet = *self.packets.get(id);
+        if self.recorder.tracing {
+            self.trace(port, TraceKind::Receive, id, 0);
+        }
+        self.packets.remove(id);
+        let pause = packet.kind == PacketKind::Pause;
+        let p = &self.ports[port as usize];
+        self.recorder.pfc.push(PfcEvent {
+            at: Time::from_ps(self.now),
+            node: NodeId(p.node),
+            is_switch: !p.is_host,
+            interface: self.recorder.interface(port),
+            class: self.classes.priority(packet.class),
+            pause,
+        });
+        if !pause {
+            self.counters.resumes += 1;
+            return self.unpause(port, packet.class);
+        }
+        self.counters.pauses += 1;
+        let slot = port as usize * self.class_count + usize::from(packet.class);
+        let p = &mut self.ports[port as usize];
+        if p.paused & 1 << packet.class == 0 {
+            p.paused |= 1 << packet.class;
+            self.paused_since[slot] = self.now;
+        }
+        if let FlowControl::Pfc(pfc) = self.spec.switch.flow_control
+            && let PfcMode::Quanta { pause } = pfc.mode
+        {
+            let until = self.now + pause.as_ps();
+            self.paused_until[slot] = until;
+            self.schedule(
+                LaneId::WHEEL,
+                until,
+                Event::PauseEnd {
+                    port,
+                    class: packet.class,
+                },
+            );
+        }
+    }
+
+    /// Ends a pause, if there is one, and sends what waited.
+    pub(crate) fn unpause(&mut self, port: u32, class: u8) {
+        let p = &mut self.ports[port as usize];
+        if p.paused & 1 << class != 0 {
+            p.paused &= !(1 << class);
+            let slot = port as usize * self.class_count + usize::from(class);
+            self.counters.paused_ps += self.now - self.paused_since[slot];
+        }
+        self.kick(port);
+    }
+
+    pub(crate) fn pause_end(&mut self, port: u32, class: u8) {
+        let slot = port as usize * self.class_count + usize::from(class);
+        // A later pause frame may have moved the end.
+        if self.now >= self.paused_until[slot] {
+            self.unpause(port, class);
+        }
+    }
+
+    pub(crate) fn pause_renew(&mut self, port: u32, class: u8) {
+        if self.ports[port as usize].asked & 1 << class != 0 {
+            self.send_pfc(port, class, true);
+        }
+    }
+
+    /// Sends from a port if it is idle and something may go.
+    #[inline]
+    pub(crate) fn kick(&mut self, port: u32) {
+        if self.ports[port as usize].is_host {
+            self.nic_send(port);
+        } else if self.ports[port as usize].up && self.ports[port as usize].ready != 0 {
+            if self.is_busy(port) {
+                self.await_transmission(port);
+            } else {
+                self.switch_send(port);
+            }
+        }
+    }
+
+    /// Appends a packet to a port's queue and sends if the port is idle.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, port: u32, class: u8, id: u32) {
+        let queue = &mut self.queues[port as usize * self.class_count + usize::from(class)];
+        queue.push(&mut self.packets, id);
+        let bytes = queue.bytes;
+        let p = &mut self.ports[port as usize];
+        p.ready |= 1 << class;
+        p.queued += u32::from(self.packets.get(id).wire);
+        if self.recorder.tracing {
+            let is_host = p.is_host;
+            self.trace(port, TraceKind::Enqueue, id, if is_host { 0 } else { bytes });
+        }
+        self.kick(port);
+    }
+}

@@ -1,0 +1,396 @@
+//! The host's NIC: queue pairs, their pacing and windows, and who sends next.
+
+use paceline_congestion::registry::WindowMode;
+use paceline_congestion::{
+    CongestionControl, Ctx, Needs, PathInfo, SendLimits, SentInfo, TimerBank, TimerSlot,
+};
+use paceline_kernel::queue::LaneId;
+use paceline_kernel::rng::Rng;
+use paceline_kernel::{BitRate, Bytes, Time};
+
+use crate::event::Event;
+use crate::outcome::{PacketKind, TraceKind};
+use crate::packet::{NONE, Packet};
+use crate::port::{STRICT, time_to_send};
+use crate::sim::Simulation;
+
+/// The sending half of one host port.
+#[derive(Clone, Debug)]
+pub(crate) struct Nic {
+    pub(crate) port: u32,
+    /// Queue pairs, in round-robin order.
+    pub(crate) qps: Vec<u32>,
+    /// Place in `qps` of the one served last.
+    pub(crate) served: usize,
+    /// Time of the pending wake-up; `u64::MAX` for none.
+    pub(crate) wake_at: u64,
+    pub(crate) wake_generation: u32,
+}
+
+/// A queue pair's sender: one flow.
+pub(crate) struct Qp {
+    pub(crate) flow: u32,
+    pub(crate) port: u32,
+    pub(crate) size: u64,
+    pub(crate) snd_nxt: u64,
+    pub(crate) snd_una: u64,
+    /// When pacing allows the next packet, in ps.
+    pub(crate) next_avail: u64,
+    /// Payload bytes that may be in flight.
+    pub(crate) window: u64,
+    pub(crate) rate: BitRate,
+    pub(crate) last_wire: u16,
+    pub(crate) data_header: u16,
+    pub(crate) ack_wire: u16,
+    /// Dense class of data, and of ACKs in switches.
+    pub(crate) class: u8,
+    pub(crate) ack_class: u8,
+    pub(crate) window_mode: WindowMode,
+    /// Whether a path exists.
+    pub(crate) reachable: bool,
+    pub(crate) done: bool,
+    /// Distinguishes flows that used the same slot one after another.
+    pub(crate) life: u16,
+    /// Places in the route table: of data, of ACKs.
+    pub(crate) route: u32,
+    pub(crate) ack_route: u32,
+    pub(crate) ack_port: u32,
+    /// Highest byte ever sent.
+    pub(crate) max_sent: u64,
+    /// The next round-trip sample counts once this byte is acknowledged.
+    pub(crate) sample_after: u64,
+    pub(crate) last_progress: u64,
+    pub(crate) retransmitted: u64,
+    pub(crate) needs: Needs,
+    pub(crate) scheme: Box<dyn CongestionControl>,
+    pub(crate) timers: TimerBank,
+    pub(crate) rng: Rng,
+    pub(crate) path: Box<PathInfo>,
+}
+
+/// A queue pair's receiver.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receiver {
+    pub(crate) expected: u64,
+    pub(crate) last_nack: u64,
+    pub(crate) nack_until: u64,
+    pub(crate) cnp_until: u64,
+    pub(crate) unacked_packets: u32,
+    pub(crate) unacked_bytes: u32,
+    /// Whether a packet since the last ACK was marked.
+    pub(crate) marked: bool,
+}
+
+impl Receiver {
+    pub(crate) const NEW: Self = Self {
+        expected: 0,
+        last_nack: u64::MAX,
+        nack_until: 0,
+        cnp_until: 0,
+        unacked_packets: 0,
+        unacked_bytes: 0,
+        marked: false,
+    };
+}
+
+impl Qp {
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.snd_nxt.saturating_sub(self.snd_una)
+    }
+    fn has_data(&self) -> bool {
+        self.snd_nxt < self.size
+    }
+    /// Whether something other than pacing keeps it from sending.
+    #[inline]
+    fn is_blocked(&self, paused: u8) -> bool {
+        paused & 1 << self.class != 0
+            || !self.has_data()
+            || self.in_flight() >= self.window
+            || !self.reachable
+    }
+    fn is_finished(&self) -> bool {
+        self.snd_una >= self.size
+    }
+
+    /// Takes over what the scheme allows now.
+    #[inline]
+    pub(crate) fn apply(&mut self, limits: SendLimits) {
+        self.rate = limits.rate;
+        let by_mode = match self.window_mode {
+            WindowMode::Off => u64::MAX,
+            WindowMode::Fixed => self.path.bdp.get(),
+            // Integers, as the reference has it; at least one byte.
+            WindowMode::Variable => {
+                let product = u128::from(self.path.bdp.get()) * u128::from(limits.rate.as_bps());
+                ((product / u128::from(self.path.line_rate.as_bps())) as u64).max(1)
+            }
+        };
+        self.window = by_mode.min(limits.window.get());
+    }
+}
+
+impl Simulation {
+    /// Calls the scheme of a queue pair, starts the timers that it set, and takes over its limits.
+    #[inline]
+    pub(crate) fn call_scheme(
+        &mut self,
+        slot: u32,
+        call: impl FnOnce(&mut dyn CongestionControl, &mut Ctx<'_>),
+    ) {
+        let now = Time::from_ps(self.now);
+        let qp = &mut self.qps[slot as usize];
+        let rng = self.shared_rng.c_library.as_mut().unwrap_or(&mut qp.rng);
+        let mut cx = Ctx {
+            now,
+            path: &qp.path,
+            timers: &mut qp.timers,
+            rng,
+        };
+        call(&mut *qp.scheme, &mut cx);
+        self.take_limits(slot);
+    }
+
+    /// Takes over what the scheme allows after a callback, and starts the timers that it set.
+    #[inline]
+    pub(crate) fn take_limits(&mut self, slot: u32) {
+        let qp = &mut self.qps[slot as usize];
+        let limits = qp.scheme.limits();
+        let old_rate = qp.rate;
+        qp.apply(limits);
+        if qp.needs.repaces && limits.rate != old_rate && self.spec.nic.pacing {
+            self.repace(slot, old_rate);
+        }
+        if self.qps[slot as usize].timers.has_requests() {
+            self.start_timers(slot);
+        }
+    }
+
+    /// A change of rate moves the time at which the next packet may leave: the gap after the last
+    /// one is what it would have been at the new rate.
+    fn repace(&mut self, slot: u32, old_rate: BitRate) {
+        let truncate = self.spec.quirks.truncate_to_ns;
+        let qp = &mut self.qps[slot as usize];
+        let old_gap = time_to_send(old_rate, qp.last_wire, truncate).as_ps();
+        let new_gap = time_to_send(qp.rate, qp.last_wire, truncate).as_ps();
+        qp.next_avail = (qp.next_avail + new_gap).saturating_sub(old_gap);
+        let (next_avail, port) = (qp.next_avail, qp.port);
+        let nic = self.ports[port as usize].owner as usize;
+        if self.nics[nic].wake_at != u64::MAX && next_avail < self.nics[nic].wake_at {
+            self.set_wake(nic, next_avail.max(self.now));
+        }
+    }
+
+    fn start_timers(&mut self, slot: u32) {
+        let life = self.qps[slot as usize].life;
+        while let Some((timer, at, generation)) = self.qps[slot as usize].timers.take_request() {
+            let event = Event::Timer {
+                qp: slot,
+                slot: timer.0,
+                generation,
+                life,
+            };
+            self.schedule(LaneId::WHEEL, at.as_ps(), event);
+        }
+    }
+
+    pub(crate) fn scheme_timer(&mut self, slot: u32, timer: u8, generation: u8, life: u16) {
+        let qp = &mut self.qps[slot as usize];
+        if qp.life != life || qp.done || !qp.timers.fires(TimerSlot(timer), generation) {
+            return;
+        }
+        self.call_scheme(slot, |scheme, cx| scheme.on_timer(cx, TimerSlot(timer)));
+        if !self.spec.quirks.wakeup_suppression {
+            // A larger window or rate may let a packet go now.
+            self.nic_send(self.qps[slot as usize].port);
+        }
+    }
+
+    fn set_wake(&mut self, nic: usize, at: u64) {
+        let nic = &mut self.nics[nic];
+        nic.wake_at = at;
+        nic.wake_generation += 1;
+        let event = Event::Wake {
+            port: nic.port,
+            generation: nic.wake_generation,
+        };
+        self.schedule(LaneId::WHEEL, at, event);
+    }
+
+    pub(crate) fn wake(&mut self, port: u32, generation: u32) {
+        let nic = &mut self.nics[self.ports[port as usize].owner as usize];
+        if nic.wake_generation != generation || nic.wake_at == u64::MAX {
+            return;
+        }
+        nic.wake_at = u64::MAX;
+        self.nic_send(port);
+    }
+
+    /// Sends the next packet of a host port, if the port is idle and something may go: ACKs first,
+    /// then queue pairs in turn; otherwise arms a wake-up for the next one that pacing holds back.
+    #[inline]
+    pub(crate) fn nic_send(&mut self, port: u32) {
+        let p = &self.ports[port as usize];
+        if !p.up {
+            return;
+        }
+        let nic = p.owner as usize;
+        let has_acks = p.ready & 1 << STRICT != 0;
+        if self.is_busy(port) {
+            // Without queue pairs and ACKs the end of the transmission changes nothing.
+            if has_acks || !self.nics[nic].qps.is_empty() {
+                self.await_transmission(port);
+            }
+            return;
+        }
+        if has_acks && p.paused & self.ack_pause_mask(port) == 0 {
+            return self.send_ack(port);
+        }
+        match self.choose_qp(nic) {
+            Some(place) => {
+                self.nics[nic].served = place;
+                let slot = self.nics[nic].qps[place];
+                self.send_data(port, slot);
+            }
+            None => self.arm_wake(nic),
+        }
+    }
+
+    /// The classes whose pause holds back the ACK at the head of the queue.
+    fn ack_pause_mask(&self, port: u32) -> u8 {
+        let quirks = &self.spec.quirks;
+        let dense = if quirks.ack_nic_class {
+            self.classes.dense(if quirks.ack_high_priority { 0 } else { 3 })
+        } else {
+            let head = self.queues[port as usize * self.class_count + usize::from(STRICT)].head;
+            self.packets.get(head).class
+        };
+        if dense <= STRICT { 0 } else { 1 << dense }
+    }
+
+    /// Round robin from the queue pair served last: the first that is not blocked and that pacing
+    /// lets go. Finished queue pairs leave the list.
+    fn choose_qp(&mut self, nic: usize) -> Option<usize> {
+        let nic = &mut self.nics[nic];
+        let paused = self.ports[nic.port as usize].paused;
+        let count = nic.qps.len();
+        let (mut chosen, mut first_finished) = (None, usize::MAX);
+        let start = (nic.served + 1) % count.max(1);
+        for place in (start..count).chain(0..start) {
+            let qp = &self.qps[nic.qps[place] as usize];
+            if !qp.is_blocked(paused) {
+                if qp.next_avail <= self.now {
+                    chosen = Some(place);
+                    break;
+                }
+            } else if qp.is_finished() {
+                first_finished = first_finished.min(place);
+            }
+        }
+        if first_finished == usize::MAX {
+            return chosen;
+        }
+        let mut kept = first_finished;
+        for place in first_finished..count {
+            let slot = nic.qps[place];
+            if self.qps[slot as usize].is_finished() {
+                self.free_qps.push(slot);
+                continue;
+            }
+            if chosen == Some(place) {
+                chosen = Some(kept);
+            }
+            nic.qps[kept] = slot;
+            kept += 1;
+        }
+        nic.qps.truncate(kept);
+        chosen
+    }
+
+    /// Arms the wake-up for the queue pair that may go first.
+    fn arm_wake(&mut self, nic: usize) {
+        let suppression = self.spec.quirks.wakeup_suppression;
+        let n = &self.nics[nic];
+        let paused = self.ports[n.port as usize].paused;
+        let candidates = n.qps.iter().map(|&slot| &self.qps[slot as usize]);
+        let next = if suppression {
+            // Blocked ones count as well: see the quirk.
+            candidates
+                .filter(|qp| qp.has_data())
+                .map(|qp| qp.next_avail)
+                .min()
+        } else {
+            candidates
+                .filter(|qp| !qp.is_blocked(paused))
+                .map(|qp| qp.next_avail)
+                .min()
+        };
+        let Some(at) = next.filter(|&at| at > self.now) else {
+            return;
+        };
+        if n.wake_at == u64::MAX || !suppression && at < n.wake_at {
+            self.set_wake(nic, at);
+        }
+    }
+
+    fn send_ack(&mut self, port: u32) {
+        let slot = port as usize * self.class_count + usize::from(STRICT);
+        let queue = &mut self.queues[slot];
+        let id = queue.pop(&self.packets);
+        let p = &mut self.ports[port as usize];
+        if queue.head == NONE {
+            p.ready &= !(1 << STRICT);
+        }
+        p.queued -= u32::from(self.packets.get(id).wire);
+        let more = p.ready & 1 << STRICT != 0 || !self.nics[p.owner as usize].qps.is_empty();
+        if self.recorder.tracing {
+            self.trace(port, TraceKind::Dequeue, id, 0);
+        }
+        self.start_transmission(port, id, more);
+    }
+
+    fn send_data(&mut self, port: u32, slot: u32) {
+        let mtu = self.spec.packet.mtu.get();
+        let qp = &mut self.qps[slot as usize];
+        let payload = mtu.min(qp.size - qp.snd_nxt) as u16;
+        let wire = payload + qp.data_header;
+        let id = self.packets.insert(Packet {
+            next: NONE,
+            flow: qp.flow,
+            qp: slot,
+            path: qp.route,
+            seq: qp.snd_nxt,
+            sent_at: self.now,
+            ingress: NONE,
+            wire,
+            payload,
+            pint: 0,
+            epoch: self.epoch,
+            kind: PacketKind::Data,
+            class: qp.class,
+            ecn: 0,
+            hops: 0,
+        });
+        qp.snd_nxt += u64::from(payload);
+        if qp.snd_nxt <= qp.max_sent {
+            qp.retransmitted += u64::from(payload);
+            self.counters.retransmitted_bytes += u64::from(payload);
+        } else {
+            qp.max_sent = qp.snd_nxt;
+        }
+        if self.recorder.tracing {
+            self.trace(port, TraceKind::Dequeue, id, 0);
+        }
+        self.start_transmission(port, id, true);
+        let sent = SentInfo {
+            payload: Bytes::new(u64::from(payload)),
+            wire: Bytes::new(u64::from(wire)),
+        };
+        self.call_scheme(slot, |scheme, cx| scheme.on_send(cx, &sent));
+        let truncate = self.spec.quirks.truncate_to_ns;
+        let pacing = self.spec.nic.pacing;
+        let qp = &mut self.qps[slot as usize];
+        let rate = if pacing { qp.rate } else { qp.path.line_rate };
+        qp.last_wire = wire;
+        qp.next_avail = self.now + time_to_send(rate, wire, truncate).as_ps();
+    }
+}

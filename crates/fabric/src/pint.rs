@@ -1,0 +1,147 @@
+//! HPCC-PINT in the switch: each port's utilisation, and its digest in packets that leave.
+
+use paceline_congestion::pint::Code;
+use paceline_kernel::rng::Rng;
+
+use crate::outcome::PacketKind;
+use crate::sim::Simulation;
+
+/// Utilisation estimate of every port, and the code of its digest.
+#[derive(Clone, Debug)]
+pub(crate) struct PintPorts {
+    code: Code,
+    ports: Vec<PintPort>,
+    /// The span that the estimate looks back, in ns: the largest round-trip time.
+    window_ns: f64,
+    /// See [`crate::spec::Quirks::pint_approximate_logs`].
+    approximate: bool,
+    rng: Rng,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct PintPort {
+    /// When the last packet of any kind left, in ps, and its size.
+    last_at: u64,
+    last_wire: u16,
+    utilisation: f64,
+}
+
+impl PintPorts {
+    pub(crate) fn new(code: Code, ports: usize, approximate: bool, rng: Rng) -> Self {
+        Self { code, ports: vec![PintPort::default(); ports], window_ns: 0.0, approximate, rng }
+    }
+
+    /// Sets the window; to be called once the network's round-trip time is known.
+    pub(crate) fn set_window(&mut self, ps: u64) {
+        self.window_ns = ps as f64 / 1000.0;
+    }
+}
+
+/// The equation (HPCC-PINT, §4.3): `u = qlen dt / (B T^2) + bytes / (B T) + u (T - dt) / T`, exactly.
+fn exact(port: &PintPort, dt_ns: f64, window_ns: f64, bytes_per_ns: f64, queue: u32) -> f64 {
+    let per_window = bytes_per_ns * window_ns;
+    f64::from(queue) * dt_ns / (per_window * window_ns)
+        + f64::from(port.last_wire) / per_window
+        + port.utilisation * (window_ns - dt_ns) / window_ns
+}
+
+/// The same with the approximate logarithms that a switch's hardware (and the reference) has.
+fn approximate(port: &PintPort, dt: u64, window: u64, bytes_per_s: u64, queue: u32, rng: &mut Rng) -> f64 {
+    let factor = f64::from(1u32 << LOG_SHIFT);
+    let log = |x: f64| libm::log2(x) * factor;
+    let (log_window, log_rate, log_1e9) = (log(window as f64), log(bytes_per_s as f64), log(1e9));
+    let power = |exponent: f64| libm::exp2(exponent / factor);
+    let mut sum = 0.0;
+    if queue >> 8 > 0 {
+        let log_dt = f64::from(log2_approximate(dt as u32, rng));
+        let log_queue = f64::from(log2_approximate(queue >> 8, rng));
+        sum += power(log_dt + log_queue + log_1e9 - log_rate - 2.0 * log_window) * 256.0;
+    }
+    if port.last_wire > 0 {
+        let log_bytes = f64::from(log2_approximate(u32::from(port.last_wire), rng));
+        sum += power(log_bytes + log_1e9 - log_rate - log_window);
+    }
+    if window > dt && port.utilisation > 0.0 {
+        let log_rest = f64::from(log2_approximate((window - dt) as u32, rng));
+        let log_u = f64::from(log2_approximate(libm::round(port.utilisation * 8192.0) as u32, rng));
+        sum += power(log_rest + log_u - log_window) / 8192.0;
+    }
+    sum
+}
+
+/// Fixed-point position of the approximate logarithms: 20-bit results for inputs up to 20 bits.
+const LOG_SHIFT: u32 = 16;
+/// Leading bits of the input that are kept.
+const LOG_BITS: u32 = 16;
+
+/// `log2(x)` in fixed point, of the leading 16 bits of `x` rounded at random.
+fn log2_approximate(x: u32, rng: &mut Rng) -> i32 {
+    let factor = f64::from(1u32 << LOG_SHIFT);
+    let bits = u32::BITS - x.leading_zeros();
+    let mut kept = x;
+    if bits > LOG_BITS {
+        let dropped = bits - LOG_BITS;
+        let mask = (1 << dropped) - 1;
+        kept = x >> dropped << dropped;
+        if x & mask > rng.next_u31() & mask {
+            kept += 1 << dropped;
+        }
+    }
+    // Of zero the reference takes the logarithm all the same: minus infinity, cut to an integer.
+    (libm::log2(f64::from(kept)) * factor) as i32
+}
+
+impl Simulation {
+    /// A packet left `egress`: a data packet takes the larger of its digest and the port's.
+    pub(crate) fn pint_departed(&mut self, egress: u32, id: u32) {
+        let Some(pint) = &mut self.telemetry.pint else { return };
+        let port = &mut pint.ports[egress as usize];
+        let p = &self.ports[egress as usize];
+        let rate = self.profiles[usize::from(p.profile)].rate.as_bps();
+        let packet = self.packets.get_mut(id);
+        if packet.kind == PacketKind::Data {
+            let rng = self.shared_rng.c_library.as_mut().unwrap_or(&mut pint.rng);
+            let utilisation = if pint.approximate {
+                let window = pint.window_ns as u64;
+                let dt = ((self.now - port.last_at) / 1000).min(window);
+                approximate(port, dt, window, rate / 8, p.queued, rng)
+            } else {
+                let dt = ((self.now - port.last_at) as f64 / 1000.0).min(pint.window_ns);
+                exact(port, dt, pint.window_ns, rate as f64 / 8e9, p.queued)
+            };
+            let power = pint.code.encode(utilisation, rng);
+            packet.pint = packet.pint.max(power);
+            port.utilisation = utilisation;
+        }
+        port.last_at = self.now;
+        port.last_wire = packet.wire;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_kernel::rng::Purpose;
+
+    /// 100 Gbit/s, T = 4160 ns, dt = 84 ns, 50 KB queued, 1050 B before, u = 0.9.
+    #[test]
+    fn approximation_is_close_to_the_equation() {
+        let port = PintPort { last_at: 0, last_wire: 1050, utilisation: 0.9 };
+        let by_hand = 50_000.0 * 84.0 / (12.5 * 4160.0 * 4160.0) + 1050.0 / (12.5 * 4160.0) + 0.9 * 4076.0 / 4160.0;
+        let exact = exact(&port, 84.0, 4160.0, 12.5, 50_000);
+        assert!((exact - by_hand).abs() < 1e-12);
+        let mut rng = Rng::stream(1, Purpose::Pint, 0);
+        let near = approximate(&port, 84, 4160, 12_500_000_000, 50_000, &mut rng);
+        assert!((near / exact - 1.0).abs() < 0.005, "{near} {exact}");
+    }
+
+    #[test]
+    fn logarithms_are_cut_to_sixteen_leading_bits() {
+        let mut rng = Rng::stream(1, Purpose::Pint, 0);
+        assert_eq!(log2_approximate(1, &mut rng), 0);
+        assert_eq!(log2_approximate(1 << 15, &mut rng), 15 << 16);
+        // 2^17 + 1 has 18 bits: two are dropped, and rounded up in one of four draws or so.
+        let samples: Vec<i32> = (0..100).map(|_| log2_approximate((1 << 17) + 1, &mut rng)).collect();
+        assert!(samples.iter().all(|&s| s == 17 << 16 || s == (libm::log2(131_076.0) * 65536.0) as i32));
+    }
+}

@@ -1,0 +1,245 @@
+//! What a run writes down while it goes.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use paceline_kernel::queue::LaneId;
+use paceline_kernel::{Bytes, Span, Time};
+
+use crate::event::Event;
+use crate::outcome::{
+    PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, RateRecord, RttSample, RttStats, TraceEvent,
+    TraceKind,
+};
+use crate::packet::Packet;
+use crate::port::{Classes, Port, STRICT};
+use crate::sim::Simulation;
+use crate::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
+
+/// Recorders; those that nobody asked for are empty and cost a comparison.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    pub(crate) tracing: bool,
+    traced: Vec<bool>,
+    /// Interface number of each port at its node, from 1 in the order of links.
+    interfaces: Vec<u32>,
+    pub(crate) pfc: Vec<PfcEvent>,
+    pub(crate) rtt: RttStats,
+    pub(crate) rtt_all: RttStats,
+    pub(crate) rtt_samples: Vec<RttSample>,
+    pub(crate) queues: Vec<QueueRecord>,
+    /// Ports that `queues` speaks of.
+    sampled: Vec<u32>,
+    /// Samples between two points of the series.
+    stride: u64,
+    samples: u64,
+    pub(crate) queue_dumps: Vec<QueueDump>,
+    pub(crate) rates: BTreeMap<u32, RateRecord>,
+    rate_bin: u64,
+    pub(crate) trace: Vec<TraceEvent>,
+}
+
+impl RttStats {
+    fn new() -> Self {
+        let histogram_ns = Histogram::new(4).expect("four digits are within what the histogram can");
+        Self {
+            histogram_ns,
+            sum_ps: 0,
+            max_ps: 0,
+            samples: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, ps: u64) {
+        self.samples += 1;
+        self.sum_ps += u128::from(ps);
+        self.max_ps = self.max_ps.max(ps);
+        // To the nearest nanosecond; the histogram resizes itself.
+        self.histogram_ns.saturating_record((ps + 500) / 1000);
+    }
+}
+
+impl Recorder {
+    pub(crate) fn new(spec: &RecordSpec, ports: &[Port], nodes: usize) -> Self {
+        let mut traced = vec![false; nodes];
+        for node in &spec.trace_nodes {
+            if let Some(flag) = traced.get_mut(node.0 as usize) {
+                *flag = true;
+            }
+        }
+        let mut interfaces = Vec::with_capacity(ports.len());
+        let mut counts = vec![0u32; nodes];
+        for port in ports {
+            counts[port.node as usize] += 1;
+            interfaces.push(counts[port.node as usize]);
+        }
+        let mut sampled: Vec<u32> = Vec::new();
+        if spec.queue_every.is_some() {
+            sampled = (0..ports.len() as u32)
+                .filter(|&id| !ports[id as usize].is_host)
+                .collect();
+            sampled.sort_by_key(|&id| (ports[id as usize].node, interfaces[id as usize]));
+        }
+        let record = |&id: &u32| QueueRecord {
+            port: PortRef {
+                node: NodeId(ports[id as usize].node),
+                interface: interfaces[id as usize],
+                peer: NodeId(ports[ports[id as usize].peer as usize].node),
+            },
+            histogram_kb: Vec::new(),
+            max: Bytes::ZERO,
+            sum: 0,
+            series: Vec::new(),
+        };
+        let queues = sampled.iter().map(record).collect();
+        Self {
+            tracing: !spec.trace_nodes.is_empty(),
+            traced,
+            interfaces,
+            pfc: Vec::new(),
+            rtt: RttStats::new(),
+            rtt_all: RttStats::new(),
+            rtt_samples: Vec::new(),
+            queues,
+            sampled,
+            stride: 1,
+            samples: 0,
+            queue_dumps: Vec::new(),
+            rates: BTreeMap::new(),
+            rate_bin: spec.rate_every.map_or(u64::MAX, |bin| bin.as_ps().max(1)),
+            trace: Vec::new(),
+        }
+    }
+
+    pub(crate) fn interface(&self, port: u32) -> u32 {
+        self.interfaces[port as usize]
+    }
+
+    pub(crate) fn record_rate(&mut self, flow: u32, now: u64, bytes: u64) {
+        let bin = now / self.rate_bin;
+        let record = self.rates.entry(flow).or_insert_with(|| RateRecord {
+            flow,
+            first_bin: bin,
+            bytes: Vec::new(),
+        });
+        let index = (bin - record.first_bin) as usize;
+        if record.bytes.len() <= index {
+            record.bytes.resize(index + 1, 0);
+        }
+        record.bytes[index] += bytes;
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a record of many fields, built in one place"
+    )]
+    pub(crate) fn trace(
+        &mut self,
+        now: u64,
+        node: u32,
+        port: u32,
+        event: TraceKind,
+        packet: &Packet,
+        queue_bytes: u32,
+        classes: &Classes,
+        spec: &RunSpec,
+    ) {
+        if !self.traced[node as usize] {
+            return;
+        }
+        let pause = match (packet.kind, spec.switch.flow_control) {
+            (PacketKind::Pause, FlowControl::Pfc(pfc)) => match pfc.mode {
+                PfcMode::Quanta { pause } => pause,
+                PfcMode::OnOff => Span::MAX,
+            },
+            _ => Span::ZERO,
+        };
+        self.trace.push(TraceEvent {
+            at: Time::from_ps(now),
+            node: NodeId(node),
+            interface: self.interfaces[port as usize],
+            event,
+            queue_bytes,
+            kind: packet.kind,
+            flow: packet.flow,
+            seq: packet.seq,
+            payload: u32::from(packet.payload),
+            wire: u32::from(packet.wire),
+            class: classes.priority(packet.class),
+            ecn: packet.ecn,
+            pause,
+        });
+    }
+
+    /// One more point of every port's series is too many: keep every second one.
+    fn thin(&mut self) {
+        self.stride *= 2;
+        for queue in &mut self.queues {
+            let mut index = 0;
+            queue.series.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+        }
+    }
+}
+
+impl Simulation {
+    /// Samples the queue of every switch port, and arranges for the next time.
+    pub(crate) fn sample_queues(&mut self) {
+        let recorder = &mut self.recorder;
+        recorder.samples += 1;
+        let keep = recorder.samples.is_multiple_of(recorder.stride);
+        let mut full = false;
+        for (record, &port) in recorder.queues.iter_mut().zip(&recorder.sampled) {
+            let first = port as usize * self.class_count;
+            let bytes: u32 = if self.ports[port as usize].queued == 0 {
+                0
+            } else {
+                // What the buffer accounts for: not PFC frames, not priority 0.
+                self.queues[first + usize::from(STRICT) + 1..first + self.class_count]
+                    .iter()
+                    .map(|q| q.bytes)
+                    .sum()
+            };
+            let bin = bytes as usize / 1000;
+            if record.histogram_kb.len() <= bin {
+                record.histogram_kb.resize(bin + 1, 0);
+            }
+            record.histogram_kb[bin] += 1;
+            record.max = record.max.max(Bytes::new(u64::from(bytes)));
+            record.sum += u128::from(bytes);
+            let last = record.series.last().map_or(0, |&(_, bytes)| bytes);
+            if keep && last != bytes {
+                record.series.push((Time::from_ps(self.now), bytes));
+                full |= record.series.len() >= QueueRecord::SERIES_MAX;
+            }
+        }
+        if full {
+            recorder.thin();
+        }
+        let spec = &self.spec.record;
+        if spec
+            .queue_dump_every
+            .is_some_and(|every| self.now.is_multiple_of(every.as_ps().max(1)))
+        {
+            let histograms_kb = recorder
+                .queues
+                .iter()
+                .map(|queue| queue.histogram_kb.clone())
+                .collect();
+            recorder.queue_dumps.push(QueueDump {
+                at: Time::from_ps(self.now),
+                histograms_kb,
+            });
+        }
+        let all_done = self.completions.len() == self.spec.flows.len() && spec.queue_dump_every.is_none();
+        if let Some(every) = spec.queue_every
+            && self.now < spec.queue_window.1.as_ps()
+            && !all_done
+        {
+            self.schedule(LaneId::WHEEL, self.now + every.as_ps().max(1), Event::Sample);
+        }
+    }
+}

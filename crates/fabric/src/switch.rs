@@ -1,0 +1,137 @@
+//! The switch: route, admit, ask for a pause; then schedule, let go, mark, stamp, send.
+
+use crate::outcome::{PacketKind, TraceKind};
+use crate::packet::NONE;
+use crate::port::STRICT;
+use crate::sim::Simulation;
+
+impl Simulation {
+    /// A packet entered a switch.
+    #[inline]
+    pub(crate) fn switch_receive(&mut self, ingress: u32, id: u32) {
+        let Some(egress) = self.route(ingress, id) else {
+            self.counters.link_drops += 1;
+            return self.discard(ingress, id);
+        };
+        let packet = self.packets.get_mut(id);
+        packet.ingress = ingress;
+        let class = packet.class;
+        if class > STRICT && !self.admit(ingress, class, id) {
+            self.counters.buffer_drops += 1;
+            return self.discard(egress, id);
+        }
+        self.enqueue(egress, class, id);
+        let queued = self.ports[egress as usize].queued;
+        self.max_queue = self.max_queue.max(queued);
+    }
+
+    /// The egress port: read off the flow's path, or looked up if the topology has changed since.
+    #[inline]
+    fn route(&mut self, ingress: u32, id: u32) -> Option<u32> {
+        let epoch = self.epoch;
+        let packet = self.packets.get_mut(id);
+        if packet.epoch == epoch {
+            let egress = self.routes[packet.path as usize];
+            packet.path += 1;
+            return Some(egress);
+        }
+        self.reroute(ingress, id)
+    }
+
+    /// Takes a packet into the buffer; asks for a pause if that makes it too much.
+    #[inline]
+    fn admit(&mut self, ingress: u32, class: u8, id: u32) -> bool {
+        let size = u32::from(self.packets.get(id).wire);
+        let port = &self.ports[ingress as usize];
+        let profile = &self.profiles[usize::from(port.profile)];
+        let buffer = &mut self.buffers[port.owner as usize];
+        let queue = &mut self.queues[ingress as usize * self.class_count + usize::from(class)];
+        if !self
+            .rules
+            .admit(buffer, queue, profile.shift, profile.headroom, size)
+        {
+            return false;
+        }
+        if port.asked & 1 << class == 0 && self.rules.must_pause(buffer, queue, profile.shift) {
+            self.send_pfc(ingress, class, true);
+        }
+        true
+    }
+
+    /// Sends the next packet of an idle port, if any may go.
+    #[inline]
+    pub(crate) fn switch_send(&mut self, egress: u32) {
+        let port = &mut self.ports[egress as usize];
+        let Some(class) = port.next_class() else { return };
+        let queue = &mut self.queues[egress as usize * self.class_count + usize::from(class)];
+        let id = queue.pop(&self.packets);
+        let left = queue.bytes;
+        if queue.head == NONE {
+            port.ready &= !(1 << class);
+        }
+        port.queued -= u32::from(self.packets.get(id).wire);
+        if class > STRICT {
+            port.served = class;
+            self.let_go(egress, class, id, left);
+        }
+        if self.packets.get(id).kind == PacketKind::Data && self.telemetry.on {
+            self.stamp(egress, id);
+        }
+        if self.telemetry.pint.is_some() {
+            self.pint_departed(egress, id);
+        }
+        if self.recorder.tracing {
+            self.trace(egress, TraceKind::Dequeue, id, left);
+        }
+        let port = &self.ports[egress as usize];
+        // What is paused waits for the resume, not for this transmission.
+        let more = port.ready & !port.paused != 0;
+        self.start_transmission(egress, id, more);
+    }
+
+    /// The packet leaves the buffer: its ingress gets its bytes back, perhaps a mark is set,
+    /// perhaps a pause ends.
+    #[inline]
+    fn let_go(&mut self, egress: u32, class: u8, id: u32, left: u32) {
+        let packet = self.packets.get(id);
+        let (ingress, size) = (packet.ingress, u32::from(packet.wire));
+        let port = &self.ports[ingress as usize];
+        let profile = &self.profiles[usize::from(port.profile)];
+        let buffer = &mut self.buffers[port.owner as usize];
+        let queue = &mut self.queues[ingress as usize * self.class_count + usize::from(class)];
+        self.rules.release(buffer, queue, size);
+        let resume = port.asked & 1 << class != 0 && self.rules.may_resume(buffer, queue, profile.shift);
+        self.mark(egress, id, left);
+        if resume {
+            self.send_pfc(ingress, class, false);
+        }
+    }
+
+    /// RED at dequeue: by the bytes of the class that are left in the egress queue.
+    #[inline]
+    fn mark(&mut self, egress: u32, id: u32, left: u32) {
+        let profile = &self.profiles[usize::from(self.ports[egress as usize].profile)];
+        if left <= profile.kmin {
+            return;
+        }
+        let is_data = self.packets.get(id).kind == PacketKind::Data;
+        if !is_data && !self.spec.quirks.mark_acks {
+            return;
+        }
+        if left <= profile.kmax {
+            let p = profile.pmax * f64::from(left - profile.kmin) / f64::from(profile.kmax - profile.kmin);
+            let draw = match &mut self.shared_rng.ns3 {
+                Some(ns3) => ns3.next_f64(),
+                None => self.mark_rng[egress as usize].next_f64(),
+            };
+            if draw >= p {
+                return;
+            }
+        }
+        if is_data {
+            let packet = self.packets.get_mut(id);
+            self.counters.marked += u64::from(packet.ecn == 0);
+            packet.ecn = 3;
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Invariants, checked while a run goes when it asks for that.
+
+use crate::outcome::FlowStatus;
+use crate::packet::NONE;
+use crate::port::STRICT;
+use crate::sim::Simulation;
+
+impl Simulation {
+    /// Checks every invariant of the present state.
+    ///
+    /// # Panics
+    /// If one is broken: a defect of the simulator, never of its input.
+    pub fn verify(&self) {
+        self.verify_queues();
+        self.verify_buffers();
+        self.verify_flows();
+    }
+
+    /// Each queue holds the bytes that it says, and the ports' masks and sums agree.
+    fn verify_queues(&self) {
+        for (id, port) in self.ports.iter().enumerate() {
+            let mut total = 0;
+            for class in 0..self.class_count {
+                let queue = &self.queues[id * self.class_count + class];
+                let (mut bytes, mut next) = (0, queue.head);
+                while next != NONE {
+                    bytes += u32::from(self.packets.get(next).wire);
+                    next = self.packets.get(next).next;
+                }
+                assert_eq!(bytes, queue.bytes, "port {id} class {class}: bytes of the queue");
+                assert_eq!(
+                    queue.head != NONE,
+                    port.ready >> class & 1 == 1,
+                    "port {id} class {class}: ready bit"
+                );
+                total += bytes;
+            }
+            assert_eq!(total, port.queued, "port {id}: bytes of all queues");
+        }
+    }
+
+    /// What came in and has not gone out is in the queues, and the pool knows its share.
+    fn verify_buffers(&self) {
+        let mut held = vec![0u64; self.buffers.len()];
+        let mut counted = vec![0u64; self.buffers.len()];
+        let mut shared = vec![0u64; self.buffers.len()];
+        for (id, port) in self.ports.iter().enumerate().filter(|(_, port)| !port.is_host) {
+            let switch = port.owner as usize;
+            for class in usize::from(STRICT) + 1..self.class_count {
+                let queue = &self.queues[id * self.class_count + class];
+                held[switch] += u64::from(queue.bytes);
+                counted[switch] += u64::from(queue.ingress) + u64::from(queue.headroom);
+                shared[switch] += u64::from(self.rules.shared_of(queue));
+            }
+        }
+        for switch in 0..self.buffers.len() {
+            assert_eq!(
+                held[switch], counted[switch],
+                "switch {switch}: bytes held against bytes counted at ingress"
+            );
+            assert_eq!(
+                shared[switch],
+                u64::from(self.buffers[switch].shared_used),
+                "switch {switch}: shared pool"
+            );
+        }
+    }
+
+    /// Senders and receivers agree on what can be known: nothing is acknowledged that did not
+    /// arrive, nothing arrived that was not sent.
+    fn verify_flows(&self) {
+        for (slot, qp) in self.qps.iter().enumerate().filter(|(_, qp)| !qp.done) {
+            let receiver = &self.receivers[slot];
+            let flow = qp.flow;
+            assert!(
+                qp.snd_una <= receiver.expected || self.spec.nic.back_to_chunk.is_some(),
+                "flow {flow}: acknowledged beyond what arrived"
+            );
+            assert!(
+                receiver.expected <= qp.max_sent,
+                "flow {flow}: arrived beyond what was sent"
+            );
+            assert!(
+                qp.snd_una <= qp.snd_nxt && qp.snd_nxt <= qp.size,
+                "flow {flow}: sequence numbers in order"
+            );
+        }
+        for (i, record) in self.flows.iter().enumerate() {
+            if record.status == FlowStatus::Completed {
+                assert_eq!(
+                    record.delivered, self.spec.flows[i].size,
+                    "flow {i}: every byte delivered, none twice"
+                );
+            }
+        }
+    }
+}

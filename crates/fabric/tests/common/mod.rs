@@ -1,0 +1,134 @@
+//! Networks for tests: small, explicit, as the reference configures them.
+#![allow(dead_code, reason = "each test uses what it needs")]
+
+use paceline_congestion::registry::{SchemeConfig, SchemeParams, WindowMode};
+use paceline_fabric::spec::*;
+use paceline_fabric::{Outcome, Simulation};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+pub const G100: BitRate = BitRate::from_gbps(100);
+pub const G400: BitRate = BitRate::from_gbps(400);
+
+pub fn kb(n: u64) -> Bytes {
+    Bytes::new(n * 1000)
+}
+
+/// A scheme with the parameters that the reference runs at 100 Gbit/s have.
+pub fn scheme(name: &str) -> SchemeSpec {
+    let config = SchemeParams::default().configure(name).unwrap();
+    let window = config.default_window();
+    SchemeSpec { config, window }
+}
+
+pub fn scheme_with(name: &str, window: WindowMode, settings: &[(&str, &str)]) -> SchemeSpec {
+    let mut config: SchemeConfig = SchemeParams::default().configure(name).unwrap();
+    for (key, value) in settings {
+        config.set(key, value).unwrap();
+    }
+    SchemeSpec { config, window }
+}
+
+/// `hosts` hosts (nodes 1 to `hosts`) around switch 0, 100 Gbit/s, 1 µs, in the reference's mode.
+pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
+    let dctcp = scheme.config.name() == "dctcp";
+    let curve = |rate: BitRate, min: u64, max: u64, pmax| EcnCurve { rate, kmin: kb(min), kmax: kb(max), pmax };
+    let ecn = if dctcp {
+        vec![curve(G100, 300, 300, 1.0), curve(G400, 1200, 1200, 1.0)]
+    } else {
+        vec![curve(G100, 400, 1600, 0.2), curve(G400, 1600, 6400, 0.2)]
+    };
+    RunSpec {
+        nodes: (0..=hosts).map(|n| if n == 0 { NodeKind::Switch } else { NodeKind::Host }).collect(),
+        links: (1..=hosts).map(|host| link(0, host, G100)).collect(),
+        failures: Vec::new(),
+        switch: SwitchSpec {
+            buffer: Bytes::new(32 << 20),
+            reserve: Bytes::new(4096),
+            headroom: Headroom::PerLink { factor: 3.0, extra: Bytes::ZERO },
+            flow_control: FlowControl::Pfc(Pfc {
+                threshold: PfcThreshold::Dynamic { shift: 3, reference_rate: G100 },
+                resume_offset: Bytes::new(3072),
+                mode: PfcMode::OnOff,
+            }),
+            ecn,
+        },
+        nic: NicSpec {
+            ack: AckPolicy::EveryBytes(Bytes::new(1)),
+            ack_chunk: Bytes::new(4000),
+            ack_class: None,
+            nack_interval: Span::from_us(500),
+            back_to_chunk: None,
+            rto: None,
+            pacing: true,
+            global_rtt: true,
+        },
+        packet: packet_format(43),
+        int_multi: 4,
+        schemes: vec![scheme],
+        labels: vec!["normal".into()],
+        flows: Vec::new(),
+        stop: Time::from_ns(4_000_000_000),
+        seed: 1,
+        quirks: Quirks::ns3_hpcc(),
+        ties: TieOrder::Insertion,
+        record: RecordSpec::default(),
+        check: false,
+    }
+}
+
+pub fn packet_format(pfc: u64) -> PacketFormat {
+    PacketFormat {
+        mtu: Bytes::new(1000),
+        data_header: Bytes::new(48),
+        ack_header: Bytes::new(46),
+        ack_min: Bytes::new(60),
+        pfc_frame: Bytes::new(pfc),
+        cnp: Bytes::new(64),
+        int_header: Bytes::new(42),
+        pint_header: Bytes::new(2),
+        timestamp_header: Bytes::new(8),
+    }
+}
+
+/// The same network as nature has it: exact times, control class for ACKs, timeouts.
+pub fn natural(mut spec: RunSpec) -> RunSpec {
+    spec.quirks = Quirks::default();
+    spec.ties = TieOrder::Structural;
+    spec.packet = packet_format(64);
+    spec.nic.ack = AckPolicy::EveryPackets(1);
+    spec.nic.ack_class = Some(0);
+    spec.nic.rto = Some(Span::from_us(1000));
+    spec.check = true;
+    spec
+}
+
+pub fn link(a: u32, b: u32, rate: BitRate) -> LinkSpec {
+    LinkSpec { a: NodeId(a), b: NodeId(b), rate, delay: Span::from_us(1), error_rate: 0.0 }
+}
+
+/// Adds a flow; starts in ns. Flows must be added in order of start.
+pub fn add_flow(spec: &mut RunSpec, src: u32, dst: u32, size: u64, start_ns: u64) {
+    let before = spec.flows.iter().filter(|flow| (flow.src.0, flow.dst.0) == (src, dst)).count();
+    spec.flows.push(FlowSpec {
+        src: NodeId(src),
+        dst: NodeId(dst),
+        size: Bytes::new(size),
+        start: Time::from_ns(start_ns),
+        class: 3,
+        sport: 10000 + before as u16,
+        dport: 100,
+        label: 0,
+        scheme: 0,
+    });
+}
+
+pub fn run(spec: RunSpec) -> Outcome {
+    let mut simulation = Simulation::new(spec).unwrap();
+    while !simulation.advance(1 << 20).done {}
+    simulation.finish()
+}
+
+/// Completion times in ns, in the order of the flows.
+pub fn fcts(outcome: &Outcome) -> Vec<u64> {
+    outcome.flows.iter().map(|flow| flow.fct.as_ns()).collect()
+}

@@ -1,0 +1,335 @@
+//! A folder that appears whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Files by which the folder of an earlier run is known: nothing else is ever replaced.
+const OURS: [&str; 3] = ["summary.json", "comparison.json", "sweep.json"];
+
+/// Why output could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// The folder has something in it.
+    #[error("{} is not empty: choose another folder with --out, or replace it with --force", path.display())]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder has something in it that no run has written.
+    #[error(
+        "{} does not look like the folder of an earlier run (there is no summary.json in it), \
+         so it is not replaced: choose another folder with --out",
+        path.display()
+    )]
+    NotOurs {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// There is something in the way that is not a folder.
+    #[error("{} exists and is not a folder: choose another with --out", path.display())]
+    NotAFolder {
+        /// What is in the way.
+        path: PathBuf,
+    },
+    /// A file's name would lead out of the folder.
+    #[error("the file name `{}` leads out of the run's folder", path.display())]
+    BadName {
+        /// The name.
+        path: PathBuf,
+    },
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// With which file or folder, as it would be called in the end.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Whether a folder can be made at `destination`: to be asked before a long run, not after it.
+pub fn check_destination(destination: &Path, force: bool) -> Result<(), OutputError> {
+    let path = destination.to_path_buf();
+    let mut entries = match fs::read_dir(destination) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            return Err(OutputError::NotAFolder { path });
+        }
+        Err(source) => {
+            return Err(OutputError::Io {
+                action: "read",
+                path,
+                source,
+            });
+        }
+    };
+    if entries.next().is_none() {
+        return Ok(());
+    }
+    if !force {
+        return Err(OutputError::NotEmpty { path });
+    }
+    if OURS.iter().any(|name| destination.join(name).is_file()) {
+        return Ok(());
+    }
+    Err(OutputError::NotOurs { path })
+}
+
+/// A folder in the making: a hidden sibling of its destination until [`Folder::commit`].
+///
+/// Dropped without that, it leaves nothing behind.
+#[derive(Debug)]
+pub struct Folder {
+    destination: PathBuf,
+    staging: PathBuf,
+    force: bool,
+    committed: bool,
+}
+
+impl Folder {
+    /// Starts a folder that is to be `destination`; its parents are made where they are missing.
+    pub fn create(destination: &Path, force: bool) -> Result<Self, OutputError> {
+        check_destination(destination, force)?;
+        // `.`, `..` and symbolic links have no name of their own to rename to.
+        let destination = fs::canonicalize(destination).unwrap_or_else(|_| destination.to_path_buf());
+        let parent = match destination.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        fs::create_dir_all(&parent).map_err(|source| OutputError::Io {
+            action: "create",
+            path: parent.clone(),
+            source,
+        })?;
+        let staging = parent.join(hidden_name(&destination, "partial"));
+        fs::create_dir(&staging).map_err(|source| OutputError::Io {
+            action: "create",
+            path: destination.clone(),
+            source,
+        })?;
+        Ok(Self {
+            destination,
+            staging,
+            force,
+            committed: false,
+        })
+    }
+
+    /// Where the folder will be.
+    pub fn destination(&self) -> &Path {
+        &self.destination
+    }
+
+    /// Writes the file `name` (a relative path) of the folder through a buffer.
+    pub fn write(
+        &self,
+        name: &Path,
+        fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
+        if name
+            .components()
+            .any(|part| !matches!(part, Component::Normal(_)))
+        {
+            return Err(OutputError::BadName {
+                path: name.to_path_buf(),
+            });
+        }
+        let staged = self.staging.join(name);
+        let attempt = || {
+            if let Some(parent) = staged.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            let mut out = BufWriter::with_capacity(1 << 16, File::create(&staged)?);
+            fill(&mut out)?;
+            out.flush()
+        };
+        attempt().map_err(|source| OutputError::Io {
+            action: "write",
+            path: self.destination.join(name),
+            source,
+        })
+    }
+
+    /// Puts the folder in its place.
+    pub fn commit(mut self) -> Result<(), OutputError> {
+        check_destination(&self.destination, self.force)?;
+        let failed = |action| {
+            let path = self.destination.clone();
+            move |source| OutputError::Io { action, path, source }
+        };
+        let old = self.staging.with_file_name(hidden_name(&self.destination, "old"));
+        let replaces = self.destination.exists();
+        if replaces {
+            fs::rename(&self.destination, &old).map_err(failed("replace"))?;
+        }
+        if let Err(source) = fs::rename(&self.staging, &self.destination) {
+            if replaces {
+                // Back to where it was; the first error is the one to tell.
+                let _ = fs::rename(&old, &self.destination);
+            }
+            return Err(failed("create")(source));
+        }
+        self.committed = true;
+        if replaces {
+            fs::remove_dir_all(&old).map_err(failed("remove the former"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if !self.committed {
+            // Nobody is left to tell.
+            let _ = fs::remove_dir_all(&self.staging);
+        }
+    }
+}
+
+/// A name beside `destination` that no other process and no other folder of this one uses.
+fn hidden_name(destination: &Path, what: &str) -> OsString {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let mut name = OsString::from(".");
+    name.push(destination.file_name().unwrap_or_default());
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    name.push(format!(".{what}-{}-{n}", std::process::id()));
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(path: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(path)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().to_string_lossy().into())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn make(path: &Path, force: bool, content: &str) -> Result<(), OutputError> {
+        let folder = Folder::create(path, force)?;
+        folder.write(Path::new("summary.json"), |out| out.write_all(content.as_bytes()))?;
+        folder.write(Path::new("deep/er.txt"), |out| out.write_all(b"x"))?;
+        folder.commit()
+    }
+
+    #[test]
+    fn appears_whole() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("a/b");
+        make(&path, false, "1").unwrap();
+        assert_eq!(names(&path), ["deep", "summary.json"]);
+        assert_eq!(names(&tmp.path().join("a")), ["b"]);
+    }
+
+    #[test]
+    fn an_empty_folder_is_used() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("b");
+        fs::create_dir(&path).unwrap();
+        make(&path, false, "1").unwrap();
+        assert_eq!(names(tmp.path()), ["b"]);
+    }
+
+    #[test]
+    fn replaces_only_when_told_and_only_runs() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("b");
+        make(&path, false, "1").unwrap();
+        assert!(matches!(
+            make(&path, false, "2"),
+            Err(OutputError::NotEmpty { .. })
+        ));
+        assert_eq!(fs::read_to_string(path.join("summary.json")).unwrap(), "1");
+        make(&path, true, "2").unwrap();
+        assert_eq!(fs::read_to_string(path.join("summary.json")).unwrap(), "2");
+
+        let other = tmp.path().join("thesis");
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("chapter1.tex"), "years of work").unwrap();
+        assert!(matches!(
+            make(&other, true, "2"),
+            Err(OutputError::NotOurs { .. })
+        ));
+        assert_eq!(names(tmp.path()), ["b", "thesis"]);
+    }
+
+    #[test]
+    fn a_file_in_the_way() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("b");
+        fs::write(&path, "").unwrap();
+        assert!(matches!(
+            make(&path, true, "1"),
+            Err(OutputError::NotAFolder { .. })
+        ));
+        // Also as a parent, where only the system can tell.
+        let error = make(&path.join("c"), true, "1").unwrap_err();
+        assert!(error.to_string().contains(&*path.to_string_lossy()), "{error}");
+    }
+
+    #[test]
+    fn a_failed_write_names_the_file_and_leaves_nothing() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("b");
+        let folder = Folder::create(&path, false).unwrap();
+        folder
+            .write(Path::new("summary.json"), |out| out.write_all(b"x"))
+            .unwrap();
+        let error = folder
+            .write(Path::new("fct.txt"), |_| {
+                Err(io::Error::from(io::ErrorKind::StorageFull))
+            })
+            .unwrap_err();
+        drop(folder);
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "cannot write {}: no storage space",
+                path.join("fct.txt").display()
+            )
+        );
+        assert!(names(tmp.path()).is_empty());
+    }
+
+    #[test]
+    fn names_cannot_lead_out() {
+        let tmp = tempfile::tempdir().unwrap();
+        let folder = Folder::create(&tmp.path().join("b"), false).unwrap();
+        for name in ["../x", "/tmp/x", "a/../../x"] {
+            let result = folder.write(Path::new(name), |_| Ok(()));
+            assert!(matches!(result, Err(OutputError::BadName { .. })), "{name}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_unwritable_parent_is_an_error() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let tmp = tempfile::tempdir().unwrap();
+        let parent = tmp.path().join("locked");
+        fs::create_dir(&parent).unwrap();
+        fs::set_permissions(&parent, fs::Permissions::from_mode(0o555)).unwrap();
+        if fs::write(parent.join("probe"), "").is_ok() {
+            // The administrator may write anywhere; a folder of the system that nobody may write
+            // stands in.
+            let error = make(Path::new("/proc/paceline"), false, "1").unwrap_err();
+            assert!(
+                error.to_string().starts_with("cannot create /proc/paceline"),
+                "{error}"
+            );
+            return;
+        }
+        let error = make(&parent.join("b"), false, "1").unwrap_err();
+        assert!(error.to_string().starts_with("cannot create"), "{error}");
+    }
+}

@@ -1,0 +1,103 @@
+//! What a reader should know before trusting a run.
+
+use paceline_fabric::Outcome;
+use paceline_fabric::outcome::FlowStatus;
+use paceline_fabric::spec::FlowControl;
+
+use super::summary::RunStatus;
+use crate::RunInput;
+
+/// Fewer completed flows than this leave less than one beyond the 99th percentile.
+const FLOWS_FOR_P99: usize = 100;
+
+/// The warnings of the input and those that the outcome gives rise to.
+pub(super) fn warnings(input: &RunInput, outcome: &Outcome, status: RunStatus) -> Vec<String> {
+    let mut found = input.warnings.clone();
+    if status == RunStatus::Partial {
+        found.push(format!(
+            "The run was interrupted at {} of at most {}: everything here describes the part that ran.",
+            outcome.end, input.run.stop
+        ));
+    }
+    let total = outcome.flows.len();
+    let count = |status| outcome.flows.iter().filter(|flow| flow.status == status).count();
+    let completed = count(FlowStatus::Completed);
+    let unfinished = count(FlowStatus::Unfinished);
+    if unfinished > 0 {
+        found.push(format!(
+            "{unfinished} of {total} flows ({}) had not finished when the run ended: completion times and \
+             slowdowns leave them out, so they look better than they are.",
+            percent(unfinished, total)
+        ));
+    }
+    let not_started = count(FlowStatus::NotStarted);
+    if not_started > 0 {
+        found.push(format!(
+            "{not_started} of {total} flows start after the end of the run."
+        ));
+    }
+    let unreachable = count(FlowStatus::Unreachable);
+    if unreachable > 0 {
+        found.push(format!(
+            "{unreachable} of {total} flows have no path between their hosts."
+        ));
+    }
+    if (1..FLOWS_FOR_P99).contains(&completed) {
+        found.push(format!(
+            "The 99th percentiles of completion times and slowdowns rest on {}: \
+             they are close to the largest value.",
+            if completed == 1 {
+                "1 flow".to_string()
+            } else {
+                format!("{completed} flows")
+            }
+        ));
+    }
+    let counters = &outcome.counters;
+    if counters.buffer_drops > 0 && input.run.switch.flow_control != FlowControl::None {
+        found.push(format!(
+            "{} packets were dropped for lack of buffer although flow control should prevent it: \
+             the headroom does not cover the worst case.",
+            counters.buffer_drops
+        ));
+    }
+    found
+}
+
+/// `part` of `whole` in percent, never rounded to nothing or to all.
+fn percent(part: usize, whole: usize) -> String {
+    let value = part as f64 * 100.0 / whole as f64;
+    if value < 1.0 {
+        "less than 1%".to_string()
+    } else if part < whole && value > 99.0 {
+        "more than 99%".to_string()
+    } else {
+        format!("{value:.0}%")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn what_looks_better_than_it_is_gets_a_warning() {
+        let (input, mut outcome) = sample::incast();
+        assert_eq!(warnings(&input, &outcome, RunStatus::Completed).len(), 2);
+        outcome.counters.buffer_drops = 7;
+        outcome.flows[1].status = FlowStatus::NotStarted;
+        insta::assert_snapshot!(
+            "warnings",
+            warnings(&input, &outcome, RunStatus::Partial).join("\n")
+        );
+    }
+
+    #[test]
+    fn shares_are_honest() {
+        assert_eq!(percent(1, 1000), "less than 1%");
+        assert_eq!(percent(999, 1000), "more than 99%");
+        assert_eq!(percent(10, 10), "100%");
+        assert_eq!(percent(17, 100), "17%");
+    }
+}

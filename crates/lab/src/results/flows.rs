@@ -1,0 +1,116 @@
+//! One row per flow, as in `flows.csv`.
+
+use std::borrow::Cow;
+
+use paceline_fabric::Outcome;
+use paceline_fabric::outcome::FlowStatus;
+use serde::{Deserialize, Serialize};
+
+use crate::RunInput;
+
+/// How a flow ended, in files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlowState {
+    /// Every byte was acknowledged.
+    Completed,
+    /// Still under way when the run ended.
+    Unfinished,
+    /// Its start lies after the end of the run.
+    NotStarted,
+    /// There was no path between its hosts.
+    Unreachable,
+}
+
+impl From<FlowStatus> for FlowState {
+    fn from(status: FlowStatus) -> Self {
+        match status {
+            FlowStatus::Completed => Self::Completed,
+            FlowStatus::Unfinished => Self::Unfinished,
+            FlowStatus::NotStarted => Self::NotStarted,
+            FlowStatus::Unreachable => Self::Unreachable,
+        }
+    }
+}
+
+/// A row of `flows.csv`; the fields are its columns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowRow<'a> {
+    /// Its place in order of start, from 0.
+    pub flow_id: u32,
+    /// The label of its workload.
+    pub label: Cow<'a, str>,
+    /// Its scheme.
+    pub scheme: Cow<'a, str>,
+    /// Sending node.
+    pub src: u32,
+    /// Receiving node.
+    pub dst: u32,
+    /// Priority class.
+    pub priority: u8,
+    /// Payload.
+    pub size_bytes: u64,
+    /// Start, in ps.
+    pub start_ps: u64,
+    /// Completion time, in ps; `None` unless completed.
+    pub fct_ps: Option<u64>,
+    /// Completion time alone in the network, in ps.
+    pub ideal_fct_ps: u64,
+    /// `max(1, fct / ideal)`; `None` unless completed.
+    pub slowdown: Option<f64>,
+    /// Payload bytes sent more than once.
+    pub retransmitted_bytes: u64,
+    /// How it ended.
+    pub status: FlowState,
+}
+
+impl FlowRow<'_> {
+    /// Payload over completion time in Gbit/s; `None` unless completed.
+    pub fn goodput_gbps(&self) -> Option<f64> {
+        let fct = self.fct_ps.filter(|&ps| ps > 0)?;
+        Some(self.size_bytes as f64 * 8e3 / fct as f64)
+    }
+    /// When it completed, in ps.
+    pub fn end_ps(&self) -> Option<u64> {
+        self.fct_ps.map(|fct| self.start_ps + fct)
+    }
+}
+
+/// The rows of a run, in order of start. `names` are those of [`RunInput::scheme_names`].
+pub fn flow_rows<'a>(
+    input: &'a RunInput,
+    outcome: &'a Outcome,
+    names: &'a [String],
+) -> impl Iterator<Item = FlowRow<'a>> {
+    let labels = &input.run.labels;
+    input
+        .run
+        .flows
+        .iter()
+        .zip(&outcome.flows)
+        .zip(0..)
+        .map(move |((spec, record), flow_id)| {
+            let done = record.status == FlowStatus::Completed;
+            let (fct, ideal) = (record.fct.as_ps(), record.ideal.as_ps());
+            let ratio = if ideal == 0 {
+                1.0
+            } else {
+                fct as f64 / ideal as f64
+            };
+            FlowRow {
+                flow_id,
+                label: labels.get(spec.label as usize).map_or("", String::as_str).into(),
+                scheme: names.get(spec.scheme as usize).map_or("", String::as_str).into(),
+                src: spec.src.0,
+                dst: spec.dst.0,
+                priority: spec.class,
+                size_bytes: spec.size.get(),
+                start_ps: spec.start.as_ps(),
+                fct_ps: done.then_some(fct),
+                ideal_fct_ps: ideal,
+                slowdown: done.then_some(ratio.max(1.0)),
+                retransmitted_bytes: record.retransmitted.get(),
+                status: record.status.into(),
+            }
+        })
+}

@@ -1,0 +1,302 @@
+//! Running scenarios: one, or several side by side.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use paceline_fabric::{BuildError, Outcome, Progress, Simulation};
+use paceline_kernel::Time;
+
+use crate::RunInput;
+use crate::results::{Machine, RunStatus, Summary, summarise};
+
+mod machine;
+
+/// Events between two calls of the progress function: some tens of milliseconds.
+const SLICE: u64 = 200_000;
+
+/// What the caller wants next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Control {
+    /// Go on.
+    Continue,
+    /// Stop here and keep what there is.
+    Stop,
+}
+
+/// A run that has ended.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// What it left behind.
+    pub outcome: Outcome,
+    /// In numbers.
+    pub summary: Summary,
+}
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The network cannot be built.
+    #[error("cannot build scenario `{scenario}` with scheme `{scheme}`: {source}")]
+    Build {
+        /// The scenario's name.
+        scenario: String,
+        /// The scheme's name.
+        scheme: String,
+        /// Why.
+        source: BuildError,
+    },
+    /// The simulator contradicted itself.
+    #[error(
+        "the simulator broke an invariant in scenario `{scenario}` with scheme `{scheme}`, seed {seed}, \
+         after {events} events at {now}: {message} (this is a fault of the program: please report it \
+         with the run's scenario)"
+    )]
+    Broken {
+        /// The scenario's name.
+        scenario: String,
+        /// The scheme's name.
+        scheme: String,
+        /// The run's seed.
+        seed: u64,
+        /// Simulated time of the last progress before it.
+        now: Time,
+        /// Events until then.
+        events: u64,
+        /// What was found.
+        message: String,
+    },
+}
+
+/// What [`execute`] needs of a simulation: [`Simulation`], or a stand-in.
+trait Engine: Sized {
+    fn advance(&mut self, events: u64) -> Progress;
+    fn finish(self) -> Outcome;
+}
+
+impl Engine for Simulation {
+    fn advance(&mut self, events: u64) -> Progress {
+        Self::advance(self, events)
+    }
+    fn finish(self) -> Outcome {
+        Self::finish(self)
+    }
+}
+
+/// Runs `input` to its end, or until `progress` says to stop; `progress` is called every few
+/// hundred thousand events, and once at the end.
+pub fn execute(
+    input: &RunInput,
+    progress: &mut dyn FnMut(&Progress) -> Control,
+) -> Result<Finished, RunError> {
+    drive(input, || Simulation::new(input.run.clone()), progress)
+}
+
+fn drive<E: Engine>(
+    input: &RunInput,
+    build: impl FnOnce() -> Result<E, BuildError>,
+    progress: &mut dyn FnMut(&Progress) -> Control,
+) -> Result<Finished, RunError> {
+    let wall = Instant::now();
+    let cpu = machine::thread_cpu_s();
+    let seen = Cell::new((Time::ZERO, 0));
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        let mut engine = build()?;
+        let status = loop {
+            let now = engine.advance(SLICE);
+            seen.set((now.now, now.events));
+            let control = progress(&now);
+            if now.done {
+                break RunStatus::Completed;
+            }
+            if control == Control::Stop {
+                break RunStatus::Partial;
+            }
+        };
+        Ok((engine.finish(), status))
+    }));
+    let (outcome, status) = match result {
+        Ok(Ok(done)) => done,
+        Ok(Err(source)) => {
+            let (scenario, scheme) = (input.name.clone(), input.scheme.clone());
+            return Err(RunError::Build {
+                scenario,
+                scheme,
+                source,
+            });
+        }
+        Err(panic) => return Err(broken(input, seen.get(), panic.as_ref())),
+    };
+    let machine = Machine {
+        wall_s: wall.elapsed().as_secs_f64(),
+        cpu_s: (machine::thread_cpu_s() - cpu).max(0.0),
+        peak_rss_bytes: machine::peak_rss_bytes(),
+    };
+    let summary = summarise(input, &outcome, status, machine);
+    Ok(Finished { outcome, summary })
+}
+
+fn broken(input: &RunInput, (now, events): (Time, u64), panic: &(dyn Any + Send)) -> RunError {
+    let message = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    RunError::Broken {
+        scenario: input.name.clone(),
+        scheme: input.scheme.clone(),
+        seed: input.seed,
+        now,
+        events,
+        message: message.to_string(),
+    }
+}
+
+/// Runs `inputs` on at most `jobs` threads. Results come in the order of the inputs and do not
+/// depend on `jobs`. `progress` is told which input it is about; a run that it stops is partial,
+/// and runs that it stops before their first slice hardly begin.
+pub fn compare(
+    inputs: &[RunInput],
+    jobs: usize,
+    progress: &(dyn Fn(usize, &Progress) -> Control + Sync),
+) -> Vec<Result<Finished, RunError>> {
+    side_by_side(inputs.len(), jobs, &|i| {
+        execute(&inputs[i], &mut |now| progress(i, now))
+    })
+}
+
+/// Computes `work(0..count)` on at most `jobs` threads, the smallest number first.
+fn side_by_side<T: Send>(count: usize, jobs: usize, work: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::with_capacity(count));
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, count.max(1)) {
+            scope.spawn(|| {
+                loop {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    if i >= count {
+                        return;
+                    }
+                    let result = work(i);
+                    results
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner)
+                        .push((i, result));
+                }
+            });
+        }
+    });
+    let mut results = results
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    results.sort_by_key(|&(i, _)| i);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    /// Does nothing for some slices, then is done or breaks.
+    struct Clockwork {
+        slices: u64,
+        breaks: bool,
+        now: u64,
+    }
+
+    impl Engine for Clockwork {
+        fn advance(&mut self, events: u64) -> Progress {
+            self.now += 1;
+            let done = self.now == self.slices;
+            assert!(!(done && self.breaks), "bytes in {} are not bytes out {}", 3, 2);
+            let events = self.now * events;
+            Progress {
+                now: Time::from_ns(self.now),
+                events,
+                packet_hops: 0,
+                completed: 0,
+                done,
+            }
+        }
+        fn finish(self) -> Outcome {
+            Outcome {
+                end: Time::from_ns(self.now),
+                ..sample::incast().1
+            }
+        }
+    }
+
+    fn clockwork(slices: u64, breaks: bool) -> impl FnOnce() -> Result<Clockwork, BuildError> {
+        move || {
+            Ok(Clockwork {
+                slices,
+                breaks,
+                now: 0,
+            })
+        }
+    }
+
+    #[test]
+    fn runs_to_its_end_and_reports_on_the_way() {
+        let (input, _) = sample::incast();
+        let mut calls = Vec::new();
+        let finished = drive(&input, clockwork(3, false), &mut |now| {
+            calls.push((now.events, now.done));
+            Control::Continue
+        });
+        assert_eq!(calls, [(SLICE, false), (2 * SLICE, false), (3 * SLICE, true)]);
+        let summary = finished.unwrap().summary;
+        assert_eq!(
+            (summary.status, summary.simulated_s),
+            (RunStatus::Completed, 3e-9)
+        );
+    }
+
+    #[test]
+    fn stops_when_told() {
+        let (input, _) = sample::incast();
+        let stop_at_two = |now: &Progress| {
+            if now.now >= Time::from_ns(2) {
+                Control::Stop
+            } else {
+                Control::Continue
+            }
+        };
+        let finished = drive(&input, clockwork(9, false), &mut { stop_at_two }).unwrap();
+        assert_eq!(finished.summary.status, RunStatus::Partial);
+        assert_eq!(finished.outcome.end, Time::from_ns(2));
+        // Stopped in the slice that would have been the last: the run is whole.
+        let whole = drive(&input, clockwork(2, false), &mut { stop_at_two }).unwrap();
+        assert_eq!(whole.summary.status, RunStatus::Completed);
+    }
+
+    #[test]
+    fn a_panic_becomes_an_error_with_its_place() {
+        let (input, _) = sample::incast();
+        let error = drive(&input, clockwork(3, true), &mut |_| Control::Continue).unwrap_err();
+        let text = error.to_string();
+        for part in [
+            "`tiny`",
+            "`none`",
+            "seed 7",
+            "400000 events",
+            "2ns",
+            "bytes in 3 are not bytes out 2",
+        ] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+    }
+
+    #[test]
+    fn order_does_not_depend_on_jobs() {
+        for jobs in [0, 1, 3, 100] {
+            let squares = side_by_side(20, jobs, &|i| i * i);
+            assert_eq!(squares, (0..20).map(|i| i * i).collect::<Vec<_>>(), "{jobs} jobs");
+        }
+        assert!(side_by_side(0, 4, &|i| i).is_empty());
+    }
+}

@@ -1,0 +1,227 @@
+//! Hand-made inputs and outcomes for tests.
+
+use hdrhistogram::Histogram;
+use paceline_congestion::registry::{SchemeConfig, WindowMode};
+use paceline_fabric::Outcome;
+use paceline_fabric::outcome::*;
+use paceline_fabric::spec::*;
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+use crate::{Origin, RunInput};
+
+const START: Time = Time::from_ns(2_000_000);
+
+fn at(ns: u64) -> Time {
+    START + Span::from_ns(ns)
+}
+
+fn flow(src: u32, size: u64, label: u16) -> FlowSpec {
+    FlowSpec {
+        src: NodeId(src),
+        dst: NodeId(4),
+        size: Bytes::new(size),
+        start: START,
+        class: 3,
+        sport: 10000,
+        dport: 100,
+        label,
+        scheme: 0,
+    }
+}
+
+/// Hosts 1, 2, 3 send to host 4 through switch 0.
+pub(crate) fn spec() -> RunSpec {
+    let link = |host| LinkSpec {
+        a: NodeId(0),
+        b: NodeId(host),
+        rate: BitRate::from_gbps(100),
+        delay: Span::from_us(1),
+        error_rate: 0.0,
+    };
+    RunSpec {
+        nodes: [&[NodeKind::Switch][..], &[NodeKind::Host; 4]].concat(),
+        links: (1..=4).map(link).collect(),
+        failures: Vec::new(),
+        switch: SwitchSpec {
+            buffer: Bytes::new(32 << 20),
+            reserve: Bytes::new(4096),
+            headroom: Headroom::PerLink {
+                factor: 3.0,
+                extra: Bytes::ZERO,
+            },
+            flow_control: FlowControl::Pfc(Pfc {
+                threshold: PfcThreshold::Dynamic {
+                    shift: 3,
+                    reference_rate: BitRate::from_gbps(100),
+                },
+                resume_offset: Bytes::new(3072),
+                mode: PfcMode::OnOff,
+            }),
+            ecn: Vec::new(),
+        },
+        nic: NicSpec {
+            ack: AckPolicy::EveryPackets(1),
+            ack_chunk: Bytes::new(4000),
+            ack_class: None,
+            nack_interval: Span::from_us(500),
+            back_to_chunk: None,
+            rto: None,
+            pacing: true,
+            global_rtt: true,
+        },
+        packet: PacketFormat {
+            mtu: Bytes::new(1000),
+            data_header: Bytes::new(48),
+            ack_header: Bytes::new(46),
+            ack_min: Bytes::new(60),
+            pfc_frame: Bytes::new(43),
+            cnp: Bytes::new(60),
+            int_header: Bytes::new(42),
+            pint_header: Bytes::new(2),
+            timestamp_header: Bytes::new(8),
+        },
+        int_multi: 1,
+        schemes: vec![SchemeSpec {
+            config: SchemeConfig {},
+            window: WindowMode::Off,
+        }],
+        labels: vec!["mice".into(), "elephants".into()],
+        flows: vec![flow(1, 1_000, 0), flow(2, 20_000, 1), flow(3, 1_000_000, 1)],
+        stop: at(100_000),
+        seed: 7,
+        quirks: Quirks::default(),
+        ties: TieOrder::Structural,
+        record: RecordSpec {
+            queue_every: Some(Span::from_us(1)),
+            queue_window: (Time::ZERO, Time::MAX),
+            queue_dump_every: None,
+            rate_every: Some(Span::from_us(5)),
+            trace_nodes: Vec::new(),
+            rtt_samples: true,
+        },
+        check: false,
+    }
+}
+
+pub(crate) fn rtt(ns: &[u64]) -> RttStats {
+    let mut histogram_ns = Histogram::new(4).unwrap();
+    ns.iter().for_each(|&ns| histogram_ns.record(ns).unwrap());
+    RttStats {
+        histogram_ns,
+        sum_ps: ns.iter().map(|&ns| u128::from(ns) * 1000).sum(),
+        max_ps: ns.iter().max().map_or(0, |ns| ns * 1000),
+        samples: ns.len() as u64,
+    }
+}
+
+fn record(status: FlowStatus, fct_us: u64, ideal_us: u64, delivered: u64) -> FlowRecord {
+    FlowRecord {
+        status,
+        fct: Span::from_us(fct_us),
+        ideal: Span::from_us(ideal_us),
+        retransmitted: Bytes::ZERO,
+        delivered: Bytes::new(delivered),
+    }
+}
+
+fn queue(
+    interface: u32,
+    histogram_kb: Vec<u64>,
+    max: u64,
+    sum: u128,
+    series: Vec<(Time, u32)>,
+) -> QueueRecord {
+    QueueRecord {
+        port: PortRef {
+            node: NodeId(0),
+            interface,
+            peer: NodeId(interface),
+        },
+        histogram_kb,
+        max: Bytes::new(max),
+        sum,
+        series,
+    }
+}
+
+/// Two completed flows, one unfinished.
+pub(crate) fn incast() -> (RunInput, Outcome) {
+    let input = RunInput {
+        name: "tiny".into(),
+        description: "Three flows to one host.".into(),
+        scheme: "none".into(),
+        seed: 7,
+        run: spec(),
+        toml: "name = \"tiny\"\n".into(),
+        files: vec![("flows/f.csv".into(), "src,dst\n1,4\n".into())],
+        warnings: Vec::new(),
+        origin: Origin::Scenario,
+        pcap: false,
+    };
+    let pfc = |ns, pause| PfcEvent {
+        at: at(ns),
+        node: NodeId(3),
+        is_switch: false,
+        interface: 1,
+        class: 3,
+        pause,
+    };
+    let outcome = Outcome {
+        end: at(100_000),
+        flows: vec![
+            record(FlowStatus::Completed, 10, 5, 1_000),
+            record(FlowStatus::Completed, 6, 8, 20_000),
+            record(FlowStatus::Unfinished, 0, 84, 4_000),
+        ],
+        completions: vec![1, 0],
+        counters: Counters {
+            events: 4_000,
+            data_hops: 1_000,
+            ack_hops: 990,
+            control_hops: 10,
+            control_bytes: 59_830,
+            pauses: 1,
+            resumes: 1,
+            paused_ps: 2_000_000,
+            ..Counters::default()
+        },
+        pfc: vec![pfc(4_000, true), pfc(6_000, false)],
+        rtt: rtt(&[4_000, 5_000, 6_000]),
+        rtt_all: rtt(&[4_000, 4_500, 5_000, 5_500, 6_000]),
+        rtt_samples: vec![RttSample {
+            at: at(4_174),
+            flow: 0,
+            seq: 1_000,
+            rtt: Span::from_ps(4_174_400),
+        }],
+        queues: vec![
+            queue(1, vec![100], 0, 0, Vec::new()),
+            queue(
+                2,
+                vec![97, 2, 1],
+                2_096,
+                4_192,
+                vec![(at(2_000), 1_048), (at(3_000), 2_096), (at(5_000), 0)],
+            ),
+        ],
+        queue_dumps: Vec::new(),
+        queue_max: Bytes::new(2_500),
+        rates: vec![
+            RateRecord {
+                flow: 0,
+                first_bin: 400,
+                bytes: vec![0, 1_000],
+            },
+            RateRecord {
+                flow: 1,
+                first_bin: 400,
+                bytes: vec![15_000, 5_000],
+            },
+        ],
+        trace: Vec::new(),
+        base_rtt: Span::from_ns(4_160),
+        bdp: Bytes::new(52_000),
+        digest: 0x0123_4567_89ab_cdef,
+    };
+    (input, outcome)
+}

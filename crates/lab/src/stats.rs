@@ -1,0 +1,202 @@
+//! Percentiles, means, fairness.
+
+use hdrhistogram::Histogram;
+use paceline_fabric::outcome::RttStats;
+use serde::{Deserialize, Serialize};
+
+/// Samples that can be compared and added.
+///
+/// ```
+/// let d = paceline_lab::stats::Distribution::of(vec![4.0, 1.0, 3.0, 2.0]);
+/// assert_eq!((d.mean, d.p50, d.max), (Some(2.5), Some(2.5), Some(4.0)));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// Largest.
+    pub max: Option<f64>,
+}
+
+impl Distribution {
+    /// The statistics of `samples` (no NaN among them); all `None` when there are none.
+    pub fn of(mut samples: Vec<f64>) -> Self {
+        samples.sort_by(f64::total_cmp);
+        Self {
+            mean: mean(&samples),
+            p50: percentile(&samples, 0.50),
+            p95: percentile(&samples, 0.95),
+            p99: percentile(&samples, 0.99),
+            max: samples.last().copied(),
+        }
+    }
+}
+
+/// The arithmetic mean; `None` of nothing.
+pub fn mean(samples: &[f64]) -> Option<f64> {
+    (!samples.is_empty()).then(|| samples.iter().sum::<f64>() / samples.len() as f64)
+}
+
+/// The `p`-quantile (0 to 1) of ascending samples, linearly interpolated between the two nearest
+/// as numpy's `percentile` does; `None` of nothing.
+pub fn percentile(ascending: &[f64], p: f64) -> Option<f64> {
+    let last = ascending.len().checked_sub(1)?;
+    let place = p.clamp(0.0, 1.0) * last as f64;
+    let below = place.floor() as usize;
+    let (a, b) = (ascending[below], ascending[(below + 1).min(last)]);
+    let t = place - below as f64;
+    // From the nearer end, as numpy: never beyond the other, so percentiles are monotone.
+    Some(if t >= 0.5 {
+        b - (b - a) * (1.0 - t)
+    } else {
+        a + (b - a) * t
+    })
+}
+
+/// Jain's index of fairness, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has everything.
+/// `None` of nothing or when all are zero. (Jain, Chiu, Hawe, DEC-TR-301, 1984.)
+pub fn jain(shares: &[f64]) -> Option<f64> {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|x| x * x).sum();
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+/// Statistics of round-trip times, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RttSummary {
+    /// Number of samples.
+    pub samples: u64,
+    /// Arithmetic mean, exact.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// Largest, exact.
+    pub max: Option<f64>,
+}
+
+impl RttSummary {
+    /// The statistics of what a run gathered; percentiles have the histogram's resolution.
+    pub fn of(rtt: &RttStats) -> Self {
+        if rtt.samples == 0 {
+            return Self::default();
+        }
+        let max = rtt.max_ps as f64 / 1e6;
+        let quantile = |q| (quantile_ns(&rtt.histogram_ns, q) as f64 / 1e3).min(max);
+        Self {
+            samples: rtt.samples,
+            mean: Some(rtt.sum_ps as f64 / rtt.samples as f64 / 1e6),
+            p50: Some(quantile(0.50)),
+            p99: Some(quantile(0.99)),
+            max: Some(max),
+        }
+    }
+}
+
+/// The smallest recorded value that at least `q` of all samples do not exceed, in ns.
+fn quantile_ns(histogram: &Histogram<u64>, q: f64) -> u64 {
+    histogram.lowest_equivalent(histogram.value_at_quantile(q))
+}
+
+/// The `q`-quantile of samples counted in bins of 1000 bytes, as the upper edge of its bin.
+pub fn quantile_of_kb_bins(bins: &[u64], q: f64) -> Option<u64> {
+    let total: u64 = bins.iter().sum();
+    if total == 0 {
+        return None;
+    }
+    let wanted = (q * total as f64).ceil().max(1.0) as u64;
+    let mut seen = 0;
+    let bin = bins.iter().position(|&count| {
+        seen += count;
+        seen >= wanted
+    });
+    bin.map(|k| if k == 0 { 0 } else { (k as u64 + 1) * 1000 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_numpys() {
+        // numpy.percentile([15, 20, 35, 40, 50], [0, 40, 50, 95, 99, 100])
+        let v = [15.0, 20.0, 35.0, 40.0, 50.0];
+        for (p, expected) in [
+            (0.0, 15.0),
+            (0.4, 29.0),
+            (0.5, 35.0),
+            (0.95, 48.0),
+            (0.99, 49.6),
+            (1.0, 50.0),
+        ] {
+            let got = percentile(&v, p).unwrap();
+            assert!((got - expected).abs() < 1e-12, "p{p}: {got}");
+        }
+        assert_eq!(percentile(&[], 0.5), None);
+        assert_eq!(percentile(&[7.0], 0.99), Some(7.0));
+    }
+
+    #[test]
+    fn fairness() {
+        assert_eq!(jain(&[3.0, 3.0, 3.0]), Some(1.0));
+        assert_eq!(jain(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain(&[1.0, 3.0]), Some(0.8));
+        assert_eq!(jain(&[]), None);
+        assert_eq!(jain(&[0.0]), None);
+    }
+
+    #[test]
+    fn bins_give_upper_edges() {
+        assert_eq!(quantile_of_kb_bins(&[99, 0, 1], 0.99), Some(0));
+        assert_eq!(quantile_of_kb_bins(&[98, 0, 2], 0.99), Some(3000));
+        assert_eq!(quantile_of_kb_bins(&[0, 0], 0.99), None);
+        assert_eq!(quantile_of_kb_bins(&[0, 5], 0.5), Some(2000));
+    }
+
+    #[test]
+    fn round_trips() {
+        let mut histogram_ns = Histogram::new(4).unwrap();
+        for ns in [4_000u64, 4_000, 4_000, 9_000] {
+            histogram_ns.record(ns).unwrap();
+        }
+        let rtt = RttSummary::of(&RttStats {
+            histogram_ns,
+            sum_ps: 21_000_400,
+            max_ps: 9_000_400,
+            samples: 4,
+        });
+        assert_eq!(rtt.mean, Some(5.2501));
+        assert_eq!(rtt.p50, Some(4.0));
+        assert_eq!(rtt.p99, Some(9.0));
+        assert_eq!(rtt.max, Some(9.0004));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn percentiles_are_monotone_and_within(
+            mut samples in proptest::collection::vec(-1e12f64..1e12, 1..200),
+            p in 0.0f64..1.0,
+            q in 0.0f64..1.0,
+        ) {
+            samples.sort_by(f64::total_cmp);
+            let (low, high) = (p.min(q), p.max(q));
+            let (a, b) = (percentile(&samples, low).unwrap(), percentile(&samples, high).unwrap());
+            proptest::prop_assert!(a <= b, "{a} > {b}");
+            proptest::prop_assert!(samples[0] <= a && b <= samples[samples.len() - 1]);
+        }
+
+        #[test]
+        fn fairness_is_between_a_share_and_one(shares in proptest::collection::vec(0.0f64..1e12, 1..50)) {
+            if let Some(index) = jain(&shares) {
+                proptest::prop_assert!(index <= 1.0 + 1e-9 && index >= 1.0 / shares.len() as f64 - 1e-9);
+            }
+        }
+    }
+}
