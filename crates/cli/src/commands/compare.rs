@@ -1,0 +1,122 @@
+//! `paceline compare`: the same flows and seed under several schemes.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use paceline_lab::files::{Folder, check_destination, write_run_into};
+use paceline_lab::report::{self, RunData};
+use paceline_lab::results::Summary;
+use paceline_lab::run::{self, Finished};
+use paceline_lab::{RunInput, table};
+
+use crate::args::{Beside, CompareArgs, SayArgs};
+use crate::failure::{Done, Ended, Failure};
+use crate::progress::Meter;
+use crate::{input, interrupt, output, published};
+
+/// Runs a scenario under each scheme; prints one table.
+pub(super) fn compare(args: &CompareArgs) -> Ended {
+    let load = |scheme: &&str| input::load(&args.input, &args.changes.overrides(Some(scheme)));
+    let schemes = input::schemes(&args.schemes)?;
+    let inputs = schemes.iter().map(load).collect::<Result<Vec<_>, _>>()?;
+    let first = &inputs[0];
+    let folder =
+        (args.output.out.clone()).unwrap_or_else(|| output::default_folder(&first.name, "compare", first.seed));
+    let beside = match args.beside {
+        Some(Beside::ThesisTable6) => true,
+        Some(Beside::None) => false,
+        None => published::covers(&first.name),
+    };
+    let comparison = Comparison {
+        inputs,
+        folder: &folder,
+        force: args.output.force,
+        jobs: args.jobs.count(),
+        say: args.say,
+        beside,
+    };
+    let done = comparison.run()?;
+    if !args.say.quiet {
+        eprintln!("results in {}, with a report to look at: {}", folder.display(), folder.join("report.html").display());
+    }
+    Ok(done)
+}
+
+/// Runs that belong together, and where they go.
+pub(super) struct Comparison<'a> {
+    pub(super) inputs: Vec<RunInput>,
+    pub(super) folder: &'a Path,
+    pub(super) force: bool,
+    pub(super) jobs: usize,
+    pub(super) say: SayArgs,
+    /// Whether to show published values of the 20-to-1 incast beside ours.
+    pub(super) beside: bool,
+}
+
+impl Comparison<'_> {
+    /// Runs all, writes what came of them, prints the table.
+    pub(super) fn run(&self) -> Ended {
+        check_destination(self.folder, self.force)?;
+        interrupt::listen();
+        let meter = Meter::new(&self.inputs, self.say);
+        let results = run::compare(&self.inputs, self.jobs, &|i, now| {
+            meter.update(i, now);
+            interrupt::control()
+        });
+        drop(meter);
+        let mut finished: Vec<(&RunInput, Finished)> = Vec::new();
+        let mut failure = None;
+        for (input, result) in self.inputs.iter().zip(results) {
+            match result {
+                Ok(run) => finished.push((input, run)),
+                // The first is the one to tell.
+                Err(error) => failure = failure.or(Some(Failure::from(error))),
+            }
+        }
+        if !finished.is_empty() {
+            self.write(&finished)?;
+            self.show(&finished)?;
+        }
+        let runs: Vec<&Finished> = finished.iter().map(|(_, run)| run).collect();
+        failure.map_or_else(|| Ok(super::run::ending(&runs)), Err)
+    }
+
+    /// A folder with a folder for each run, their summaries, and a report about all.
+    fn write(&self, runs: &[(&RunInput, Finished)]) -> Result<(), Failure> {
+        let data: Vec<RunData> = runs.iter().map(|(input, run)| RunData::new(input, run)).collect();
+        let page = report::render(&data).map_err(Failure::run)?;
+        let folder = Folder::create(self.folder, self.force)?;
+        for (input, run) in runs {
+            write_run_into(&folder, Path::new(&input.scheme), input, run)?;
+        }
+        let summaries: Vec<&Summary> = runs.iter().map(|(_, run)| &run.summary).collect();
+        folder.write(Path::new("comparison.json"), |out| {
+            serde_json::to_writer_pretty(&mut *out, &summaries)?;
+            writeln!(out)
+        })?;
+        folder.write(Path::new("report.html"), |out| out.write_all(page.as_bytes()))?;
+        Ok(folder.commit()?)
+    }
+
+    fn show(&self, runs: &[(&RunInput, Finished)]) -> Result<(), Failure> {
+        let summaries: Vec<&Summary> = runs.iter().map(|(_, run)| &run.summary).collect();
+        if self.say.json {
+            output::print_json(&summaries)?;
+        } else {
+            let mut text = table::comparison(&summaries, output::stdout_width());
+            if self.beside {
+                text.push_str(&published::beside(&summaries));
+            }
+            output::print(&text)?;
+        }
+        if !self.say.quiet {
+            eprint!("{}", output::warnings(&summaries));
+        }
+        Ok(())
+    }
+}
+
+/// The end of every comparison, for commands that add hints of their own.
+pub(super) const fn interrupted(done: Done) -> bool {
+    matches!(done, Done::Interrupted)
+}

@@ -1,0 +1,64 @@
+//! `paceline run`: one run.
+
+use std::path::Path;
+
+use paceline_lab::files::{Folder, check_destination, write_run_into};
+use paceline_lab::report::{self, RunData};
+use paceline_lab::results::RunStatus;
+use paceline_lab::run::{Finished, execute};
+use paceline_lab::{RunInput, table};
+
+use crate::args::RunArgs;
+use crate::failure::{Done, Ended, Failure};
+use crate::progress::Meter;
+use crate::{input, interrupt, output};
+
+/// Runs one scenario; prints its table or summary.
+pub(super) fn run(args: &RunArgs) -> Ended {
+    let input = input::load(&args.input, &args.changes.overrides(args.scheme.as_deref()))?;
+    let folder = (args.output.out.clone())
+        .unwrap_or_else(|| output::default_folder(&input.name, &input.scheme, input.seed));
+    check_destination(&folder, args.output.force)?;
+    interrupt::listen();
+    let inputs = [input];
+    let meter = Meter::new(&inputs, args.say);
+    let [input] = &inputs;
+    let finished = execute(input, &mut |now| {
+        meter.update(0, now);
+        interrupt::control()
+    })?;
+    drop(meter);
+    write(&folder, input, &finished, args.output.force)?;
+    let summary = &finished.summary;
+    if args.say.json {
+        output::print_json(summary)?;
+    } else {
+        output::print(&table::comparison(&[summary], output::stdout_width()))?;
+    }
+    if !args.say.quiet {
+        eprint!("{}", output::warnings(&[summary]));
+        eprintln!("results in {}", folder.display());
+    }
+    Ok(ending(&[&finished]))
+}
+
+/// Writes the run's folder with its report.
+fn write(folder: &Path, input: &RunInput, finished: &Finished, force: bool) -> Result<(), Failure> {
+    let page = report::render(&[RunData::new(input, finished)]).map_err(Failure::run)?;
+    let folder = Folder::create(folder, force)?;
+    write_run_into(&folder, Path::new(""), input, finished)?;
+    folder.write(Path::new("report.html"), |out| {
+        std::io::Write::write_all(out, page.as_bytes())
+    })?;
+    Ok(folder.commit()?)
+}
+
+/// Whether the user cut any of these short.
+pub(super) fn ending(runs: &[&Finished]) -> Done {
+    let partial = |run: &&Finished| run.summary.status == RunStatus::Partial;
+    if runs.iter().any(partial) {
+        Done::Interrupted
+    } else {
+        Done::All
+    }
+}

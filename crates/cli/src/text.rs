@@ -1,0 +1,90 @@
+//! Plain text for terminals: columns, wrapped paragraphs, and names that are nearly right.
+
+/// Rows of cells as columns two spaces apart. The last column is wrapped at `width`.
+pub(crate) fn columns(rows: &[Vec<String>], width: usize) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widest = |i: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(i));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(widest).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        let Some((last, first)) = row.split_last() else { continue };
+        for (cell, &width) in first.iter().zip(&widths) {
+            line.push_str(&format!("{cell:width$}  "));
+        }
+        let indent = line.chars().count();
+        let room = width.saturating_sub(indent).max(30);
+        for (i, part) in wrap(last, room).iter().enumerate() {
+            if i > 0 {
+                line = " ".repeat(indent);
+            }
+            text.push_str(format!("{line}{part}").trim_end());
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// `text` in lines of at most `width` characters, broken at spaces; at least one line.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_string());
+        }
+    }
+    lines
+}
+
+/// A paragraph that ends with a newline.
+pub(crate) fn paragraph(text: &str, width: usize) -> String {
+    let mut paragraph = wrap(text, width).join("\n");
+    paragraph.push('\n');
+    paragraph
+}
+
+/// The one of `names` that `word` was probably meant to be.
+pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&word, &name.to_lowercase()), name))
+        .filter(|(distance, name)| distance * 5 <= name.len().max(word.len()) * 2)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_column_is_wrapped() {
+        let row = |cells: [&str; 2]| cells.map(str::to_string).to_vec();
+        let rows = [
+            row(["a", "one two three four five six seven"]),
+            row(["long", "x"]),
+        ];
+        assert_eq!(
+            columns(&rows, 20),
+            "a     one two three four five six\n      seven\nlong  x\n"
+        );
+    }
+
+    #[test]
+    fn near_names_only() {
+        let names = ["hpcc", "dcqcn", "fat-tree"];
+        assert_eq!(nearest("hpc", names), Some("hpcc"));
+        assert_eq!(nearest("FatTree", names), Some("fat-tree"));
+        assert_eq!(nearest("reno", names), None);
+    }
+}
