@@ -231,7 +231,13 @@ impl Simulation {
             rng,
         };
         qp.scheme.on_ack(&mut cx, &info);
+        let repaces = qp.needs.repaces && newly_acked < qp.snd_una;
         self.take_limits(slot);
+        if repaces {
+            // Also where the rate is what it was; but not for a flow's first acknowledgement, which
+            // only starts the measurement.
+            self.pull_wake(slot);
+        }
     }
 
     fn record_rtt(&mut self, slot: u32, seq: u64, rtt: u64, newly_acked: u64) {

@@ -159,6 +159,7 @@ impl Simulation {
         qp.apply(limits);
         if qp.needs.repaces && limits.rate != old_rate && self.spec.nic.pacing {
             self.repace(slot, old_rate);
+            self.pull_wake(slot);
         }
         if self.qps[slot as usize].timers.has_requests() {
             self.start_timers(slot);
@@ -173,9 +174,15 @@ impl Simulation {
         let old_gap = time_to_send(old_rate, qp.last_wire, truncate).as_ps();
         let new_gap = time_to_send(qp.rate, qp.last_wire, truncate).as_ps();
         qp.next_avail = (qp.next_avail + new_gap).saturating_sub(old_gap);
+    }
+
+    /// The next packet of a queue pair may go earlier than the NIC's wake-up: pulls that forward.
+    pub(crate) fn pull_wake(&mut self, slot: u32) {
+        let qp = &self.qps[slot as usize];
         let (next_avail, port) = (qp.next_avail, qp.port);
         let nic = self.ports[port as usize].owner as usize;
-        if self.nics[nic].wake_at != u64::MAX && next_avail < self.nics[nic].wake_at {
+        let wake_at = self.nics[nic].wake_at;
+        if wake_at != u64::MAX && next_avail < wake_at {
             self.set_wake(nic, next_avail.max(self.now));
         }
     }

@@ -69,8 +69,9 @@ fn approximate(port: &PintPort, dt: u64, window: u64, bytes_per_s: u64, queue: u
     sum
 }
 
-/// Fixed-point position of the approximate logarithms: 20-bit results for inputs up to 20 bits.
-const LOG_SHIFT: u32 = 16;
+/// Fractional bits of the approximate logarithms: results of 20 bits, of which inputs of up to 20 bits
+/// (logarithms below 32) take 5.
+const LOG_SHIFT: u32 = 15;
 /// Leading bits of the input that are kept.
 const LOG_BITS: u32 = 16;
 
@@ -139,9 +140,9 @@ mod tests {
     fn logarithms_are_cut_to_sixteen_leading_bits() {
         let mut rng = Rng::stream(1, Purpose::Pint, 0);
         assert_eq!(log2_approximate(1, &mut rng), 0);
-        assert_eq!(log2_approximate(1 << 15, &mut rng), 15 << 16);
+        assert_eq!(log2_approximate(1 << 15, &mut rng), 15 << LOG_SHIFT);
         // 2^17 + 1 has 18 bits: two are dropped, and rounded up in one of four draws or so.
         let samples: Vec<i32> = (0..100).map(|_| log2_approximate((1 << 17) + 1, &mut rng)).collect();
-        assert!(samples.iter().all(|&s| s == 17 << 16 || s == (libm::log2(131_076.0) * 65536.0) as i32));
+        assert!(samples.iter().all(|&s| s == 17 << LOG_SHIFT || s == (libm::log2(131_076.0) * 32768.0) as i32));
     }
 }

@@ -41,7 +41,8 @@ pub(crate) struct Recorder {
 
 impl RttStats {
     fn new() -> Self {
-        let histogram_ns = Histogram::new(4).expect("four digits are within what the histogram can");
+        let mut histogram_ns = Histogram::new(4).expect("four digits are within what the histogram can");
+        histogram_ns.auto(true);
         Self {
             histogram_ns,
             sum_ps: 0,
@@ -55,8 +56,8 @@ impl RttStats {
         self.samples += 1;
         self.sum_ps += u128::from(ps);
         self.max_ps = self.max_ps.max(ps);
-        // To the nearest nanosecond; the histogram resizes itself.
-        self.histogram_ns.saturating_record((ps + 500) / 1000);
+        // To the nearest nanosecond.
+        self.histogram_ns.record((ps + 500) / 1000).expect("the histogram resizes itself");
     }
 }
 

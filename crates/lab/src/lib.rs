@@ -2,7 +2,7 @@
 //!
 //! The way of a run through this crate:
 //!
-//! 1. [`RunInput`] is a resolved scenario: a [`paceline_fabric::RunSpec`] with its names.
+//! 1. [`paceline_scenario::Resolved`] is a scenario with every default filled in: a [`paceline_fabric::RunSpec`] with its names.
 //! 2. [`run::execute`] runs it in slices, so that progress can be shown and the run stopped, and
 //!    gives a [`run::Finished`]: the outcome, its [`results::Summary`], what it cost the machine.
 //!    [`run::compare`] does so for several inputs side by side.
@@ -13,14 +13,11 @@
 //! [`results::Machine`] differ between two runs of the same input.
 
 pub mod files;
-pub mod input;
+pub mod report;
 pub mod results;
-
 pub mod run;
 pub mod stats;
 pub mod table;
 
 #[cfg(test)]
 mod sample;
-
-pub use input::{Origin, RunInput};

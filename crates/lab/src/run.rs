@@ -10,8 +10,8 @@ use std::time::Instant;
 use paceline_fabric::{BuildError, Outcome, Progress, Simulation};
 use paceline_kernel::Time;
 
-use crate::RunInput;
 use crate::results::{Machine, RunStatus, Summary, summarise};
+use paceline_scenario::Resolved;
 
 mod machine;
 
@@ -89,14 +89,14 @@ impl Engine for Simulation {
 /// Runs `input` to its end, or until `progress` says to stop; `progress` is called every few
 /// hundred thousand events, and once at the end.
 pub fn execute(
-    input: &RunInput,
+    input: &Resolved,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Finished, RunError> {
     drive(input, || Simulation::new(input.run.clone()), progress)
 }
 
 fn drive<E: Engine>(
-    input: &RunInput,
+    input: &Resolved,
     build: impl FnOnce() -> Result<E, BuildError>,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Finished, RunError> {
@@ -139,7 +139,7 @@ fn drive<E: Engine>(
     Ok(Finished { outcome, summary })
 }
 
-fn broken(input: &RunInput, (now, events): (Time, u64), panic: &(dyn Any + Send)) -> RunError {
+fn broken(input: &Resolved, (now, events): (Time, u64), panic: &(dyn Any + Send)) -> RunError {
     let message = panic
         .downcast_ref::<String>()
         .map(String::as_str)
@@ -159,7 +159,7 @@ fn broken(input: &RunInput, (now, events): (Time, u64), panic: &(dyn Any + Send)
 /// depend on `jobs`. `progress` is told which input it is about; a run that it stops is partial,
 /// and runs that it stops before their first slice hardly begin.
 pub fn compare(
-    inputs: &[RunInput],
+    inputs: &[Resolved],
     jobs: usize,
     progress: &(dyn Fn(usize, &Progress) -> Control + Sync),
 ) -> Vec<Result<Finished, RunError>> {

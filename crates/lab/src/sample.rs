@@ -7,7 +7,9 @@ use paceline_fabric::outcome::*;
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::{Origin, RunInput};
+use crate::results::{Machine, RunStatus, summarise};
+use crate::run::Finished;
+use paceline_scenario::{Fidelity, Origin, Resolved};
 
 const START: Time = Time::from_ns(2_000_000);
 
@@ -82,7 +84,7 @@ pub(crate) fn spec() -> RunSpec {
         },
         int_multi: 1,
         schemes: vec![SchemeSpec {
-            config: SchemeConfig {},
+            config: SchemeConfig::from(paceline_congestion::none::Params::default()),
             window: WindowMode::Off,
         }],
         labels: vec!["mice".into(), "elephants".into()],
@@ -145,18 +147,21 @@ fn queue(
 }
 
 /// Two completed flows, one unfinished.
-pub(crate) fn incast() -> (RunInput, Outcome) {
-    let input = RunInput {
+pub(crate) fn incast() -> (Resolved, Outcome) {
+    let input = Resolved {
         name: "tiny".into(),
         description: "Three flows to one host.".into(),
         scheme: "none".into(),
+        schemes: vec!["none".into()],
+        fidelity: Fidelity::Exact,
         seed: 7,
         run: spec(),
         toml: "name = \"tiny\"\n".into(),
         files: vec![("flows/f.csv".into(), "src,dst\n1,4\n".into())],
         warnings: Vec::new(),
-        origin: Origin::Scenario,
+        origin: Origin::Toml,
         pcap: false,
+        sweep: None,
     };
     let pfc = |ns, pause| PfcEvent {
         at: at(ns),
@@ -224,4 +229,10 @@ pub(crate) fn incast() -> (RunInput, Outcome) {
         digest: 0x0123_4567_89ab_cdef,
     };
     (input, outcome)
+}
+
+/// `outcome` as the end of a run.
+pub(crate) fn finished(input: &Resolved, outcome: Outcome) -> Finished {
+    let summary = summarise(input, &outcome, RunStatus::Completed, Machine::default());
+    Finished { outcome, summary }
 }

@@ -5,36 +5,42 @@ use crate::results::Summary;
 /// Columns that a terminal has when nobody knows.
 pub const DEFAULT_WIDTH: usize = 100;
 
-/// A column of a comparison: what it is called, in which group, and its value in a summary.
-struct Metric {
-    group: &'static str,
-    name: &'static str,
-    value: fn(&Summary) -> String,
+/// A column of a comparison.
+pub(crate) struct Metric {
+    /// Which group of columns it is in.
+    pub(crate) group: &'static str,
+    /// What it is called.
+    pub(crate) name: &'static str,
+    /// Its value in a summary, as text.
+    pub(crate) text: fn(&Summary) -> String,
+    /// Its value, the smaller the better; `None` also where small is not good.
+    pub(crate) cost: fn(&Summary) -> Option<f64>,
 }
 
-const fn metric(group: &'static str, name: &'static str, value: fn(&Summary) -> String) -> Metric {
-    Metric { group, name, value }
+macro_rules! metrics {
+    ($($group:literal $name:literal: $text:expr, $cost:expr;)*) => {
+        /// The columns of every comparison.
+        pub(crate) const METRICS: &[Metric] =
+            &[$(Metric { group: $group, name: $name, text: $text, cost: $cost },)*];
+    };
 }
-
-const METRICS: [Metric; 15] = [
-    metric("flows", "done", |s| {
-        format!("{}/{}", s.flows.completed, s.flows.total)
-    }),
-    metric("FCT slowdown", "mean", |s| number(s.fct_slowdown.mean)),
-    metric("FCT slowdown", "p50", |s| number(s.fct_slowdown.p50)),
-    metric("FCT slowdown", "p95", |s| number(s.fct_slowdown.p95)),
-    metric("FCT slowdown", "p99", |s| number(s.fct_slowdown.p99)),
-    metric("FCT", "mean", |s| duration_us(s.fct_us.mean)),
-    metric("FCT", "last end", |s| duration_us(s.finish_us)),
-    metric("RTT", "mean", |s| duration_us(s.rtt_us.mean)),
-    metric("RTT", "p99", |s| duration_us(s.rtt_us.p99)),
-    metric("RTT", "max", |s| duration_us(s.rtt_us.max)),
-    metric("RTT", "all ACKs", |s| duration_us(s.rtt_all_us.mean)),
-    metric("Gbit/s", "mean rate", |s| number(s.rate_mean_gbps)),
-    metric("queue", "max", |s| bytes(s.queue_bytes.max)),
-    metric("PFC", "pauses", |s| s.pfc.pauses.to_string()),
-    metric("packets", "drops", |s| s.drops.to_string()),
-];
+metrics! {
+    "flows" "done": |s| format!("{}/{}", s.flows.completed, s.flows.total), |_| None;
+    "FCT slowdown" "mean": |s| number(s.fct_slowdown.mean), |s| s.fct_slowdown.mean;
+    "FCT slowdown" "p50": |s| number(s.fct_slowdown.p50), |s| s.fct_slowdown.p50;
+    "FCT slowdown" "p95": |s| number(s.fct_slowdown.p95), |s| s.fct_slowdown.p95;
+    "FCT slowdown" "p99": |s| number(s.fct_slowdown.p99), |s| s.fct_slowdown.p99;
+    "FCT" "mean": |s| duration_us(s.fct_us.mean), |s| s.fct_us.mean;
+    "FCT" "last end": |s| duration_us(s.finish_us), |s| s.finish_us;
+    "RTT" "mean": |s| duration_us(s.rtt_us.mean), |s| s.rtt_us.mean;
+    "RTT" "p99": |s| duration_us(s.rtt_us.p99), |s| s.rtt_us.p99;
+    "RTT" "max": |s| duration_us(s.rtt_us.max), |s| s.rtt_us.max;
+    "RTT" "all ACKs": |s| duration_us(s.rtt_all_us.mean), |s| s.rtt_all_us.mean;
+    "Gbit/s" "mean rate": |s| number(s.rate_mean_gbps), |s| s.rate_mean_gbps.map(|rate| -rate);
+    "queue" "max": |s| bytes(s.queue_bytes.max), |s| Some(s.queue_bytes.max as f64);
+    "PFC" "pauses": |s| s.pfc.pauses.to_string(), |s| Some(s.pfc.pauses as f64);
+    "packets" "drops": |s| s.drops.to_string(), |s| Some(s.drops as f64);
+}
 
 /// A comparison of runs: a row per run, or, where that is wider than `width`, a column per run.
 ///
@@ -44,7 +50,7 @@ pub fn comparison(runs: &[&Summary], width: usize) -> String {
     let names = row_names(runs);
     let values: Vec<Vec<String>> = METRICS
         .iter()
-        .map(|m| runs.iter().map(|run| (m.value)(run)).collect())
+        .map(|m| runs.iter().map(|run| (m.text)(run)).collect())
         .collect();
     let wide = by_run(&names, &values);
     if wide.lines().all(|line| line.chars().count() <= width) {
@@ -55,7 +61,7 @@ pub fn comparison(runs: &[&Summary], width: usize) -> String {
 }
 
 /// Schemes; with the seed or the scenario where schemes alone are not different.
-fn row_names(runs: &[&Summary]) -> Vec<String> {
+pub(crate) fn row_names(runs: &[&Summary]) -> Vec<String> {
     let differs = |get: fn(&Summary) -> String| runs.iter().any(|run| get(run) != get(runs[0]));
     let scenarios = differs(|s| s.scenario.clone());
     let seeds = differs(|s| s.seed.to_string());
@@ -258,6 +264,17 @@ pub fn duration_us(value: Option<f64>) -> String {
     }
 }
 
+/// A size, in powers of 1000, without zeros after the point.
+pub(crate) fn short_bytes(value: u64) -> String {
+    let text = bytes(value);
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
+}
+
 /// A size, in powers of 1000.
 pub fn bytes(value: u64) -> String {
     match value {
@@ -332,5 +349,9 @@ mod tests {
         assert_eq!(duration_us(Some(4.318)), "4.32 µs");
         assert_eq!(bytes(2_500), "2.50 KB");
         assert_eq!(bytes(999), "999 B");
+        assert_eq!(
+            [100, 5_000, 2_500, 150_000_000].map(short_bytes),
+            ["100 B", "5 KB", "2.5 KB", "150 MB"]
+        );
     }
 }

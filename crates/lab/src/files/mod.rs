@@ -5,12 +5,15 @@ mod ns3;
 mod tables;
 
 pub use folder::{Folder, OutputError, check_destination};
+pub use tables::{GOODPUT, QUEUE, Series, series_of};
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::report::{self, RunData};
+use crate::results::Summary;
 use crate::run::Finished;
-use crate::{Origin, RunInput};
+use paceline_scenario::{Fidelity, Resolved};
 
 /// Writes everything of a run into `destination`: all of it or nothing.
 ///
@@ -18,7 +21,7 @@ use crate::{Origin, RunInput};
 /// is the folder of an earlier run, and nothing else.
 pub fn write_run(
     destination: &Path,
-    input: &RunInput,
+    input: &Resolved,
     finished: &Finished,
     force: bool,
 ) -> Result<(), OutputError> {
@@ -27,11 +30,70 @@ pub fn write_run(
     folder.commit()
 }
 
+/// Writes several runs, a folder in `destination` for each, and what compares them:
+/// `comparison.json`, a list of their summaries, and a `report.html` about all.
+///
+/// The folders are called after the schemes; where these are not different, with the seed and the
+/// run's number. Otherwise as [`write_run`].
+pub fn write_comparison(
+    destination: &Path,
+    runs: &[(&Resolved, &Finished)],
+    force: bool,
+) -> Result<(), OutputError> {
+    let folder = Folder::create(destination, force)?;
+    for (name, (input, finished)) in folder_names(runs).iter().zip(runs) {
+        write_run_into(&folder, Path::new(name), input, finished)?;
+    }
+    let summaries: Vec<&Summary> = runs.iter().map(|(_, finished)| &finished.summary).collect();
+    folder.write(Path::new("comparison.json"), |out| {
+        serde_json::to_writer_pretty(&mut *out, &summaries)?;
+        writeln!(out)
+    })?;
+    let data: Vec<RunData> = runs
+        .iter()
+        .map(|(input, finished)| RunData::new(input, finished))
+        .collect();
+    write_report(&folder, Path::new("report.html"), &data)?;
+    folder.commit()
+}
+
+/// A name per run that a file system takes and no other run has.
+fn folder_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (number, (input, _)) in runs.iter().enumerate() {
+        let plain = |text: &str| -> String {
+            text.chars()
+                .map(|c| {
+                    if c.is_alphanumeric() || "-_.".contains(c) {
+                        c
+                    } else {
+                        '-'
+                    }
+                })
+                .collect()
+        };
+        let short = plain(&input.scheme);
+        let taken = |name: &String| names.contains(name) || name.trim_matches('.').is_empty();
+        let name = [short.clone(), format!("{short}-{}", input.seed)]
+            .into_iter()
+            .find(|name| !taken(name));
+        names.push(name.unwrap_or_else(|| format!("{short}-{}-{number}", input.seed)));
+    }
+    names
+}
+
+fn write_report(folder: &Folder, name: &Path, runs: &[RunData]) -> Result<(), OutputError> {
+    folder.write(name, |out| {
+        let page = report::render(runs).map_err(io::Error::other)?;
+        out.write_all(page.as_bytes())
+    })
+}
+
 /// Writes everything of a run into `sub` of a folder that is being made.
 pub fn write_run_into(
     folder: &Folder,
     sub: &Path,
-    input: &RunInput,
+    input: &Resolved,
     finished: &Finished,
 ) -> Result<(), OutputError> {
     let outcome = &finished.outcome;
@@ -49,14 +111,94 @@ pub fn write_run_into(
     folder.write(&at("fct.txt"), |out| ns3::fct(out, spec, outcome))?;
     folder.write(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;
     folder.write(&at("qlen.txt"), |out| ns3::qlen(out, spec, outcome))?;
-    if tables::has_series(outcome) {
-        folder.write(&at("series.csv"), |out| tables::series(out, spec, outcome))?;
+    let series = series_of(spec, outcome);
+    if !series.is_empty() {
+        folder.write(&at("series.csv"), |out| tables::series(out, &series))?;
     }
     if spec.record.rtt_samples {
         folder.write(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, spec, outcome))?;
     }
-    if input.origin == Origin::Ns3 && !spec.record.trace_nodes.is_empty() {
+    write_report(folder, &at("report.html"), &[RunData::new(input, finished)])?;
+    if input.fidelity == Fidelity::Ns3Hpcc && !spec.record.trace_nodes.is_empty() {
         folder.write(&at("trace.tr"), |out| ns3::trace(out, spec, outcome))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_runs_folder() {
+        let (input, outcome) = sample::incast();
+        let finished = sample::finished(&input, outcome);
+        let tmp = tempfile::tempdir().unwrap();
+        let (a, b) = (tmp.path().join("a"), tmp.path().join("b"));
+        write_run(&a, &input, &finished, false).unwrap();
+        write_run(&b, &input, &finished, false).unwrap();
+        let expected = [
+            "fct.txt",
+            "flows",
+            "flows.csv",
+            "pfc.txt",
+            "qlen.txt",
+            "report.html",
+            "rtt_samples.txt",
+            "scenario.toml",
+            "series.csv",
+            "summary.json",
+        ];
+        assert_eq!(names(&a), expected);
+        for name in expected.iter().filter(|name| a.join(name).is_file()) {
+            assert!(
+                std::fs::read(a.join(name)).unwrap() == std::fs::read(b.join(name)).unwrap(),
+                "{name}"
+            );
+        }
+        assert_eq!(
+            std::fs::read_to_string(a.join("flows/f.csv")).unwrap(),
+            "src,dst\n1,4\n"
+        );
+    }
+
+    #[test]
+    fn a_comparisons_folder() {
+        let (input, outcome) = sample::incast();
+        let finished = sample::finished(&input, outcome);
+        let other = Resolved {
+            scheme: "a/b".into(),
+            ..input.clone()
+        };
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("c");
+        let (one, two) = ((&input, &finished), (&other, &finished));
+        write_comparison(&path, &[one, two, one, one], false).unwrap();
+        assert_eq!(
+            names(&path),
+            [
+                "a-b",
+                "comparison.json",
+                "none",
+                "none-7",
+                "none-7-3",
+                "report.html"
+            ]
+        );
+        let summaries: Vec<Summary> =
+            serde_json::from_str(&std::fs::read_to_string(path.join("comparison.json")).unwrap()).unwrap();
+        assert_eq!(summaries.len(), 4);
+        write_comparison(&path, &[one], true).unwrap();
+        assert_eq!(names(&path), ["comparison.json", "none", "report.html"]);
+    }
 }

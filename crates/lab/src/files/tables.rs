@@ -6,21 +6,20 @@ use paceline_fabric::outcome::{Outcome, QueueRecord};
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::units::PS_PER_S;
 
-use crate::RunInput;
 use crate::results::flow_rows;
+use paceline_scenario::Resolved;
 
 /// Ports whose queues are written: those with the largest samples.
 const PORTS_MAX: usize = 256;
 
 /// Writes a row per flow, in order of start.
-pub(super) fn flows(out: &mut impl Write, input: &RunInput, outcome: &Outcome) -> io::Result<()> {
-    let names = input.scheme_names();
+pub(super) fn flows(out: &mut impl Write, input: &Resolved, outcome: &Outcome) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     if outcome.flows.is_empty() {
         // The writer derives the header from the first row.
         csv.write_record(FLOW_COLUMNS).map_err(io::Error::from)?;
     }
-    for row in flow_rows(input, outcome, &names) {
+    for row in flow_rows(input, outcome) {
         csv.serialize(row).map_err(io::Error::from)?;
     }
     csv.flush()
@@ -42,36 +41,65 @@ const FLOW_COLUMNS: [&str; 13] = [
     "status",
 ];
 
-/// Whether there is anything for [`series`] to write.
-pub(super) fn has_series(outcome: &Outcome) -> bool {
-    !outcome.rates.is_empty() || outcome.queues.iter().any(|queue| !queue.series.is_empty())
-}
-
 /// Writes time series, one value a row: `entity, metric, time_ps, value`.
-///
-/// * `port <switch>.<interface>-><peer>`, `queue_bytes`: whenever a sample differs from the one before;
-/// * `flow <flow_id>`, `goodput_bps`: bytes acknowledged in the bin that starts at the time, as a rate.
-pub(super) fn series(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> io::Result<()> {
+pub(super) fn series(out: &mut impl Write, all: &[Series]) -> io::Result<()> {
     writeln!(out, "entity,metric,time_ps,value")?;
-    for queue in largest_queues(outcome) {
-        let port = queue.port;
-        for (time, bytes) in &queue.series {
-            let (node, interface, peer) = (port.node.0, port.interface, port.peer.0);
-            writeln!(
-                out,
-                "port {node}.{interface}->{peer},queue_bytes,{},{bytes}",
-                time.as_ps()
-            )?;
-        }
-    }
-    let bin = spec.record.rate_every.map_or(0, |span| span.as_ps());
-    for rate in outcome.rates.iter().filter(|_| bin > 0) {
-        for (k, &bytes) in (rate.first_bin..).zip(&rate.bytes) {
-            let bps = u128::from(bytes) * 8 * u128::from(PS_PER_S) / u128::from(bin);
-            writeln!(out, "flow {},goodput_bps,{},{bps}", rate.flow, k * bin)?;
+    for one in all {
+        for (time, value) in &one.points {
+            writeln!(out, "{},{},{time},{value}", one.entity, one.metric)?;
         }
     }
     Ok(())
+}
+
+/// A time series.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// What it is about: `port <switch>.<interface>-><peer>`, `flow <flow_id>`.
+    pub entity: String,
+    /// Which quantity: [`QUEUE`] or [`GOODPUT`].
+    pub metric: String,
+    /// (time in ps, value), in order of time.
+    pub points: Vec<(u64, u64)>,
+}
+
+/// Bytes in a port's queues, whenever a sample differs from the one before.
+pub const QUEUE: &str = "queue_bytes";
+/// Bytes of a flow acknowledged in the bin that starts at the time, as a rate in bit/s.
+pub const GOODPUT: &str = "goodput_bps";
+
+/// The time series of a run: queues in the order of ports, then flows.
+pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
+    let queue = |queue: &QueueRecord| Series {
+        entity: format!(
+            "port {}.{}->{}",
+            queue.port.node.0, queue.port.interface, queue.port.peer.0
+        ),
+        metric: QUEUE.to_string(),
+        points: queue
+            .series
+            .iter()
+            .map(|&(time, bytes)| (time.as_ps(), u64::from(bytes)))
+            .collect(),
+    };
+    let mut all: Vec<Series> = largest_queues(outcome).into_iter().map(queue).collect();
+    let bin = spec.record.rate_every.map_or(0, |span| span.as_ps());
+    let bps = |bytes: u64| (u128::from(bytes) * 8 * u128::from(PS_PER_S) / u128::from(bin)) as u64;
+    all.extend(
+        outcome
+            .rates
+            .iter()
+            .filter(|rate| bin > 0 && !rate.bytes.is_empty())
+            .map(|rate| Series {
+                entity: format!("flow {}", rate.flow),
+                metric: GOODPUT.to_string(),
+                points: (rate.first_bin..)
+                    .zip(&rate.bytes)
+                    .map(|(k, &bytes)| (k * bin, bps(bytes)))
+                    .collect(),
+            }),
+    );
+    all
 }
 
 /// The queues with the largest samples, in the order of ports.
@@ -118,6 +146,9 @@ mod tests {
     #[test]
     fn series_csv() {
         let (input, outcome) = sample::incast();
-        insta::assert_snapshot!("series_csv", text(|out| series(out, &input.run, &outcome)));
+        insta::assert_snapshot!(
+            "series_csv",
+            text(|out| series(out, &series_of(&input.run, &outcome)))
+        );
     }
 }

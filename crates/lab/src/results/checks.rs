@@ -5,13 +5,13 @@ use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::FlowControl;
 
 use super::summary::RunStatus;
-use crate::RunInput;
+use paceline_scenario::Resolved;
 
 /// Fewer completed flows than this leave less than one beyond the 99th percentile.
 const FLOWS_FOR_P99: usize = 100;
 
 /// The warnings of the input and those that the outcome gives rise to.
-pub(super) fn warnings(input: &RunInput, outcome: &Outcome, status: RunStatus) -> Vec<String> {
+pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -> Vec<String> {
     let mut found = input.warnings.clone();
     if status == RunStatus::Partial {
         found.push(format!(

@@ -6,7 +6,7 @@ use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
 use serde::{Deserialize, Serialize};
 
-use crate::RunInput;
+use paceline_scenario::Resolved;
 
 /// How a flow ended, in files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -70,18 +70,33 @@ impl FlowRow<'_> {
         let fct = self.fct_ps.filter(|&ps| ps > 0)?;
         Some(self.size_bytes as f64 * 8e3 / fct as f64)
     }
+    /// The same row, with strings of its own.
+    pub fn into_owned(self) -> FlowRow<'static> {
+        FlowRow {
+            label: Cow::Owned(self.label.into_owned()),
+            scheme: Cow::Owned(self.scheme.into_owned()),
+            flow_id: self.flow_id,
+            src: self.src,
+            dst: self.dst,
+            priority: self.priority,
+            size_bytes: self.size_bytes,
+            start_ps: self.start_ps,
+            fct_ps: self.fct_ps,
+            ideal_fct_ps: self.ideal_fct_ps,
+            slowdown: self.slowdown,
+            retransmitted_bytes: self.retransmitted_bytes,
+            status: self.status,
+        }
+    }
     /// When it completed, in ps.
     pub fn end_ps(&self) -> Option<u64> {
         self.fct_ps.map(|fct| self.start_ps + fct)
     }
 }
 
-/// The rows of a run, in order of start. `names` are those of [`RunInput::scheme_names`].
-pub fn flow_rows<'a>(
-    input: &'a RunInput,
-    outcome: &'a Outcome,
-    names: &'a [String],
-) -> impl Iterator<Item = FlowRow<'a>> {
+/// The rows of a run, in order of start.
+pub fn flow_rows<'a>(input: &'a Resolved, outcome: &'a Outcome) -> impl Iterator<Item = FlowRow<'a>> {
+    let names = &input.schemes;
     let labels = &input.run.labels;
     input
         .run

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::checks;
 use super::flows::{FlowRow, FlowState, flow_rows};
-use crate::RunInput;
 use crate::stats::{self, Distribution, RttSummary};
+use paceline_scenario::Resolved;
 
 /// Edges of the buckets of flow sizes, in bytes; the last bucket has no upper edge.
 pub const SIZE_EDGES: [u64; 5] = [0, 1_000, 10_000, 100_000, 1_000_000];
@@ -311,7 +311,7 @@ fn by_scheme(rows: &[&FlowRow<'_>]) -> BTreeMap<String, Group> {
 
 /// Time from the first start to the last completion, and aggregate goodput in Gbit/s.
 fn span_and_aggregate(
-    input: &RunInput,
+    input: &Resolved,
     outcome: &Outcome,
     rows: &[FlowRow<'_>],
 ) -> (Option<f64>, Option<f64>) {
@@ -378,9 +378,8 @@ fn busiest_port(queues: &[QueueRecord]) -> Option<BusiestPort> {
 }
 
 /// The summary of a run.
-pub fn summarise(input: &RunInput, outcome: &Outcome, status: RunStatus, machine: Machine) -> Summary {
-    let names = input.scheme_names();
-    let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome, &names).collect();
+pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine: Machine) -> Summary {
+    let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
     let refs: Vec<&FlowRow<'_>> = rows.iter().collect();
     let all = Group::of(&refs);
     let (finish_us, aggregate) = span_and_aggregate(input, outcome, &rows);

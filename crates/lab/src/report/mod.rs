@@ -1,0 +1,328 @@
+//! `report.html`: one self-contained page about one or several runs.
+//!
+//! The page is a pure function of what the runs' folders hold, without what they cost the
+//! machine: two reports of the same runs have the same bytes.
+
+mod charts;
+mod data;
+mod decimate;
+mod palette;
+mod story;
+
+pub use data::{ReadError, RunData};
+
+use minijinja::Environment;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use serde::Serialize;
+
+use crate::results::Summary;
+use crate::table::{self, METRICS};
+
+const TEMPLATE: &str = include_str!("../../assets/report.html.j2");
+const STYLE: &str = include_str!("../../assets/report.css");
+const SCRIPT: &str = include_str!("../../assets/report.js");
+const UPLOT_SCRIPT: &str = include_str!("../../assets/uPlot.iife.min.js");
+const UPLOT_STYLE: &str = include_str!("../../assets/uPlot.min.css");
+
+/// Why a page cannot be made: a fault of the template.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot render the report: {0}")]
+pub struct RenderError(#[from] minijinja::Error);
+
+/// Renders the page about `runs`, in their order: of one run, or a comparison of several.
+pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
+    let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
+    let names = table::row_names(&summaries);
+    let schemes: Vec<&str> = summaries.iter().map(|summary| summary.scheme.as_str()).collect();
+    let styles = palette::assign(&schemes);
+    let named: Vec<charts::Named<'_>> = runs
+        .iter()
+        .zip(&names)
+        .zip(&styles)
+        .map(|((data, name), &(color, dash))| charts::Named {
+            name,
+            color,
+            dash,
+            data,
+        })
+        .collect();
+    let single = summaries.len() == 1;
+    let page = Page {
+        title: title(&summaries),
+        story: story::story(&summaries, &names),
+        warnings: warnings(&summaries, &names),
+        tiles: if single {
+            story::tiles(summaries[0])
+        } else {
+            Vec::new()
+        },
+        groups: groups(),
+        metrics: METRICS.iter().map(|metric| metric.name).collect(),
+        rows: rows(&summaries, &names, &styles),
+        sizes: if single { sizes(summaries[0]) } else { Vec::new() },
+        single,
+        charts: script_json(&charts::charts(&named)),
+        scenarios: scenarios(runs, &names),
+        provenance: provenance(&summaries, &names),
+        version: env!("CARGO_PKG_VERSION"),
+        style: format!("{UPLOT_STYLE}\n{STYLE}"),
+        uplot: UPLOT_SCRIPT,
+        script: SCRIPT,
+    };
+    let mut environment = Environment::new();
+    environment.set_syntax(
+        SyntaxConfig::builder()
+            .trim_blocks(true)
+            .lstrip_blocks(true)
+            .build()?,
+    );
+    // The name's ending turns on the escaping of everything that the template does not call safe.
+    environment.add_template("report.html", TEMPLATE)?;
+    Ok(environment.get_template("report.html")?.render(Serde(page))?)
+}
+
+/// What the template gets. `charts`, `style`, `uplot` and `script` go into it as they are.
+#[derive(Serialize)]
+struct Page {
+    title: String,
+    story: String,
+    warnings: Vec<Warning>,
+    tiles: Vec<story::Tile>,
+    groups: Vec<HeadGroup>,
+    metrics: Vec<&'static str>,
+    rows: Vec<Row>,
+    sizes: Vec<Vec<String>>,
+    single: bool,
+    charts: String,
+    scenarios: Vec<Scenario>,
+    provenance: Vec<Provenance>,
+    version: &'static str,
+    style: String,
+    uplot: &'static str,
+    script: &'static str,
+}
+
+/// JSON that cannot end the script element that it is in.
+fn script_json(value: &impl Serialize) -> String {
+    let json = serde_json::to_string(value).unwrap_or_else(|_| "[]".to_string());
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+}
+
+fn title(summaries: &[&Summary]) -> String {
+    let mut names: Vec<&str> = summaries
+        .iter()
+        .map(|summary| summary.scenario.as_str())
+        .collect();
+    names.dedup();
+    names.join(", ")
+}
+
+#[derive(Serialize)]
+struct Warning {
+    about: String,
+    text: String,
+}
+
+/// The warnings of all runs; one that all runs share is said once.
+fn warnings(summaries: &[&Summary], names: &[String]) -> Vec<Warning> {
+    let mut found: Vec<Warning> = Vec::new();
+    for (summary, name) in summaries.iter().zip(names) {
+        for text in &summary.warnings {
+            let shared = summaries.iter().all(|other| other.warnings.contains(text));
+            let about = if shared { String::new() } else { name.clone() };
+            if !found
+                .iter()
+                .any(|warning| warning.text == *text && warning.about == about)
+            {
+                found.push(Warning {
+                    about,
+                    text: text.clone(),
+                });
+            }
+        }
+    }
+    found
+}
+
+#[derive(Serialize)]
+struct HeadGroup {
+    name: &'static str,
+    columns: usize,
+}
+
+fn groups() -> Vec<HeadGroup> {
+    let part = |part: &[table::Metric]| HeadGroup {
+        name: part[0].group,
+        columns: part.len(),
+    };
+    METRICS.chunk_by(|a, b| a.group == b.group).map(part).collect()
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    color: usize,
+    cells: Vec<Cell>,
+}
+
+#[derive(Serialize)]
+struct Cell {
+    text: String,
+    best: bool,
+    first: bool,
+}
+
+/// The table. The best of a column is marked where runs differ, and only among runs that finished
+/// equally many flows: to leave flows unfinished must not look good.
+fn rows(summaries: &[&Summary], names: &[String], styles: &[(usize, usize)]) -> Vec<Row> {
+    let comparable = summaries.windows(2).all(|pair| pair[0].flows == pair[1].flows);
+    let cell = |summary: &Summary, i: usize| {
+        let metric = &METRICS[i];
+        let costs = || summaries.iter().filter_map(|other| (metric.cost)(other));
+        let least = costs().fold(f64::INFINITY, f64::min);
+        let differ = costs().any(|cost| cost > least);
+        Cell {
+            text: (metric.text)(summary),
+            best: comparable && differ && (metric.cost)(summary) == Some(least),
+            first: i == 0 || METRICS[i - 1].group != metric.group,
+        }
+    };
+    let row = |((summary, name), &(color, _)): ((&&Summary, &String), &(usize, usize))| Row {
+        name: name.clone(),
+        color,
+        cells: (0..METRICS.len()).map(|i| cell(summary, i)).collect(),
+    };
+    summaries.iter().zip(names).zip(styles).map(row).collect()
+}
+
+/// Slowdown by size as text; only sizes that there are.
+fn sizes(summary: &Summary) -> Vec<Vec<String>> {
+    let row = |bucket: &crate::results::SizeBucket| {
+        let range = match bucket.hi {
+            Some(hi) if bucket.lo == 0 => format!("below {}", size(hi)),
+            Some(hi) => format!("{} to {}", size(bucket.lo), size(hi)),
+            None => format!("{} and more", size(bucket.lo)),
+        };
+        let values = [bucket.mean, bucket.p50, bucket.p95, bucket.p99].map(table::number);
+        [vec![range, bucket.flows.to_string()], values.to_vec()].concat()
+    };
+    summary
+        .by_size
+        .iter()
+        .filter(|bucket| bucket.flows > 0)
+        .map(row)
+        .collect()
+}
+
+/// A round size, such as an edge between buckets.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{} KB", bytes / 1_000),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
+}
+
+#[derive(Serialize)]
+struct Scenario {
+    name: String,
+    text: String,
+}
+
+fn scenarios(runs: &[RunData], names: &[String]) -> Vec<Scenario> {
+    let one = |(run, name): (&RunData, &String)| Scenario {
+        name: name.clone(),
+        text: run.scenario.clone(),
+    };
+    runs.iter().zip(names).map(one).collect()
+}
+
+#[derive(Serialize)]
+struct Provenance {
+    name: String,
+    seed: u64,
+    version: String,
+    digest: String,
+    events: u64,
+    packet_hops: u64,
+}
+
+fn provenance(summaries: &[&Summary], names: &[String]) -> Vec<Provenance> {
+    let one = |(summary, name): (&&Summary, &String)| Provenance {
+        name: name.clone(),
+        seed: summary.seed,
+        version: summary.version.clone(),
+        digest: summary.digest.clone(),
+        events: summary.events,
+        packet_hops: summary.packet_hops,
+    };
+    summaries.iter().zip(names).map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn run(scheme: &str) -> RunData {
+        let (mut input, outcome) = sample::incast();
+        input.scheme = scheme.into();
+        RunData::new(&input, &sample::finished(&input, outcome))
+    }
+
+    #[test]
+    fn a_page_stands_alone() {
+        let page = render(&[run("dcqcn"), run("hpcc")]).unwrap();
+        assert!(page.len() < 200_000, "{} bytes", page.len());
+        for attribute in ["src=", "href=\"http", "@import", "url("] {
+            assert!(!page.contains(attribute), "{attribute}");
+        }
+        assert!(page.contains("0123456789abcdef"));
+    }
+
+    #[test]
+    fn what_users_wrote_stays_text() {
+        let mut data = run("</script><b>dcqcn");
+        data.summary.scenario = "<img src=x onerror=alert(1)>".into();
+        data.summary.warnings = vec!["<i>beware</i>".into()];
+        data.scenario = "# </pre><script>alert(1)</script>".into();
+        let page = render(&[data]).unwrap();
+        for bad in ["<img", "<i>beware", "</pre><script>", "<b>dcqcn"] {
+            assert!(!page.contains(bad), "{bad}");
+        }
+        // The page's own scripts, and no more: data, library, program.
+        assert_eq!(page.matches("</script>").count(), 3);
+    }
+
+    #[test]
+    fn the_best_is_marked_among_equals_only() {
+        let (slow, fast) = (run("dcqcn"), run("hpcc"));
+        let mut fast = fast;
+        fast.summary.fct_slowdown.mean = Some(1.2);
+        let names = ["dcqcn".to_string(), "hpcc".to_string()];
+        let styles = [(0, 0), (1, 0)];
+        let table = rows(&[&slow.summary, &fast.summary], &names, &styles);
+        assert_eq!((table[0].cells[1].best, table[1].cells[1].best), (false, true));
+        // Equal values are not marked, and neither is a run that left more flows unfinished.
+        assert!(!table[0].cells[2].best && !table[1].cells[2].best);
+        fast.summary.flows.completed -= 1;
+        let table = rows(&[&slow.summary, &fast.summary], &names, &styles);
+        assert!(table.iter().all(|row| row.cells.iter().all(|cell| !cell.best)));
+    }
+
+    #[test]
+    fn shared_warnings_are_said_once() {
+        let (mut a, b) = (run("dcqcn"), run("hpcc"));
+        a.summary.warnings.push("only here".into());
+        let names = ["dcqcn".to_string(), "hpcc".to_string()];
+        let found = warnings(&[&a.summary, &b.summary], &names);
+        let texts: Vec<(&str, &str)> = found.iter().map(|w| (w.about.as_str(), &w.text[..9])).collect();
+        assert_eq!(
+            texts,
+            [("", "1 of 3 fl"), ("", "The 99th "), ("dcqcn", "only here")]
+        );
+    }
+}

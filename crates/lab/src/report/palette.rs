@@ -1,0 +1,67 @@
+//! One colour per scheme, the same on every page.
+
+/// Colours of the page's palette; their values, for light and dark, are in `report.css`. They are
+/// those of Okabe and Ito, which colour-blind readers can tell apart.
+pub(super) const COLORS: usize = 8;
+
+/// Colours that schemes have on every page on which nobody else has taken them.
+const PREFERRED: [(&str, usize); 18] = [
+    ("none", 7),
+    ("dcqcn", 1),
+    ("hpcc", 0),
+    ("dctcp", 2),
+    ("timely", 3),
+    ("hpcc-pint", 4),
+    ("swift", 5),
+    ("bolt", 6),
+    ("qcn", 3),
+    ("pcn", 4),
+    ("acc", 5),
+    ("ibcc", 6),
+    ("rrcc", 2),
+    ("lstm-pid", 6),
+    ("pidnn", 4),
+    ("decc", 0),
+    ("adpg", 5),
+    ("dcqcn-win", 5),
+];
+
+/// (colour, dash pattern) of each scheme. Different as long as there are enough of them.
+pub(super) fn assign(schemes: &[&str]) -> Vec<(usize, usize)> {
+    let mut used = vec![false; schemes.len().div_ceil(COLORS).max(1) * COLORS];
+    let mut styles = vec![None; schemes.len()];
+    let wish = |name: &str| {
+        PREFERRED
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|&(_, color)| color)
+    };
+    for (style, name) in styles.iter_mut().zip(schemes) {
+        if let Some(color) = wish(name).filter(|&color| !used[color]) {
+            used[color] = true;
+            *style = Some(color);
+        }
+    }
+    let mut free = (0..used.len()).filter(|&place| !used[place]);
+    styles
+        .into_iter()
+        .map(|style| style.or_else(|| free.next()).unwrap_or(0))
+        .map(|place| (place % COLORS, place / COLORS))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemes_keep_their_colours_and_differ() {
+        assert_eq!(assign(&["hpcc", "dcqcn"]), [(0, 0), (1, 0)]);
+        assert_eq!(assign(&["dcqcn", "hpcc"]), [(1, 0), (0, 0)]);
+        let many = assign(&["mine", "hpcc", "hpcc", "dcqcn", "a", "b", "c", "d", "e", "f"]);
+        let mut different = many.clone();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), many.len());
+    }
+}

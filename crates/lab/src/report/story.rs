@@ -1,0 +1,172 @@
+//! What a page says in words before it shows anything.
+
+use serde::Serialize;
+
+use crate::results::{RunStatus, Summary};
+use crate::table::{bytes, duration_us, number};
+
+/// A number to look at first.
+#[derive(Serialize)]
+pub(super) struct Tile {
+    name: &'static str,
+    value: String,
+    note: String,
+}
+
+/// A paragraph about the runs.
+pub(super) fn story(summaries: &[&Summary], names: &[String]) -> String {
+    match summaries {
+        [] => String::new(),
+        [one] => of_one(one),
+        several => of_several(several, names),
+    }
+}
+
+fn flows(count: u64) -> String {
+    if count == 1 {
+        "1 flow".to_string()
+    } else {
+        format!("{count} flows")
+    }
+}
+
+fn of_one(s: &Summary) -> String {
+    let total = flows(s.flows.total);
+    let mut text = if s.flows.completed == 0 {
+        format!("{total} under {}, none of which finished.", s.scheme)
+    } else if s.flows.completed == s.flows.total {
+        format!(
+            "{total} under {}, the last of which finished {} after the first had started.",
+            s.scheme,
+            duration_us(s.finish_us)
+        )
+    } else {
+        format!(
+            "{total} under {}, of which {} finished within {}.",
+            s.scheme,
+            s.flows.completed,
+            duration_us(s.finish_us)
+        )
+    };
+    if let (Some(p50), Some(p99)) = (s.fct_slowdown.p50, s.fct_slowdown.p99) {
+        text.push_str(&format!(
+            " The median flow took {} times as long as it would have alone in the network; \
+             the 99th percentile is {}.",
+            number(Some(p50)),
+            number(Some(p99))
+        ));
+    }
+    if s.status == RunStatus::Partial {
+        text.push_str(" The run was interrupted.");
+    }
+    text
+}
+
+fn of_several(all: &[&Summary], names: &[String]) -> String {
+    let totals_equal = all
+        .windows(2)
+        .all(|pair| pair[0].flows.total == pair[1].flows.total);
+    let mut text = if totals_equal {
+        format!("{} in each of {} runs.", flows(all[0].flows.total), all.len())
+    } else {
+        format!("{} runs.", all.len())
+    };
+    let whole = all.windows(2).all(|pair| pair[0].flows == pair[1].flows);
+    let extremes = |value: fn(&Summary) -> Option<f64>| {
+        let mut order: Vec<(f64, &String)> = all
+            .iter()
+            .zip(names)
+            .filter_map(|(s, name)| Some((value(s)?, name)))
+            .collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (&low, &high) = (order.first()?, order.last()?);
+        (whole && low.0 < high.0).then_some((low, high))
+    };
+    if let Some((low, high)) = extremes(|s| s.fct_slowdown.mean) {
+        text.push_str(&format!(
+            " Mean slowdown is smallest with {} ({}) and largest with {} ({}).",
+            low.1,
+            number(Some(low.0)),
+            high.1,
+            number(Some(high.0))
+        ));
+    }
+    if let Some((low, high)) = extremes(|s| s.finish_us) {
+        text.push_str(&format!(
+            " The last flow finished first with {} ({}) and last with {} ({}).",
+            low.1,
+            duration_us(Some(low.0)),
+            high.1,
+            duration_us(Some(high.0))
+        ));
+    }
+    text
+}
+
+/// The numbers to look at first.
+pub(super) fn tiles(s: &Summary) -> Vec<Tile> {
+    let tile = |name, value: String, note: String| Tile { name, value, note };
+    vec![
+        tile(
+            "Flows finished",
+            s.flows.completed.to_string(),
+            format!("of {}", s.flows.total),
+        ),
+        tile(
+            "Slowdown, p99",
+            number(s.fct_slowdown.p99),
+            format!("median {}", number(s.fct_slowdown.p50)),
+        ),
+        tile(
+            "Last completion",
+            duration_us(s.finish_us),
+            format!("mean {}", duration_us(s.fct_us.mean)),
+        ),
+        tile(
+            "Round trip, p99",
+            duration_us(s.rtt_us.p99),
+            format!(
+                "mean {}, empty {}",
+                duration_us(s.rtt_us.mean),
+                duration_us(Some(s.base_rtt_us))
+            ),
+        ),
+        tile(
+            "Largest queue",
+            bytes(s.queue_bytes.max),
+            s.queue_bytes
+                .mean
+                .map_or_else(String::new, |mean| format!("mean {}", bytes(mean as u64))),
+        ),
+        tile(
+            "PFC pauses",
+            s.pfc.pauses.to_string(),
+            format!("{} packets dropped", s.drops),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn summary(scheme: &str) -> Summary {
+        let (mut input, outcome) = sample::incast();
+        input.scheme = scheme.into();
+        sample::finished(&input, outcome).summary
+    }
+
+    #[test]
+    fn stories() {
+        let (a, mut b) = (summary("dcqcn"), summary("hpcc"));
+        b.fct_slowdown.mean = Some(2.5);
+        let names = ["dcqcn".to_string(), "hpcc".to_string()];
+        let told = [
+            story(&[&a], &names[..1]),
+            story(&[&a, &b], &names),
+            story(&[&a, &a], &names),
+        ];
+        insta::assert_snapshot!("stories", told.join("\n"));
+    }
+}
