@@ -17,7 +17,7 @@ fn main() {
             print!("{}", resolved.toml);
         }
         Err(error) => {
-            eprintln!("{:?}", miette::Report::new(error));
+            eprint!("{}", error.render(&miette::GraphicalReportHandler::new()));
             std::process::exit(2);
         }
     }

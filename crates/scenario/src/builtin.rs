@@ -43,7 +43,10 @@ impl Shipped {
     }
     /// Its description in one line.
     pub fn description(&self) -> &'static str {
-        let line = self.text.lines().find_map(|line| line.strip_prefix("description = "));
+        let line = self
+            .text
+            .lines()
+            .find_map(|line| line.strip_prefix("description = "));
         line.unwrap_or_default().trim_matches('"')
     }
 }

@@ -15,7 +15,10 @@ pub(crate) fn configure(
     let config = blocks.configure(name).map_err(|error| {
         let problem = Problem::new(format!("unknown scheme `{name}`")).at(place);
         let all = format!("the schemes are {}", error.names.join(", "));
-        match error.nearest.or_else(|| nearest(name, error.names.iter().copied())) {
+        match error
+            .nearest
+            .or_else(|| nearest(name, error.names.iter().copied()))
+        {
             Some(near) => problem
                 .label(format!("did you mean `{near}`?"))
                 .help(format!("did you mean `{near}`? {all}")),
@@ -29,15 +32,21 @@ pub(crate) fn configure(
             .at(at.as_ref().unwrap_or(place))
             .help(format!("`paceline explain {scheme}` lists the parameters"))
     })?;
-    Ok(config)
+    // With every parameter that depends on others filled in, as the resolved scenario has it.
+    let explicit = config.explicit_params().configure(name);
+    Ok(explicit.unwrap_or(config))
 }
 
 /// The blocks of these schemes, every parameter with its value.
 pub(crate) fn explicit(schemes: &[&SchemeConfig]) -> Result<toml::Table, Problem> {
     let mut blocks = toml::Table::new();
     for scheme in schemes {
-        let block = toml::Table::try_from(scheme.explicit_params())
-            .map_err(|error| Problem::new(format!("the parameters of {} cannot be written: {error}", scheme.name())))?;
+        let block = toml::Table::try_from(scheme.explicit_params()).map_err(|error| {
+            Problem::new(format!(
+                "the parameters of {} cannot be written: {error}",
+                scheme.name()
+            ))
+        })?;
         blocks.extend(block);
     }
     Ok(blocks)

@@ -1,7 +1,7 @@
 //! Errors for people: which file, line and column, what stands there, what was expected.
 //!
 //! [`Diagnostics`] is what [`crate::load`] returns. Its `Display` is one plain line per problem,
-//! `file:line:column: message`; as a [`miette::Diagnostic`] it also shows the text around the place.
+//! `file:line:column: message`; its [`Diagnostics::reports`] also show the text around each place.
 
 use std::fmt;
 use std::ops::Range;
@@ -152,56 +152,49 @@ impl fmt::Display for Problem {
 }
 
 /// Everything that is wrong with an input: at least one problem.
+///
+/// `Display` is for logs: a plain line per problem. On a terminal, render each of
+/// [`Diagnostics::reports`] with one of miette's handlers.
 #[derive(Clone, Debug)]
-pub struct Diagnostics {
-    first: Shown,
-    rest: Vec<Shown>,
-}
-
-/// A problem as miette shows it: without its place in the message.
-#[derive(Clone, Debug)]
-struct Shown {
-    problem: Problem,
-    related: Vec<Self>,
-}
-
-impl From<Problem> for Shown {
-    fn from(problem: Problem) -> Self {
-        let related = problem.0.related.iter().cloned().map(Self::from).collect();
-        Self { problem, related }
-    }
-}
+pub struct Diagnostics(Vec<Problem>);
 
 impl From<Problem> for Diagnostics {
     fn from(problem: Problem) -> Self {
-        Self {
-            first: problem.into(),
-            rest: Vec::new(),
-        }
+        Self(vec![problem])
     }
 }
 
 impl Diagnostics {
     /// Of several problems; `None` if there are none.
     pub fn of(problems: impl IntoIterator<Item = Problem>) -> Option<Self> {
-        let mut problems = problems.into_iter();
-        let first = problems.next()?.into();
-        Some(Self {
-            first,
-            rest: problems.map(Shown::from).collect(),
-        })
+        let problems: Vec<_> = problems.into_iter().collect();
+        (!problems.is_empty()).then_some(Self(problems))
     }
     /// The problems.
-    pub fn problems(&self) -> impl Iterator<Item = &Problem> {
-        std::iter::once(&self.first)
-            .chain(&self.rest)
-            .map(|shown| &shown.problem)
+    pub fn problems(&self) -> &[Problem] {
+        &self.0
+    }
+    /// The problems as reports: message, the text around the place, help.
+    pub fn reports(&self) -> impl Iterator<Item = Report> + '_ {
+        self.0.iter().map(Report::of)
+    }
+    /// Every report as text, rendered by `handler`.
+    pub fn render(&self, handler: &impl miette::ReportHandler) -> String {
+        struct Rendered<'a, H>(&'a H, &'a Report);
+        impl<H: miette::ReportHandler> fmt::Display for Rendered<'_, H> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.debug(self.1, f)
+            }
+        }
+        let reports: Vec<_> = self.reports().collect();
+        let texts = reports.iter().map(|report| Rendered(handler, report).to_string());
+        texts.collect::<Vec<_>>().join("\n")
     }
 }
 
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, problem) in self.problems().enumerate() {
+        for (i, problem) in self.0.iter().enumerate() {
             let separator = if i == 0 { "" } else { "\n" };
             write!(f, "{separator}{problem}")?;
         }
@@ -210,14 +203,45 @@ impl fmt::Display for Diagnostics {
 }
 impl std::error::Error for Diagnostics {}
 
-impl fmt::Display for Shown {
+/// One problem as miette shows it: the message stands apart from place and help.
+#[derive(Clone, Debug)]
+pub struct Report {
+    problem: Problem,
+    /// What the problem points at in other texts.
+    elsewhere: Vec<Self>,
+}
+
+impl Report {
+    fn of(problem: &Problem) -> Self {
+        let elsewhere = problem
+            .0
+            .related
+            .iter()
+            .filter(|other| !other.in_source_of(problem));
+        Self {
+            problem: problem.clone(),
+            elsewhere: elsewhere.map(Self::of).collect(),
+        }
+    }
+}
+
+impl Problem {
+    fn in_source_of(&self, other: &Self) -> bool {
+        match (&self.0.place, &other.0.place) {
+            (Some(a), Some(b)) => Arc::ptr_eq(&a.source.0, &b.source.0),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.problem.message())
     }
 }
-impl std::error::Error for Shown {}
+impl std::error::Error for Report {}
 
-impl miette::Diagnostic for Shown {
+impl miette::Diagnostic for Report {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         let help = self.problem.0.help.as_ref()?;
         Some(Box::new(help))
@@ -228,38 +252,30 @@ impl miette::Diagnostic for Shown {
     }
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let place = self.problem.0.place.as_ref()?;
-        let label = self.problem.0.label.clone().unwrap_or_else(|| "here".to_string());
-        let span = LabeledSpan::at(place.span.clone(), label);
-        Some(Box::new(std::iter::once(span)))
+        let label = self.problem.0.label.as_deref().unwrap_or("here");
+        let main = LabeledSpan::new_primary_with_span(Some(label.to_string()), place.span.clone());
+        let others = self
+            .problem
+            .0
+            .related
+            .iter()
+            .filter(|other| other.in_source_of(&self.problem));
+        let others = others.filter_map(|other| {
+            let place = other.0.place.as_ref()?;
+            Some(LabeledSpan::at(place.span.clone(), other.message()))
+        });
+        Some(Box::new(std::iter::once(main).chain(others)))
     }
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
-        diagnostics(&self.related)
+        if self.elsewhere.is_empty() {
+            return None;
+        }
+        Some(Box::new(
+            self.elsewhere
+                .iter()
+                .map(|other| other as &dyn miette::Diagnostic),
+        ))
     }
-}
-
-impl miette::Diagnostic for Diagnostics {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.first.help()
-    }
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.first.source_code()
-    }
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        self.first.labels()
-    }
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
-        let all = self.first.related.iter().chain(&self.rest);
-        let mut all = all.map(|shown| shown as &dyn miette::Diagnostic).peekable();
-        all.peek()?;
-        Some(Box::new(all))
-    }
-}
-
-fn diagnostics<'a>(shown: &'a [Shown]) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
-    if shown.is_empty() {
-        return None;
-    }
-    Some(Box::new(shown.iter().map(|s| s as &dyn miette::Diagnostic)))
 }
 
 /// The one of `names` that `word` is nearest to, if it is near enough to be meant.

@@ -253,11 +253,41 @@ fn syntax_problem(error: &toml::de::Error, texts: &Texts) -> Problem {
 fn schema_problem(error: &toml::de::Error, texts: &Texts) -> Problem {
     let message = error.message().trim_end().to_string();
     let place = error.span().map(|span| texts.at(span));
-    let mut problem = unknown(&message).unwrap_or_else(|| Problem::new(message.clone()));
+    let mut problem = unknown(&message).unwrap_or_else(|| Problem::new(in_words(&message)));
     if let Some(place) = &place {
         problem = problem.at(place);
     }
     problem
+}
+
+/// Serde's message without the names of our types.
+fn in_words(message: &str) -> String {
+    let whole = "a whole number, not negative";
+    let types = [
+        ("u8", whole),
+        ("u16", whole),
+        ("u32", whole),
+        ("u64", whole),
+        ("usize", whole),
+    ];
+    let others = [
+        ("f64", "a number"),
+        ("a nonzero u32", "a whole number above zero"),
+    ];
+    let Some((found, expected)) = message.split_once(", expected ") else {
+        return message.to_string();
+    };
+    let mut known = types.iter().chain(&others);
+    let expected = known
+        .find(|(name, _)| *name == expected)
+        .map_or(expected, |(_, words)| words);
+    let found = ["invalid type: ", "invalid value: "]
+        .iter()
+        .find_map(|prefix| found.strip_prefix(prefix));
+    match found {
+        Some(found) => format!("expected {}, found {found}", expected.trim_end_matches(',')),
+        None => message.to_string(),
+    }
 }
 
 /// Words in backquotes.

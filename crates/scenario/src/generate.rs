@@ -42,12 +42,21 @@ fn switches(topology: &Topology) -> Vec<String> {
 /// A topology file of HPCC's ns-3 simulator.
 pub fn topology_text(topology: &Topology) -> String {
     let switches = switches(topology);
-    let mut text = format!("{} {} {}\n", topology.nodes.len(), switches.len(), topology.links.len());
+    let mut text = format!(
+        "{} {} {}\n",
+        topology.nodes.len(),
+        switches.len(),
+        topology.links.len()
+    );
     text.push_str(&switches.join(" "));
     text.push('\n');
     for link in &topology.links {
         let (rate, delay) = (rate(link.rate), delay(link.delay));
-        let _ = writeln!(text, "{} {} {rate} {delay} {}", link.a.0, link.b.0, link.error_rate);
+        let _ = writeln!(
+            text,
+            "{} {} {rate} {delay} {}",
+            link.a.0, link.b.0, link.error_rate
+        );
     }
     text
 }
@@ -99,8 +108,14 @@ pub fn flows_toml(flows: &[FlowSpec], labels: &[String]) -> String {
         let name = labels.get(label as usize).map_or("flows", String::as_str);
         let separator = if text.is_empty() { "" } else { "\n" };
         let name = toml::Value::from(name);
-        let _ = write!(text, "{separator}[[workload]]\nlabel = {name}\npriority = {class}\nflows = [\n");
-        for flow in flows.iter().filter(|flow| (flow.label, flow.class) == (label, class)) {
+        let _ = write!(
+            text,
+            "{separator}[[workload]]\nlabel = {name}\npriority = {class}\nflows = [\n"
+        );
+        for flow in flows
+            .iter()
+            .filter(|flow| (flow.label, flow.class) == (label, class))
+        {
             let _ = writeln!(
                 text,
                 "  {{ src = {}, dst = {}, size = \"{}\", start = \"{}\" }},",

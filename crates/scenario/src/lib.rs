@@ -143,7 +143,12 @@ fn load_shipped(name: &str, overrides: &Overrides) -> Result<Resolved, Diagnosti
 /// Everything that is wrong with the text, with its place.
 pub fn load_text(name: &str, text: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
     let stem = name.strip_suffix(".toml").unwrap_or(name);
-    load_toml(&Source::new(name, text), Files::within([PathBuf::new()]), stem, overrides)
+    load_toml(
+        &Source::new(name, text),
+        Files::within([PathBuf::new()]),
+        stem,
+        overrides,
+    )
 }
 
 fn load_toml(

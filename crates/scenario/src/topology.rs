@@ -86,6 +86,8 @@ pub(crate) struct Net {
     pub(crate) topology: Topology,
     /// A place per link; empty for a generated topology.
     pub(crate) places: Vec<Place>,
+    /// What may explain that a link is missing.
+    pub(crate) note: Option<String>,
 }
 
 /// One switch, node 0, and `hosts` hosts, nodes 1 to `hosts`.

@@ -66,7 +66,11 @@ impl Reader<'_> {
         self.fidelity == Fidelity::Ns3Hpcc
     }
 
-    fn scenario(&self, scheme: Option<&str>, warnings: &mut Vec<String>) -> Result<(Scenario, Places), Problem> {
+    fn scenario(
+        &self,
+        scheme: Option<&str>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(Scenario, Places), Problem> {
         let config = self.config;
         let own = scheme_of(config.int("CC_MODE", 1));
         let kept = scheme.is_none_or(|scheme| scheme == own);
@@ -87,7 +91,11 @@ impl Reader<'_> {
             },
             ..schema::Cc::default()
         };
-        let block = if kept { Some(parameters::of(config, own)?) } else { None };
+        let block = if kept {
+            Some(parameters::of(config, own)?)
+        } else {
+            None
+        };
         let (blocks, places) = block.map_or_else(Default::default, |block| (block.table, block.places));
         let mut network = self.network()?;
         if kept || !config.flag("ENABLE_QCN", true) {
@@ -299,18 +307,17 @@ fn trace_nodes(
 /// Whether a text looks like a configuration rather than TOML: a line begins with a key in capitals
 /// and has a value without an `=`.
 pub(crate) fn looks_like_config(text: &str) -> bool {
-    let lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
-    for line in lines {
-        let mut words = line.split_whitespace();
-        let key = words.next().unwrap_or_default();
-        let capitals = key
-            .chars()
-            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-        let value = words.next().unwrap_or_default();
-        return capitals && key.starts_with(|c: char| c.is_ascii_uppercase()) && !value.starts_with('=');
-    }
-    false
+    let lines = text.lines().map(str::trim);
+    let Some(line) = lines
+        .into_iter()
+        .find(|line| !line.is_empty() && !line.starts_with('#'))
+    else {
+        return false;
+    };
+    let mut words = line.split_whitespace();
+    let key = words.next().unwrap_or_default();
+    let capitals = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    key.starts_with(|c: char| c.is_ascii_uppercase())
+        && key.chars().all(capitals)
+        && !words.next().unwrap_or_default().starts_with('=')
 }

@@ -126,16 +126,13 @@ impl Config {
                 continue;
             };
             let place = tokens.place(&token);
-            let value = Value::read(&mut tokens, key, kind)?;
+            let (value, span) = Value::read(&mut tokens, key, kind)?;
             if kind == Kind::Ignored {
                 warnings.push(format!(
                     "{place}: {key} has no effect, as in the original simulator"
                 ));
             }
-            let span = match &value {
-                (_, span) => token.span.end.max(span.start)..span.end,
-            };
-            if values.insert(key, (value.0, span)).is_some() {
+            if values.insert(key, (value, span)).is_some() {
                 warnings.push(format!("{place}: {key} is given twice; the last one counts"));
             }
         }
@@ -155,11 +152,14 @@ impl Config {
         );
         self.values.get(key).map(|(value, _)| value)
     }
-    /// Where the value of a key stands; the whole file's end if it is absent.
+    /// Where the value of a key stands; the end of the text if it is absent.
     pub(super) fn span(&self, key: &str) -> Range<usize> {
         match self.values.get(key) {
             Some((_, span)) => span.clone(),
-            None => self.source.text().len()..self.source.text().len(),
+            None => {
+                let end = self.source.text().trim_end().len();
+                end..end
+            }
         }
     }
     pub(super) fn given(&self, key: &str) -> bool {

@@ -40,7 +40,11 @@ pub(super) fn of(config: &Config, scheme: &str) -> Result<Block, Problem> {
             maker.hpcc()?;
             maker.put("fast-react", "FAST_REACT", config.flag("FAST_REACT", true));
             maker.put("multi-rate", "MULTI_RATE", config.flag("MULTI_RATE", true));
-            maker.put("sample-feedback", "SAMPLE_FEEDBACK", config.flag("SAMPLE_FEEDBACK", false));
+            maker.put(
+                "sample-feedback",
+                "SAMPLE_FEEDBACK",
+                config.flag("SAMPLE_FEEDBACK", false),
+            );
         }
         "hpcc-pint" => {
             maker.hpcc()?;
@@ -68,7 +72,8 @@ impl Maker<'_> {
     fn put(&mut self, parameter: &str, key: &str, value: impl Into<Value>) {
         self.block.insert(parameter.to_string(), value.into());
         let span = self.config.span(key);
-        self.places.push((self.scheme.to_string(), parameter.to_string(), span));
+        self.places
+            .push((self.scheme.to_string(), parameter.to_string(), span));
     }
 
     /// A rate that the configuration must give.
@@ -82,7 +87,10 @@ impl Maker<'_> {
     }
 
     fn min_rate(&mut self) {
-        let rate = self.config.rate("MIN_RATE").unwrap_or(BitRate::from_bps(100_000_000));
+        let rate = self
+            .config
+            .rate("MIN_RATE")
+            .unwrap_or(BitRate::from_bps(100_000_000));
         self.put("min-rate", "MIN_RATE", rate.to_string());
     }
 
@@ -108,7 +116,11 @@ impl Maker<'_> {
         self.rate("rate-ai", "RATE_AI")?;
         self.rate("rate-hai", "RATE_HAI")?;
         self.min_rate();
-        self.put("clamp-target", "CLAMP_TARGET_RATE", self.config.flag("CLAMP_TARGET_RATE", false));
+        self.put(
+            "clamp-target",
+            "CLAMP_TARGET_RATE",
+            self.config.flag("CLAMP_TARGET_RATE", false),
+        );
         self.put("rate-on-first-cnp", "CC_MODE", 1.0);
         Ok(())
     }

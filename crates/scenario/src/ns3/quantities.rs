@@ -151,12 +151,13 @@ mod tests {
             ("1000ns", 1000),
             ("0.001ms", 1000),
             ("1us", 1000),
-            ("1e-6s", 1000),
+            ("1e-6s", 999),
             ("0.0014ms", 1399),
         ] {
             assert_eq!(span(text, Fidelity::Ns3Hpcc), Some(Span::from_ns(ns)), "{text}");
         }
         assert_eq!(span("0.0014ms", Fidelity::Exact), Some(Span::from_ns(1400)));
+        assert_eq!(span("1e-6s", Fidelity::Exact), Some(Span::from_us(1)));
         assert_eq!(span("1.5ns", Fidelity::Exact), Some(Span::from_ps(1500)));
         assert_eq!(span("1.5ns", Fidelity::Ns3Hpcc), Some(Span::from_ns(1)));
         assert_eq!(span("0.000001", Fidelity::Exact), Some(Span::from_us(1)));

@@ -10,20 +10,25 @@ use crate::topology::{Net, Topology};
 use super::quantities;
 use super::tokens::{Token, Tokens};
 
+/// More would be a slip of the pen, and exhaust memory.
+const MOST_NODES: u32 = 10_000_000;
+
 /// Reads a topology: `nodes switches links`, the switches, and a line per link.
 pub(crate) fn read(source: &Source, fidelity: Fidelity, warnings: &mut Vec<String>) -> Result<Net, Problem> {
     let mut tokens = Tokens::new(source);
-    let nodes: u32 = tokens.value("the number of nodes")?;
+    let count = tokens.word("the number of nodes")?;
+    let nodes: u32 = tokens.read(&count, "the number of nodes")?;
+    if nodes > MOST_NODES {
+        return Err(
+            Problem::new(format!("{nodes} nodes: expected at most {MOST_NODES}")).at(&tokens.place(&count)),
+        );
+    }
     let switches: u32 = tokens.value("the number of switches")?;
     let links: u32 = tokens.value("the number of links")?;
-    let mut kinds = Vec::new();
+    let mut kinds = vec![NodeKind::Host; nodes as usize];
     for i in 0..switches {
         let token = tokens.word(&format!("switch {} of {switches}", i + 1))?;
         let id = node(&tokens, &token, nodes)?;
-        // Grows only by nodes that the file names, so that a wrong count cannot exhaust memory.
-        if kinds.len() <= id as usize {
-            kinds.resize(id as usize + 1, NodeKind::Host);
-        }
         kinds[id as usize] = NodeKind::Switch;
     }
     let mut net = Net::default();
@@ -34,22 +39,10 @@ pub(crate) fn read(source: &Source, fidelity: Fidelity, warnings: &mut Vec<Strin
     }
     if let Some(extra) = tokens.next() {
         let place = tokens.place(&extra);
-        warnings.push(format!(
-            "{place}: what follows the {links} announced links is ignored"
-        ));
+        let note = format!("{place}: what follows the {links} announced links is ignored");
+        warnings.push(note.clone());
+        net.note = Some(note);
     }
-    let last = net
-        .topology
-        .links
-        .iter()
-        .map(|link| link.a.0.max(link.b.0) + 1)
-        .max();
-    if u64::from(nodes) > 1 + u64::from(last.unwrap_or(0)).max(kinds.len() as u64) + 1_000_000 {
-        return Err(
-            Problem::new(format!("{nodes} nodes are announced, almost none has a link")).at(&source.at(0..1)),
-        );
-    }
-    kinds.resize(nodes as usize, NodeKind::Host);
     net.topology = Topology {
         nodes: kinds,
         links: net.topology.links,

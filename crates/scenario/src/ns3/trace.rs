@@ -9,17 +9,21 @@ pub(crate) fn read(source: &Source, nodes: usize, warnings: &mut Vec<String>) ->
     let mut tokens = Tokens::new(source);
     let count: u64 = tokens.value("the number of nodes to trace")?;
     let mut list = Vec::new();
+    let mut unknown = None;
     for i in 0..count {
         let token = tokens.word(&format!("node {} of {count}", i + 1))?;
         let id: u32 = tokens.read(&token, "a node")?;
         if (id as usize) < nodes {
             list.push(id);
         } else {
-            let place = tokens.place(&token);
-            warnings.push(format!(
-                "{place}: node {id} is not traced: there are {nodes} nodes"
-            ));
+            unknown.get_or_insert((id, tokens.place(&token)));
         }
+    }
+    if let Some((id, place)) = unknown {
+        let missing = count - list.len() as u64;
+        warnings.push(format!(
+            "{place}: {missing} nodes to trace do not exist, such as {id}: there are {nodes} nodes"
+        ));
     }
     list.sort_unstable();
     list.dedup();

@@ -4,6 +4,7 @@
 //! changes the scenario in place until nothing is absent: written out again, it is the resolved
 //! scenario, which resolves to the same run.
 
+mod drafts;
 mod fill;
 mod network;
 mod reach;

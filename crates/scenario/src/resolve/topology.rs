@@ -60,7 +60,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topolog
         "graph" => graph(cx, written.graph.as_mut().expect("it is present"))?,
         _ => Net {
             topology: generated(cx, written)?,
-            places: Vec::new(),
+            ..Net::default()
         },
     };
     check_links(cx, &net, fill(&mut written.parallel, false))?;

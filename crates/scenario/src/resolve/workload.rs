@@ -1,7 +1,5 @@
 //! From `[[workload]]` to flows.
 
-use std::collections::BTreeMap;
-
 use paceline_fabric::spec::{FlowSpec, NodeId};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::Spanned;
@@ -13,21 +11,11 @@ use crate::topology::Net;
 use crate::traffic::{self, DISTRIBUTIONS, Message, Seeds, SizeDistribution};
 
 use super::Cx;
+use super::drafts::{self, Draft, not_a_host};
 use super::fill::{fill, fill_at, fill_value};
 use super::network::probability;
-use super::reach::Reach;
 
 const BLOCKS: &str = "flows, file, incast, poisson, incast-poisson, permutation, all-to-all";
-
-/// A flow without its ports, and where it was written.
-struct Draft {
-    message: Message,
-    class: u8,
-    dport: u16,
-    label: u16,
-    scheme: u16,
-    place: Place,
-}
 
 /// Flows and the labels that they name.
 pub(super) struct Traffic {
@@ -62,40 +50,12 @@ pub(super) fn resolve(
         maker.seeds.seed = maker.cx.seed;
         maker.make(written, &mut drafts)?;
     }
-    check(cx, &drafts, net)?;
+    drafts::check(cx, &drafts, net)?;
     drafts.sort_by_key(|draft| draft.message.start);
     Ok(Traffic {
-        flows: with_ports(&drafts),
+        flows: drafts::with_ports(&drafts),
         labels: labels.names,
     })
-}
-
-/// The source port counts the flows of a pair of hosts, as in the original simulator.
-fn with_ports(drafts: &[Draft]) -> Vec<FlowSpec> {
-    let mut counts: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
-    let flows = drafts.iter().map(|draft| {
-        let Message {
-            src,
-            dst,
-            size,
-            start,
-        } = draft.message;
-        let count = counts.entry((src, dst)).or_default();
-        let sport = (10_000 + *count) as u16;
-        *count += 1;
-        FlowSpec {
-            src,
-            dst,
-            size,
-            start,
-            class: draft.class,
-            sport,
-            dport: draft.dport,
-            label: draft.label,
-            scheme: draft.scheme,
-        }
-    });
-    flows.collect()
 }
 
 #[derive(Default)]
@@ -218,6 +178,27 @@ impl Maker<'_, '_> {
         )
     }
 
+    fn host(&self, node: &Spanned<u32>) -> Result<NodeId, Problem> {
+        let id = NodeId(*node.get_ref());
+        not_a_host(id, self.net).map_or(Ok(id), |message| {
+            Err(Problem::new(message)
+                .at(&self.cx.texts.of_value(node))
+                .label("not a host"))
+        })
+    }
+
+    fn sender(&self, node: &Spanned<u32>, receiver: NodeId) -> Result<NodeId, Problem> {
+        let sender = self.host(node)?;
+        if sender != receiver {
+            return Ok(sender);
+        }
+        Err(
+            Problem::new(format!("the flow goes from host {} to itself", sender.0))
+                .at(&self.cx.texts.of_value(node))
+                .label("the receiver"),
+        )
+    }
+
     fn missing(&self, key: &str) -> Problem {
         Problem::new(format!("the workload has no `{key}`")).at(&self.place)
     }
@@ -286,8 +267,8 @@ impl Maker<'_, '_> {
             let flow = spanned.get_mut();
             let missing = |key: &str| Problem::new(format!("the flow has no `{key}`")).at(&place);
             messages.push(Message {
-                src: NodeId(*flow.src.as_ref().ok_or_else(|| missing("src"))?.get_ref()),
-                dst: NodeId(*flow.dst.as_ref().ok_or_else(|| missing("dst"))?.get_ref()),
+                src: self.host(flow.src.as_ref().ok_or_else(|| missing("src"))?)?,
+                dst: self.host(flow.dst.as_ref().ok_or_else(|| missing("dst"))?)?,
                 size: self.size(flow.size.as_ref().ok_or_else(|| missing("size"))?)?,
                 start: fill(&mut flow.start, Time::ZERO),
             });
@@ -298,7 +279,7 @@ impl Maker<'_, '_> {
 
     fn incast(&mut self, block: &mut schema::Incast) -> Result<Vec<Message>, Problem> {
         let receiver = block.receiver.as_ref().ok_or_else(|| self.missing("receiver"))?;
-        let dst = NodeId(*receiver.get_ref());
+        let dst = self.host(receiver)?;
         let senders = self.senders(block, dst)?;
         let sizes = match (&block.sizes, &block.size) {
             (Some(sizes), None) if !sizes.is_empty() => {
@@ -337,7 +318,7 @@ impl Maker<'_, '_> {
     /// The senders by name, or the first `fan-in` hosts that are not the receiver.
     fn senders(&self, block: &mut schema::Incast, dst: NodeId) -> Result<Vec<NodeId>, Problem> {
         match (&block.senders, &block.fan_in) {
-            (Some(senders), None) => Ok(senders.iter().map(|s| NodeId(*s.get_ref())).collect()),
+            (Some(senders), None) => senders.iter().map(|sender| self.sender(sender, dst)).collect(),
             (None, Some(fan_in)) => {
                 let others: Vec<_> = self.net.topology.hosts().filter(|&host| host != dst).collect();
                 let wanted = *fan_in.get_ref() as usize;
@@ -456,67 +437,5 @@ impl Maker<'_, '_> {
             });
         }
         Ok(())
-    }
-}
-
-/// Every flow goes from a host to another one that it can reach.
-fn check(cx: &Cx<'_>, drafts: &[Draft], net: &Net) -> Result<(), Problem> {
-    let reach = Reach::of(&net.topology);
-    for draft in drafts {
-        let Message { src, dst, size, .. } = draft.message;
-        let wrong = |message: String| Err(Problem::new(message).at(&draft.place));
-        for node in [src, dst] {
-            let count = net.topology.nodes.len();
-            if node.0 as usize >= count {
-                return wrong(format!(
-                    "there is no node {}: nodes are 0 to {}",
-                    node.0,
-                    count.max(1) - 1
-                ));
-            }
-            if !net.topology.is_host(node) {
-                return wrong(format!(
-                    "node {} is a switch: flows are between hosts ({})",
-                    node.0,
-                    hosts(net)
-                ));
-            }
-        }
-        if src == dst {
-            return wrong(format!("the flow goes from host {} to itself", src.0));
-        }
-        if size == Bytes::ZERO {
-            return wrong("a flow of no bytes".to_string());
-        }
-        if !reach.connected(src, dst) {
-            let lonely = [src, dst].into_iter().find(|&host| !reach.has_link(host));
-            return wrong(match lonely {
-                Some(host) => format!("host {} has no link", host.0),
-                None => format!("there is no path from host {} to host {}", src.0, dst.0),
-            });
-        }
-    }
-    let late = drafts
-        .iter()
-        .filter(|draft| draft.message.start >= cx.stop)
-        .count();
-    if late > 0 && late == drafts.len() {
-        let first = &drafts[0];
-        return Err(Problem::new(format!(
-            "every flow starts after the end of the run at {}: the first here at {}",
-            cx.stop, first.message.start
-        ))
-        .at(&first.place));
-    }
-    Ok(())
-}
-
-/// "hosts are 1 to 16".
-fn hosts(net: &Net) -> String {
-    let first = net.topology.hosts().next();
-    let last = net.topology.hosts().last();
-    match (first, last) {
-        (Some(first), Some(last)) => format!("nodes {} to {}", first.0, last.0),
-        _ => "there are none".to_string(),
     }
 }

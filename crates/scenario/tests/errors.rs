@@ -1,0 +1,203 @@
+//! Every message of every error, as people see it.
+
+use std::fs;
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
+use paceline_scenario::{Overrides, load};
+
+/// Writes `files` into a folder, loads the first, and gives the report and the plain line; or, when
+/// the input is good, the warnings.
+fn outcome(files: &[(&str, &[u8])], set: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        fs::write(folder.path().join(name), content).unwrap();
+    }
+    let input = folder.path().join(files[0].0);
+    let overrides = Overrides {
+        set: set.iter().map(|s| (*s).to_string()).collect(),
+        ..Overrides::default()
+    };
+    let text = match load(input.to_str().unwrap(), &overrides) {
+        Ok(resolved) => format!("fine\n{}", resolved.warnings.join("\n")),
+        Err(error) => {
+            let handler =
+                GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(160);
+            let report = error.render(&handler);
+            format!("{error}\n\n{report}")
+        }
+    };
+    text.replace(&format!("{}/", folder.path().display()), "")
+}
+
+const STAR: &str = r#"name = "test"
+duration = "10ms"
+[topology.star]
+hosts = 4
+[[workload]]
+incast = { fan-in = 3, receiver = 4, size = "1MB" }
+[cc]
+scheme = "dcqcn"
+"#;
+
+/// The star with `from` replaced by `to`, which must be in it.
+fn star(from: &str, to: &str) -> String {
+    assert!(STAR.contains(from), "{from}");
+    let text = STAR.replace(from, to);
+    outcome(&[("test.toml", text.as_bytes())], &[])
+}
+
+fn star_with(more: &str) -> String {
+    outcome(&[("test.toml", format!("{STAR}{more}").as_bytes())], &[])
+}
+
+fn star_set(set: &[&str]) -> String {
+    outcome(&[("test.toml", STAR.as_bytes())], set)
+}
+
+macro_rules! snapshots {
+    ($($name:ident: $outcome:expr;)*) => { $(
+        #[test]
+        fn $name() {
+            insta::assert_snapshot!(stringify!($name), $outcome);
+        }
+    )* };
+}
+
+snapshots! {
+    toml_good: star_with("");
+    toml_syntax: star("hosts = 4", "hosts = = 4");
+    toml_misspelt_key: star("hosts = 4", "hots = 4");
+    toml_misspelt_block: star("topology.star", "topology.strar");
+    toml_unknown_key: star("hosts = 4", "hosts = 4\ncolour = 'red'");
+    toml_wrong_unit: star("hosts = 4", "hosts = 4\ndelay = '1 sec'");
+    toml_no_unit: star("hosts = 4", "hosts = 4\nrate = '100'");
+    toml_wrong_type: star("hosts = 4", "hosts = 'four'");
+    toml_zero_rate: star("hosts = 4", "hosts = 4\nrate = '0Gbps'");
+    toml_no_topology: star("[topology.star]\nhosts = 4\n", "");
+    toml_two_topologies: star("[[workload]]", "[topology.fat-tree]\nk = 4\n[[workload]]");
+    toml_odd_fat_tree: star("topology.star]\nhosts = 4", "topology.fat-tree]\nk = 5");
+    toml_two_blocks_in_a_workload: star("[[workload]]", "[[workload]]\npermutation = { size = '1MB' }");
+    toml_no_block_in_a_workload: star_with("[[workload]]\nlabel = 'x'\n");
+    toml_switch_as_receiver: star("receiver = 4", "receiver = 0");
+    toml_node_out_of_range: star("receiver = 4", "receiver = 40");
+    toml_fan_in_too_large: star("fan-in = 3", "fan-in = 4");
+    toml_flow_to_itself: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "flows = [\n  { src = 1, dst = 2, size = '1MB' },\n  { src = 2, dst = 2, size = '1MB' },\n]");
+    toml_priority_out_of_range: star("[[workload]]", "[[workload]]\npriority = 8");
+    toml_load_of_nothing: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "poisson = { sizes = 'websearch', load = -0.3 }");
+    toml_unknown_distribution: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "poisson = { sizes = 'web-search', load = 0.3 }");
+    toml_misspelt_scheme: star("dcqcn", "dcqnc");
+    toml_no_scheme: star("scheme = \"dcqcn\"", "");
+    toml_misspelt_scheme_block: star_with("[cc.dcqnc]\nrate-ai = '50Mbps'\n");
+    toml_misspelt_parameter: star_with("[cc.dcqcn]\nrate-aii = '50Mbps'\n");
+    toml_parameter_out_of_range: star_with("[cc.hpcc]\neta = 0.9\n[cc.dcqcn]\ng = 2.0\n");
+    toml_unknown_flow_control: star_with("[network]\nflow_control = 'pcf'\n");
+    toml_headroom_larger_than_buffer: star_with("[network]\nbuffer = '1MB'\nheadroom.fixed = '300KB'\n");
+    toml_ecn_without_a_rate: star_with("[network.ecn]\ncurves = [{ rate = '25Gbps', kmin = '100KB', kmax = '400KB', pmax = 0.2 }]\n");
+    toml_kmin_above_kmax: star_with("[network.ecn]\nkmin = '400KB'\nkmax = '100KB'\n");
+    toml_xon_above_xoff: star_with("[network.pfc.static]\nxoff = '80KB'\nxon = '90KB'\n");
+    toml_failure_of_no_link: star_with("[[network.failure]]\nnodes = [1, 2]\nat = '1ms'\n");
+    toml_hpcc_without_window: star("scheme = \"dcqcn\"", "scheme = \"hpcc\"\nwindow = \"off\"");
+    toml_duplicate_links: star("[topology.star]\nhosts = 4", "[topology.graph]\nnodes = 5\nswitches = [0]\nlinks = [\n  { a = 0, b = 1 },\n  { a = 1, b = 0 },\n]");
+    toml_host_without_link: star("[topology.star]\nhosts = 4", "[topology.graph]\nnodes = 5\nswitches = [0]\nlinks = [{ a = 0, b = 1 }, { a = 0, b = 2 }, { a = 0, b = 3 }]");
+    toml_no_path: star("[topology.star]\nhosts = 4", "[topology.graph]\nnodes = 7\nswitches = [0, 6]\nlinks = [{ a = 0, b = 1 }, { a = 0, b = 2 }, { a = 0, b = 3 }, { a = 6, b = 4 }]");
+    toml_duration_of_nothing: star("10ms", "0s");
+    toml_trace_of_no_node: star_with("[record]\ntrace = [7]\n");
+    toml_missing_file: star("[topology.star]\nhosts = 4", "[topology]\nfile = 'nowhere.txt'");
+    set_good: star_set(&["topology.star.hosts=8", "workload.0.incast.fan-in=7", "workload.0.incast.receiver=8", "cc.window=variable", "network.rto=off"]);
+    set_misspelt_key: star_set(&["duration=1ms", "topology.star.hots=8"]);
+    set_wrong_unit: star_set(&["network.buffer=32 megs"]);
+    set_no_equals: star_set(&["network.buffer"]);
+    set_no_element: star_set(&["workload.5.priority=1"]);
+    set_not_a_table: star_set(&["name.first=1"]);
+    not_utf8: outcome(&[("test.toml", b"name = 'a'\nduration = '\xff'\n")], &[]);
+}
+
+const CONFIG: &str = "TOPOLOGY_FILE topology.txt
+FLOW_FILE flow.txt
+SIMULATOR_STOP_TIME 2.5
+CC_MODE 3
+RATE_AI 50Mb/s
+RATE_HAI 50Mb/s
+L2_CHUNK_SIZE 4000
+ENABLE_TRACE 0
+KMAX_MAP 1 100000000000 1600
+KMIN_MAP 1 100000000000 400
+PMAX_MAP 1 100000000000 0.2
+BUFFER_SIZE 32
+";
+const TOPOLOGY: &str = "4 1 3
+0
+0 1 100Gbps 1000ns 0
+0 2 100Gbps 0.001ms 0
+0 3 100Gbps 1us 0
+";
+const FLOWS: &str = "2
+1 3 3 100 100000 2.0
+2 3 3 200 5000000000 2.000001
+";
+
+/// An ns-3 input with one of its files changed.
+fn ns3(file: &str, from: &str, to: &str) -> String {
+    let mut files = [
+        ("config.txt", CONFIG),
+        ("topology.txt", TOPOLOGY),
+        ("flow.txt", FLOWS),
+    ]
+    .map(|(n, t)| (n, t.to_string()));
+    let text = &mut files.iter_mut().find(|(name, _)| *name == file).unwrap().1;
+    assert!(text.contains(from), "{from}");
+    *text = text.replacen(from, to, 1);
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| (*name, text.as_bytes()))
+        .collect();
+    outcome(&files, &[])
+}
+
+snapshots! {
+    // A size above 4 GiB among others.
+    ns3_good: ns3("config.txt", "", "");
+    ns3_misspelt_key: ns3("config.txt", "BUFFER_SIZE", "BUFER_SIZE");
+    ns3_unknown_key: ns3("config.txt", "BUFFER_SIZE", "COLOUR red\nBUFFER_SIZE");
+    ns3_ignored_key: ns3("config.txt", "BUFFER_SIZE", "DATA_RATE 5Mbps\nBUFFER_SIZE 16\nBUFFER_SIZE");
+    ns3_no_value: ns3("config.txt", "BUFFER_SIZE 32", "BUFFER_SIZE");
+    ns3_key_for_a_value: ns3("config.txt", "CC_MODE 3", "CC_MODE");
+    ns3_wrong_type: ns3("config.txt", "BUFFER_SIZE 32", "BUFFER_SIZE 32MB");
+    ns3_wrong_flag: ns3("config.txt", "ENABLE_TRACE 0", "ENABLE_TRACE 2");
+    ns3_wrong_rate: ns3("config.txt", "RATE_AI 50Mb/s", "RATE_AI 50Mb");
+    ns3_missing_rate: ns3("config.txt", "RATE_AI 50Mb/s\n", "");
+    ns3_parameter_out_of_range: ns3("config.txt", "CC_MODE 3", "CC_MODE 3\nU_TARGET 1.5");
+    ns3_truncated_map: ns3("config.txt", "KMIN_MAP 1", "KMIN_MAP 2");
+    ns3_map_without_a_rate: ns3("topology.txt", "0 3 100Gbps", "0 3 40Gbps");
+    ns3_maps_differ: ns3("config.txt", "KMIN_MAP 1 1", "KMIN_MAP 1 2");
+    ns3_no_topology: ns3("config.txt", "TOPOLOGY_FILE topology.txt\n", "");
+    ns3_missing_file: ns3("config.txt", "flow.txt", "flows.txt");
+    ns3_chunk_of_nothing: ns3("config.txt", "L2_CHUNK_SIZE 4000", "L2_CHUNK_SIZE 0");
+    ns3_buffer_too_small: ns3("config.txt", "BUFFER_SIZE 32", "BUFFER_SIZE 0");
+    ns3_wrapping_threshold: ns3("topology.txt", "0 3 100Gbps 1us", "0 3 100Gbps 10ms");
+    ns3_node_out_of_range: ns3("topology.txt", "0 3", "0 4");
+    ns3_zero_rate: ns3("topology.txt", "0 3 100Gbps", "0 3 0Gbps");
+    ns3_bad_delay: ns3("topology.txt", "1000ns", "1000nsec");
+    ns3_bad_error_rate: ns3("topology.txt", "1000ns 0", "1000ns nan");
+    ns3_fewer_links: ns3("topology.txt", "4 1 3", "4 1 4");
+    ns3_more_links: ns3("topology.txt", "4 1 3", "4 1 2");
+    ns3_parallel_links: ns3("topology.txt", "4 1 3\n0", "4 1 4\n0\n0 1 100Gbps 1us 0");
+    ns3_fewer_flows: ns3("flow.txt", "2\n", "3\n");
+    ns3_truncated_flow: ns3("flow.txt", " 5000000000 2.000001", "");
+    ns3_flow_of_a_switch: ns3("flow.txt", "1 3 3", "0 3 3");
+    ns3_flow_of_no_node: ns3("flow.txt", "1 3 3", "1 9 3");
+    ns3_flow_to_itself: ns3("flow.txt", "1 3 3", "3 3 3");
+    ns3_flow_class: ns3("flow.txt", "1 3 3", "1 3 0");
+    ns3_negative_size: ns3("flow.txt", "100000", "-1");
+    ns3_bad_start: ns3("flow.txt", "2.0\n", "NaN\n");
+    ns3_unsorted_flows: ns3("flow.txt", "2.0\n", "2.1\n");
+    ns3_flows_after_the_end: ns3("config.txt", "SIMULATOR_STOP_TIME 2.5", "SIMULATOR_STOP_TIME 1.5");
+    ns3_not_utf8: outcome(&[("config.txt", CONFIG.as_bytes()), ("topology.txt", b"4 1 3\n0\n0 \xc3\x28 100Gbps")], &[]);
+}
+
+#[test]
+fn names_of_scenarios() {
+    let message = |input: &str| load(input, &Overrides::default()).unwrap_err().to_string();
+    insta::assert_snapshot!("name_misspelt", message("incast20"));
+    insta::assert_snapshot!("name_unknown", message("no/such/thing.toml"));
+}
