@@ -12,6 +12,7 @@
 //! A run is a pure function of its input. Of all that is written, only the fields of
 //! [`results::Machine`] differ between two runs of the same input.
 
+pub mod capture;
 pub mod files;
 pub mod report;
 pub mod results;

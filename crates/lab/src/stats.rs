@@ -83,13 +83,14 @@ pub struct RttSummary {
 }
 
 impl RttSummary {
-    /// The statistics of what a run gathered; percentiles have the histogram's resolution.
+    /// The statistics of what a run gathered; percentiles are interpolated between samples that
+    /// have the histogram's resolution.
     pub fn of(rtt: &RttStats) -> Self {
         if rtt.samples == 0 {
             return Self::default();
         }
         let max = rtt.max_ps as f64 / 1e6;
-        let quantile = |q| (quantile_ns(&rtt.histogram_ns, q) as f64 / 1e3).min(max);
+        let quantile = |q| (quantile_ns(&rtt.histogram_ns, q) / 1e3).min(max);
         Self {
             samples: rtt.samples,
             mean: Some(rtt.sum_ps as f64 / rtt.samples as f64 / 1e6),
@@ -100,9 +101,27 @@ impl RttSummary {
     }
 }
 
-/// The smallest recorded value that at least `q` of all samples do not exceed, in ns.
-fn quantile_ns(histogram: &Histogram<u64>, q: f64) -> u64 {
-    histogram.lowest_equivalent(histogram.value_at_quantile(q))
+/// The `q`-quantile in ns, interpolated as [`percentile`] does it.
+fn quantile_ns(histogram: &Histogram<u64>, q: f64) -> f64 {
+    let place = q * histogram.len().saturating_sub(1) as f64;
+    let below = place.floor() as u64;
+    let mut seen = 0;
+    let mut pair = [None; 2];
+    for step in histogram.iter_recorded() {
+        seen += step.count_since_last_iteration();
+        let value = histogram.lowest_equivalent(step.value_iterated_to()) as f64;
+        for (value_at, rank) in pair.iter_mut().zip([below, below + 1]) {
+            if value_at.is_none() && seen > rank {
+                *value_at = Some(value);
+            }
+        }
+        if pair[1].is_some() {
+            break;
+        }
+    }
+    let low = pair[0].unwrap_or(0.0);
+    let high = pair[1].unwrap_or(low);
+    percentile(&[low, high], place - below as f64).unwrap_or(low)
 }
 
 /// The `q`-quantile of samples counted in bins of 1000 bytes, as the upper edge of its bin.
@@ -174,7 +193,8 @@ mod tests {
         });
         assert_eq!(rtt.mean, Some(5.2501));
         assert_eq!(rtt.p50, Some(4.0));
-        assert_eq!(rtt.p99, Some(9.0));
+        // numpy.percentile([4000, 4000, 4000, 9000], 99)
+        assert!((rtt.p99.unwrap() - 8.85).abs() < 1e-9);
         assert_eq!(rtt.max, Some(9.0004));
     }
 
@@ -190,6 +210,19 @@ mod tests {
             let (a, b) = (percentile(&samples, low).unwrap(), percentile(&samples, high).unwrap());
             proptest::prop_assert!(a <= b, "{a} > {b}");
             proptest::prop_assert!(samples[0] <= a && b <= samples[samples.len() - 1]);
+        }
+
+        #[test]
+        fn percentiles_of_histograms_are_those_of_samples(
+            mut samples in proptest::collection::vec(1u64..16_384, 1..100),
+            q in 0.0f64..1.0,
+        ) {
+            let mut histogram = Histogram::<u64>::new(4).unwrap();
+            samples.iter().for_each(|&ns| histogram.record(ns).unwrap());
+            samples.sort_unstable();
+            let exact: Vec<f64> = samples.iter().map(|&ns| ns as f64).collect();
+            let difference = quantile_ns(&histogram, q) - percentile(&exact, q).unwrap();
+            proptest::prop_assert!(difference.abs() < 1e-6, "{difference}");
         }
 
         #[test]

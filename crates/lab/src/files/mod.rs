@@ -1,7 +1,7 @@
 //! A run's folder.
 
 mod folder;
-mod ns3;
+pub(crate) mod ns3;
 mod tables;
 
 pub use folder::{Folder, OutputError, check_destination};
@@ -10,6 +10,7 @@ pub use tables::{GOODPUT, QUEUE, Series, series_of};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::capture;
 use crate::report::{self, RunData};
 use crate::results::Summary;
 use crate::run::Finished;
@@ -119,6 +120,11 @@ pub fn write_run_into(
         folder.write(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, spec, outcome))?;
     }
     write_report(folder, &at("report.html"), &[RunData::new(input, finished)])?;
+    if input.pcap {
+        folder.write(&at("trace.pcapng"), |out| {
+            capture::write(out, spec, outcome, capture::WHOLE)
+        })?;
+    }
     if input.fidelity == Fidelity::Ns3Hpcc && !spec.record.trace_nodes.is_empty() {
         folder.write(&at("trace.tr"), |out| ns3::trace(out, spec, outcome))?;
     }

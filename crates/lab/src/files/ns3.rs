@@ -130,7 +130,13 @@ fn record(spec: &RunSpec, event: &TraceEvent) -> [u8; 56] {
     put(8, &(event.node.0 as u16).to_le_bytes());
     put(10, &[event.interface as u8]);
     put(11, &[queue_index(event, is_switch)]);
-    put(12, &event.queue_bytes.to_le_bytes());
+    // The reference looks at the queue before a packet enters it.
+    let entering = if is_switch && event.event == TraceKind::Enqueue {
+        event.wire
+    } else {
+        0
+    };
+    put(12, &event.queue_bytes.saturating_sub(entering).to_le_bytes());
     put(24, &(event.wire as u16).to_le_bytes());
     let (protocol, kind) = match event.kind {
         PacketKind::Data => (0x11, event.event),
@@ -313,7 +319,10 @@ mod tests {
         outcome.bdp = Bytes::new(52_000);
         outcome.trace = vec![
             event(1, 1, TraceKind::Dequeue, PacketKind::Data, 2_000_000_087, 1090),
-            event(0, 1, TraceKind::Enqueue, PacketKind::Ack, 2_000_003_181, 88),
+            TraceEvent {
+                queue_bytes: 88,
+                ..event(0, 1, TraceKind::Enqueue, PacketKind::Ack, 2_000_003_181, 88)
+            },
             event(1, 1, TraceKind::Receive, PacketKind::Ack, 2_000_004_188, 88),
         ];
         let mut out = Vec::new();

@@ -10,9 +10,12 @@ use paceline_scenario::Resolved;
 /// Fewer completed flows than this leave less than one beyond the 99th percentile.
 const FLOWS_FOR_P99: usize = 100;
 
-/// The warnings of the input and those that the outcome gives rise to.
+/// What the outcome gives rise to.
+///
+/// The input's own warnings are not repeated: they are about files that the run's folder does not
+/// hold, and a run of its scenario must give the same bytes.
 pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -> Vec<String> {
-    let mut found = input.warnings.clone();
+    let mut found = Vec::new();
     if status == RunStatus::Partial {
         found.push(format!(
             "The run was interrupted at {} of at most {}: everything here describes the part that ran.",

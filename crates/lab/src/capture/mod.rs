@@ -1,0 +1,157 @@
+//! `trace.pcapng`: traced packets as Wireshark reads them.
+//!
+//! The packets are made up from what the simulator knows of them, as RoCEv2 packets of RDMA
+//! WRITEs with payloads of zeros (see [`wire`]). An interface stands for a port of a traced node,
+//! times are in picoseconds. A packet is written when it arrives (inbound) and when its
+//! transmission starts (outbound).
+
+mod pcapng;
+mod wire;
+
+use std::io::{self, Write};
+
+use paceline_fabric::outcome::{Outcome, PacketKind, TraceEvent, TraceKind};
+use paceline_fabric::spec::RunSpec;
+use paceline_kernel::{BitRate, Bytes, Span};
+
+use crate::files::ns3::interfaces;
+use pcapng::{Direction, Interface, Writer};
+
+/// A snap length that cuts nothing. Wireshark takes RoCEv2 packets that were cut for malformed.
+pub const WHOLE: u32 = 65_535;
+
+/// Writes the trace of a run, at most `snap_length` bytes of each packet.
+pub fn write(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome, snap_length: u32) -> io::Result<()> {
+    let ports = traced_ports(spec);
+    let mut writer = Writer::new(out, concat!("Paceline ", env!("CARGO_PKG_VERSION")))?;
+    for port in &ports {
+        writer.interface(&Interface {
+            name: &port.name,
+            rate: port.rate,
+            snap_length,
+        })?;
+    }
+    for event in &outcome.trace {
+        let direction = match event.event {
+            TraceKind::Receive => Direction::Inbound,
+            TraceKind::Dequeue => Direction::Outbound,
+            TraceKind::Enqueue | TraceKind::Drop => continue,
+        };
+        let key = (event.node.0, event.interface);
+        let Ok(index) = ports.binary_search_by_key(&key, |port| (port.node, port.interface)) else {
+            continue;
+        };
+        let Some(packet) = packet(spec, event, ports[index].rate) else {
+            continue;
+        };
+        let bytes = packet.bytes();
+        // The simulator's packets may carry more than the real ones (telemetry) or less.
+        let length = bytes.len().max(event.wire as usize);
+        let kept = &bytes[..bytes.len().min(snap_length as usize)];
+        writer.packet(index as u32, event.at, direction, kept, length as u32)?;
+    }
+    Ok(())
+}
+
+struct Port {
+    node: u32,
+    interface: u32,
+    rate: BitRate,
+    name: String,
+}
+
+/// The ports of traced nodes, in order of node and interface.
+fn traced_ports(spec: &RunSpec) -> Vec<Port> {
+    let mut traced: Vec<u32> = spec.record.trace_nodes.iter().map(|node| node.0).collect();
+    traced.sort_unstable();
+    traced.dedup();
+    let mut peers = vec![Vec::new(); spec.nodes.len()];
+    for link in &spec.links {
+        peers[link.a.0 as usize].push(link.b.0);
+        peers[link.b.0 as usize].push(link.a.0);
+    }
+    let port = |(node, interface, bps): (u32, u32, u64)| Port {
+        node,
+        interface,
+        rate: BitRate::from_bps(bps),
+        name: format!(
+            "node{node}-port{interface}-to-{}",
+            peers[node as usize][interface as usize - 1]
+        ),
+    };
+    interfaces(spec)
+        .into_iter()
+        .filter(|(node, ..)| traced.binary_search(node).is_ok())
+        .map(port)
+        .collect()
+}
+
+/// The packet of an event; `None` if its flow is unknown.
+fn packet(spec: &RunSpec, event: &TraceEvent, rate: BitRate) -> Option<wire::Packet> {
+    if matches!(event.kind, PacketKind::Pause | PacketKind::Resume) {
+        let quanta = match event.kind {
+            PacketKind::Pause => pause_quanta(event.pause, rate),
+            _ => 0,
+        };
+        return Some(wire::Packet::Pfc {
+            node: event.node.0,
+            class: event.class,
+            quanta,
+        });
+    }
+    let flow = spec.flows.get(event.flow as usize)?;
+    let mtu = spec.packet.mtu.get().max(1);
+    let data = event.kind == PacketKind::Data;
+    let ends = if data {
+        (flow.src, flow.dst)
+    } else {
+        (flow.dst, flow.src)
+    };
+    let ecn_capable = spec
+        .schemes
+        .get(flow.scheme as usize)
+        .is_some_and(|scheme| scheme.config.needs().ecn);
+    let marked = data && event.ecn == 3;
+    let header = wire::Header {
+        from: ends.0.0,
+        to: ends.1.0,
+        source_port: flow.sport,
+        class: flow.class,
+        ecn: if marked { 3 } else { u8::from(ecn_capable) * 2 },
+        queue_pair: wire::queue_pair(event.flow, data),
+    };
+    let expected = (event.seq / mtu) as u32;
+    let message = match event.kind {
+        PacketKind::Data => wire::Message::Write {
+            number: expected,
+            first: event.seq == 0,
+            last: event.seq + u64::from(event.payload) >= flow.size.get(),
+            length: u32::try_from(flow.size.get()).unwrap_or(u32::MAX),
+            payload: event.payload,
+        },
+        PacketKind::Ack => wire::Message::Ack {
+            // Of the last packet that arrived in order.
+            number: (event.seq.div_ceil(mtu) as u32).wrapping_sub(1),
+            complete: event.seq >= flow.size.get(),
+            congested: event.ecn != 0,
+        },
+        PacketKind::Nack => wire::Message::Nack {
+            number: expected,
+            congested: event.ecn != 0,
+        },
+        _ => wire::Message::Cnp,
+    };
+    Some(wire::Packet::Roce { header, message })
+}
+
+/// A pause in units of 512 bit times, as long as can be said for one without end.
+fn pause_quanta(pause: Span, rate: BitRate) -> u16 {
+    if pause == Span::ZERO {
+        return u16::MAX;
+    }
+    let bits = rate.bytes_in(pause).get().saturating_mul(8);
+    u16::try_from(Bytes::new(bits.div_ceil(512)).get()).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests;
