@@ -57,19 +57,29 @@ const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simula
 const DEMO_EXAMPLES: &str = "\
 Examples:
   paceline demo
-  paceline demo --scale 1 --schemes hpcc,timely-patched";
+  paceline demo --scale 0.1 --schemes hpcc,timely-patched";
 
 #[derive(Debug, Args)]
 #[command(after_help = DEMO_EXAMPLES)]
 pub(crate) struct DemoArgs {
-    /// Size of the flows, relative to the full incast (200, 200, 150 and 17 times 5 MB)
-    #[arg(long, value_name = "FACTOR", default_value_t = 0.1, value_parser = positive)]
+    /// Factor on the sizes of the flows (200, 200, 150 MB, and 17 of 5 MB)
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
     pub(crate) scale: f64,
     /// Schemes to compare
-    #[arg(long, value_name = "A,B,..", value_delimiter = ',', default_value = "hpcc,dcqcn,timely,dctcp")]
+    #[arg(
+        long,
+        value_name = "A,B,..",
+        value_delimiter = ',',
+        default_value = "hpcc,dcqcn,timely,dctcp"
+    )]
     pub(crate) schemes: Vec<String>,
     /// Folder for the results; an earlier demo there is replaced
-    #[arg(long, value_name = "DIR", default_value = "results/demo", help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "results/demo",
+        help_heading = "Output"
+    )]
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) say: SayArgs,
@@ -140,12 +150,10 @@ pub(crate) struct CompareArgs {
     pub(crate) threads: ThreadArgs,
 }
 
-/// Published values to show beside ours.
+/// Published values to show beside ours: see `list reproductions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Beside {
-    /// Round-trip times and rates of the thesis's 20-to-1 incast
     ThesisTable6,
-    /// None
     None,
 }
 
@@ -177,9 +185,7 @@ pub(crate) struct ChangeArgs {
 /// Whose behaviour a run has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
-    /// Exact picosecond time, no quirks
     Exact,
-    /// HPCC's ns-3 simulator
     Ns3Hpcc,
 }
 
@@ -219,7 +225,6 @@ pub(crate) struct OutputArgs {
 /// Formats of the larger tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Comma-separated values
     Csv,
 }
 
@@ -370,9 +375,7 @@ pub(crate) struct FileArgs {
 /// Formats of topologies and flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FileFormat {
-    /// As HPCC's ns-3 simulator reads it
     Ns3,
-    /// Tables of a scenario
     Toml,
 }
 
@@ -414,7 +417,9 @@ pub(crate) struct BenchWorkloadArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  paceline completions bash > ~/.local/share/bash-completion/completions/paceline")]
+#[command(
+    after_help = "Example:\n  paceline completions bash > ~/.local/share/bash-completion/completions/paceline"
+)]
 pub(crate) struct CompletionsArgs {
     /// Which shell
     #[arg(value_enum)]

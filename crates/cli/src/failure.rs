@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+use miette::{GraphicalReportHandler, GraphicalTheme};
 use paceline_lab::files::OutputError;
 use paceline_lab::run::RunError;
 use paceline_scenario::Diagnostics;
@@ -100,6 +100,7 @@ impl From<RunError> for Failure {
 fn plain(diagnostics: &Diagnostics) -> String {
     diagnostics
         .problems()
+        .iter()
         .map(|problem| format!("error: {problem}\n"))
         .collect()
 }
@@ -116,11 +117,7 @@ fn drawn(diagnostics: &Diagnostics) -> String {
     let handler = GraphicalReportHandler::new_themed(theme)
         .with_width(width)
         .with_links(false);
-    let mut text = String::new();
-    match handler.render_report(&mut text, diagnostics as &dyn Diagnostic) {
-        Ok(()) => text,
-        Err(fmt::Error) => plain(diagnostics),
-    }
+    diagnostics.render(&handler)
 }
 
 /// The last panic: what it said, and where.
@@ -130,7 +127,11 @@ static PANIC: Mutex<Option<String>> = Mutex::new(None);
 /// here: the laboratory makes an error of it.)
 pub(crate) fn guarded(work: impl FnOnce() -> ExitCode) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
-        let message = panic.payload_as_str().unwrap_or("no message");
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let message = text
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("no message");
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         let mut last = PANIC.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some(format!("{message} (at {place})"));

@@ -29,7 +29,9 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Columns of a terminal; of none, those that a table may have.
 pub(crate) fn width(terminal: Option<(Width, terminal_size::Height)>) -> usize {
-    terminal.map_or(table::DEFAULT_WIDTH, |(Width(columns), _)| usize::from(columns).max(40))
+    terminal.map_or(table::DEFAULT_WIDTH, |(Width(columns), _)| {
+        usize::from(columns).max(40)
+    })
 }
 
 /// Columns of standard output.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use paceline_fabric::Progress;
 use paceline_kernel::Time;
-use paceline_lab::RunInput;
+use paceline_scenario::Resolved;
 
 use crate::args::SayArgs;
 
@@ -56,14 +56,14 @@ impl OneRun {
 
 impl Meter {
     /// For `inputs`, under a name.
-    pub(crate) fn new(inputs: &[RunInput], say: SayArgs) -> Self {
+    pub(crate) fn new(inputs: &[Resolved], say: SayArgs) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let show = match (say.quiet || (say.json && !terminal), terminal) {
             (true, _) => Show::Nothing,
             (false, true) => Show::Bar(bar()),
             (false, false) => Show::Lines,
         };
-        let run = |input: &RunInput| OneRun {
+        let run = |input: &Resolved| OneRun {
             stop: input.run.stop,
             flows: input.run.flows.len() as u64,
             now: None,
@@ -120,7 +120,8 @@ fn bar() -> ProgressBar {
 /// The share that is done, and the rest in words.
 fn describe(runs: &[OneRun], elapsed: Duration) -> (f64, String) {
     let fraction = runs.iter().map(OneRun::fraction).sum::<f64>() / runs.len().max(1) as f64;
-    let of_all = |get: fn(&Progress) -> u64| -> u64 { runs.iter().filter_map(|run| run.now.as_ref()).map(get).sum() };
+    let of_all =
+        |get: fn(&Progress) -> u64| -> u64 { runs.iter().filter_map(|run| run.now.as_ref()).map(get).sum() };
     let flows: u64 = runs.iter().map(|run| run.flows).sum();
     let rate = of_all(|now| now.packet_hops) as f64 / elapsed.as_secs_f64().max(1e-3) / 1e6;
     let mut text = match runs {
@@ -129,7 +130,10 @@ fn describe(runs: &[OneRun], elapsed: Duration) -> (f64, String) {
             format!("{} of at most {}", milliseconds(now), milliseconds(run.stop))
         }
         _ => {
-            let done = runs.iter().filter(|run| run.now.is_some_and(|now| now.done)).count();
+            let done = runs
+                .iter()
+                .filter(|run| run.now.is_some_and(|now| now.done))
+                .count();
             format!("{done}/{} runs", runs.len())
         }
     };
@@ -195,6 +199,9 @@ mod tests {
 
     #[test]
     fn clocks() {
-        assert_eq!([clock(7.2), clock(62.0), clock(3723.0)], ["0:07", "1:02", "1:02:03"]);
+        assert_eq!(
+            [clock(7.2), clock(62.0), clock(3723.0)],
+            ["0:07", "1:02", "1:02:03"]
+        );
     }
 }

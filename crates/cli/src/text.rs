@@ -2,16 +2,13 @@
 
 /// Rows of cells as columns two spaces apart. The last column is wrapped at `width`.
 pub(crate) fn columns(rows: &[Vec<String>], width: usize) -> String {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widest = |i: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(i));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..count).map(widest).collect();
+    let widths = widths(rows);
     let mut text = String::new();
     for row in rows {
         let mut line = String::new();
-        let Some((last, first)) = row.split_last() else { continue };
+        let Some((last, first)) = row.split_last() else {
+            continue;
+        };
         for (cell, &width) in first.iter().zip(&widths) {
             line.push_str(&format!("{cell:width$}  "));
         }
@@ -26,6 +23,29 @@ pub(crate) fn columns(rows: &[Vec<String>], width: usize) -> String {
         }
     }
     text
+}
+
+fn widths(rows: &[Vec<String>]) -> Vec<usize> {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widest = |i: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(i));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    (0..count).map(widest).collect()
+}
+
+/// Rows of cells as columns, all but the first aligned to the right.
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
+    let widths = widths(rows);
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(i, (cell, &width))| match i {
+            0 => format!("{cell:width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ") + "\n"
+    };
+    rows.iter().map(line).collect()
 }
 
 /// `text` in lines of at most `width` characters, broken at spaces; at least one line.

@@ -1,13 +1,12 @@
 //! `paceline compare`: the same flows and seed under several schemes.
 
-use std::io::Write as _;
 use std::path::Path;
 
-use paceline_lab::files::{Folder, check_destination, write_run_into};
-use paceline_lab::report::{self, RunData};
+use paceline_lab::files::{check_destination, write_comparison};
 use paceline_lab::results::Summary;
 use paceline_lab::run::{self, Finished};
-use paceline_lab::{RunInput, table};
+use paceline_lab::table;
+use paceline_scenario::Resolved;
 
 use crate::args::{Beside, CompareArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
@@ -16,12 +15,12 @@ use crate::{input, interrupt, output, published};
 
 /// Runs a scenario under each scheme; prints one table.
 pub(super) fn compare(args: &CompareArgs) -> Ended {
-    let load = |scheme: &&str| input::load(&args.input, &args.changes.overrides(Some(scheme)));
+    let load = |scheme: &&str| paceline_scenario::load(&args.input, &args.changes.overrides(Some(scheme)));
     let schemes = input::schemes(&args.schemes)?;
-    let inputs = schemes.iter().map(load).collect::<Result<Vec<_>, _>>()?;
+    let inputs: Vec<Resolved> = schemes.iter().map(load).collect::<Result<_, _>>()?;
     let first = &inputs[0];
-    let folder =
-        (args.output.out.clone()).unwrap_or_else(|| output::default_folder(&first.name, "compare", first.seed));
+    let folder = (args.output.out.clone())
+        .unwrap_or_else(|| output::default_folder(&first.name, "compare", first.seed));
     let beside = match args.beside {
         Some(Beside::ThesisTable6) => true,
         Some(Beside::None) => false,
@@ -37,14 +36,18 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     };
     let done = comparison.run()?;
     if !args.say.quiet {
-        eprintln!("results in {}, with a report to look at: {}", folder.display(), folder.join("report.html").display());
+        eprintln!(
+            "results in {}, with a report to look at: {}",
+            folder.display(),
+            folder.join("report.html").display()
+        );
     }
     Ok(done)
 }
 
 /// Runs that belong together, and where they go.
 pub(super) struct Comparison<'a> {
-    pub(super) inputs: Vec<RunInput>,
+    pub(super) inputs: Vec<Resolved>,
     pub(super) folder: &'a Path,
     pub(super) force: bool,
     pub(super) jobs: usize,
@@ -64,7 +67,7 @@ impl Comparison<'_> {
             interrupt::control()
         });
         drop(meter);
-        let mut finished: Vec<(&RunInput, Finished)> = Vec::new();
+        let mut finished: Vec<(&Resolved, Finished)> = Vec::new();
         let mut failure = None;
         for (input, result) in self.inputs.iter().zip(results) {
             match result {
@@ -74,31 +77,15 @@ impl Comparison<'_> {
             }
         }
         if !finished.is_empty() {
-            self.write(&finished)?;
+            let runs: Vec<_> = finished.iter().map(|(input, run)| (*input, run)).collect();
+            write_comparison(self.folder, &runs, self.force)?;
             self.show(&finished)?;
         }
         let runs: Vec<&Finished> = finished.iter().map(|(_, run)| run).collect();
         failure.map_or_else(|| Ok(super::run::ending(&runs)), Err)
     }
 
-    /// A folder with a folder for each run, their summaries, and a report about all.
-    fn write(&self, runs: &[(&RunInput, Finished)]) -> Result<(), Failure> {
-        let data: Vec<RunData> = runs.iter().map(|(input, run)| RunData::new(input, run)).collect();
-        let page = report::render(&data).map_err(Failure::run)?;
-        let folder = Folder::create(self.folder, self.force)?;
-        for (input, run) in runs {
-            write_run_into(&folder, Path::new(&input.scheme), input, run)?;
-        }
-        let summaries: Vec<&Summary> = runs.iter().map(|(_, run)| &run.summary).collect();
-        folder.write(Path::new("comparison.json"), |out| {
-            serde_json::to_writer_pretty(&mut *out, &summaries)?;
-            writeln!(out)
-        })?;
-        folder.write(Path::new("report.html"), |out| out.write_all(page.as_bytes()))?;
-        Ok(folder.commit()?)
-    }
-
-    fn show(&self, runs: &[(&RunInput, Finished)]) -> Result<(), Failure> {
+    fn show(&self, runs: &[(&Resolved, Finished)]) -> Result<(), Failure> {
         let summaries: Vec<&Summary> = runs.iter().map(|(_, run)| &run.summary).collect();
         if self.say.json {
             output::print_json(&summaries)?;

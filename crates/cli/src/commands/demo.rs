@@ -16,8 +16,7 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
             scheme: Some((*scheme).to_string()),
             ..Overrides::default()
         };
-        let resolved = paceline_scenario::load_text("demo.toml", &text, &overrides)?;
-        Ok(input::run_input(resolved))
+        Ok(paceline_scenario::load_text("demo.toml", &text, &overrides)?)
     };
     let inputs = input::schemes(&args.schemes)?
         .iter()
@@ -50,7 +49,7 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
             "\n\
              look at it     {folder}/report.html\n\
              change it      paceline run {folder}/{again}{}\n\
-             full size      paceline compare incast-20 --schemes {}\n\
+             another one    paceline compare permutation-k8 --schemes {}\n\
              what is what   paceline explain {again}; paceline list scenarios\n",
             setting(&again),
             args.schemes.join(","),
@@ -66,5 +65,7 @@ fn setting(scheme: &str) -> String {
     };
     let parameters = (scheme.params)();
     let first = parameters.first();
-    first.map_or_else(String::new, |first| format!(" --set cc.{}.{}={}", scheme.name, first.name, first.default))
+    first.map_or_else(String::new, |first| {
+        format!(" --set cc.{}.{}={}", scheme.name, first.name, first.default)
+    })
 }

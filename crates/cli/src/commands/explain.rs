@@ -1,6 +1,5 @@
 //! `paceline explain`: a page about anything that has a name.
 
-use paceline_congestion::params::ParamDoc;
 use paceline_congestion::registry::{Alias, SCHEMES, Scheme, SchemeParams, WindowMode};
 use paceline_scenario::builtin::{self, Entry, Parameter};
 
@@ -65,14 +64,23 @@ fn scheme_page(scheme: &Scheme, alias: Option<&Alias>, width: usize) -> String {
             .iter()
             .map(|(key, value)| format!("{key} = {value}"))
             .collect();
-        let about = format!("`{}` is `{}`: {} {}", alias.name, scheme.name, alias.help, settings.join(", "));
+        let about = format!(
+            "`{}` is `{}`: {} {}",
+            alias.name,
+            scheme.name,
+            alias.help,
+            settings.join(", ")
+        );
         page.push_str(&text::paragraph(&about, width));
         page.push('\n');
     }
     page.push_str(&text::paragraph(scheme.summary, width));
     page.push('\n');
     page.push_str(&parameter_table(scheme, width));
-    page.push_str(&format!("\nIn a scenario: [cc.{0}], or --set cc.{0}.<parameter>=<value>.\n", scheme.name));
+    page.push_str(&format!(
+        "\nIn a scenario: [cc.{0}], or --set cc.{0}.<parameter>=<value>.\n",
+        scheme.name
+    ));
     page.push_str(&format!("{}\n", window_of(scheme)));
     if !scheme.aliases.is_empty() {
         page.push_str("\nVariants with names of their own:\n");
@@ -91,7 +99,9 @@ fn window_of(scheme: &Scheme) -> String {
         WindowMode::Fixed => "fixed: at most a bandwidth-delay product in flight",
         WindowMode::Variable => "variable: a bandwidth-delay product times rate over line rate in flight",
     };
-    let needs = SchemeParams::default().configure(scheme.name).map(|config| config.needs());
+    let needs = SchemeParams::default()
+        .configure(scheme.name)
+        .map(|config| config.needs());
     let needs: Vec<&str> = needs.map_or_else(
         |_| Vec::new(),
         |needs| {
@@ -101,10 +111,17 @@ fn window_of(scheme: &Scheme) -> String {
                 (needs.pint, "probabilistic telemetry (PINT)"),
                 (needs.timestamp, "time stamps in packets"),
             ];
-            all.into_iter().filter(|(needed, _)| *needed).map(|(_, what)| what).collect()
+            all.into_iter()
+                .filter(|(needed, _)| *needed)
+                .map(|(_, what)| what)
+                .collect()
         },
     );
-    let needs = if needs.is_empty() { "nothing".to_string() } else { needs.join(", ") };
+    let needs = if needs.is_empty() {
+        "nothing".to_string()
+    } else {
+        needs.join(", ")
+    };
     format!("Window, unless cc.window says otherwise: {window}.\nNeeds of the network: {needs}.")
 }
 
@@ -113,17 +130,19 @@ fn parameter_table(scheme: &Scheme, width: usize) -> String {
     if docs.is_empty() {
         return "There are no parameters.\n".to_string();
     }
-    let head = ["parameter", "default", "range", "unit", "what; where the default is from"];
-    let row = |doc: &ParamDoc| {
-        vec![
-            doc.name.clone(),
-            doc.default.clone(),
-            doc.range.clone(),
-            doc.unit.to_string(),
-            format!("{} ({})", doc.help, doc.source),
-        ]
-    };
-    let rows: Vec<_> = std::iter::once(head.map(str::to_string).to_vec()).chain(docs.iter().map(row)).collect();
+    let mut rows = Vec::new();
+    for doc in &docs {
+        let unit = if doc.unit.is_empty() {
+            String::new()
+        } else {
+            format!("unit {}; ", doc.unit)
+        };
+        rows.push(vec![doc.name.clone(), doc.default.clone(), doc.help.clone()]);
+        let about = format!("{unit}{}; default from: {}", doc.range, doc.source);
+        rows.push(vec![String::new(), String::new(), about]);
+    }
+    let head = ["parameter", "default", "what; unit; range; source"];
+    rows.insert(0, head.map(str::to_string).to_vec());
     text::columns(&rows, width)
 }
 
@@ -143,7 +162,9 @@ fn entry_page(entry: &Entry, place: &str, shared: &[Parameter], width: usize) ->
 }
 
 fn entry_table(parameters: &[Parameter], width: usize) -> String {
-    let head = ["parameter", "default", "unit", "what"].map(str::to_string).to_vec();
+    let head = ["parameter", "default", "unit", "what"]
+        .map(str::to_string)
+        .to_vec();
     let row = |p: &Parameter| {
         let default = if p.default.is_empty() { "-" } else { p.default };
         [p.name, default, p.unit, p.help].map(str::to_string).to_vec()
@@ -153,16 +174,24 @@ fn entry_table(parameters: &[Parameter], width: usize) -> String {
 }
 
 fn distribution_page(name: &str, source: &str, width: usize) -> String {
-    let mut page = format!("{name}\n\n{}\n", text::paragraph(&format!("Distribution of flow sizes: {source}."), width));
+    let mut page = format!(
+        "{name}\n\n{}\n",
+        text::paragraph(&format!("Distribution of flow sizes: {source}."), width)
+    );
     if let Some(sizes) = paceline_scenario::traffic::SizeDistribution::builtin(name) {
         let row = |label: String, bytes: String| vec![label, bytes];
         let mut rows = vec![row("mean".to_string(), format!("{:.0} B", sizes.mean()))];
         for p in [1, 10, 25, 50, 75, 90, 99, 100] {
-            rows.push(row(format!("{p} %"), format!("{} B", sizes.quantile(f64::from(p) / 100.0).get())));
+            rows.push(row(
+                format!("{p} %"),
+                format!("{} B", sizes.quantile(f64::from(p) / 100.0).get()),
+            ));
         }
         page.push_str(&text::columns(&rows, width));
         page.push('\n');
     }
-    page.push_str(&format!("In a scenario:\n  [[workload]]\n  poisson = {{ sizes = \"{name}\", load = 0.3 }}\n"));
+    page.push_str(&format!(
+        "In a scenario:\n  [[workload]]\n  poisson = {{ sizes = \"{name}\", load = 0.3 }}\n"
+    ));
     page
 }

@@ -55,7 +55,10 @@ pub(super) fn list(args: &ListArgs) -> Ended {
             workloads(),
             "paceline explain NAME: parameters; in a scenario: a key of [[workload]]",
         ),
-        Listed::Reproductions => (reproductions(), "paceline compare incast-20 --schemes hpcc,timely,dctcp"),
+        Listed::Reproductions => (
+            reproductions(),
+            "paceline compare incast-20 --schemes hpcc,timely,dctcp",
+        ),
     };
     if args.json {
         let list: Vec<Value> = items.iter().map(Item::json).collect();
@@ -64,7 +67,10 @@ pub(super) fn list(args: &ListArgs) -> Ended {
     }
     let row = |item: &Item| vec![item.name.clone(), item.about.clone()];
     let rows: Vec<Vec<String>> = items.iter().map(row).collect();
-    output::print(&format!("{}\n{hint}\n", text::columns(&rows, output::stdout_width())))?;
+    output::print(&format!(
+        "{}\n{hint}\n",
+        text::columns(&rows, output::stdout_width())
+    ))?;
     Ok(Done::All)
 }
 
@@ -107,13 +113,18 @@ fn entries(entries: &[Entry]) -> Vec<Item> {
 fn workloads() -> Vec<Item> {
     let mut items = entries(builtin::workloads());
     for (name, source) in builtin::distributions() {
-        items.push(Item::new(name, format!("distribution of flow sizes: {source}")).with("kind", "distribution"));
+        items.push(
+            Item::new(name, format!("distribution of flow sizes: {source}")).with("kind", "distribution"),
+        );
     }
     items
 }
 
 fn reproductions() -> Vec<Item> {
-    let mut about = format!("{}. Beside our values when `compare` runs incast-20:", published::SOURCE);
+    let mut about = format!(
+        "{}. Beside our values when `compare` runs incast-20:",
+        published::SOURCE
+    );
     for (scheme, metric, value) in published::cases() {
         about.push_str(&format!(" {scheme} {metric}: {value};"));
     }

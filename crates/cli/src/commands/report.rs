@@ -22,7 +22,8 @@ pub(super) fn report(args: &ReportArgs) -> Ended {
         [folder] => folder.join("report.html"),
         _ => PathBuf::from("report.html"),
     });
-    fs::write(&file, page).map_err(|error| Failure::run(format!("cannot write {}: {error}", file.display())))?;
+    fs::write(&file, page)
+        .map_err(|error| Failure::run(format!("cannot write {}: {error}", file.display())))?;
     output::print(&format!("{}\n", file.display()))?;
     Ok(Done::All)
 }
@@ -34,14 +35,19 @@ fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         return Ok(vec![folder.to_path_buf()]);
     }
     let wrong = |what: &dyn std::fmt::Display| {
-        Failure::arguments(format!("{} is not what a comparison writes: {what}", comparison.display()))
+        Failure::arguments(format!(
+            "{} is not what a comparison writes: {what}",
+            comparison.display()
+        ))
     };
     let text = fs::read_to_string(&comparison).map_err(|error| wrong(&error))?;
     let summaries: Vec<serde_json::Value> = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
     summaries
         .iter()
         .map(|summary| {
-            let scheme = summary["scheme"].as_str().ok_or_else(|| wrong(&"a run without a scheme"))?;
+            let scheme = summary["scheme"]
+                .as_str()
+                .ok_or_else(|| wrong(&"a run without a scheme"))?;
             Ok(folder.join(scheme))
         })
         .collect()

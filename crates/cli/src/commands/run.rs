@@ -1,21 +1,18 @@
 //! `paceline run`: one run.
 
-use std::path::Path;
-
-use paceline_lab::files::{Folder, check_destination, write_run_into};
-use paceline_lab::report::{self, RunData};
+use paceline_lab::files::{check_destination, write_run};
 use paceline_lab::results::RunStatus;
 use paceline_lab::run::{Finished, execute};
-use paceline_lab::{RunInput, table};
+use paceline_lab::table;
 
 use crate::args::RunArgs;
-use crate::failure::{Done, Ended, Failure};
+use crate::failure::{Done, Ended};
 use crate::progress::Meter;
-use crate::{input, interrupt, output};
+use crate::{interrupt, output};
 
 /// Runs one scenario; prints its table or summary.
 pub(super) fn run(args: &RunArgs) -> Ended {
-    let input = input::load(&args.input, &args.changes.overrides(args.scheme.as_deref()))?;
+    let input = paceline_scenario::load(&args.input, &args.changes.overrides(args.scheme.as_deref()))?;
     let folder = (args.output.out.clone())
         .unwrap_or_else(|| output::default_folder(&input.name, &input.scheme, input.seed));
     check_destination(&folder, args.output.force)?;
@@ -28,7 +25,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         interrupt::control()
     })?;
     drop(meter);
-    write(&folder, input, &finished, args.output.force)?;
+    write_run(&folder, input, &finished, args.output.force)?;
     let summary = &finished.summary;
     if args.say.json {
         output::print_json(summary)?;
@@ -40,17 +37,6 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         eprintln!("results in {}", folder.display());
     }
     Ok(ending(&[&finished]))
-}
-
-/// Writes the run's folder with its report.
-fn write(folder: &Path, input: &RunInput, finished: &Finished, force: bool) -> Result<(), Failure> {
-    let page = report::render(&[RunData::new(input, finished)]).map_err(Failure::run)?;
-    let folder = Folder::create(folder, force)?;
-    write_run_into(&folder, Path::new(""), input, finished)?;
-    folder.write(Path::new("report.html"), |out| {
-        std::io::Write::write_all(out, page.as_bytes())
-    })?;
-    Ok(folder.commit()?)
 }
 
 /// Whether the user cut any of these short.

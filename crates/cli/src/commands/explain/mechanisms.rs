@@ -21,13 +21,37 @@ const MECHANISMS: &[Mechanism] = &[
                 network.flow_control = \"none\".",
         keys: &[
             ("network.flow_control", "pfc", "pfc or none"),
-            ("network.buffer", "32MiB", "memory of a switch, shared by its ports"),
-            ("network.reserve", "4096B", "memory that every (port, class) has to itself"),
+            (
+                "network.buffer",
+                "32MiB",
+                "memory of a switch, shared by its ports",
+            ),
+            (
+                "network.reserve",
+                "4096B",
+                "memory that every (port, class) has to itself",
+            ),
             ("network.headroom", "by link", "memory behind the pause threshold"),
-            ("network.pfc.dynamic.shift", "3", "pause above the free shared memory times 2^-shift"),
-            ("network.pfc.static.xoff, .xon", "-", "fixed thresholds instead of dynamic ones"),
-            ("network.pfc.resume-offset", "3072B", "how far below the threshold a resume frame is sent"),
-            ("network.pfc.mode", "on-off", "or timed pauses, renewed while they are needed"),
+            (
+                "network.pfc.dynamic.shift",
+                "3",
+                "pause above the free shared memory times 2^-shift",
+            ),
+            (
+                "network.pfc.static.xoff, .xon",
+                "-",
+                "fixed thresholds instead of dynamic ones",
+            ),
+            (
+                "network.pfc.resume-offset",
+                "3072B",
+                "how far below the threshold a resume frame is sent",
+            ),
+            (
+                "network.pfc.mode",
+                "on-off",
+                "on-off: pause until resumed; quanta: pauses of network.pfc.pause, renewed",
+            ),
         ],
     },
     Mechanism {
@@ -38,11 +62,27 @@ const MECHANISMS: &[Mechanism] = &[
                 above. A step (kmin = kmax, pmax = 1) is what DCTCP wants. Each scheme that needs marks \
                 brings its thresholds; [network.ecn] replaces them.",
         keys: &[
-            ("network.ecn.kmin", "by scheme", "bytes below which nothing is marked, at reference-rate"),
-            ("network.ecn.kmax", "by scheme", "bytes above which everything is marked"),
+            (
+                "network.ecn.kmin",
+                "by scheme",
+                "bytes below which nothing is marked, at reference-rate",
+            ),
+            (
+                "network.ecn.kmax",
+                "by scheme",
+                "bytes above which everything is marked",
+            ),
             ("network.ecn.pmax", "by scheme", "probability just below kmax"),
-            ("network.ecn.reference-rate", "by scheme", "thresholds grow with the port's rate over this"),
-            ("network.ecn.curves", "-", "instead: a list of { rate, kmin, kmax, pmax }"),
+            (
+                "network.ecn.reference-rate",
+                "by scheme",
+                "thresholds grow with the port's rate over this",
+            ),
+            (
+                "network.ecn.curves",
+                "-",
+                "instead: a list of { rate, kmin, kmax, pmax }",
+            ),
         ],
     },
     Mechanism {
@@ -52,7 +92,11 @@ const MECHANISMS: &[Mechanism] = &[
                 time, the bytes it has sent, the bytes it still holds. The receiver sends it all back in \
                 acknowledgements. There is INT in runs with a scheme that reads it.",
         keys: &[
-            ("network.int-header", "42B", "bytes that telemetry adds to a packet"),
+            (
+                "network.int-header",
+                "42B",
+                "bytes that telemetry adds to a packet",
+            ),
             ("network.int-multi", "1", "unit of byte counters"),
         ],
     },
@@ -62,8 +106,16 @@ const MECHANISMS: &[Mechanism] = &[
         about: "A receiver that sees a gap sends a NACK, and the sender goes back to it (go-back-N). A \
                 timeout of the sender repairs losses that leave no gap to see: the last packets of a flow.",
         keys: &[
-            ("network.rto", "4ms", "retransmission timeout, or \"off\" (as in the ns-3 mode)"),
-            ("network.nack-interval", "500us", "least time between two NACKs of a flow"),
+            (
+                "network.rto",
+                "4ms",
+                "retransmission timeout, or \"off\" (as in the ns-3 mode)",
+            ),
+            (
+                "network.nack-interval",
+                "500us",
+                "least time between two NACKs of a flow",
+            ),
             ("network.back-to-chunk", "off", "go back to a multiple of this"),
             ("network.error-rate", "0", "share of packets that links lose"),
         ],
@@ -77,8 +129,16 @@ const MECHANISMS: &[Mechanism] = &[
                 folder names every quirk as a switch of [quirks].",
         keys: &[
             ("fidelity", "exact", "exact or ns3-hpcc; or --fidelity"),
-            ("shuffle-ties", "-", "seed: shuffles simultaneous events; or --shuffle-ties"),
-            ("check", "false", "checks every invariant while running; or --check"),
+            (
+                "shuffle-ties",
+                "-",
+                "seed: shuffles simultaneous events; or --shuffle-ties",
+            ),
+            (
+                "check",
+                "false",
+                "checks every invariant while running; or --check",
+            ),
         ],
     },
 ];
@@ -96,7 +156,9 @@ pub(super) fn page(name: &str, width: usize) -> Option<String> {
         .find(|mechanism| mechanism.name == name || mechanism.also.contains(&name))?;
     let head = ["key", "default", "what"].map(str::to_string).to_vec();
     let row = |&(key, default, what): &(&str, &str, &str)| [key, default, what].map(str::to_string).to_vec();
-    let rows: Vec<_> = std::iter::once(head).chain(mechanism.keys.iter().map(row)).collect();
+    let rows: Vec<_> = std::iter::once(head)
+        .chain(mechanism.keys.iter().map(row))
+        .collect();
     Some(format!(
         "{}\n\n{}\n{}",
         mechanism.name,
