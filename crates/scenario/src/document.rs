@@ -193,6 +193,13 @@ fn put<'i>(
                     .label("no such element")
                     .help("elements are named by their label, or counted from 0"));
             };
+            if rest.len() == 1 {
+                return Err(
+                    Problem::new(format!("`{name}.{segment}` is a table: name one of its keys"))
+                        .at(&texts.at(at.clone()))
+                        .label("not a key"),
+                );
+            }
             put(element, &rest[1..], value, texts)?;
         }
         _ => {

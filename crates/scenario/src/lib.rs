@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::Span;
 
-pub use builtin::{demo, scenarios, topologies, workloads};
+pub use builtin::{demo, scenarios, sections, topologies, workloads};
 pub use diagnostics::{Diagnostics, Problem};
 pub use schema::Fidelity;
 

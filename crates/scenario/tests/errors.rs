@@ -84,6 +84,8 @@ snapshots! {
     toml_flow_to_itself: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "flows = [\n  { src = 1, dst = 2, size = '1MB' },\n  { src = 2, dst = 2, size = '1MB' },\n]");
     toml_priority_out_of_range: star("[[workload]]", "[[workload]]\npriority = 8");
     toml_load_of_nothing: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "poisson = { sizes = 'websearch', load = -0.3 }");
+    toml_too_many_flows: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "poisson = { sizes = 'google-rpc', load = 9e9 }");
+    toml_header_too_large: star_with("[network]\ncnp = '1MB'\n");
     toml_unknown_distribution: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "poisson = { sizes = 'web-search', load = 0.3 }");
     toml_misspelt_scheme: star("dcqcn", "dcqnc");
     toml_no_scheme: star("scheme = \"dcqcn\"", "");
@@ -107,6 +109,7 @@ snapshots! {
     set_misspelt_key: star_set(&["duration=1ms", "topology.star.hots=8"]);
     set_wrong_unit: star_set(&["network.buffer=32 megs"]);
     set_no_equals: star_set(&["network.buffer"]);
+    set_element: star_set(&["workload.0=1"]);
     set_no_element: star_set(&["workload.5.priority=1"]);
     set_not_a_table: star_set(&["name.first=1"]);
     not_utf8: outcome(&[("test.toml", b"name = 'a'\nduration = '\xff'\n")], &[]);
@@ -200,4 +203,40 @@ fn names_of_scenarios() {
     let message = |input: &str| load(input, &Overrides::default()).unwrap_err().to_string();
     insta::assert_snapshot!("name_misspelt", message("incast20"));
     insta::assert_snapshot!("name_unknown", message("no/such/thing.toml"));
+}
+
+/// `text` with `length` characters from `at` on replaced by `with`.
+fn damaged(text: &str, at: usize, length: usize, with: &str) -> String {
+    let kept = |range: std::ops::Range<usize>| {
+        text.chars()
+            .skip(range.start)
+            .take(range.len())
+            .collect::<String>()
+    };
+    let at = at % text.chars().count();
+    format!("{}{with}{}", kept(0..at), kept(at + length..text.len()))
+}
+
+proptest::proptest! {
+    /// Whatever is wrong with a scenario, the answer is a message.
+    #[test]
+    fn a_damaged_scenario_is_no_panic(which in 0usize..7, at in 0usize.., length in 0usize..12, with in "[a-z0-9.=\\[\\]\"{}é \n-]{0,6}") {
+        let text = damaged(paceline_scenario::scenarios()[which].text, at, length, &with);
+        if let Err(error) = paceline_scenario::load_text("damaged.toml", &text, &Overrides::default()) {
+            proptest::prop_assert!(!error.to_string().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_damaged_ns3_input_is_no_panic(which in 0usize..3, at in 0usize.., length in 0usize..12, with in "[A-Z0-9.e\n -]{0,6}") {
+        let mut texts = [CONFIG, TOPOLOGY, FLOWS].map(str::to_string);
+        texts[which] = damaged(&texts[which], at, length, &with);
+        let files = [("config.txt", texts[0].as_bytes()), ("topology.txt", texts[1].as_bytes()), ("flow.txt", texts[2].as_bytes())];
+        proptest::prop_assert!(!outcome(&files, &[]).is_empty());
+    }
+
+    #[test]
+    fn a_strange_setting_is_no_panic(set in "[a-z.=0-9 \"\\[{]{0,20}|(network|workload|cc)[.](0|buffer|scheme|ecn)[.=][a-z0-9=.\"-]{0,8}") {
+        proptest::prop_assert!(!star_set(&[&set]).is_empty());
+    }
 }

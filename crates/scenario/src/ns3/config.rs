@@ -189,7 +189,7 @@ impl Reader<'_> {
             global_rtt: Some(config.flag("GLOBAL_T", true)),
             error_rate: self.at("ERROR_RATE_PER_LINK", config.real("ERROR_RATE_PER_LINK", 0.0)),
             failure: config.link_down().map(|(at_us, a, b)| {
-                let at = Time::from_ns(2_000_000_000 + (at_us * 1000.0) as u64);
+                let at = Time::from_ns(2_000_000_000 + (at_us * 1000.0).min(1e15) as u64);
                 vec![Spanned::new(
                     config.span("LINK_DOWN"),
                     schema::Failure {

@@ -45,24 +45,26 @@ fn above_zero<T: Copy + PartialEq + Default>(
 pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketFormat, Problem> {
     let mtu = fill_at(&mut n.mtu, Bytes::new(1000));
     above_zero(cx, &mtu, "the MTU")?;
-    if mtu.get_ref().get() > 65_000 {
-        return Err(
-            Problem::new(format!("an MTU of {} does not fit in a packet", mtu.get_ref()))
-                .at(&cx.texts.of_value(&mtu))
-                .label("expected at most 65000B"),
-        );
-    }
     let frame = if cx.fidelity == Fidelity::Ns3Hpcc { 43 } else { 64 };
+    let size = |slot: &mut Option<Spanned<Bytes>>, default: u64| {
+        let size = fill_at(slot, Bytes::new(default));
+        if size.get_ref().get() <= 65_000 {
+            return Ok(size.into_inner());
+        }
+        Err(Problem::new(format!("{} do not fit in a packet", size.get_ref()))
+            .at(&cx.texts.of_value(&size))
+            .label("expected at most 65000B"))
+    };
     Ok(PacketFormat {
-        mtu: mtu.into_inner(),
-        data_header: fill(&mut n.data_header, Bytes::new(48)),
-        ack_header: fill(&mut n.ack_header, Bytes::new(46)),
-        ack_min: fill(&mut n.ack_min, Bytes::new(60)),
-        pfc_frame: fill(&mut n.pfc_frame, Bytes::new(frame)),
-        cnp: fill(&mut n.cnp, Bytes::new(64)),
-        int_header: fill(&mut n.int_header, Bytes::new(42)),
-        pint_header: fill(&mut n.pint_header, Bytes::new(2)),
-        timestamp_header: fill(&mut n.timestamp_header, Bytes::new(8)),
+        mtu: size(&mut n.mtu, 1000)?,
+        data_header: size(&mut n.data_header, 48)?,
+        ack_header: size(&mut n.ack_header, 46)?,
+        ack_min: size(&mut n.ack_min, 60)?,
+        pfc_frame: size(&mut n.pfc_frame, frame)?,
+        cnp: size(&mut n.cnp, 64)?,
+        int_header: size(&mut n.int_header, 42)?,
+        pint_header: size(&mut n.pint_header, 2)?,
+        timestamp_header: size(&mut n.timestamp_header, 8)?,
     })
 }
 
@@ -222,7 +224,7 @@ fn check_buffer(
             *ports += 1;
         }
     }
-    let total = |&(rooms, ports): &(u64, u64)| rooms.saturating_add(ports * spec.reserve.get());
+    let total = |&(rooms, ports): &(u64, u64)| rooms.saturating_add(ports.saturating_mul(spec.reserve.get()));
     let Some(worst) = net
         .topology
         .switches()
@@ -237,7 +239,7 @@ fn check_buffer(
     let message = format!(
         "headroom ({}) and reserve ({}) of the {ports} ports of switch {} do not fit in its buffer of {}",
         Bytes::new(rooms),
-        Bytes::new(ports * spec.reserve.get()),
+        Bytes::new(ports.saturating_mul(spec.reserve.get())),
         worst.0,
         spec.buffer
     );

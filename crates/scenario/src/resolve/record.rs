@@ -42,10 +42,10 @@ pub(super) fn resolve(
         }
     };
     let spec = RecordSpec {
-        queue_every: period(cx, &mut record.queue, "queue")?,
+        queue_every: period(&mut record.queue, "queue")?,
         queue_window: (from, to.into_inner()),
-        queue_dump_every: period(cx, &mut record.queue_dump, "queue-dump")?,
-        rate_every: period(cx, &mut record.rates, "rates")?,
+        queue_dump_every: period(&mut record.queue_dump, "queue-dump")?,
+        rate_every: period(&mut record.rates, "rates")?,
         trace_nodes,
         rtt_samples: fill(&mut record.rtt_samples, false),
     };
@@ -53,13 +53,11 @@ pub(super) fn resolve(
 }
 
 /// A period, which is not zero.
-fn period(cx: &Cx<'_>, slot: &mut Option<OrOff<Span>>, key: &str) -> Result<Option<Span>, Problem> {
+fn period(slot: &mut Option<OrOff<Span>>, key: &str) -> Result<Option<Span>, Problem> {
     match fill(slot, OrOff(None)).0 {
         Some(Span::ZERO) => {
             let help = "write \"off\" to record nothing";
-            Err(Problem::new(format!("record.{key} is a period of zero"))
-                .at(&cx.texts.main().at(0..0))
-                .help(help))
+            Err(Problem::new(format!("record.{key} is a period of zero")).help(help))
         }
         period => Ok(period),
     }

@@ -17,6 +17,9 @@ use super::network::probability;
 
 const BLOCKS: &str = "flows, file, incast, poisson, incast-poisson, permutation, all-to-all";
 
+/// More would exhaust the memory of most machines.
+const MOST_FLOWS: f64 = 5e7;
+
 /// Flows and the labels that they name.
 pub(super) struct Traffic {
     pub(super) flows: Vec<FlowSpec>,
@@ -118,22 +121,7 @@ impl Maker<'_, '_> {
         fill_value(&mut written.priority, class);
         let label = fill(&mut written.label, name.to_string());
         let mut places = Vec::new();
-        let mut messages = match name {
-            "flows" => self.flows(written.flows.get_or_insert_default(), &mut places)?,
-            "incast" => self.incast(written.incast.get_or_insert_default())?,
-            "poisson" => self.poisson(written.poisson.get_or_insert_default())?,
-            "incast-poisson" => self.incast_poisson(written.incast_poisson.get_or_insert_default())?,
-            "permutation" => {
-                let block = written.permutation.get_or_insert_default();
-                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
-                traffic::permutation(&self.hosts(), size, start, self.seeds)
-            }
-            _ => {
-                let block = written.all_to_all.get_or_insert_default();
-                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
-                traffic::all_to_all(&self.hosts(), size, start)
-            }
-        };
+        let mut messages = self.messages(name, written, &mut places)?;
         traffic::jitter(
             &mut messages,
             fill(&mut written.start_jitter, Span::ZERO),
@@ -150,6 +138,45 @@ impl Maker<'_, '_> {
             place: places.get(i).unwrap_or(&self.place).clone(),
         }));
         Ok(())
+    }
+
+    /// The flows of the block called `name`.
+    fn messages(
+        &mut self,
+        name: &str,
+        written: &mut schema::Workload,
+        places: &mut Vec<Place>,
+    ) -> Result<Vec<Message>, Problem> {
+        Ok(match name {
+            "flows" => self.flows(written.flows.get_or_insert_default(), places)?,
+            "incast" => self.incast(written.incast.get_or_insert_default())?,
+            "poisson" => self.poisson(written.poisson.get_or_insert_default())?,
+            "incast-poisson" => self.incast_poisson(written.incast_poisson.get_or_insert_default())?,
+            "permutation" => {
+                let block = written.permutation.get_or_insert_default();
+                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
+                traffic::permutation(&self.hosts(), size, start, self.seeds)
+            }
+            _ => {
+                let block = written.all_to_all.get_or_insert_default();
+                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
+                let hosts = self.hosts();
+                self.affordable(hosts.len() as f64 * hosts.len() as f64)?;
+                traffic::all_to_all(&hosts, size, start)
+            }
+        })
+    }
+
+    /// Not so many flows that they would exhaust memory.
+    fn affordable(&self, flows: f64) -> Result<(), Problem> {
+        if flows <= MOST_FLOWS {
+            return Ok(());
+        }
+        Err(Problem::new(format!(
+            "the workload has about {flows:.0} flows: expected at most {MOST_FLOWS}"
+        ))
+        .at(&self.place)
+        .help("shorten it (`to`, `duration`) or lower its load"))
     }
 
     fn hosts(&self) -> Vec<NodeId> {
@@ -300,6 +327,7 @@ impl Maker<'_, '_> {
                     .help("with `rounds`, the time from one to the next"));
             }
         };
+        self.affordable(f64::from(rounds) * senders.len() as f64)?;
         let last = *sizes.last().expect("there is at least one size");
         let round = |r: u32| {
             let start = start.saturating_add(Span::from_ps(period.as_ps().saturating_mul(r.into())));
@@ -337,13 +365,10 @@ impl Maker<'_, '_> {
         let window = self.window(&mut block.from, &mut block.to)?;
         let name = block.sizes.as_mut().ok_or_else(|| self.missing("sizes"))?;
         let sizes = self.distribution(name)?;
-        Ok(traffic::poisson(
-            &self.hosts_with_rates(),
-            &sizes,
-            load,
-            window,
-            self.seeds,
-        ))
+        let hosts = self.hosts_with_rates();
+        let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
+        self.affordable(capacity * load * (window.1 - window.0).as_secs_f64() / (8.0 * sizes.mean()))?;
+        Ok(traffic::poisson(&hosts, &sizes, load, window, self.seeds))
     }
 
     /// A built-in distribution, or one from a file.
@@ -387,6 +412,9 @@ impl Maker<'_, '_> {
             );
             return Err(Problem::new(message).at(&self.cx.texts.of_value(&fan_in)));
         }
+        let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
+        let seconds = (window.1 - window.0).as_secs_f64();
+        self.affordable(capacity * load * seconds / (8.0 * size.get() as f64))?;
         Ok(traffic::incast_poisson(
             &hosts, load, wanted, size, window, self.seeds,
         ))

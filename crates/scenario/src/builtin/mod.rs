@@ -1,6 +1,10 @@
 //! What is built in: topologies, workloads, scenarios. The tables behind `list` and `explain`.
 
+mod sections;
+
 use crate::traffic::DISTRIBUTIONS;
+
+pub use sections::sections;
 
 /// A parameter of something built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +55,6 @@ impl Shipped {
     }
 }
 
-macro_rules! parameters {
-    ($($name:literal, $unit:literal, $default:literal, $help:literal;)*) => {
-        &[$(Parameter { name: $name, unit: $unit, default: $default, help: $help },)*]
-    };
-}
-
 const RATE: &str = "bps, Kbps, Mbps, Gbps";
 const TIME: &str = "s, ms, us, ns, ps";
 const SIZE: &str = "B, KB, MB, GB, KiB, MiB, GiB";
@@ -70,6 +68,8 @@ macro_rules! entries {
         },)*]
     };
 }
+
+pub(crate) use entries;
 
 /// The topologies, blocks of `[topology]`.
 pub fn topologies() -> &'static [Entry] {
@@ -167,16 +167,6 @@ pub fn workloads() -> &'static [Entry] {
     }
 }
 
-/// What every workload may say beside its block.
-pub fn workload_parameters() -> &'static [Parameter] {
-    parameters! {
-        "label", "", "the block's name", "name of these flows in results";
-        "scheme", "", "that of [cc]", "congestion control of these flows";
-        "priority", "", "3", "priority class, 1 to 7";
-        "start-jitter", "s, ms, us, ns, ps", "0s", "each start is delayed by a random time below this";
-    }
-}
-
 /// Distributions of flow sizes: name and source.
 pub fn distributions() -> impl Iterator<Item = (&'static str, &'static str)> {
     DISTRIBUTIONS.iter().map(|&(name, _, source)| (name, source))
@@ -184,7 +174,7 @@ pub fn distributions() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 macro_rules! shipped {
     ($($name:literal),* $(,)?) => {
-        &[$(Shipped { name: $name, text: include_str!(concat!("../../../scenarios/", $name, ".toml")) },)*]
+        &[$(Shipped { name: $name, text: include_str!(concat!("../../../../scenarios/", $name, ".toml")) },)*]
     };
 }
 

@@ -1,0 +1,172 @@
+//! The sections of a scenario file and their keys.
+
+use super::{Entry, Parameter, RATE, SIZE, TIME, entries};
+
+/// The sections, by their tables' names; the first is the top level. Schemes' blocks, topologies
+/// and workloads have tables of their own.
+pub fn sections() -> &'static [Entry] {
+    entries! {
+        "": "What stands before the first table." {
+            "name", "", "the file's name", "name, part of the results' folder";
+            "description", "", "", "what it is, in a line";
+            "seed", "", "1", "seed of every random stream";
+            "duration", TIME, "1s", "the run ends here at the latest";
+            "fidelity", "", "exact", "whose behaviour: `exact`, or `ns3-hpcc` for HPCC's ns-3 simulator";
+            "ties", "", "structural", "order of simultaneous events: `structural` (by who scheduled them) or `insertion` (as ns-3)";
+            "shuffle-ties", "", "", "seed of a random order of simultaneous events";
+            "check", "", "false", "check every invariant while running";
+            "topology", "", "", "the network: one block";
+            "workload", "", "", "the flows: one or more tables, each with one block";
+            "network", "", "", "packets, hosts, switches, failures";
+            "cc", "", "", "congestion control";
+            "record", "", "", "what to record";
+            "quirks", "", "", "what the reference simulator does and nature does not, one switch each";
+            "sweep", "", "", "the grid of a sweep";
+        }
+        "workload": "What every workload may say beside its block." {
+            "label", "", "the block's name", "name of these flows in results";
+            "scheme", "", "that of [cc]", "congestion control of these flows";
+            "priority", "", "3", "priority class, 1 to 7";
+            "start-jitter", TIME, "0s", "each start is delayed by a random time below this";
+        }
+        "network": "Packets, hosts, switches." {
+            "mtu", SIZE, "1000B", "largest payload of a data packet";
+            "data-header", SIZE, "48B", "headers of a data packet, without what a scheme adds";
+            "ack-header", SIZE, "46B", "headers of an ACK, without what a scheme adds";
+            "ack-min", SIZE, "60B", "smallest ACK";
+            "pfc-frame", SIZE, "64B", "a PFC frame (ns3-hpcc: 43B)";
+            "cnp", SIZE, "64B", "a congestion notification packet";
+            "int-header", SIZE, "42B", "HPCC's telemetry";
+            "pint-header", SIZE, "2B", "HPCC-PINT's digest";
+            "timestamp-header", SIZE, "8B", "a time stamp";
+            "int-multi", "", "1", "factor of the telemetry's units, where these are narrow (ns3-hpcc)";
+            "buffer", SIZE, "32MiB", "shared buffer of a switch";
+            "reserve", SIZE, "4096B", "what each ingress port and class always has";
+            "flow_control", "", "pfc", "hop by hop: `pfc` or `none`";
+            "ack", "", "every-packets = 1", "when the receiver acknowledges: { every-packets = n } or { every-bytes = \"size\" }";
+            "ack-chunk", SIZE, "4000B", "ns3-hpcc: an ACK also whenever the expected byte is a multiple of it";
+            "ack-class", "", "0", "priority class of ACKs, or `flow` for the flow's own (ns3-hpcc)";
+            "nack-interval", TIME, "500us", "a NACK for the same gap is repeated no sooner";
+            "back-to-chunk", SIZE, "off", "go-back-N goes back to the start of a chunk of this size";
+            "rto", TIME, "4ms", "retransmission timeout, or `off` (ns3-hpcc)";
+            "pacing", "", "true", "pace packets at the scheme's rate";
+            "global-rtt", "", "true", "base round-trip time: the largest of all pairs of hosts, or each flow's own";
+            "error-rate", "", "0", "probability that a link loses a packet, where the link has none of its own";
+            "headroom", "", "per-link = { factor = 3, extra = two packets }", "room for what arrives after a pause: { per-link = { factor, extra } } (times rate times delay) or { fixed = \"size\" }";
+            "pfc", "", "", "priority flow control";
+            "ecn", "", "", "marking";
+            "failure", "", "", "list of links that fail";
+        }
+        "network.pfc": "Priority flow control." {
+            "mode", "", "on-off", "how long a pause lasts: `on-off` or `quanta`";
+            "pause", TIME, "5us", "with quanta: the time that a pause frame carries";
+            "resume-offset", SIZE, "3072B", "a dynamic threshold's resume lies this far below";
+            "dynamic", "", "shift = 3", "pause at 2^-shift of what is free: { shift, reference-rate }";
+            "static", "", "", "pause above xoff, resume below xon: { xoff, xon }; instead of dynamic";
+        }
+        "network.ecn": "Marking by the length of the queue, scaled with the port's rate. DCTCP's default is a step of 30KB at 10Gbps." {
+            "kmin", SIZE, "100KB", "no marks below";
+            "kmax", SIZE, "400KB", "every packet is marked above";
+            "pmax", "", "0.2", "probability at kmax";
+            "reference-rate", RATE, "25Gbps", "the rate that kmin and kmax are for";
+            "curves", "", "", "list of { rate, kmin, kmax, pmax }, one for each rate, instead; [] for no marks";
+        }
+        "network.failure": "A link that fails." {
+            "link", "", "", "its number, from 0";
+            "nodes", "", "", "the nodes at its ends, instead of link";
+            "at", TIME, "", "when it fails";
+            "until", TIME, "never", "when it comes back";
+        }
+        "cc": "Congestion control. Each scheme's parameters are in a block of its name, [cc.dcqcn]." {
+            "scheme", "", "", "the scheme, or an alias of one";
+            "window", "", "the scheme's", "bound of bytes in flight: `off`, `fixed` (bandwidth-delay product) or `variable` (times rate over line rate)";
+            "windows", "", "", "the same by name of scheme, where several share the network";
+        }
+        "record": "What to record; what is off costs nothing." {
+            "queue", TIME, "off", "sample every switch port's queue at this period";
+            "queue-from", TIME, "0s", "first sample";
+            "queue-to", TIME, "the duration", "last sample";
+            "queue-dump", TIME, "off", "copy the queues' histograms at this period, as ns-3 does";
+            "rates", TIME, "off", "goodput of each flow in bins of this width";
+            "rtt-samples", "", "false", "keep every round-trip time sample";
+            "trace", "", "[]", "nodes whose packets to trace, or `all`";
+            "pcap", "", "false", "write traced packets as a capture file";
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crate::builtin::{self, Entry};
+    use crate::{Overrides, load_text};
+
+    /// The keys that the schema knows in a table, by its complaint of one that it does not.
+    fn known(table: &str) -> BTreeSet<String> {
+        let error = load_text(
+            "test.toml",
+            &format!("{table}zzzzzzzzzzzzzzzz = 1\n"),
+            &Overrides::default(),
+        );
+        let message = error.unwrap_err().to_string();
+        assert!(
+            message.contains("unknown key `zzzzzzzzzzzzzzzz`"),
+            "{table}: {message}"
+        );
+        message
+            .split('`')
+            .skip(3)
+            .step_by(2)
+            .map(str::to_string)
+            .collect()
+    }
+
+    fn documented(entry: &Entry) -> BTreeSet<String> {
+        entry
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.to_string())
+            .collect()
+    }
+
+    #[test]
+    fn every_key_is_documented_and_every_documented_key_is_known() {
+        for section in builtin::sections() {
+            let table = match section.name {
+                "" => String::new(),
+                "workload" | "network.failure" => format!("[[{}]]\n", section.name),
+                name => format!("[{name}]\n"),
+            };
+            let mut known = known(&table);
+            if section.name == "workload" {
+                known.retain(|key| !builtin::workloads().iter().any(|workload| workload.name == key));
+            }
+            // A second spelling.
+            known.remove("flow-control");
+            if section.name == "cc" {
+                known.retain(|key| {
+                    !paceline_congestion::registry::SCHEMES
+                        .iter()
+                        .any(|s| s.name == key)
+                });
+            }
+            assert_eq!(documented(section), known, "{}", section.name);
+        }
+        for topology in builtin::topologies().iter().filter(|t| t.name != "file") {
+            assert_eq!(
+                documented(topology),
+                known(&format!("[topology.{}]\n", topology.name)),
+                "{}",
+                topology.name
+            );
+        }
+        for workload in builtin::workloads()
+            .iter()
+            .filter(|w| !["file", "flows"].contains(&w.name))
+        {
+            let table = format!("[[workload]]\n[workload.{}]\n", workload.name);
+            assert_eq!(documented(workload), known(&table), "{}", workload.name);
+        }
+    }
+}
