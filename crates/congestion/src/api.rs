@@ -222,6 +222,8 @@ pub struct Needs {
     /// The receiver sends congestion notification packets, at most one per flow in this span;
     /// zero for none.
     pub cnp_interval: Span,
+    /// The scheme wants [`CongestionControl::on_send`]: it counts what is sent.
+    pub counts_sent: bool,
     /// A change of rate moves the time at which the next packet may leave (HPCC), rather than
     /// only the gap after it.
     pub repaces: bool,
@@ -237,7 +239,7 @@ pub trait CongestionControl: Send {
     fn on_cnp(&mut self, _cx: &mut Ctx<'_>) {}
     /// The retransmission timer expired.
     fn on_timeout(&mut self, _cx: &mut Ctx<'_>) {}
-    /// A data packet started on the wire.
+    /// A data packet started on the wire; called only with [`Needs::counts_sent`].
     fn on_send(&mut self, _cx: &mut Ctx<'_>, _sent: &SentInfo) {}
     /// A timer of this scheme expired.
     fn on_timer(&mut self, _cx: &mut Ctx<'_>, _slot: TimerSlot) {}

@@ -243,6 +243,7 @@ impl Definition for Params {
         Needs {
             ecn: true,
             cnp_interval: self.settings().cnp_interval,
+            counts_sent: self.flavour == Flavour::Paper,
             ..Needs::default()
         }
     }

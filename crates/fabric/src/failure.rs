@@ -102,6 +102,7 @@ impl Simulation {
         if bdp.get() == 0 {
             qp.path.bdp = bdp;
         }
+        qp.apply(qp.scheme.limits());
         if old_port != qp.port {
             let new_port = qp.port;
             let old_nic = self.ports[old_port as usize].owner as usize;

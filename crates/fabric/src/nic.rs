@@ -121,8 +121,12 @@ impl Qp {
             WindowMode::Fixed => self.path.bdp.get(),
             // Integers, as the reference has it; at least one byte.
             WindowMode::Variable => {
-                let product = u128::from(self.path.bdp.get()) * u128::from(limits.rate.as_bps());
-                ((product / u128::from(self.path.line_rate.as_bps())) as u64).max(1)
+                let (bdp, rate, line) = (self.path.bdp.get(), limits.rate.as_bps(), self.path.line_rate.as_bps());
+                let window = match bdp.checked_mul(rate) {
+                    Some(product) => product / line,
+                    None => (u128::from(bdp) * u128::from(rate) / u128::from(line)) as u64,
+                };
+                window.max(1)
             }
         };
         self.window = by_mode.min(limits.window.get());
@@ -156,7 +160,9 @@ impl Simulation {
         let qp = &mut self.qps[slot as usize];
         let limits = qp.scheme.limits();
         let old_rate = qp.rate;
-        qp.apply(limits);
+        if limits.rate != old_rate || limits.window != Bytes::MAX {
+            qp.apply(limits);
+        }
         if qp.needs.repaces && limits.rate != old_rate && self.spec.nic.pacing {
             self.repace(slot, old_rate);
             self.pull_wake(slot);
@@ -388,11 +394,13 @@ impl Simulation {
             self.trace(port, TraceKind::Dequeue, id, 0);
         }
         self.start_transmission(port, id, true);
-        let sent = SentInfo {
-            payload: Bytes::new(u64::from(payload)),
-            wire: Bytes::new(u64::from(wire)),
-        };
-        self.call_scheme(slot, |scheme, cx| scheme.on_send(cx, &sent));
+        if self.qps[slot as usize].needs.counts_sent {
+            let sent = SentInfo {
+                payload: Bytes::new(u64::from(payload)),
+                wire: Bytes::new(u64::from(wire)),
+            };
+            self.call_scheme(slot, |scheme, cx| scheme.on_send(cx, &sent));
+        }
         let truncate = self.spec.quirks.truncate_to_ns;
         let pacing = self.spec.nic.pacing;
         let qp = &mut self.qps[slot as usize];

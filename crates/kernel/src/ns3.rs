@@ -7,10 +7,10 @@ use crate::{BitRate, Span};
 ///
 /// So `2.000000050` may become one nanosecond less than it says: its binary fraction decides.
 pub fn span_of_seconds(seconds: f64) -> Span {
-    let whole = seconds.floor();
-    // A multiplication by a power of two is exact; the cast cuts.
-    let fraction = ((seconds - whole) * 18_446_744_073_709_551_616.0) as u64;
-    let ns = whole as u64 * 1_000_000_000 + ((fraction as u128 * 1_000_000_000) >> 64) as u64;
+    // The casts cut; a multiplication by a power of two is exact.
+    let whole = seconds as u64;
+    let fraction = ((seconds - whole as f64) * 18_446_744_073_709_551_616.0) as u64;
+    let ns = whole * 1_000_000_000 + ((fraction as u128 * 1_000_000_000) >> 64) as u64;
     Span::from_ns(ns)
 }
 

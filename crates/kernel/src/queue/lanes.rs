@@ -6,11 +6,28 @@ use super::{Entry, LaneId, Wheel};
 
 /// No event: later than every time.
 const NEVER: u64 = u64::MAX;
+/// Bits of a head that tell its lane.
+const LANE_BITS: u32 = 5;
+
+/// A lane's head in one word: the time of its first event, then the lane, so that the least head
+/// tells both. Times up to 2^59 ps (6.6 days) fit.
+#[inline]
+const fn head_key(at: u64, lane: usize) -> u64 {
+    if at == NEVER { NEVER } else { at << LANE_BITS | lane as u64 }
+}
+#[inline]
+const fn time_of(head: u64) -> u64 {
+    head >> LANE_BITS
+}
+#[inline]
+const fn lane_of(head: u64) -> usize {
+    (head & ((1 << LANE_BITS) - 1)) as usize
+}
 
 /// The pending event set: see the [module](super).
 #[derive(Clone, Debug)]
 pub struct EventQueue {
-    /// Time of the first event of each lane; index 0 is the wheel's (a lower bound).
+    /// Head of each lane; index 0 is the wheel's, whose time may be a lower bound.
     heads: Vec<u64>,
     /// Lanes; index 0 is unused, the wheel stands there.
     lanes: Vec<VecDeque<Entry>>,
@@ -30,7 +47,9 @@ impl Default for EventQueue {
 
 impl EventQueue {
     /// Lanes that there can be, the wheel included: the heads are searched one by one.
-    pub const MAX_LANES: usize = 32;
+    pub const MAX_LANES: usize = 1 << LANE_BITS;
+    /// Events must lie before this, in ps.
+    pub const END_OF_TIME: u64 = NEVER >> LANE_BITS;
 
     /// An empty set without lanes.
     pub fn new() -> Self {
@@ -74,7 +93,7 @@ impl EventQueue {
         }
         if lane == LaneId::WHEEL {
             self.wheel.push(entry);
-            self.heads[0] = self.heads[0].min(entry.at);
+            self.heads[0] = self.heads[0].min(head_key(entry.at, 0));
             return;
         }
         let i = lane.0 as usize;
@@ -84,7 +103,7 @@ impl EventQueue {
             "a lane must stay in order"
         );
         if queue.is_empty() {
-            self.heads[i] = entry.at;
+            self.heads[i] = head_key(entry.at, i);
         }
         queue.push_back(entry);
     }
@@ -110,52 +129,70 @@ impl EventQueue {
     /// Moves on to the next instant, gathers its events and takes the first.
     #[inline]
     fn next_instant(&mut self) -> Option<Entry> {
-        let (at, due) = loop {
-            let at = self.heads.iter().copied().fold(NEVER, u64::min);
-            if at == NEVER {
+        let (first, second) = loop {
+            let (first, second) = self.least_two_heads();
+            if first == NEVER {
                 return None;
             }
-            let due = self
-                .heads
-                .iter()
-                .enumerate()
-                .fold(0u32, |due, (i, &head)| due | u32::from(head == at) << i);
             // The wheel's head may be a lower bound: make it exact before believing it.
-            if due & 1 == 0 || self.wheel.settle() == at {
-                break (at, due);
+            if lane_of(first) != 0 && (lane_of(second) != 0 || time_of(second) > time_of(first)) {
+                break (first, second);
             }
-            self.heads[0] = self.wheel.head();
+            let head = self.heads[0];
+            self.heads[0] = head_key(self.wheel.settle(), 0);
+            if self.heads[0] == head {
+                break (first, second);
+            }
         };
+        let at = time_of(first);
         self.batch_at = at;
-        if due.is_power_of_two() && due != 1 {
-            let i = due.trailing_zeros() as usize;
-            let queue = &mut self.lanes[i];
-            let entry = queue.pop_front().expect("a lane with a head has an event");
-            self.heads[i] = queue.front().map_or(NEVER, |next| next.at);
-            if self.heads[i] != at {
-                return Some(entry);
+        let i = lane_of(first);
+        if time_of(second) != at {
+            // The most frequent case: one lane has events due, and most often just one.
+            let (entry, next) = if i == 0 {
+                self.wheel.pop()
+            } else {
+                let queue = &mut self.lanes[i];
+                (queue.pop_front(), queue.front().map_or(NEVER, |next| next.at))
+            };
+            self.heads[i] = head_key(next, i);
+            if next != at {
+                return entry;
             }
-            self.batch.push(entry);
+            self.batch.extend(entry);
         }
-        self.gather(at, due);
+        self.gather(at);
         self.batch.pop()
     }
 
-    /// Collects all events at `at` from the lanes in the bit set `due`, in order, the first last.
-    fn gather(&mut self, at: u64, mut due: u32) {
-        while due != 0 {
-            let i = due.trailing_zeros() as usize;
-            due &= due - 1;
+    /// The two earliest heads: there is but one event due unless they are of the same time.
+    #[inline]
+    fn least_two_heads(&self) -> (u64, u64) {
+        let (mut first, mut second) = (NEVER, NEVER);
+        for &head in &self.heads {
+            let later = first.max(head);
+            first = first.min(head);
+            second = second.min(later);
+        }
+        (first, second)
+    }
+
+    /// Collects all events at `at`, in order, the first last.
+    fn gather(&mut self, at: u64) {
+        for i in 0..self.lanes.len() {
+            if time_of(self.heads[i]) != at {
+                continue;
+            }
             if i == 0 {
                 self.wheel.take(at, &mut self.batch);
-                self.heads[0] = self.wheel.head();
+                self.heads[0] = head_key(self.wheel.head(), 0);
                 continue;
             }
             let queue = &mut self.lanes[i];
             while queue.front().is_some_and(|next| next.at == at) {
                 self.batch.extend(queue.pop_front());
             }
-            self.heads[i] = queue.front().map_or(NEVER, |next| next.at);
+            self.heads[i] = queue.front().map_or(NEVER, |next| head_key(next.at, i));
         }
         if self.batch.len() > 1 {
             self.batch.sort_unstable_by(|a, b| b.tie.cmp(&a.tie));

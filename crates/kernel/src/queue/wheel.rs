@@ -122,6 +122,13 @@ impl Wheel {
         self.current.last().map_or(NEVER, |next| next.at)
     }
 
+    /// Takes the next event and tells the head after it; the wheel must be settled.
+    #[inline]
+    pub fn pop(&mut self) -> (Option<Entry>, u64) {
+        let entry = self.current.pop();
+        (entry, self.head())
+    }
+
     /// Moves all events at `at` to the end of `batch`; the wheel must be settled there.
     pub fn take(&mut self, at: u64, batch: &mut Vec<Entry>) {
         while self.current.last().is_some_and(|next| next.at == at) {
