@@ -27,8 +27,12 @@ fn page(name: &str, width: usize) -> Option<String> {
         return Some(entry_page(entry, &format!("[topology.{name}]"), &[], width));
     }
     if let Some(entry) = named(builtin::workloads()) {
+        let shared = builtin::sections()
+            .iter()
+            .find(|section| section.name == "workload");
+        let shared = shared.map_or(&[][..], |section| section.parameters);
         let place = format!("[[workload]]\n  {name} = {{ .. }}");
-        return Some(entry_page(entry, &place, builtin::workload_parameters(), width));
+        return Some(entry_page(entry, &place, shared, width));
     }
     if let Some((_, source)) = builtin::distributions().find(|(known, _)| *known == name) {
         return Some(distribution_page(name, source, width));

@@ -1,4 +1,7 @@
-//! Pages about what switches and NICs do: flow control, marking, recovery, fidelity.
+//! Pages about what switches and NICs do: flow control, marking, telemetry, recovery, fidelity.
+//! Keys, units and defaults are those that the scenario crate documents.
+
+use paceline_scenario::builtin::{self, Parameter};
 
 use crate::text;
 
@@ -7,8 +10,8 @@ struct Mechanism {
     name: &'static str,
     also: &'static [&'static str],
     about: &'static str,
-    /// Key in a scenario, default, meaning.
-    keys: &'static [(&'static str, &'static str, &'static str)],
+    /// Sections of a scenario, and which of their keys; none for all.
+    keys: &'static [(&'static str, &'static [&'static str])],
 }
 
 const MECHANISMS: &[Mechanism] = &[
@@ -20,70 +23,21 @@ const MECHANISMS: &[Mechanism] = &[
                 resume frame; the headroom takes what is still on its way. Switch it off with \
                 network.flow_control = \"none\".",
         keys: &[
-            ("network.flow_control", "pfc", "pfc or none"),
             (
-                "network.buffer",
-                "32MiB",
-                "memory of a switch, shared by its ports",
+                "network",
+                &["flow_control", "buffer", "reserve", "headroom", "pfc-frame"],
             ),
-            (
-                "network.reserve",
-                "4096B",
-                "memory that every (port, class) has to itself",
-            ),
-            ("network.headroom", "by link", "memory behind the pause threshold"),
-            (
-                "network.pfc.dynamic.shift",
-                "3",
-                "pause above the free shared memory times 2^-shift",
-            ),
-            (
-                "network.pfc.static.xoff, .xon",
-                "-",
-                "fixed thresholds instead of dynamic ones",
-            ),
-            (
-                "network.pfc.resume-offset",
-                "3072B",
-                "how far below the threshold a resume frame is sent",
-            ),
-            (
-                "network.pfc.mode",
-                "on-off",
-                "on-off: pause until resumed; quanta: pauses of network.pfc.pause, renewed",
-            ),
+            ("network.pfc", &[]),
         ],
     },
     Mechanism {
         name: "ecn",
         also: &["red", "marking"],
         about: "Explicit congestion notification. A switch marks a data packet as it leaves, with a \
-                probability that rises from 0 at kmin to pmax at kmax bytes in the packet's queue, and is 1 \
-                above. A step (kmin = kmax, pmax = 1) is what DCTCP wants. Each scheme that needs marks \
-                brings its thresholds; [network.ecn] replaces them.",
-        keys: &[
-            (
-                "network.ecn.kmin",
-                "by scheme",
-                "bytes below which nothing is marked, at reference-rate",
-            ),
-            (
-                "network.ecn.kmax",
-                "by scheme",
-                "bytes above which everything is marked",
-            ),
-            ("network.ecn.pmax", "by scheme", "probability just below kmax"),
-            (
-                "network.ecn.reference-rate",
-                "by scheme",
-                "thresholds grow with the port's rate over this",
-            ),
-            (
-                "network.ecn.curves",
-                "-",
-                "instead: a list of { rate, kmin, kmax, pmax }",
-            ),
-        ],
+                probability that rises from 0 at kmin to pmax at kmax bytes in the queue, and is 1 above. A \
+                step (kmin = kmax, pmax = 1) is what DCTCP wants. The defaults depend on the scheme; \
+                [network.ecn] replaces them.",
+        keys: &[("network.ecn", &[])],
     },
     Mechanism {
         name: "int",
@@ -91,33 +45,22 @@ const MECHANISMS: &[Mechanism] = &[
         about: "In-band network telemetry. Every switch port writes into data packets when they leave: the \
                 time, the bytes it has sent, the bytes it still holds. The receiver sends it all back in \
                 acknowledgements. There is INT in runs with a scheme that reads it.",
-        keys: &[
-            (
-                "network.int-header",
-                "42B",
-                "bytes that telemetry adds to a packet",
-            ),
-            ("network.int-multi", "1", "unit of byte counters"),
-        ],
+        keys: &[(
+            "network",
+            &["int-header", "int-multi", "pint-header", "timestamp-header"],
+        )],
     },
     Mechanism {
         name: "loss-recovery",
-        also: &["rto", "go-back-n", "nack"],
+        also: &["rto", "go-back-n", "nack", "failures"],
         about: "A receiver that sees a gap sends a NACK, and the sender goes back to it (go-back-N). A \
                 timeout of the sender repairs losses that leave no gap to see: the last packets of a flow.",
         keys: &[
             (
-                "network.rto",
-                "4ms",
-                "retransmission timeout, or \"off\" (as in the ns-3 mode)",
+                "network",
+                &["rto", "nack-interval", "back-to-chunk", "error-rate"],
             ),
-            (
-                "network.nack-interval",
-                "500us",
-                "least time between two NACKs of a flow",
-            ),
-            ("network.back-to-chunk", "off", "go back to a multiple of this"),
-            ("network.error-rate", "0", "share of packets that links lose"),
+            ("network.failure", &[]),
         ],
     },
     Mechanism {
@@ -125,44 +68,80 @@ const MECHANISMS: &[Mechanism] = &[
         also: &["ns3-hpcc", "exact", "quirks"],
         about: "Whose behaviour a run has. `exact`: time in picoseconds, headers and thresholds as written. \
                 `ns3-hpcc`: HPCC's ns-3 simulator quirk by quirk, so that published numbers can be \
-                reproduced; a config.txt runs so unless told otherwise. The resolved scenario in a run's \
-                folder names every quirk as a switch of [quirks].",
-        keys: &[
-            ("fidelity", "exact", "exact or ns3-hpcc; or --fidelity"),
-            (
-                "shuffle-ties",
-                "-",
-                "seed: shuffles simultaneous events; or --shuffle-ties",
-            ),
-            (
-                "check",
-                "false",
-                "checks every invariant while running; or --check",
-            ),
-        ],
+                reproduced; a config.txt runs so unless told otherwise. The scenario.toml in a run's folder \
+                names every quirk as a switch of [quirks].",
+        keys: &[("", &["fidelity", "ties", "shuffle-ties", "check", "quirks"])],
     },
 ];
 
-/// All names.
+/// All names, sections of a scenario included.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let names = |m: &'static Mechanism| std::iter::once(m.name).chain(m.also.iter().copied());
-    MECHANISMS.iter().flat_map(names)
+    let sections = builtin::sections().iter().map(|section| section.name);
+    let all = MECHANISMS.iter().flat_map(names).chain(sections);
+    all.filter(|name| !name.is_empty())
 }
 
-/// The page about a mechanism.
+/// The page about a mechanism, or a section of a scenario.
 pub(super) fn page(name: &str, width: usize) -> Option<String> {
-    let mechanism = MECHANISMS
-        .iter()
-        .find(|mechanism| mechanism.name == name || mechanism.also.contains(&name))?;
+    if name.is_empty() {
+        return None;
+    }
+    let known = |mechanism: &&Mechanism| mechanism.name == name || mechanism.also.contains(&name);
+    let (title, about, keys) = match MECHANISMS.iter().find(known) {
+        Some(mechanism) => (mechanism.name, mechanism.about, mechanism.keys.to_vec()),
+        None => {
+            let section = builtin::sections().iter().find(|section| section.name == name)?;
+            (section.name, section.summary, vec![(section.name, &[][..])])
+        }
+    };
     let head = ["key", "default", "what"].map(str::to_string).to_vec();
-    let row = |&(key, default, what): &(&str, &str, &str)| [key, default, what].map(str::to_string).to_vec();
-    let rows: Vec<_> = std::iter::once(head)
-        .chain(mechanism.keys.iter().map(row))
-        .collect();
-    Some(format!(
-        "{}\n\n{}\n{}",
-        mechanism.name,
-        text::paragraph(mechanism.about, width),
-        text::columns(&rows, width)
-    ))
+    let mut rows = vec![head];
+    for (section, chosen) in keys {
+        let entry = builtin::sections().iter().find(|entry| entry.name == section);
+        let parameters = entry.map_or(&[][..], |entry| entry.parameters);
+        let wanted = |p: &&Parameter| chosen.is_empty() || chosen.contains(&p.name);
+        rows.extend(parameters.iter().filter(wanted).map(|p| row(section, p)));
+    }
+    let about = text::paragraph(about, width);
+    Some(format!("{title}\n\n{about}\n{}", text::columns(&rows, width)))
+}
+
+fn row(section: &str, parameter: &Parameter) -> Vec<String> {
+    let dot = if section.is_empty() { "" } else { "." };
+    let default = if parameter.default.is_empty() {
+        "-"
+    } else {
+        parameter.default
+    };
+    let unit = if parameter.unit.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", parameter.unit)
+    };
+    vec![
+        format!("{section}{dot}{}", parameter.name),
+        default.to_string(),
+        format!("{}{unit}", parameter.help),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_of_a_page_exists() {
+        for mechanism in MECHANISMS {
+            for (section, keys) in mechanism.keys {
+                let entry = builtin::sections()
+                    .iter()
+                    .find(|entry| entry.name == *section)
+                    .unwrap();
+                for key in *keys {
+                    assert!(entry.parameters.iter().any(|p| p.name == *key), "{section}.{key}");
+                }
+            }
+        }
+    }
 }
