@@ -55,7 +55,7 @@ impl OneRun {
 }
 
 impl Meter {
-    /// For `inputs`, under a name.
+    /// For `inputs`.
     pub(crate) fn new(inputs: &[Resolved], say: SayArgs) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let show = match (say.quiet || (say.json && !terminal), terminal) {
@@ -63,6 +63,12 @@ impl Meter {
             (false, true) => Show::Bar(bar()),
             (false, false) => Show::Lines,
         };
+        if matches!(show, Show::Lines) {
+            let names: Vec<&str> = inputs.iter().map(|input| input.scheme.as_str()).collect();
+            let flows: usize = inputs.iter().map(|input| input.run.flows.len()).sum();
+            let name = inputs.first().map_or("", |input| input.name.as_str());
+            eprintln!("running {name} under {}: {flows} flows", names.join(", "));
+        }
         let run = |input: &Resolved| OneRun {
             stop: input.run.stop,
             flows: input.run.flows.len() as u64,

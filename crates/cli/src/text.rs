@@ -1,42 +1,50 @@
 //! Plain text for terminals: columns, wrapped paragraphs, and names that are nearly right.
 
-/// Rows of cells as columns two spaces apart. The last column is wrapped at `width`.
+/// Columns but the last one are no wider than this, where words can be broken.
+const WIDEST: usize = 28;
+
+/// Rows of cells as columns two spaces apart; cells are wrapped, so that lines have `width`.
 pub(crate) fn columns(rows: &[Vec<String>], width: usize) -> String {
-    let widths = widths(rows);
+    let mut widths = widths(rows, WIDEST);
+    let taken: usize = widths.iter().rev().skip(1).map(|width| width + 2).sum();
+    if let Some(last) = widths.last_mut() {
+        *last = width.saturating_sub(taken).max(30);
+    }
     let mut text = String::new();
     for row in rows {
-        let mut line = String::new();
-        let Some((last, first)) = row.split_last() else {
-            continue;
-        };
-        for (cell, &width) in first.iter().zip(&widths) {
-            line.push_str(&format!("{cell:width$}  "));
-        }
-        let indent = line.chars().count();
-        let room = width.saturating_sub(indent).max(30);
-        for (i, part) in wrap(last, room).iter().enumerate() {
-            if i > 0 {
-                line = " ".repeat(indent);
-            }
-            text.push_str(format!("{line}{part}").trim_end());
+        let cells: Vec<Vec<String>> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, &width)| wrap(cell, width))
+            .collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+        for i in 0..height {
+            let part = |cell: &Vec<String>| cell.get(i).cloned().unwrap_or_default();
+            let parts = cells
+                .iter()
+                .zip(&widths)
+                .map(|(cell, &width)| format!("{:width$}", part(cell)));
+            text.push_str(parts.collect::<Vec<_>>().join("  ").trim_end());
             text.push('\n');
         }
     }
     text
 }
 
-fn widths(rows: &[Vec<String>]) -> Vec<usize> {
+/// The widths of columns whose cells are wrapped at `most`.
+fn widths(rows: &[Vec<String>], most: usize) -> Vec<usize> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widest = |i: usize| {
         let cells = rows.iter().filter_map(|row| row.get(i));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        let lines = cells.flat_map(|cell| wrap(cell, most));
+        lines.map(|line| line.chars().count()).max().unwrap_or(0)
     };
     (0..count).map(widest).collect()
 }
 
 /// Rows of cells as columns, all but the first aligned to the right.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
-    let widths = widths(rows);
+    let widths = widths(rows, usize::MAX);
     let line = |row: &Vec<String>| {
         let cells = row.iter().zip(&widths).enumerate();
         let cells = cells.map(|(i, (cell, &width))| match i {
@@ -88,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_column_is_wrapped() {
+    fn long_cells_are_wrapped() {
         let row = |cells: [&str; 2]| cells.map(str::to_string).to_vec();
         let rows = [
             row(["a", "one two three four five six seven"]),

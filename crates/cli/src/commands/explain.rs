@@ -85,7 +85,7 @@ fn scheme_page(scheme: &Scheme, alias: Option<&Alias>, width: usize) -> String {
         "\nIn a scenario: [cc.{0}], or --set cc.{0}.<parameter>=<value>.\n",
         scheme.name
     ));
-    page.push_str(&format!("{}\n", window_of(scheme)));
+    page.push_str(&window_of(scheme, width));
     if !scheme.aliases.is_empty() {
         page.push_str("\nVariants with names of their own:\n");
         let row = |alias: &Alias| vec![format!("  {}", alias.name), alias.help.to_string()];
@@ -97,7 +97,7 @@ fn scheme_page(scheme: &Scheme, alias: Option<&Alias>, width: usize) -> String {
     page
 }
 
-fn window_of(scheme: &Scheme) -> String {
+fn window_of(scheme: &Scheme, width: usize) -> String {
     let window = match scheme.default_window {
         WindowMode::Off => "off: bytes in flight are not bounded",
         WindowMode::Fixed => "fixed: at most a bandwidth-delay product in flight",
@@ -126,7 +126,8 @@ fn window_of(scheme: &Scheme) -> String {
     } else {
         needs.join(", ")
     };
-    format!("Window, unless cc.window says otherwise: {window}.\nNeeds of the network: {needs}.")
+    let window = format!("Window, unless cc.window says otherwise: {window}.");
+    text::paragraph(&window, width) + &text::paragraph(&format!("Needs of the network: {needs}."), width)
 }
 
 fn parameter_table(scheme: &Scheme, width: usize) -> String {

@@ -14,6 +14,8 @@ use crate::{output, text};
 
 /// Time in which generated flows start, unless the user says otherwise.
 const DURATION: &str = "10ms";
+/// A scenario names a scheme, although neither topologies nor flows depend on it.
+const ANY_SCHEME: &str = "cc.scheme = \"none\"\n";
 /// Blocks that say everything themselves: there is nothing to generate.
 const WRITTEN_OUT: [&str; 3] = ["graph", "flows", "file"];
 
@@ -58,7 +60,11 @@ pub(super) fn generate(args: &GenerateArgs) -> Ended {
 /// A scenario with this topology and nothing else, or the scenario of this name.
 fn topology(name: &str, parameters: &ParameterArgs) -> Result<Resolved, Failure> {
     if is_generator(name, builtin::topologies()) {
-        let text = format!("name = \"generated\"\n[topology.{name}]\n");
+        let text = format!(
+            "name = \"generated\"
+{ANY_SCHEME}[topology.{name}]
+"
+        );
         let overrides = Overrides {
             set: parameters.below(&format!("topology.{name}"))?,
             ..Overrides::default()
@@ -113,7 +119,12 @@ fn flows(
         .set
         .extend(parameters.below(&format!("workload.0.{name}"))?);
     let text = format!(
-        "name = \"generated\"\nduration = \"{DURATION}\"\n[topology.{network}]\n[[workload]]\n{name} = {{}}\n"
+        "name = \"generated\"
+duration = \"{DURATION}\"
+{ANY_SCHEME}[topology.{network}]
+[[workload]]
+{name} = {{}}
+"
     );
     Ok(paceline_scenario::load_text(
         "the generated flows",
