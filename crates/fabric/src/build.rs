@@ -111,12 +111,24 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     let int = needs.iter().any(|needs| needs.int);
     let multi = spec.quirks.int_wire_precision.then_some(spec.int_multi);
     let stream = |purpose, entity: usize| Rng::stream(spec.seed, purpose, entity as u64);
-    let pint = spec.schemes.iter().find_map(|scheme| scheme.config.pint_code()).map(|code| {
-        PintPorts::new(code, ports.len(), spec.quirks.pint_approximate_logs, stream(Purpose::Pint, 0))
-    });
+    let pint = spec
+        .schemes
+        .iter()
+        .find_map(|scheme| scheme.config.pint_code())
+        .map(|code| {
+            PintPorts::new(
+                code,
+                ports.len(),
+                spec.quirks.pint_approximate_logs,
+                stream(Purpose::Pint, 0),
+            )
+        });
     let marks = profiles.iter().any(|profile| profile.kmin != u32::MAX);
     let shared_rng = SharedRandom {
-        ns3: spec.quirks.ns3_random.then(|| Ns3Streams::new(first_free_stream(&spec))),
+        ns3: spec
+            .quirks
+            .ns3_random
+            .then(|| Ns3Streams::new(first_free_stream(&spec))),
         c_library: spec.quirks.ns3_random.then(Rng::c_library),
     };
     let mut simulation = Simulation {
@@ -545,13 +557,19 @@ fn build_routing(spec: &RunSpec, ports: &[Port]) -> Routing {
 ///
 /// Found from its runs: with any other number its DCQCN marks do not come out.
 fn first_free_stream(spec: &RunSpec) -> u64 {
-    let own = if shares_error_model(spec) { 0 } else { spec.links.iter().filter(|link| link.error_rate > 0.0).count() };
+    let own = if shares_error_model(spec) {
+        0
+    } else {
+        spec.links.iter().filter(|link| link.error_rate > 0.0).count()
+    };
     6 * spec.nodes.len() as u64 + 2 + 2 * own as u64
 }
 
 /// Whether all links lose packets at one rate, so that the reference's one error model does it.
 fn shares_error_model(spec: &RunSpec) -> bool {
-    spec.links.windows(2).all(|pair| pair[0].error_rate == pair[1].error_rate)
+    spec.links
+        .windows(2)
+        .all(|pair| pair[0].error_rate == pair[1].error_rate)
 }
 
 /// Generators of link errors: one for each link, or (at place 0) the reference's one for all.
@@ -560,7 +578,11 @@ fn link_errors(spec: &RunSpec) -> Vec<LinkErrors> {
         let stream = |link| LinkErrors::Stream(Rng::stream(spec.seed, Purpose::LinkError, link as u64));
         return (0..spec.links.len()).map(stream).collect();
     }
-    let generators = if shares_error_model(spec) { 1 } else { spec.links.len() };
+    let generators = if shares_error_model(spec) {
+        1
+    } else {
+        spec.links.len()
+    };
     vec![LinkErrors::Ns3(Mrg32k3a::ns3_stream(NS3_ERROR_STREAM)); generators]
 }
 

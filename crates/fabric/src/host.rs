@@ -105,7 +105,8 @@ impl Simulation {
                 AckPolicy::EveryBytes(interval) => u64::from(receiver.unacked_bytes) >= interval.get(),
                 AckPolicy::EveryPackets(n) => receiver.unacked_packets >= n,
             };
-            if due || !quirks.ack_threshold && receiver.expected >= size {
+            let wanted = receiver.expected >= size || packet.ack_request;
+            if due || wanted && !quirks.ack_threshold {
                 receiver.unacked_packets = 0;
                 receiver.unacked_bytes = 0;
                 return Answer::Ack;
@@ -151,6 +152,7 @@ impl Simulation {
             class,
             ecn: 0,
             hops: 0,
+            ack_request: false,
             ..*packet
         });
         self.enqueue(port, STRICT, id);

@@ -121,7 +121,11 @@ impl Qp {
             WindowMode::Fixed => self.path.bdp.get(),
             // Integers, as the reference has it; at least one byte.
             WindowMode::Variable => {
-                let (bdp, rate, line) = (self.path.bdp.get(), limits.rate.as_bps(), self.path.line_rate.as_bps());
+                let (bdp, rate, line) = (
+                    self.path.bdp.get(),
+                    limits.rate.as_bps(),
+                    self.path.line_rate.as_bps(),
+                );
                 let window = match bdp.checked_mul(rate) {
                     Some(product) => product / line,
                     None => (u128::from(bdp) * u128::from(rate) / u128::from(line)) as u64,
@@ -382,6 +386,7 @@ impl Simulation {
             class: qp.class,
             ecn: 0,
             hops: 0,
+            ack_request: qp.in_flight() + u64::from(payload) >= qp.window,
         });
         qp.snd_nxt += u64::from(payload);
         if qp.snd_nxt <= qp.max_sent {

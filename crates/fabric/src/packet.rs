@@ -38,6 +38,8 @@ pub(crate) struct Packet {
     pub(crate) ecn: u8,
     /// Telemetry samples so far.
     pub(crate) hops: u8,
+    /// The sender's window is full: the receiver is to answer at once (the BTH's AckReq bit).
+    pub(crate) ack_request: bool,
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);

@@ -28,7 +28,13 @@ struct PintPort {
 
 impl PintPorts {
     pub(crate) fn new(code: Code, ports: usize, approximate: bool, rng: Rng) -> Self {
-        Self { code, ports: vec![PintPort::default(); ports], window_ns: 0.0, approximate, rng }
+        Self {
+            code,
+            ports: vec![PintPort::default(); ports],
+            window_ns: 0.0,
+            approximate,
+            rng,
+        }
     }
 
     /// Sets the window; to be called once the network's round-trip time is known.
@@ -63,7 +69,10 @@ fn approximate(port: &PintPort, dt: u64, window: u64, bytes_per_s: u64, queue: u
     }
     if window > dt && port.utilisation > 0.0 {
         let log_rest = f64::from(log2_approximate((window - dt) as u32, rng));
-        let log_u = f64::from(log2_approximate(libm::round(port.utilisation * 8192.0) as u32, rng));
+        let log_u = f64::from(log2_approximate(
+            libm::round(port.utilisation * 8192.0) as u32,
+            rng,
+        ));
         sum += power(log_rest + log_u - log_window) / 8192.0;
     }
     sum
@@ -95,7 +104,9 @@ fn log2_approximate(x: u32, rng: &mut Rng) -> i32 {
 impl Simulation {
     /// A packet left `egress`: a data packet takes the larger of its digest and the port's.
     pub(crate) fn pint_departed(&mut self, egress: u32, id: u32) {
-        let Some(pint) = &mut self.telemetry.pint else { return };
+        let Some(pint) = &mut self.telemetry.pint else {
+            return;
+        };
         let port = &mut pint.ports[egress as usize];
         let p = &self.ports[egress as usize];
         let rate = self.profiles[usize::from(p.profile)].rate.as_bps();
@@ -127,8 +138,13 @@ mod tests {
     /// 100 Gbit/s, T = 4160 ns, dt = 84 ns, 50 KB queued, 1050 B before, u = 0.9.
     #[test]
     fn approximation_is_close_to_the_equation() {
-        let port = PintPort { last_at: 0, last_wire: 1050, utilisation: 0.9 };
-        let by_hand = 50_000.0 * 84.0 / (12.5 * 4160.0 * 4160.0) + 1050.0 / (12.5 * 4160.0) + 0.9 * 4076.0 / 4160.0;
+        let port = PintPort {
+            last_at: 0,
+            last_wire: 1050,
+            utilisation: 0.9,
+        };
+        let by_hand =
+            50_000.0 * 84.0 / (12.5 * 4160.0 * 4160.0) + 1050.0 / (12.5 * 4160.0) + 0.9 * 4076.0 / 4160.0;
         let exact = exact(&port, 84.0, 4160.0, 12.5, 50_000);
         assert!((exact - by_hand).abs() < 1e-12);
         let mut rng = Rng::stream(1, Purpose::Pint, 0);
@@ -142,7 +158,13 @@ mod tests {
         assert_eq!(log2_approximate(1, &mut rng), 0);
         assert_eq!(log2_approximate(1 << 15, &mut rng), 15 << LOG_SHIFT);
         // 2^17 + 1 has 18 bits: two are dropped, and rounded up in one of four draws or so.
-        let samples: Vec<i32> = (0..100).map(|_| log2_approximate((1 << 17) + 1, &mut rng)).collect();
-        assert!(samples.iter().all(|&s| s == 17 << LOG_SHIFT || s == (libm::log2(131_076.0) * 32768.0) as i32));
+        let samples: Vec<i32> = (0..100)
+            .map(|_| log2_approximate((1 << 17) + 1, &mut rng))
+            .collect();
+        assert!(
+            samples
+                .iter()
+                .all(|&s| s == 17 << LOG_SHIFT || s == (libm::log2(131_076.0) * 32768.0) as i32)
+        );
     }
 }

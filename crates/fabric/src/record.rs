@@ -57,7 +57,9 @@ impl RttStats {
         self.sum_ps += u128::from(ps);
         self.max_ps = self.max_ps.max(ps);
         // To the nearest nanosecond.
-        self.histogram_ns.record((ps + 500) / 1000).expect("the histogram resizes itself");
+        self.histogram_ns
+            .record((ps + 500) / 1000)
+            .expect("the histogram resizes itself");
     }
 }
 

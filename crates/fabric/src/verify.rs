@@ -14,6 +14,9 @@ impl Simulation {
         self.verify_queues();
         self.verify_buffers();
         self.verify_flows();
+        if self.queue.is_empty() {
+            assert_eq!(self.packets.live(), 0, "packets that nothing will ever move");
+        }
     }
 
     /// Each queue holds the bytes that it says, and the ports' masks and sums agree.

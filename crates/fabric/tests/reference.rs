@@ -3,7 +3,6 @@
 mod common;
 
 use common::{add_flow, fcts, run, scheme, star};
-use paceline_congestion::registry::WindowMode;
 
 const T0: u64 = 2_000_000_000;
 
@@ -28,7 +27,12 @@ fn a_flow_alone() {
 
 #[test]
 fn two_flows_join() {
-    for (name, expected) in [("hpcc", [283_866, 178_257]), ("timely", [530_373, 172_049]), ("dctcp", [253_091, 170_072]), ("dcqcn", [593_577, 389_546])] {
+    for (name, expected) in [
+        ("hpcc", [283_866, 178_257]),
+        ("timely", [530_373, 172_049]),
+        ("dctcp", [253_091, 170_072]),
+        ("dcqcn", [593_577, 389_546]),
+    ] {
         let mut spec = star(3, scheme(name));
         add_flow(&mut spec, 1, 3, 2_000_000, T0);
         add_flow(&mut spec, 2, 3, 1_000_000, T0 + 4_999);

@@ -202,7 +202,7 @@ impl Mrg32k3a {
         self.jump(&STEP);
         let (x, y) = (self.0[0][2], self.0[1][2]);
         let difference = if x > y { x - y } else { x + MODULI[0] - y };
-        difference as f64 * 2.328_306_549_295_727_688e-10
+        difference as f64 * 2.328_306_549_295_728e-10
     }
 }
 

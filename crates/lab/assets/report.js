@@ -69,6 +69,8 @@
     x: (axis) => (u, min, max) => {
       if (min === null) return [0, 1];
       if (axis.log) return [min / 1.12, max * 1.12];
+      const all = u.data[0];
+      if (axis.max && min === all[0] && max === all[all.length - 1]) return [min, axis.max];
       return min === max ? [min - 0.5, max + 0.5] : [min, max];
     },
     y: (axis) => (u, min, max) => {

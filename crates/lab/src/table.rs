@@ -1,6 +1,6 @@
 //! Tables for a terminal. Pure functions from numbers to text.
 
-use crate::results::Summary;
+use crate::results::{FlowCount, Summary};
 
 /// Columns that a terminal has when nobody knows.
 pub const DEFAULT_WIDTH: usize = 100;
@@ -25,7 +25,7 @@ macro_rules! metrics {
     };
 }
 metrics! {
-    "flows" "done": |s| format!("{}/{}", s.flows.completed, s.flows.total), |_| None;
+    "flows" "done": |s| done(s.flows), |_| None;
     "FCT slowdown" "mean": |s| number(s.fct_slowdown.mean), |s| s.fct_slowdown.mean;
     "FCT slowdown" "p50": |s| number(s.fct_slowdown.p50), |s| s.fct_slowdown.p50;
     "FCT slowdown" "p95": |s| number(s.fct_slowdown.p95), |s| s.fct_slowdown.p95;
@@ -57,6 +57,15 @@ pub fn comparison(runs: &[&Summary], width: usize) -> String {
         wide
     } else {
         by_metric(&names, &values)
+    }
+}
+
+/// How many flows finished, of how many.
+fn done(flows: FlowCount) -> String {
+    if flows.completed == flows.total {
+        format!("all {}", flows.total)
+    } else {
+        format!("{}/{}", flows.completed, flows.total)
     }
 }
 
@@ -349,6 +358,13 @@ mod tests {
         assert_eq!(duration_us(Some(4.318)), "4.32 µs");
         assert_eq!(bytes(2_500), "2.50 KB");
         assert_eq!(bytes(999), "999 B");
+        assert_eq!(
+            done(FlowCount {
+                total: 20,
+                completed: 20
+            }),
+            "all 20"
+        );
         assert_eq!(
             [100, 5_000, 2_500, 150_000_000].map(short_bytes),
             ["100 B", "5 KB", "2.5 KB", "150 MB"]

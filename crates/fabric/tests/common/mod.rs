@@ -1,5 +1,5 @@
 //! Networks for tests: small, explicit, as the reference configures them.
-#![allow(dead_code, reason = "each test uses what it needs")]
+#![allow(dead_code, unreachable_pub, reason = "each test uses what it needs")]
 
 use paceline_congestion::registry::{SchemeConfig, SchemeParams, WindowMode};
 use paceline_fabric::spec::*;
@@ -31,22 +31,35 @@ pub fn scheme_with(name: &str, window: WindowMode, settings: &[(&str, &str)]) ->
 /// `hosts` hosts (nodes 1 to `hosts`) around switch 0, 100 Gbit/s, 1 µs, in the reference's mode.
 pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
     let dctcp = scheme.config.name() == "dctcp";
-    let curve = |rate: BitRate, min: u64, max: u64, pmax| EcnCurve { rate, kmin: kb(min), kmax: kb(max), pmax };
+    let curve = |rate: BitRate, min: u64, max: u64, pmax| EcnCurve {
+        rate,
+        kmin: kb(min),
+        kmax: kb(max),
+        pmax,
+    };
     let ecn = if dctcp {
         vec![curve(G100, 300, 300, 1.0), curve(G400, 1200, 1200, 1.0)]
     } else {
         vec![curve(G100, 400, 1600, 0.2), curve(G400, 1600, 6400, 0.2)]
     };
     RunSpec {
-        nodes: (0..=hosts).map(|n| if n == 0 { NodeKind::Switch } else { NodeKind::Host }).collect(),
+        nodes: (0..=hosts)
+            .map(|n| if n == 0 { NodeKind::Switch } else { NodeKind::Host })
+            .collect(),
         links: (1..=hosts).map(|host| link(0, host, G100)).collect(),
         failures: Vec::new(),
         switch: SwitchSpec {
             buffer: Bytes::new(32 << 20),
             reserve: Bytes::new(4096),
-            headroom: Headroom::PerLink { factor: 3.0, extra: Bytes::ZERO },
+            headroom: Headroom::PerLink {
+                factor: 3.0,
+                extra: Bytes::ZERO,
+            },
             flow_control: FlowControl::Pfc(Pfc {
-                threshold: PfcThreshold::Dynamic { shift: 3, reference_rate: G100 },
+                threshold: PfcThreshold::Dynamic {
+                    shift: 3,
+                    reference_rate: G100,
+                },
                 resume_offset: Bytes::new(3072),
                 mode: PfcMode::OnOff,
             }),
@@ -103,12 +116,22 @@ pub fn natural(mut spec: RunSpec) -> RunSpec {
 }
 
 pub fn link(a: u32, b: u32, rate: BitRate) -> LinkSpec {
-    LinkSpec { a: NodeId(a), b: NodeId(b), rate, delay: Span::from_us(1), error_rate: 0.0 }
+    LinkSpec {
+        a: NodeId(a),
+        b: NodeId(b),
+        rate,
+        delay: Span::from_us(1),
+        error_rate: 0.0,
+    }
 }
 
 /// Adds a flow; starts in ns. Flows must be added in order of start.
 pub fn add_flow(spec: &mut RunSpec, src: u32, dst: u32, size: u64, start_ns: u64) {
-    let before = spec.flows.iter().filter(|flow| (flow.src.0, flow.dst.0) == (src, dst)).count();
+    let before = spec
+        .flows
+        .iter()
+        .filter(|flow| (flow.src.0, flow.dst.0) == (src, dst))
+        .count();
     spec.flows.push(FlowSpec {
         src: NodeId(src),
         dst: NodeId(dst),

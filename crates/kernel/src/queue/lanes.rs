@@ -13,7 +13,11 @@ const LANE_BITS: u32 = 5;
 /// tells both. Times up to 2^59 ps (6.6 days) fit.
 #[inline]
 const fn head_key(at: u64, lane: usize) -> u64 {
-    if at == NEVER { NEVER } else { at << LANE_BITS | lane as u64 }
+    if at == NEVER {
+        NEVER
+    } else {
+        at << LANE_BITS | lane as u64
+    }
 }
 #[inline]
 const fn time_of(head: u64) -> u64 {
@@ -195,7 +199,7 @@ impl EventQueue {
             self.heads[i] = queue.front().map_or(NEVER, |next| head_key(next.at, i));
         }
         if self.batch.len() > 1 {
-            self.batch.sort_unstable_by(|a, b| b.tie.cmp(&a.tie));
+            self.batch.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.tie));
         }
     }
 }

@@ -117,7 +117,7 @@ impl Wheel {
                     self.push_bucket(bucket, entry);
                 }
             }
-            self.current.sort_unstable_by(|a, b| b.at.cmp(&a.at));
+            self.current.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.at));
         }
         self.current.last().map_or(NEVER, |next| next.at)
     }

@@ -23,6 +23,7 @@ const TEMPLATE: &str = include_str!("../../assets/report.html.j2");
 const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 const UPLOT_SCRIPT: &str = include_str!("../../assets/uPlot.iife.min.js");
+const UPLOT_LICENCE: &str = include_str!("../../assets/uPlot.LICENSE");
 const UPLOT_STYLE: &str = include_str!("../../assets/uPlot.min.css");
 
 /// Why a page cannot be made: a fault of the template.
@@ -50,6 +51,7 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
     let single = summaries.len() == 1;
     let page = Page {
         title: title(&summaries),
+        description: description(runs),
         story: story::story(&summaries, &names),
         warnings: warnings(&summaries, &names),
         tiles: if single {
@@ -67,7 +69,7 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
         provenance: provenance(&summaries, &names),
         version: env!("CARGO_PKG_VERSION"),
         style: format!("{UPLOT_STYLE}\n{STYLE}"),
-        uplot: UPLOT_SCRIPT,
+        uplot: format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_SCRIPT}"),
         script: SCRIPT,
     };
     let mut environment = Environment::new();
@@ -86,6 +88,7 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
 #[derive(Serialize)]
 struct Page {
     title: String,
+    description: String,
     story: String,
     warnings: Vec<Warning>,
     tiles: Vec<story::Tile>,
@@ -99,7 +102,7 @@ struct Page {
     provenance: Vec<Provenance>,
     version: &'static str,
     style: String,
-    uplot: &'static str,
+    uplot: String,
     script: &'static str,
 }
 
@@ -118,6 +121,21 @@ fn title(summaries: &[&Summary]) -> String {
         .collect();
     names.dedup();
     names.join(", ")
+}
+
+/// What the runs' scenario says of itself, if it is the same for all.
+fn description(runs: &[RunData]) -> String {
+    let of = |run: &RunData| -> Option<String> {
+        let table: toml::Table = run.scenario.parse().ok()?;
+        Some(table.get("description")?.as_str()?.to_string())
+    };
+    let mut all = runs.iter().map(of);
+    let first = all.next().flatten().unwrap_or_default();
+    if all.all(|other| other.as_deref() == Some(&first)) {
+        first
+    } else {
+        String::new()
+    }
 }
 
 #[derive(Serialize)]
@@ -281,6 +299,11 @@ mod tests {
             assert!(!page.contains(attribute), "{attribute}");
         }
         assert!(page.contains("0123456789abcdef"));
+        assert!(page.contains("Three flows to one host."));
+        assert!(
+            page.contains("Permission is hereby granted"),
+            "the library's licence goes with it"
+        );
     }
 
     #[test]

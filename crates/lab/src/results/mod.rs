@@ -2,10 +2,11 @@
 
 mod checks;
 mod flows;
+mod groups;
 mod summary;
 
 pub use flows::{FlowRow, FlowState, flow_rows};
+pub use groups::{FlowCount, Group, SIZE_EDGES, SizeBucket};
 pub use summary::{
-    BusiestPort, Credits, Ecn, FlowCount, Goodput, Group, Machine, Pfc, QueueBytes, RunStatus, SIZE_EDGES,
-    SizeBucket, Summary, Totals, summarise,
+    BusiestPort, Credits, Ecn, Goodput, Machine, Pfc, QueueBytes, RunStatus, Summary, Totals, summarise,
 };
