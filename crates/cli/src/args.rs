@@ -207,12 +207,13 @@ impl ChangeArgs {
     }
 }
 
+const OUT_HELP: &str = "Folder for the results [default: results/<name>-<scheme>-<seed>]";
+
 /// Where results go.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Folder for the results [default: results/<name>-<scheme>-<seed>]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help = OUT_HELP)]
     pub(crate) out: Option<PathBuf>,
     /// Replace the folder of an earlier run
     #[arg(long)]

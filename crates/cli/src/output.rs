@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use paceline_lab::files::Folder;
 use paceline_lab::results::Summary;
 use paceline_lab::table;
 use serde::Serialize;
@@ -42,6 +43,13 @@ pub(crate) fn stdout_width() -> usize {
 /// Where the results of a run go unless the user says otherwise.
 pub(crate) fn default_folder(name: &str, scheme: &str, seed: u64) -> PathBuf {
     Path::new("results").join(format!("{name}-{scheme}-{seed}"))
+}
+
+/// Whether results can be written there: asked before a run, which may be long.
+pub(crate) fn check_folder(folder: &Path, force: bool) -> Result<(), Failure> {
+    // Begun and given up again: nothing is left of it.
+    drop(Folder::create(folder, force)?);
+    Ok(())
 }
 
 /// What to know before trusting runs: each warning once, with the runs it is about unless that is

@@ -178,7 +178,7 @@ fn table(rows: &[Row]) -> String {
     text::table(&rows)
 }
 
-/// Measures one workload in this process; prints JSON for [`bench`].
+/// Measures one workload in this process; prints JSON for [`bench()`].
 pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
     let resolved = resolve(args)?;
     let mut simulation = paceline_fabric::Simulation::new(resolved.run).map_err(Failure::arguments)?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paceline_lab::files::{check_destination, write_comparison};
+use paceline_lab::files::write_comparison;
 use paceline_lab::results::Summary;
 use paceline_lab::run::{self, Finished};
 use paceline_lab::table;
@@ -59,7 +59,7 @@ pub(super) struct Comparison<'a> {
 impl Comparison<'_> {
     /// Runs all, writes what came of them, prints the table.
     pub(super) fn run(&self) -> Ended {
-        check_destination(self.folder, self.force)?;
+        output::check_folder(self.folder, self.force)?;
         interrupt::listen();
         let meter = Meter::new(&self.inputs, self.say);
         let results = run::compare(&self.inputs, self.jobs, &|i, now| {

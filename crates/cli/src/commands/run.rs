@@ -1,6 +1,6 @@
 //! `paceline run`: one run.
 
-use paceline_lab::files::{check_destination, write_run};
+use paceline_lab::files::write_run;
 use paceline_lab::results::RunStatus;
 use paceline_lab::run::{Finished, execute};
 use paceline_lab::table;
@@ -15,7 +15,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     let input = paceline_scenario::load(&args.input, &args.changes.overrides(args.scheme.as_deref()))?;
     let folder = (args.output.out.clone())
         .unwrap_or_else(|| output::default_folder(&input.name, &input.scheme, input.seed));
-    check_destination(&folder, args.output.force)?;
+    output::check_folder(&folder, args.output.force)?;
     interrupt::listen();
     let inputs = [input];
     let meter = Meter::new(&inputs, args.say);
