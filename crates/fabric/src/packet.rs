@@ -2,6 +2,7 @@
 
 use crate::outcome::PacketKind;
 use paceline_congestion::HopSample;
+use paceline_kernel::prefetch::prefetch;
 
 /// No packet, no queue pair, no port.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -118,6 +119,13 @@ impl PacketSlab {
         if let Some(slot) = self.telemetry[id as usize].get_mut(hop) {
             *slot = sample;
         }
+    }
+
+    /// Has a packet and its first samples fetched into the cache.
+    #[inline]
+    pub(crate) fn prefetch(&self, id: u32) {
+        prefetch(&self.packets, id as usize);
+        prefetch(&self.telemetry, id as usize);
     }
 
     /// Packets that exist.
