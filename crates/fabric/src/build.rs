@@ -140,6 +140,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         queues: vec![ClassQueue::EMPTY; ports.len() * class_count],
         paused_since: vec![0; ports.len() * class_count],
         paused_until: vec![0; ports.len() * class_count],
+        renew_at: vec![0; ports.len() * class_count],
         rules: BufferRules::new(&spec.switch, spec.quirks.wrapping_threshold),
         buffers,
         nics,

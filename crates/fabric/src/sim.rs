@@ -68,6 +68,8 @@ pub struct Simulation {
     /// When each (port, class) was paused, and, with timed pauses, until when.
     pub(crate) paused_since: Vec<u64>,
     pub(crate) paused_until: Vec<u64>,
+    /// With timed pauses: when each (port, class) renews the one that it asked for.
+    pub(crate) renew_at: Vec<u64>,
     pub(crate) counters: Counters,
     pub(crate) flows: Vec<FlowRecord>,
     pub(crate) completions: Vec<u32>,
