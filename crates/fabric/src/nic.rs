@@ -102,7 +102,7 @@ impl Qp {
     }
     /// Whether something other than pacing keeps it from sending.
     #[inline]
-    fn is_blocked(&self, paused: u8) -> bool {
+    fn is_blocked(&self, paused: u16) -> bool {
         paused & 1 << self.class != 0
             || !self.has_data()
             || self.in_flight() >= self.window
@@ -273,7 +273,7 @@ impl Simulation {
     }
 
     /// The classes whose pause holds back the ACK at the head of the queue.
-    fn ack_pause_mask(&self, port: u32) -> u8 {
+    fn ack_pause_mask(&self, port: u32) -> u16 {
         let quirks = &self.spec.quirks;
         let dense = if quirks.ack_nic_class {
             self.classes.dense(if quirks.ack_high_priority { 0 } else { 3 })
