@@ -111,6 +111,8 @@ impl Simulation {
             };
             debug_assert!(entry.at >= self.now, "time never runs back");
             if entry.at > stop {
+                // It stays pending: its packet, if it has one, is still under way.
+                self.queue.push(LaneId::WHEEL, entry);
                 self.now = stop;
                 self.done = true;
                 break;
