@@ -1,5 +1,7 @@
 //! Links that go down and come back.
 
+use paceline_kernel::Span;
+
 use crate::packet::NONE;
 use crate::port::STRICT;
 use crate::routing::FlowKey;
@@ -91,6 +93,11 @@ impl Simulation {
         };
         let (route, ack_route) = (self.write_route(&paths.forward), self.write_route(&paths.back));
         let info = self.path_info(&paths.forward);
+        let flow = self.qps[slot as usize].flow;
+        if self.flows[flow as usize].ideal == Span::ZERO {
+            // It started while there was no path.
+            self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward);
+        }
         let old_port = self.qps[slot as usize].port;
         let qp = &mut self.qps[slot as usize];
         qp.reachable = true;
