@@ -388,6 +388,10 @@ impl Simulation {
             hops: 0,
             ack_request: qp.in_flight() + u64::from(payload) >= qp.window,
         });
+        if qp.snd_nxt == qp.snd_una {
+            // With nothing in flight there was nothing to wait for: the timeout starts here.
+            qp.last_progress = self.now;
+        }
         qp.snd_nxt += u64::from(payload);
         if qp.snd_nxt <= qp.max_sent {
             qp.retransmitted += u64::from(payload);
