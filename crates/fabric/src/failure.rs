@@ -43,6 +43,8 @@ impl Simulation {
     /// A port goes down: its queues are lost, and pauses in both directions are void.
     fn take_down(&mut self, port: u32) {
         let first = port as usize * self.class_count;
+        // First, so that packets that turned back here do not end a pause through it as they go.
+        self.ports[port as usize].asked = 0;
         for class in 0..self.class_count {
             while self.queues[first + class].head != NONE {
                 let id = self.queues[first + class].pop(&self.packets);
@@ -63,7 +65,6 @@ impl Simulation {
         let p = &mut self.ports[port as usize];
         p.ready = 0;
         p.paused = 0;
-        p.asked = 0;
         p.free_at = p.free_at.min(self.now);
         p.free_tie = 0;
         p.done_pending = false;
