@@ -92,22 +92,31 @@ impl BufferRules {
     ) -> bool {
         let threshold = self.threshold(buffer, shift);
         let new_bytes = queue.ingress + size;
-        if let Kind::Lossy = self.kind {
-            if i64::from(buffer.shared_used) + i64::from(size) > buffer.pool {
-                return false;
+        let above_reserve = new_bytes.saturating_sub(self.reserve);
+        let from_pool = size.min(above_reserve);
+        let in_pool = from_pool == 0 || i64::from(buffer.shared_used) + i64::from(from_pool) <= buffer.pool;
+        let no_headroom = size + queue.headroom > headroom;
+        let (fits, dropped) = match self.kind {
+            Kind::Lossy => (in_pool, !in_pool),
+            // The threshold is a part of what is free. As the reference does it, a packet without
+            // headroom is measured whole against it, reserve or not.
+            Kind::Dynamic { .. } => (
+                above_reserve <= threshold,
+                no_headroom && size.saturating_add(self.shared(queue)) > threshold,
+            ),
+            Kind::Static { .. } => {
+                let fits = above_reserve <= threshold && in_pool;
+                (fits, no_headroom && !fits)
             }
-        } else {
-            if size + queue.headroom > headroom && size.saturating_add(self.shared(queue)) > threshold {
-                return false;
-            }
-            if new_bytes > self.reserve && new_bytes - self.reserve > threshold {
-                queue.headroom += size;
-                return true;
-            }
+        };
+        if dropped {
+            return false;
         }
-        queue.ingress = new_bytes;
-        if new_bytes > self.reserve {
-            buffer.shared_used += size.min(new_bytes - self.reserve);
+        if fits {
+            queue.ingress = new_bytes;
+            buffer.shared_used += from_pool;
+        } else {
+            queue.headroom += size;
         }
         true
     }
@@ -129,7 +138,8 @@ impl BufferRules {
         match self.kind {
             Kind::Lossy => false,
             Kind::Dynamic { .. } => queue.headroom > 0 || self.shared(queue) >= self.threshold(buffer, shift),
-            Kind::Static { xoff, .. } => queue.ingress + queue.headroom > xoff,
+            // Headroom is in use below the threshold when the pool is full.
+            Kind::Static { xoff, .. } => queue.headroom > 0 || queue.ingress > xoff,
         }
     }
 
@@ -143,7 +153,7 @@ impl BufferRules {
                 queue.headroom == 0
                     && (shared == 0 || shared + resume_offset <= self.threshold(buffer, shift))
             }
-            Kind::Static { xon, .. } => queue.ingress + queue.headroom < xon,
+            Kind::Static { xon, .. } => queue.headroom == 0 && queue.ingress < xon,
         }
     }
 

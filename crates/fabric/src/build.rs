@@ -18,7 +18,7 @@ use crate::random::{LinkErrors, SharedRandom};
 use crate::record::Recorder;
 use crate::routing::{Extent, Routing};
 use crate::sim::Simulation;
-use crate::spec::{FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
+use crate::spec::{FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcMode, PfcThreshold, RunSpec};
 use crate::telemetry::{Telemetry, WIRE_HOPS};
 
 /// Why a network cannot be built.
@@ -91,6 +91,9 @@ pub enum BuildError {
         /// Rates that have curves.
         known: String,
     },
+    /// Flow control that cannot work.
+    #[error("flow control: {0}")]
+    BadFlowControl(String),
     /// More than the simulator can number.
     #[error("{0}")]
     TooLarge(String),
@@ -147,6 +150,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         queues: vec![ClassQueue::EMPTY; ports.len() * class_count],
         paused_since: vec![0; ports.len() * class_count],
         paused_until: vec![0; ports.len() * class_count],
+        renew_at: vec![0; ports.len() * class_count],
         rules: BufferRules::new(&spec.switch, spec.quirks.wrapping_threshold),
         buffers,
         nics,
@@ -274,6 +278,7 @@ fn check(spec: &RunSpec) -> Result<(), BuildError> {
             return bad("it starts before the flow in front of it: flows must be sorted by start".into());
         }
     }
+    check_flow_control(&spec.switch.flow_control)?;
     let packet = &spec.packet;
     let header = packet.data_header.get()
         + packet.int_header.get()
@@ -291,6 +296,27 @@ fn check(spec: &RunSpec) -> Result<(), BuildError> {
             spec.links.len(),
             spec.flows.len()
         )));
+    }
+    Ok(())
+}
+
+fn check_flow_control(flow_control: &FlowControl) -> Result<(), BuildError> {
+    let FlowControl::Pfc(pfc) = flow_control else {
+        return Ok(());
+    };
+    let bad = |why: String| Err(BuildError::BadFlowControl(why));
+    if let PfcThreshold::Static { xoff, xon } = pfc.threshold {
+        if xon > xoff {
+            return bad(format!(
+                "it resumes below {xon}, above the {xoff} at which it pauses"
+            ));
+        }
+        if xon == Bytes::ZERO {
+            return bad("it resumes below zero bytes: never".into());
+        }
+    }
+    if matches!(pfc.mode, PfcMode::Quanta { pause } if pause.as_ps() < 2) {
+        return bad("a pause frame carries no time".into());
     }
     Ok(())
 }
@@ -593,19 +619,32 @@ fn telemetry_samples(spec: &RunSpec, extent: Extent) -> usize {
     extent.switches + if spec.failures.is_empty() { 0 } else { 4 }
 }
 
+/// When links go down and come up; failures of one link that overlap are one.
 fn build_changes(spec: &RunSpec) -> Vec<Change> {
+    let end = |until: Option<Time>| until.map_or(u64::MAX, Time::as_ps);
+    let mut failures: Vec<(usize, u64, u64)> = spec
+        .failures
+        .iter()
+        .map(|failure| {
+            let at = failure.at.as_ps();
+            (failure.link, at, end(failure.until).max(at))
+        })
+        .collect();
+    failures.sort_unstable();
+    failures.dedup_by(|next, first| {
+        let overlap = next.0 == first.0 && next.1 <= first.2;
+        if overlap {
+            first.2 = first.2.max(next.2);
+        }
+        overlap
+    });
     let mut changes: Vec<Change> = Vec::new();
-    for failure in &spec.failures {
-        changes.push(Change {
-            at: failure.at.as_ps(),
-            link: failure.link,
-            up: false,
-        });
-        if let Some(until) = failure.until {
-            let until: Time = until.max(failure.at);
+    for (link, at, until) in failures {
+        changes.push(Change { at, link, up: false });
+        if until != u64::MAX {
             changes.push(Change {
-                at: until.as_ps(),
-                link: failure.link,
+                at: until,
+                link,
                 up: true,
             });
         }

@@ -1,5 +1,7 @@
 //! Links that go down and come back.
 
+use paceline_kernel::Span;
+
 use crate::packet::NONE;
 use crate::port::STRICT;
 use crate::routing::FlowKey;
@@ -41,6 +43,8 @@ impl Simulation {
     /// A port goes down: its queues are lost, and pauses in both directions are void.
     fn take_down(&mut self, port: u32) {
         let first = port as usize * self.class_count;
+        // First, so that packets that turned back here do not end a pause through it as they go.
+        self.ports[port as usize].asked = 0;
         for class in 0..self.class_count {
             while self.queues[first + class].head != NONE {
                 let id = self.queues[first + class].pop(&self.packets);
@@ -61,7 +65,6 @@ impl Simulation {
         let p = &mut self.ports[port as usize];
         p.ready = 0;
         p.paused = 0;
-        p.asked = 0;
         p.free_at = p.free_at.min(self.now);
         p.free_tie = 0;
         p.done_pending = false;
@@ -91,6 +94,11 @@ impl Simulation {
         };
         let (route, ack_route) = (self.write_route(&paths.forward), self.write_route(&paths.back));
         let info = self.path_info(&paths.forward);
+        let flow = self.qps[slot as usize].flow;
+        if self.flows[flow as usize].ideal == Span::ZERO {
+            // It started while there was no path.
+            self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward);
+        }
         let old_port = self.qps[slot as usize].port;
         let qp = &mut self.qps[slot as usize];
         qp.reachable = true;

@@ -76,7 +76,7 @@ impl Simulation {
 
     /// The completion time of flow `flow` alone: round trip plus all bytes, with plain headers, at
     /// the slowest link.
-    fn ideal_fct(&self, flow: u32, forward: &[u32]) -> Span {
+    pub(crate) fn ideal_fct(&self, flow: u32, forward: &[u32]) -> Span {
         let packet = &self.spec.packet;
         let size = self.spec.flows[flow as usize].size.get();
         let (rtt, bps) = path_rtt(forward, &self.ports, &self.profiles, packet.mtu);

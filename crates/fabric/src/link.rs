@@ -197,11 +197,9 @@ impl Simulation {
             FlowControl::None => PfcMode::OnOff,
         };
         if let (PfcMode::Quanta { pause: span }, true) = (mode, pause) {
-            self.schedule(
-                LaneId::WHEEL,
-                self.now + span.as_ps() / 2,
-                Event::PauseRenew { port, class },
-            );
+            let at = self.now + span.as_ps() / 2;
+            self.renew_at[port as usize * self.class_count + usize::from(class)] = at;
+            self.schedule(LaneId::WHEEL, at, Event::PauseRenew { port, class });
         }
         self.enqueue(port, LINK_CONTROL, id);
     }
@@ -270,7 +268,9 @@ impl Simulation {
     }
 
     pub(crate) fn pause_renew(&mut self, port: u32, class: u8) {
-        if self.ports[port as usize].asked & 1 << class != 0 {
+        // A resume and another pause since have their own renewal.
+        let slot = port as usize * self.class_count + usize::from(class);
+        if self.ports[port as usize].asked & 1 << class != 0 && self.renew_at[slot] == self.now {
             self.send_pfc(port, class, true);
         }
     }

@@ -105,7 +105,7 @@ impl Qp {
     }
     /// Whether something other than pacing keeps it from sending.
     #[inline]
-    fn is_blocked(&self, paused: u8) -> bool {
+    fn is_blocked(&self, paused: u16) -> bool {
         paused & 1 << self.class != 0
             || !self.has_data()
             || self.in_flight() >= self.window
@@ -276,7 +276,7 @@ impl Simulation {
     }
 
     /// The classes whose pause holds back the ACK at the head of the queue.
-    fn ack_pause_mask(&self, port: u32) -> u8 {
+    fn ack_pause_mask(&self, port: u32) -> u16 {
         let quirks = &self.spec.quirks;
         let dense = if quirks.ack_nic_class {
             self.classes.dense(if quirks.ack_high_priority { 0 } else { 3 })
@@ -392,6 +392,10 @@ impl Simulation {
             hops: 0,
             ack_request: qp.in_flight() + u64::from(payload) >= qp.window,
         });
+        if qp.snd_nxt == qp.snd_una {
+            // With nothing in flight there was nothing to wait for: the timeout starts here.
+            qp.last_progress = self.now;
+        }
         qp.snd_nxt += u64::from(payload);
         if qp.snd_nxt <= qp.max_sent {
             qp.retransmitted += u64::from(payload);

@@ -63,11 +63,11 @@ pub(crate) struct Port {
     /// Index of the link's profile.
     pub(crate) profile: u16,
     /// Bit per dense class that has packets.
-    pub(crate) ready: u8,
+    pub(crate) ready: u16,
     /// Bit per dense class that the other end has paused.
-    pub(crate) paused: u8,
+    pub(crate) paused: u16,
     /// Bit per dense class that this end has asked the other to pause.
-    pub(crate) asked: u8,
+    pub(crate) asked: u16,
     /// Dense class served last.
     pub(crate) served: u8,
     pub(crate) is_host: bool,
@@ -93,7 +93,7 @@ impl Port {
             return None;
         }
         // The first class after the one served last, wrapping around.
-        let after = u8::MAX.checked_shl(u32::from(self.served) + 1).unwrap_or(0);
+        let after = u16::MAX << (u32::from(self.served) + 1);
         let later = sendable & after;
         Some(if later != 0 { later } else { sendable }.trailing_zeros() as u8)
     }

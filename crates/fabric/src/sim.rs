@@ -69,6 +69,8 @@ pub struct Simulation {
     /// When each (port, class) was paused, and, with timed pauses, until when.
     pub(crate) paused_since: Vec<u64>,
     pub(crate) paused_until: Vec<u64>,
+    /// With timed pauses: when each (port, class) renews the one that it asked for.
+    pub(crate) renew_at: Vec<u64>,
     pub(crate) counters: Counters,
     pub(crate) flows: Vec<FlowRecord>,
     pub(crate) completions: Vec<u32>,
@@ -110,6 +112,8 @@ impl Simulation {
             };
             debug_assert!(entry.at >= self.now, "time never runs back");
             if entry.at > stop {
+                // It stays pending: its packet, if it has one, is still under way.
+                self.queue.push(LaneId::WHEEL, entry);
                 self.now = stop;
                 self.done = true;
                 break;

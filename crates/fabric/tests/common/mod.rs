@@ -155,3 +155,44 @@ pub fn run(spec: RunSpec) -> Outcome {
 pub fn fcts(outcome: &Outcome) -> Vec<u64> {
     outcome.flows.iter().map(|flow| flow.fct.as_ns()).collect()
 }
+
+/// Events of one kind at one node, in order of time.
+pub fn traced(
+    outcome: &Outcome,
+    node: u32,
+    event: paceline_fabric::outcome::TraceKind,
+) -> impl Iterator<Item = &paceline_fabric::outcome::TraceEvent> {
+    let events = outcome.trace.iter();
+    events.filter(move |e| e.node == NodeId(node) && e.event == event)
+}
+
+/// Static PFC thresholds, pause until resume, and `headroom` bytes per port.
+pub fn static_pfc(spec: &mut RunSpec, xoff: u64, xon: u64, headroom: u64) {
+    spec.switch.headroom = Headroom::Fixed(Bytes::new(headroom));
+    spec.switch.flow_control = FlowControl::Pfc(Pfc {
+        threshold: PfcThreshold::Static {
+            xoff: Bytes::new(xoff),
+            xon: Bytes::new(xon),
+        },
+        resume_offset: Bytes::ZERO,
+        mode: PfcMode::OnOff,
+    });
+}
+
+/// Every flow completed, and delivered its bytes once.
+pub fn assert_complete(spec: &RunSpec, outcome: &Outcome) {
+    assert_eq!(
+        outcome.completions.len(),
+        spec.flows.len(),
+        "{:?}",
+        outcome.counters
+    );
+    for (i, (flow, asked)) in outcome.flows.iter().zip(&spec.flows).enumerate() {
+        assert_eq!(
+            flow.status,
+            paceline_fabric::outcome::FlowStatus::Completed,
+            "flow {i}"
+        );
+        assert_eq!(flow.delivered, asked.size, "flow {i}");
+    }
+}
