@@ -8,7 +8,7 @@ const NEVER: u64 = u64::MAX;
 /// Bits of a head that tell its lane.
 const LANE_BITS: u32 = 5;
 
-/// How far ahead in a lane [`EventQueue::upcoming`] looks.
+/// How far ahead in a lane [`EventQueue::take_upcoming`] looks.
 const LOOK_AHEAD: usize = 2;
 
 /// A lane's head in one word: the time of its first event, then the lane, so that the least head
@@ -43,8 +43,9 @@ pub struct EventQueue {
     /// The current instant.
     batch_at: u64,
     len: usize,
-    /// See [`EventQueue::upcoming`].
-    upcoming: Vec<u64>,
+    /// See [`EventQueue::take_upcoming`].
+    upcoming: [u64; 16],
+    upcoming_count: usize,
 }
 
 impl Default for EventQueue {
@@ -68,7 +69,8 @@ impl EventQueue {
             batch: Vec::new(),
             batch_at: NEVER,
             len: 0,
-            upcoming: Vec::new(),
+            upcoming: [0; 16],
+            upcoming_count: 0,
         }
     }
 
@@ -137,10 +139,23 @@ impl EventQueue {
     }
 
     /// Events that will probably run soon: a lane is in order, so what it holds next is known, and
-    /// its data can be fetched in time. To be emptied by the caller after every [`EventQueue::pop`].
+    /// its data can be fetched in time. Each is told once, after the [`EventQueue::pop`] that found it.
     #[inline]
-    pub fn upcoming(&mut self) -> &mut Vec<u64> {
-        &mut self.upcoming
+    pub fn take_upcoming(&mut self) -> Option<u64> {
+        let last = self.upcoming_count.checked_sub(1)?;
+        self.upcoming_count = last;
+        Some(self.upcoming[last])
+    }
+
+    /// Remembers what lane `i` will hold soon.
+    #[inline]
+    fn look_ahead(&mut self, i: usize) {
+        if let Some(soon) = self.lanes[i].get(LOOK_AHEAD)
+            && self.upcoming_count < self.upcoming.len()
+        {
+            self.upcoming[self.upcoming_count] = soon.what;
+            self.upcoming_count += 1;
+        }
     }
 
     /// Moves on to the next instant, gathers its events and takes the first.
@@ -169,10 +184,9 @@ impl EventQueue {
             let (entry, next) = if i == 0 {
                 self.wheel.pop()
             } else {
-                let queue = &mut self.lanes[i];
-                let entry = queue.pop_front();
-                self.upcoming.extend(queue.get(LOOK_AHEAD).map(|soon| soon.what));
-                (entry, queue.front().map_or(NEVER, |next| next.at))
+                let entry = self.lanes[i].pop_front();
+                self.look_ahead(i);
+                (entry, self.lanes[i].front().map_or(NEVER, |next| next.at))
             };
             self.heads[i] = head_key(next, i);
             if next != at {
@@ -207,12 +221,11 @@ impl EventQueue {
                 self.heads[0] = head_key(self.wheel.head(), 0);
                 continue;
             }
-            let queue = &mut self.lanes[i];
-            while queue.front().is_some_and(|next| next.at == at) {
-                self.batch.extend(queue.pop_front());
-                self.upcoming.extend(queue.get(LOOK_AHEAD).map(|soon| soon.what));
+            while self.lanes[i].front().is_some_and(|next| next.at == at) {
+                self.batch.extend(self.lanes[i].pop_front());
+                self.look_ahead(i);
             }
-            self.heads[i] = queue.front().map_or(NEVER, |next| head_key(next.at, i));
+            self.heads[i] = self.lanes[i].front().map_or(NEVER, |next| head_key(next.at, i));
         }
         if self.batch.len() > 1 {
             self.batch
