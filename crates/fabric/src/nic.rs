@@ -296,7 +296,10 @@ impl Simulation {
         let paused = self.ports[nic.port as usize].paused;
         let count = nic.qps.len();
         let (mut chosen, mut first_finished) = (None, usize::MAX);
-        let start = (nic.served + 1) % count.max(1);
+        let mut start = nic.served + 1;
+        if start >= count {
+            start %= count.max(1);
+        }
         for place in (start..count).chain(0..start) {
             let qp = &self.qps[nic.qps[place] as usize];
             if !qp.is_blocked(paused) {
