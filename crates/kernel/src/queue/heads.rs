@@ -51,12 +51,6 @@ impl Heads {
         self.keys[0]
     }
 
-    /// The one after it.
-    #[inline]
-    pub(super) fn second(&self) -> u64 {
-        self.keys[1]
-    }
-
     /// A lane that was empty has an event.
     #[inline]
     pub(super) fn insert(&mut self, key: u64) {
