@@ -4,6 +4,7 @@
 #[allow(dead_code, unreachable_pub, reason = "shared with the validation command")]
 mod reference;
 
+use paceline_lab::results::Summary;
 use paceline_scenario::{Fidelity, Overrides};
 use reference::{Case, cases, identical, run, shipped};
 
@@ -61,7 +62,9 @@ fn fat_tree() {
 }
 
 fn incast_under(scheme: &str) -> Case {
-    let found = of_scenario("b_incast20").into_iter().find(|case| case.scheme == scheme);
+    let found = of_scenario("b_incast20")
+        .into_iter()
+        .find(|case| case.scheme == scheme);
     found.unwrap_or_else(|| panic!("no incast under {scheme}"))
 }
 
@@ -73,27 +76,46 @@ fn published_round_trip_times() {
         let input = incast_under(scheme).load(&Overrides::default());
         let rtt = run(&input).summary.rtt_all_us;
         let ours = [rtt.mean, rtt.p99, rtt.max].map(Option::unwrap);
-        let rounded = [(ours[0] * 1e4).round() / 1e4, (ours[1] * 1e3).round() / 1e3, ours[2]];
+        let rounded = [
+            (ours[0] * 1e4).round() / 1e4,
+            (ours[1] * 1e3).round() / 1e3,
+            ours[2],
+        ];
         assert_eq!(rounded, [mean, p99, max], "{scheme}");
     }
 }
 
 /// The same incast in exact time: the reference's links are too fast by the fractions of
 /// nanoseconds that it cuts off, by 1 % for packets of 1048 bytes.
+///
+/// Which of the small flows goes first hangs on ties, and with it the median completion time under
+/// DCTCP: shuffled ties alone move it by 2 to 5 % in the reference's own mode.
 #[test]
 fn exact_time_is_close() {
-    for scheme in ["hpcc", "dctcp"] {
+    for (scheme, of_median) in [("hpcc", 0.015), ("dctcp", 0.06)] {
         let case = incast_under(scheme);
-        let median = |fidelity| {
+        let summary = |fidelity| {
             let overrides = Overrides {
                 fidelity: Some(fidelity),
                 ..Overrides::default()
             };
-            run(&case.load(&overrides)).summary.fct_us.p50.unwrap()
+            run(&case.load(&overrides)).summary
         };
-        let (reference, exact) = (median(Fidelity::Ns3Hpcc), median(Fidelity::Exact));
-        let error = exact / reference - 1.0;
-        println!("{scheme}: median completion {reference:.1} us, exact {exact:.1} us ({:+.3} %)", 100.0 * error);
-        assert!(error != 0.0 && error.abs() < 0.015, "{scheme}: {error}");
+        let (reference, exact) = (summary(Fidelity::Ns3Hpcc), summary(Fidelity::Exact));
+        let figures: [(&str, fn(&Summary) -> Option<f64>, f64); 4] = [
+            ("median completion", |s| s.fct_us.p50, of_median),
+            ("last completion", |s| s.finish_us, 0.015),
+            ("mean round trip", |s| s.rtt_all_us.mean, 0.005),
+            ("99th percentile of round trips", |s| s.rtt_all_us.p99, 0.01),
+        ];
+        for (name, figure, bound) in figures {
+            let (theirs, ours) = (figure(&reference).unwrap(), figure(&exact).unwrap());
+            let error = ours / theirs - 1.0;
+            println!(
+                "{scheme}: {name} {theirs:.3} us, exact {ours:.3} us ({:+.3} %)",
+                100.0 * error
+            );
+            assert!(error != 0.0 && error.abs() < bound, "{scheme}: {name}: {error}");
+        }
     }
 }
