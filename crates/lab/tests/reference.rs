@@ -1,7 +1,7 @@
 //! Every file that the reference simulator wrote, byte for byte.
 
 #[path = "../examples/validate/reference.rs"]
-#[allow(dead_code, unreachable_pub, reason = "shared with the validation command")]
+#[allow(dead_code, reason = "shared with the validation command")]
 mod reference;
 
 use paceline_lab::results::Summary;
@@ -85,6 +85,9 @@ fn published_round_trip_times() {
     }
 }
 
+/// A figure of a run.
+type Figure = fn(&Summary) -> Option<f64>;
+
 /// The same incast in exact time: the reference's links are too fast by the fractions of
 /// nanoseconds that it cuts off, by 1 % for packets of 1048 bytes.
 ///
@@ -102,7 +105,7 @@ fn exact_time_is_close() {
             run(&case.load(&overrides)).summary
         };
         let (reference, exact) = (summary(Fidelity::Ns3Hpcc), summary(Fidelity::Exact));
-        let figures: [(&str, fn(&Summary) -> Option<f64>, f64); 4] = [
+        let figures: [(&str, Figure, f64); 4] = [
             ("median completion", |s| s.fct_us.p50, of_median),
             ("last completion", |s| s.finish_us, 0.015),
             ("mean round trip", |s| s.rtt_all_us.mean, 0.005),

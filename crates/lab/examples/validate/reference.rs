@@ -11,21 +11,21 @@ use sha2::{Digest as _, Sha256};
 
 /// One run of the reference: a scenario under a scheme.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub(crate) struct Case {
     /// The scenario's name.
-    pub scenario: String,
+    pub(crate) scenario: String,
     /// The scheme's, as the reference calls it.
-    pub scheme: String,
+    pub(crate) scheme: String,
     folder: PathBuf,
 }
 
 /// The runs that ship with the project.
-pub fn shipped() -> PathBuf {
+pub(crate) fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/hpcc-ns3")
 }
 
 /// All runs in `root` (or in its folder `runs`), in order of name.
-pub fn cases(root: &Path) -> Vec<Case> {
+pub(crate) fn cases(root: &Path) -> Vec<Case> {
     let runs = root.join("runs");
     let root = if runs.is_dir() { runs } else { root.to_path_buf() };
     let mut cases = Vec::new();
@@ -60,7 +60,7 @@ fn name_of(path: &Path) -> String {
 }
 
 /// What the reference wrote into a file.
-pub enum Expected {
+pub(crate) enum Expected {
     /// The bytes.
     Bytes(Vec<u8>),
     /// Their SHA-256, in hexadecimal.
@@ -69,7 +69,7 @@ pub enum Expected {
 
 impl Expected {
     /// Whether `bytes` are these.
-    pub fn is(&self, bytes: &[u8]) -> bool {
+    pub(crate) fn is(&self, bytes: &[u8]) -> bool {
         match self {
             Self::Bytes(expected) => expected == bytes,
             Self::Sha256(expected) => {
@@ -85,7 +85,7 @@ impl Expected {
 
 impl Case {
     /// What the reference wrote into `name`, if that is known.
-    pub fn expected(&self, name: &str) -> Option<Expected> {
+    pub(crate) fn expected(&self, name: &str) -> Option<Expected> {
         if let Some(bytes) = read_packed(&self.folder.join(name)) {
             return Some(Expected::Bytes(bytes));
         }
@@ -97,26 +97,23 @@ impl Case {
     }
 
     /// The same as text; `None` if it is not known or only its digest.
-    pub fn expected_text(&self, name: &str) -> Option<String> {
+    pub(crate) fn expected_text(&self, name: &str) -> Option<String> {
         match self.expected(name)? {
             Expected::Bytes(bytes) => String::from_utf8(bytes).ok(),
             Expected::Sha256(_) => None,
         }
     }
 
-    /// Reads the configuration. Queues are sampled as they were for the reference where that
-    /// has them, and round-trip times are kept where it has those.
-    pub fn load(&self, overrides: &Overrides) -> Resolved {
+    /// Reads the configuration. Queues are sampled as they were for the reference, where it has
+    /// them; round-trip times are kept.
+    pub(crate) fn load(&self, overrides: &Overrides) -> Resolved {
         let mut overrides = overrides.clone();
-        if self.expected("qlen.txt").is_some() {
-            overrides
-                .set
-                .extend(["record.queue=1us", "record.queue-dump=1ms"].map(String::from));
+        let queues = if self.expected("qlen.txt").is_some() {
+            ["record.queue=1us", "record.queue-dump=1ms"]
         } else {
-            overrides
-                .set
-                .extend(["record.queue=off", "record.queue-dump=off"].map(String::from));
-        }
+            ["record.queue=off", "record.queue-dump=off"]
+        };
+        overrides.set.extend(queues.map(String::from));
         overrides.set.push("record.rtt-samples=true".into());
         let staged = tempfile::tempdir().expect("a temporary folder");
         let config = self.stage(staged.path());
@@ -147,12 +144,18 @@ impl Case {
     }
 }
 
+fn packed_name(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".gz");
+    name.into()
+}
+
 /// The content of `path`, or of `path.gz` unpacked.
 fn read_packed(path: &Path) -> Option<Vec<u8>> {
     if let Ok(bytes) = fs::read(path) {
         return Some(bytes);
     }
-    let packed = fs::File::open(path.with_added_extension("gz")).ok()?;
+    let packed = fs::File::open(packed_name(path)).ok()?;
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(packed)
         .read_to_end(&mut bytes)
@@ -161,12 +164,12 @@ fn read_packed(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Runs to the end.
-pub fn run(input: &Resolved) -> Finished {
+pub(crate) fn run(input: &Resolved) -> Finished {
     execute(input, &mut |_| Control::Continue).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The file `name` as the run would write it.
-pub fn written(name: &str, input: &Resolved, finished: &Finished) -> Vec<u8> {
+pub(crate) fn written(name: &str, input: &Resolved, finished: &Finished) -> Vec<u8> {
     let (spec, outcome) = (&input.run, &finished.outcome);
     let mut out = Vec::new();
     match name {
@@ -183,7 +186,7 @@ pub fn written(name: &str, input: &Resolved, finished: &Finished) -> Vec<u8> {
 /// Whether the run wrote what the reference did; `None` if it is not known what that wrote.
 ///
 /// Of the reference's round-trip times the last column, the rate at that moment, is left aside.
-pub fn identical(case: &Case, name: &str, input: &Resolved, finished: &Finished) -> Option<bool> {
+pub(crate) fn identical(case: &Case, name: &str, input: &Resolved, finished: &Finished) -> Option<bool> {
     let ours = written(name, input, finished);
     if name == "rtt_samples.txt" {
         let text = case.expected_text(name)?;
