@@ -1,5 +1,6 @@
 //! Files against files.
 
+use paceline_kernel::{Span, Time};
 use paceline_lab::run::Finished;
 use paceline_lab::stats::percentile;
 use paceline_scenario::{Overrides, Resolved};
@@ -20,6 +21,8 @@ pub(crate) struct Checked {
     comparison: Option<Comparison>,
     /// 95th percentile of the round-trip times, ours and the reference's, in µs.
     rtt_p95: [Option<f64>; 2],
+    /// Round-trip times without those of the first 2.5 ms, ascending, in µs.
+    pub(crate) settled_us: Vec<f64>,
 }
 
 impl Checked {
@@ -32,12 +35,19 @@ impl Checked {
         let comparison = case
             .expected_text("fct.txt")
             .map(|text| Comparison::of_texts(&text, &fct));
-        let ours = finished.outcome.rtt_samples.iter();
-        let ours = p95_us(ours.map(|sample| sample.rtt.as_ns()).collect());
+        let samples = std::mem::take(&mut finished.outcome.rtt_samples);
+        let first = input.run.flows.first().map_or(Time::ZERO, |flow| flow.start);
+        let settled = samples
+            .iter()
+            .filter(|sample| sample.at >= first + Span::from_ns(2_500_000));
+        let settled_us = ascending_us(settled.map(|sample| sample.rtt.as_ns()));
+        let ours = percentile(
+            &ascending_us(samples.iter().map(|sample| sample.rtt.as_ns())),
+            0.95,
+        );
         let theirs = case
             .expected_text("rtt_samples.txt")
-            .and_then(|text| p95_us(rtt_column(&text)));
-        finished.outcome.rtt_samples = Vec::new();
+            .and_then(|text| percentile(&ascending_us(rtt_column(&text)), 0.95));
         Self {
             case,
             input,
@@ -45,6 +55,7 @@ impl Checked {
             files,
             comparison,
             rtt_p95: [ours, theirs],
+            settled_us,
         }
     }
 
@@ -77,15 +88,15 @@ impl Checked {
     }
 }
 
-fn rtt_column(text: &str) -> Vec<u64> {
+fn rtt_column(text: &str) -> impl Iterator<Item = u64> {
     let column = |line: &str| line.split(' ').nth(5).and_then(|field| field.parse().ok());
-    text.lines().filter_map(column).collect()
+    text.lines().filter_map(column)
 }
 
-fn p95_us(samples: Vec<u64>) -> Option<f64> {
-    let mut us: Vec<f64> = samples.into_iter().map(|ns| ns as f64 / 1e3).collect();
+fn ascending_us(ns: impl Iterator<Item = u64>) -> Vec<f64> {
+    let mut us: Vec<f64> = ns.map(|ns| ns as f64 / 1e3).collect();
     us.sort_by(f64::total_cmp);
-    percentile(&us, 0.95)
+    us
 }
 
 /// Every run, file by file.
