@@ -1,7 +1,7 @@
 //! A run's folder.
 
 mod folder;
-pub(crate) mod ns3;
+pub mod ns3;
 mod tables;
 
 pub use folder::{Folder, OutputError, check_destination};

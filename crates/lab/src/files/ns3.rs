@@ -1,4 +1,6 @@
 //! Output files as HPCC's ns-3 simulator writes them.
+//!
+//! Every function fails only as the writer that it is given does.
 
 use std::io::{self, Write};
 
@@ -12,7 +14,7 @@ pub(crate) const fn address(node: NodeId) -> u32 {
 
 /// `fct.txt`: per completed flow, in order of completion,
 /// `src dst sport dport size start fct ideal` (addresses in hexadecimal, bytes, ns).
-pub(super) fn fct(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> io::Result<()> {
+pub fn fct(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> io::Result<()> {
     for &i in &outcome.completions {
         let (flow, record) = (&spec.flows[i as usize], &outcome.flows[i as usize]);
         writeln!(
@@ -32,7 +34,7 @@ pub(super) fn fct(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> io
 }
 
 /// `pfc.txt`: per PFC frame received, `time node is_switch interface pause` (ns; 1 for yes).
-pub(super) fn pfc(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+pub fn pfc(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     for event in &outcome.pfc {
         writeln!(
             out,
@@ -51,7 +53,7 @@ pub(super) fn pfc(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
 /// `switch interface c0 c1 ...` with the number of samples of 0, 1, ... KB.
 ///
 /// A run that was not asked for dumps has one, of its end.
-pub(super) fn qlen(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> io::Result<()> {
+pub fn qlen(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> io::Result<()> {
     let mut dump = |at: paceline_kernel::Time, histograms: &mut dyn Iterator<Item = &Vec<u64>>| {
         writeln!(out, "time: {}", at.as_ns())?;
         for (queue, histogram) in outcome.queues.iter().zip(histograms) {
@@ -74,7 +76,7 @@ pub(super) fn qlen(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> i
 }
 
 /// `rtt_samples.txt`: `time src dst sport acked rtt`, times in ns.
-pub(super) fn rtt_samples(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> io::Result<()> {
+pub fn rtt_samples(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> io::Result<()> {
     for sample in &outcome.rtt_samples {
         let flow = &spec.flows[sample.flow as usize];
         writeln!(

@@ -1,0 +1,86 @@
+//! Networks and traffic to measure the engine with.
+
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+use common::{G100, add_flow, link, natural, scheme, star};
+use paceline_fabric::Simulation;
+use paceline_fabric::spec::{NodeKind, RunSpec};
+
+/// When the flows start, in ns.
+const START: u64 = 2_000_000_000;
+
+/// A name and what makes the run.
+type Workload = (&'static str, fn() -> RunSpec);
+
+/// What is measured.
+pub(crate) const WORKLOADS: [Workload; 5] = [
+    ("incast-16/ns3-hpcc", || incast(16)),
+    ("incast-16/exact", || exact(incast(16))),
+    ("permutation-k4/ns3-hpcc", || permutation(4)),
+    ("permutation-k4/exact", || exact(permutation(4))),
+    ("permutation-k8/exact", || exact(permutation(8))),
+];
+
+/// `spec` in exact time, without the checks that tests make.
+fn exact(spec: RunSpec) -> RunSpec {
+    RunSpec {
+        check: false,
+        ..natural(spec)
+    }
+}
+
+/// `senders` hosts send 500 KB each to one more through a switch, under HPCC.
+fn incast(senders: u32) -> RunSpec {
+    let mut spec = star(senders + 1, scheme("hpcc"));
+    for sender in 1..=senders {
+        add_flow(&mut spec, sender, senders + 1, 500_000, START);
+    }
+    spec
+}
+
+/// A fat tree with switches of `k` ports (Al-Fares et al., SIGCOMM 2008): `k³ / 4` hosts, then
+/// edge, aggregation and core switches. Every host sends 200 KB to the one half the network away,
+/// under HPCC.
+fn permutation(k: u32) -> RunSpec {
+    let half = k / 2;
+    let hosts = k * half * half;
+    let (edge, aggregation) = (hosts, hosts + k * half);
+    let core = aggregation + k * half;
+    let nodes = core + half * half;
+    let mut spec = star(2, scheme("hpcc"));
+    spec.nodes = (0..nodes)
+        .map(|node| {
+            if node < hosts {
+                NodeKind::Host
+            } else {
+                NodeKind::Switch
+            }
+        })
+        .collect();
+    spec.links = (0..hosts)
+        .map(|host| link(host, edge + host / half, G100))
+        .collect();
+    for pod in 0..k {
+        for (a, b) in (0..half).flat_map(|a| (0..half).map(move |b| (a, b))) {
+            let above = aggregation + pod * half + b;
+            spec.links.push(link(edge + pod * half + a, above, G100));
+            spec.links.push(link(above, core + b * half + a, G100));
+        }
+    }
+    for host in 0..hosts {
+        add_flow(&mut spec, host, (host + hosts / 2) % hosts, 200_000, START);
+    }
+    spec
+}
+
+/// Runs to the end: (packet-hops, events).
+#[inline(never)]
+pub(crate) fn simulate(simulation: &mut Simulation) -> (u64, u64) {
+    loop {
+        let progress = simulation.advance(1 << 20);
+        if progress.done {
+            return (progress.packet_hops, progress.events);
+        }
+    }
+}
