@@ -302,8 +302,10 @@ impl Simulation {
         }
         let rto = rto.as_ps();
         let due = qp.last_progress + rto;
-        if self.now < due || qp.in_flight() == 0 {
-            let at = due.max(self.now + rto / 4);
+        let idle = qp.in_flight() == 0;
+        if self.now < due || idle {
+            // With nothing in flight, the timeout of what is sent next is more than `rto` away.
+            let at = if idle { self.now + rto } else { due };
             return self.schedule(LaneId::WHEEL, at, Event::Timeout { qp: slot, life });
         }
         qp.snd_nxt = qp.snd_una;
