@@ -16,10 +16,10 @@ use crate::pint::PintPorts;
 use crate::port::{ClassQueue, Classes, CommonSize, LinkProfile, Port};
 use crate::random::{LinkErrors, SharedRandom};
 use crate::record::Recorder;
-use crate::routing::Routing;
+use crate::routing::{Extent, Routing};
 use crate::sim::Simulation;
 use crate::spec::{FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcMode, PfcThreshold, RunSpec};
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Telemetry, WIRE_HOPS};
 
 /// Why a network cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -110,6 +110,12 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     let buffers = build_buffers(&spec, &ports, &profiles);
     let (ports, nics) = number_owners(&spec, ports);
     let routing = build_routing(&spec, &ports);
+    // Without flows nobody asks, and in a large network the answer takes time.
+    let extent = if spec.flows.is_empty() {
+        Extent::default()
+    } else {
+        routing.extent(&ports, &profiles, spec.packet.mtu)
+    };
     let needs: Vec<_> = spec.schemes.iter().map(|scheme| scheme.config.needs()).collect();
     let int = needs.iter().any(|needs| needs.int);
     let multi = spec.quirks.int_wire_precision.then_some(spec.int_multi);
@@ -122,6 +128,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
             PintPorts::new(
                 code,
                 ports.len(),
+                extent.rtt,
                 spec.quirks.pint_approximate_logs,
                 stream(Purpose::Pint, 0),
             )
@@ -147,7 +154,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         rules: BufferRules::new(&spec.switch, spec.quirks.wrapping_threshold),
         buffers,
         nics,
-        packets: PacketSlab::new(int),
+        packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),
         qps: Vec::new(),
         receivers: Vec::new(),
         free_qps: Vec::new(),
@@ -168,8 +175,8 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         flows: vec![NOT_STARTED; spec.flows.len()],
         completions: Vec::new(),
         recorder: Recorder::new(&spec.record, &ports, spec.nodes.len()),
-        base_rtt: Span::ZERO,
-        bdp: 0,
+        base_rtt: extent.rtt,
+        bdp: extent.bdp,
         max_queue: 0,
         digest: 0,
         done: false,
@@ -178,7 +185,6 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         profiles,
         spec,
     };
-    simulation.measure_rtt();
     simulation.schedule_first_events();
     Ok(simulation)
 }
@@ -192,17 +198,6 @@ const NOT_STARTED: FlowRecord = FlowRecord {
 };
 
 impl Simulation {
-    /// The network's round-trip time and bandwidth-delay product.
-    fn measure_rtt(&mut self) {
-        if !self.spec.flows.is_empty() {
-            let mtu = self.spec.packet.mtu;
-            (self.base_rtt, self.bdp) = self.routing.largest_rtt(&self.ports, &self.profiles, mtu);
-            if let Some(pint) = &mut self.telemetry.pint {
-                pint.set_window(self.base_rtt.as_ps());
-            }
-        }
-    }
-
     fn schedule_first_events(&mut self) {
         if let Some(first) = self.spec.flows.first() {
             let at = first.start.as_ps();
@@ -312,7 +307,9 @@ fn check_flow_control(flow_control: &FlowControl) -> Result<(), BuildError> {
     let bad = |why: String| Err(BuildError::BadFlowControl(why));
     if let PfcThreshold::Static { xoff, xon } = pfc.threshold {
         if xon > xoff {
-            return bad(format!("it resumes below {xon}, above the {xoff} at which it pauses"));
+            return bad(format!(
+                "it resumes below {xon}, above the {xoff} at which it pauses"
+            ));
         }
         if xon == Bytes::ZERO {
             return bad("it resumes below zero bytes: never".into());
@@ -612,6 +609,15 @@ fn link_errors(spec: &RunSpec) -> Vec<LinkErrors> {
 
 /// Stream 50 of those that ns-3 programs number themselves.
 const NS3_ERROR_STREAM: u64 = (1 << 63) + 50;
+
+/// Samples that a packet must have room for: one per switch of the longest path, more if a failure may
+/// lengthen it, but no more than the reference's header has.
+fn telemetry_samples(spec: &RunSpec, extent: Extent) -> usize {
+    if spec.quirks.int_wire_precision {
+        return WIRE_HOPS;
+    }
+    extent.switches + if spec.failures.is_empty() { 0 } else { 4 }
+}
 
 /// When links go down and come up; failures of one link that overlap are one.
 fn build_changes(spec: &RunSpec) -> Vec<Change> {

@@ -2,6 +2,7 @@
 
 use crate::outcome::PacketKind;
 use paceline_congestion::HopSample;
+use paceline_kernel::prefetch::prefetch;
 
 /// No packet, no queue pair, no port.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -44,24 +45,23 @@ pub(crate) struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
-/// Telemetry samples that a packet can carry.
-pub(crate) const MAX_HOPS: usize = 8;
-
-/// All packets, and beside them (same index) their telemetry, in runs that read it.
+/// All packets, and beside them their telemetry, in runs that read it: as many samples for each as
+/// the longest path has switches.
 #[derive(Debug, Default)]
 pub(crate) struct PacketSlab {
     packets: Vec<Packet>,
-    telemetry: Vec<[HopSample; MAX_HOPS]>,
-    with_telemetry: bool,
+    telemetry: Vec<HopSample>,
+    samples: usize,
     free: u32,
     live: u32,
 }
 
 impl PacketSlab {
-    pub(crate) fn new(with_telemetry: bool) -> Self {
+    /// A slab for packets with room for `samples` telemetry samples each.
+    pub(crate) fn new(samples: usize) -> Self {
         Self {
             free: NONE,
-            with_telemetry,
+            samples,
             ..Self::default()
         }
     }
@@ -78,9 +78,8 @@ impl PacketSlab {
             return id;
         }
         self.packets.push(packet);
-        if self.with_telemetry {
-            self.telemetry.push([HopSample::default(); MAX_HOPS]);
-        }
+        self.telemetry
+            .resize(self.packets.len() * self.samples, HopSample::default());
         self.packets.len() as u32 - 1
     }
 
@@ -104,20 +103,24 @@ impl PacketSlab {
     /// Telemetry of a packet, a sample per switch that stamped it.
     #[inline]
     pub(crate) fn hops(&self, id: u32) -> &[HopSample] {
-        let count = usize::from(self.packets[id as usize].hops).min(MAX_HOPS);
-        if count == 0 {
-            &[]
-        } else {
-            &self.telemetry[id as usize][..count]
+        let count = usize::from(self.packets[id as usize].hops).min(self.samples);
+        let first = id as usize * self.samples;
+        &self.telemetry[first..first + count]
+    }
+
+    /// Writes telemetry sample `hop` of a packet; beyond the longest path (after a failure) nothing.
+    #[inline]
+    pub(crate) fn stamp(&mut self, id: u32, hop: usize, sample: HopSample) {
+        if hop < self.samples {
+            self.telemetry[id as usize * self.samples + hop] = sample;
         }
     }
 
-    /// Writes telemetry sample `hop` of a packet.
+    /// Has a packet and its first samples fetched into the cache.
     #[inline]
-    pub(crate) fn stamp(&mut self, id: u32, hop: usize, sample: HopSample) {
-        if let Some(slot) = self.telemetry[id as usize].get_mut(hop) {
-            *slot = sample;
-        }
+    pub(crate) fn prefetch(&self, id: u32) {
+        prefetch(&self.packets, id as usize);
+        prefetch(&self.telemetry, (id as usize).wrapping_mul(self.samples));
     }
 
     /// Packets that exist.

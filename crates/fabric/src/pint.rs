@@ -1,6 +1,7 @@
 //! HPCC-PINT in the switch: each port's utilisation, and its digest in packets that leave.
 
 use paceline_congestion::pint::Code;
+use paceline_kernel::Span;
 use paceline_kernel::rng::Rng;
 
 use crate::outcome::PacketKind;
@@ -27,19 +28,14 @@ struct PintPort {
 }
 
 impl PintPorts {
-    pub(crate) fn new(code: Code, ports: usize, approximate: bool, rng: Rng) -> Self {
+    pub(crate) fn new(code: Code, ports: usize, window: Span, approximate: bool, rng: Rng) -> Self {
         Self {
             code,
             ports: vec![PintPort::default(); ports],
-            window_ns: 0.0,
+            window_ns: window.as_ns_f64(),
             approximate,
             rng,
         }
-    }
-
-    /// Sets the window; to be called once the network's round-trip time is known.
-    pub(crate) fn set_window(&mut self, ps: u64) {
-        self.window_ns = ps as f64 / 1000.0;
     }
 }
 

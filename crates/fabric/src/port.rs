@@ -140,6 +140,8 @@ impl ClassQueue {
         let packet = packets.get(id);
         self.head = packet.next;
         self.bytes -= u32::from(packet.wire);
+        // The next one is due when this one has left.
+        packets.prefetch(self.head);
         id
     }
 }

@@ -221,14 +221,13 @@ impl Routing {
         Some(path)
     }
 
-    /// The largest round-trip time and bandwidth-delay product over all pairs of hosts, as the
-    /// reference defines them: twice the propagation plus one payload's serialisation per link, along
+    /// How large the network is; round-trip times as the reference defines them: twice the propagation plus one payload's serialisation per link, along
     /// the first shortest path found.
     ///
     /// Hosts behind the same switch over equal links are alike, so one of them stands for all. In
     /// very large networks only some of those are searched from (evenly spread, each to all hosts),
     /// which is still exact in networks whose switches of a tier are alike.
-    pub(crate) fn largest_rtt(&self, ports: &[Port], profiles: &[LinkProfile], mtu: Bytes) -> (Span, u64) {
+    pub(crate) fn extent(&self, ports: &[Port], profiles: &[LinkProfile], mtu: Bytes) -> Extent {
         let mut alike: BTreeMap<(u32, u16), u32> = BTreeMap::new();
         for host in 0..self.kinds.len() as u32 {
             if self.kinds[host as usize] == NodeKind::Host {
@@ -242,42 +241,57 @@ impl Routing {
         let roots: Vec<u32> = alike.into_values().collect();
         let affordable = (SEARCH_BUDGET / ports.len().max(1)).max(1);
         let step = roots.len().div_ceil(affordable).max(1);
-        let (mut rtt_max, mut bdp_max) = (Span::ZERO, 0);
+        let mut extent = Extent::default();
         for &root in roots.iter().step_by(step) {
-            let (rtt, product) = self.largest_rtt_to(ports, profiles, mtu, root);
-            rtt_max = rtt_max.max(rtt);
-            bdp_max = bdp_max.max(product);
+            self.extend_from(ports, profiles, mtu, root, &mut extent);
         }
-        (rtt_max, bdp_max)
+        extent
     }
 
-    /// The same over all pairs with host `root` at one end.
-    fn largest_rtt_to(&self, ports: &[Port], profiles: &[LinkProfile], mtu: Bytes, root: u32) -> (Span, u64) {
-        let mut reached: Vec<Option<(Span, u64)>> = vec![None; self.kinds.len()];
-        reached[root as usize] = Some((Span::ZERO, u64::MAX));
+    /// Takes the pairs with host `root` at one end into account.
+    fn extend_from(
+        &self,
+        ports: &[Port],
+        profiles: &[LinkProfile],
+        mtu: Bytes,
+        root: u32,
+        extent: &mut Extent,
+    ) {
+        let mut reached: Vec<Option<(Span, u64, usize)>> = vec![None; self.kinds.len()];
+        reached[root as usize] = Some((Span::ZERO, u64::MAX, 0));
         let mut order = vec![root];
         let mut next = 0;
-        let (mut rtt_max, mut bdp_max) = (Span::ZERO, 0);
         while let Some(&node) = order.get(next) {
             next += 1;
-            let (rtt, bps) = reached[node as usize].expect("a node in the order was reached");
+            let (rtt, bps, links) = reached[node as usize].expect("a node in the order was reached");
             if node != root && self.kinds[node as usize] == NodeKind::Host {
-                rtt_max = rtt_max.max(rtt);
-                bdp_max = bdp_max.max(bdp(rtt, bps));
+                extent.rtt = extent.rtt.max(rtt);
+                extent.bdp = extent.bdp.max(bdp(rtt, bps));
+                extent.switches = extent.switches.max(links - 1);
                 continue;
             }
             for &port in self.ports_of(node) {
                 let peer = Self::peer(ports, port);
                 if ports[port as usize].up && reached[peer as usize].is_none() {
                     let profile = &profiles[usize::from(ports[port as usize].profile)];
-                    reached[peer as usize] =
-                        Some((rtt + link_rtt(profile, mtu), bps.min(profile.rate.as_bps())));
+                    let bps = bps.min(profile.rate.as_bps());
+                    reached[peer as usize] = Some((rtt + link_rtt(profile, mtu), bps, links + 1));
                     order.push(peer);
                 }
             }
         }
-        (rtt_max, bdp_max)
     }
+}
+
+/// How large a network is, over all pairs of hosts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extent {
+    /// Largest round-trip time.
+    pub(crate) rtt: Span,
+    /// Largest bandwidth-delay product, in bytes.
+    pub(crate) bdp: u64,
+    /// Switches on the longest path.
+    pub(crate) switches: usize,
 }
 
 /// Ports looked at in the search for the largest round-trip time.

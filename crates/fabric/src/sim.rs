@@ -1,5 +1,6 @@
 //! The simulation: all its state, and the loop that runs it.
 
+use paceline_kernel::prefetch::prefetch;
 use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{Span, Time};
@@ -124,6 +125,7 @@ impl Simulation {
                 .wrapping_mul(0x9e37_79b9_7f4a_7c15)
                 .rotate_left(23)
                 ^ (entry.what >> 32);
+            self.prefetch_upcoming();
             self.dispatch(Event::decode(entry.what));
             if self.spec.check && self.counters.events.is_multiple_of(1024) {
                 self.verify();
@@ -133,6 +135,18 @@ impl Simulation {
             self.verify();
         }
         self.progress()
+    }
+
+    /// Fetches what events that are soon to run will touch first.
+    #[inline]
+    fn prefetch_upcoming(&mut self) {
+        while let Some(what) = self.queue.upcoming().pop() {
+            if let Event::Arrive { port, packet } = Event::decode(what) {
+                self.packets.prefetch(packet);
+                prefetch(&self.ports, port as usize);
+                prefetch(&self.queues, port as usize * self.class_count);
+            }
+        }
     }
 
     #[inline]

@@ -2,7 +2,6 @@
 
 use paceline_congestion::{HopSample, IntFormat};
 
-use crate::packet::MAX_HOPS;
 use crate::sim::Simulation;
 
 /// How telemetry is written.
@@ -17,7 +16,7 @@ pub(crate) struct Telemetry {
 }
 
 /// Hops that the reference's header has room for.
-const WIRE_HOPS: usize = 5;
+pub(crate) const WIRE_HOPS: usize = 5;
 /// Widths of its fields.
 const WIRE_TIME_NS: u64 = 1 << 24;
 const WIRE_BYTES: u64 = 1 << 20;
@@ -69,8 +68,7 @@ impl Simulation {
                 (hop % WIRE_HOPS, sample)
             }
         };
-        debug_assert!(place < MAX_HOPS || self.telemetry.wire_units.is_none());
         self.packets.stamp(id, place, sample);
-        self.packets.get_mut(id).hops = (hop + 1).min(MAX_HOPS) as u8;
+        self.packets.get_mut(id).hops = (hop + 1).min(usize::from(u8::MAX)) as u8;
     }
 }

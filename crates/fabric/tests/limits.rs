@@ -4,9 +4,9 @@
 mod common;
 
 use common::{add_flow, assert_complete, link, natural, run, scheme, star, static_pfc};
+use paceline_fabric::Simulation;
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::*;
-use paceline_fabric::Simulation;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 /// The seven priorities that flows can have, ACKs in class 0, and PFC frames: nine queues.
@@ -39,7 +39,10 @@ fn static_thresholds_do_not_exceed_the_buffer() {
     let outcome = run(spec.clone());
     assert_complete(&spec, &outcome);
     assert!(outcome.queue_max <= spec.switch.buffer, "{}", outcome.queue_max);
-    assert_eq!(outcome.counters.buffer_drops, 0, "headroom takes what comes after the pause");
+    assert_eq!(
+        outcome.counters.buffer_drops, 0,
+        "headroom takes what comes after the pause"
+    );
 }
 
 /// Without flow control too, each (port, class) has its reserve, however full the pool is.

@@ -59,7 +59,11 @@ fn on_off_periods_follow_from_thresholds() {
         // Each threshold is met within a packet of the model's fluid; what goes over the upper
         // comes back at the ratio of the rates.
         assert!((gap(i) - off).abs() < 1.5 * TX40 as f64, "off {} {off}", gap(i));
-        assert!((gap(i + 1) - on).abs() < 1.5 * TX40 as f64, "on {} {on}", gap(i + 1));
+        assert!(
+            (gap(i + 1) - on).abs() < 1.5 * TX40 as f64,
+            "on {} {on}",
+            gap(i + 1)
+        );
     }
     let periods = (events.len() - 6) / 2;
     let span = (events[2 + 2 * periods].at.as_ps() - events[2].at.as_ps()) as f64;
@@ -85,7 +89,10 @@ fn first_pause_to_the_picosecond() {
     let ack_in_the_way = 4_800;
     let arrived = at(&outcome, 1)[0].at.as_ps();
     let earliest = asked + TX_PFC + 1_000_000;
-    assert!((earliest..=earliest + ack_in_the_way).contains(&arrived), "{arrived} {earliest}");
+    assert!(
+        (earliest..=earliest + ack_in_the_way).contains(&arrived),
+        "{arrived} {earliest}"
+    );
 }
 
 /// Whoever shares the slow link gets half, and is paused for the rest of the time.
@@ -94,7 +101,10 @@ fn two_senders_are_paused_alike() {
     let spec = into_slow_link(2, 2_000_000);
     let outcome = run(spec.clone());
     assert_complete(&spec, &outcome);
-    assert_eq!(outcome.counters.buffer_drops + outcome.counters.retransmitted_bytes, 0);
+    assert_eq!(
+        outcome.counters.buffer_drops + outcome.counters.retransmitted_bytes,
+        0
+    );
     let fct = outcome.flows[0].fct.as_ps() as f64;
     let both = 2.0 * 2000.0 * TX40 as f64;
     assert!((fct / both - 1.0).abs() < 0.05, "{fct} {both}");
@@ -169,7 +179,10 @@ fn classes_are_paused_apart() {
     spec.record.trace_nodes = vec![NodeId(1)];
     let outcome = run(spec.clone());
     assert_complete(&spec, &outcome);
-    assert!(at(&outcome, 1).iter().all(|e| e.class == 3), "class 5 meets no slow link");
+    assert!(
+        at(&outcome, 1).iter().all(|e| e.class == 3),
+        "class 5 meets no slow link"
+    );
     // From the arrival of a pause to that of its resume only class 5 leaves, and back to back.
     let events = at(&outcome, 1);
     for pair in events.windows(2).filter(|pair| pair[0].pause) {
@@ -179,7 +192,11 @@ fn classes_are_paused_apart() {
         assert!(inside.iter().all(|e| e.class == 5));
         if pair[1].at < Time::from_ns(100_000) {
             let expected = (pair[1].at.as_ps() - pair[0].at.as_ps()) / TX100;
-            assert!((inside.len() as u64).abs_diff(expected) <= 1, "{} {expected}", inside.len());
+            assert!(
+                (inside.len() as u64).abs_diff(expected) <= 1,
+                "{} {expected}",
+                inside.len()
+            );
         }
     }
     // Half of the link while class 3 may send too, all of it otherwise: 40 of 100 are class 3's.

@@ -71,7 +71,10 @@ fn window_off() {
 #[test]
 fn additive_stages() {
     for (stages, expected) in [("0", 1492), ("5", 1553)] {
-        let mut spec = star(17, scheme_with("hpcc", WindowMode::Variable, &[("max-stage", stages)]));
+        let mut spec = star(
+            17,
+            scheme_with("hpcc", WindowMode::Variable, &[("max-stage", stages)]),
+        );
         for host in 1..=16 {
             add_flow(&mut spec, host, 17, 500_000, T0);
         }
@@ -81,7 +84,11 @@ fn additive_stages() {
             .iter()
             .map(|flow| flow.fct.as_ps() as f64 / flow.ideal.as_ps() as f64)
             .sum();
-        assert_eq!((sum / 16.0 * 100.0).round() as u64, expected, "max-stage {stages}");
+        assert_eq!(
+            (sum / 16.0 * 100.0).round() as u64,
+            expected,
+            "max-stage {stages}"
+        );
     }
 }
 

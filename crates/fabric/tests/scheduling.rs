@@ -41,8 +41,13 @@ fn priority_zero_is_strict() {
     let asked = traced(&outcome, 0, TraceKind::Enqueue).filter(|e| e.interface == 1);
     for ack in asked.filter(|e| e.kind == PacketKind::Ack) {
         let at = ack.at.as_ps();
-        let next = left.iter().find(|(t, _, kind)| *t >= at && *kind == PacketKind::Ack).unwrap();
-        let overtaken = left.iter().filter(|(t, _, kind)| *kind == PacketKind::Data && *t > at && *t < next.0);
+        let next = left
+            .iter()
+            .find(|(t, _, kind)| *t >= at && *kind == PacketKind::Ack)
+            .unwrap();
+        let overtaken = left
+            .iter()
+            .filter(|(t, _, kind)| *kind == PacketKind::Data && *t > at && *t < next.0);
         assert_eq!(overtaken.count(), 0);
         assert!(next.0 - at <= TX);
         seen += 1;
@@ -69,7 +74,10 @@ fn classes_take_turns() {
     assert_eq!(order.len(), 1500);
     // The first few leave as they come; all classes wait until 4 and 7 have sent their 300 packets.
     for window in order[6..880].windows(3) {
-        assert!([[1, 4, 7], [4, 7, 1], [7, 1, 4]].contains(&[window[0], window[1], window[2]]), "{window:?}");
+        assert!(
+            [[1, 4, 7], [4, 7, 1], [7, 1, 4]].contains(&[window[0], window[1], window[2]]),
+            "{window:?}"
+        );
     }
     assert!(order[910..].iter().all(|&class| class == 1));
 }
@@ -85,10 +93,18 @@ fn queue_pairs_take_turns() {
     let outcome = run(spec);
     let sent = departures(&outcome, 1, 1);
     assert_eq!(sent.len(), 250);
-    assert!(sent.windows(2).all(|w| w[1].0 - w[0].0 == TX), "the link never rests");
+    assert!(
+        sent.windows(2).all(|w| w[1].0 - w[0].0 == TX),
+        "the link never rests"
+    );
     let order: Vec<u32> = sent.iter().map(|d| d.1).collect();
     // Twelve packets of the two, then all three in turn until flow 1 has sent its 50.
-    assert!(order[..12].iter().enumerate().all(|(i, &flow)| flow == i as u32 % 2));
+    assert!(
+        order[..12]
+            .iter()
+            .enumerate()
+            .all(|(i, &flow)| flow == i as u32 % 2)
+    );
     let turns = |part: &[u32], n: usize| part.windows(n).all(|w| (1..n).all(|i| !w[..i].contains(&w[i])));
     assert!(turns(&order[12..144], 3), "{:?}", &order[12..144]);
     assert!(turns(&order[146..230], 2));
@@ -117,18 +133,29 @@ fn pacing_is_exact() {
     spec.record.trace_nodes = vec![NodeId(1)];
     let outcome = run(spec.clone());
     assert_complete(&spec, &outcome);
-    assert_eq!(outcome.counters.control_hops, 2 * 2, "a CNP for each flow, over two links");
+    assert_eq!(
+        outcome.counters.control_hops,
+        2 * 2,
+        "a CNP for each flow, over two links"
+    );
     let sent = departures(&outcome, 1, 1);
     let gaps: Vec<u64> = sent.windows(2).map(|w| w[1].0 - w[0].0).collect();
     let slow = gaps.iter().position(|&gap| gap != TX).expect("a cut");
     assert!(slow < 60, "the cut comes a round trip after the first mark");
-    assert!(gaps[slow..].iter().all(|&gap| gap == 2 * TX), "{:?}", &gaps[slow..]);
+    assert!(
+        gaps[slow..].iter().all(|&gap| gap == 2 * TX),
+        "{:?}",
+        &gaps[slow..]
+    );
 }
 
 /// The pace of one queue pair does not hold back another of the same host.
 #[test]
 fn paced_queue_pairs_interleave() {
-    let mut spec = natural(star(4, scheme_with("hpcc", WindowMode::Variable, &[("eta", "0.5")])));
+    let mut spec = natural(star(
+        4,
+        scheme_with("hpcc", WindowMode::Variable, &[("eta", "0.5")]),
+    ));
     for dst in 2..=4 {
         add_flow(&mut spec, 1, dst, 500_000, 0);
     }
@@ -157,7 +184,11 @@ fn windows_bound_what_is_in_flight() {
     for event in &outcome.trace {
         match (event.event, event.kind) {
             (TraceKind::Dequeue, PacketKind::Data) => {
-                assert!(sent - acked < 13_750, "a packet leaves with {} in flight", sent - acked);
+                assert!(
+                    sent - acked < 13_750,
+                    "a packet leaves with {} in flight",
+                    sent - acked
+                );
                 sent = event.seq + u64::from(event.payload);
                 most = most.max(sent - acked);
             }

@@ -7,6 +7,7 @@
 //!   the rest, and a binary heap with the same interface as their oracle.
 
 pub mod ns3;
+pub mod prefetch;
 pub mod queue;
 pub mod rng;
 pub mod units;

@@ -17,6 +17,7 @@ pub mod traffic;
 
 use std::path::{Path, PathBuf};
 
+use paceline_congestion::registry::{SCHEMES, Scheme};
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::Span;
 
@@ -189,7 +190,7 @@ fn load_config(
     if let Some(duration) = overrides.duration {
         scenario.duration = Some(toml::Spanned::new(0..0, duration));
     }
-    let name = config_name(path, scenario.cc.scheme.as_ref().map(|s| s.get_ref().as_str()));
+    let name = config_name(path);
     let resolved = resolve::resolve(Input {
         scenario,
         texts: document::Texts::of(source.clone()),
@@ -291,8 +292,8 @@ fn plain_name(name: &str) -> String {
 }
 
 /// A configuration is called after its file, or if that is just `config`, after its folder; a
-/// folder that is called after the scheme does not count.
-fn config_name(path: &Path, scheme: Option<&str>) -> String {
+/// folder that is called after a scheme does not count.
+fn config_name(path: &Path) -> String {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let stem = absolute
         .file_stem()
@@ -300,7 +301,13 @@ fn config_name(path: &Path, scheme: Option<&str>) -> String {
     let folders = absolute.ancestors().skip(1);
     let folders = folders.filter_map(|folder| Some(folder.file_name()?.to_string_lossy().into_owned()));
     let is_scheme = |name: &str| {
-        scheme.is_some_and(|scheme| name.replace(['-', '_'], "").starts_with(&scheme.replace('-', "")))
+        let name = name.replace(['-', '_'], "");
+        let rest = |scheme: &Scheme| {
+            name.strip_prefix(&scheme.name.replace('-', ""))
+                .map(str::to_string)
+        };
+        let mut rests = SCHEMES.iter().filter_map(rest);
+        rests.any(|rest| ["", "win", "vwin"].contains(&rest.as_str()))
     };
     match stem {
         Some(stem) if stem != "config" => stem,

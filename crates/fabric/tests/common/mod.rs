@@ -181,9 +181,18 @@ pub fn static_pfc(spec: &mut RunSpec, xoff: u64, xon: u64, headroom: u64) {
 
 /// Every flow completed, and delivered its bytes once.
 pub fn assert_complete(spec: &RunSpec, outcome: &Outcome) {
-    assert_eq!(outcome.completions.len(), spec.flows.len(), "{:?}", outcome.counters);
+    assert_eq!(
+        outcome.completions.len(),
+        spec.flows.len(),
+        "{:?}",
+        outcome.counters
+    );
     for (i, (flow, asked)) in outcome.flows.iter().zip(&spec.flows).enumerate() {
-        assert_eq!(flow.status, paceline_fabric::outcome::FlowStatus::Completed, "flow {i}");
+        assert_eq!(
+            flow.status,
+            paceline_fabric::outcome::FlowStatus::Completed,
+            "flow {i}"
+        );
         assert_eq!(flow.delivered, asked.size, "flow {i}");
     }
 }

@@ -1,13 +1,15 @@
 //! FIFO lanes for constant delays over a timing wheel for the rest.
 
-use std::collections::VecDeque;
-
+use super::ring::Ring;
 use super::{Entry, LaneId, Wheel};
 
 /// No event: later than every time.
 const NEVER: u64 = u64::MAX;
 /// Bits of a head that tell its lane.
 const LANE_BITS: u32 = 5;
+
+/// How far ahead in a lane [`EventQueue::upcoming`] looks.
+const LOOK_AHEAD: usize = 2;
 
 /// A lane's head in one word: the time of its first event, then the lane, so that the least head
 /// tells both. Times up to 2^59 ps (6.6 days) fit.
@@ -34,13 +36,15 @@ pub struct EventQueue {
     /// Head of each lane; index 0 is the wheel's, whose time may be a lower bound.
     heads: Vec<u64>,
     /// Lanes; index 0 is unused, the wheel stands there.
-    lanes: Vec<VecDeque<Entry>>,
+    lanes: Vec<Ring>,
     wheel: Wheel,
     /// Events of the current instant that are still to run, the next one last.
     batch: Vec<Entry>,
     /// The current instant.
     batch_at: u64,
     len: usize,
+    /// See [`EventQueue::upcoming`].
+    upcoming: Vec<u64>,
 }
 
 impl Default for EventQueue {
@@ -59,11 +63,12 @@ impl EventQueue {
     pub fn new() -> Self {
         Self {
             heads: vec![NEVER],
-            lanes: vec![VecDeque::new()],
+            lanes: vec![Ring::new()],
             wheel: Wheel::default(),
             batch: Vec::new(),
             batch_at: NEVER,
             len: 0,
+            upcoming: Vec::new(),
         }
     }
 
@@ -72,7 +77,7 @@ impl EventQueue {
         if self.lanes.len() == Self::MAX_LANES {
             return LaneId::WHEEL;
         }
-        self.lanes.push(VecDeque::new());
+        self.lanes.push(Ring::new());
         self.heads.push(NEVER);
         LaneId(self.lanes.len() as u8 - 1)
     }
@@ -102,7 +107,8 @@ impl EventQueue {
         }
         let i = lane.0 as usize;
         let queue = &mut self.lanes[i];
-        debug_assert!(
+        #[cfg(debug_assertions)]
+        assert!(
             queue.back().is_none_or(|last| last.at <= entry.at),
             "a lane must stay in order"
         );
@@ -128,6 +134,13 @@ impl EventQueue {
         };
         self.len -= 1;
         Some(next)
+    }
+
+    /// Events that will probably run soon: a lane is in order, so what it holds next is known, and
+    /// its data can be fetched in time. To be emptied by the caller after every [`EventQueue::pop`].
+    #[inline]
+    pub fn upcoming(&mut self) -> &mut Vec<u64> {
+        &mut self.upcoming
     }
 
     /// Moves on to the next instant, gathers its events and takes the first.
@@ -157,7 +170,9 @@ impl EventQueue {
                 self.wheel.pop()
             } else {
                 let queue = &mut self.lanes[i];
-                (queue.pop_front(), queue.front().map_or(NEVER, |next| next.at))
+                let entry = queue.pop_front();
+                self.upcoming.extend(queue.get(LOOK_AHEAD).map(|soon| soon.what));
+                (entry, queue.front().map_or(NEVER, |next| next.at))
             };
             self.heads[i] = head_key(next, i);
             if next != at {
@@ -195,11 +210,13 @@ impl EventQueue {
             let queue = &mut self.lanes[i];
             while queue.front().is_some_and(|next| next.at == at) {
                 self.batch.extend(queue.pop_front());
+                self.upcoming.extend(queue.get(LOOK_AHEAD).map(|soon| soon.what));
             }
             self.heads[i] = queue.front().map_or(NEVER, |next| head_key(next.at, i));
         }
         if self.batch.len() > 1 {
-            self.batch.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.tie));
+            self.batch
+                .sort_unstable_by_key(|entry| std::cmp::Reverse(entry.tie));
         }
     }
 }

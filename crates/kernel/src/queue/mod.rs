@@ -13,6 +13,7 @@
 
 mod heap;
 mod lanes;
+mod ring;
 mod wheel;
 
 pub use heap::HeapQueue;

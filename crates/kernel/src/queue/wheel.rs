@@ -17,6 +17,8 @@ const NEVER: u64 = u64::MAX;
 pub struct Wheel {
     /// Events of the bucket that was reached, the earliest last.
     current: Vec<Entry>,
+    /// Events pushed into that bucket after it was reached.
+    late: BinaryHeap<Reverse<Entry>>,
     /// Number of that bucket, counted from time zero.
     cursor: u64,
     /// First node of each bucket's list.
@@ -35,6 +37,7 @@ impl Default for Wheel {
     fn default() -> Self {
         Self {
             current: Vec::new(),
+            late: BinaryHeap::new(),
             cursor: 0,
             buckets: vec![NONE; BUCKETS as usize],
             occupied: vec![0; BUCKETS as usize / 64],
@@ -52,8 +55,7 @@ impl Wheel {
     pub fn push(&mut self, entry: Entry) {
         let bucket = entry.at >> BUCKET_BITS;
         if bucket <= self.cursor {
-            let place = self.current.partition_point(|other| other.at > entry.at);
-            self.current.insert(place, entry);
+            self.late.push(Reverse(entry));
         } else if bucket < self.cursor + BUCKETS {
             self.push_bucket(bucket, entry);
         } else {
@@ -80,8 +82,9 @@ impl Wheel {
 
     /// A lower bound of the time of the next event, exact while a reached bucket has events.
     pub fn head(&self) -> u64 {
-        if let Some(next) = self.current.last() {
-            return next.at;
+        let reached = self.reached();
+        if reached != NEVER {
+            return reached;
         }
         let bucket = self.next_bucket().map_or(NEVER, |bucket| bucket << BUCKET_BITS);
         let beyond = self.beyond.peek().map_or(NEVER, |Reverse(entry)| entry.at);
@@ -93,7 +96,7 @@ impl Wheel {
     /// To be called only when no event is due before [`Wheel::head`]: the wheel never runs ahead of
     /// the clock, so what is pushed later still finds its bucket.
     pub fn settle(&mut self) -> u64 {
-        if self.current.is_empty() {
+        if self.reached() == NEVER {
             let beyond = self
                 .beyond
                 .peek()
@@ -117,15 +120,28 @@ impl Wheel {
                     self.push_bucket(bucket, entry);
                 }
             }
-            self.current.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.at));
+            self.current
+                .sort_unstable_by_key(|entry| std::cmp::Reverse(entry.at));
         }
-        self.current.last().map_or(NEVER, |next| next.at)
+        self.reached()
+    }
+
+    /// The time of the next event of the bucket that was reached.
+    #[inline]
+    fn reached(&self) -> u64 {
+        let current = self.current.last().map_or(NEVER, |next| next.at);
+        let late = self.late.peek().map_or(NEVER, |Reverse(next)| next.at);
+        current.min(late)
     }
 
     /// Takes the next event and tells the head after it; the wheel must be settled.
     #[inline]
     pub fn pop(&mut self) -> (Option<Entry>, u64) {
-        let entry = self.current.pop();
+        let entry = match (self.current.last(), self.late.peek()) {
+            (Some(a), Some(Reverse(b))) if b.at < a.at => self.late.pop().map(|Reverse(entry)| entry),
+            (None, _) => self.late.pop().map(|Reverse(entry)| entry),
+            _ => self.current.pop(),
+        };
         (entry, self.head())
     }
 
@@ -133,6 +149,9 @@ impl Wheel {
     pub fn take(&mut self, at: u64, batch: &mut Vec<Entry>) {
         while self.current.last().is_some_and(|next| next.at == at) {
             batch.extend(self.current.pop());
+        }
+        while self.late.peek().is_some_and(|Reverse(next)| next.at == at) {
+            batch.extend(self.late.pop().map(|Reverse(entry)| entry));
         }
     }
 

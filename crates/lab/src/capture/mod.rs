@@ -1,7 +1,7 @@
 //! `trace.pcapng`: traced packets as Wireshark reads them.
 //!
 //! The packets are made up from what the simulator knows of them, as RoCEv2 packets of RDMA
-//! WRITEs with payloads of zeros (see [`wire`]). An interface stands for a port of a traced node,
+//! WRITEs with payloads of zeros (see `wire`). An interface stands for a port of a traced node,
 //! times are in picoseconds. A packet is written when it arrives (inbound) and when its
 //! transmission starts (outbound).
 

@@ -1,0 +1,224 @@
+//! `paceline bench`: how fast the simulator is on this machine.
+//!
+//! Every measurement is a process of its own (this program, with a hidden command), so that
+//! processor time and memory are that workload's alone.
+
+use std::process::{Command, Stdio};
+
+use paceline_scenario::{Overrides, Resolved};
+use serde::{Deserialize, Serialize};
+
+use crate::args::{BenchArgs, BenchWorkloadArgs};
+use crate::failure::{Done, Ended, Failure};
+use crate::{output, text};
+
+mod workloads;
+
+use workloads::{WORKLOADS, Workload};
+
+const RUNS: u32 = 5;
+/// Events between two looks at the clock of the user's patience.
+const SLICE: u64 = 1 << 20;
+
+/// What one process measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Measured {
+    packet_hops: u64,
+    events: u64,
+    /// User and system time of the whole process: reading, building, running.
+    cpu_s: f64,
+    peak_rss_bytes: u64,
+    digest: String,
+}
+
+/// A workload's row.
+#[derive(Debug, Serialize)]
+struct Row {
+    workload: String,
+    runs: usize,
+    packet_hops: u64,
+    events: u64,
+    events_per_hop: Option<f64>,
+    /// Median, least, largest.
+    cpu_s: f64,
+    cpu_s_min: f64,
+    cpu_s_max: f64,
+    packet_hops_per_s: f64,
+    events_per_s: f64,
+    peak_rss_bytes: u64,
+}
+
+/// Measures every workload; prints a table.
+pub(super) fn bench(args: &BenchArgs) -> Ended {
+    let runs = args.runs.unwrap_or(if args.quick { 1 } else { RUNS });
+    let mut rows = Vec::new();
+    for workload in chosen(&args.only)? {
+        let mut measured = Vec::new();
+        for run in 1..=runs {
+            if !args.say.quiet {
+                eprintln!("{} ({run} of {runs})", workload.name);
+            }
+            measured.push(measure_in_process(workload, args)?);
+        }
+        rows.push(row(workload, args, &mut measured)?);
+    }
+    if args.say.json {
+        output::print_json(&rows)?;
+    } else {
+        output::print(&table(&rows))?;
+    }
+    Ok(Done::All)
+}
+
+fn chosen(only: &[String]) -> Result<Vec<&'static Workload>, Failure> {
+    let find = |name: &String| {
+        let number = name
+            .parse::<usize>()
+            .ok()
+            .and_then(|n| WORKLOADS.get(n.wrapping_sub(1)));
+        let named = || WORKLOADS.iter().find(|workload| workload.name == name);
+        number.or_else(named).ok_or_else(|| {
+            let names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
+            Failure::arguments(format!(
+                "--only: there is no workload `{name}`; there is: {}",
+                names.join(", ")
+            ))
+        })
+    };
+    if only.is_empty() {
+        return Ok(WORKLOADS.iter().collect());
+    }
+    only.iter().map(find).collect()
+}
+
+fn measure_in_process(workload: &Workload, args: &BenchArgs) -> Result<Measured, Failure> {
+    let failed = |what: &dyn std::fmt::Display| Failure::run(format!("measuring {}: {what}", workload.name));
+    let program = std::env::current_exe().map_err(|error| failed(&error))?;
+    let mut command = Command::new(program);
+    command.args(["bench-workload", workload.name]);
+    if args.quick {
+        command.arg("--quick");
+    }
+    if let Some(input) = args.input.as_ref().filter(|_| workload.replaceable) {
+        command.args(["--input", input]);
+    }
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| failed(&error))?;
+    if !output.status.success() {
+        return Err(match output.status.code() {
+            Some(2) => Failure::arguments(format!("measuring {}: the input is wrong", workload.name)),
+            _ => failed(&output.status),
+        });
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| failed(&error))
+}
+
+fn row(workload: &Workload, args: &BenchArgs, measured: &mut [Measured]) -> Result<Row, Failure> {
+    measured.sort_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s));
+    let middle = &measured[measured.len() / 2];
+    if let Some(other) = measured.iter().find(|other| other.digest != middle.digest) {
+        return Err(Failure::run(format!(
+            "{}: two runs are different (digests {} and {}): please report this",
+            workload.name, middle.digest, other.digest
+        )));
+    }
+    let per_s = |count: u64| {
+        if middle.cpu_s > 0.0 {
+            count as f64 / middle.cpu_s
+        } else {
+            0.0
+        }
+    };
+    let name = args.input.as_ref().filter(|_| workload.replaceable);
+    Ok(Row {
+        workload: name.map_or(workload.name, String::as_str).to_string(),
+        runs: measured.len(),
+        packet_hops: middle.packet_hops,
+        events: middle.events,
+        events_per_hop: (middle.packet_hops > 0).then(|| middle.events as f64 / middle.packet_hops as f64),
+        cpu_s: middle.cpu_s,
+        cpu_s_min: measured[0].cpu_s,
+        cpu_s_max: measured[measured.len() - 1].cpu_s,
+        packet_hops_per_s: per_s(middle.packet_hops),
+        events_per_s: per_s(middle.events),
+        peak_rss_bytes: middle.peak_rss_bytes,
+    })
+}
+
+fn table(rows: &[Row]) -> String {
+    let head = [
+        "workload",
+        "packet-hops",
+        "events",
+        "per hop",
+        "CPU s",
+        "(min, max)",
+        "M hops/s",
+        "M events/s",
+        "peak MB",
+    ];
+    let cells = |row: &Row| {
+        vec![
+            row.workload.clone(),
+            row.packet_hops.to_string(),
+            row.events.to_string(),
+            row.events_per_hop
+                .map_or_else(|| "-".to_string(), |ratio| format!("{ratio:.2}")),
+            format!("{:.3}", row.cpu_s),
+            format!("({:.3}, {:.3})", row.cpu_s_min, row.cpu_s_max),
+            format!("{:.2}", row.packet_hops_per_s / 1e6),
+            format!("{:.2}", row.events_per_s / 1e6),
+            format!("{:.0}", row.peak_rss_bytes as f64 / 1e6),
+        ]
+    };
+    let head = head.map(str::to_string).to_vec();
+    let rows: Vec<_> = std::iter::once(head).chain(rows.iter().map(cells)).collect();
+    text::table(&rows)
+}
+
+/// Measures one workload in this process; prints JSON for [`bench()`].
+pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
+    let resolved = resolve(args)?;
+    let mut simulation = paceline_fabric::Simulation::new(resolved.run).map_err(Failure::arguments)?;
+    while !simulation.advance(SLICE).done {}
+    let outcome = simulation.finish();
+    output::print_json(&Measured {
+        packet_hops: outcome.counters.packet_hops(),
+        events: outcome.counters.events,
+        cpu_s: cpu_s(),
+        peak_rss_bytes: peak_rss_bytes(),
+        digest: format!("{:016x}", outcome.digest),
+    })?;
+    Ok(Done::All)
+}
+
+fn resolve(args: &BenchWorkloadArgs) -> Result<Resolved, Failure> {
+    if let Some(input) = &args.input {
+        return Ok(paceline_scenario::load(input, &Overrides::default())?);
+    }
+    let workload = WORKLOADS.iter().find(|workload| workload.name == args.name);
+    let workload =
+        workload.ok_or_else(|| Failure::arguments(format!("there is no workload `{}`", args.name)))?;
+    Ok(workload.resolve(args.quick)?)
+}
+
+/// Processor time of this process, which has one thread: Linux only, 0 elsewhere.
+fn cpu_s() -> f64 {
+    // The first of three numbers is nanoseconds on a processor.
+    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let nanoseconds = text
+        .split_whitespace()
+        .next()
+        .and_then(|word| word.parse::<u64>().ok());
+    nanoseconds.unwrap_or(0) as f64 / 1e9
+}
+
+/// Largest resident memory of this process: Linux only, 0 elsewhere.
+fn peak_rss_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}

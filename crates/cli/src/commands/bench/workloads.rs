@@ -1,0 +1,128 @@
+//! The canonical speed workloads.
+
+use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved, builtin};
+
+/// Something to measure.
+pub(super) struct Workload {
+    pub(super) name: &'static str,
+    /// A scenario that ships, or a text.
+    scenario: Scenario,
+    /// Changes, and further ones for the quick version.
+    set: &'static [&'static str],
+    quick: &'static [&'static str],
+    fidelity: Fidelity,
+    /// Whether the user may measure something of his own in its place.
+    pub(super) replaceable: bool,
+}
+
+enum Scenario {
+    Shipped(&'static str),
+    Text(&'static str),
+}
+
+/// No recording: what is measured is the simulation.
+const UNRECORDED: [&str; 2] = ["record.queue=off", "record.rates=off"];
+
+const PERMUTATION: &str = r#"
+name = "permutation"
+duration = "1s"
+[topology.fat-tree]
+k = 8
+rate = "100Gbps"
+delay = "1us"
+[[workload]]
+permutation = { size = "10MB" }
+[cc]
+scheme = "hpcc"
+"#;
+
+const STARTUP: &str = r#"
+name = "startup"
+duration = "1us"
+[topology.fat-tree]
+k = 64
+rate = "100Gbps"
+delay = "1us"
+[cc]
+scheme = "hpcc"
+"#;
+
+pub(super) const WORKLOADS: &[Workload] = &[
+    Workload {
+        name: "incast-20",
+        scenario: Scenario::Shipped("incast-20"),
+        set: &[],
+        quick: &["workload.large.incast.sizes=[\"20MB\"]"],
+        fidelity: Fidelity::Ns3Hpcc,
+        replaceable: false,
+    },
+    Workload {
+        name: "fat320-hadoop30-2ms",
+        scenario: Scenario::Shipped("fat320-hadoop30-2ms"),
+        set: &[],
+        quick: &[
+            "workload.background.poisson.to=200us",
+            "workload.incast.incast-poisson.to=200us",
+        ],
+        fidelity: Fidelity::Exact,
+        replaceable: true,
+    },
+    Workload {
+        name: "permutation-k8-mtu1000",
+        scenario: Scenario::Text(PERMUTATION),
+        set: &[],
+        quick: &["workload.0.permutation.size=1MB"],
+        fidelity: Fidelity::Exact,
+        replaceable: false,
+    },
+    Workload {
+        name: "permutation-k8-mtu4096",
+        scenario: Scenario::Text(PERMUTATION),
+        set: &["network.mtu=4096B"],
+        quick: &["workload.0.permutation.size=1MB"],
+        fidelity: Fidelity::Exact,
+        replaceable: false,
+    },
+    Workload {
+        name: "permutation-k16",
+        scenario: Scenario::Text(PERMUTATION),
+        set: &["topology.fat-tree.k=16", "workload.0.permutation.size=1MB"],
+        quick: &["workload.0.permutation.size=100KB"],
+        fidelity: Fidelity::Exact,
+        replaceable: false,
+    },
+    Workload {
+        name: "startup-k64",
+        scenario: Scenario::Text(STARTUP),
+        set: &[],
+        quick: &["topology.fat-tree.k=16"],
+        fidelity: Fidelity::Exact,
+        replaceable: false,
+    },
+];
+
+impl Workload {
+    /// The run.
+    pub(super) fn resolve(&self, quick: bool) -> Result<Resolved, Diagnostics> {
+        let further = if quick { self.quick } else { &[] };
+        let set = UNRECORDED.iter().chain(self.set).chain(further);
+        let overrides = Overrides {
+            set: set.map(|text| (*text).to_string()).collect(),
+            fidelity: Some(self.fidelity),
+            ..Overrides::default()
+        };
+        match self.scenario {
+            Scenario::Shipped(name) => shipped(name, &overrides),
+            Scenario::Text(text) => paceline_scenario::load_text(self.name, text, &overrides),
+        }
+    }
+}
+
+/// By its text: there may be a folder of that name where the user is.
+fn shipped(name: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
+    let shipped = builtin::scenarios().iter().find(|shipped| shipped.name == name);
+    match shipped {
+        Some(shipped) => paceline_scenario::load_text(name, shipped.text, overrides),
+        None => paceline_scenario::load(name, overrides),
+    }
+}

@@ -1,0 +1,71 @@
+//! `paceline demo`: the 20-to-1 incast under several schemes.
+
+use paceline_congestion::registry;
+use paceline_scenario::Overrides;
+
+use super::compare::{Comparison, interrupted};
+use crate::args::DemoArgs;
+use crate::failure::{Ended, Failure};
+use crate::input;
+
+/// Runs the embedded incast; prints a table and what to do next.
+pub(super) fn demo(args: &DemoArgs) -> Ended {
+    let text = paceline_scenario::demo(args.scale);
+    let load = |scheme: &&str| {
+        let overrides = Overrides {
+            scheme: Some((*scheme).to_string()),
+            ..Overrides::default()
+        };
+        Ok(paceline_scenario::load_text("demo.toml", &text, &overrides)?)
+    };
+    let inputs = input::schemes(&args.schemes)?
+        .iter()
+        .map(load)
+        .collect::<Result<Vec<_>, Failure>>()?;
+    if !args.say.quiet {
+        let run = &inputs[0].run;
+        eprintln!(
+            "20 hosts send to one through a switch: {} flows, {} in all, {} links, {} cables",
+            run.flows.len(),
+            paceline_kernel::Bytes::new(run.flows.iter().map(|flow| flow.size.get()).sum()),
+            run.links[0].rate,
+            run.links[0].delay,
+        );
+    }
+    let again = inputs[0].scheme.clone();
+    let done = Comparison {
+        inputs,
+        folder: &args.out,
+        // Only ever an earlier run's folder: nothing else is replaced.
+        force: true,
+        jobs: args.jobs.count(),
+        say: args.say,
+        beside: false,
+    }
+    .run()?;
+    if !args.say.quiet && !interrupted(done) {
+        let folder = args.out.display();
+        eprint!(
+            "\n\
+             look at it     {folder}/report.html\n\
+             change it      paceline run {folder}/{again}{}\n\
+             another one    paceline compare permutation-k8 --schemes {}\n\
+             what is what   paceline explain {again}; paceline list scenarios\n",
+            setting(&again),
+            args.schemes.join(","),
+        );
+    }
+    Ok(done)
+}
+
+/// An option that sets the scheme's first parameter, to its default: to be changed.
+fn setting(scheme: &str) -> String {
+    let Ok((scheme, _)) = registry::find(scheme) else {
+        return String::new();
+    };
+    let parameters = (scheme.params)();
+    let first = parameters.first();
+    first.map_or_else(String::new, |first| {
+        format!(" --set cc.{}.{}={}", scheme.name, first.name, first.default)
+    })
+}

@@ -1,0 +1,147 @@
+//! Pages about what switches and NICs do: flow control, marking, telemetry, recovery, fidelity.
+//! Keys, units and defaults are those that the scenario crate documents.
+
+use paceline_scenario::builtin::{self, Parameter};
+
+use crate::text;
+
+/// A mechanism of the network.
+struct Mechanism {
+    name: &'static str,
+    also: &'static [&'static str],
+    about: &'static str,
+    /// Sections of a scenario, and which of their keys; none for all.
+    keys: &'static [(&'static str, &'static [&'static str])],
+}
+
+const MECHANISMS: &[Mechanism] = &[
+    Mechanism {
+        name: "pfc",
+        also: &["flow_control", "headroom"],
+        about: "Priority flow control (IEEE 802.1Qbb). A switch counts the bytes of each ingress port and \
+                class. Above a threshold it sends the port's neighbour a pause frame, below another one a \
+                resume frame; the headroom takes what is still on its way. Switch it off with \
+                network.flow_control = \"none\".",
+        keys: &[
+            (
+                "network",
+                &["flow_control", "buffer", "reserve", "headroom", "pfc-frame"],
+            ),
+            ("network.pfc", &[]),
+        ],
+    },
+    Mechanism {
+        name: "ecn",
+        also: &["red", "marking"],
+        about: "Explicit congestion notification. A switch marks a data packet as it leaves, with a \
+                probability that rises from 0 at kmin to pmax at kmax bytes in the queue, and is 1 above. A \
+                step (kmin = kmax, pmax = 1) is what DCTCP wants. The defaults depend on the scheme; \
+                [network.ecn] replaces them.",
+        keys: &[("network.ecn", &[])],
+    },
+    Mechanism {
+        name: "int",
+        also: &["telemetry"],
+        about: "In-band network telemetry. Every switch port writes into data packets when they leave: the \
+                time, the bytes it has sent, the bytes it still holds. The receiver sends it all back in \
+                acknowledgements. There is INT in runs with a scheme that reads it.",
+        keys: &[(
+            "network",
+            &["int-header", "int-multi", "pint-header", "timestamp-header"],
+        )],
+    },
+    Mechanism {
+        name: "loss-recovery",
+        also: &["rto", "go-back-n", "nack", "failures"],
+        about: "A receiver that sees a gap sends a NACK, and the sender goes back to it (go-back-N). A \
+                timeout of the sender repairs losses that leave no gap to see: the last packets of a flow.",
+        keys: &[
+            (
+                "network",
+                &["rto", "nack-interval", "back-to-chunk", "error-rate"],
+            ),
+            ("network.failure", &[]),
+        ],
+    },
+    Mechanism {
+        name: "fidelity",
+        also: &["ns3-hpcc", "exact", "quirks"],
+        about: "Whose behaviour a run has. `exact`: time in picoseconds, headers and thresholds as written. \
+                `ns3-hpcc`: HPCC's ns-3 simulator quirk by quirk, so that published numbers can be \
+                reproduced; a config.txt runs so unless told otherwise. The scenario.toml in a run's folder \
+                names every quirk as a switch of [quirks].",
+        keys: &[("", &["fidelity", "ties", "shuffle-ties", "check", "quirks"])],
+    },
+];
+
+/// All names, sections of a scenario included.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let names = |m: &'static Mechanism| std::iter::once(m.name).chain(m.also.iter().copied());
+    let sections = builtin::sections().iter().map(|section| section.name);
+    let all = MECHANISMS.iter().flat_map(names).chain(sections);
+    all.filter(|name| !name.is_empty())
+}
+
+/// The page about a mechanism, or a section of a scenario.
+pub(super) fn page(name: &str, width: usize) -> Option<String> {
+    if name.is_empty() {
+        return None;
+    }
+    let known = |mechanism: &&Mechanism| mechanism.name == name || mechanism.also.contains(&name);
+    let (title, about, keys) = match MECHANISMS.iter().find(known) {
+        Some(mechanism) => (mechanism.name, mechanism.about, mechanism.keys.to_vec()),
+        None => {
+            let section = builtin::sections().iter().find(|section| section.name == name)?;
+            (section.name, section.summary, vec![(section.name, &[][..])])
+        }
+    };
+    let head = ["key", "default", "what"].map(str::to_string).to_vec();
+    let mut rows = vec![head];
+    for (section, chosen) in keys {
+        let entry = builtin::sections().iter().find(|entry| entry.name == section);
+        let parameters = entry.map_or(&[][..], |entry| entry.parameters);
+        let wanted = |p: &&Parameter| chosen.is_empty() || chosen.contains(&p.name);
+        rows.extend(parameters.iter().filter(wanted).map(|p| row(section, p)));
+    }
+    let about = text::paragraph(about, width);
+    Some(format!("{title}\n\n{about}\n{}", text::columns(&rows, width)))
+}
+
+fn row(section: &str, parameter: &Parameter) -> Vec<String> {
+    let dot = if section.is_empty() { "" } else { "." };
+    let default = if parameter.default.is_empty() {
+        "-"
+    } else {
+        parameter.default
+    };
+    let unit = if parameter.unit.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", parameter.unit)
+    };
+    vec![
+        format!("{section}{dot}{}", parameter.name),
+        default.to_string(),
+        format!("{}{unit}", parameter.help),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_of_a_page_exists() {
+        for mechanism in MECHANISMS {
+            for (section, keys) in mechanism.keys {
+                let entry = builtin::sections()
+                    .iter()
+                    .find(|entry| entry.name == *section)
+                    .unwrap();
+                for key in *keys {
+                    assert!(entry.parameters.iter().any(|p| p.name == *key), "{section}.{key}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! `paceline generate`: topology and flow files.
+
+use std::fs;
+use std::path::Path;
+
+use paceline_kernel::Span;
+use paceline_scenario::builtin::Entry;
+use paceline_scenario::topology::Topology;
+use paceline_scenario::{Overrides, Resolved, builtin, generate as write};
+
+use crate::args::{FileArgs, FileFormat, GenerateArgs, Generated, ParameterArgs};
+use crate::failure::{Done, Ended, Failure};
+use crate::{output, text};
+
+/// Time in which generated flows start, unless the user says otherwise.
+const DURATION: &str = "10ms";
+/// A scenario names a scheme, although neither topologies nor flows depend on it.
+const ANY_SCHEME: &str = "cc.scheme = \"none\"\n";
+/// Blocks that say everything themselves: there is nothing to generate.
+const WRITTEN_OUT: [&str; 3] = ["graph", "flows", "file"];
+
+/// Writes a topology or flows.
+pub(super) fn generate(args: &GenerateArgs) -> Ended {
+    match &args.what {
+        Generated::Topology {
+            name,
+            parameters,
+            file,
+        } => {
+            let resolved = topology(name, parameters)?;
+            let topology = Topology {
+                nodes: resolved.run.nodes,
+                links: resolved.run.links,
+            };
+            let text = match file.format() {
+                FileFormat::Ns3 => write::topology_text(&topology),
+                FileFormat::Toml => write::topology_toml(&topology),
+            };
+            file.write(&text)?;
+        }
+        Generated::Flows {
+            name,
+            parameters,
+            topology,
+            seed,
+            duration,
+            file,
+        } => {
+            let run = flows(name, parameters, topology, *seed, *duration)?.run;
+            let text = match file.format() {
+                FileFormat::Ns3 => write::flows_text(&run.flows),
+                FileFormat::Toml => write::flows_toml(&run.flows, &run.labels),
+            };
+            file.write(&text)?;
+        }
+    }
+    Ok(Done::All)
+}
+
+/// A scenario with this topology and nothing else, or the scenario of this name.
+fn topology(name: &str, parameters: &ParameterArgs) -> Result<Resolved, Failure> {
+    if is_generator(name, builtin::topologies()) {
+        let text = format!(
+            "name = \"generated\"
+{ANY_SCHEME}[topology.{name}]
+"
+        );
+        let overrides = Overrides {
+            set: parameters.below(&format!("topology.{name}"))?,
+            ..Overrides::default()
+        };
+        return Ok(paceline_scenario::load_text(
+            "the generated topology",
+            &text,
+            &overrides,
+        )?);
+    }
+    scenario(
+        name,
+        "topology",
+        builtin::topologies(),
+        parameters,
+        Overrides::default(),
+    )
+}
+
+/// A scenario with this workload alone, or the scenario of this name.
+fn flows(
+    name: &str,
+    parameters: &ParameterArgs,
+    topology: &str,
+    seed: Option<u64>,
+    duration: Option<Span>,
+) -> Result<Resolved, Failure> {
+    let mut overrides = Overrides {
+        seed,
+        duration,
+        ..Overrides::default()
+    };
+    if !is_generator(name, builtin::workloads()) {
+        return scenario(name, "workload", builtin::workloads(), parameters, overrides);
+    }
+    let mut parts = topology.split(',');
+    let network = parts.next().unwrap_or_default();
+    if !is_generator(network, builtin::topologies()) {
+        let message = format!("--topology: there is no topology generator `{network}`");
+        return Err(Failure::arguments(with_names(
+            &message,
+            network,
+            builtin::topologies(),
+        )));
+    }
+    let of_topology = ParameterArgs {
+        parameters: parts.map(str::to_string).collect(),
+        set: Vec::new(),
+    };
+    overrides.set = of_topology.below(&format!("topology.{network}"))?;
+    overrides
+        .set
+        .extend(parameters.below(&format!("workload.0.{name}"))?);
+    let text = format!(
+        "name = \"generated\"
+duration = \"{DURATION}\"
+{ANY_SCHEME}[topology.{network}]
+[[workload]]
+{name} = {{}}
+"
+    );
+    Ok(paceline_scenario::load_text(
+        "the generated flows",
+        &text,
+        &overrides,
+    )?)
+}
+
+fn is_generator(name: &str, entries: &[Entry]) -> bool {
+    !WRITTEN_OUT.contains(&name) && entries.iter().any(|entry| entry.name == name)
+}
+
+/// The scenario `name`, of which the user wants a part.
+fn scenario(
+    name: &str,
+    part: &str,
+    entries: &[Entry],
+    parameters: &ParameterArgs,
+    overrides: Overrides,
+) -> Result<Resolved, Failure> {
+    let shipped = builtin::scenarios().iter().any(|shipped| shipped.name == name);
+    if !shipped && !Path::new(name).exists() {
+        let message = format!("`{name}` is neither a {part} generator nor a scenario");
+        return Err(Failure::arguments(with_names(&message, name, entries)));
+    }
+    let mut set = parameters.set.clone();
+    set.extend(parameters.parameters.iter().cloned());
+    Ok(paceline_scenario::load(name, &Overrides { set, ..overrides })?)
+}
+
+fn with_names(message: &str, name: &str, entries: &[Entry]) -> String {
+    let names = || {
+        entries
+            .iter()
+            .map(|entry| entry.name)
+            .filter(|name| !WRITTEN_OUT.contains(name))
+    };
+    match text::nearest(name, names()) {
+        Some(near) => format!("{message}: did you mean `{near}`?"),
+        None => format!(
+            "{message}; generators: {}",
+            names().collect::<Vec<_>>().join(", ")
+        ),
+    }
+}
+
+impl ParameterArgs {
+    /// All parameters as settings below `path`.
+    fn below(&self, path: &str) -> Result<Vec<String>, Failure> {
+        let all = self.parameters.iter().chain(&self.set);
+        all.map(|setting| match setting.split_once('=') {
+            Some(_) => Ok(format!("{path}.{setting}")),
+            None => Err(Failure::arguments(format!(
+                "`{setting}` is not a parameter: expected key=value, such as rate=200Gbps"
+            ))),
+        })
+        .collect()
+    }
+}
+
+impl FileArgs {
+    fn format(&self) -> FileFormat {
+        let by_name = |file: &Path| file.extension().is_some_and(|extension| extension == "toml");
+        match (self.format, &self.out) {
+            (Some(format), _) => format,
+            (None, Some(file)) if by_name(file) => FileFormat::Toml,
+            _ => FileFormat::Ns3,
+        }
+    }
+
+    fn write(&self, text: &str) -> Result<(), Failure> {
+        let Some(file) = &self.out else {
+            return output::print(text);
+        };
+        let shown = file.display();
+        if file.exists() && !self.force {
+            return Err(Failure::arguments(format!(
+                "{shown} exists: choose another file with --out, or replace it with --force"
+            )));
+        }
+        fs::write(file, text).map_err(|error| Failure::run(format!("cannot write {shown}: {error}")))?;
+        eprintln!("wrote {shown}: {} lines", text.lines().count());
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! `paceline list`: what is built in.
+
+use paceline_congestion::registry::SCHEMES;
+use paceline_scenario::builtin::{self, Entry};
+use serde_json::{Value, json};
+
+use crate::args::{ListArgs, Listed};
+use crate::failure::{Done, Ended};
+use crate::{output, published, text};
+
+/// Something that is built in.
+struct Item {
+    name: String,
+    about: String,
+    /// What JSON says beside name and summary.
+    more: Vec<(&'static str, Value)>,
+}
+
+impl Item {
+    fn new(name: impl Into<String>, about: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            about: about.into(),
+            more: Vec::new(),
+        }
+    }
+
+    fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
+        self.more.push((key, value.into()));
+        self
+    }
+
+    fn json(&self) -> Value {
+        let mut object = json!({ "name": self.name, "summary": self.about });
+        for (key, value) in &self.more {
+            object[*key] = value.clone();
+        }
+        object
+    }
+}
+
+/// Prints a line for each, or a JSON list.
+pub(super) fn list(args: &ListArgs) -> Ended {
+    let (items, hint) = match args.what {
+        Listed::Schemes => (schemes(), "paceline explain NAME: parameters, equations, sources"),
+        Listed::Scenarios => (
+            scenarios(),
+            "paceline run NAME; paceline explain NAME prints the file, to start your own from",
+        ),
+        Listed::Topologies => (
+            entries(builtin::topologies()),
+            "paceline explain NAME: parameters; in a scenario: [topology.NAME]",
+        ),
+        Listed::Workloads => (
+            workloads(),
+            "paceline explain NAME: parameters; in a scenario: a key of [[workload]]",
+        ),
+        Listed::Reproductions => (
+            reproductions(),
+            "paceline compare incast-20 --schemes hpcc,timely,dctcp --fidelity ns3-hpcc",
+        ),
+    };
+    if args.json {
+        let list: Vec<Value> = items.iter().map(Item::json).collect();
+        output::print_json(&list)?;
+        return Ok(Done::All);
+    }
+    let row = |item: &Item| vec![item.name.clone(), item.about.clone()];
+    let rows: Vec<Vec<String>> = items.iter().map(row).collect();
+    output::print(&format!(
+        "{}\n{hint}\n",
+        text::columns(&rows, output::stdout_width())
+    ))?;
+    Ok(Done::All)
+}
+
+fn schemes() -> Vec<Item> {
+    let mut items = Vec::new();
+    for scheme in SCHEMES {
+        let about = format!("{}. {}", scheme.title, scheme.summary.replace('\n', " "));
+        items.push(
+            Item::new(scheme.name, about)
+                .with("title", scheme.title)
+                .with("paper", scheme.paper),
+        );
+        for alias in scheme.aliases {
+            let about = format!("= {}: {}", scheme.name, alias.help);
+            items.push(Item::new(alias.name, about).with("alias_of", scheme.name));
+        }
+    }
+    items
+}
+
+fn scenarios() -> Vec<Item> {
+    let shipped = builtin::scenarios().iter();
+    shipped
+        .map(|shipped| Item::new(shipped.name, shipped.description()).with("about", shipped.about()))
+        .collect()
+}
+
+fn entries(entries: &[Entry]) -> Vec<Item> {
+    let item = |entry: &Entry| {
+        let parameters: Vec<Value> = entry
+            .parameters
+            .iter()
+            .map(|p| json!({ "name": p.name, "unit": p.unit, "default": p.default, "help": p.help }))
+            .collect();
+        Item::new(entry.name, entry.summary).with("parameters", parameters)
+    };
+    entries.iter().map(item).collect()
+}
+
+fn workloads() -> Vec<Item> {
+    let mut items = entries(builtin::workloads());
+    for (name, source) in builtin::distributions() {
+        items.push(
+            Item::new(name, format!("distribution of flow sizes: {source}")).with("kind", "distribution"),
+        );
+    }
+    items
+}
+
+fn reproductions() -> Vec<Item> {
+    let about = format!(
+        "{}; beside our values when `compare` runs incast-20",
+        published::SOURCE
+    );
+    let cases: Vec<Value> = published::cases()
+        .map(|(case, metric, paper)| json!({ "case": case, "metric": metric, "paper": paper }))
+        .collect();
+    vec![Item::new("thesis-table6", about).with("cases", cases)]
+}

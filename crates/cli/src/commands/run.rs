@@ -1,0 +1,50 @@
+//! `paceline run`: one run.
+
+use paceline_lab::files::write_run;
+use paceline_lab::results::RunStatus;
+use paceline_lab::run::{Finished, execute};
+use paceline_lab::table;
+
+use crate::args::RunArgs;
+use crate::failure::{Done, Ended};
+use crate::progress::Meter;
+use crate::{interrupt, output};
+
+/// Runs one scenario; prints its table or summary.
+pub(super) fn run(args: &RunArgs) -> Ended {
+    let input = paceline_scenario::load(&args.input, &args.changes.overrides(args.scheme.as_deref()))?;
+    let folder = (args.output.out.clone())
+        .unwrap_or_else(|| output::default_folder(&input.name, &input.scheme, input.seed));
+    output::check_folder(&folder, args.output.force)?;
+    interrupt::listen();
+    let inputs = [input];
+    let meter = Meter::new(&inputs, args.say);
+    let [input] = &inputs;
+    let finished = execute(input, &mut |now| {
+        meter.update(0, now);
+        interrupt::control()
+    })?;
+    drop(meter);
+    write_run(&folder, input, &finished, args.output.force)?;
+    let summary = &finished.summary;
+    if args.say.json {
+        output::print_json(summary)?;
+    } else {
+        output::print(&table::comparison(&[summary], output::stdout_width()))?;
+    }
+    if !args.say.quiet {
+        eprint!("{}", output::warnings(&[summary]));
+        eprintln!("results in {}", folder.display());
+    }
+    Ok(ending(&[&finished]))
+}
+
+/// Whether the user cut any of these short.
+pub(super) fn ending(runs: &[&Finished]) -> Done {
+    let partial = |run: &&Finished| run.summary.status == RunStatus::Partial;
+    if runs.iter().any(partial) {
+        Done::Interrupted
+    } else {
+        Done::All
+    }
+}

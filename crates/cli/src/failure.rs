@@ -1,0 +1,151 @@
+//! What can go wrong, how it is said, and the exit status that goes with it.
+
+use std::fmt;
+use std::io::{IsTerminal as _, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
+use paceline_lab::files::OutputError;
+use paceline_lab::run::RunError;
+use paceline_scenario::Diagnostics;
+
+/// How a command ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Done {
+    /// With everything done: exit status 0.
+    All,
+    /// With what was finished when the user interrupted it: exit status 130.
+    Interrupted,
+}
+
+impl From<Done> for ExitCode {
+    fn from(done: Done) -> Self {
+        match done {
+            Done::All => Self::SUCCESS,
+            Done::Interrupted => Self::from(130),
+        }
+    }
+}
+
+/// What every command returns.
+pub(crate) type Ended = Result<Done, Failure>;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The input is wrong, at these places: exit status 2.
+    Input(Diagnostics),
+    /// The arguments are wrong, or do not fit what is there: exit status 2.
+    Arguments(String),
+    /// A run failed, or what it gave could not be written: exit status 1.
+    Run(String),
+    /// Nobody reads what is written any more, as in `paceline list schemes | head -1`.
+    NoReader,
+}
+
+impl Failure {
+    /// Wrong arguments.
+    pub(crate) fn arguments(message: impl fmt::Display) -> Self {
+        Self::Arguments(message.to_string())
+    }
+
+    /// A failed run.
+    pub(crate) fn run(message: impl fmt::Display) -> Self {
+        Self::Run(message.to_string())
+    }
+
+    /// Says what went wrong, on standard error.
+    pub(crate) fn tell(&self) -> ExitCode {
+        let terminal = std::io::stderr().is_terminal();
+        let (text, code) = match self {
+            Self::Input(diagnostics) if terminal => (drawn(diagnostics), 2),
+            Self::Input(diagnostics) => (plain(diagnostics), 2),
+            Self::Arguments(message) => (format!("error: {message}\n"), 2),
+            Self::Run(message) => (format!("error: {message}\n"), 1),
+            Self::NoReader => return ExitCode::SUCCESS,
+        };
+        // Without a standard error there is nobody to tell.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+        ExitCode::from(code)
+    }
+}
+
+impl From<Diagnostics> for Failure {
+    fn from(diagnostics: Diagnostics) -> Self {
+        Self::Input(diagnostics)
+    }
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        match error {
+            OutputError::Io { .. } => Self::run(error),
+            _ => Self::arguments(error),
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Build { .. } => Self::arguments(error),
+            RunError::Broken { .. } => Self::run(error),
+        }
+    }
+}
+
+/// A line per problem: `error: file:line:column: message (help)`.
+fn plain(diagnostics: &Diagnostics) -> String {
+    diagnostics
+        .problems()
+        .iter()
+        .map(|problem| format!("error: {problem}\n"))
+        .collect()
+}
+
+/// With the text around each place.
+fn drawn(diagnostics: &Diagnostics) -> String {
+    let colorless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let theme = if colorless {
+        GraphicalTheme::unicode_nocolor()
+    } else {
+        GraphicalTheme::unicode()
+    };
+    let width = crate::output::width(terminal_size::terminal_size_of(std::io::stderr()));
+    let handler = GraphicalReportHandler::new_themed(theme)
+        .with_width(width)
+        .with_links(false);
+    diagnostics.render(&handler)
+}
+
+/// The last panic: what it said, and where.
+static PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// Calls `work`; if it panics, tells the user whose fault that is. (A panic inside a run never gets
+/// here: the laboratory makes an error of it.)
+pub(crate) fn guarded(work: impl FnOnce() -> ExitCode) -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let message = text
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("no message");
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let mut last = PANIC.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(format!("{message} (at {place})"));
+    }));
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let last = PANIC.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = writeln!(
+            std::io::stderr(),
+            "internal error in paceline {}: {}\n\
+             This is a fault of the program, not of your input: please report it, with this message and \
+             the command.",
+            env!("CARGO_PKG_VERSION"),
+            last.as_deref().unwrap_or("no message"),
+        );
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,80 @@
+//! What is said on standard output, and the names of folders.
+
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use paceline_lab::files::Folder;
+use paceline_lab::results::Summary;
+use paceline_lab::table;
+use serde::Serialize;
+use terminal_size::Width;
+
+use crate::failure::Failure;
+
+/// Writes `text` on standard output.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::NoReader),
+        Err(error) => Err(Failure::run(format!("cannot write to standard output: {error}"))),
+    }
+}
+
+/// Writes `value` as JSON on standard output.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut text = serde_json::to_string_pretty(value).map_err(Failure::run)?;
+    text.push('\n');
+    print(&text)
+}
+
+/// Columns of a terminal; of none, those that a table may have.
+pub(crate) fn width(terminal: Option<(Width, terminal_size::Height)>) -> usize {
+    terminal.map_or(table::DEFAULT_WIDTH, |(Width(columns), _)| {
+        usize::from(columns).max(40)
+    })
+}
+
+/// Columns of standard output.
+pub(crate) fn stdout_width() -> usize {
+    width(terminal_size::terminal_size_of(std::io::stdout()))
+}
+
+/// Where the results of a run go unless the user says otherwise.
+pub(crate) fn default_folder(name: &str, scheme: &str, seed: u64) -> PathBuf {
+    Path::new("results").join(format!("{name}-{scheme}-{seed}"))
+}
+
+/// Whether results can be written there: asked before a run, which may be long.
+pub(crate) fn check_folder(folder: &Path, force: bool) -> Result<(), Failure> {
+    // Begun and given up again: nothing is left of it.
+    drop(Folder::create(folder, force)?);
+    Ok(())
+}
+
+/// What to know before trusting runs: each warning once, with the runs it is about unless that is
+/// all of them.
+pub(crate) fn warnings(summaries: &[&Summary]) -> String {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for summary in summaries {
+        for text in &summary.warnings {
+            match found.iter_mut().find(|(known, _)| known == text) {
+                Some((_, schemes)) => schemes.push(&summary.scheme),
+                None => found.push((text, vec![&summary.scheme])),
+            }
+        }
+    }
+    let mut text = String::new();
+    for (warning, schemes) in &found {
+        let about = if schemes.len() == summaries.len() {
+            String::new()
+        } else {
+            format!("{}: ", schemes.join(", "))
+        };
+        text.push_str(&format!("  ! {about}{warning}\n"));
+    }
+    if text.is_empty() {
+        return text;
+    }
+    format!("check before trusting:\n{text}")
+}

@@ -1,0 +1,213 @@
+//! How far runs are, on standard error: a bar on a terminal, a line now and then elsewhere.
+
+use std::io::IsTerminal as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use paceline_fabric::Progress;
+use paceline_kernel::Time;
+use paceline_scenario::Resolved;
+
+use crate::args::SayArgs;
+
+/// Steps of a bar.
+const STEPS: u64 = 1000;
+/// Time between two lines where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Shows how far some runs are.
+pub(crate) struct Meter {
+    show: Show,
+    started: Instant,
+    runs: Mutex<State>,
+}
+
+enum Show {
+    Nothing,
+    Lines,
+    Bar(ProgressBar),
+}
+
+struct State {
+    runs: Vec<OneRun>,
+    last_line: Instant,
+}
+
+struct OneRun {
+    stop: Time,
+    flows: u64,
+    now: Option<Progress>,
+}
+
+impl OneRun {
+    /// The share that is done: of simulated time or of flows, whichever is more. (Runs end when
+    /// nothing is left to happen, often long before their duration.)
+    fn fraction(&self) -> f64 {
+        let Some(now) = self.now else { return 0.0 };
+        if now.done {
+            return 1.0;
+        }
+        let time = now.now.as_ps() as f64 / self.stop.as_ps().max(1) as f64;
+        let flows = now.completed as f64 / self.flows.max(1) as f64;
+        time.max(flows).min(1.0)
+    }
+}
+
+impl Meter {
+    /// For `inputs`.
+    pub(crate) fn new(inputs: &[Resolved], say: SayArgs) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let show = match (say.quiet || (say.json && !terminal), terminal) {
+            (true, _) => Show::Nothing,
+            (false, true) => Show::Bar(bar()),
+            (false, false) => Show::Lines,
+        };
+        if matches!(show, Show::Lines) {
+            let names: Vec<&str> = inputs.iter().map(|input| input.scheme.as_str()).collect();
+            let flows: usize = inputs.iter().map(|input| input.run.flows.len()).sum();
+            let name = inputs.first().map_or("", |input| input.name.as_str());
+            eprintln!("running {name} under {}: {flows} flows", names.join(", "));
+        }
+        let run = |input: &Resolved| OneRun {
+            stop: input.run.stop,
+            flows: input.run.flows.len() as u64,
+            now: None,
+        };
+        let started = Instant::now();
+        Self {
+            show,
+            started,
+            runs: Mutex::new(State {
+                runs: inputs.iter().map(run).collect(),
+                last_line: started,
+            }),
+        }
+    }
+
+    /// Takes in how far a run is.
+    pub(crate) fn update(&self, run: usize, now: &Progress) {
+        let mut state = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        state.runs[run].now = Some(*now);
+        let elapsed = self.started.elapsed();
+        match &self.show {
+            Show::Nothing => {}
+            Show::Bar(bar) => {
+                let (fraction, text) = describe(&state.runs, elapsed);
+                bar.set_message(text);
+                bar.set_position((fraction * STEPS as f64) as u64);
+            }
+            Show::Lines if state.last_line.elapsed() >= LINE_EVERY => {
+                state.last_line = Instant::now();
+                let (fraction, text) = describe(&state.runs, elapsed);
+                eprintln!("{:3.0}%  {text}", fraction * 100.0);
+            }
+            Show::Lines => {}
+        }
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        if let Show::Bar(bar) = &self.show {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(8));
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3}%  {msg}") {
+        bar.set_style(style.progress_chars("━╸─"));
+    }
+    bar
+}
+
+/// The share that is done, and the rest in words.
+fn describe(runs: &[OneRun], elapsed: Duration) -> (f64, String) {
+    let fraction = runs.iter().map(OneRun::fraction).sum::<f64>() / runs.len().max(1) as f64;
+    let of_all =
+        |get: fn(&Progress) -> u64| -> u64 { runs.iter().filter_map(|run| run.now.as_ref()).map(get).sum() };
+    let flows: u64 = runs.iter().map(|run| run.flows).sum();
+    let rate = of_all(|now| now.packet_hops) as f64 / elapsed.as_secs_f64().max(1e-3) / 1e6;
+    let mut text = match runs {
+        [run] => {
+            let now = run.now.map_or(Time::ZERO, |now| now.now);
+            format!("{} of at most {}", milliseconds(now), milliseconds(run.stop))
+        }
+        _ => {
+            let done = runs
+                .iter()
+                .filter(|run| run.now.is_some_and(|now| now.done))
+                .count();
+            format!("{done}/{} runs", runs.len())
+        }
+    };
+    text.push_str(&format!(
+        "  {}/{flows} flows  {rate:.1} M packet-hops/s",
+        of_all(|now| now.completed)
+    ));
+    if fraction > 0.01 && fraction < 1.0 {
+        let left = elapsed.as_secs_f64() * (1.0 - fraction) / fraction;
+        text.push_str(&format!("  ETA {}", clock(left)));
+    }
+    (fraction, text)
+}
+
+fn milliseconds(time: Time) -> String {
+    format!("{:.3} ms", time.as_ps() as f64 / 1e9)
+}
+
+/// `0:07`, `1:02:03`.
+fn clock(seconds: f64) -> String {
+    let s = seconds.round() as u64;
+    let (h, m, s) = (s / 3600, s / 60 % 60, s % 60);
+    if h > 0 {
+        return format!("{h}:{m:02}:{s:02}");
+    }
+    format!("{m}:{s:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(now_ms: u64, completed: u64, done: bool) -> OneRun {
+        OneRun {
+            stop: Time::from_ns(100_000_000),
+            flows: 20,
+            now: Some(Progress {
+                now: Time::from_ns(now_ms * 1_000_000),
+                events: 2_000_000,
+                packet_hops: 3_000_000,
+                completed,
+                done,
+            }),
+        }
+    }
+
+    #[test]
+    fn one_run_tells_its_time() {
+        let (fraction, text) = describe(&[run(10, 5, false)], Duration::from_secs(3));
+        assert_eq!(fraction, 0.25);
+        assert_eq!(
+            text,
+            "10.000 ms of at most 100.000 ms  5/20 flows  1.0 M packet-hops/s  ETA 0:09"
+        );
+    }
+
+    #[test]
+    fn several_runs_are_counted() {
+        let (fraction, text) = describe(&[run(30, 20, true), run(50, 3, false)], Duration::from_secs(2));
+        assert_eq!(fraction, 0.75);
+        assert_eq!(text, "1/2 runs  23/40 flows  3.0 M packet-hops/s  ETA 0:01");
+    }
+
+    #[test]
+    fn clocks() {
+        assert_eq!(
+            [clock(7.2), clock(62.0), clock(3723.0)],
+            ["0:07", "1:02", "1:02:03"]
+        );
+    }
+}

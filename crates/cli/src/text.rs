@@ -1,0 +1,118 @@
+//! Plain text for terminals: columns, wrapped paragraphs, and names that are nearly right.
+
+/// Columns but the last one are no wider than this, where words can be broken.
+const WIDEST: usize = 28;
+
+/// Rows of cells as columns two spaces apart; cells are wrapped, so that lines have `width`.
+pub(crate) fn columns(rows: &[Vec<String>], width: usize) -> String {
+    let mut widths = widths(rows, WIDEST);
+    let taken: usize = widths.iter().rev().skip(1).map(|width| width + 2).sum();
+    if let Some(last) = widths.last_mut() {
+        *last = width.saturating_sub(taken).max(30);
+    }
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<Vec<String>> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, &width)| wrap(cell, width))
+            .collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+        for i in 0..height {
+            let part = |cell: &Vec<String>| cell.get(i).cloned().unwrap_or_default();
+            let parts = cells
+                .iter()
+                .zip(&widths)
+                .map(|(cell, &width)| format!("{:width$}", part(cell)));
+            text.push_str(parts.collect::<Vec<_>>().join("  ").trim_end());
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// The widths of columns whose cells are wrapped at `most`.
+fn widths(rows: &[Vec<String>], most: usize) -> Vec<usize> {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widest = |i: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(i));
+        let lines = cells.flat_map(|cell| wrap(cell, most));
+        lines.map(|line| line.chars().count()).max().unwrap_or(0)
+    };
+    (0..count).map(widest).collect()
+}
+
+/// Rows of cells as columns, all but the first aligned to the right.
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
+    let widths = widths(rows, usize::MAX);
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(i, (cell, &width))| match i {
+            0 => format!("{cell:width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ") + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+/// `text` in lines of at most `width` characters, broken at spaces; at least one line.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_string());
+        }
+    }
+    lines
+}
+
+/// A paragraph that ends with a newline.
+pub(crate) fn paragraph(text: &str, width: usize) -> String {
+    let mut paragraph = wrap(text, width).join("\n");
+    paragraph.push('\n');
+    paragraph
+}
+
+/// The one of `names` that `word` was probably meant to be.
+pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&word, &name.to_lowercase()), name))
+        .filter(|(distance, name)| distance * 5 <= name.len().max(word.len()) * 2)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_cells_are_wrapped() {
+        let row = |cells: [&str; 2]| cells.map(str::to_string).to_vec();
+        let rows = [
+            row(["a", "one two three four five six seven"]),
+            row(["long", "x"]),
+        ];
+        assert_eq!(
+            columns(&rows, 20),
+            "a     one two three four five six\n      seven\nlong  x\n"
+        );
+    }
+
+    #[test]
+    fn near_names_only() {
+        let names = ["hpcc", "dcqcn", "fat-tree"];
+        assert_eq!(nearest("hpc", names), Some("hpcc"));
+        assert_eq!(nearest("FatTree", names), Some("fat-tree"));
+        assert_eq!(nearest("reno", names), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! Running the built command.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The command, in `folder`, not on a terminal.
+pub(crate) fn command(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+    command.current_dir(folder).env_remove("RUST_BACKTRACE");
+    command
+}
+
+/// Runs it.
+pub(crate) fn run(folder: &Path, args: &[&str]) -> Output {
+    command(folder).args(args).output().expect("the command starts")
+}
+
+/// Standard output of a run that succeeds.
+pub(crate) fn stdout(folder: &Path, args: &[&str]) -> String {
+    let output = run(folder, args);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {} {error}", output.status);
+    String::from_utf8(output.stdout).expect("output is UTF-8")
+}
+
+/// Exit status and everything that was said, for snapshots.
+pub(crate) fn said(folder: &Path, args: &[&str]) -> String {
+    let output = run(folder, args);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    format!(
+        "paceline {}\nexit status: {}\nstdout:\n{}stderr:\n{}",
+        args.join(" "),
+        output
+            .status
+            .code()
+            .map_or("none".to_string(), |code| code.to_string()),
+        text(&output.stdout),
+        text(&output.stderr)
+    )
+}
+
+/// A small scenario.
+pub(crate) const SMALL: &str = r#"name = "small"
+[topology.star]
+hosts = 3
+[[workload]]
+incast = { fan-in = 2, receiver = 3, size = "100KB" }
+[cc]
+scheme = "hpcc"
+[cc.hpcc]
+eta = 0.9
+[record]
+queue = "1us"
+rates = "5us"
+"#;
+
+/// Every file below `folder`: relative path and content. What measures the machine is taken out of
+/// summaries.
+pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(next) = open.pop() {
+        for entry in fs::read_dir(&next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+                continue;
+            }
+            let mut content = fs::read(&path).unwrap();
+            if path.extension().is_some_and(|extension| extension == "json") {
+                let mut value: serde_json::Value = serde_json::from_slice(&content).unwrap();
+                remove_machine(&mut value);
+                content = serde_json::to_vec_pretty(&value).unwrap();
+            }
+            found.insert(path.strip_prefix(folder).unwrap().to_path_buf(), content);
+        }
+    }
+    found
+}
+
+fn remove_machine(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(object) => {
+            for key in ["wall_s", "cpu_s", "packet_hops_per_s", "peak_rss_bytes"] {
+                object.remove(key);
+            }
+            object.values_mut().for_each(remove_machine);
+        }
+        serde_json::Value::Array(list) => list.iter_mut().for_each(remove_machine),
+        _ => {}
+    }
+}
+
+/// Asserts that two folders hold the same.
+pub(crate) fn assert_same(a: &Path, b: &Path) {
+    let (a, b) = (files(a), files(b));
+    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
+    assert!(!a.is_empty());
+    for (path, content) in &a {
+        assert!(content == &b[path], "{} is different", path.display());
+    }
+}

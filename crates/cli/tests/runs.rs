@@ -1,0 +1,252 @@
+//! Runs: same input, same bytes; interruptions; what is said where.
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use common::{SMALL, assert_same, command, run, said, stdout};
+use insta::assert_snapshot;
+
+fn small() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("my.toml"), SMALL).unwrap();
+    folder
+}
+
+fn ns3_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/incast16")
+}
+
+#[test]
+fn one_run() {
+    let folder = small();
+    assert_snapshot!(said(folder.path(), &["run", "my.toml"]));
+    let mut names: Vec<_> = common::files(&folder.path().join("results/small-hpcc-1"))
+        .into_keys()
+        .map(|name| name.display().to_string())
+        .collect();
+    names.sort();
+    assert_snapshot!("one_run_files", names.join("\n"));
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let folder = small();
+    let path = folder.path();
+    stdout(path, &["run", "my.toml", "--out", "a"]);
+    stdout(path, &["run", "my.toml", "--out", "b", "--threads", "2"]);
+    assert_same(&path.join("a"), &path.join("b"));
+    // What a run writes of its scenario is the same run.
+    stdout(path, &["run", "a", "--out", "c"]);
+    assert_same(&path.join("a"), &path.join("c"));
+    // And the report of its folder is the same report.
+    let report = fs::read(path.join("a/report.html")).unwrap();
+    stdout(path, &["report", "a", "--out", "again.html"]);
+    assert!(fs::read(path.join("again.html")).unwrap() == report);
+}
+
+#[test]
+fn jobs_do_not_matter() {
+    let folder = small();
+    let path = folder.path();
+    let compare = |jobs: &str, out: &str| {
+        let args = [
+            "compare",
+            "my.toml",
+            "--schemes",
+            "hpcc,dcqcn,timely,dctcp",
+            "--jobs",
+            jobs,
+            "--out",
+            out,
+        ];
+        stdout(path, &args)
+    };
+    assert_eq!(compare("1", "a"), compare("2", "b"));
+    assert_same(&path.join("a"), &path.join("b"));
+    // One of several is the same as alone.
+    stdout(path, &["run", "my.toml", "--scheme", "dctcp", "--out", "alone"]);
+    assert_same(&path.join("a/dctcp"), &path.join("alone"));
+    let report = fs::read(path.join("a/report.html")).unwrap();
+    stdout(path, &["report", "a", "--out", "again.html"]);
+    assert!(fs::read(path.join("again.html")).unwrap() == report);
+}
+
+#[test]
+fn settings_change_the_run() {
+    let folder = small();
+    let summary = |args: &[&str]| -> serde_json::Value {
+        let args = [&["run", "my.toml", "--json", "--force"], args].concat();
+        serde_json::from_str(&stdout(folder.path(), &args)).unwrap()
+    };
+    let plain = summary(&[]);
+    assert_eq!(plain["scheme"], "hpcc");
+    assert_eq!(plain["status"], "completed");
+    let slower = summary(&["--set", "topology.star.rate=10Gbps"]);
+    assert!(slower["fct_us"]["mean"].as_f64() > plain["fct_us"]["mean"].as_f64());
+    let other = summary(&["--scheme", "dcqcn", "--seed", "9"]);
+    assert_eq!((&other["scheme"], &other["seed"]), (&"dcqcn".into(), &9.into()));
+    assert_ne!(other["digest"], plain["digest"]);
+    let checked = summary(&["--check"]);
+    assert_eq!(checked["digest"], plain["digest"]);
+    let short = summary(&["--duration", "10us"]);
+    assert_eq!(short["flows"]["completed"], 0);
+}
+
+#[test]
+fn quiet_and_json_say_nothing_else() {
+    let folder = small();
+    let output = run(folder.path(), &["run", "my.toml", "--json", "--quiet"]);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert!(serde_json::from_slice::<serde_json::Value>(&output.stdout).is_ok());
+}
+
+#[test]
+fn an_ns3_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = ns3_folder().join("config.txt");
+    let args = [
+        "compare",
+        config.to_str().unwrap(),
+        "--schemes",
+        "hpcc,dcqcn,timely,dctcp",
+        "-q",
+    ];
+    assert_snapshot!(stdout(folder.path(), &args));
+    assert!(
+        folder
+            .path()
+            .join("results/incast16-compare-1/timely/fct.txt")
+            .is_file()
+    );
+}
+
+#[test]
+fn published_values_stand_beside_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = [
+        "compare",
+        "incast-20",
+        "--schemes",
+        "hpcc,dctcp",
+        "--fidelity",
+        "ns3-hpcc",
+        "-q",
+    ];
+    let table = stdout(folder.path(), &args);
+    let start = table
+        .find("published")
+        .expect("the scenario has published values");
+    assert_snapshot!(&table[start..]);
+    let without = stdout(
+        folder.path(),
+        &[&args[..], &["--beside", "none", "--force"]].concat(),
+    );
+    assert!(!without.contains("published"));
+}
+
+#[test]
+fn a_demo_works_anywhere_and_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["demo", "--scale", "0.01"];
+    assert_snapshot!(said(folder.path(), &args));
+    assert!(run(folder.path(), &args).status.success());
+    let page = fs::read_to_string(folder.path().join("results/demo/report.html")).unwrap();
+    assert!(page.contains("timely"));
+}
+
+#[test]
+fn generated_files_are_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    stdout(
+        path,
+        &[
+            "generate",
+            "topology",
+            "leaf-spine",
+            "leaves=2",
+            "spines=2",
+            "-o",
+            "net.txt",
+        ],
+    );
+    let flows = [
+        "generate",
+        "flows",
+        "poisson",
+        "sizes=fb-hadoop",
+        "load=0.3",
+        "to=100us",
+    ];
+    let on = ["--topology", "leaf-spine,leaves=2,spines=2", "--seed", "3"];
+    stdout(path, &[&flows[..], &on[..], &["-o", "flow.txt"]].concat());
+    stdout(path, &[&flows[..], &on[..], &["-o", "flow.toml"]].concat());
+    let head = "name = \"again\"\ncc.scheme = \"hpcc\"\ntopology.file = \"net.txt\"\n";
+    let by_file = format!("{head}[[workload]]\nlabel = \"poisson\"\nfile = \"flow.txt\"\n");
+    fs::write(path.join("by-file.toml"), by_file).unwrap();
+    let by_text = fs::read_to_string(path.join("flow.toml")).unwrap();
+    fs::write(path.join("by-text.toml"), format!("{head}{by_text}")).unwrap();
+    stdout(path, &["run", "by-file.toml", "--out", "a"]);
+    stdout(path, &["run", "by-text.toml", "--out", "b"]);
+    let (a, b) = (common::files(&path.join("a")), common::files(&path.join("b")));
+    let flows = Path::new("flows.csv");
+    let text = String::from_utf8_lossy(&a[flows]);
+    assert!(text.lines().count() > 10, "{text}");
+    assert_eq!(text, String::from_utf8_lossy(&b[flows]));
+    // A file is not overwritten unasked.
+    let again = run(path, &["generate", "topology", "star", "-o", "net.txt"]);
+    assert_eq!(again.status.code(), Some(2));
+}
+
+#[test]
+fn speed_is_measured_in_processes_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = [
+        "bench",
+        "--quick",
+        "--only",
+        "incast-20",
+        "--runs",
+        "2",
+        "--json",
+        "-q",
+    ];
+    let rows: serde_json::Value = serde_json::from_str(&stdout(folder.path(), &args)).unwrap();
+    assert_eq!(rows[0]["workload"], "incast-20");
+    assert_eq!(rows[0]["runs"], 2);
+    assert!(rows[0]["packet_hops"].as_u64() > Some(100_000));
+    assert!(rows[0]["events"].as_u64() > rows[0]["packet_hops"].as_u64());
+}
+
+/// The first interruption ends a run at its next slice and keeps what ran.
+#[cfg(unix)]
+#[test]
+fn an_interruption_keeps_what_ran() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::write(path.join("long.toml"), SMALL.replace("100KB", "20GB")).unwrap();
+    let mut child = command(path)
+        .args(["run", "long.toml", "--duration", "10s"])
+        .args(["--set", "record.queue=off", "--set", "record.rates=off"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut first = String::new();
+    stderr.read_line(&mut first).unwrap();
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(killed.unwrap().success());
+    let mut rest = String::new();
+    stderr.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{first}{rest}");
+    assert!(rest.contains("interrupted"), "{rest}");
+    let written = fs::read_to_string(path.join("results/small-hpcc-1/summary.json")).unwrap();
+    assert!(written.contains("\"status\": \"partial\""));
+}

@@ -1,0 +1,20 @@
+//! A hint to the processor's caches. It changes nothing but time.
+
+/// Asks for the cache line of `slice[index]`, which will be needed soon; nothing where there is no
+/// such element, or on processors for which Rust has no such hint.
+#[inline(always)]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(unused_variables, reason = "no hint there")
+)]
+pub fn prefetch<T>(slice: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if index < slice.len() {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the address is that of an element of the slice, and a prefetch reads nothing.
+        #[expect(unsafe_code, reason = "the standard library has no safe prefetch")]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().add(index).cast());
+        }
+    }
+}
