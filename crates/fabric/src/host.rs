@@ -8,7 +8,6 @@ use paceline_kernel::{Bytes, Span, Time};
 use crate::event::Event;
 use crate::outcome::{FlowStatus, PacketKind, RttSample, TraceKind};
 use crate::packet::{NONE, Packet};
-use crate::port::STRICT;
 use crate::sim::Simulation;
 use crate::spec::AckPolicy;
 
@@ -69,10 +68,13 @@ impl Simulation {
             wire: qp.ack_wire,
             payload: 0,
             class: qp.ack_class,
+            // Nothing accounts for it in a host.
+            ingress: NONE,
             ..packet
         };
         *self.packets.get_mut(id) = ack;
-        self.enqueue(ack_port, STRICT, id);
+        let class = self.ack_queue(ack.class);
+        self.enqueue(ack_port, class, id);
     }
 
     /// The congestion echo of an ACK: of this packet in the reference, of all since the last ACK
@@ -150,12 +152,14 @@ impl Simulation {
             path,
             epoch: self.epoch,
             class,
+            ingress: NONE,
             ecn: 0,
             hops: 0,
             ack_request: false,
             ..*packet
         });
-        self.enqueue(port, STRICT, id);
+        let class = self.ack_queue(class);
+        self.enqueue(port, class, id);
     }
 
     fn receive_cnp(&mut self, id: u32) {

@@ -254,7 +254,7 @@ impl Simulation {
             return;
         }
         let nic = p.owner as usize;
-        let has_acks = p.ready & 1 << STRICT != 0;
+        let has_acks = p.ready != 0;
         if self.is_busy(port) {
             // Without queue pairs and ACKs the end of the transmission changes nothing.
             if has_acks || !self.nics[nic].qps.is_empty() {
@@ -262,8 +262,8 @@ impl Simulation {
             }
             return;
         }
-        if has_acks && p.paused & self.ack_pause_mask(port) == 0 {
-            return self.send_ack(port);
+        if has_acks && let Some(class) = self.next_ack(port) {
+            return self.send_ack(port, class);
         }
         match self.choose_qp(nic) {
             Some(place) => {
@@ -275,16 +275,22 @@ impl Simulation {
         }
     }
 
-    /// The classes whose pause holds back the ACK at the head of the queue.
-    fn ack_pause_mask(&self, port: u32) -> u16 {
-        let quirks = &self.spec.quirks;
-        let dense = if quirks.ack_nic_class {
-            self.classes.dense(if quirks.ack_high_priority { 0 } else { 3 })
-        } else {
-            let head = self.queues[port as usize * self.class_count + usize::from(STRICT)].head;
-            self.packets.get(head).class
-        };
-        if dense <= STRICT { 0 } else { 1 << dense }
+    /// The queue of ACKs to serve now: those of a host wait by class, so that a pause holds back its
+    /// own only. The reference has one queue, which the pause of one class holds back.
+    fn next_ack(&self, port: u32) -> Option<u8> {
+        let (port, quirks) = (&self.ports[port as usize], &self.spec.quirks);
+        if !quirks.ack_nic_class {
+            return port.next_class();
+        }
+        let class = self.classes.dense(if quirks.ack_high_priority { 0 } else { 3 });
+        let held = class > STRICT && port.paused & 1 << class != 0;
+        (!held).then_some(STRICT)
+    }
+
+    /// The queue of a host port that ACKs of `class` wait in.
+    #[inline]
+    pub(crate) fn ack_queue(&self, class: u8) -> u8 {
+        if self.spec.quirks.ack_nic_class { STRICT } else { class }
     }
 
     /// Round robin from the queue pair served last: the first that is not blocked and that pacing
@@ -352,16 +358,19 @@ impl Simulation {
         }
     }
 
-    fn send_ack(&mut self, port: u32) {
-        let slot = port as usize * self.class_count + usize::from(STRICT);
+    fn send_ack(&mut self, port: u32, class: u8) {
+        let slot = port as usize * self.class_count + usize::from(class);
         let queue = &mut self.queues[slot];
         let id = queue.pop(&self.packets);
         let p = &mut self.ports[port as usize];
         if queue.head == NONE {
-            p.ready &= !(1 << STRICT);
+            p.ready &= !(1 << class);
+        }
+        if class > STRICT {
+            p.served = class;
         }
         p.queued -= u32::from(self.packets.get(id).wire);
-        let (more_acks, nic) = (p.ready & 1 << STRICT != 0, p.owner as usize);
+        let (more_acks, nic) = (p.ready != 0, p.owner as usize);
         if self.recorder.tracing {
             self.trace(port, TraceKind::Dequeue, id, 0);
         }
