@@ -57,6 +57,8 @@ pub(crate) struct Qp {
     /// Places in the route table: of data, of ACKs.
     pub(crate) route: u32,
     pub(crate) ack_route: u32,
+    /// Generation of these: an older one than the network's where there is no path any more.
+    pub(crate) epoch: u16,
     pub(crate) ack_port: u32,
     /// Highest byte ever sent.
     pub(crate) max_sent: u64,
@@ -394,7 +396,7 @@ impl Simulation {
             wire,
             payload,
             pint: 0,
-            epoch: self.epoch,
+            epoch: qp.epoch,
             kind: PacketKind::Data,
             class: qp.class,
             ecn: 0,

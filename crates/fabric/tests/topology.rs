@@ -171,3 +171,20 @@ fn another_seed_takes_other_paths() {
     assert_eq!(upward(1), upward(1));
     assert_ne!(upward(1), upward(2));
 }
+
+/// ACKs to a host that is cut off meanwhile are lost; none waits at a port that is down.
+#[test]
+fn answers_to_a_host_that_is_cut_off() {
+    for at in (1_000..12_000).step_by(500) {
+        let mut spec = natural(star(2, scheme("none")));
+        // Host 1 hangs on switches 0 and 3, host 2 on 0 alone; one NIC of host 1 is down at once.
+        spec.nodes.push(NodeKind::Switch);
+        spec.links.push(link(3, 1, G100));
+        spec.links.push(link(3, 0, G100));
+        add_flow(&mut spec, 1, 2, 100_000, 0);
+        spec.failures = vec![down(2, 0, Some(40_000)), down(0, at, Some(60_000))];
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        assert!(outcome.counters.link_drops > 0);
+    }
+}
