@@ -64,7 +64,7 @@ impl Simulation {
             ecn: if ecn != 0 { 3 } else { 0 },
             seq: self.receivers[packet.qp as usize].expected,
             path: qp.ack_route,
-            epoch: self.epoch,
+            epoch: qp.epoch,
             wire: qp.ack_wire,
             payload: 0,
             class: qp.ack_class,
@@ -94,10 +94,14 @@ impl Simulation {
         let size = self.qps[packet.qp as usize].size;
         let receiver = &mut self.receivers[packet.qp as usize];
         receiver.marked |= packet.ecn != 0;
-        if packet.seq == receiver.expected {
-            receiver.expected += u64::from(packet.payload);
+        let end = packet.seq + u64::from(packet.payload);
+        // After a return to a chunk that is no multiple of the MTU, packets begin elsewhere than before:
+        // part of one may be new.
+        let partly_new = packet.seq < receiver.expected && end > receiver.expected;
+        if packet.seq == receiver.expected || partly_new && !quirks.ignore_duplicates {
             receiver.unacked_packets += 1;
-            receiver.unacked_bytes += u32::from(packet.payload);
+            receiver.unacked_bytes += (end - receiver.expected) as u32;
+            receiver.expected = end;
             let due = match nic.ack {
                 AckPolicy::EveryBytes(interval) if quirks.ack_threshold => {
                     let chunk = nic.ack_chunk.get();
@@ -142,7 +146,7 @@ impl Simulation {
         }
         receiver.cnp_until = self.now + interval.as_ps();
         let qp = &self.qps[packet.qp as usize];
-        let (port, path, class) = (qp.ack_port, qp.ack_route, qp.ack_class);
+        let (port, path, epoch, class) = (qp.ack_port, qp.ack_route, qp.epoch, qp.ack_class);
         let id = self.packets.insert(Packet {
             next: NONE,
             kind: PacketKind::Cnp,
@@ -150,7 +154,7 @@ impl Simulation {
             payload: 0,
             seq: 0,
             path,
-            epoch: self.epoch,
+            epoch,
             class,
             ingress: NONE,
             ecn: 0,

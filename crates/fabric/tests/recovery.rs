@@ -108,6 +108,20 @@ fn back_to_the_chunk() {
     assert_eq!(outcome.flows[0].delivered, Bytes::new(200_000));
 }
 
+/// Chunks that are no multiples of the MTU: packets overlap what has arrived.
+#[test]
+fn chunks_beside_packets() {
+    for chunk in [700, 1901, 3333] {
+        let mut spec = incast16("dcqcn");
+        spec.schemes[0].window = WindowMode::Off;
+        spec.nic.back_to_chunk = Some(Bytes::new(chunk));
+        spec.nic.nack_interval = Span::from_us(20);
+        spec.links.iter_mut().for_each(|link| link.error_rate = 0.005);
+        spec.stop = Time::from_ns(1_000_000_000);
+        assert_complete(&spec, &run(spec.clone()));
+    }
+}
+
 /// Nothing but a timeout finds the loss of the last packet, or of the last ACK; a duplicate is
 /// acknowledged again.
 #[test]
