@@ -134,6 +134,7 @@ impl Simulation {
             snd_nxt: 0,
             snd_una: 0,
             next_avail: self.now,
+            gap: 0,
             window: u64::MAX,
             rate: info.line_rate,
             last_wire: 0,

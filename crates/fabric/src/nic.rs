@@ -39,6 +39,8 @@ pub(crate) struct Qp {
     pub(crate) snd_una: u64,
     /// When pacing allows the next packet, in ps.
     pub(crate) next_avail: u64,
+    /// The gap that pacing leaves after the start of the last packet, in ps.
+    pub(crate) gap: u64,
     /// Payload bytes that may be in flight.
     pub(crate) window: u64,
     pub(crate) rate: BitRate,
@@ -173,7 +175,7 @@ impl Simulation {
             qp.apply(limits);
         }
         if qp.needs.repaces && limits.rate != old_rate && self.spec.nic.pacing {
-            self.repace(slot, old_rate);
+            self.repace(slot);
             self.pull_wake(slot);
         }
         if self.qps[slot as usize].timers.has_requests() {
@@ -183,12 +185,12 @@ impl Simulation {
 
     /// A change of rate moves the time at which the next packet may leave: the gap after the last
     /// one is what it would have been at the new rate.
-    fn repace(&mut self, slot: u32, old_rate: BitRate) {
+    fn repace(&mut self, slot: u32) {
         let truncate = self.spec.quirks.truncate_to_ns;
         let qp = &mut self.qps[slot as usize];
-        let old_gap = time_to_send(old_rate, qp.last_wire, truncate).as_ps();
-        let new_gap = time_to_send(qp.rate, qp.last_wire, truncate).as_ps();
-        qp.next_avail = (qp.next_avail + new_gap).saturating_sub(old_gap);
+        let gap = time_to_send(qp.rate, qp.last_wire, truncate).as_ps();
+        qp.next_avail = (qp.next_avail + gap).saturating_sub(qp.gap);
+        qp.gap = gap;
     }
 
     /// The next packet of a queue pair may go earlier than the NIC's wake-up: pulls that forward.
@@ -302,7 +304,10 @@ impl Simulation {
         let paused = self.ports[nic.port as usize].paused;
         let count = nic.qps.len();
         let (mut chosen, mut first_finished) = (None, usize::MAX);
-        let start = (nic.served + 1) % count.max(1);
+        let mut start = nic.served + 1;
+        if start >= count {
+            start %= count.max(1);
+        }
         for place in (start..count).chain(0..start) {
             let qp = &self.qps[nic.qps[place] as usize];
             if !qp.is_blocked(paused) {
@@ -429,7 +434,8 @@ impl Simulation {
         let qp = &mut self.qps[slot as usize];
         let rate = if pacing { qp.rate } else { qp.path.line_rate };
         qp.last_wire = wire;
-        qp.next_avail = self.now + time_to_send(rate, wire, truncate).as_ps();
+        qp.gap = time_to_send(rate, wire, truncate).as_ps();
+        qp.next_avail = self.now + qp.gap;
         let nic = self.ports[port as usize].owner as usize;
         let more = self.awaits_end(nic, wire);
         self.start_transmission(port, id, more);

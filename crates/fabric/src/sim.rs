@@ -140,7 +140,7 @@ impl Simulation {
     /// Fetches what events that are soon to run will touch first.
     #[inline]
     fn prefetch_upcoming(&mut self) {
-        while let Some(what) = self.queue.upcoming().pop() {
+        while let Some(what) = self.queue.take_upcoming() {
             if let Event::Arrive { port, packet } = Event::decode(what) {
                 self.packets.prefetch(packet);
                 prefetch(&self.ports, port as usize);

@@ -20,6 +20,11 @@ impl Simulation {
             self.counters.buffer_drops += 1;
             return self.discard(egress, id);
         }
+        let port = &self.ports[egress as usize];
+        if port.ready == 0 && port.paused == 0 && !self.recorder.tracing && port.up && !self.is_busy(egress) {
+            // Nothing in front of it: as if it were queued and taken out again.
+            return self.depart(egress, class, id, 0);
+        }
         self.enqueue(egress, class, id);
         let queued = self.ports[egress as usize].queued;
         self.max_queue = self.max_queue.max(queued);
@@ -70,8 +75,14 @@ impl Simulation {
             port.ready &= !(1 << class);
         }
         port.queued -= u32::from(self.packets.get(id).wire);
+        self.depart(egress, class, id, left);
+    }
+
+    /// A packet that has left its queue (`left` bytes stay in it) leaves the switch.
+    #[inline]
+    fn depart(&mut self, egress: u32, class: u8, id: u32, left: u32) {
         if class > STRICT {
-            port.served = class;
+            self.ports[egress as usize].served = class;
             self.let_go(egress, class, id, left);
         }
         if self.packets.get(id).kind == PacketKind::Data && self.telemetry.on {

@@ -1,40 +1,17 @@
 //! FIFO lanes for constant delays over a timing wheel for the rest.
 
+use super::heads::{Heads, LANE_BITS, MAX_LANES, NEVER, head_key, lane_of, time_of};
 use super::ring::Ring;
 use super::{Entry, LaneId, Wheel};
 
-/// No event: later than every time.
-const NEVER: u64 = u64::MAX;
-/// Bits of a head that tell its lane.
-const LANE_BITS: u32 = 5;
-
-/// How far ahead in a lane [`EventQueue::upcoming`] looks.
+/// How far ahead in a lane [`EventQueue::take_upcoming`] looks.
 const LOOK_AHEAD: usize = 2;
-
-/// A lane's head in one word: the time of its first event, then the lane, so that the least head
-/// tells both. Times up to 2^59 ps (6.6 days) fit.
-#[inline]
-const fn head_key(at: u64, lane: usize) -> u64 {
-    if at == NEVER {
-        NEVER
-    } else {
-        at << LANE_BITS | lane as u64
-    }
-}
-#[inline]
-const fn time_of(head: u64) -> u64 {
-    head >> LANE_BITS
-}
-#[inline]
-const fn lane_of(head: u64) -> usize {
-    (head & ((1 << LANE_BITS) - 1)) as usize
-}
 
 /// The pending event set: see the [module](super).
 #[derive(Clone, Debug)]
 pub struct EventQueue {
-    /// Head of each lane; index 0 is the wheel's, whose time may be a lower bound.
-    heads: Vec<u64>,
+    /// Heads of the lanes; the wheel's time may be a lower bound.
+    heads: Heads,
     /// Lanes; index 0 is unused, the wheel stands there.
     lanes: Vec<Ring>,
     wheel: Wheel,
@@ -43,8 +20,9 @@ pub struct EventQueue {
     /// The current instant.
     batch_at: u64,
     len: usize,
-    /// See [`EventQueue::upcoming`].
-    upcoming: Vec<u64>,
+    /// See [`EventQueue::take_upcoming`].
+    upcoming: [u64; 16],
+    upcoming_count: usize,
 }
 
 impl Default for EventQueue {
@@ -54,21 +32,22 @@ impl Default for EventQueue {
 }
 
 impl EventQueue {
-    /// Lanes that there can be, the wheel included: the heads are searched one by one.
-    pub const MAX_LANES: usize = 1 << LANE_BITS;
+    /// Lanes that there can be, the wheel included.
+    pub const MAX_LANES: usize = MAX_LANES;
     /// Events must lie before this, in ps.
     pub const END_OF_TIME: u64 = NEVER >> LANE_BITS;
 
     /// An empty set without lanes.
     pub fn new() -> Self {
         Self {
-            heads: vec![NEVER],
+            heads: Heads::new(),
             lanes: vec![Ring::new()],
             wheel: Wheel::default(),
             batch: Vec::new(),
             batch_at: NEVER,
             len: 0,
-            upcoming: Vec::new(),
+            upcoming: [0; 16],
+            upcoming_count: 0,
         }
     }
 
@@ -78,7 +57,6 @@ impl EventQueue {
             return LaneId::WHEEL;
         }
         self.lanes.push(Ring::new());
-        self.heads.push(NEVER);
         LaneId(self.lanes.len() as u8 - 1)
     }
 
@@ -102,7 +80,7 @@ impl EventQueue {
         }
         if lane == LaneId::WHEEL {
             self.wheel.push(entry);
-            self.heads[0] = self.heads[0].min(head_key(entry.at, 0));
+            self.heads.lower_wheel(head_key(entry.at, 0));
             return;
         }
         let i = lane.0 as usize;
@@ -113,7 +91,7 @@ impl EventQueue {
             "a lane must stay in order"
         );
         if queue.is_empty() {
-            self.heads[i] = head_key(entry.at, i);
+            self.heads.insert(head_key(entry.at, i));
         }
         queue.push_back(entry);
     }
@@ -137,86 +115,78 @@ impl EventQueue {
     }
 
     /// Events that will probably run soon: a lane is in order, so what it holds next is known, and
-    /// its data can be fetched in time. To be emptied by the caller after every [`EventQueue::pop`].
+    /// its data can be fetched in time. Each is told once, after the [`EventQueue::pop`] that found it.
     #[inline]
-    pub fn upcoming(&mut self) -> &mut Vec<u64> {
-        &mut self.upcoming
+    pub fn take_upcoming(&mut self) -> Option<u64> {
+        let last = self.upcoming_count.checked_sub(1)?;
+        self.upcoming_count = last;
+        Some(self.upcoming[last])
+    }
+
+    /// Remembers what lane `i` will hold soon.
+    #[inline]
+    fn look_ahead(&mut self, i: usize) {
+        if let Some(soon) = self.lanes[i].get(LOOK_AHEAD)
+            && self.upcoming_count < self.upcoming.len()
+        {
+            self.upcoming[self.upcoming_count] = soon.what;
+            self.upcoming_count += 1;
+        }
     }
 
     /// Moves on to the next instant, gathers its events and takes the first.
     #[inline]
     fn next_instant(&mut self) -> Option<Entry> {
-        let (first, second) = loop {
-            let (first, second) = self.least_two_heads();
-            if first == NEVER {
-                return None;
-            }
-            // The wheel's head may be a lower bound: make it exact before believing it.
-            if lane_of(first) != 0 && (lane_of(second) != 0 || time_of(second) > time_of(first)) {
-                break (first, second);
-            }
-            let head = self.heads[0];
-            self.heads[0] = head_key(self.wheel.settle(), 0);
-            if self.heads[0] == head {
-                break (first, second);
-            }
-        };
+        while !self.is_exact(self.heads.first()) {}
+        let first = self.heads.first();
+        if first == NEVER {
+            return None;
+        }
         let at = time_of(first);
         self.batch_at = at;
-        let i = lane_of(first);
-        if time_of(second) != at {
-            // The most frequent case: one lane has events due, and most often just one.
-            let (entry, next) = if i == 0 {
-                self.wheel.pop()
-            } else {
-                let queue = &mut self.lanes[i];
-                let entry = queue.pop_front();
-                self.upcoming.extend(queue.get(LOOK_AHEAD).map(|soon| soon.what));
-                (entry, queue.front().map_or(NEVER, |next| next.at))
-            };
-            self.heads[i] = head_key(next, i);
-            if next != at {
-                return entry;
-            }
-            self.batch.extend(entry);
+        // The most frequent case: one lane has events due, and just one.
+        let entry = self.take_first(lane_of(first));
+        if time_of(self.heads.first()) != at {
+            return entry;
         }
-        self.gather(at);
+        self.batch.extend(entry);
+        while time_of(self.heads.first()) == at {
+            let first = self.heads.first();
+            if self.is_exact(first) {
+                let entry = self.take_first(lane_of(first));
+                self.batch.extend(entry);
+            }
+        }
+        self.batch
+            .sort_unstable_by_key(|entry| std::cmp::Reverse(entry.tie));
         self.batch.pop()
     }
 
-    /// The two earliest heads: there is but one event due unless they are of the same time.
+    /// Whether the least head can be believed. The wheel's may be a lower bound: if so it is made
+    /// exact, and another may be the least.
     #[inline]
-    fn least_two_heads(&self) -> (u64, u64) {
-        let (mut first, mut second) = (NEVER, NEVER);
-        for &head in &self.heads {
-            let later = first.max(head);
-            first = first.min(head);
-            second = second.min(later);
+    fn is_exact(&mut self, first: u64) -> bool {
+        if lane_of(first) != 0 {
+            return true;
         }
-        (first, second)
+        let exact = head_key(self.wheel.settle(), 0);
+        if exact != first {
+            self.heads.replace_first(exact);
+        }
+        exact == first
     }
 
-    /// Collects all events at `at`, in order, the first last.
-    fn gather(&mut self, at: u64) {
-        for i in 0..self.lanes.len() {
-            if time_of(self.heads[i]) != at {
-                continue;
-            }
-            if i == 0 {
-                self.wheel.take(at, &mut self.batch);
-                self.heads[0] = head_key(self.wheel.head(), 0);
-                continue;
-            }
-            let queue = &mut self.lanes[i];
-            while queue.front().is_some_and(|next| next.at == at) {
-                self.batch.extend(queue.pop_front());
-                self.upcoming.extend(queue.get(LOOK_AHEAD).map(|soon| soon.what));
-            }
-            self.heads[i] = queue.front().map_or(NEVER, |next| head_key(next.at, i));
-        }
-        if self.batch.len() > 1 {
-            self.batch
-                .sort_unstable_by_key(|entry| std::cmp::Reverse(entry.tie));
-        }
+    /// Takes the first event of lane `i`, whose head is the least.
+    #[inline]
+    fn take_first(&mut self, i: usize) -> Option<Entry> {
+        let (entry, next) = if i == 0 {
+            self.wheel.pop()
+        } else {
+            let entry = self.lanes[i].pop_front();
+            self.look_ahead(i);
+            (entry, self.lanes[i].front().map_or(NEVER, |next| next.at))
+        };
+        self.heads.replace_first(head_key(next, i));
+        entry
     }
 }

@@ -11,6 +11,7 @@
 //!
 //! [`HeapQueue`] is the plain version with the same order: the tests' oracle.
 
+mod heads;
 mod heap;
 mod lanes;
 mod ring;
