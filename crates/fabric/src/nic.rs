@@ -294,7 +294,11 @@ impl Simulation {
     /// The queue of a host port that ACKs of `class` wait in.
     #[inline]
     pub(crate) fn ack_queue(&self, class: u8) -> u8 {
-        if self.spec.quirks.ack_nic_class { STRICT } else { class }
+        if self.spec.quirks.ack_nic_class {
+            STRICT
+        } else {
+            class
+        }
     }
 
     /// Round robin from the queue pair served last: the first that is not blocked and that pacing

@@ -90,8 +90,11 @@ mod tests {
     use crate::packet::Packet;
     use crate::spec::{NodeId, Quirks, RunSpec};
 
-    /// Every ACK on its way with its telemetry, by (flow, acknowledged byte); and the run.
-    fn acknowledgements(spec: RunSpec) -> (BTreeMap<(u32, u64), (Packet, Vec<HopSample>)>, Simulation) {
+    /// ACKs with their telemetry, by (flow, acknowledged byte).
+    type Acks = BTreeMap<(u32, u64), (Packet, Vec<HopSample>)>;
+
+    /// Every ACK on its way; and the run.
+    fn acknowledgements(spec: RunSpec) -> (Acks, Simulation) {
         let mut simulation = Simulation::new(spec).unwrap();
         let mut found = BTreeMap::new();
         while !simulation.advance(1).done {
@@ -192,7 +195,11 @@ mod tests {
             let (ack, _) = &found[&key];
             let units = libm::ceil(utilisation * 512.0).max(1.0);
             let power = libm::log(units) / libm::log(1.05);
-            assert!((f64::from(ack.pint) - power).abs() < 1.0, "{key:?}: {} for {power}", ack.pint);
+            assert!(
+                (f64::from(ack.pint) - power).abs() < 1.0,
+                "{key:?}: {} for {power}",
+                ack.pint
+            );
             if utilisation > 0.02 {
                 let ratio = code.decode(ack.pint) / utilisation;
                 assert!(ratio > 1.0 / 1.06 && ratio < 1.25, "{ratio}");

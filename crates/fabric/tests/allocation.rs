@@ -45,7 +45,10 @@ fn allocations(spec: &RunSpec) -> (u64, u64) {
     let before = ALLOCATIONS.load(Relaxed);
     let progress = simulation.advance(events);
     let during = ALLOCATIONS.load(Relaxed) - before;
-    assert!(!progress.done && progress.completed == 0, "a steady state, without beginnings and ends");
+    assert!(
+        !progress.done && progress.completed == 0,
+        "a steady state, without beginnings and ends"
+    );
     (during, simulation.finish().counters.pauses)
 }
 
@@ -61,7 +64,15 @@ fn incast(mut spec: RunSpec) -> RunSpec {
 /// One test, so that nothing else in the process allocates meanwhile.
 #[test]
 fn packets_allocate_nothing() {
-    for name in ["none", "dcqcn", "dcqcn-paper", "dctcp", "timely", "hpcc", "hpcc-pint"] {
+    for name in [
+        "none",
+        "dcqcn",
+        "dcqcn-paper",
+        "dctcp",
+        "timely",
+        "hpcc",
+        "hpcc-pint",
+    ] {
         for (mode, spec) in [
             ("exact", incast(natural(star(17, scheme(name))))),
             ("ns-3", incast(star(17, scheme(name)))),

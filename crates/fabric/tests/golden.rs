@@ -22,8 +22,10 @@ fn leaf_spine(scheme: SchemeSpec) -> RunSpec {
     spec.nodes = [vec![NodeKind::Switch; 6], vec![NodeKind::Host; 16]].concat();
     spec.links.clear();
     for leaf in 0..4 {
-        spec.links.extend((4..6).map(|spine| link(leaf, spine, common::G400)));
-        spec.links.extend((0..4).map(|host| link(leaf, 6 + 4 * leaf + host, G100)));
+        spec.links
+            .extend((4..6).map(|spine| link(leaf, spine, common::G400)));
+        spec.links
+            .extend((0..4).map(|host| link(leaf, 6 + 4 * leaf + host, G100)));
     }
     for n in 0..60 {
         let (src, hop) = (n % 16, 1 + (n * 7) % 15);
@@ -60,21 +62,44 @@ fn with_timed_pauses(mut spec: RunSpec) -> RunSpec {
 
 fn runs() -> Vec<(&'static str, RunSpec)> {
     vec![
-        ("ns-3, dcqcn, incast", incast(star(17, scheme("dcqcn")), 16, 200_000)),
+        (
+            "ns-3, dcqcn, incast",
+            incast(star(17, scheme("dcqcn")), 16, 200_000),
+        ),
         ("ns-3, hpcc, incast", incast(star(9, scheme("hpcc")), 8, 200_000)),
-        ("ns-3, hpcc-pint, incast", incast(star(9, scheme("hpcc-pint")), 8, 200_000)),
+        (
+            "ns-3, hpcc-pint, incast",
+            incast(star(9, scheme("hpcc-pint")), 8, 200_000),
+        ),
         ("hpcc, leaf-spine", leaf_spine(scheme("hpcc"))),
-        ("dcqcn-paper, losses", with_losses(leaf_spine(scheme("dcqcn-paper")))),
+        (
+            "dcqcn-paper, losses",
+            with_losses(leaf_spine(scheme("dcqcn-paper"))),
+        ),
         ("dctcp, failure", with_failure(leaf_spine(scheme("dctcp")))),
-        ("timely, timed pauses", with_timed_pauses(incast(natural(star(9, scheme("timely"))), 8, 200_000))),
+        (
+            "timely, timed pauses",
+            with_timed_pauses(incast(natural(star(9, scheme("timely"))), 8, 200_000)),
+        ),
     ]
 }
 
 /// A digest of what the run measured, whatever events it took.
 fn results(outcome: &Outcome) -> u64 {
     let c = &outcome.counters;
-    let flows = outcome.flows.iter().flat_map(|f| [f.fct.as_ps(), f.ideal.as_ps(), f.retransmitted.get()]);
-    let totals = [c.data_hops, c.ack_hops, c.control_hops, c.marked, c.pauses, c.paused_ps, c.link_drops];
+    let flows = outcome
+        .flows
+        .iter()
+        .flat_map(|f| [f.fct.as_ps(), f.ideal.as_ps(), f.retransmitted.get()]);
+    let totals = [
+        c.data_hops,
+        c.ack_hops,
+        c.control_hops,
+        c.marked,
+        c.pauses,
+        c.paused_ps,
+        c.link_drops,
+    ];
     flows.chain(totals).fold(0, |digest, x| mix(digest ^ x))
 }
 
@@ -112,7 +137,11 @@ fn runs_repeat() {
     for (name, spec) in runs() {
         let (one, two) = (run(spec.clone()), run(spec));
         assert_eq!(one.digest, two.digest, "{name}");
-        assert_eq!((one.counters, one.completions), (two.counters, two.completions), "{name}");
+        assert_eq!(
+            (one.counters, one.completions),
+            (two.counters, two.completions),
+            "{name}"
+        );
     }
 }
 
@@ -183,10 +212,20 @@ fn recorders_change_nothing() {
         assert_eq!(plain.rtt_all.sum_ps, seen.rtt_all.sum_ps, "{name}");
         // And what they saw adds up.
         let acked: u64 = seen.rates.iter().flat_map(|rate| &rate.bytes).sum();
-        let sizes: Bytes = spec.flows.iter().map(|flow| flow.size).fold(Bytes::ZERO, |a, b| a + b);
+        let sizes: Bytes = spec
+            .flows
+            .iter()
+            .map(|flow| flow.size)
+            .fold(Bytes::ZERO, |a, b| a + b);
         assert_eq!(acked, sizes.get(), "{name}");
         assert_eq!(seen.rtt_samples.len() as u64, seen.rtt.samples, "{name}");
-        assert!(seen.queues.iter().all(|queue| queue.max <= seen.queue_max), "{name}");
-        assert!(seen.trace.windows(2).all(|pair| pair[0].at <= pair[1].at), "{name}");
+        assert!(
+            seen.queues.iter().all(|queue| queue.max <= seen.queue_max),
+            "{name}"
+        );
+        assert!(
+            seen.trace.windows(2).all(|pair| pair[0].at <= pair[1].at),
+            "{name}"
+        );
     }
 }

@@ -155,9 +155,21 @@ fn impossible_hosts() {
         Simulation::new(spec).err().map(|error| error.to_string())
     };
     assert_eq!(refused(|_| ()), None);
-    assert!(refused(|spec| spec.nic.rto = Some(Span::ZERO)).unwrap().contains("timeout"));
-    assert!(refused(|spec| spec.packet.pfc_frame = Bytes::new(65_600)).unwrap().contains("65.6KB"));
-    assert!(refused(|spec| spec.packet.mtu = Bytes::new(65_500)).unwrap().contains("65.5KB"));
+    assert!(
+        refused(|spec| spec.nic.rto = Some(Span::ZERO))
+            .unwrap()
+            .contains("timeout")
+    );
+    assert!(
+        refused(|spec| spec.packet.pfc_frame = Bytes::new(65_600))
+            .unwrap()
+            .contains("65.6KB")
+    );
+    assert!(
+        refused(|spec| spec.packet.mtu = Bytes::new(65_500))
+            .unwrap()
+            .contains("65.5KB")
+    );
 }
 
 /// ACKs in their flows' own classes: a pause of one class does not hold back the other's.

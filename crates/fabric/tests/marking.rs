@@ -37,7 +37,10 @@ fn deviation(packets: &[(f64, bool)], probability: impl Fn(f64) -> f64) -> f64 {
     let (mut expected, mut variance, mut marked) = (0.0, 0.0, 0.0);
     for &(left, mark) in packets {
         let p = probability(left);
-        assert!(!(mark && p == 0.0) && (mark || p < 1.0), "left {left}: marked {mark} with {p}");
+        assert!(
+            !(mark && p == 0.0) && (mark || p < 1.0),
+            "left {left}: marked {mark} with {p}"
+        );
         expected += p;
         variance += p * (1.0 - p);
         marked += f64::from(u8::from(mark));
@@ -64,7 +67,11 @@ fn red_marks_with_its_probability() {
         assert!(deviation(&packets, &curve).abs() < 5.0);
         for fifth in 0..5 {
             let from = 3e5 + 2e5 * f64::from(fifth);
-            let part: Vec<_> = packets.iter().copied().filter(|p| p.0 > from && p.0 <= from + 2e5).collect();
+            let part: Vec<_> = packets
+                .iter()
+                .copied()
+                .filter(|p| p.0 > from && p.0 <= from + 2e5)
+                .collect();
             assert!(part.len() > 200, "{}", part.len());
             assert!(deviation(&part, &curve).abs() < 5.0, "{pmax} {fifth}");
         }
@@ -103,14 +110,18 @@ fn classes_are_marked_apart() {
         most[usize::from(event.class)] = event.queue_bytes.max(most[usize::from(event.class)]);
     }
     // Half of the port for a quarter of the load: class 5 holds far less.
-    assert!(most[3] > 1_000_000 && most[5] < 600_000 && most[5] > 400_000, "{most:?}");
+    assert!(
+        most[3] > 1_000_000 && most[5] < 600_000 && most[5] > 400_000,
+        "{most:?}"
+    );
 }
 
 /// A mark stays on, and counts once, where a second switch would set it too; none without curves.
 #[test]
 fn marks_on_two_switches() {
     let chain = |spec: &mut RunSpec| {
-        spec.nodes.extend([NodeKind::Switch, NodeKind::Host, NodeKind::Host]);
+        spec.nodes
+            .extend([NodeKind::Switch, NodeKind::Host, NodeKind::Host]);
         // Switch 0 - switch 6 - hosts 7 and 8; the second link is half as fast.
         spec.links.push(common::link(0, 6, G100));
         spec.links.push(common::link(6, 7, BitRate::from_gbps(50)));
@@ -151,7 +162,10 @@ fn coalesced_acknowledgements_echo_marks() {
     let echoes = outcome.counters.notifications;
     assert_eq!(outcome.counters.ack_hops, 2 * 1000);
     // Marks come in one long row, so all but the ends of it are told four at a time, per flow.
-    assert!(echoes * 4 >= marked && echoes * 4 <= marked + 4 * 6, "{echoes} {marked}");
+    assert!(
+        echoes * 4 >= marked && echoes * 4 <= marked + 4 * 6,
+        "{echoes} {marked}"
+    );
 }
 
 /// A missing curve is an error that names the rates there are.
@@ -160,8 +174,14 @@ fn a_missing_curve_is_refused() {
     let mut spec = natural(star(2, scheme("none")));
     spec.links[1].rate = BitRate::from_gbps(200);
     add_flow(&mut spec, 1, 2, 1000, 0);
-    let error = paceline_fabric::Simulation::new(spec.clone()).err().unwrap().to_string();
-    assert!(error.contains("200") && error.contains("100") && error.contains("400"), "{error}");
+    let error = paceline_fabric::Simulation::new(spec.clone())
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains("200") && error.contains("100") && error.contains("400"),
+        "{error}"
+    );
     spec.switch.ecn[0].kmin = Bytes::new(10_000_000);
     spec.links[1].rate = G100;
     let error = paceline_fabric::Simulation::new(spec).err().unwrap().to_string();

@@ -23,7 +23,8 @@ fn leaf_spine(name: &str) -> RunSpec {
     spec.links.clear();
     for leaf in 0..4 {
         spec.links.extend((4..8).map(|spine| link(leaf, spine, G100)));
-        spec.links.extend((0..4).map(|host| link(leaf, 8 + 4 * leaf + host, G100)));
+        spec.links
+            .extend((0..4).map(|host| link(leaf, 8 + 4 * leaf + host, G100)));
     }
     for host in 0..16 {
         for hop in [5, 10] {
@@ -64,15 +65,27 @@ fn go_back_n() {
     assert_eq!(nacks.iter().map(|n| n.1).collect::<Vec<_>>(), [11_000]);
     let order = sent(&outcome);
     let back = order.windows(2).position(|w| w[1] < w[0]).unwrap();
-    assert!(order[..=back].iter().enumerate().all(|(i, &seq)| seq == 1000 * i as u64));
-    assert!(order[back + 1..].iter().enumerate().all(|(i, &seq)| seq == 11_000 + 1000 * i as u64));
+    assert!(
+        order[..=back]
+            .iter()
+            .enumerate()
+            .all(|(i, &seq)| seq == 1000 * i as u64)
+    );
+    assert!(
+        order[back + 1..]
+            .iter()
+            .enumerate()
+            .all(|(i, &seq)| seq == 11_000 + 1000 * i as u64)
+    );
     assert_eq!(order.last(), Some(&199_000));
     let resent = (back as u64 + 1 - 11) * 1000;
     assert_eq!(outcome.flows[0].retransmitted, Bytes::new(resent));
     assert_eq!((outcome.counters.nacks, outcome.counters.timeouts), (1, 0));
     assert_eq!(outcome.flows[0].status, FlowStatus::Completed);
     // The NACK leaves as soon as the first packet behind the gap has arrived.
-    let behind = traced(&outcome, 2, TraceKind::Receive).find(|e| e.seq > 11_000).unwrap();
+    let behind = traced(&outcome, 2, TraceKind::Receive)
+        .find(|e| e.seq > 11_000)
+        .unwrap();
     assert_eq!(nacks[0].0, behind.at.as_ps());
 }
 
@@ -88,7 +101,9 @@ fn nacks_are_spaced() {
             until: Some(Time::from_ns(4_501)),
         });
     });
-    let nacks: Vec<_> = traced(&outcome, 2, TraceKind::Dequeue).filter(|e| e.kind == PacketKind::Nack).collect();
+    let nacks: Vec<_> = traced(&outcome, 2, TraceKind::Dequeue)
+        .filter(|e| e.kind == PacketKind::Nack)
+        .collect();
     assert_eq!(nacks.len(), 2);
     assert_eq!(nacks[0].seq, nacks[1].seq);
     let gap = nacks[1].at.as_ps() - nacks[0].at.as_ps();
@@ -100,7 +115,9 @@ fn nacks_are_spaced() {
 /// With chunks the sender goes back to the start of the chunk with the gap.
 #[test]
 fn back_to_the_chunk() {
-    let outcome = interrupted(200, 2_000, 2_001, |spec| spec.nic.back_to_chunk = Some(Bytes::new(4000)));
+    let outcome = interrupted(200, 2_000, 2_001, |spec| {
+        spec.nic.back_to_chunk = Some(Bytes::new(4000))
+    });
     let order = sent(&outcome);
     let back = order.windows(2).position(|w| w[1] < w[0]).unwrap();
     assert_eq!(order[back + 1], 8_000);
@@ -129,16 +146,26 @@ fn the_end_is_lost() {
     // Three packets: the last leaves at 167.68 ns and is at the switch at 1251.52.
     let last_packet = interrupted(3, 1_200, 1_300, |spec| spec.nic.rto = Some(Span::from_us(100)));
     assert_eq!(sent(&last_packet), [0, 1000, 2000, 2000]);
-    assert_eq!((last_packet.counters.timeouts, last_packet.counters.nacks), (1, 0));
+    assert_eq!(
+        (last_packet.counters.timeouts, last_packet.counters.nacks),
+        (1, 0)
+    );
     // The last progress is the second ACK: (2 + 1) packets, two ACKs, four cables.
     let progress = 3 * 83_840 + 2 * 4_800 + 4_000_000;
-    let again = traced(&last_packet, 1, TraceKind::Dequeue).last().unwrap().at.as_ps();
+    let again = traced(&last_packet, 1, TraceKind::Dequeue)
+        .last()
+        .unwrap()
+        .at
+        .as_ps();
     assert_eq!(again, progress + 100_000_000);
 
     // Its ACK is at the switch at 3.34 us and at the sender at 4.35.
     let last_ack = interrupted(3, 4_300, 4_340, |spec| spec.nic.rto = Some(Span::from_us(100)));
     assert_eq!(sent(&last_ack), [0, 1000, 2000, 2000]);
-    assert_eq!((last_ack.counters.timeouts, last_ack.counters.data_received), (1, 4));
+    assert_eq!(
+        (last_ack.counters.timeouts, last_ack.counters.data_received),
+        (1, 4)
+    );
     assert_eq!(last_ack.flows[0].status, FlowStatus::Completed);
 
     // Without timeouts, or where duplicates are ignored, the flow hangs and is reported.
@@ -158,17 +185,21 @@ fn the_end_is_lost() {
 /// An ACK for every eighth packet, for the last, and whenever the sender's window is full.
 #[test]
 fn coalesced_acknowledgements() {
-    let acks = |packets: u64, scheme: SchemeSpec| {
+    let acks_by = |policy: AckPolicy, packets: u64, scheme: SchemeSpec| {
         let mut spec = natural(star(2, scheme));
-        spec.nic.ack = AckPolicy::EveryPackets(8);
+        spec.nic.ack = policy;
         add_flow(&mut spec, 1, 2, 1000 * packets, 0);
         let outcome = run(spec.clone());
         assert_complete(&spec, &outcome);
         assert_eq!(outcome.counters.timeouts, 0);
         outcome.counters.ack_hops / 2
     };
+    let acks = |packets, scheme| acks_by(AckPolicy::EveryPackets(8), packets, scheme);
     let open = || scheme_with("none", WindowMode::Off, &[]);
     assert_eq!([1, 7, 8, 9, 100].map(|n| acks(n, open())), [1, 1, 1, 2, 13]);
+    // Whenever 3500 bytes are new: every fourth packet, and the last.
+    let bytes = AckPolicy::EveryBytes(Bytes::new(3500));
+    assert_eq!([1, 8, 10].map(|n| acks_by(bytes, n, open())), [1, 2, 3]);
     // A window of 52 packets is never filled up to a multiple of 8: the packet that fills it asks.
     let windowed = acks(1000, scheme_with("none", WindowMode::Fixed, &[]));
     assert!(windowed > 125 && windowed < 400, "{windowed}");

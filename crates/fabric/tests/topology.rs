@@ -57,7 +57,10 @@ fn failed_paths_are_left() {
             let here = up.iter().filter(|d| d.1 == interface && (d.0 > 30_000) == late);
             here.map(|d| d.2).collect::<std::collections::BTreeSet<_>>().len()
         };
-        assert!(by_spine(1, false) > 2 && by_spine(2, false) > 2, "both spines were used");
+        assert!(
+            by_spine(1, false) > 2 && by_spine(2, false) > 2,
+            "both spines were used"
+        );
         assert_eq!(by_spine(1, true), 0);
         assert_eq!(by_spine(2, true), 16, "all use the other");
     }
@@ -74,7 +77,14 @@ fn unreachable_hosts_are_reported() {
     spec.failures = vec![down(0, 30_000, None), down(3, 40_000, None)];
     let outcome = run(spec);
     let status: Vec<_> = outcome.flows.iter().map(|flow| flow.status).collect();
-    assert_eq!(status, [FlowStatus::Unreachable, FlowStatus::Completed, FlowStatus::Unreachable]);
+    assert_eq!(
+        status,
+        [
+            FlowStatus::Unreachable,
+            FlowStatus::Completed,
+            FlowStatus::Unreachable
+        ]
+    );
     let first = outcome.flows[0].delivered.get();
     assert!(first > 100_000 && first < 500_000, "{first}");
     assert_eq!(outcome.flows[2].delivered, Bytes::ZERO);
@@ -142,7 +152,11 @@ fn parallel_links() {
         let mut flows = [0; 3];
         for flow in 0..60 {
             let here = departures(&outcome, 0);
-            let ports: Vec<u32> = here.iter().filter(|d| d.2 == flow && d.1 > 2).map(|d| d.1).collect();
+            let ports: Vec<u32> = here
+                .iter()
+                .filter(|d| d.2 == flow && d.1 > 2)
+                .map(|d| d.1)
+                .collect();
             assert!(ports.len() == 5 && ports.iter().all(|&port| port == ports[0]));
             flows[ports[0] as usize - 3] += 1;
         }
