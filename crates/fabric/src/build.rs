@@ -91,6 +91,9 @@ pub enum BuildError {
         /// Rates that have curves.
         known: String,
     },
+    /// Hosts that cannot work.
+    #[error("hosts: {0}")]
+    BadHost(String),
     /// Flow control that cannot work.
     #[error("flow control: {0}")]
     BadFlowControl(String),
@@ -279,6 +282,9 @@ fn check(spec: &RunSpec) -> Result<(), BuildError> {
         }
     }
     check_flow_control(&spec.switch.flow_control)?;
+    if spec.nic.rto == Some(Span::ZERO) {
+        return Err(BuildError::BadHost("the retransmission timeout is zero".into()));
+    }
     let packet = &spec.packet;
     let header = packet.data_header.get()
         + packet.int_header.get()
@@ -288,6 +294,15 @@ fn check(spec: &RunSpec) -> Result<(), BuildError> {
         return Err(BuildError::BadPacket(format!(
             "a payload of {} and headers of {header} bytes do not fit a packet of 1 to 65535 bytes",
             packet.mtu
+        )));
+    }
+    let control = [packet.ack_min, packet.ack_header, packet.pfc_frame, packet.cnp];
+    if let Some(size) = control
+        .into_iter()
+        .find(|size| size.get() + header > u64::from(u16::MAX))
+    {
+        return Err(BuildError::BadPacket(format!(
+            "{size} is too much for a control packet"
         )));
     }
     if spec.links.len() * 2 > Event::MAX_ENTITIES || spec.flows.len() > u32::MAX as usize / 2 {

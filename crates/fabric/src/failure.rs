@@ -102,7 +102,7 @@ impl Simulation {
         let old_port = self.qps[slot as usize].port;
         let qp = &mut self.qps[slot as usize];
         qp.reachable = true;
-        (qp.route, qp.ack_route) = (route, ack_route);
+        (qp.route, qp.ack_route, qp.epoch) = (route, ack_route, self.epoch);
         (qp.port, qp.ack_port) = (paths.forward[0], paths.back[0]);
         // Without its window the flow would have kept the zero of `hpcc_divides_by_window`.
         let bdp = qp.path.bdp;

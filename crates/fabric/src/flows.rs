@@ -151,6 +151,7 @@ impl Simulation {
             done: false,
             life: 0,
             route,
+            epoch: self.epoch,
             ack_route,
             ack_port: paths.back[0],
             max_sent: 0,

@@ -8,7 +8,6 @@ use paceline_kernel::{Bytes, Span, Time};
 use crate::event::Event;
 use crate::outcome::{FlowStatus, PacketKind, RttSample, TraceKind};
 use crate::packet::{NONE, Packet};
-use crate::port::STRICT;
 use crate::sim::Simulation;
 use crate::spec::AckPolicy;
 
@@ -65,14 +64,17 @@ impl Simulation {
             ecn: if ecn != 0 { 3 } else { 0 },
             seq: self.receivers[packet.qp as usize].expected,
             path: qp.ack_route,
-            epoch: self.epoch,
+            epoch: qp.epoch,
             wire: qp.ack_wire,
             payload: 0,
             class: qp.ack_class,
+            // Nothing accounts for it in a host.
+            ingress: NONE,
             ..packet
         };
         *self.packets.get_mut(id) = ack;
-        self.enqueue(ack_port, STRICT, id);
+        let class = self.ack_queue(ack.class);
+        self.enqueue(ack_port, class, id);
     }
 
     /// The congestion echo of an ACK: of this packet in the reference, of all since the last ACK
@@ -92,10 +94,14 @@ impl Simulation {
         let size = self.qps[packet.qp as usize].size;
         let receiver = &mut self.receivers[packet.qp as usize];
         receiver.marked |= packet.ecn != 0;
-        if packet.seq == receiver.expected {
-            receiver.expected += u64::from(packet.payload);
+        let end = packet.seq + u64::from(packet.payload);
+        // After a return to a chunk that is no multiple of the MTU, packets begin elsewhere than before:
+        // part of one may be new.
+        let partly_new = packet.seq < receiver.expected && end > receiver.expected;
+        if packet.seq == receiver.expected || partly_new && !quirks.ignore_duplicates {
             receiver.unacked_packets += 1;
-            receiver.unacked_bytes += u32::from(packet.payload);
+            receiver.unacked_bytes += (end - receiver.expected) as u32;
+            receiver.expected = end;
             let due = match nic.ack {
                 AckPolicy::EveryBytes(interval) if quirks.ack_threshold => {
                     let chunk = nic.ack_chunk.get();
@@ -140,7 +146,7 @@ impl Simulation {
         }
         receiver.cnp_until = self.now + interval.as_ps();
         let qp = &self.qps[packet.qp as usize];
-        let (port, path, class) = (qp.ack_port, qp.ack_route, qp.ack_class);
+        let (port, path, epoch, class) = (qp.ack_port, qp.ack_route, qp.epoch, qp.ack_class);
         let id = self.packets.insert(Packet {
             next: NONE,
             kind: PacketKind::Cnp,
@@ -148,14 +154,16 @@ impl Simulation {
             payload: 0,
             seq: 0,
             path,
-            epoch: self.epoch,
+            epoch,
             class,
+            ingress: NONE,
             ecn: 0,
             hops: 0,
             ack_request: false,
             ..*packet
         });
-        self.enqueue(port, STRICT, id);
+        let class = self.ack_queue(class);
+        self.enqueue(port, class, id);
     }
 
     fn receive_cnp(&mut self, id: u32) {
@@ -302,8 +310,10 @@ impl Simulation {
         }
         let rto = rto.as_ps();
         let due = qp.last_progress + rto;
-        if self.now < due || qp.in_flight() == 0 {
-            let at = due.max(self.now + rto / 4);
+        let idle = qp.in_flight() == 0;
+        if self.now < due || idle {
+            // With nothing in flight, the timeout of what is sent next is more than `rto` away.
+            let at = if idle { self.now + rto } else { due };
             return self.schedule(LaneId::WHEEL, at, Event::Timeout { qp: slot, life });
         }
         qp.snd_nxt = qp.snd_una;

@@ -5,6 +5,10 @@
 //! go, marks and stamps it (`switch`, `telemetry`), the receiver answers (`host`), and the answer
 //! comes back to the sender's scheme.
 
+// The harness of the integration tests serves unit tests too.
+#[cfg(test)]
+extern crate self as paceline_fabric;
+
 mod buffer;
 mod build;
 mod event;

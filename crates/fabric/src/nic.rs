@@ -59,6 +59,8 @@ pub(crate) struct Qp {
     /// Places in the route table: of data, of ACKs.
     pub(crate) route: u32,
     pub(crate) ack_route: u32,
+    /// Generation of these: an older one than the network's where there is no path any more.
+    pub(crate) epoch: u16,
     pub(crate) ack_port: u32,
     /// Highest byte ever sent.
     pub(crate) max_sent: u64,
@@ -256,7 +258,7 @@ impl Simulation {
             return;
         }
         let nic = p.owner as usize;
-        let has_acks = p.ready & 1 << STRICT != 0;
+        let has_acks = p.ready != 0;
         if self.is_busy(port) {
             // Without queue pairs and ACKs the end of the transmission changes nothing.
             if has_acks || !self.nics[nic].qps.is_empty() {
@@ -264,8 +266,8 @@ impl Simulation {
             }
             return;
         }
-        if has_acks && p.paused & self.ack_pause_mask(port) == 0 {
-            return self.send_ack(port);
+        if has_acks && let Some(class) = self.next_ack(port) {
+            return self.send_ack(port, class);
         }
         match self.choose_qp(nic) {
             Some(place) => {
@@ -277,16 +279,26 @@ impl Simulation {
         }
     }
 
-    /// The classes whose pause holds back the ACK at the head of the queue.
-    fn ack_pause_mask(&self, port: u32) -> u16 {
-        let quirks = &self.spec.quirks;
-        let dense = if quirks.ack_nic_class {
-            self.classes.dense(if quirks.ack_high_priority { 0 } else { 3 })
+    /// The queue of ACKs to serve now: those of a host wait by class, so that a pause holds back its
+    /// own only. The reference has one queue, which the pause of one class holds back.
+    fn next_ack(&self, port: u32) -> Option<u8> {
+        let (port, quirks) = (&self.ports[port as usize], &self.spec.quirks);
+        if !quirks.ack_nic_class {
+            return port.next_class();
+        }
+        let class = self.classes.dense(if quirks.ack_high_priority { 0 } else { 3 });
+        let held = class > STRICT && port.paused & 1 << class != 0;
+        (!held).then_some(STRICT)
+    }
+
+    /// The queue of a host port that ACKs of `class` wait in.
+    #[inline]
+    pub(crate) fn ack_queue(&self, class: u8) -> u8 {
+        if self.spec.quirks.ack_nic_class {
+            STRICT
         } else {
-            let head = self.queues[port as usize * self.class_count + usize::from(STRICT)].head;
-            self.packets.get(head).class
-        };
-        if dense <= STRICT { 0 } else { 1 << dense }
+            class
+        }
     }
 
     /// Round robin from the queue pair served last: the first that is not blocked and that pacing
@@ -357,16 +369,19 @@ impl Simulation {
         }
     }
 
-    fn send_ack(&mut self, port: u32) {
-        let slot = port as usize * self.class_count + usize::from(STRICT);
+    fn send_ack(&mut self, port: u32, class: u8) {
+        let slot = port as usize * self.class_count + usize::from(class);
         let queue = &mut self.queues[slot];
         let id = queue.pop(&self.packets);
         let p = &mut self.ports[port as usize];
         if queue.head == NONE {
-            p.ready &= !(1 << STRICT);
+            p.ready &= !(1 << class);
+        }
+        if class > STRICT {
+            p.served = class;
         }
         p.queued -= u32::from(self.packets.get(id).wire);
-        let (more_acks, nic) = (p.ready & 1 << STRICT != 0, p.owner as usize);
+        let (more_acks, nic) = (p.ready != 0, p.owner as usize);
         if self.recorder.tracing {
             self.trace(port, TraceKind::Dequeue, id, 0);
         }
@@ -390,7 +405,7 @@ impl Simulation {
             wire,
             payload,
             pint: 0,
-            epoch: self.epoch,
+            epoch: qp.epoch,
             kind: PacketKind::Data,
             class: qp.class,
             ecn: 0,

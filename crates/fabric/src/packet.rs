@@ -123,6 +123,12 @@ impl PacketSlab {
         prefetch(&self.telemetry, (id as usize).wrapping_mul(self.samples));
     }
 
+    /// Slots, in use or free.
+    #[cfg(test)]
+    pub(crate) fn slots(&self) -> u32 {
+        self.packets.len() as u32
+    }
+
     /// Packets that exist.
     pub(crate) fn live(&self) -> u32 {
         self.live

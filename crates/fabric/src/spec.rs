@@ -174,7 +174,8 @@ pub struct NicSpec {
     pub ack_class: Option<u8>,
     /// A receiver repeats the NACK for the same gap no sooner than this.
     pub nack_interval: Span,
-    /// Go-back-N goes back to the start of the chunk of this size rather than to the gap.
+    /// Go-back-N goes back to the start of the chunk of this size rather than to the gap. A chunk
+    /// counts as in flight until all of it has arrived, so windows must be larger.
     pub back_to_chunk: Option<Bytes>,
     /// Retransmission timeout: without progress for so long, go back to the first unacknowledged
     /// byte; `None`: never.

@@ -72,3 +72,142 @@ impl Simulation {
         self.packets.get_mut(id).hops = (hop + 1).min(usize::from(u8::MAX)) as u8;
     }
 }
+
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use paceline_congestion::pint::Code;
+    use paceline_kernel::Time;
+
+    use super::common::{add_flow, natural, scheme, star};
+    use super::*;
+    use crate::outcome::{PacketKind, TraceKind};
+    use crate::packet::Packet;
+    use crate::spec::{NodeId, Quirks, RunSpec};
+
+    /// ACKs with their telemetry, by (flow, acknowledged byte).
+    type Acks = BTreeMap<(u32, u64), (Packet, Vec<HopSample>)>;
+
+    /// Every ACK on its way; and the run.
+    fn acknowledgements(spec: RunSpec) -> (Acks, Simulation) {
+        let mut simulation = Simulation::new(spec).unwrap();
+        let mut found = BTreeMap::new();
+        while !simulation.advance(1).done {
+            for id in 0..simulation.packets.slots() {
+                let packet = *simulation.packets.get(id);
+                if packet.kind == PacketKind::Ack {
+                    let hops = || (packet, simulation.packets.hops(id).to_vec());
+                    found.entry((packet.flow, packet.seq)).or_insert_with(hops);
+                }
+            }
+        }
+        (found, simulation)
+    }
+
+    /// Hosts 1 and 2 send four packets of 1090 B each to host 3 from `start` on, at the same time.
+    fn two_senders(start: u64) -> RunSpec {
+        let mut spec = natural(star(3, scheme("hpcc")));
+        add_flow(&mut spec, 1, 3, 4000, start);
+        add_flow(&mut spec, 2, 3, 4000, start);
+        spec
+    }
+
+    /// They leave in turn, 87.2 ns apart from 1087.2 ns on; two come for each that leaves.
+    fn by_hand(start: u64, order: u64) -> HopSample {
+        let left = if order == 0 { 0 } else { (order - 1).min(7 - order) };
+        HopSample {
+            at_ps: start * 1000 + 1_087_200 + order * 87_200,
+            tx_bytes: (order * 1090) as u32,
+            queue_bytes: (left * 1090) as u32,
+        }
+    }
+
+    #[test]
+    fn exact_samples() {
+        let (found, _) = acknowledgements(two_senders(0));
+        assert_eq!(found.len(), 8);
+        for ((flow, seq), (_, hops)) in found {
+            let order = 2 * (seq / 1000 - 1) + u64::from(flow);
+            assert_eq!(hops, [by_hand(0, order)], "flow {flow} up to {seq}");
+        }
+    }
+
+    /// Whole nanoseconds modulo 2^24 (of which the start is 1.4 us short), bytes in units of 512 and
+    /// queues in units of 320.
+    #[test]
+    fn samples_in_the_references_header() {
+        let start = (1 << 24) - 1400;
+        let mut spec = two_senders(start);
+        spec.quirks = Quirks {
+            int_wire_precision: true,
+            ..Quirks::default()
+        };
+        let (found, _) = acknowledgements(spec);
+        assert_eq!(found.len(), 8);
+        let mut wrapped = 0;
+        for ((flow, seq), (_, hops)) in found {
+            let exact = by_hand(start, 2 * (seq / 1000 - 1) + u64::from(flow));
+            let coded = HopSample {
+                at_ps: exact.at_ps / 1000 % (1 << 24) * 1000,
+                tx_bytes: exact.tx_bytes / 512 * 512,
+                queue_bytes: exact.queue_bytes / 320 * 320,
+            };
+            assert_eq!(hops, [coded], "flow {flow} up to {seq}");
+            wrapped += u64::from(coded.at_ps < 1_000_000);
+        }
+        assert_eq!(wrapped, 4);
+    }
+
+    /// Each digest is one of the two powers next to the utilisation, as the equation gives it from
+    /// what has left the port; and of the many between two powers some go up and some down.
+    #[test]
+    fn digests_are_next_to_the_utilisation() {
+        let mut spec = natural(star(3, scheme("hpcc-pint")));
+        add_flow(&mut spec, 1, 3, 1_000_000, 0);
+        add_flow(&mut spec, 2, 3, 1_000_000, 10_000);
+        spec.record.trace_nodes = vec![NodeId(0)];
+        let (found, simulation) = acknowledgements(spec);
+        let outcome = simulation.finish();
+        let (code, window) = (Code::new(1.05), outcome.base_rtt.as_ns_f64());
+        let per_window = 12.5 * window;
+        let (mut utilisation, mut last_wire, mut last_at) = (0.0, 0.0, Time::from_ps(0));
+        let (mut up, mut checked, mut queued) = (0, 0, 0u32);
+        for event in outcome.trace.iter().filter(|event| event.interface == 3) {
+            queued = match event.event {
+                TraceKind::Enqueue => queued + event.wire,
+                TraceKind::Dequeue => queued - event.wire,
+                _ => continue,
+            };
+            if event.event == TraceKind::Enqueue {
+                continue;
+            }
+            let dt = event.at.saturating_since(last_at).as_ns_f64().min(window);
+            utilisation = f64::from(queued) * dt / (per_window * window)
+                + last_wire / per_window
+                + utilisation * (window - dt) / window;
+            (last_wire, last_at) = (f64::from(event.wire), event.at);
+            let key = (event.flow, event.seq + u64::from(event.payload));
+            let (ack, _) = &found[&key];
+            let units = libm::ceil(utilisation * 512.0).max(1.0);
+            let power = libm::log(units) / libm::log(1.05);
+            assert!(
+                (f64::from(ack.pint) - power).abs() < 1.0,
+                "{key:?}: {} for {power}",
+                ack.pint
+            );
+            if utilisation > 0.02 {
+                let ratio = code.decode(ack.pint) / utilisation;
+                assert!(ratio > 1.0 / 1.06 && ratio < 1.25, "{ratio}");
+            }
+            checked += 1;
+            up += u64::from(f64::from(ack.pint) > power);
+        }
+        assert_eq!(checked, 2000);
+        assert!(up > 500 && up < 1500, "{up}");
+    }
+}

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{add_flow, link, natural, run, scheme, star};
+use paceline_congestion::registry::WindowMode;
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
@@ -31,8 +32,12 @@ struct Case {
     flow_control: FlowControl,
     buffer_kb: u64,
     error_rate: f64,
-    failure: Option<(usize, u64, u64)>,
-    ack_every: u32,
+    failures: Vec<(usize, u64, u64)>,
+    ack: AckPolicy,
+    chunk: Option<u64>,
+    ties: TieOrder,
+    pacing: bool,
+    global_rtt: bool,
     ack_class: Option<u8>,
     seed: u64,
 }
@@ -62,6 +67,22 @@ fn flow_control() -> impl Strategy<Value = FlowControl> {
     ]
 }
 
+/// What senders, receivers and the order of events are like.
+fn sender() -> impl Strategy<Value = (AckPolicy, Option<u64>, TieOrder, bool, bool)> {
+    let ack = prop_oneof![
+        3 => Just(AckPolicy::EveryPackets(1)),
+        1 => (2u32..17).prop_map(AckPolicy::EveryPackets),
+        1 => (1u64..17_000).prop_map(|bytes| AckPolicy::EveryBytes(Bytes::new(bytes))),
+    ];
+    let chunk = prop::option::weighted(0.2, 1u64..20_000);
+    let ties = prop_oneof![
+        2 => Just(TieOrder::Structural),
+        1 => Just(TieOrder::Insertion),
+        1 => any::<u64>().prop_map(TieOrder::Shuffled),
+    ];
+    (ack, chunk, ties, prop::bool::weighted(0.8), any::<bool>())
+}
+
 fn case() -> impl Strategy<Value = Case> {
     (2u32..5, 3usize..9).prop_flat_map(|(switches, hosts)| {
         let homes = prop::collection::vec(prop::collection::vec(0..switches, 1..3), hosts);
@@ -70,7 +91,7 @@ fn case() -> impl Strategy<Value = Case> {
             1..hosts,
             1u64..120_000,
             0u64..60_000,
-            prop_oneof![Just(3u8), Just(3u8), Just(5u8)],
+            prop_oneof![Just(3u8), Just(3u8), 1u8..8],
         );
         let shape = (
             Just(switches),
@@ -84,13 +105,16 @@ fn case() -> impl Strategy<Value = Case> {
             flow_control(),
             100u64..2000,
             prop_oneof![3 => Just(0.0), 1 => 0.0001f64..0.01],
-            prop::option::weighted(0.4, (0usize..8, 1u64..100_000, 1u64..100_000)),
-            prop_oneof![3 => Just(1u32), 1 => 2u32..17],
+            prop_oneof![3 => Just(0), 1 => 1usize..4].prop_flat_map(|failures| {
+                prop::collection::vec((0usize..8, 1u64..100_000, 1u64..100_000), failures)
+            }),
+            sender(),
             prop_oneof![Just(Some(0)), Just(None)],
             any::<u64>(),
         );
         (shape, rest).prop_map(|((switches, extra, homes, rates, flows), rest)| {
-            let (scheme, flow_control, buffer_kb, error_rate, failure, ack_every, ack_class, seed) = rest;
+            let (scheme, flow_control, buffer_kb, error_rate, failures, sender, ack_class, seed) = rest;
+            let (ack, chunk, ties, pacing, global_rtt) = sender;
             Case {
                 switches,
                 extra,
@@ -101,8 +125,12 @@ fn case() -> impl Strategy<Value = Case> {
                 flow_control,
                 buffer_kb,
                 error_rate,
-                failure,
-                ack_every,
+                failures,
+                ack,
+                chunk,
+                ties,
+                pacing,
+                global_rtt,
                 ack_class,
                 seed,
             }
@@ -164,10 +192,16 @@ fn build(case: &Case) -> RunSpec {
         .map(|l| 2 * (l.rate.bytes_in(l.delay).get() * 2 + 6000 + 4096))
         .sum();
     spec.switch.buffer = Bytes::new(headroom + case.buffer_kb * 1000);
-    spec.nic.ack = AckPolicy::EveryPackets(case.ack_every);
+    spec.nic.ack = case.ack;
+    if spec.schemes[0].window == WindowMode::Off {
+        spec.nic.back_to_chunk = case.chunk.map(Bytes::new);
+    }
+    spec.nic.pacing = case.pacing;
+    spec.nic.global_rtt = case.global_rtt;
+    spec.ties = case.ties;
     spec.nic.ack_class = case.ack_class;
     spec.seed = case.seed;
-    if let Some((which, at, span)) = case.failure {
+    for &(which, at, span) in &case.failures {
         let at = Time::from_ns(at);
         spec.failures.push(LinkFailure {
             link: which % spec.links.len(),
@@ -192,7 +226,7 @@ fn build(case: &Case) -> RunSpec {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
 
     /// Every flow completes, nothing is lost or delivered twice, buffers are conserved (checked in
     /// the run itself), lossless classes lose nothing in switches, and the run repeats bit for bit.
@@ -204,10 +238,10 @@ proptest! {
         }
         // Pauses by quanta may end before the queue has drained: only on/off promises no loss.
         let lossless = matches!(case.flow_control, FlowControl::Pfc(Pfc { mode: PfcMode::OnOff, .. }));
-        if lossless && case.failure.is_none() && case.error_rate == 0.0 {
+        if lossless && case.failures.is_empty() && case.error_rate == 0.0 {
             prop_assert_eq!(outcome.counters.buffer_drops, 0);
             // With coalesced ACKs a window that shrinks may have to wait for a timeout.
-            if case.ack_every == 1 {
+            if case.ack == AckPolicy::EveryPackets(1) {
                 prop_assert_eq!(outcome.counters.retransmitted_bytes, 0);
             }
             prop_assert_eq!(outcome.counters.pauses, outcome.counters.resumes);

@@ -146,6 +146,62 @@ fn impossible_flow_control() {
     }
 }
 
+/// So are timeouts of no time, and control packets that no 16 bits can count.
+#[test]
+fn impossible_hosts() {
+    let refused = |change: fn(&mut RunSpec)| {
+        let mut spec = natural(star(2, scheme("none")));
+        change(&mut spec);
+        Simulation::new(spec).err().map(|error| error.to_string())
+    };
+    assert_eq!(refused(|_| ()), None);
+    assert!(
+        refused(|spec| spec.nic.rto = Some(Span::ZERO))
+            .unwrap()
+            .contains("timeout")
+    );
+    assert!(
+        refused(|spec| spec.packet.pfc_frame = Bytes::new(65_600))
+            .unwrap()
+            .contains("65.6KB")
+    );
+    assert!(
+        refused(|spec| spec.packet.mtu = Bytes::new(65_500))
+            .unwrap()
+            .contains("65.5KB")
+    );
+}
+
+/// ACKs in their flows' own classes: a pause of one class does not hold back the other's.
+#[test]
+fn acknowledgements_of_classes_are_paused_apart() {
+    let fct = |paused: bool| {
+        let mut spec = natural(star(5, scheme("none")));
+        spec.nic.ack_class = None;
+        spec.switch.ecn.clear();
+        static_pfc(&mut spec, 20_000, 18_000, 60_000);
+        spec.links[2].rate = BitRate::from_gbps(10);
+        // Host 1 is paused in class 3 for most of the time by what it sends to host 3; it receives
+        // in class 3 from host 4 and in class 5 from host 5.
+        let mut classes = vec![5];
+        add_flow(&mut spec, 5, 1, 100_000, 0);
+        if paused {
+            add_flow(&mut spec, 1, 3, 1_000_000, 0);
+            add_flow(&mut spec, 4, 1, 100_000, 0);
+            classes.extend([3, 3]);
+        }
+        for (flow, class) in spec.flows.iter_mut().zip(classes) {
+            flow.class = class;
+        }
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        outcome.flows[0].fct.as_ns()
+    };
+    let (alone, beside) = (fct(false), fct(true));
+    // Half of the link for as long as host 4 sends, and no pause.
+    assert!(beside < 2 * alone, "{beside} {alone}");
+}
+
 /// A path back through the port it came from, and a failure while pauses are asked for there.
 #[test]
 fn failures_on_the_way_back() {

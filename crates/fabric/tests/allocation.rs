@@ -1,0 +1,106 @@
+//! After warm-up, a run allocates nothing per packet.
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use common::{G100, add_flow, kb, link, natural, scheme, star, static_pfc};
+use paceline_fabric::Simulation;
+use paceline_fabric::spec::*;
+use paceline_kernel::Span;
+
+/// The system's allocator, and how often it was asked.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call goes to the system's allocator as it came.
+#[expect(unsafe_code, reason = "an allocator cannot be written without")]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: see above.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: see above.
+        unsafe { System.realloc(old, layout, size) }
+    }
+    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        // SAFETY: see above.
+        unsafe { System.dealloc(old, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations in 100000 events of a steady run, after four times as many to warm up; pauses so far.
+fn allocations(spec: &RunSpec) -> (u64, u64) {
+    let (warm_up, events) = (400_000, 100_000);
+    let mut simulation = Simulation::new(spec.clone()).unwrap();
+    assert!(!simulation.advance(warm_up).done);
+    let before = ALLOCATIONS.load(Relaxed);
+    let progress = simulation.advance(events);
+    let during = ALLOCATIONS.load(Relaxed) - before;
+    assert!(
+        !progress.done && progress.completed == 0,
+        "a steady state, without beginnings and ends"
+    );
+    (during, simulation.finish().counters.pauses)
+}
+
+/// Sixteen long flows to one host.
+fn incast(mut spec: RunSpec) -> RunSpec {
+    for host in 1..=16 {
+        add_flow(&mut spec, host, 17, 100_000_000, 0);
+    }
+    spec.check = false;
+    spec
+}
+
+/// One test, so that nothing else in the process allocates meanwhile.
+#[test]
+fn packets_allocate_nothing() {
+    for name in [
+        "none",
+        "dcqcn",
+        "dcqcn-paper",
+        "dctcp",
+        "timely",
+        "hpcc",
+        "hpcc-pint",
+    ] {
+        for (mode, spec) in [
+            ("exact", incast(natural(star(17, scheme(name))))),
+            ("ns-3", incast(star(17, scheme(name)))),
+        ] {
+            let (count, _) = allocations(&spec);
+            assert!(count <= 4, "{name} {mode}: {count} allocations in 100000 events");
+        }
+    }
+
+    // Two switches, losses and timeouts; pauses are recorded one by one, so there are none.
+    let mut chain = natural(star(3, scheme("dctcp")));
+    chain.nodes.extend([NodeKind::Switch, NodeKind::Host]);
+    chain.links.push(link(0, 4, G100));
+    chain.links.push(link(4, 5, G100));
+    chain.links.iter_mut().for_each(|link| link.error_rate = 1e-3);
+    chain.switch.ecn[0].kmin = kb(100);
+    chain.switch.ecn[0].kmax = kb(100);
+    for src in 1..=3 {
+        add_flow(&mut chain, src, 5, 100_000_000, 0);
+    }
+    chain.check = false;
+    let (count, _) = allocations(&chain);
+    assert!(count <= 4, "{count}");
+
+    // Pauses all the time: the list of them grows by doubling, the rest does not.
+    let mut paused = incast(natural(star(17, scheme("none"))));
+    static_pfc(&mut paused, 20_000, 18_000, 60_000);
+    paused.nic.rto = Some(Span::from_us(10_000));
+    let (count, pauses) = allocations(&paused);
+    assert!(pauses > 1000 && count <= 4, "{count} {pauses}");
+}
