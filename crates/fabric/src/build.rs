@@ -91,6 +91,9 @@ pub enum BuildError {
         /// Rates that have curves.
         known: String,
     },
+    /// Schemes that cannot share a network.
+    #[error("schemes: {0}")]
+    BadSchemes(String),
     /// Hosts that cannot work.
     #[error("hosts: {0}")]
     BadHost(String),
@@ -282,6 +285,13 @@ fn check(spec: &RunSpec) -> Result<(), BuildError> {
         }
     }
     check_flow_control(&spec.switch.flow_control)?;
+    let mut codes = spec.schemes.iter().filter_map(|scheme| scheme.config.pint_code());
+    if let Some(first) = codes.next()
+        && codes.any(|code| code != first)
+    {
+        let why = "switches write HPCC-PINT's digests to one base, and there are several";
+        return Err(BuildError::BadSchemes(why.into()));
+    }
     if spec.nic.rto == Some(Span::ZERO) {
         return Err(BuildError::BadHost("the retransmission timeout is zero".into()));
     }

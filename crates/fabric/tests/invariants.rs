@@ -226,7 +226,7 @@ fn build(case: &Case) -> RunSpec {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
     /// Every flow completes, nothing is lost or delivered twice, buffers are conserved (checked in
     /// the run itself), lossless classes lose nothing in switches, and the run repeats bit for bit.

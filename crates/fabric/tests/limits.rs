@@ -172,6 +172,19 @@ fn impossible_hosts() {
     );
 }
 
+/// Switches write one digest: senders that would read it differently are refused.
+#[test]
+fn one_base_for_all_digests() {
+    let built = |base: &str| {
+        let mut spec = natural(star(2, scheme("hpcc-pint")));
+        spec.schemes.push(scheme("dcqcn"));
+        spec.schemes.push(scheme("hpcc-pint"));
+        spec.schemes[2].config.set("log-base", base).unwrap();
+        Simulation::new(spec).is_ok()
+    };
+    assert!(built("1.05") && !built("1.01"));
+}
+
 /// ACKs in their flows' own classes: a pause of one class does not hold back the other's.
 #[test]
 fn acknowledgements_of_classes_are_paused_apart() {
