@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
-use paceline_kernel::{BitRate, Bytes, Span, Time};
+use paceline_kernel::{Bytes, Span, Time};
 
 use crate::buffer::{BufferRules, SwitchBuffer};
+use crate::check::{BuildError, check};
 use crate::event::{Event, Ties};
 use crate::failure::Change;
 use crate::nic::Nic;
@@ -18,92 +19,8 @@ use crate::random::{LinkErrors, SharedRandom};
 use crate::record::Recorder;
 use crate::routing::{Extent, Routing};
 use crate::sim::Simulation;
-use crate::spec::{FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcMode, PfcThreshold, RunSpec};
+use crate::spec::{FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
 use crate::telemetry::{Telemetry, WIRE_HOPS};
-
-/// Why a network cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BuildError {
-    /// A node id beyond the nodes.
-    #[error("{what}: node {node} does not exist; nodes are 0 to {last}")]
-    NoSuchNode {
-        /// Where it is named.
-        what: String,
-        /// The id.
-        node: u32,
-        /// The largest id.
-        last: usize,
-    },
-    /// A flow from or to a switch.
-    #[error("flow {flow}: node {node} is a switch; flows go from host to host")]
-    NotAHost {
-        /// Index of the flow.
-        flow: usize,
-        /// The switch.
-        node: u32,
-    },
-    /// A host without a link that has a flow.
-    #[error("flow {flow}: host {node} has no link")]
-    NoLink {
-        /// Index of the flow.
-        flow: usize,
-        /// The host.
-        node: u32,
-    },
-    /// A flow that cannot be.
-    #[error("flow {flow}: {why}")]
-    BadFlow {
-        /// Index of the flow.
-        flow: usize,
-        /// What is wrong.
-        why: String,
-    },
-    /// A link that cannot be.
-    #[error("link {link} (node {a} to node {b}): {why}")]
-    BadLink {
-        /// Index of the link.
-        link: usize,
-        /// One end.
-        a: u32,
-        /// The other.
-        b: u32,
-        /// What is wrong.
-        why: String,
-    },
-    /// Packet sizes that cannot be.
-    #[error("packet sizes: {0}")]
-    BadPacket(String),
-    /// A marking curve that cannot be.
-    #[error("marking curve for {rate} ports: {why}")]
-    BadCurve {
-        /// The ports' rate.
-        rate: BitRate,
-        /// What is wrong.
-        why: String,
-    },
-    /// No marking curve for a rate that occurs.
-    #[error("no marking curve for {rate} ports (link {link}); there are curves for {known}")]
-    NoCurve {
-        /// The rate.
-        rate: BitRate,
-        /// A link of that rate.
-        link: usize,
-        /// Rates that have curves.
-        known: String,
-    },
-    /// Schemes that cannot share a network.
-    #[error("schemes: {0}")]
-    BadSchemes(String),
-    /// Hosts that cannot work.
-    #[error("hosts: {0}")]
-    BadHost(String),
-    /// Flow control that cannot work.
-    #[error("flow control: {0}")]
-    BadFlowControl(String),
-    /// More than the simulator can number.
-    #[error("{0}")]
-    TooLarge(String),
-}
 
 /// Builds the network of `spec`.
 pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
@@ -165,6 +82,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         receivers: Vec::new(),
         free_qps: Vec::new(),
         routes: Vec::new(),
+        route_places: BTreeMap::new(),
         epoch: 0,
         routing,
         changes: build_changes(&spec),
@@ -224,147 +142,6 @@ impl Simulation {
             self.schedule(LaneId::WHEEL, from, Event::Sample);
         }
     }
-}
-
-/// Everything that would make the run fail or lie later.
-fn check(spec: &RunSpec) -> Result<(), BuildError> {
-    let nodes = spec.nodes.len();
-    let exists = |what: &dyn Fn() -> String, node: NodeId| {
-        if (node.0 as usize) < nodes {
-            return Ok(());
-        }
-        Err(BuildError::NoSuchNode {
-            what: what(),
-            node: node.0,
-            last: nodes.saturating_sub(1),
-        })
-    };
-    let mut degree = vec![0u32; nodes];
-    for (i, link) in spec.links.iter().enumerate() {
-        for end in [link.a, link.b] {
-            exists(&|| format!("link {i}"), end)?;
-            degree[end.0 as usize] += 1;
-        }
-        check_link(i, link)?;
-    }
-    for (i, failure) in spec.failures.iter().enumerate() {
-        if failure.link >= spec.links.len() {
-            let why = format!(
-                "failure {i} names link {}; links are 0 to {}",
-                failure.link,
-                spec.links.len().saturating_sub(1)
-            );
-            return Err(BuildError::TooLarge(why));
-        }
-    }
-    for (i, flow) in spec.flows.iter().enumerate() {
-        let bad = |why: String| Err(BuildError::BadFlow { flow: i, why });
-        for end in [flow.src, flow.dst] {
-            exists(&|| format!("flow {i}"), end)?;
-            if spec.nodes[end.0 as usize] == NodeKind::Switch {
-                return Err(BuildError::NotAHost { flow: i, node: end.0 });
-            }
-            if degree[end.0 as usize] == 0 {
-                return Err(BuildError::NoLink { flow: i, node: end.0 });
-            }
-        }
-        if flow.src == flow.dst {
-            return bad(format!("source and destination are both node {}", flow.src.0));
-        }
-        if !(1..=7).contains(&flow.class) {
-            return bad(format!("priority {} is not one of 1 to 7", flow.class));
-        }
-        if usize::from(flow.scheme) >= spec.schemes.len() {
-            return bad(format!("scheme {} of {}", flow.scheme, spec.schemes.len()));
-        }
-        if flow.size == Bytes::ZERO {
-            return bad("its size is zero".into());
-        }
-        if i > 0 && flow.start < spec.flows[i - 1].start {
-            return bad("it starts before the flow in front of it: flows must be sorted by start".into());
-        }
-    }
-    check_flow_control(&spec.switch.flow_control)?;
-    let mut codes = spec.schemes.iter().filter_map(|scheme| scheme.config.pint_code());
-    if let Some(first) = codes.next()
-        && codes.any(|code| code != first)
-    {
-        let why = "switches write HPCC-PINT's digests to one base, and there are several";
-        return Err(BuildError::BadSchemes(why.into()));
-    }
-    if spec.nic.rto == Some(Span::ZERO) {
-        return Err(BuildError::BadHost("the retransmission timeout is zero".into()));
-    }
-    let packet = &spec.packet;
-    let header = packet.data_header.get()
-        + packet.int_header.get()
-        + packet.timestamp_header.get()
-        + packet.pint_header.get();
-    if packet.mtu == Bytes::ZERO || packet.mtu.get() + header > u64::from(u16::MAX) {
-        return Err(BuildError::BadPacket(format!(
-            "a payload of {} and headers of {header} bytes do not fit a packet of 1 to 65535 bytes",
-            packet.mtu
-        )));
-    }
-    let control = [packet.ack_min, packet.ack_header, packet.pfc_frame, packet.cnp];
-    if let Some(size) = control
-        .into_iter()
-        .find(|size| size.get() + header > u64::from(u16::MAX))
-    {
-        return Err(BuildError::BadPacket(format!(
-            "{size} is too much for a control packet"
-        )));
-    }
-    if spec.links.len() * 2 > Event::MAX_ENTITIES || spec.flows.len() > u32::MAX as usize / 2 {
-        return Err(BuildError::TooLarge(format!(
-            "{} links and {} flows are more than can be numbered",
-            spec.links.len(),
-            spec.flows.len()
-        )));
-    }
-    Ok(())
-}
-
-fn check_flow_control(flow_control: &FlowControl) -> Result<(), BuildError> {
-    let FlowControl::Pfc(pfc) = flow_control else {
-        return Ok(());
-    };
-    let bad = |why: String| Err(BuildError::BadFlowControl(why));
-    if let PfcThreshold::Static { xoff, xon } = pfc.threshold {
-        if xon > xoff {
-            return bad(format!(
-                "it resumes below {xon}, above the {xoff} at which it pauses"
-            ));
-        }
-        if xon == Bytes::ZERO {
-            return bad("it resumes below zero bytes: never".into());
-        }
-    }
-    if matches!(pfc.mode, PfcMode::Quanta { pause } if pause.as_ps() < 2) {
-        return bad("a pause frame carries no time".into());
-    }
-    Ok(())
-}
-
-fn check_link(i: usize, link: &LinkSpec) -> Result<(), BuildError> {
-    let bad = |why: &str| {
-        Err(BuildError::BadLink {
-            link: i,
-            a: link.a.0,
-            b: link.b.0,
-            why: why.into(),
-        })
-    };
-    if link.rate.as_bps() == 0 {
-        return bad("its rate is zero");
-    }
-    if link.a == link.b {
-        return bad("it leads from a node to itself");
-    }
-    if !(0.0..=1.0).contains(&link.error_rate) {
-        return bad("its error rate is not a probability");
-    }
-    Ok(())
 }
 
 /// Sizes that occur all the time: full data packets and acknowledgements of every scheme.

@@ -32,6 +32,8 @@ impl Simulation {
         self.routing.forget();
         // Packets on their way carry the old generation, and are looked up hop by hop.
         self.epoch = self.epoch.wrapping_add(1);
+        self.routes.clear();
+        self.route_places.clear();
         for slot in 0..self.qps.len() as u32 {
             self.find_new_path(slot);
         }

@@ -47,10 +47,16 @@ impl Simulation {
         Some(Paths { forward, back })
     }
 
-    /// Writes the switches' part of a path into the route table; its place there.
+    /// The place of a path's switches in the route table. Flows that take the same path share it, so
+    /// the table is bounded by the network, not by the length of the run.
     pub(crate) fn write_route(&mut self, path: &[u32]) -> u32 {
+        let hops = &path[1..];
+        if let Some(&place) = self.route_places.get(hops) {
+            return place;
+        }
         let place = self.routes.len() as u32;
-        self.routes.extend_from_slice(&path[1..]);
+        self.routes.extend_from_slice(hops);
+        self.route_places.insert(hops.into(), place);
         place
     }
 

@@ -11,6 +11,7 @@ extern crate self as paceline_fabric;
 
 mod buffer;
 mod build;
+mod check;
 mod event;
 mod failure;
 mod flows;

@@ -16,7 +16,7 @@ use crate::routing::Routing;
 use crate::spec::RunSpec;
 use crate::telemetry::Telemetry;
 
-pub use crate::build::BuildError;
+pub use crate::check::BuildError;
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub struct Simulation {
     pub(crate) free_qps: Vec<u32>,
     /// Egress ports of the switches on each flow's paths, in order.
     pub(crate) routes: Vec<u32>,
+    /// Where each path stands in it.
+    pub(crate) route_places: std::collections::BTreeMap<Box<[u32]>, u32>,
     /// Generation of the routes: one more after every change of topology.
     pub(crate) epoch: u16,
     pub(crate) routing: Routing,

@@ -134,7 +134,13 @@ fn insert<'i>(
                 Problem::new(format!("`{path}` is not a path: expected path.to.key=value")).at(&whole),
             );
         }
-        segments.push((segment, position..position + segment.len()));
+        // The one key with two spellings: a text that names it by the other must replace it.
+        let name = if segment == "flow-control" {
+            "flow_control"
+        } else {
+            segment
+        };
+        segments.push((name, position..position + segment.len()));
         position += segment.len() + 1;
     }
     put(table, &segments, value, texts)
