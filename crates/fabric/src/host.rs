@@ -20,10 +20,10 @@ enum Answer {
 
 impl Simulation {
     #[inline]
-    pub(crate) fn host_receive(&mut self, port: u32, id: u32) {
+    pub(crate) fn host_receive(&mut self, id: u32) {
         let packet = self.packets.get(id);
         match packet.kind {
-            PacketKind::Data => self.receive_data(port, id),
+            PacketKind::Data => self.receive_data(id),
             PacketKind::Ack | PacketKind::Nack => self.receive_ack(id),
             PacketKind::Cnp => self.receive_cnp(id),
             PacketKind::Pause | PacketKind::Resume => unreachable!("PFC frames end at the port"),
@@ -37,7 +37,7 @@ impl Simulation {
         qp.flow == packet.flow && !qp.done
     }
 
-    fn receive_data(&mut self, port: u32, id: u32) {
+    fn receive_data(&mut self, id: u32) {
         self.counters.data_received += 1;
         if !self.is_current(id) {
             return self.packets.remove(id);
@@ -55,7 +55,6 @@ impl Simulation {
             Answer::Nothing => return self.packets.remove(id),
         };
         self.counters.nacks += u64::from(kind == PacketKind::Nack);
-        let _ = port;
         let qp = &self.qps[packet.qp as usize];
         let ack_port = qp.ack_port;
         // The data packet's slot becomes the acknowledgement's: telemetry and time stamp stay.
@@ -207,7 +206,9 @@ impl Simulation {
         let snd_nxt = qp.snd_nxt;
         let rtt = self.now - packet.sent_at;
         self.record_rtt(slot, packet.seq, rtt, newly_acked);
-        self.counters.notifications += u64::from(packet.ecn != 0);
+        // Where the receiver sends notifications as packets, those are counted.
+        let echo_notifies = self.qps[slot as usize].needs.cnp_interval == Span::ZERO;
+        self.counters.notifications += u64::from(echo_notifies && packet.ecn != 0);
         self.react(slot, id, &packet, newly_acked, snd_nxt, rtt);
         self.packets.remove(id);
         let port = self.qps[slot as usize].port;

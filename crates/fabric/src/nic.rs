@@ -303,9 +303,24 @@ impl Simulation {
 
     /// Round robin from the queue pair served last: the first that is not blocked and that pacing
     /// lets go. Finished queue pairs leave the list.
+    #[inline]
     fn choose_qp(&mut self, nic: usize) -> Option<usize> {
+        let n = &self.nics[nic];
+        let paused = self.ports[n.port as usize].paused;
+        if let [only] = n.qps[..] {
+            let qp = &self.qps[only as usize];
+            if !qp.is_blocked(paused) {
+                return (qp.next_avail <= self.now).then_some(0);
+            }
+            if !qp.is_finished() {
+                return None;
+            }
+        }
+        self.choose_of_many(nic, paused)
+    }
+
+    fn choose_of_many(&mut self, nic: usize, paused: u16) -> Option<usize> {
         let nic = &mut self.nics[nic];
-        let paused = self.ports[nic.port as usize].paused;
         let count = nic.qps.len();
         let (mut chosen, mut first_finished) = (None, usize::MAX);
         let mut start = nic.served + 1;

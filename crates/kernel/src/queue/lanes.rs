@@ -4,6 +4,8 @@ use super::heads::{Heads, LANE_BITS, MAX_LANES, NEVER, head_key, lane_of, time_o
 use super::ring::Ring;
 use super::{Entry, LaneId, Wheel};
 
+/// Events pending up to which everything that they touch stays in the cache without help.
+const CACHE_HOLDS: usize = 1024;
 /// How far ahead in a lane [`EventQueue::take_upcoming`] looks.
 const LOOK_AHEAD: usize = 2;
 
@@ -183,7 +185,9 @@ impl EventQueue {
             self.wheel.pop()
         } else {
             let entry = self.lanes[i].pop_front();
-            self.look_ahead(i);
+            if self.len > CACHE_HOLDS {
+                self.look_ahead(i);
+            }
             (entry, self.lanes[i].front().map_or(NEVER, |next| next.at))
         };
         self.heads.replace_first(head_key(next, i));

@@ -12,14 +12,22 @@ const BUCKETS: u64 = 8192;
 const NONE: u32 = u32::MAX;
 const NEVER: u64 = u64::MAX;
 
+/// While no bucket has any, up to so many events that are due soon are kept sorted instead.
+const FEW: usize = 48;
+/// Soon: within 2^22 ps, 4 µs.
+const SOON: u64 = 1 << 22;
+
 /// Events at any time: the home of timers, paced wake-ups and packets of odd sizes.
+///
+/// Whatever is in `current` and `heap` may be next; before one of them is taken, every bucket that
+/// begins no later is emptied into `current`.
 #[derive(Clone, Debug)]
 pub struct Wheel {
-    /// Events of the bucket that was reached, the earliest last.
+    /// Sorted events, the earliest last: the bucket that was reached, and a few that are due soon.
     current: Vec<Entry>,
-    /// Events pushed into that bucket after it was reached.
-    late: BinaryHeap<Reverse<Entry>>,
-    /// Number of that bucket, counted from time zero.
+    /// What came too late for its bucket, or lies beyond the wheel.
+    heap: BinaryHeap<Reverse<Entry>>,
+    /// Number of the bucket that was reached, counted from time zero.
     cursor: u64,
     /// First node of each bucket's list.
     buckets: Vec<u32>,
@@ -29,22 +37,22 @@ pub struct Wheel {
     free: u32,
     /// Events in buckets.
     in_buckets: usize,
-    /// Events beyond the wheel.
-    beyond: BinaryHeap<Reverse<Entry>>,
+    /// Time of the event taken last.
+    now: u64,
 }
 
 impl Default for Wheel {
     fn default() -> Self {
         Self {
             current: Vec::new(),
-            late: BinaryHeap::new(),
+            heap: BinaryHeap::new(),
             cursor: 0,
             buckets: vec![NONE; BUCKETS as usize],
             occupied: vec![0; BUCKETS as usize / 64],
             nodes: Vec::new(),
             free: NONE,
             in_buckets: 0,
-            beyond: BinaryHeap::new(),
+            now: 0,
         }
     }
 }
@@ -53,13 +61,18 @@ impl Wheel {
     /// Adds an event, not before the last one that was taken.
     #[inline]
     pub fn push(&mut self, entry: Entry) {
+        if self.in_buckets == 0 {
+            if self.current.len() < FEW && entry.at - self.now < SOON {
+                let place = self.current.partition_point(|other| other.at > entry.at);
+                return self.current.insert(place, entry);
+            }
+            self.cursor = self.cursor.max(self.now >> BUCKET_BITS);
+        }
         let bucket = entry.at >> BUCKET_BITS;
-        if bucket <= self.cursor {
-            self.late.push(Reverse(entry));
-        } else if bucket < self.cursor + BUCKETS {
+        if bucket > self.cursor && bucket < self.cursor + BUCKETS {
             self.push_bucket(bucket, entry);
         } else {
-            self.beyond.push(Reverse(entry));
+            self.heap.push(Reverse(entry));
         }
     }
 
@@ -80,79 +93,53 @@ impl Wheel {
         self.in_buckets += 1;
     }
 
-    /// A lower bound of the time of the next event, exact while a reached bucket has events.
+    /// A lower bound of the time of the next event.
+    #[inline]
     pub fn head(&self) -> u64 {
-        let reached = self.reached();
-        if reached != NEVER {
-            return reached;
+        if self.in_buckets == 0 {
+            self.reached()
+        } else {
+            self.reached().min(self.next_bucket() << BUCKET_BITS)
         }
-        let bucket = self.next_bucket().map_or(NEVER, |bucket| bucket << BUCKET_BITS);
-        let beyond = self.beyond.peek().map_or(NEVER, |Reverse(entry)| entry.at);
-        bucket.min(beyond)
     }
 
-    /// Moves to the bucket of the next event, and tells its time exactly.
+    /// Empties the buckets that begin before the next event, and tells its time exactly.
     ///
     /// To be called only when no event is due before [`Wheel::head`]: the wheel never runs ahead of
     /// the clock, so what is pushed later still finds its bucket.
     pub fn settle(&mut self) -> u64 {
-        if self.reached() == NEVER {
-            let beyond = self
-                .beyond
-                .peek()
-                .map_or(NEVER, |Reverse(entry)| entry.at >> BUCKET_BITS);
-            let next = self.next_bucket().unwrap_or(NEVER).min(beyond);
-            if next == NEVER {
-                return NEVER;
+        while self.in_buckets > 0 {
+            let bucket = self.next_bucket();
+            if bucket << BUCKET_BITS > self.reached() {
+                break;
             }
-            self.cursor = next;
-            self.drain_bucket((next % BUCKETS) as usize);
-            // What lay beyond and is now within reach; most often nothing.
-            while let Some(&Reverse(entry)) = self.beyond.peek() {
-                let bucket = entry.at >> BUCKET_BITS;
-                if bucket >= self.cursor + BUCKETS {
-                    break;
-                }
-                self.beyond.pop();
-                if bucket == self.cursor {
-                    self.current.push(entry);
-                } else {
-                    self.push_bucket(bucket, entry);
-                }
-            }
-            self.current
-                .sort_unstable_by_key(|entry| std::cmp::Reverse(entry.at));
+            self.cursor = bucket;
+            self.drain_bucket((bucket % BUCKETS) as usize);
+            self.current.sort_unstable_by_key(|entry| Reverse(entry.at));
         }
         self.reached()
     }
 
-    /// The time of the next event of the bucket that was reached.
+    /// The time of the next event that is in no bucket.
     #[inline]
     fn reached(&self) -> u64 {
         let current = self.current.last().map_or(NEVER, |next| next.at);
-        let late = self.late.peek().map_or(NEVER, |Reverse(next)| next.at);
-        current.min(late)
+        let heap = self.heap.peek().map_or(NEVER, |Reverse(next)| next.at);
+        current.min(heap)
     }
 
     /// Takes the next event and tells the head after it; the wheel must be settled.
     #[inline]
     pub fn pop(&mut self) -> (Option<Entry>, u64) {
-        let entry = match (self.current.last(), self.late.peek()) {
-            (Some(a), Some(Reverse(b))) if b.at < a.at => self.late.pop().map(|Reverse(entry)| entry),
-            (None, _) => self.late.pop().map(|Reverse(entry)| entry),
+        let entry = match (self.current.last(), self.heap.peek()) {
+            (Some(a), Some(Reverse(b))) if b.at < a.at => self.heap.pop().map(|Reverse(entry)| entry),
+            (None, _) => self.heap.pop().map(|Reverse(entry)| entry),
             _ => self.current.pop(),
         };
+        if let Some(entry) = &entry {
+            self.now = entry.at;
+        }
         (entry, self.head())
-    }
-
-    /// Moves all events at `at` to the end of `batch`; the wheel must be settled there.
-    pub fn take(&mut self, at: u64, batch: &mut Vec<Entry>) {
-        while self.current.last().is_some_and(|next| next.at == at) {
-            batch.extend(self.current.pop());
-        }
-        while self.late.peek().is_some_and(|Reverse(next)| next.at == at) {
-            batch.extend(self.late.pop().map(|Reverse(entry)| entry));
-        }
     }
 
     fn drain_bucket(&mut self, slot: usize) {
@@ -168,11 +155,8 @@ impl Wheel {
         }
     }
 
-    /// The first bucket after the cursor that has events.
-    fn next_bucket(&self) -> Option<u64> {
-        if self.in_buckets == 0 {
-            return None;
-        }
+    /// The first bucket after the cursor that has events; there must be one.
+    fn next_bucket(&self) -> u64 {
         let start = ((self.cursor + 1) % BUCKETS) as usize;
         let words = self.occupied.len();
         let mut word = start / 64;
@@ -182,11 +166,11 @@ impl Wheel {
             if bits != 0 {
                 let slot = (word * 64) as u64 + u64::from(bits.trailing_zeros());
                 let ahead = (slot + BUCKETS - start as u64) % BUCKETS;
-                return Some(self.cursor + 1 + ahead);
+                return self.cursor + 1 + ahead;
             }
             word = (word + 1) % words;
             bits = self.occupied[word];
         }
-        None
+        unreachable!("no bucket has events, but they are counted")
     }
 }
