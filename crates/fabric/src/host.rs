@@ -8,6 +8,7 @@ use paceline_kernel::{Bytes, Span, Time};
 use crate::event::Event;
 use crate::outcome::{FlowStatus, PacketKind, RttSample, TraceKind};
 use crate::packet::{NONE, Packet};
+use crate::port::STRICT;
 use crate::sim::Simulation;
 use crate::spec::AckPolicy;
 
@@ -73,6 +74,16 @@ impl Simulation {
         };
         *self.packets.get_mut(id) = ack;
         let class = self.ack_queue(ack.class);
+        let port = &self.ports[ack_port as usize];
+        let nothing_before = port.ready == 0 && port.paused == 0 && port.up;
+        if nothing_before && !self.recorder.tracing && !self.is_busy(ack_port) {
+            // As if it were queued and taken out again.
+            let more = self.awaits_end(port.owner as usize, ack.wire);
+            if class > STRICT {
+                self.ports[ack_port as usize].served = class;
+            }
+            return self.start_transmission(ack_port, id, more);
+        }
         self.enqueue(ack_port, class, id);
     }
 

@@ -462,7 +462,7 @@ impl Simulation {
 
     /// Whether the end of a transmission of `wire` bytes that starts now must be an event: only if
     /// something may follow at once. If pacing holds everything back beyond that, a wake-up does.
-    fn awaits_end(&mut self, nic: usize, wire: u16) -> bool {
+    pub(crate) fn awaits_end(&mut self, nic: usize, wire: u16) -> bool {
         let n = &self.nics[nic];
         // The reference has that event always, and its order of simultaneous events hangs on it.
         if self.spec.quirks.wakeup_suppression || n.qps.len() > FEW_QPS {
