@@ -71,7 +71,7 @@ impl Event {
         kind << 60 | u64::from(a) << 32 | u64::from(b)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decode(bits: u64) -> Self {
         let a = (bits >> 32 & A_MASK) as u32;
         let b = bits as u32;

@@ -151,7 +151,7 @@ impl Simulation {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dispatch(&mut self, event: Event) {
         match event {
             Event::Arrive { port, packet } => self.arrive(port, packet),
