@@ -2,6 +2,8 @@
 
 use toml::Spanned;
 
+use crate::diagnostics::Problem;
+
 /// The value; where there is none, `default`, which the scenario then holds.
 pub(super) fn fill<T: Clone>(slot: &mut Option<T>, default: T) -> T {
     slot.get_or_insert(default).clone()
@@ -15,4 +17,24 @@ pub(super) fn fill_at<T: Clone>(slot: &mut Option<Spanned<T>>, default: T) -> Sp
 /// The same, where the place does not matter.
 pub(super) fn fill_value<T: Clone>(slot: &mut Option<Spanned<T>>, default: T) -> T {
     fill_at(slot, default).into_inner()
+}
+
+/// The one block that is there, of several of which there must be exactly one; otherwise what is
+/// wrong with `what`.
+pub(super) fn only_block(present: &[(&'static str, bool)], what: &str) -> Result<&'static str, Problem> {
+    let named: Vec<_> = present
+        .iter()
+        .filter(|(_, is)| *is)
+        .map(|(name, _)| *name)
+        .collect();
+    match named[..] {
+        [name] => Ok(name),
+        [] => Err(Problem::new(format!("{what} is exactly one block, found none"))),
+        _ => {
+            let found = named.join(" and ");
+            Err(Problem::new(format!(
+                "{what} is exactly one block, found {found}"
+            )))
+        }
+    }
 }

@@ -12,7 +12,7 @@ use crate::schema;
 use crate::topology::{self, FatTreeRates, Net, Topology};
 
 use super::Cx;
-use super::fill::{fill, fill_at, fill_value};
+use super::fill::{fill, fill_at, fill_value, only_block};
 
 const BLOCKS: &str = "star, dumbbell, parking-lot, leaf-spine, fat-tree, hpcc-fat, graph";
 
@@ -37,23 +37,11 @@ pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topolog
         ("hpcc-fat", written.hpcc_fat.is_some()),
         ("graph", written.graph.is_some()),
     ];
-    let named: Vec<_> = present
-        .iter()
-        .filter(|(_, is)| *is)
-        .map(|(name, _)| *name)
-        .collect();
-    let [name] = named[..] else {
-        let found = if named.is_empty() {
-            "none".to_string()
-        } else {
-            named.join(" and ")
-        };
-        return Err(
-            Problem::new(format!("a topology is exactly one block, found {found}"))
-                .at(&place)
-                .help(format!("the blocks are {BLOCKS}; or `file`")),
-        );
-    };
+    let name = only_block(&present, "a topology").map_err(|problem| {
+        problem
+            .at(&place)
+            .help(format!("the blocks are {BLOCKS}; or `file`"))
+    })?;
     fill(&mut written.parallel, cx.ns3_source);
     let net = match name {
         "file" => file(cx, written)?,

@@ -12,7 +12,7 @@ use crate::traffic::{self, DISTRIBUTIONS, Message, Seeds, SizeDistribution};
 
 use super::Cx;
 use super::drafts::{self, Draft, not_a_host};
-use super::fill::{fill, fill_at, fill_value};
+use super::fill::{fill, fill_at, fill_value, only_block};
 use super::network::probability;
 
 const BLOCKS: &str = "flows, file, incast, poisson, incast-poisson, permutation, all-to-all";
@@ -97,23 +97,8 @@ impl Maker<'_, '_> {
             ("permutation", written.permutation.is_some()),
             ("all-to-all", written.all_to_all.is_some()),
         ];
-        let named: Vec<_> = present
-            .iter()
-            .filter(|(_, is)| *is)
-            .map(|(name, _)| *name)
-            .collect();
-        let [name] = named[..] else {
-            let found = if named.is_empty() {
-                "none".to_string()
-            } else {
-                named.join(" and ")
-            };
-            return Err(
-                Problem::new(format!("a workload is exactly one block, found {found}"))
-                    .at(&self.place)
-                    .help(format!("the blocks are {BLOCKS}")),
-            );
-        };
+        let name = only_block(&present, "a workload")
+            .map_err(|problem| problem.at(&self.place).help(format!("the blocks are {BLOCKS}")))?;
         if name == "file" {
             return self.file(written, drafts);
         }
