@@ -1,5 +1,6 @@
 //! What a description must fulfil before anything is built from it.
 
+use paceline_kernel::queue::EventQueue;
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::event::Event;
@@ -177,6 +178,11 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
         return Err(BuildError::BadPacket(format!(
             "{size} is too much for a control packet"
         )));
+    }
+    if spec.stop.as_ps() >= EventQueue::END_OF_TIME - 1 {
+        let end = Span::from_ps(EventQueue::END_OF_TIME).as_secs_f64();
+        let why = format!("the run would stop at {}; runs stop before {end:.0} s", spec.stop);
+        return Err(BuildError::TooLarge(why));
     }
     if spec.links.len() * 2 > Event::MAX_ENTITIES || spec.flows.len() > u32::MAX as usize / 2 {
         return Err(BuildError::TooLarge(format!(

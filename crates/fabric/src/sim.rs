@@ -90,9 +90,11 @@ impl Simulation {
         crate::build::build(spec)
     }
 
-    /// Schedules `event` for `at`, in `lane`.
+    /// Schedules `event` for `at`, in `lane`. Every run stops before the end of time, so what would
+    /// come later may as well come there.
     #[inline]
     pub(crate) fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
+        let at = at.min(EventQueue::END_OF_TIME - 1);
         let tie = self.ties.next(event);
         self.queue.push(
             lane,

@@ -250,3 +250,16 @@ fn failures_on_the_way_back() {
         assert_complete(&spec, &run(spec.clone()));
     }
 }
+
+#[test]
+fn instants_beyond_the_end_of_time() {
+    let mut spec = natural(star(2, scheme("hpcc")));
+    add_flow(&mut spec, 1, 2, 100_000, 0);
+    spec.stop = Time::from_ns(7 * 86_400 * 1_000_000_000);
+    let error = Simulation::new(spec.clone()).err().unwrap().to_string();
+    assert_eq!(error, "the run would stop at 604800s; runs stop before 576461 s");
+    // A timeout that lies there is one that never comes.
+    spec.stop = Time::from_ns(1_000_000_000);
+    spec.nic.rto = Some(Span::from_ps(u64::MAX / 2));
+    assert_complete(&spec, &run(spec.clone()));
+}
