@@ -150,16 +150,8 @@ fn common_sizes(spec: &RunSpec) -> Vec<u16> {
     let mut sizes = Vec::new();
     for scheme in &spec.schemes {
         let needs = scheme.config.needs();
-        let mut extra = 0;
-        for (needed, size) in [
-            (needs.int, packet.int_header),
-            (needs.pint, packet.pint_header),
-            (needs.timestamp, packet.timestamp_header),
-        ] {
-            extra += if needed { size.get() } else { 0 };
-        }
-        sizes.push((packet.mtu.get() + packet.data_header.get() + extra) as u16);
-        sizes.push(packet.ack_min.get().max(packet.ack_header.get() + extra) as u16);
+        sizes.push(packet.mtu.get() as u16 + packet.data_headers(&needs));
+        sizes.push(packet.ack_wire(&needs));
     }
     let mut seen = Vec::new();
     sizes.retain(|size| {

@@ -119,15 +119,6 @@ impl Simulation {
         {
             info.bdp = Bytes::ZERO;
         }
-        let packet = &self.spec.packet;
-        let mut extra = 0;
-        for (needed, size) in [
-            (needs.int, packet.int_header),
-            (needs.pint, packet.pint_header),
-            (needs.timestamp, packet.timestamp_header),
-        ] {
-            extra += if needed { size.get() } else { 0 };
-        }
         let class = self.classes.dense(spec.class);
         let controller = scheme.config.build(&info);
         let (route, ack_route) = (self.write_route(&paths.forward), self.write_route(&paths.back));
@@ -144,8 +135,8 @@ impl Simulation {
             window: u64::MAX,
             rate: info.line_rate,
             last_wire: 0,
-            data_header: (packet.data_header.get() + extra) as u16,
-            ack_wire: packet.ack_min.get().max(packet.ack_header.get() + extra) as u16,
+            data_header: packet.data_headers(&needs),
+            ack_wire: packet.ack_wire(&needs),
             class,
             ack_class: self
                 .spec

@@ -11,6 +11,7 @@ use crate::packet::{NONE, Packet};
 use crate::port::STRICT;
 use crate::sim::Simulation;
 use crate::spec::AckPolicy;
+use crate::telemetry::WIRE_HOPS;
 
 /// What the receiver answers to a data packet.
 enum Answer {
@@ -234,7 +235,7 @@ impl Simulation {
     fn react(&mut self, slot: u32, id: u32, packet: &Packet, newly_acked: u64, snd_nxt: u64, rtt: u64) {
         let now = Time::from_ps(self.now);
         let qp = &mut self.qps[slot as usize];
-        let too_many_hops = self.spec.quirks.int_wire_precision && packet.hops > 5;
+        let too_many_hops = self.spec.quirks.int_wire_precision && usize::from(packet.hops) > WIRE_HOPS;
         let info = AckInfo {
             seq: packet.seq,
             newly_acked,

@@ -3,6 +3,7 @@
 //! Everything has its value here: no defaults are looked up later, and a run is a pure function
 //! of a [`RunSpec`].
 
+use paceline_congestion::Needs;
 use paceline_congestion::registry::{SchemeConfig, WindowMode};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
@@ -161,6 +162,24 @@ pub struct PacketFormat {
     pub pint_header: Bytes,
     /// A time stamp.
     pub timestamp_header: Bytes,
+}
+
+impl PacketFormat {
+    /// What a scheme's needs add to the headers of its data packets and their ACKs.
+    fn added_header(&self, needs: &Needs) -> u64 {
+        let part = |needed: bool, size: Bytes| if needed { size.get() } else { 0 };
+        part(needs.int, self.int_header)
+            + part(needs.pint, self.pint_header)
+            + part(needs.timestamp, self.timestamp_header)
+    }
+    /// All headers of a scheme's data packets.
+    pub(crate) fn data_headers(&self, needs: &Needs) -> u16 {
+        (self.data_header.get() + self.added_header(needs)) as u16
+    }
+    /// A scheme's ACKs on the wire.
+    pub(crate) fn ack_wire(&self, needs: &Needs) -> u16 {
+        (self.ack_header.get() + self.added_header(needs)).max(self.ack_min.get()) as u16
+    }
 }
 
 /// Hosts.
