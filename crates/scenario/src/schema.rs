@@ -4,19 +4,21 @@
 //! What is absent gets its value in [`crate::resolve`], which also returns a [`Scenario`] in which
 //! nothing is absent.
 
+mod values;
+
 use std::collections::BTreeMap;
-use std::fmt;
 use std::str::FromStr;
 
 use paceline_congestion::registry::WindowMode;
-use paceline_fabric::spec::{PfcMode, Quirks};
+use paceline_fabric::spec::Quirks;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
-use serde::de::{self, Deserializer, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use toml::Spanned;
 
 use paceline_congestion::registry::SchemeParams;
+
+pub(crate) use values::{Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind};
 
 /// Which simulator's behaviour a run has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -333,166 +335,5 @@ impl Serialize for Cc {
             map.serialize_entry(name, block)?;
         }
         map.end()
-    }
-}
-
-/// Hop-by-hop flow control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum FlowControlKind {
-    Pfc,
-    None,
-}
-
-/// How long a pause lasts: see [`PfcMode`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum PfcModeKind {
-    OnOff,
-    Quanta,
-}
-
-impl From<PfcMode> for PfcModeKind {
-    fn from(mode: PfcMode) -> Self {
-        match mode {
-            PfcMode::OnOff => Self::OnOff,
-            PfcMode::Quanta { .. } => Self::Quanta,
-        }
-    }
-}
-
-/// When the receiver acknowledges: `ack.every-packets = 1`.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Ack {
-    EveryPackets(std::num::NonZeroU32),
-    EveryBytes(Bytes),
-}
-
-/// Room for what arrives after a pause: `headroom.fixed = "64KB"`.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Headroom {
-    Fixed(Bytes),
-    PerLink(PerLink),
-}
-
-/// `factor` times rate times delay, plus `extra`.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) struct PerLink {
-    pub(crate) factor: f64,
-    pub(crate) extra: Bytes,
-}
-
-/// A quantity, or `"off"`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OrOff<T>(pub(crate) Option<T>);
-
-impl<T: fmt::Display> Serialize for OrOff<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Some(value) => serializer.collect_str(value),
-            None => serializer.serialize_str("off"),
-        }
-    }
-}
-
-impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for OrOff<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text<T>(std::marker::PhantomData<T>);
-        impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Text<T> {
-            type Value = OrOff<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a quantity as a text with its unit, or \"off\"")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<OrOff<T>, E> {
-                match text {
-                    "off" => Ok(OrOff(None)),
-                    _ => text.parse().map(|value| OrOff(Some(value))).map_err(E::custom),
-                }
-            }
-        }
-        deserializer.deserialize_str(Text(std::marker::PhantomData))
-    }
-}
-
-/// The class of ACKs: a number, or `"flow"` for the flow's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AckClass(pub(crate) Option<u8>);
-
-impl Serialize for AckClass {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Some(class) => serializer.serialize_u8(class),
-            None => serializer.serialize_str("flow"),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for AckClass {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Class;
-        impl Visitor<'_> for Class {
-            type Value = AckClass;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a class from 0 to 7, or \"flow\"")
-            }
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<AckClass, E> {
-                match u8::try_from(value) {
-                    Ok(class) if class <= 7 => Ok(AckClass(Some(class))),
-                    _ => Err(E::invalid_value(de::Unexpected::Signed(value), &self)),
-                }
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<AckClass, E> {
-                match text {
-                    "flow" => Ok(AckClass(None)),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
-                }
-            }
-        }
-        deserializer.deserialize_any(Class)
-    }
-}
-
-/// A list of nodes, or `"all"`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Nodes {
-    All,
-    List(Vec<u32>),
-}
-
-impl Serialize for Nodes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::All => serializer.serialize_str("all"),
-            Self::List(nodes) => nodes.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Nodes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct List;
-        impl<'de> Visitor<'de> for List {
-            type Value = Nodes;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of nodes, or \"all\"")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Nodes, E> {
-                match text {
-                    "all" => Ok(Nodes::All),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
-                }
-            }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut sequence: A) -> Result<Nodes, A::Error> {
-                let mut nodes = Vec::new();
-                while let Some(node) = sequence.next_element()? {
-                    nodes.push(node);
-                }
-                Ok(Nodes::List(nodes))
-            }
-        }
-        deserializer.deserialize_any(List)
     }
 }
