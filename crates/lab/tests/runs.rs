@@ -109,7 +109,7 @@ fn a_folder_holds_all_that_it_takes_to_make_it_again() {
         fs::read_to_string(first.join("fct.txt")).unwrap().lines().count(),
         4
     );
-    for name in ["trace.pcapng", "series.csv", "rtt_samples.txt"] {
+    for name in ["trace.pcapng", "series.parquet", "rtt_samples.txt"] {
         assert!(fs::metadata(first.join(name)).unwrap().len() > 200, "{name}");
     }
 

@@ -1,10 +1,12 @@
 //! A run's folder.
 
+pub mod columns;
 mod folder;
 pub mod ns3;
 mod tables;
 
 pub use folder::{Folder, OutputError, check_destination};
+pub(crate) use tables::read_series;
 pub use tables::{GOODPUT, QUEUE, Series, series_of};
 
 use std::io::{self, Write as _};
@@ -114,7 +116,7 @@ pub fn write_run_into(
     folder.write(&at("qlen.txt"), |out| ns3::qlen(out, spec, outcome))?;
     let series = series_of(spec, outcome);
     if !series.is_empty() {
-        folder.write(&at("series.csv"), |out| tables::series(out, &series))?;
+        folder.write(&at("series.parquet"), |out| tables::series(out, &series))?;
     }
     if spec.record.rtt_samples {
         folder.write(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, spec, outcome))?;
@@ -162,7 +164,7 @@ mod tests {
             "report.html",
             "rtt_samples.txt",
             "scenario.toml",
-            "series.csv",
+            "series.parquet",
             "summary.json",
         ];
         assert_eq!(names(&a), expected);

@@ -1,11 +1,14 @@
-//! `flows.csv` and `series.csv`.
+//! `flows.csv` and `series.parquet`.
 
 use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
 
 use paceline_fabric::outcome::{Outcome, QueueRecord};
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::units::PS_PER_S;
 
+use super::columns::{Column, Values, read_parquet, write_parquet};
 use crate::results::flow_rows;
 use paceline_scenario::Resolved;
 
@@ -42,25 +45,74 @@ const FLOW_COLUMNS: [&str; 13] = [
 ];
 
 /// Writes time series, one value a row: `entity, metric, time_ps, value`.
-pub(super) fn series(out: &mut impl Write, all: &[Series]) -> io::Result<()> {
-    writeln!(out, "entity,metric,time_ps,value")?;
+pub(super) fn series(out: &mut (impl Write + Send), all: &[Series]) -> io::Result<()> {
+    let rows: usize = all.iter().map(|one| one.points.len()).sum();
+    let (mut entity, mut metric) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let (mut time, mut value) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     for one in all {
-        for (time, value) in &one.points {
-            writeln!(out, "{},{},{time},{value}", one.entity, one.metric)?;
+        let (of, what): (Arc<str>, Arc<str>) = (Arc::from(&*one.entity), Arc::from(&*one.metric));
+        for &(at, v) in &one.points {
+            entity.push(Some(of.clone()));
+            metric.push(Some(what.clone()));
+            time.push(Some(at as i64));
+            value.push(Some(v));
         }
     }
-    Ok(())
+    let columns = [
+        Column::new("entity", Values::Text(entity)),
+        Column::new("metric", Values::Text(metric)),
+        Column::new("time_ps", Values::Int(time)),
+        Column::new("value", Values::Real(value)),
+    ];
+    write_parquet(out, &columns, &[])
+}
+
+/// The series of a file that [`series`] wrote, in its order.
+pub(crate) fn read_series(path: &Path) -> Result<Vec<Series>, String> {
+    let columns = read_parquet(path).map_err(|error| error.to_string())?;
+    let column = |name: &str| {
+        let found = columns.iter().find(|column| column.name == name);
+        found
+            .map(|column| &column.values)
+            .ok_or_else(|| format!("there is no column `{name}`"))
+    };
+    let (Values::Text(entity), Values::Text(metric), Values::Int(time), Values::Real(value)) = (
+        column("entity")?,
+        column("metric")?,
+        column("time_ps")?,
+        column("value")?,
+    ) else {
+        return Err("expected texts `entity` and `metric`, whole numbers `time_ps`, numbers `value`".into());
+    };
+    let mut all: Vec<Series> = Vec::new();
+    for (row, fields) in entity.iter().zip(metric).zip(time.iter().zip(value)).enumerate() {
+        let ((Some(entity), Some(metric)), (&Some(time), &Some(value))) = fields else {
+            return Err(format!("row {}: a value is missing", row + 1));
+        };
+        let time = u64::try_from(time).map_err(|_| format!("row {}: time {time} ps", row + 1))?;
+        match all.last_mut() {
+            Some(last) if *last.entity == **entity && *last.metric == **metric => {
+                last.points.push((time, value))
+            }
+            _ => all.push(Series {
+                entity: entity.to_string(),
+                metric: metric.to_string(),
+                points: vec![(time, value)],
+            }),
+        }
+    }
+    Ok(all)
 }
 
 /// A time series.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// What it is about: `port <switch>.<interface>-><peer>`, `flow <flow_id>`.
     pub entity: String,
     /// Which quantity: [`QUEUE`] or [`GOODPUT`].
     pub metric: String,
     /// (time in ps, value), in order of time.
-    pub points: Vec<(u64, u64)>,
+    pub points: Vec<(u64, f64)>,
 }
 
 /// Bytes in a port's queues, whenever a sample differs from the one before.
@@ -79,12 +131,12 @@ pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
         points: queue
             .series
             .iter()
-            .map(|&(time, bytes)| (time.as_ps(), u64::from(bytes)))
+            .map(|&(time, bytes)| (time.as_ps(), f64::from(bytes)))
             .collect(),
     };
     let mut all: Vec<Series> = largest_queues(outcome).into_iter().map(queue).collect();
     let bin = spec.record.rate_every.map_or(0, |span| span.as_ps());
-    let bps = |bytes: u64| (u128::from(bytes) * 8 * u128::from(PS_PER_S) / u128::from(bin)) as u64;
+    let bps = |bytes: u64| (u128::from(bytes) * 8 * u128::from(PS_PER_S) / u128::from(bin)) as f64;
     all.extend(
         outcome
             .rates
@@ -144,11 +196,23 @@ mod tests {
     }
 
     #[test]
-    fn series_csv() {
+    fn series_are_read_as_they_were_written() {
         let (input, outcome) = sample::incast();
-        insta::assert_snapshot!(
-            "series_csv",
-            text(|out| series(out, &series_of(&input.run, &outcome)))
-        );
+        let all = series_of(&input.run, &outcome);
+        assert!(all.len() > 1 && all.iter().all(|one| !one.points.is_empty()));
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("series.parquet");
+        series(&mut std::fs::File::create(&path).unwrap(), &all).unwrap();
+        assert_eq!(read_series(&path).unwrap(), all);
+        insta::assert_debug_snapshot!("series", all);
+    }
+
+    #[test]
+    fn a_file_of_other_columns_is_no_series() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("series.parquet");
+        let columns = [Column::new("entity", Values::Int(vec![Some(1)]))];
+        write_parquet(&mut std::fs::File::create(&path).unwrap(), &columns, &[]).unwrap();
+        assert_eq!(read_series(&path).unwrap_err(), "there is no column `metric`");
     }
 }

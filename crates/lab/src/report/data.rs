@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::files::{Series, series_of};
+use crate::files::{Series, read_series, series_of};
 use crate::results::{FlowRow, Summary, flow_rows};
 use crate::run::Finished;
 use paceline_scenario::Resolved;
@@ -18,7 +18,7 @@ pub struct RunData {
     pub scenario: String,
     /// `flows.csv`.
     pub flows: Vec<FlowRow<'static>>,
-    /// `series.csv`, if there is one.
+    /// `series.parquet`, if there is one.
     pub series: Vec<Series>,
     /// Times of the pauses in `pfc.txt`, in ns.
     pub pauses_ns: Vec<u64>,
@@ -83,7 +83,7 @@ impl RunData {
             summary,
             scenario: read(&folder.join("scenario.toml"))?,
             flows: read_flows(&folder.join("flows.csv"))?,
-            series: read_series(&folder.join("series.csv"))?,
+            series: series_in(&folder.join("series.parquet"))?,
             pauses_ns: read_pauses(&folder.join("pfc.txt"))?,
         })
     }
@@ -111,37 +111,12 @@ fn read_flows(path: &Path) -> Result<Vec<FlowRow<'static>>, ReadError> {
         .collect()
 }
 
-/// The series of a file in its order; none when there is no file.
-fn read_series(path: &Path) -> Result<Vec<Series>, ReadError> {
+/// The series of a run; none when it recorded none.
+fn series_in(path: &Path) -> Result<Vec<Series>, ReadError> {
     if !path.exists() {
         return Ok(Vec::new());
     }
-    let mut all: Vec<Series> = Vec::new();
-    for (number, line) in (2..).zip(read(path)?.lines().skip(1)) {
-        let mut fields = line.split(',');
-        let row = (|| {
-            let (entity, metric) = (fields.next()?, fields.next()?);
-            Some((
-                entity,
-                metric,
-                fields.next()?.parse().ok()?,
-                fields.next()?.parse().ok()?,
-            ))
-        })();
-        let Some((entity, metric, time, value)) = row else {
-            let message = format!("line {number}: expected `entity,metric,time_ps,value`, found `{line}`");
-            return Err(content(path, message));
-        };
-        match all.last_mut() {
-            Some(last) if last.entity == entity && last.metric == metric => last.points.push((time, value)),
-            _ => all.push(Series {
-                entity: entity.to_string(),
-                metric: metric.to_string(),
-                points: vec![(time, value)],
-            }),
-        }
-    }
-    Ok(all)
+    read_series(path).map_err(|message| content(path, message))
 }
 
 fn read_pauses(path: &Path) -> Result<Vec<u64>, ReadError> {
@@ -185,17 +160,11 @@ mod tests {
             error.to_string().contains("is not the folder of a run"),
             "{error}"
         );
-        let path = tmp.path().join("series.csv");
-        fs::write(
-            &path,
-            "entity,metric,time_ps,value\nflow 1,goodput_bps,1,2\nflow 1,x\n",
-        )
-        .unwrap();
-        let error = read_series(&path).unwrap_err();
+        let path = tmp.path().join("series.parquet");
+        fs::write(&path, "entity,metric,time_ps,value\n").unwrap();
+        let error = series_in(&path).unwrap_err().to_string();
         assert!(
-            error
-                .to_string()
-                .contains("series.csv is not what a run writes: line 3"),
+            error.contains("series.parquet is not what a run writes"),
             "{error}"
         );
     }

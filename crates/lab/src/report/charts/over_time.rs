@@ -71,7 +71,7 @@ pub(super) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         let area = |series: &Series| -> u128 {
             let pairs = series.points.windows(2);
             pairs
-                .map(|pair| u128::from(pair[1].0 - pair[0].0) * u128::from(pair[0].1))
+                .map(|pair| u128::from(pair[1].0 - pair[0].0) * u128::from(pair[0].1 as u64))
                 .sum()
         };
         let mut order: Vec<(u128, usize)> = series.iter().enumerate().map(|(k, s)| (area(s), k)).collect();
@@ -81,7 +81,7 @@ pub(super) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
             let points: Vec<(f64, f64)> = series[k]
                 .points
                 .iter()
-                .map(|&(at, bytes)| (clock.at(i, at), bytes as f64))
+                .map(|&(at, bytes)| (clock.at(i, at), bytes))
                 .collect();
             let points = extremes(&points, POINTS_MAX);
             let port = port_name(&series[k].entity);
@@ -221,7 +221,7 @@ fn flow_lines(run_index: usize, run: &Named<'_>, series: &[Series], clock: &Cloc
             .points
             .chunks(group)
             .map(|part| {
-                let mean = part.iter().map(|point| point.1 as f64).sum::<f64>() / part.len() as f64;
+                let mean = part.iter().map(|point| point.1).sum::<f64>() / part.len() as f64;
                 (clock.at(run_index, part[0].0), mean / 1e9)
             })
             .collect();
@@ -259,7 +259,7 @@ fn total(run: usize, series: &[Series], clock: &Clock) -> Vec<(f64, f64)> {
     };
     let mut bins: BTreeMap<u64, f64> = BTreeMap::new();
     for &(at, bps) in series.iter().flat_map(|one| &one.points) {
-        *bins.entry(at / bin).or_default() += bps as f64 / 1e9;
+        *bins.entry(at / bin).or_default() += bps / 1e9;
     }
     let (Some((&first, _)), Some((&last, _))) = (bins.first_key_value(), bins.last_key_value()) else {
         return Vec::new();

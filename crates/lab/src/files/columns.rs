@@ -1,0 +1,311 @@
+//! Tables of named columns, as Parquet files.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+
+/// Rows of a row group: what a reader holds at a time.
+const GROUP_ROWS: usize = 1 << 17;
+
+/// A column: its name and a value per row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Name.
+    pub name: String,
+    /// Values.
+    pub values: Values,
+}
+
+/// The values of a column, row by row; what is missing is `None`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Texts; many rows may share one.
+    Text(Vec<Option<Arc<str>>>),
+    /// Whole numbers.
+    Int(Vec<Option<i64>>),
+    /// Real numbers.
+    Real(Vec<Option<f64>>),
+}
+
+impl Column {
+    /// A column of this name.
+    pub fn new(name: impl Into<String>, values: Values) -> Self {
+        Self {
+            name: name.into(),
+            values,
+        }
+    }
+
+    fn schema(&self) -> Result<Type, ParquetError> {
+        let physical = match self.values {
+            Values::Text(_) => Physical::BYTE_ARRAY,
+            Values::Int(_) => Physical::INT64,
+            Values::Real(_) => Physical::DOUBLE,
+        };
+        let column = Type::primitive_type_builder(&self.name, physical).with_repetition(Repetition::OPTIONAL);
+        match self.values {
+            Values::Text(_) => column.with_converted_type(ConvertedType::UTF8).build(),
+            _ => column.build(),
+        }
+    }
+}
+
+impl Values {
+    /// Rows.
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::Text(values) => values.len(),
+            Self::Int(values) => values.len(),
+            Self::Real(values) => values.len(),
+        }
+    }
+
+    /// Whether there is no row.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Writes columns of equal length as one Parquet file; `metadata` are its keys and values.
+///
+/// # Errors
+/// Those of `out`.
+///
+/// # Panics
+/// If the columns differ in length.
+pub fn write_parquet(
+    out: &mut (impl Write + Send),
+    columns: &[Column],
+    metadata: &[(&str, &str)],
+) -> io::Result<()> {
+    let rows = columns.first().map_or(0, |column| column.values.len());
+    assert!(
+        columns.iter().all(|column| column.values.len() == rows),
+        "columns of one table have a value per row each"
+    );
+    write(out, columns, metadata, rows).map_err(io::Error::other)
+}
+
+fn write(
+    out: &mut (impl Write + Send),
+    columns: &[Column],
+    metadata: &[(&str, &str)],
+    rows: usize,
+) -> Result<(), ParquetError> {
+    let fields: Result<Vec<_>, _> = columns.iter().map(|c| c.schema().map(Arc::new)).collect();
+    let schema = Type::group_type_builder("table").with_fields(fields?).build()?;
+    let pairs = metadata
+        .iter()
+        .map(|&(key, value)| parquet::file::metadata::KeyValue::new(key.to_string(), value.to_string()));
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_created_by(format!("paceline {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(pairs.collect()))
+        .build();
+    let mut file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?;
+    for first in (0..rows).step_by(GROUP_ROWS) {
+        let rows = first..rows.min(first + GROUP_ROWS);
+        let mut group = file.next_row_group()?;
+        for column in columns {
+            let mut writer = group
+                .next_column()?
+                .expect("a writer for each column of the schema");
+            match &column.values {
+                Values::Text(all) => {
+                    let bytes = |text: &Arc<str>| ByteArray::from(text.as_bytes().to_vec());
+                    let (values, present) = dense(&all[rows.clone()], bytes);
+                    writer
+                        .typed::<ByteArrayType>()
+                        .write_batch(&values, Some(&present), None)?;
+                }
+                Values::Int(all) => {
+                    let (values, present) = dense(&all[rows.clone()], |&value| value);
+                    writer
+                        .typed::<Int64Type>()
+                        .write_batch(&values, Some(&present), None)?;
+                }
+                Values::Real(all) => {
+                    let (values, present) = dense(&all[rows.clone()], |&value| value);
+                    writer
+                        .typed::<DoubleType>()
+                        .write_batch(&values, Some(&present), None)?;
+                }
+            }
+            writer.close()?;
+        }
+        group.close()?;
+    }
+    file.close()?;
+    Ok(())
+}
+
+/// The values that are there, and for each row whether it has one.
+fn dense<T, U>(rows: &[Option<T>], value: impl Fn(&T) -> U) -> (Vec<U>, Vec<i16>) {
+    let values = rows.iter().flatten().map(value).collect();
+    let present = rows.iter().map(|row| i16::from(row.is_some())).collect();
+    (values, present)
+}
+
+/// Reads a Parquet file whose columns are texts and numbers: all of its columns, in their order.
+///
+/// # Errors
+/// The file cannot be read, is damaged, or has a column of another kind.
+pub fn read_parquet(path: &Path) -> Result<Vec<Column>, ParquetError> {
+    let reader = SerializedFileReader::new(std::fs::File::open(path)?)?;
+    let schema = reader.metadata().file_metadata().schema_descr_ptr();
+    let mut columns: Vec<Column> = Vec::with_capacity(schema.num_columns());
+    for column in schema.columns() {
+        let values = match column.physical_type() {
+            Physical::BYTE_ARRAY => Values::Text(Vec::new()),
+            Physical::INT64 | Physical::INT32 => Values::Int(Vec::new()),
+            Physical::DOUBLE | Physical::FLOAT => Values::Real(Vec::new()),
+            other => {
+                let name = column.name();
+                return Err(ParquetError::General(format!(
+                    "column `{name}` is {other}: expected texts, whole or real numbers"
+                )));
+            }
+        };
+        if column.max_rep_level() > 0 {
+            let name = column.name();
+            return Err(ParquetError::General(format!(
+                "column `{name}` has lists: expected one value a row"
+            )));
+        }
+        columns.push(Column::new(column.path().string(), values));
+    }
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group)?;
+        let rows = group.metadata().num_rows() as usize;
+        for (i, column) in columns.iter_mut().enumerate() {
+            read_column(group.get_column_reader(i)?, rows, &mut column.values)?;
+        }
+    }
+    Ok(columns)
+}
+
+/// Appends a column's next `rows` rows to `values`.
+fn read_column(reader: ColumnReader, rows: usize, values: &mut Values) -> Result<(), ParquetError> {
+    use ColumnReader as R;
+    match (reader, values) {
+        (R::ByteArrayColumnReader(mut reader), Values::Text(all)) => {
+            let mut last: Option<Arc<str>> = None;
+            for value in rows_of(&mut reader, rows)? {
+                let Some(bytes) = value else {
+                    all.push(None);
+                    continue;
+                };
+                let text = bytes.as_utf8()?;
+                // Neighbours are often the same: they share one allocation.
+                if last.as_deref() != Some(text) {
+                    last = Some(Arc::from(text));
+                }
+                all.push(last.clone());
+            }
+        }
+        (R::Int64ColumnReader(mut reader), Values::Int(all)) => all.extend(rows_of(&mut reader, rows)?),
+        (R::Int32ColumnReader(mut reader), Values::Int(all)) => {
+            all.extend(rows_of(&mut reader, rows)?.into_iter().map(|v| v.map(i64::from)));
+        }
+        (R::DoubleColumnReader(mut reader), Values::Real(all)) => all.extend(rows_of(&mut reader, rows)?),
+        (R::FloatColumnReader(mut reader), Values::Real(all)) => {
+            all.extend(rows_of(&mut reader, rows)?.into_iter().map(|v| v.map(f64::from)));
+        }
+        _ => {
+            return Err(ParquetError::General(
+                "a row group differs from the schema".into(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn rows_of<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+) -> Result<Vec<Option<T::T>>, ParquetError> {
+    let (mut values, mut present) = (Vec::new(), Vec::new());
+    let mut all = Vec::with_capacity(rows);
+    while all.len() < rows {
+        values.clear();
+        present.clear();
+        let (read, ..) = reader.read_records(rows - all.len(), Some(&mut present), None, &mut values)?;
+        if read == 0 {
+            return Err(ParquetError::EOF("the file ends early".into()));
+        }
+        let mut values = values.drain(..);
+        if present.is_empty() {
+            // A column that always has a value has no levels.
+            all.extend(values.map(Some));
+        } else {
+            all.extend(
+                present
+                    .iter()
+                    .map(|&level| if level > 0 { values.next() } else { None }),
+            );
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let rows = GROUP_ROWS + 3;
+        let text = |i: usize| (!i.is_multiple_of(5)).then(|| Arc::from(format!("é{}", i % 7)));
+        let columns = [
+            Column::new("entity", Values::Text((0..rows).map(text).collect())),
+            Column::new(
+                "time_ps",
+                Values::Int((0..rows).map(|i| Some(i64::MAX - i as i64)).collect()),
+            ),
+            Column::new(
+                "value",
+                Values::Real((0..rows).map(|i| (i != 1).then_some(i as f64 / 3.0)).collect()),
+            ),
+        ];
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("a.parquet");
+        let mut bytes = Vec::new();
+        write_parquet(&mut bytes, &columns, &[("version", "1")]).unwrap();
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(read_parquet(&path).unwrap(), columns);
+        // The same table gives the same bytes.
+        let mut again = Vec::new();
+        write_parquet(&mut again, &columns, &[("version", "1")]).unwrap();
+        assert_eq!(bytes, again);
+    }
+
+    #[test]
+    fn a_table_without_rows_has_its_columns() {
+        let columns = [Column::new("a", Values::Int(Vec::new()))];
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("a.parquet");
+        write_parquet(&mut std::fs::File::create(&path).unwrap(), &columns, &[]).unwrap();
+        assert_eq!(read_parquet(&path).unwrap(), columns);
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("a.parquet");
+        let columns = [Column::new("a", Values::Int((0..1000).map(Some).collect()))];
+        let mut bytes = Vec::new();
+        write_parquet(&mut bytes, &columns, &[]).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() - 3]).unwrap();
+        assert!(read_parquet(&path).is_err());
+        assert!(read_parquet(tmp.path()).is_err());
+    }
+}
