@@ -6,6 +6,7 @@ use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
 use paceline_kernel::{Bytes, Span, Time};
 
+use crate::account::Accounts;
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::check::{BuildError, check};
 use crate::event::{Event, Ties};
@@ -64,6 +65,10 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
             .then(|| Ns3Streams::new(first_free_stream(&spec))),
         c_library: spec.quirks.ns3_random.then(Rng::c_library),
     };
+    let accounts = Accounts::new(&spec.record.accounts, spec.flows.len(), ports.len() * class_count);
+    let mut recorder = Recorder::new(&spec.record, &ports, spec.nodes.len());
+    // What is traced takes no short cuts through queues: the accounts are told of every step, too.
+    recorder.tracing |= accounts.on();
     let mut simulation = Simulation {
         now: 0,
         tie: 0,
@@ -98,7 +103,8 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         counters: Counters::default(),
         flows: vec![NOT_STARTED; spec.flows.len()],
         completions: Vec::new(),
-        recorder: Recorder::new(&spec.record, &ports, spec.nodes.len()),
+        recorder,
+        accounts,
         base_rtt: extent.rtt,
         bdp: extent.bdp,
         max_queue: 0,

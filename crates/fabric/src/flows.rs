@@ -166,6 +166,7 @@ impl Simulation {
             self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward);
         }
         let slot = self.place_qp(qp);
+        self.open_account(flow);
         self.join_nic(slot);
     }
 

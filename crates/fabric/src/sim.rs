@@ -5,6 +5,7 @@ use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{Span, Time};
 
+use crate::account::Accounts;
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::event::{Event, Ties};
 use crate::nic::{Nic, Qp, Receiver};
@@ -77,6 +78,7 @@ pub struct Simulation {
     pub(crate) flows: Vec<FlowRecord>,
     pub(crate) completions: Vec<u32>,
     pub(crate) recorder: Recorder,
+    pub(crate) accounts: Accounts,
     pub(crate) base_rtt: Span,
     pub(crate) bdp: u64,
     pub(crate) max_queue: u32,
@@ -195,6 +197,7 @@ impl Simulation {
                 self.counters.paused_ps += now - since;
             }
         }
+        self.settle_all();
         for slot in 0..self.qps.len() {
             self.record_unfinished(slot);
         }
@@ -225,6 +228,7 @@ impl Simulation {
             trace,
             base_rtt: self.base_rtt,
             bdp: paceline_kernel::Bytes::new(self.bdp),
+            accounts: self.accounts.close(),
             digest: self.digest,
         }
     }

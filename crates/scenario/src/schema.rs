@@ -4,6 +4,7 @@
 //! What is absent gets its value in [`crate::resolve`], which also returns a [`Scenario`] in which
 //! nothing is absent.
 
+mod accounts;
 mod values;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use toml::Spanned;
 
 use paceline_congestion::registry::SchemeParams;
 
+pub(crate) use accounts::Accounts;
 pub(crate) use values::{Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind};
 
 /// Which simulator's behaviour a run has.
@@ -301,6 +303,7 @@ tables! {
         queue_dump: OrOff<Span>,
         rates: OrOff<Span>,
         rtt_samples: bool,
+        accounts: Spanned<Accounts>,
         pcap: bool,
         trace: Spanned<Nodes>,
     }

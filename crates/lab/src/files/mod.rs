@@ -1,10 +1,13 @@
 //! A run's folder.
 
 pub mod columns;
+mod flow_time;
 mod folder;
 pub mod ns3;
 mod tables;
 
+pub(crate) use flow_time::read as read_flow_times;
+pub use flow_time::{FlowTime, Stage, flow_times};
 pub use folder::{Folder, OutputError, check_destination};
 pub(crate) use tables::read_series;
 pub use tables::{GOODPUT, QUEUE, Series, series_of};
@@ -118,6 +121,10 @@ pub fn write_run_into(
     if !series.is_empty() {
         folder.write(&at("series.parquet"), |out| tables::series(out, &series))?;
     }
+    let times = flow_times(outcome);
+    if !times.is_empty() {
+        folder.write(&at("flow_time.csv"), |out| flow_time::write(out, &times))?;
+    }
     if spec.record.rtt_samples {
         folder.write(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, spec, outcome))?;
     }
@@ -157,6 +164,7 @@ mod tests {
         write_run(&b, &input, &finished, false).unwrap();
         let expected = [
             "fct.txt",
+            "flow_time.csv",
             "flows",
             "flows.csv",
             "pfc.txt",
