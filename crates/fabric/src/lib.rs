@@ -29,6 +29,7 @@ mod record;
 pub mod routing;
 mod sim;
 pub mod spec;
+mod standstill;
 mod switch;
 mod telemetry;
 mod verify;

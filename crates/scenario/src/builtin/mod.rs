@@ -188,6 +188,9 @@ pub fn scenarios() -> &'static [Shipped] {
         "permutation-k8",
         "fat320-hadoop30-2ms",
         "leaf-spine-failure",
+        "link-flap",
+        "pfc-storm",
+        "pfc-deadlock",
     ]
 }
 
