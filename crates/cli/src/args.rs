@@ -7,6 +7,8 @@ use clap_complete::Shell;
 use paceline_kernel::Span;
 use paceline_scenario::{Fidelity, Overrides};
 
+use crate::commands::{DiffArgs, WhyArgs};
+
 const EXAMPLES: &str = "\
 Examples:
   paceline demo                                      an incast under four schemes, within seconds
@@ -42,6 +44,10 @@ pub(crate) enum Command {
     Generate(GenerateArgs),
     /// Render the report of finished runs again
     Report(ReportArgs),
+    /// Tell where one flow's time went, part by part and hop by hop
+    Why(WhyArgs),
+    /// Compare two runs: what differs in their inputs and in their results
+    Diff(DiffArgs),
     /// Measure the speed of the simulator on this machine
     Bench(BenchArgs),
     /// Print completions for a shell

@@ -13,12 +13,14 @@
 //! [`results::Machine`] differ between two runs of the same input.
 
 pub mod capture;
+pub mod diff;
 pub mod files;
 pub mod report;
 pub mod results;
 pub mod run;
 pub mod stats;
 pub mod table;
+pub mod why;
 
 #[cfg(test)]
 mod sample;

@@ -38,7 +38,7 @@ metrics! {
     "RTT" "all ACKs": |s| duration_us(s.rtt_all_us.mean), |s| s.rtt_all_us.mean;
     "Gbit/s" "mean rate": |s| number(s.rate_mean_gbps), |s| s.rate_mean_gbps.map(|rate| -rate);
     "queue" "max": |s| bytes(s.queue_bytes.max), |s| Some(s.queue_bytes.max as f64);
-    "PFC" "pauses": |s| s.pfc.pauses.to_string(), |s| Some(s.pfc.pauses as f64);
+    "PFC" "pauses": pauses, |s| Some(s.pfc.pauses as f64);
     "packets" "drops": |s| s.drops.to_string(), |s| Some(s.drops as f64);
 }
 
@@ -57,6 +57,14 @@ pub fn comparison(runs: &[&Summary], width: usize) -> String {
         wide
     } else {
         by_metric(&names, &values)
+    }
+}
+
+/// Pauses, and how many of them never end.
+fn pauses(s: &Summary) -> String {
+    match &s.standstill {
+        Some(found) => format!("{}, {} endless", s.pfc.pauses, found.pauses.len()),
+        None => s.pfc.pauses.to_string(),
     }
 }
 

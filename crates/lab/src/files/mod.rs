@@ -9,8 +9,8 @@ mod tables;
 pub(crate) use flow_time::read as read_flow_times;
 pub use flow_time::{FlowTime, Stage, flow_times};
 pub use folder::{Folder, OutputError, check_destination};
-pub(crate) use tables::read_series;
 pub use tables::{GOODPUT, QUEUE, Series, series_of};
+pub(crate) use tables::{port_name, read_series};
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};

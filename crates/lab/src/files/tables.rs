@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use paceline_fabric::outcome::{Outcome, QueueRecord};
+use paceline_fabric::outcome::{Outcome, PortRef, QueueRecord};
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::units::PS_PER_S;
 
@@ -104,6 +104,11 @@ pub(crate) fn read_series(path: &Path) -> Result<Vec<Series>, String> {
     Ok(all)
 }
 
+/// A port, as it is called in files.
+pub(crate) fn port_name(port: PortRef) -> String {
+    format!("port {}.{}->{}", port.node.0, port.interface, port.peer.0)
+}
+
 /// A time series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
@@ -123,10 +128,7 @@ pub const GOODPUT: &str = "goodput_bps";
 /// The time series of a run: queues in the order of ports, then flows.
 pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
     let queue = |queue: &QueueRecord| Series {
-        entity: format!(
-            "port {}.{}->{}",
-            queue.port.node.0, queue.port.interface, queue.port.peer.0
-        ),
+        entity: port_name(queue.port),
         metric: QUEUE.to_string(),
         points: queue
             .series

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::checks;
 use super::flows::{FlowRow, FlowState, flow_rows};
 use super::groups::{FlowCount, Group, SizeBucket, by_scheme};
+use super::standstill::Standstill;
 use crate::stats::{self, Distribution, RttSummary};
 use paceline_scenario::Resolved;
 
@@ -20,6 +21,8 @@ pub enum RunStatus {
     Completed,
     /// It was interrupted.
     Partial,
+    /// Pauses that never end hold everything that was left.
+    Standstill,
 }
 
 /// What a run cost. All that may differ between two runs of the same input.
@@ -103,6 +106,9 @@ pub struct Summary {
     pub base_rtt_us: f64,
     /// Bandwidth-delay product of the network.
     pub bdp_bytes: u64,
+    /// Pauses that will never end: null unless there are some.
+    #[serde(default)]
+    pub standstill: Option<Standstill>,
     /// The sampled switch port with the largest mean queue.
     pub busiest_port: Option<BusiestPort>,
     /// Everything that was counted.
@@ -250,6 +256,11 @@ fn busiest_port(queues: &[QueueRecord]) -> Option<BusiestPort> {
 
 /// The summary of a run.
 pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine: Machine) -> Summary {
+    let stands = outcome.standstill.as_ref().is_some_and(|found| found.ended);
+    let status = match status {
+        RunStatus::Completed if stands => RunStatus::Standstill,
+        other => other,
+    };
     let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
     let refs: Vec<&FlowRow<'_>> = rows.iter().collect();
     let all = Group::of(&refs);
@@ -305,6 +316,7 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         rate_mean_gbps: all.rate_mean_gbps,
         base_rtt_us: outcome.base_rtt.as_us_f64(),
         bdp_bytes: outcome.bdp.get(),
+        standstill: outcome.standstill.as_ref().map(Standstill::of),
         busiest_port: busiest_port(&outcome.queues),
         counters: Totals::from(counters),
         warnings: checks::warnings(input, outcome, status),
