@@ -213,16 +213,17 @@ impl Diff {
             };
             vec![
                 metric.key.clone(),
-                number(metric.a),
-                number(metric.b),
-                format!("{plus}{}", number(metric.difference)),
+                plain(metric.a),
+                plain(metric.b),
+                format!("{plus}{}", plain(metric.difference)),
                 percent(metric),
             ]
         });
         text.push_str(&columns(&[&["", "A", "B", "B - A", ""]], rows));
         if !rest.is_empty() {
+            let more = if rest.len() == 1 { "number" } else { "numbers" };
             text.push_str(&format!(
-                "  and {} more numbers of summary.json: see --json\n",
+                "  and {} more {more} of summary.json: see --json\n",
                 rest.len()
             ));
         }
@@ -267,6 +268,14 @@ impl Diff {
         });
         text.push_str(&columns(&[&["", "size", "A", "B", "B / A"]], rows));
         text
+    }
+}
+
+/// A number; a whole one without a point.
+fn plain(value: Option<f64>) -> String {
+    match value {
+        Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => format!("{whole:.0}"),
+        other => number(other),
     }
 }
 
