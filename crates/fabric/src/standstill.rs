@@ -344,13 +344,10 @@ fn cycles(pauses: &[EndlessPause]) -> Vec<Vec<usize>> {
 }
 
 #[cfg(test)]
-#[path = "../tests/common/mod.rs"]
-mod common;
-
-#[cfg(test)]
 mod tests {
     use super::*;
     use crate::spec::NodeKind;
+    use crate::telemetry::common;
     use proptest::prelude::*;
 
     fn pause(waits_for: &[usize]) -> EndlessPause {
@@ -389,10 +386,10 @@ mod tests {
             dynamic in any::<bool>(),
         ) {
             let switches = parents.len() as u32 + 1;
-            let mut spec = super::common::natural(super::common::star(2, super::common::scheme("none")));
+            let mut spec = common::natural(common::star(2, common::scheme("none")));
             spec.nodes = vec![NodeKind::Switch; switches as usize];
             spec.nodes.extend(vec![NodeKind::Host; homes.len()]);
-            let link = |a: usize, b: u32| super::common::link(a as u32, b, super::common::G100);
+            let link = |a: usize, b: u32| common::link(a as u32, b, common::G100);
             spec.links = (1..switches).zip(&parents).map(|(s, p)| link(p.index(s as usize), s)).collect();
             let hosts = (switches..).zip(&homes);
             spec.links.extend(hosts.map(|(h, home)| link(home.index(switches as usize), h)));
@@ -400,14 +397,14 @@ mod tests {
             if dynamic {
                 spec.switch.buffer = paceline_kernel::Bytes::new(60_000 * spec.links.len() as u64);
             } else {
-                super::common::static_pfc(&mut spec, 20_000, 18_000, 60_000);
+                common::static_pfc(&mut spec, 20_000, 18_000, 60_000);
             }
             let mut flows = flows;
             flows.sort_by_key(|flow| flow.3);
             for (src, offset, size, start) in flows {
                 let src = src % homes.len();
                 let dst = (src + 1 + offset % (homes.len() - 1)) % homes.len();
-                super::common::add_flow(&mut spec, switches + src as u32, switches + dst as u32, size, start);
+                common::add_flow(&mut spec, switches + src as u32, switches + dst as u32, size, start);
             }
             let mut simulation = Simulation::new(spec).unwrap();
             while !simulation.advance(100).done {
