@@ -18,7 +18,9 @@ use toml::Spanned;
 
 use paceline_congestion::registry::SchemeParams;
 
-pub(crate) use values::{Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind};
+pub(crate) use values::{
+    Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind, PortBins,
+};
 
 /// Which simulator's behaviour a run has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -299,6 +301,7 @@ tables! {
         queue_from: Spanned<Time>,
         queue_to: Spanned<Time>,
         queue_dump: OrOff<Span>,
+        ports: PortBins,
         rates: OrOff<Span>,
         rtt_samples: bool,
         pcap: bool,

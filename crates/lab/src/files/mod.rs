@@ -3,6 +3,7 @@
 pub mod columns;
 mod folder;
 pub mod ns3;
+pub mod ports;
 mod tables;
 
 pub use folder::{Folder, OutputError, check_destination};
