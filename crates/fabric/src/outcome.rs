@@ -16,7 +16,7 @@ pub enum FlowStatus {
     Completed,
     /// Still under way when the run ended.
     Unfinished,
-    /// Its start lies after the end of the run.
+    /// Its start lies after the end of the run, or what it waits for did not happen.
     NotStarted,
     /// There is no path between its hosts (a failed link).
     Unreachable,
@@ -27,6 +27,10 @@ pub enum FlowStatus {
 pub struct FlowRecord {
     /// How it ended.
     pub status: FlowStatus,
+    /// When it started; if it did not, when it would have at the earliest.
+    pub start: Time,
+    /// When its last byte had arrived in order at the receiver.
+    pub received: Option<Time>,
     /// Start to the last acknowledgement's arrival at the sender; zero unless completed.
     pub fct: Span,
     /// The completion time of the same flow alone in the network, as the reference computes it:

@@ -6,6 +6,7 @@ use paceline_kernel::rng::Rng;
 use paceline_kernel::{Span, Time};
 
 use crate::buffer::{BufferRules, SwitchBuffer};
+use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
 use crate::nic::{Nic, Qp, Receiver};
 use crate::outcome::{Counters, FlowRecord, Outcome};
@@ -75,6 +76,7 @@ pub struct Simulation {
     pub(crate) renew_at: Vec<u64>,
     pub(crate) counters: Counters,
     pub(crate) flows: Vec<FlowRecord>,
+    pub(crate) dependencies: Dependencies,
     pub(crate) completions: Vec<u32>,
     pub(crate) recorder: Recorder,
     pub(crate) base_rtt: Span,
