@@ -208,6 +208,7 @@ impl ChangeArgs {
             }),
             shuffle_ties: self.shuffle_ties,
             check: self.check,
+            ..Overrides::default()
         }
     }
 }

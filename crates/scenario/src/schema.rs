@@ -18,6 +18,8 @@ use toml::Spanned;
 
 use paceline_congestion::registry::SchemeParams;
 
+use crate::sweep::Grid;
+
 pub(crate) use values::{
     Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind, PortBins,
 };
@@ -101,8 +103,9 @@ pub(crate) struct Scenario {
     pub(crate) record: Record,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) quirks: Option<Quirks>,
+    /// Read apart from the rest, since its keys are paths.
     #[serde(skip_serializing)]
-    pub(crate) sweep: Option<toml::Table>,
+    pub(crate) sweep: Option<Grid>,
 }
 
 /// Order of simultaneous events.

@@ -93,6 +93,10 @@ pub fn sections() -> &'static [Entry] {
             "trace", "", "[]", "nodes whose packets to trace, or `all`";
             "pcap", "", "false", "write traced packets as a capture file";
         }
+        "sweep": "The grid of `paceline sweep`: every combination of the values, each with the same seeds. Keys are paths, as with --set: \"cc.scheme\" = [\"hpcc\", \"dcqcn\"]." {
+            "path.to.key", "", "", "its values: a list, or { from, to, steps } for numbers, both ends included";
+            "repeats", "", "1", "seeds of each point: the scenario's, and those that follow it";
+        }
     }
 }
 
@@ -133,7 +137,11 @@ mod tests {
 
     #[test]
     fn every_key_is_documented_and_every_documented_key_is_known() {
-        for section in builtin::sections() {
+        // The keys of a sweep are paths.
+        for section in builtin::sections()
+            .iter()
+            .filter(|section| section.name != "sweep")
+        {
             let table = match section.name {
                 "" => String::new(),
                 "workload" | "network.failure" => format!("[[{}]]\n", section.name),
