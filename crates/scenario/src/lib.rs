@@ -12,6 +12,7 @@ pub mod generate;
 mod ns3;
 mod resolve;
 mod schema;
+pub mod sweep;
 pub mod topology;
 pub mod traffic;
 
