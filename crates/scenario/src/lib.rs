@@ -107,7 +107,8 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
         Opened::Toml(source, files, name) => load_toml(&source, files, &name, overrides),
         Opened::Config(source, path) => {
             let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-            load_config(&source, &path, folder, overrides)
+            let files = Files::within([PathBuf::new(), folder]);
+            load_config(&source, &config_name(&path), &files, overrides)
         }
     }
 }
@@ -165,16 +166,7 @@ fn open(input: &str) -> Result<Opened, Diagnostics> {
     }
     let source = files::read(&path)?;
     if ns3::config::looks_like_config(source.text()) {
-<<<<<<< HEAD
         return Ok(Opened::Config(source, path));
-=======
-        let files = Files::within([PathBuf::new(), folder]);
-        load_config(&source, &config_name(&path), &files, overrides)
-    } else {
-        let files = Files::within([folder, PathBuf::new()]);
-        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        load_toml(&source, files, &stem.unwrap_or_default(), overrides)
->>>>>>> reproduce
     }
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -257,12 +249,7 @@ fn load_config(
     files: &Files,
     overrides: &Overrides,
 ) -> Result<Resolved, Diagnostics> {
-<<<<<<< HEAD
-    let files = Files::within([PathBuf::new(), folder]);
     let (overrides, changed) = &overrides.with_own_settings()?;
-=======
-    let overrides = &overrides.with_own_settings()?;
->>>>>>> reproduce
     let changes = Changes {
         scheme: overrides.scheme.as_deref(),
         fidelity: overrides.fidelity,
