@@ -284,8 +284,8 @@ impl Simulation {
                 self.recorder.rtt_samples.push(sample);
             }
         }
-        if newly_acked > 0 && self.spec.record.rate_every.is_some() {
-            self.recorder.record_rate(qp.flow, self.now, newly_acked);
+        if self.recorder.follows_flows {
+            self.record_flow(slot, rtt, newly_acked);
         }
     }
 

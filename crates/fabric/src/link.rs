@@ -213,14 +213,16 @@ impl Simulation {
         self.packets.remove(id);
         let pause = packet.kind == PacketKind::Pause;
         let p = &self.ports[port as usize];
-        self.recorder.pfc.push(PfcEvent {
-            at: Time::from_ps(self.now),
-            node: NodeId(p.node),
-            is_switch: !p.is_host,
-            interface: self.recorder.interface(port),
-            class: self.classes.priority(packet.class),
-            pause,
-        });
+        if !self.spec.record.omit_pfc {
+            self.recorder.pfc.push(PfcEvent {
+                at: Time::from_ps(self.now),
+                node: NodeId(p.node),
+                is_switch: !p.is_host,
+                interface: self.recorder.interface(port),
+                class: self.classes.priority(packet.class),
+                pause,
+            });
+        }
         if !pause {
             self.counters.resumes += 1;
             return self.unpause(port, packet.class);

@@ -110,7 +110,7 @@ impl Simulation {
     /// Executes at most `events` events.
     pub fn advance(&mut self, events: u64) -> Progress {
         let stop = self.spec.stop.as_ps();
-        let mut limit = stop.min(self.recorder.ports.free_until());
+        let mut limit = stop.min(self.recorder.free_until());
         for _ in 0..events {
             let Some(entry) = self.queue.pop() else {
                 self.done = true;
@@ -126,7 +126,7 @@ impl Simulation {
                     break;
                 }
                 self.sample_until(entry.at);
-                limit = stop.min(self.recorder.ports.free_until());
+                limit = stop.min(self.recorder.free_until());
             }
             self.now = entry.at;
             self.tie = entry.tie;
@@ -214,6 +214,7 @@ impl Simulation {
         let (queue_max, port_refs) = (self.queue_max(), self.port_refs());
         let Recorder {
             ports,
+            flows,
             pfc,
             rtt,
             rtt_all,
@@ -236,6 +237,7 @@ impl Simulation {
             queues,
             queue_dumps,
             ports: ports.finish(&self.spec.nodes, port_refs),
+            flow_series: flows.finish(),
             queue_max: paceline_kernel::Bytes::new(u64::from(queue_max)),
             rates: rates.into_values().collect(),
             trace,

@@ -99,6 +99,9 @@ pub(crate) fn spec() -> RunSpec {
             queue_window: (Time::ZERO, Time::MAX),
             queue_dump_every: None,
             port_bin: None,
+            flow_every: None,
+            flows_max: 0,
+            omit_pfc: false,
             rate_every: Some(Span::from_us(5)),
             trace_nodes: Vec::new(),
             rtt_samples: true,
@@ -215,6 +218,7 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
         ],
         queue_dumps: Vec::new(),
         ports: None,
+        flow_series: Vec::new(),
         queue_max: Bytes::new(2_500),
         rates: vec![
             RateRecord {

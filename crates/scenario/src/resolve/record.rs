@@ -47,12 +47,17 @@ pub(super) fn resolve(
         queue_dump_every: period(&mut record.queue_dump, "queue-dump")?,
         port_bin: port_bin(cx, &mut record.ports)?,
         rate_every: period(&mut record.rates, "rates")?,
+        flow_every: period(&mut record.flows, "flows")?,
+        flows_max: fill(&mut record.flows_max, FLOWS_MAX),
+        omit_pfc: !fill(&mut record.pfc, true),
         trace_nodes,
         rtt_samples: fill(&mut record.rtt_samples, false),
     };
     Ok((spec, pcap))
 }
 
+/// How many flows are followed unless told otherwise.
+const FLOWS_MAX: u32 = 64;
 /// The first bins of `ports = "auto"`: a quarter of a round trip over the usual links of 1 us.
 const PORT_BIN: Span = Span::from_us(1);
 
