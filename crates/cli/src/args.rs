@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use paceline_kernel::Span;
-use paceline_lab::results::Buckets;
 use paceline_lab::files::{self, Writing};
+use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
 const EXAMPLES: &str = "\

@@ -284,6 +284,8 @@ pub struct Outcome {
     pub base_rtt: Span,
     /// See `base_rtt`.
     pub bdp: Bytes,
+    /// Where the time of flows went, with [`crate::spec::RecordSpec::accounts`], in the order of flows.
+    pub accounts: Vec<crate::account::FlowAccount>,
     /// A digest of the order and time of all events: equal runs have equal digests.
     pub digest: u64,
 }

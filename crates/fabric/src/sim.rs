@@ -5,6 +5,7 @@ use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{Span, Time};
 
+use crate::account::Accounts;
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
@@ -79,6 +80,7 @@ pub struct Simulation {
     pub(crate) dependencies: Dependencies,
     pub(crate) completions: Vec<u32>,
     pub(crate) recorder: Recorder,
+    pub(crate) accounts: Accounts,
     pub(crate) base_rtt: Span,
     pub(crate) bdp: u64,
     pub(crate) digest: u64,
@@ -207,6 +209,7 @@ impl Simulation {
                 self.counters.paused_ps += now - since;
             }
         }
+        self.settle_all();
         for slot in 0..self.qps.len() {
             self.record_unfinished(slot);
         }
@@ -243,6 +246,7 @@ impl Simulation {
             trace,
             base_rtt: self.base_rtt,
             bdp: paceline_kernel::Bytes::new(self.bdp),
+            accounts: self.accounts.close(),
             digest: self.digest,
         }
     }

@@ -371,6 +371,20 @@ pub struct RecordSpec {
     pub trace_nodes: Vec<NodeId>,
     /// Keep every round-trip time sample of the first kind (one per flow and round trip).
     pub rtt_samples: bool,
+    /// Whose time to account for: see [`crate::account`].
+    pub accounts: Accounted,
+}
+
+/// Flows whose time is accounted for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Accounted {
+    /// Of no flow.
+    #[default]
+    None,
+    /// Of all.
+    All,
+    /// Of these, by index.
+    Flows(Vec<u32>),
 }
 
 /// A run, complete.

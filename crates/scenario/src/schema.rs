@@ -4,6 +4,7 @@
 //! What is absent gets its value in [`crate::resolve`], which also returns a [`Scenario`] in which
 //! nothing is absent.
 
+mod accounts;
 mod values;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use paceline_congestion::registry::SchemeParams;
 
 use crate::sweep::Grid;
 
+pub(crate) use accounts::Accounts;
 pub(crate) use values::{
     Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind, PortBins,
 };
@@ -310,6 +312,7 @@ tables! {
         pfc: bool,
         rates: OrOff<Span>,
         rtt_samples: bool,
+        accounts: Spanned<Accounts>,
         pcap: bool,
         trace: Spanned<Nodes>,
     }

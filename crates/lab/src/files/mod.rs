@@ -1,12 +1,15 @@
 //! A run's folder.
 
 pub mod columns;
+mod flow_time;
 mod flows;
 mod folder;
 pub mod ns3;
 pub mod ports;
 mod series;
 
+pub(crate) use flow_time::read as read_flow_times;
+pub use flow_time::{FlowTime, Stage, flow_times};
 pub(crate) use flows::read_flows_parquet;
 pub use folder::{Folder, OutputError, check_destination};
 pub(crate) use series::read_series;
@@ -181,6 +184,10 @@ pub fn write_run_into(
             series::write(out, &data.series, &metadata(input))
         })?;
     }
+    let times = flow_times(outcome);
+    if !times.is_empty() {
+        folder.write(&at("flow_time.csv"), |out| flow_time::write(out, &times))?;
+    }
     if spec.record.rtt_samples {
         folder.write(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, spec, outcome))?;
     }
@@ -220,6 +227,7 @@ mod tests {
         write_run(&b, &input, &finished, Writing::default()).unwrap();
         let expected = [
             "fct.txt",
+            "flow_time.csv",
             "flows",
             "flows.csv",
             "pfc.txt",

@@ -4,7 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::files::{Format, Series, read_flows_parquet, read_series, series_of};
+use crate::files::{
+    FlowTime, Format, Series, flow_times, read_flow_times, read_flows_parquet, read_series, series_of,
+};
 use crate::results::{FlowRow, Summary, flow_rows};
 use crate::run::Finished;
 use paceline_scenario::Resolved;
@@ -20,6 +22,8 @@ pub struct RunData {
     pub flows: Vec<FlowRow<'static>>,
     /// `series.parquet`, if there is one.
     pub series: Vec<Series>,
+    /// `flow_time.csv`, if there is one: where the time of flows went, a flow's rows together.
+    pub flow_times: Vec<FlowTime>,
     /// Times of the pauses in `pfc.txt`, if there is one, in ns.
     pub pauses_ns: Vec<u64>,
 }
@@ -60,6 +64,7 @@ impl RunData {
             scenario: input.toml.clone(),
             flows: flow_rows(input, outcome).map(FlowRow::into_owned).collect(),
             series: series_of(&input.run, outcome),
+            flow_times: flow_times(outcome),
             pauses_ns: outcome
                 .pfc
                 .iter()
@@ -84,6 +89,7 @@ impl RunData {
             scenario: read(&folder.join("scenario.toml"))?,
             flows: flows_in(folder)?,
             series: series_in(&folder.join("series.parquet"))?,
+            flow_times: flow_times_in(&folder.join("flow_time.csv"))?,
             pauses_ns: pauses_in(&folder.join("pfc.txt"))?,
         })
     }
@@ -134,6 +140,14 @@ fn pauses_in(path: &Path) -> Result<Vec<u64>, ReadError> {
         return Ok(Vec::new());
     }
     read_pauses(path)
+}
+
+/// The parts of flows' times; none when the run accounted for none.
+fn flow_times_in(path: &Path) -> Result<Vec<FlowTime>, ReadError> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    read_flow_times(path).map_err(|message| content(path, message))
 }
 
 fn read_pauses(path: &Path) -> Result<Vec<u64>, ReadError> {

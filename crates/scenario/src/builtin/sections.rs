@@ -93,6 +93,7 @@ pub fn sections() -> &'static [Entry] {
             "pfc", "", "true", "keep a list of all PFC frames, which grows with their number: pfc.txt";
             "rates", TIME, "off", "goodput of each flow in bins of this width";
             "rtt-samples", "", "false", "keep every round-trip time sample";
+            "accounts", "", "auto", "flows whose time to account for, part by part: `off`, `all`, a list of flow ids, or `auto`: 1000 of them, all if there are no more (with ns3-hpcc: `off`)";
             "trace", "", "[]", "nodes whose packets to trace, or `all`";
             "pcap", "", "false", "write traced packets as a capture file";
         }

@@ -202,7 +202,12 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<(RunSpec, Vec<Strin
     for link in links.iter_mut().filter(|link| link.error_rate == 0.0) {
         link.error_rate = error_rate;
     }
-    let (record, pcap) = record::resolve(cx, &mut scenario.record, net.topology.nodes.len())?;
+    let (record, pcap) = record::resolve(
+        cx,
+        &mut scenario.record,
+        net.topology.nodes.len(),
+        traffic.flows.len(),
+    )?;
     scenario.record.pcap = Some(pcap);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     let run = RunSpec {
