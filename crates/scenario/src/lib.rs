@@ -5,6 +5,7 @@
 
 pub mod builtin;
 mod cc;
+pub mod collective;
 pub mod diagnostics;
 mod document;
 mod files;
@@ -13,6 +14,7 @@ mod ns3;
 mod resolve;
 mod schema;
 pub mod topology;
+mod trace;
 pub mod traffic;
 
 use std::path::{Path, PathBuf};
@@ -23,6 +25,7 @@ use paceline_kernel::Span;
 
 pub use builtin::{demo, scenarios, sections, topologies, workloads};
 pub use diagnostics::{Diagnostics, Problem};
+pub use resolve::Collective;
 pub use schema::Fidelity;
 
 use diagnostics::Source;
@@ -76,6 +79,8 @@ pub struct Resolved {
     pub fidelity: Fidelity,
     /// The run.
     pub run: RunSpec,
+    /// Which flows make up which collective.
+    pub collectives: Vec<Collective>,
     /// The same as a scenario, every parameter with its value: [`load`] gives an equal run.
     pub toml: String,
     /// Files that `toml` refers to, to be written beside it: name and text.
@@ -96,6 +101,21 @@ pub struct Resolved {
 /// # Errors
 /// Everything that is wrong with the input, with its place.
 pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
+    load_with(input, overrides, None)
+}
+
+/// Gives the content of a Parquet file as CSV text, or says why not.
+pub type ParquetReader = fn(&Path) -> Result<String, String>;
+
+/// The same as [`load`] for a program that can read Parquet files.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(
+    input: &str,
+    overrides: &Overrides,
+    parquet: Option<ParquetReader>,
+) -> Result<Resolved, Diagnostics> {
     let path = Path::new(input);
     let path = if path.is_dir() {
         let inside = ["scenario.toml", "config.txt"].map(|name| path.join(name));
@@ -116,7 +136,7 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
     if ns3::config::looks_like_config(source.text()) {
         load_config(&source, &path, folder, overrides)
     } else {
-        let files = Files::within([folder, PathBuf::new()]);
+        let files = Files::within([folder, PathBuf::new()]).with_parquet(parquet);
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         load_toml(&source, files, &stem.unwrap_or_default(), overrides)
     }
