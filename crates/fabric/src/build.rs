@@ -100,10 +100,9 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         flows: spec.flows.iter().map(not_started).collect(),
         dependencies: Dependencies::of(&spec),
         completions: Vec::new(),
-        recorder: Recorder::new(&spec.record, &ports, spec.nodes.len()),
+        recorder: Recorder::new(&spec, &ports),
         base_rtt: extent.rtt,
         bdp: extent.bdp,
-        max_queue: 0,
         digest: 0,
         done: false,
         classes,
@@ -301,6 +300,7 @@ fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Vec<Port> {
                 up: true,
                 fallible,
                 done_pending: false,
+                queue_max: 0,
             });
         }
     }

@@ -5,6 +5,10 @@ use paceline_kernel::{Bytes, Span, Time};
 
 use crate::spec::NodeId;
 
+mod ports;
+
+pub use ports::{PortBin, PortSeries};
+
 /// How a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowStatus {
@@ -125,10 +129,10 @@ pub struct RttSample {
     pub rtt: Span,
 }
 
-/// A switch port.
+/// A port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortRef {
-    /// The switch.
+    /// The node that it belongs to.
     pub node: NodeId,
     /// Its interface, counted from 1 in the order of links.
     pub interface: u32,
@@ -263,6 +267,8 @@ pub struct Outcome {
     pub queues: Vec<QueueRecord>,
     /// With [`crate::spec::RecordSpec::queue_dump_every`].
     pub queue_dumps: Vec<QueueDump>,
+    /// With [`crate::spec::RecordSpec::port_bin`].
+    pub ports: Option<PortSeries>,
     /// Largest queue of any switch port, whether or not queues were sampled.
     pub queue_max: Bytes,
     /// With [`crate::spec::RecordSpec::rate_every`].

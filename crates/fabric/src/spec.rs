@@ -358,6 +358,9 @@ pub struct RecordSpec {
     pub queue_dump_every: Option<Span>,
     /// Bytes acknowledged per flow in bins of this width.
     pub rate_every: Option<Span>,
+    /// Every port and every switch's buffer in bins of this width, which double as often as the
+    /// bins are full: see [`crate::outcome::PortSeries`].
+    pub port_bin: Option<Span>,
     /// Which nodes' packets to trace.
     pub trace_nodes: Vec<NodeId>,
     /// Keep every round-trip time sample of the first kind (one per flow and round trip).

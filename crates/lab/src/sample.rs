@@ -98,6 +98,7 @@ pub(crate) fn spec() -> RunSpec {
             queue_every: Some(Span::from_us(1)),
             queue_window: (Time::ZERO, Time::MAX),
             queue_dump_every: None,
+            port_bin: None,
             rate_every: Some(Span::from_us(5)),
             trace_nodes: Vec::new(),
             rtt_samples: true,
@@ -213,6 +214,7 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
             ),
         ],
         queue_dumps: Vec::new(),
+        ports: None,
         queue_max: Bytes::new(2_500),
         rates: vec![
             RateRecord {
