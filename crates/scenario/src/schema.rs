@@ -6,6 +6,7 @@
 
 mod accounts;
 mod values;
+mod workload;
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -25,6 +26,7 @@ pub(crate) use accounts::Accounts;
 pub(crate) use values::{
     Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind, PortBins,
 };
+pub(crate) use workload::*;
 
 /// Which simulator's behaviour a run has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +76,8 @@ macro_rules! tables {
         }
     )* };
 }
+
+pub(crate) use tables;
 
 /// A whole file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -182,57 +186,6 @@ tables! {
         rate: Spanned<BitRate>,
         delay: Spanned<Span>,
         error_rate: Spanned<f64>,
-    }
-    /// `[[workload]]`: one of the blocks, and what they share.
-    struct Workload {
-        label: String,
-        scheme: Spanned<String>,
-        priority: Spanned<u8>,
-        start_jitter: Span,
-        file: Spanned<String>,
-        incast: Incast,
-        poisson: Poisson,
-        incast_poisson: IncastPoisson,
-        permutation: Permutation,
-        all_to_all: AllToAll,
-        flows: Vec<Spanned<Flow>>,
-    }
-    struct Flow {
-        src: Spanned<u32>,
-        dst: Spanned<u32>,
-        size: Spanned<Bytes>,
-        start: Time,
-    }
-    struct Incast {
-        fan_in: Spanned<u32>,
-        senders: Vec<Spanned<u32>>,
-        receiver: Spanned<u32>,
-        size: Spanned<Bytes>,
-        sizes: Vec<Spanned<Bytes>>,
-        start: Time,
-        period: Spanned<Span>,
-        rounds: u32,
-    }
-    struct Poisson {
-        sizes: Spanned<String>,
-        load: Spanned<f64>,
-        from: Spanned<Time>,
-        to: Spanned<Time>,
-    }
-    struct IncastPoisson {
-        load: Spanned<f64>,
-        fan_in: Spanned<u32>,
-        size: Spanned<Bytes>,
-        from: Spanned<Time>,
-        to: Spanned<Time>,
-    }
-    struct Permutation {
-        size: Spanned<Bytes>,
-        start: Time,
-    }
-    struct AllToAll {
-        size: Spanned<Bytes>,
-        start: Time,
     }
     /// `[network]`.
     struct Network {

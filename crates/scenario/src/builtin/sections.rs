@@ -27,7 +27,7 @@ pub fn sections() -> &'static [Entry] {
             "label", "", "the block's name", "name of these flows in results";
             "scheme", "", "that of [cc]", "congestion control of these flows";
             "priority", "", "3", "priority class, 1 to 7";
-            "start-jitter", TIME, "0s", "each start is delayed by a random time below this";
+            "start-jitter", TIME, "0s", "the start of each flow that waits for no other is delayed by a random time below this";
         }
         "network": "Packets, hosts, switches." {
             "mtu", SIZE, "1000B", "largest payload of a data packet";
