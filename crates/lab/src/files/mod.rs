@@ -16,6 +16,8 @@ use crate::capture;
 use crate::report::{self, RunData};
 use crate::results::Summary;
 use crate::run::Finished;
+use paceline_scenario::generate::topology_text;
+use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved};
 
 /// Writes everything of a run into `destination`: all of it or nothing.
@@ -110,6 +112,16 @@ pub fn write_run_into(
     for (name, content) in &input.files {
         folder.write(&at(name), |out| out.write_all(content.as_bytes()))?;
     }
+    let (topology, _) = report::topology_file(&input.toml);
+    if !input.files.iter().any(|(name, _)| *name == topology) {
+        let network = Topology {
+            nodes: spec.nodes.clone(),
+            links: spec.links.clone(),
+        };
+        folder.write(&at(&topology), |out| {
+            out.write_all(topology_text(&network).as_bytes())
+        })?;
+    }
     folder.write(&at("flows.csv"), |out| tables::flows(out, input, outcome))?;
     folder.write(&at("fct.txt"), |out| ns3::fct(out, spec, outcome))?;
     folder.write(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;
@@ -166,6 +178,7 @@ mod tests {
             "scenario.toml",
             "series.parquet",
             "summary.json",
+            "topology.txt",
         ];
         assert_eq!(names(&a), expected);
         for name in expected.iter().filter(|name| a.join(name).is_file()) {
