@@ -18,6 +18,7 @@ pub mod report;
 pub mod results;
 pub mod run;
 pub mod stats;
+pub mod sweep;
 pub mod table;
 
 #[cfg(test)]
