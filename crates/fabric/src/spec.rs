@@ -21,7 +21,7 @@ pub enum NodeKind {
 }
 
 /// A cable: both directions have the same properties.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkSpec {
     /// One end.
     pub a: NodeId,

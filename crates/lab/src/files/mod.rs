@@ -17,6 +17,8 @@ use crate::capture;
 use crate::report::{self, RunData};
 use crate::results::{FlowRow, Summary, fct_table, flow_rows};
 use crate::run::Finished;
+use paceline_scenario::generate::topology_text;
+use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved};
 
 /// Writes everything of a run into `destination`: all of it or nothing.
@@ -123,6 +125,16 @@ pub fn write_run_into(
     for (name, content) in &input.files {
         folder.write(&at(name), |out| out.write_all(content.as_bytes()))?;
     }
+    let (topology, _) = report::topology_file(&input.toml);
+    if !input.files.iter().any(|(name, _)| *name == topology) {
+        let network = Topology {
+            nodes: spec.nodes.clone(),
+            links: spec.links.clone(),
+        };
+        folder.write(&at(&topology), |out| {
+            out.write_all(topology_text(&network).as_bytes())
+        })?;
+    }
     folder.write(&at("flows.csv"), |out| tables::flows(out, input, outcome))?;
     let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
     write_fct_table(folder, &at("fct_table.tsv"), &[(&input.scheme, &rows)])?;
@@ -181,6 +193,7 @@ mod tests {
             "scenario.toml",
             "series.parquet",
             "summary.json",
+            "topology.txt",
         ];
         assert_eq!(names(&a), expected);
         for name in expected.iter().filter(|name| a.join(name).is_file()) {

@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::files::{Series, read_series, series_of};
 use crate::results::{FlowRow, Summary, flow_rows};
 use crate::run::Finished;
-use paceline_scenario::Resolved;
+use paceline_scenario::topology::Topology;
+use paceline_scenario::{Fidelity, Resolved};
+
+/// The network of a run whose scenario names no file of it.
+pub(crate) const TOPOLOGY: &str = "topology.txt";
 
 /// A run as its folder tells it.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +24,8 @@ pub struct RunData {
     pub flows: Vec<FlowRow<'static>>,
     /// `series.parquet`, if there is one.
     pub series: Vec<Series>,
+    /// The network: of the file that the scenario names, or of `topology.txt`.
+    pub topology: Option<Topology>,
     /// Times of the pauses in `pfc.txt`, in ns.
     pub pauses_ns: Vec<u64>,
 }
@@ -60,6 +66,10 @@ impl RunData {
             scenario: input.toml.clone(),
             flows: flow_rows(input, outcome).map(FlowRow::into_owned).collect(),
             series: series_of(&input.run, outcome),
+            topology: Some(Topology {
+                nodes: input.run.nodes.clone(),
+                links: input.run.links.clone(),
+            }),
             pauses_ns: outcome
                 .pfc
                 .iter()
@@ -79,9 +89,11 @@ impl RunData {
         }
         let text = read(&summary)?;
         let summary = serde_json::from_str(&text).map_err(|error| content(&summary, error.to_string()))?;
+        let scenario = read(&folder.join("scenario.toml"))?;
         Ok(Self {
             summary,
-            scenario: read(&folder.join("scenario.toml"))?,
+            topology: topology_in(folder, &scenario)?,
+            scenario,
             flows: read_flows(&folder.join("flows.csv"))?,
             series: series_in(&folder.join("series.parquet"))?,
             pauses_ns: read_pauses(&folder.join("pfc.txt"))?,
@@ -119,6 +131,31 @@ fn series_in(path: &Path) -> Result<Vec<Series>, ReadError> {
     read_series(path).map_err(|message| content(path, message))
 }
 
+/// The file with a run's network and how to read it, as its scenario tells.
+pub(crate) fn topology_file(scenario: &str) -> (String, Fidelity) {
+    let table: toml::Table = scenario.parse().unwrap_or_default();
+    let text = |value: Option<&toml::Value>| value.and_then(toml::Value::as_str).map(str::to_string);
+    match text(table.get("topology").and_then(|topology| topology.get("file"))) {
+        Some(file) if text(table.get("fidelity")).as_deref() == Some("ns3-hpcc") => (file, Fidelity::Ns3Hpcc),
+        Some(file) => (file, Fidelity::Exact),
+        None => (TOPOLOGY.to_string(), Fidelity::Exact),
+    }
+}
+
+/// The network of a run; none when its folder is of a version that did not write it.
+fn topology_in(folder: &Path, scenario: &str) -> Result<Option<Topology>, ReadError> {
+    let (name, fidelity) = topology_file(scenario);
+    let path = folder.join(name);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let wrong = |problems: paceline_scenario::Diagnostics| content(&path, problems.to_string());
+    let text = read(&path)?;
+    Topology::parse(&path.display().to_string(), &text, fidelity)
+        .map(Some)
+        .map_err(wrong)
+}
+
 fn read_pauses(path: &Path) -> Result<Vec<u64>, ReadError> {
     let mut pauses = Vec::new();
     for (number, line) in (1..).zip(read(path)?.lines()) {
@@ -150,6 +187,28 @@ mod tests {
         let folder = tmp.path().join("run");
         crate::files::write_run(&folder, &input, &finished, false).unwrap();
         assert_eq!(RunData::read(&folder).unwrap(), RunData::new(&input, &finished));
+    }
+
+    #[test]
+    fn a_network_comes_from_the_scenarios_file_or_ours() {
+        let (mut input, outcome) = sample::incast();
+        input.toml = "fidelity = \"ns3-hpcc\"\n[topology]\nfile = \"net.txt\"\n".into();
+        input.files = vec![("net.txt".into(), "2 1 1\n0\n0 1 100Gbps 1us 0\n".into())];
+        let finished = sample::finished(&input, outcome);
+        let tmp = tempfile::tempdir().unwrap();
+        let folder = tmp.path().join("run");
+        crate::files::write_run(&folder, &input, &finished, false).unwrap();
+        assert!(!folder.join(TOPOLOGY).exists());
+        let topology = RunData::read(&folder).unwrap().topology.unwrap();
+        assert_eq!(
+            (topology.nodes.len(), topology.links[0].delay.as_ps()),
+            (2, 1_000_000)
+        );
+        fs::write(folder.join("net.txt"), "2 1 1\n0\n0 7 100Gbps 1us 0\n").unwrap();
+        let error = RunData::read(&folder).unwrap_err().to_string();
+        assert!(error.contains("net.txt:3:3: there is no node 7"), "{error}");
+        fs::remove_file(folder.join("net.txt")).unwrap();
+        assert_eq!(RunData::read(&folder).unwrap().topology, None);
     }
 
     #[test]
