@@ -259,7 +259,7 @@ tables! {
         queue_from: Spanned<Time>,
         queue_to: Spanned<Time>,
         queue_dump: OrOff<Span>,
-        ports: PortBins,
+        ports: Spanned<PortBins>,
         flows: OrOff<Span>,
         flows_max: u32,
         pfc: bool,
