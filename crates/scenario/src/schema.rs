@@ -216,6 +216,19 @@ tables! {
         pfc: Pfc,
         ecn: Spanned<Ecn>,
         failure: Vec<Spanned<Failure>>,
+        pause_storm: Vec<Spanned<PauseStorm>>,
+        route: Vec<Spanned<Route>>,
+    }
+    struct PauseStorm {
+        node: Spanned<u32>,
+        priority: Spanned<u8>,
+        at: Spanned<Time>,
+        until: Spanned<Time>,
+    }
+    struct Route {
+        node: Spanned<u32>,
+        to: Spanned<Nodes>,
+        via: Spanned<u32>,
     }
     struct Pfc {
         resume_offset: Bytes,
