@@ -5,7 +5,7 @@ mod folder;
 pub mod ns3;
 mod tables;
 
-pub use folder::{Folder, OutputError, check_destination};
+pub use folder::{Folder, OutputError, check_destination, write_file};
 pub(crate) use tables::read_series;
 pub use tables::{GOODPUT, QUEUE, Series, series_of};
 
@@ -92,15 +92,14 @@ fn write_report(folder: &Folder, name: &Path, runs: &[RunData]) -> Result<(), Ou
     })
 }
 
-/// Writes everything of a run into `sub` of a folder that is being made.
-pub fn write_run_into(
+/// Writes what a run amounts to into `sub` of a folder that is being made: its summary, its
+/// scenario with the files that it names, its flows.
+pub fn write_summary_into(
     folder: &Folder,
     sub: &Path,
     input: &Resolved,
     finished: &Finished,
 ) -> Result<(), OutputError> {
-    let outcome = &finished.outcome;
-    let spec = &input.run;
     let at = |name: &str| -> PathBuf { sub.join(name) };
     folder.write(&at("summary.json"), |out| {
         serde_json::to_writer_pretty(&mut *out, &finished.summary)?;
@@ -110,7 +109,22 @@ pub fn write_run_into(
     for (name, content) in &input.files {
         folder.write(&at(name), |out| out.write_all(content.as_bytes()))?;
     }
-    folder.write(&at("flows.csv"), |out| tables::flows(out, input, outcome))?;
+    folder.write(&at("flows.csv"), |out| {
+        tables::flows(out, input, &finished.outcome)
+    })
+}
+
+/// Writes everything of a run into `sub` of a folder that is being made.
+pub fn write_run_into(
+    folder: &Folder,
+    sub: &Path,
+    input: &Resolved,
+    finished: &Finished,
+) -> Result<(), OutputError> {
+    write_summary_into(folder, sub, input, finished)?;
+    let outcome = &finished.outcome;
+    let spec = &input.run;
+    let at = |name: &str| -> PathBuf { sub.join(name) };
     folder.write(&at("fct.txt"), |out| ns3::fct(out, spec, outcome))?;
     folder.write(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;
     folder.write(&at("qlen.txt"), |out| ns3::qlen(out, spec, outcome))?;
