@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use paceline_kernel::Span;
+use paceline_lab::files::{self, Writing};
+use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
 use crate::commands::{CollectArgs, SweepArgs};
@@ -115,6 +117,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
     #[command(flatten)]
+    pub(crate) buckets: BucketArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) say: SayArgs,
@@ -146,6 +150,8 @@ pub(crate) struct CompareArgs {
     pub(crate) beside: Option<Beside>,
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
+    #[command(flatten)]
+    pub(crate) buckets: BucketArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
@@ -225,15 +231,42 @@ pub(crate) struct OutputArgs {
     /// Replace the folder of an earlier run
     #[arg(long)]
     pub(crate) force: bool,
-    /// Format of the tables of flows and series
+    /// Format of the table of flows: flows.csv or flows.parquet
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     pub(crate) format: Format,
 }
 
-/// Formats of the larger tables.
+/// Formats of the table of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Csv,
+    Parquet,
+}
+
+impl OutputArgs {
+    /// How results are to be written.
+    pub(crate) fn writing(&self) -> Writing {
+        let format = match self.format {
+            Format::Csv => files::Format::Csv,
+            Format::Parquet => files::Format::Parquet,
+        };
+        Writing {
+            force: self.force,
+            format,
+        }
+    }
+}
+
+const BUCKETS_HELP: &str = "Also print the FCT slowdown by size of flow: in so many buckets of equally \
+                            many flows (20), between sizes (1KB,10KB,1MB), or as HPCC's script \
+                            does (fct-analysis: flows not labelled incast, 20 groups of 5 %)";
+
+/// How slowdown by size is shown.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct BucketArgs {
+    #[arg(long, value_name = "N|SIZES|fct-analysis", help = BUCKETS_HELP)]
+    pub(crate) buckets: Option<Buckets>,
 }
 
 /// What is said while and after running.
@@ -395,6 +428,8 @@ pub(crate) struct ReportArgs {
     /// File to write [default: report.html in DIR, if there is one DIR; otherwise ./report.html]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) buckets: BucketArgs,
 }
 
 #[derive(Debug, Args)]

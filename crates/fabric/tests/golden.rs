@@ -203,6 +203,10 @@ fn recorders_change_nothing() {
             queue_window: (Time::from_ns(0), Time::from_ns(10_000_000)),
             queue_dump_every: Some(Span::from_us(100)),
             rate_every: Some(Span::from_us(10)),
+            port_bin: Some(Span::from_ns(100)),
+            flow_every: Some(Span::from_ns(700)),
+            flows_max: 9,
+            omit_pfc: true,
             trace_nodes: (0..spec.nodes.len() as u32).map(NodeId).collect(),
             rtt_samples: true,
         };

@@ -107,7 +107,8 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
         Opened::Toml(source, files, name) => load_toml(&source, files, &name, overrides),
         Opened::Config(source, path) => {
             let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-            load_config(&source, &path, folder, overrides)
+            let files = Files::within([PathBuf::new(), folder]);
+            load_config(&source, &config_name(&path), &files, overrides)
         }
     }
 }
@@ -201,6 +202,23 @@ pub fn load_text(name: &str, text: &str, overrides: &Overrides) -> Result<Resolv
     )
 }
 
+/// Reads a `config.txt` of HPCC's ns-3 simulator from a text; `name` is what the run is called.
+/// Files that it names are looked for in `files` (path as it stands in the configuration, and
+/// text), then in the working directory.
+///
+/// # Errors
+/// Everything that is wrong with the texts, with its place.
+pub fn load_config_text(
+    name: &str,
+    text: &str,
+    files: &[(String, String)],
+    overrides: &Overrides,
+) -> Result<Resolved, Diagnostics> {
+    let source = Source::new(format!("{name}/config.txt"), text);
+    let files = Files::within([PathBuf::new()]).with_memory(files);
+    load_config(&source, name, &files, overrides)
+}
+
 fn load_toml(
     source: &Source,
     files: Files,
@@ -227,31 +245,29 @@ fn load_toml(
 
 fn load_config(
     source: &Source,
-    path: &Path,
-    folder: PathBuf,
+    name: &str,
+    files: &Files,
     overrides: &Overrides,
 ) -> Result<Resolved, Diagnostics> {
-    let files = Files::within([PathBuf::new(), folder]);
     let (overrides, changed) = &overrides.with_own_settings()?;
     let changes = Changes {
         scheme: overrides.scheme.as_deref(),
         fidelity: overrides.fidelity,
     };
     let mut warnings = Vec::new();
-    let (mut scenario, parameters) = ns3::config::scenario(source, &files, changes, &mut warnings)?;
+    let (mut scenario, parameters) = ns3::config::scenario(source, files, changes, &mut warnings)?;
     scenario.seed = overrides.seed;
     scenario.shuffle_ties = overrides.shuffle_ties;
     scenario.check = overrides.check.then_some(true);
     if let Some(duration) = overrides.duration {
         scenario.duration = Some(toml::Spanned::new(0..0, duration));
     }
-    let name = config_name(path);
     let resolved = resolve::resolve(Input {
         scenario,
         texts: document::Texts::of(source.clone()),
         parameters,
         files: files.clone(),
-        name: plain_name(&name),
+        name: plain_name(name),
         origin: Origin::Ns3Config,
         warnings,
     })?;
@@ -265,7 +281,7 @@ fn load_config(
         scenario: document.scenario,
         texts: document.texts,
         parameters: document.parameters,
-        files: files.with_memory(&resolved.files),
+        files: files.clone().with_memory(&resolved.files),
         name: resolved.name,
         origin: Origin::Ns3Config,
         warnings: resolved.warnings,

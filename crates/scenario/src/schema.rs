@@ -20,7 +20,9 @@ use paceline_congestion::registry::SchemeParams;
 
 use crate::sweep::Grid;
 
-pub(crate) use values::{Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind};
+pub(crate) use values::{
+    Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind, PortBins,
+};
 
 /// Which simulator's behaviour a run has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -302,6 +304,10 @@ tables! {
         queue_from: Spanned<Time>,
         queue_to: Spanned<Time>,
         queue_dump: OrOff<Span>,
+        ports: PortBins,
+        flows: OrOff<Span>,
+        flows_max: u32,
+        pfc: bool,
         rates: OrOff<Span>,
         rtt_samples: bool,
         pcap: bool,

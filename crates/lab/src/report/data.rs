@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::files::{Series, read_series, series_of};
+use crate::files::{Format, Series, read_flows_parquet, read_series, series_of};
 use crate::results::{FlowRow, Summary, flow_rows};
 use crate::run::Finished;
 use paceline_scenario::Resolved;
@@ -16,11 +16,11 @@ pub struct RunData {
     pub summary: Summary,
     /// `scenario.toml`.
     pub scenario: String,
-    /// `flows.csv`.
+    /// `flows.csv` or `flows.parquet`.
     pub flows: Vec<FlowRow<'static>>,
     /// `series.parquet`, if there is one.
     pub series: Vec<Series>,
-    /// Times of the pauses in `pfc.txt`, in ns.
+    /// Times of the pauses in `pfc.txt`, if there is one, in ns.
     pub pauses_ns: Vec<u64>,
 }
 
@@ -82,9 +82,9 @@ impl RunData {
         Ok(Self {
             summary,
             scenario: read(&folder.join("scenario.toml"))?,
-            flows: read_flows(&folder.join("flows.csv"))?,
+            flows: flows_in(folder)?,
             series: series_in(&folder.join("series.parquet"))?,
-            pauses_ns: read_pauses(&folder.join("pfc.txt"))?,
+            pauses_ns: pauses_in(&folder.join("pfc.txt"))?,
         })
     }
 }
@@ -103,6 +103,15 @@ fn read(path: &Path) -> Result<String, ReadError> {
     })
 }
 
+/// The flows of a run, in the format in which it wrote them.
+fn flows_in(folder: &Path) -> Result<Vec<FlowRow<'static>>, ReadError> {
+    let parquet = folder.join(Format::Parquet.flows());
+    if parquet.is_file() {
+        return read_flows_parquet(&parquet).map_err(|message| content(&parquet, message));
+    }
+    read_flows(&folder.join(Format::Csv.flows()))
+}
+
 fn read_flows(path: &Path) -> Result<Vec<FlowRow<'static>>, ReadError> {
     let text = read(path)?;
     let mut csv = csv::Reader::from_reader(text.as_bytes());
@@ -117,6 +126,14 @@ fn series_in(path: &Path) -> Result<Vec<Series>, ReadError> {
         return Ok(Vec::new());
     }
     read_series(path).map_err(|message| content(path, message))
+}
+
+/// The pauses of a run; none when it kept no list of them.
+fn pauses_in(path: &Path) -> Result<Vec<u64>, ReadError> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    read_pauses(path)
 }
 
 fn read_pauses(path: &Path) -> Result<Vec<u64>, ReadError> {
@@ -139,6 +156,7 @@ fn read_pauses(path: &Path) -> Result<Vec<u64>, ReadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::Writing;
     use crate::sample;
 
     #[test]
@@ -148,7 +166,14 @@ mod tests {
         let finished = sample::finished(&input, outcome);
         let tmp = tempfile::tempdir().unwrap();
         let folder = tmp.path().join("run");
-        crate::files::write_run(&folder, &input, &finished, false).unwrap();
+        crate::files::write_run(&folder, &input, &finished, Writing::default()).unwrap();
+        assert_eq!(RunData::read(&folder).unwrap(), RunData::new(&input, &finished));
+        let parquet = Writing {
+            force: true,
+            format: Format::Parquet,
+        };
+        crate::files::write_run(&folder, &input, &finished, parquet).unwrap();
+        assert!(!folder.join("flows.csv").exists());
         assert_eq!(RunData::read(&folder).unwrap(), RunData::new(&input, &finished));
     }
 

@@ -18,8 +18,8 @@ pub fn write_results(folder: &Path, data: &SweepData) -> Result<(), OutputError>
     let columns = columns(data);
     write_file(&folder.join("results.csv"), |out| write_csv(out, &columns))?;
     let metadata = [
-        ("version", data.plan.version.as_str()),
-        ("scenario", data.plan.scenario.as_str()),
+        ("version", data.plan.version.clone()),
+        ("scenario", data.plan.scenario.clone()),
     ];
     write_file(&folder.join("results.parquet"), |out| {
         write_parquet(out, &columns, &metadata)

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use paceline_fabric::Progress;
+use paceline_fabric::spec::RecordSpec;
 use paceline_scenario::Resolved;
 
 use super::id::run_ids;
@@ -145,7 +146,7 @@ impl Job<'_> {
         progress: &mut dyn FnMut(&Resolved, &Progress) -> Control,
     ) -> Result<Finished, Stopped> {
         let input = self.study.load(values, Some(seed));
-        let input = input.map_err(|error| Stopped::Failed(error.to_string()))?;
+        let mut input = input.map_err(|error| Stopped::Failed(error.to_string()))?;
         if run_ids(&input, &[seed], &self.plan.version) != [id] {
             let message = format!(
                 "the scenario `{}`, or a file that it names, has changed since the sweep began: what is finished \
@@ -153,6 +154,9 @@ impl Job<'_> {
                 self.plan.scenario
             );
             return Err(Stopped::Sweep(SweepError::Refused(message)));
+        }
+        if self.keep == Keep::Summary {
+            record_less(&mut input.run.record);
         }
         let finished = execute(&input, &mut |now| progress(&input, now));
         let finished = finished.map_err(|error| Stopped::Failed(error.to_string()))?;
@@ -176,6 +180,14 @@ impl Job<'_> {
         }
         Ok(folder.commit()?)
     }
+}
+
+/// What only files that are not written would hold need not be recorded; it moves no result.
+fn record_less(record: &mut RecordSpec) {
+    record.port_bin = None;
+    record.flow_every = None;
+    record.rtt_samples = false;
+    record.trace_nodes.clear();
 }
 
 /// Why a run has no summary.

@@ -341,6 +341,29 @@ fn a_failed_run_is_a_row() {
     assert_eq!(results(&folder), lab.run("other"));
 }
 
+/// What is recorded only for files is left out where these are not kept: that changes no number.
+#[test]
+fn what_is_kept_does_not_change_the_numbers() {
+    let over = [
+        "record.flows=1us,2us",
+        "record.trace=[[1]]",
+        "record.rtt-samples=true",
+        "record.queue=1us",
+        "record.rates=1us",
+    ];
+    let lab = Lab::new(&over, 1);
+    let plan = lab.study.plan(1).unwrap();
+    let folder = lab.path("all");
+    let all = Job {
+        keep: Keep::All,
+        ..lab.job(&plan, &folder)
+    };
+    all.run(&Notes::default()).unwrap();
+    let run = folder.join("runs").join(&plan.points[0].runs[0]);
+    assert!(run.join("rtt_samples.txt").is_file() && run.join("series.parquet").is_file());
+    assert_eq!(results(&folder), lab.run("summary"));
+}
+
 #[test]
 fn a_scenario_that_changes_meanwhile_stops_the_sweep() {
     let lab = Lab::new(&GRID, 1);

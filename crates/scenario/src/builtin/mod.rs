@@ -186,6 +186,7 @@ pub fn scenarios() -> &'static [Shipped] {
         "two-flow-join",
         "fairness-4",
         "permutation-k8",
+        "fat320-hadoop30-10ms",
         "fat320-hadoop30-2ms",
         "leaf-spine-failure",
     ]

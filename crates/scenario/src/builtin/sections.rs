@@ -87,6 +87,10 @@ pub fn sections() -> &'static [Entry] {
             "queue-from", TIME, "0s", "first sample";
             "queue-to", TIME, "the duration", "last sample";
             "queue-dump", TIME, "off", "copy the queues' histograms at this period, as ns-3 does";
+            "ports", TIME, "auto", "utilisation, largest queue, paused share, marks of every port and largest occupancy of every switch, at first in bins of this width, which double as often as 512 are full: `auto` (1us) or `off` (ns3-hpcc)";
+            "flows", TIME, "off", "the scheme's rate and window and the last round-trip time of the first flows, whenever they have changed, at this period";
+            "flows-max", "", "64", "how many flows that is";
+            "pfc", "", "true", "keep a list of all PFC frames, which grows with their number: pfc.txt";
             "rates", TIME, "off", "goodput of each flow in bins of this width";
             "rtt-samples", "", "false", "keep every round-trip time sample";
             "trace", "", "[]", "nodes whose packets to trace, or `all`";
