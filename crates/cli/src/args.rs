@@ -9,6 +9,8 @@ use paceline_lab::files::{self, Writing};
 use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
+use crate::commands::{CollectArgs, SweepArgs};
+
 const EXAMPLES: &str = "\
 Examples:
   paceline demo                                      an incast under four schemes, within seconds
@@ -36,6 +38,10 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Run the same flows and seed under several schemes, side by side
     Compare(CompareArgs),
+    /// Run a grid of values, each with several seeds
+    Sweep(SweepArgs),
+    /// Merge the parts of a sweep that were run as shards
+    Collect(CollectArgs),
     /// List what is built in
     List(ListArgs),
     /// Explain a scheme, topology, workload or mechanism, with its parameters
@@ -53,7 +59,7 @@ pub(crate) enum Command {
     BenchWorkload(BenchWorkloadArgs),
 }
 
-const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator, the folder of \
+pub(crate) const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator, the folder of \
                           either (also of an earlier run), or the name of a scenario that ships";
 
 const DEMO_EXAMPLES: &str = "\
