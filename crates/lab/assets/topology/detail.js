@@ -7,7 +7,7 @@ Paceline.detail = Paceline.topology && (() => {
   const count = document.getElementById("flow-count");
   const find = document.getElementById("flow-find");
   const LISTED = 200;
-  const TITLES = { utilisation: "utilisation", queue: "queue", paused: "paused" };
+  const TITLES = { utilisation: "utilisation", queue: "longest queue", paused: "time paused", marks: "ECN marks" };
   let plots = [];
   let frame = 0;
   let actions = {};
@@ -32,8 +32,8 @@ Paceline.detail = Paceline.topology && (() => {
     const line = (id, color) => ({
       label: id, stroke: css(`--c${color}`), width: 1.5, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false },
     });
-    const top = quantity.name === "queue"
-      ? Math.max(1, ...pair.flatMap((port) => quantity.row(port.id))) * 1.05 : 1;
+    const highest = Math.max(...pair.flatMap((port) => quantity.row(port.id)));
+    const top = quantity.text(1) === "100 %" ? 1.02 : highest * 1.05 || 1;
     const axis = { stroke: css("--soft"), font: "11px system-ui, sans-serif", grid: { stroke: css("--grid"), width: 1 }, ticks: { show: false }, gap: 3 };
     const marker = (u) => {
       const x = Math.round(u.valToPos(model.timeOf(frame + 0.5) / unit, "x", true));
@@ -78,7 +78,8 @@ Paceline.detail = Paceline.topology && (() => {
       el("h3", {}, `${model.nodeName(port.from)} ⇄ ${model.nodeName(port.to)}`, close()),
       el("p", { class: "note" }, `${rate(bps)}, ${model.duration(delay / 1e6)} each way. Click in a chart to go to that time.`),
       el("p", { class: "pair" }, ...pair.flatMap((one, i) => [swatch(i), portText(one), " ", el("code", {}, one.name), el("br")])));
-    const found = Object.keys(TITLES).map((name) => model.quantities[name]).filter(Boolean);
+    const any = (quantity) => pair.some(({ id }) => quantity.row(id).some((v) => v > 0));
+    const found = Object.keys(TITLES).map((name) => model.quantities[name]).filter((quantity) => quantity && any(quantity));
     found.forEach((quantity, i) => chart(quantity, pair, i === found.length - 1));
   };
 

@@ -87,7 +87,7 @@ Paceline.picture = Paceline.topology && (() => {
     };
   };
   /* Queues spread over orders of magnitude: their scale goes with the square root. */
-  const scaleOf = (quantity) => quantity.name === "queue" || quantity.name === "buffer"
+  const scaleOf = (quantity) => ["queue", "buffer", "marks"].includes(quantity.name)
     ? { to: (v) => Math.sqrt(v / (quantity.top || 1)), from: (t) => quantity.top * t * t }
     : { to: (v) => v / quantity.top, from: (t) => quantity.top * t };
   const shadeOf = (quantity, v) => v > 0 ? Math.min(SHADES - 1, Math.floor(scaleOf(quantity).to(v) * SHADES)) : -1;
