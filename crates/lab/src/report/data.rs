@@ -4,7 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::files::{Series, read_series, series_of};
+use crate::files::{
+    FlowTime, Format, Series, flow_times, read_flow_times, read_flows_parquet, read_series, series_of,
+};
 use crate::results::{FlowRow, Summary, flow_rows};
 use crate::run::Finished;
 use paceline_scenario::topology::Topology;
@@ -20,13 +22,15 @@ pub struct RunData {
     pub summary: Summary,
     /// `scenario.toml`.
     pub scenario: String,
-    /// `flows.csv`.
+    /// `flows.csv` or `flows.parquet`.
     pub flows: Vec<FlowRow<'static>>,
     /// `series.parquet`, if there is one.
     pub series: Vec<Series>,
     /// The network: of the file that the scenario names, or of `topology.txt`.
     pub topology: Option<Topology>,
-    /// Times of the pauses in `pfc.txt`, in ns.
+    /// `flow_time.csv`, if there is one: where the time of flows went, a flow's rows together.
+    pub flow_times: Vec<FlowTime>,
+    /// Times of the pauses in `pfc.txt`, if there is one, in ns.
     pub pauses_ns: Vec<u64>,
 }
 
@@ -70,6 +74,7 @@ impl RunData {
                 nodes: input.run.nodes.clone(),
                 links: input.run.links.clone(),
             }),
+            flow_times: flow_times(outcome),
             pauses_ns: outcome
                 .pfc
                 .iter()
@@ -94,9 +99,10 @@ impl RunData {
             summary,
             topology: topology_in(folder, &scenario)?,
             scenario,
-            flows: read_flows(&folder.join("flows.csv"))?,
+            flows: flows_in(folder)?,
             series: series_in(&folder.join("series.parquet"))?,
-            pauses_ns: read_pauses(&folder.join("pfc.txt"))?,
+            flow_times: flow_times_in(&folder.join("flow_time.csv"))?,
+            pauses_ns: pauses_in(&folder.join("pfc.txt"))?,
         })
     }
 }
@@ -113,6 +119,15 @@ fn read(path: &Path) -> Result<String, ReadError> {
         path: path.to_path_buf(),
         source,
     })
+}
+
+/// The flows of a run, in the format in which it wrote them.
+fn flows_in(folder: &Path) -> Result<Vec<FlowRow<'static>>, ReadError> {
+    let parquet = folder.join(Format::Parquet.flows());
+    if parquet.is_file() {
+        return read_flows_parquet(&parquet).map_err(|message| content(&parquet, message));
+    }
+    read_flows(&folder.join(Format::Csv.flows()))
 }
 
 fn read_flows(path: &Path) -> Result<Vec<FlowRow<'static>>, ReadError> {
@@ -156,6 +171,22 @@ fn topology_in(folder: &Path, scenario: &str) -> Result<Option<Topology>, ReadEr
         .map_err(wrong)
 }
 
+/// The pauses of a run; none when it kept no list of them.
+fn pauses_in(path: &Path) -> Result<Vec<u64>, ReadError> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    read_pauses(path)
+}
+
+/// The parts of flows' times; none when the run accounted for none.
+fn flow_times_in(path: &Path) -> Result<Vec<FlowTime>, ReadError> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    read_flow_times(path).map_err(|message| content(path, message))
+}
+
 fn read_pauses(path: &Path) -> Result<Vec<u64>, ReadError> {
     let mut pauses = Vec::new();
     for (number, line) in (1..).zip(read(path)?.lines()) {
@@ -176,6 +207,7 @@ fn read_pauses(path: &Path) -> Result<Vec<u64>, ReadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::Writing;
     use crate::sample;
 
     #[test]
@@ -185,7 +217,14 @@ mod tests {
         let finished = sample::finished(&input, outcome);
         let tmp = tempfile::tempdir().unwrap();
         let folder = tmp.path().join("run");
-        crate::files::write_run(&folder, &input, &finished, false).unwrap();
+        crate::files::write_run(&folder, &input, &finished, Writing::default()).unwrap();
+        assert_eq!(RunData::read(&folder).unwrap(), RunData::new(&input, &finished));
+        let parquet = Writing {
+            force: true,
+            format: Format::Parquet,
+        };
+        crate::files::write_run(&folder, &input, &finished, parquet).unwrap();
+        assert!(!folder.join("flows.csv").exists());
         assert_eq!(RunData::read(&folder).unwrap(), RunData::new(&input, &finished));
     }
 

@@ -193,7 +193,9 @@ impl Grid {
                 true => 1e6 / counted_ps.max(1) as f64,
                 false => 1.0,
             };
-            let top = quantity.top.unwrap_or_else(|| largest.fold(0.0, f64::max) * scale);
+            let top = quantity
+                .top
+                .unwrap_or_else(|| largest.fold(0.0, f64::max) * scale);
             let levels = f64::from(if quantity.two { u16::MAX } else { 255 });
             let mut packer = Packer::new(quantity.two);
             let total = totals
