@@ -36,7 +36,7 @@ Paceline.topology && (() => {
   const choose = (what) => {
     state.port = what?.port?.id ?? null;
     state.flow = what?.flow ?? null;
-    state.path = what?.flow?.path ?? [];
+    state.path = what?.flow?.time?.data.filter((hop) => hop.ps[0] > 0).map((hop) => hop.port) ?? [];
     detail.show(what ?? {});
     repaint();
   };
