@@ -225,7 +225,8 @@ Paceline.topology && (() => {
   addEventListener("pointercancel", () => { grabbed = null; });
   const magnify = (factor, at) => {
     const { width, height } = picture.size();
-    picture.magnify(factor, at?.x ?? width / 2, at?.y ?? height / 2);
+    const { x, y } = at ?? (state.port === null ? { x: width / 2, y: height / 2 } : picture.middle(state.port));
+    picture.magnify(factor, x, y);
     repaint();
   };
   /* The page scrolls with the wheel unless the view was clicked, or a key says otherwise. */

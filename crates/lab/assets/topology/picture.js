@@ -204,7 +204,7 @@ Paceline.picture = Paceline.topology && (() => {
         pen.arc(x, y, w + 4, 0, 2 * Math.PI);
         pen.stroke();
         pen.fillStyle = colors.pick;
-        pen.fillText(text, x, y + w + (pitch * inner().w * zoom.k > 24 ? 21 : 12));
+        pen.fillText(text, x, y + w + 21);
       }
     }
   };
