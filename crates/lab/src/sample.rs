@@ -210,6 +210,7 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
         fidelity: Fidelity::Exact,
         seed: 7,
         run: spec(),
+        collectives: Vec::new(),
         toml: "name = \"tiny\"\ndescription = \"Three flows to one host.\"\n".into(),
         files: vec![("flows/f.csv".into(), "src,dst\n1,4\n".into())],
         warnings: Vec::new(),

@@ -26,10 +26,10 @@ pub struct RunData {
     pub flows: Vec<FlowRow<'static>>,
     /// `series.parquet`, if there is one.
     pub series: Vec<Series>,
-    /// The network: of the file that the scenario names, or of `topology.txt`.
-    pub topology: Option<Topology>,
     /// `flow_time.csv`, if there is one: where the time of flows went, a flow's rows together.
     pub flow_times: Vec<FlowTime>,
+    /// The network: of the file that the scenario names, or of `topology.txt`.
+    pub topology: Option<Topology>,
     /// Times of the pauses in `pfc.txt`, if there is one, in ns.
     pub pauses_ns: Vec<u64>,
 }
@@ -70,11 +70,11 @@ impl RunData {
             scenario: input.toml.clone(),
             flows: flow_rows(input, outcome).map(FlowRow::into_owned).collect(),
             series: series_of(&input.run, outcome),
+            flow_times: flow_times(outcome),
             topology: Some(Topology {
                 nodes: input.run.nodes.clone(),
                 links: input.run.links.clone(),
             }),
-            flow_times: flow_times(outcome),
             pauses_ns: outcome
                 .pfc
                 .iter()
@@ -97,9 +97,9 @@ impl RunData {
         let scenario = read(&folder.join("scenario.toml"))?;
         Ok(Self {
             summary,
+            flows: flows_in(folder)?,
             topology: topology_in(folder, &scenario)?,
             scenario,
-            flows: flows_in(folder)?,
             series: series_in(&folder.join("series.parquet"))?,
             flow_times: flow_times_in(&folder.join("flow_time.csv"))?,
             pauses_ns: pauses_in(&folder.join("pfc.txt"))?,
@@ -146,6 +146,22 @@ fn series_in(path: &Path) -> Result<Vec<Series>, ReadError> {
     read_series(path).map_err(|message| content(path, message))
 }
 
+/// The pauses of a run; none when it kept no list of them.
+fn pauses_in(path: &Path) -> Result<Vec<u64>, ReadError> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    read_pauses(path)
+}
+
+/// The parts of flows' times; none when the run accounted for none.
+fn flow_times_in(path: &Path) -> Result<Vec<FlowTime>, ReadError> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    read_flow_times(path).map_err(|message| content(path, message))
+}
+
 /// The file with a run's network and how to read it, as its scenario tells.
 pub(crate) fn topology_file(scenario: &str) -> (String, Fidelity) {
     let table: toml::Table = scenario.parse().unwrap_or_default();
@@ -169,22 +185,6 @@ fn topology_in(folder: &Path, scenario: &str) -> Result<Option<Topology>, ReadEr
     Topology::parse(&path.display().to_string(), &text, fidelity)
         .map(Some)
         .map_err(wrong)
-}
-
-/// The pauses of a run; none when it kept no list of them.
-fn pauses_in(path: &Path) -> Result<Vec<u64>, ReadError> {
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    read_pauses(path)
-}
-
-/// The parts of flows' times; none when the run accounted for none.
-fn flow_times_in(path: &Path) -> Result<Vec<FlowTime>, ReadError> {
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    read_flow_times(path).map_err(|message| content(path, message))
 }
 
 fn read_pauses(path: &Path) -> Result<Vec<u64>, ReadError> {
@@ -236,7 +236,7 @@ mod tests {
         let finished = sample::finished(&input, outcome);
         let tmp = tempfile::tempdir().unwrap();
         let folder = tmp.path().join("run");
-        crate::files::write_run(&folder, &input, &finished, Writing::default()).unwrap();
+        crate::files::write_run(&folder, &input, &finished, Default::default()).unwrap();
         assert!(!folder.join(TOPOLOGY).exists());
         let topology = RunData::read(&folder).unwrap().topology.unwrap();
         assert_eq!(
