@@ -14,6 +14,7 @@ mod acks;
 mod buffer;
 mod build;
 mod check;
+mod depend;
 mod event;
 mod failure;
 mod flows;
@@ -34,6 +35,7 @@ mod switch;
 mod telemetry;
 mod verify;
 
+pub use depend::find_cycle;
 pub use outcome::Outcome;
 pub use sim::{BuildError, Progress, Simulation};
 pub use spec::RunSpec;

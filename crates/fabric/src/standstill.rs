@@ -171,6 +171,7 @@ impl Simulation {
             .last()
             .is_some_and(|flow| flow.start.as_ps() > now)
             || self.changes.iter().any(|change| change.at > now)
+            || self.dependencies.is_someone_due(&self.flows)
             || self
                 .spec
                 .storms

@@ -26,6 +26,8 @@ pub enum Purpose {
     Ties = 7,
     /// Seeds of hash functions that spread flows over paths.
     Ecmp = 8,
+    /// Resampling results for confidence intervals; never part of a run.
+    Resampling = 64,
 }
 
 /// One random stream.

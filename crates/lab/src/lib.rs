@@ -15,12 +15,16 @@
 pub mod capture;
 pub mod diff;
 pub mod files;
+mod input;
 pub mod report;
 pub mod results;
 pub mod run;
 pub mod stats;
+pub mod sweep;
 pub mod table;
 pub mod why;
+
+pub use input::load;
 
 #[cfg(test)]
 mod sample;

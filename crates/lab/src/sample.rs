@@ -92,6 +92,7 @@ pub(crate) fn spec() -> RunSpec {
         }],
         labels: vec!["mice".into(), "elephants".into()],
         flows: vec![flow(1, 1_000, 0), flow(2, 20_000, 1), flow(3, 1_000_000, 1)],
+        dependencies: Vec::new(),
         stop: at(100_000),
         seed: 7,
         quirks: Quirks::default(),
@@ -100,6 +101,10 @@ pub(crate) fn spec() -> RunSpec {
             queue_every: Some(Span::from_us(1)),
             queue_window: (Time::ZERO, Time::MAX),
             queue_dump_every: None,
+            port_bin: None,
+            flow_every: None,
+            flows_max: 0,
+            omit_pfc: false,
             rate_every: Some(Span::from_us(5)),
             trace_nodes: Vec::new(),
             rtt_samples: true,
@@ -122,6 +127,8 @@ pub(crate) fn rtt(ns: &[u64]) -> RttStats {
 
 fn record(status: FlowStatus, fct_us: u64, ideal_us: u64, delivered: u64) -> FlowRecord {
     FlowRecord {
+        start: START,
+        received: None,
         status,
         fct: Span::from_us(fct_us),
         ideal: Span::from_us(ideal_us),
@@ -205,6 +212,7 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
         fidelity: Fidelity::Exact,
         seed: 7,
         run: spec(),
+        collectives: Vec::new(),
         toml: "name = \"tiny\"\ndescription = \"Three flows to one host.\"\n".into(),
         files: vec![("flows/f.csv".into(), "src,dst\n1,4\n".into())],
         warnings: Vec::new(),
@@ -259,6 +267,8 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
             ),
         ],
         queue_dumps: Vec::new(),
+        ports: None,
+        flow_series: Vec::new(),
         queue_max: Bytes::new(2_500),
         rates: vec![
             RateRecord {

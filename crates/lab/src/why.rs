@@ -104,7 +104,7 @@ impl<'a> Why<'a> {
         };
         let mut text = format!(
             " The hop that delayed its packets most was {}: {} on average, {} at most",
-            self.place(&worst.port),
+            self.place(worst.port),
             duration_us(Some(worst.mean_ps() / 1e6)),
             duration_us(Some(worst.queueing.1.max(worst.paused.1) as f64 / 1e6)),
         );

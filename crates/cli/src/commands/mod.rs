@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod bench;
+mod collect;
 mod compare;
 mod completions;
 mod demo;
@@ -10,9 +11,12 @@ mod generate;
 mod list;
 mod report;
 mod run;
+mod sweep;
 mod why;
 
+pub(crate) use collect::CollectArgs;
 pub(crate) use diff::DiffArgs;
+pub(crate) use sweep::SweepArgs;
 pub(crate) use why::WhyArgs;
 
 use crate::args::Command;
@@ -24,6 +28,8 @@ pub(crate) fn dispatch(command: Command) -> Ended {
         Command::Demo(args) => demo::demo(&args),
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
+        Command::Collect(args) => collect::collect(&args),
         Command::List(args) => list::list(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Generate(args) => generate::generate(&args),

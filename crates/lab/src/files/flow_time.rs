@@ -96,7 +96,7 @@ fn way_rows(account: &FlowAccount, stage: Stage, way: &[HopTime], rows: &mut Vec
         }
     }
     for port in ports {
-        let name = port_name(port);
+        let name = port_name(&port);
         let all = account
             .hops
             .iter()

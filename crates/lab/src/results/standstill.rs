@@ -57,7 +57,7 @@ impl Standstill {
             since_s: found.since(cycle).as_secs_f64(),
         };
         let pause = |pause: &outcome::EndlessPause| EndlessPause {
-            port: crate::files::port_name(pause.port),
+            port: crate::files::port_name(&pause.port),
             node: pause.port.node.0,
             by: pause.port.peer.0,
             priority: pause.class,

@@ -7,6 +7,7 @@ use paceline_fabric::outcome::{Counters, QueueRecord};
 use serde::{Deserialize, Serialize};
 
 use super::checks;
+use super::collectives::{CollectiveTime, collective_times};
 use super::flows::{FlowRow, FlowState, flow_rows};
 use super::groups::{FlowCount, Group, SizeBucket, by_scheme};
 use super::standstill::Standstill;
@@ -111,6 +112,9 @@ pub struct Summary {
     pub standstill: Option<Standstill>,
     /// The sampled switch port with the largest mean queue.
     pub busiest_port: Option<BusiestPort>,
+    /// How long each iteration of each collective took; absent without collectives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collectives: Vec<CollectiveTime>,
     /// Everything that was counted.
     pub counters: Totals,
     /// What to know before trusting the run.
@@ -318,6 +322,7 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         bdp_bytes: outcome.bdp.get(),
         standstill: outcome.standstill.as_ref().map(Standstill::of),
         busiest_port: busiest_port(&outcome.queues),
+        collectives: collective_times(input, outcome),
         counters: Totals::from(counters),
         warnings: checks::warnings(input, outcome, status),
         digest: format!("{:016x}", outcome.digest),

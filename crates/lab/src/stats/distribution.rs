@@ -1,4 +1,4 @@
-//! Percentiles, means, fairness.
+//! Means, percentiles, fairness of samples.
 
 use hdrhistogram::Histogram;
 use paceline_fabric::outcome::RttStats;

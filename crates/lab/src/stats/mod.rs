@@ -1,0 +1,40 @@
+//! Statistics: what is computed from samples, and how sure it is.
+//!
+//! # Which estimator, and why
+//!
+//! **Within a run** ([`Distribution`]) percentiles are interpolated linearly between the two nearest
+//! samples, as numpy does (type 7 of Hyndman and Fan, *Sample quantiles in statistical packages*,
+//! 1996). Flows of a run share queues, so they are not independent samples: no interval is given
+//! for them. How sure a number is, repeats with other seeds tell.
+//!
+//! **Over repeats** ([`interval`]) each run gives one value (its mean, its 99th percentile, ...): the
+//! values are independent. The interval is that of their mean: Student's t for fewer than
+//! [`BOOTSTRAP_FROM`] values, the bootstrap for more. Bootstrap intervals of few values are too
+//! narrow: a resampled mean has only (n-1)/n of the variance, and the tails of the normal
+//! distribution rather than t's. At n = 5 an interval of "95 %" is one of 1.96 √(4/5) standard
+//! errors, which covers 85 % (Hesterberg, *What teachers should know about the bootstrap*, The
+//! American Statistician, 2015).
+//! With more values it is the other way round: the bootstrap (BCa: bias-corrected and accelerated;
+//! Efron, *Better bootstrap confidence intervals*, 1987) follows the skew that tail latencies have,
+//! and t does not. [`bootstrap`] itself takes any statistic: a median over repeats, a ratio of sums.
+//!
+//! **Between schemes** ([`paired`], [`pair_flows`]) the same seed gives both schemes the same flows
+//! (common random numbers), so what the traffic does to both cancels in the difference of a pair.
+//! The intervals are those of the mean difference and of the geometric mean of the ratios; the
+//! latter because the ratio of a to b is then the inverse of that of b to a, and one repeat with a
+//! large value does not decide alone. Flows are paired by their number; their interval is a
+//! bootstrap over source hosts, since flows of a host are not independent.
+//!
+//! Everything is a pure function of the values: resampling draws from the kernel's random streams
+//! under a purpose of its own and a fixed seed.
+
+mod bootstrap;
+mod distribution;
+mod interval;
+mod paired;
+mod quantiles;
+
+pub use bootstrap::bootstrap;
+pub use distribution::{Distribution, RttSummary, jain, mean, percentile, quantile_of_kb_bins};
+pub use interval::{BOOTSTRAP_FROM, CONFIDENCE, Interval, interval};
+pub use paired::{FlowPairs, Paired, pair_flows, pair_repeats, paired};

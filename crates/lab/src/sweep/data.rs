@@ -1,0 +1,117 @@
+//! A sweep as it lies in its folder: what tables and pages are made of.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use super::{Plan, Row, SweepError};
+use crate::results::Summary;
+
+/// The plan of a sweep and the rows that are there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepData {
+    /// What it consists of.
+    pub plan: Plan,
+    /// Rows by the ids of their runs; a run that is not finished has none.
+    pub rows: BTreeMap<String, Row>,
+}
+
+impl SweepData {
+    /// Reads a sweep's folder, finished or not.
+    ///
+    /// # Errors
+    /// It is not a sweep's folder, or a file in it is damaged: says which.
+    pub fn read(folder: &Path) -> Result<Self, SweepError> {
+        let plan = read_plan(folder)?;
+        let mut rows = BTreeMap::new();
+        for (id, ..) in plan.runs() {
+            if let Some(row) = read_row(folder, id)? {
+                rows.insert(id.to_string(), row);
+            }
+        }
+        Ok(Self { plan, rows })
+    }
+
+    /// Every row that is there once, in the order of the plan, with the number of its point.
+    pub fn in_order(&self) -> impl Iterator<Item = (usize, &Row)> {
+        let runs = self.plan.runs().into_iter();
+        runs.filter_map(|(id, point, _)| Some((point, self.rows.get(id)?)))
+    }
+
+    /// A point's settings in words: `cc.scheme=hpcc check=true`.
+    pub fn describe(&self, point: usize) -> String {
+        let values = self.plan.values(&self.plan.points[point]);
+        let settings = self.plan.axes.iter().zip(values);
+        let settings: Vec<_> = settings
+            .map(|(axis, value)| format!("{}={value}", axis.key))
+            .collect();
+        settings.join(" ")
+    }
+
+    /// The row of a point's `repeat`-th seed, if it is there.
+    pub fn row(&self, point: usize, repeat: usize) -> Option<&Row> {
+        self.rows.get(self.plan.points.get(point)?.runs.get(repeat)?)
+    }
+
+    /// The summaries of a point's finished runs with their seeds, in the order of the seeds.
+    pub fn summaries(&self, point: usize) -> impl Iterator<Item = (u64, &Summary)> {
+        let seeds = self.plan.seeds.iter().enumerate();
+        seeds.filter_map(move |(repeat, &seed)| Some((seed, self.row(point, repeat)?.summary.as_ref()?)))
+    }
+
+    /// A quantity of a point's finished runs, with their seeds; runs that do not have it are left out.
+    pub fn values(&self, point: usize, metric: impl Fn(&Summary) -> Option<f64>) -> Vec<(u64, f64)> {
+        let summaries = self.summaries(point);
+        summaries
+            .filter_map(|(seed, summary)| Some((seed, metric(summary)?)))
+            .collect()
+    }
+}
+
+pub(super) fn plan_file(folder: &Path) -> std::path::PathBuf {
+    folder.join("sweep.json")
+}
+
+pub(super) fn row_file(folder: &Path, id: &str) -> std::path::PathBuf {
+    folder.join("rows").join(format!("{id}.json"))
+}
+
+/// The plan in a sweep's folder.
+///
+/// # Errors
+/// It is not a sweep's folder, or the plan is damaged.
+pub fn read_plan(folder: &Path) -> Result<Plan, SweepError> {
+    let file = plan_file(folder);
+    let refused = |what: &dyn std::fmt::Display| {
+        SweepError::Refused(format!(
+            "{} is not the folder of a sweep: {what}",
+            folder.display()
+        ))
+    };
+    let text = fs::read_to_string(&file).map_err(|error| refused(&format!("sweep.json: {error}")))?;
+    let plan: Plan = serde_json::from_str(&text).map_err(|error| refused(&format!("sweep.json: {error}")))?;
+    plan.check()
+        .map_err(|error| refused(&format!("sweep.json: {error}")))?;
+    Ok(plan)
+}
+
+/// The row of a run, if it is there.
+pub(super) fn read_row(folder: &Path, id: &str) -> Result<Option<Row>, SweepError> {
+    let file = row_file(folder, id);
+    let damaged = |what: &dyn std::fmt::Display| {
+        SweepError::Refused(format!(
+            "{} is damaged: {what} (remove it, and the run is made again)",
+            file.display()
+        ))
+    };
+    let text = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(damaged(&error)),
+    };
+    let row: Row = serde_json::from_str(&text).map_err(|error| damaged(&error))?;
+    if row.id != id {
+        return Err(damaged(&format!("it is the row of {}", row.id)));
+    }
+    Ok(Some(row))
+}
