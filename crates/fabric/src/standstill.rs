@@ -78,6 +78,8 @@ pub(crate) struct Watch {
 
 /// Events between two looks, beside those when retransmission timers expire and at the end.
 const LOOK_EVERY: u64 = 1 << 18;
+/// Pauses that have lasted for less, in ps, are not looked at before the end: 1 ms.
+const LONG: u64 = 1_000_000_000;
 
 impl Simulation {
     /// A NIC begins to pause for ever, or ends.
@@ -138,6 +140,10 @@ impl Simulation {
             return;
         }
         self.watch.last = (self.now, self.counters.data_received);
+        if !self.has_long_pause() {
+            self.watch.found = None;
+            return;
+        }
         let known = self.watch.found.as_ref().map_or(0, |known| known.pauses.len());
         let Some(mut standstill) = self.standstill() else {
             self.watch.found = None;
@@ -152,6 +158,15 @@ impl Simulation {
             self.done = true;
         }
         self.watch.found = Some(standstill);
+    }
+
+    /// Whether a pause has lasted long enough to be looked at. (Most last for microseconds.)
+    fn has_long_pause(&self) -> bool {
+        (0..self.paused_since.len()).any(|slot| {
+            let port = &self.ports[slot / self.class_count];
+            let is_paused = port.paused & 1 << (slot % self.class_count) != 0;
+            is_paused && self.now - self.paused_since[slot] >= LONG
+        })
     }
 
     /// Looks for endless pauses when the run is over.

@@ -174,7 +174,7 @@ fn what_is_still_to_come_is_waited_for() {
     spec.dependencies.push(Dependency {
         flow: 2,
         after: 1,
-        awaited: Awaited::Delivered,
+        awaited: Awaited::Received,
         delay: Span::from_us(50_000),
     });
     let outcome = run(spec);
