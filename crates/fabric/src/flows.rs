@@ -175,6 +175,7 @@ impl Simulation {
         self.recorder
             .flows
             .started(slot, &self.qps[slot as usize], self.now);
+        self.open_account(flow);
         self.join_nic(slot);
     }
 

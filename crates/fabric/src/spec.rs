@@ -21,7 +21,7 @@ pub enum NodeKind {
 }
 
 /// A cable: both directions have the same properties.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkSpec {
     /// One end.
     pub a: NodeId,
@@ -44,6 +44,31 @@ pub struct LinkFailure {
     pub at: Time,
     /// When it comes back, if ever.
     pub until: Option<Time>,
+}
+
+/// A host whose NIC pauses a class of its switch's port for ever: a broken NIC, or a receiver that
+/// does not take its packets from memory.
+#[derive(Clone, Debug)]
+pub struct PauseStorm {
+    /// The host.
+    pub node: NodeId,
+    /// The class.
+    pub class: u8,
+    /// When it begins.
+    pub at: Time,
+    /// When it ends, if ever.
+    pub until: Option<Time>,
+}
+
+/// A next hop that is given, instead of those of shortest paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaticRoute {
+    /// The switch.
+    pub node: NodeId,
+    /// The host that packets are for.
+    pub to: NodeId,
+    /// The neighbour that they go to; without a live link to it they are lost.
+    pub via: NodeId,
 }
 
 /// Buffers, flow control, marking of every switch.
@@ -371,6 +396,20 @@ pub struct RecordSpec {
     pub trace_nodes: Vec<NodeId>,
     /// Keep every round-trip time sample of the first kind (one per flow and round trip).
     pub rtt_samples: bool,
+    /// Whose time to account for: see [`crate::account`].
+    pub accounts: Accounted,
+}
+
+/// Flows whose time is accounted for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Accounted {
+    /// Of no flow.
+    #[default]
+    None,
+    /// Of all.
+    All,
+    /// Of these, by index.
+    Flows(Vec<u32>),
 }
 
 /// A run, complete.
@@ -382,6 +421,10 @@ pub struct RunSpec {
     pub links: Vec<LinkSpec>,
     /// Links that fail.
     pub failures: Vec<LinkFailure>,
+    /// NICs that pause for ever.
+    pub storms: Vec<PauseStorm>,
+    /// Next hops that are given.
+    pub routes: Vec<StaticRoute>,
     /// Every switch.
     pub switch: SwitchSpec,
     /// Every host.

@@ -1,12 +1,15 @@
 //! A run's folder.
 
 pub mod columns;
+mod flow_time;
 mod flows;
 mod folder;
 pub mod ns3;
 pub mod ports;
 mod series;
 
+pub(crate) use flow_time::read as read_flow_times;
+pub use flow_time::{FlowTime, Stage, flow_times};
 pub(crate) use flows::read_flows_parquet;
 pub use folder::{Folder, OutputError, check_destination, write_file};
 pub(crate) use series::read_series;
@@ -19,6 +22,8 @@ use crate::capture;
 use crate::report::{self, RunData};
 use crate::results::{FlowRow, Summary, fct_table, flow_rows};
 use crate::run::Finished;
+use paceline_scenario::generate::topology_text;
+use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved};
 
 /// Formats of the table of flows.
@@ -180,6 +185,16 @@ pub fn write_run_into(
     let outcome = &finished.outcome;
     let spec = &input.run;
     let at = |name: &str| -> PathBuf { sub.join(name) };
+    let (topology, _) = report::topology_file(&input.toml);
+    if !input.files.iter().any(|(name, _)| *name == topology) {
+        let network = Topology {
+            nodes: spec.nodes.clone(),
+            links: spec.links.clone(),
+        };
+        folder.write(&at(&topology), |out| {
+            out.write_all(topology_text(&network).as_bytes())
+        })?;
+    }
     let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
     write_fct_table(folder, &at("fct_table.tsv"), &[(&input.scheme, &rows)])?;
     folder.write(&at("fct.txt"), |out| ns3::fct(out, spec, outcome))?;
@@ -192,6 +207,10 @@ pub fn write_run_into(
         folder.write(&at("series.parquet"), |out| {
             series::write(out, &data.series, &metadata(input))
         })?;
+    }
+    let times = flow_times(outcome);
+    if !times.is_empty() {
+        folder.write(&at("flow_time.csv"), |out| flow_time::write(out, &times))?;
     }
     if spec.record.rtt_samples {
         folder.write(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, spec, outcome))?;
@@ -232,6 +251,7 @@ mod tests {
         write_run(&b, &input, &finished, Writing::default()).unwrap();
         let expected = [
             "fct.txt",
+            "flow_time.csv",
             "flows",
             "flows.csv",
             "pfc.txt",
@@ -241,6 +261,7 @@ mod tests {
             "scenario.toml",
             "series.parquet",
             "summary.json",
+            "topology.txt",
         ];
         assert_eq!(names(&a), expected);
         for name in expected.iter().filter(|name| a.join(name).is_file()) {
