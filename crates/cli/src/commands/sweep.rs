@@ -144,7 +144,9 @@ fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
     let place = job.folder.display();
     if !say.quiet {
         if whole || job.shard == Shard::WHOLE {
-            eprintln!("results in {place}, all numbers in results.csv and results.parquet there");
+            eprintln!(
+                "results in {place}: report.html to look at, all numbers in results.csv and results.parquet"
+            );
         } else {
             eprintln!(
                 "shard {}: {} runs in {place}; when all shards are done: paceline collect {}",
