@@ -175,22 +175,22 @@ fn with_half_width(mean: f64, half: f64, quantity: &Quantity) -> String {
 /// else: the same seed gives both the same flows, so what the flows do to both cancels.
 fn differences(data: &SweepData) -> String {
     let axes_of = &data.plan.axes;
-    let Some(number) = axes_of.iter().position(|axis| axis.key == SCHEME) else {
+    let Some(axis) = axes_of.iter().position(|other| other.key == SCHEME) else {
         return String::new();
     };
-    let schemes = &axes_of[number].values;
+    let schemes = &axes_of[axis].values;
     if schemes.len() < 2 || data.plan.seeds.len() < 2 {
         return String::new();
     }
     let points = &data.plan.points;
     let firsts: Vec<usize> = (0..points.len())
-        .filter(|&i| points[i].values[number] == 0)
+        .filter(|&i| points[i].values[axis] == 0)
         .collect();
-    let stride: usize = axes_of[number + 1..]
+    let stride: usize = axes_of[axis + 1..]
         .iter()
-        .map(|axis| axis.values.len())
+        .map(|other| other.values.len())
         .product();
-    let mut columns = axes(data, &firsts, Some(number));
+    let mut columns = axes(data, &firsts, Some(axis));
     let mut any = false;
     for (i, scheme) in schemes.iter().enumerate().skip(1) {
         for quantity in &QUANTITIES[..2] {
