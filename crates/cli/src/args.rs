@@ -6,7 +6,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use paceline_kernel::Span;
 use paceline_lab::files::{self, Writing};
+use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
+
+use crate::commands::{CollectArgs, SweepArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,6 +38,10 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Run the same flows and seed under several schemes, side by side
     Compare(CompareArgs),
+    /// Run a grid of values, each with several seeds
+    Sweep(SweepArgs),
+    /// Merge the parts of a sweep that were run as shards
+    Collect(CollectArgs),
     /// List what is built in
     List(ListArgs),
     /// Explain a scheme, topology, workload or mechanism, with its parameters
@@ -52,7 +59,7 @@ pub(crate) enum Command {
     BenchWorkload(BenchWorkloadArgs),
 }
 
-const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator, the folder of \
+pub(crate) const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator, the folder of \
                           either (also of an earlier run), or the name of a scenario that ships";
 
 const DEMO_EXAMPLES: &str = "\
@@ -110,6 +117,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
     #[command(flatten)]
+    pub(crate) buckets: BucketArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) say: SayArgs,
@@ -141,6 +150,8 @@ pub(crate) struct CompareArgs {
     pub(crate) beside: Option<Beside>,
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
+    #[command(flatten)]
+    pub(crate) buckets: BucketArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
@@ -204,6 +215,7 @@ impl ChangeArgs {
             }),
             shuffle_ties: self.shuffle_ties,
             check: self.check,
+            ..Overrides::default()
         }
     }
 }
@@ -243,6 +255,18 @@ impl OutputArgs {
             format,
         }
     }
+}
+
+const BUCKETS_HELP: &str = "Also print the FCT slowdown by size of flow: in so many buckets of equally \
+                            many flows (20), between sizes (1KB,10KB,1MB), or as HPCC's script \
+                            does (fct-analysis: flows not labelled incast, 20 groups of 5 %)";
+
+/// How slowdown by size is shown.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct BucketArgs {
+    #[arg(long, value_name = "N|SIZES|fct-analysis", help = BUCKETS_HELP)]
+    pub(crate) buckets: Option<Buckets>,
 }
 
 /// What is said while and after running.
@@ -328,6 +352,7 @@ Examples:
 const FLOWS_EXAMPLES: &str = "\
 Examples:
   paceline generate flows poisson sizes=websearch load=0.5 to=10ms --topology hpcc-fat -o flow.txt
+  paceline generate flows all-reduce size=8MB --topology star,hosts=8 -o ring.csv   a trace to change
   paceline generate flows incast receiver=16 fan-in=15 size=1MB --topology star,hosts=16
   paceline generate flows fat320-hadoop30-2ms --seed 7 -o flow.txt    the flows of a scenario";
 
@@ -378,7 +403,7 @@ pub(crate) struct ParameterArgs {
 /// Where a generated file goes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FileArgs {
-    /// Format [default: toml for a FILE that ends in .toml, otherwise ns3]
+    /// Format [default: that of FILE's ending, .toml or .csv, otherwise ns3]
     #[arg(long, value_enum)]
     pub(crate) format: Option<FileFormat>,
     /// File to write [default: standard output]
@@ -394,6 +419,8 @@ pub(crate) struct FileArgs {
 pub(crate) enum FileFormat {
     Ns3,
     Toml,
+    /// A trace, for flows alone: also with what waits for what
+    Csv,
 }
 
 #[derive(Debug, Args)]
@@ -404,6 +431,8 @@ pub(crate) struct ReportArgs {
     /// File to write [default: report.html in DIR, if there is one DIR; otherwise ./report.html]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) buckets: BucketArgs,
 }
 
 #[derive(Debug, Args)]

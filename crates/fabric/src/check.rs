@@ -3,6 +3,7 @@
 use paceline_kernel::queue::EventQueue;
 use paceline_kernel::{BitRate, Bytes, Span};
 
+use crate::depend::find_cycle;
 use crate::event::Event;
 use crate::spec::{FlowControl, LinkSpec, NodeId, NodeKind, PfcMode, PfcThreshold, RunSpec};
 
@@ -85,6 +86,14 @@ pub enum BuildError {
     /// Flow control that cannot work.
     #[error("flow control: {0}")]
     BadFlowControl(String),
+    /// A next hop that cannot be.
+    #[error("route {route}: {why}")]
+    BadRoute {
+        /// Index of the route.
+        route: usize,
+        /// What is wrong.
+        why: String,
+    },
     /// More than the simulator can number.
     #[error("{0}")]
     TooLarge(String),
@@ -121,6 +130,7 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
             return Err(BuildError::TooLarge(why));
         }
     }
+    check_storms_and_routes(spec, &exists)?;
     for (i, flow) in spec.flows.iter().enumerate() {
         let bad = |why: String| Err(BuildError::BadFlow { flow: i, why });
         for end in [flow.src, flow.dst] {
@@ -148,6 +158,7 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
             return bad("it starts before the flow in front of it: flows must be sorted by start".into());
         }
     }
+    check_dependencies(spec)?;
     check_flow_control(&spec.switch.flow_control)?;
     let mut codes = spec.schemes.iter().filter_map(|scheme| scheme.config.pint_code());
     if let Some(first) = codes.next()
@@ -190,6 +201,71 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
             spec.links.len(),
             spec.flows.len()
         )));
+    }
+    Ok(())
+}
+
+fn check_dependencies(spec: &RunSpec) -> Result<(), BuildError> {
+    let flows = spec.flows.len();
+    for dependency in &spec.dependencies {
+        let named = [dependency.flow, dependency.after];
+        if let Some(missing) = named.into_iter().find(|&flow| flow as usize >= flows) {
+            let flow = dependency.flow as usize;
+            let why = format!("it has to do with flow {missing}, and there are {flows}");
+            return Err(BuildError::BadFlow { flow, why });
+        }
+    }
+    match find_cycle(flows, &spec.dependencies) {
+        Some(flow) => Err(BuildError::BadFlow {
+            flow: flow as usize,
+            why: "it waits for itself, by way of others: it would never start".into(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn check_storms_and_routes(
+    spec: &RunSpec,
+    exists: &dyn Fn(&dyn Fn() -> String, NodeId) -> Result<(), BuildError>,
+) -> Result<(), BuildError> {
+    let kind = |node: NodeId| spec.nodes[node.0 as usize];
+    for (i, storm) in spec.storms.iter().enumerate() {
+        let bad = |why: String| Err(BuildError::BadFlowControl(format!("pause storm {i}: {why}")));
+        exists(&|| format!("pause storm {i}"), storm.node)?;
+        if kind(storm.node) == NodeKind::Switch {
+            return bad(format!(
+                "node {} is a switch; storms come from hosts",
+                storm.node.0
+            ));
+        }
+        if !(1..=7).contains(&storm.class) {
+            return bad(format!("priority {} is not one of 1 to 7", storm.class));
+        }
+        if spec.switch.flow_control == FlowControl::None {
+            return bad("without PFC nobody heeds a pause".into());
+        }
+    }
+    for (i, route) in spec.routes.iter().enumerate() {
+        for node in [route.node, route.to, route.via] {
+            exists(&|| format!("route {i}"), node)?;
+        }
+        let bad = |why: String| Err(BuildError::BadRoute { route: i, why });
+        if kind(route.node) == NodeKind::Host {
+            return bad(format!("node {} is a host; routes are switches'", route.node.0));
+        }
+        if kind(route.to) == NodeKind::Switch {
+            return bad(format!("node {} is a switch; routes lead to hosts", route.to.0));
+        }
+        if kind(route.via) == NodeKind::Host && route.via != route.to {
+            return bad(format!("node {} is a host; hosts do not forward", route.via.0));
+        }
+        let ends = [(route.node, route.via), (route.via, route.node)];
+        if !spec.links.iter().any(|link| ends.contains(&(link.a, link.b))) {
+            return bad(format!(
+                "there is no link between nodes {} and {}",
+                route.node.0, route.via.0
+            ));
+        }
     }
     Ok(())
 }

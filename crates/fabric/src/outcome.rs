@@ -4,6 +4,7 @@ use hdrhistogram::Histogram;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::spec::NodeId;
+pub use crate::standstill::{EndlessPause, Standstill};
 
 mod flows;
 mod ports;
@@ -18,7 +19,7 @@ pub enum FlowStatus {
     Completed,
     /// Still under way when the run ended.
     Unfinished,
-    /// Its start lies after the end of the run.
+    /// Its start lies after the end of the run, or what it waits for did not happen.
     NotStarted,
     /// There is no path between its hosts (a failed link).
     Unreachable,
@@ -29,6 +30,10 @@ pub enum FlowStatus {
 pub struct FlowRecord {
     /// How it ended.
     pub status: FlowStatus,
+    /// When it started; if it did not, when it would have at the earliest.
+    pub start: Time,
+    /// When its last byte had arrived in order at the receiver.
+    pub received: Option<Time>,
     /// Start to the last acknowledgement's arrival at the sender; zero unless completed.
     pub fct: Span,
     /// The completion time of the same flow alone in the network, as the reference computes it:
@@ -280,6 +285,10 @@ pub struct Outcome {
     pub base_rtt: Span,
     /// See `base_rtt`.
     pub bdp: Bytes,
+    /// Where the time of flows went, with [`crate::spec::RecordSpec::accounts`], in the order of flows.
+    pub accounts: Vec<crate::account::FlowAccount>,
+    /// Pauses that will never end, if there are any.
+    pub standstill: Option<Standstill>,
     /// A digest of the order and time of all events: equal runs have equal digests.
     pub digest: u64,
 }

@@ -5,7 +5,9 @@ use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{Span, Time};
 
+use crate::account::Accounts;
 use crate::buffer::{BufferRules, SwitchBuffer};
+use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
 use crate::nic::{Nic, Qp, Receiver};
 use crate::outcome::{Counters, FlowRecord, Outcome};
@@ -75,8 +77,11 @@ pub struct Simulation {
     pub(crate) renew_at: Vec<u64>,
     pub(crate) counters: Counters,
     pub(crate) flows: Vec<FlowRecord>,
+    pub(crate) dependencies: Dependencies,
     pub(crate) completions: Vec<u32>,
     pub(crate) recorder: Recorder,
+    pub(crate) accounts: Accounts,
+    pub(crate) watch: crate::standstill::Watch,
     pub(crate) base_rtt: Span,
     pub(crate) bdp: u64,
     pub(crate) digest: u64,
@@ -138,6 +143,10 @@ impl Simulation {
             if self.spec.check && self.counters.events.is_multiple_of(1024) {
                 self.verify();
             }
+            self.look_now_and_then();
+            if self.done {
+                break;
+            }
         }
         if self.done && self.spec.check {
             self.verify();
@@ -176,6 +185,7 @@ impl Simulation {
             Event::PauseRenew { port, class } => self.pause_renew(port, class),
             Event::Topology { change } => self.change_topology(change as usize),
             Event::Sample => self.sample_queues(),
+            Event::Storm { storm, ends } => self.storm(storm, !ends),
         }
     }
 
@@ -198,6 +208,7 @@ impl Simulation {
 
     /// Ends the run, wherever it is.
     pub fn finish(mut self) -> Outcome {
+        self.last_look();
         let now = self.now;
         for (i, &since) in self.paused_since.iter().enumerate() {
             let port = &self.ports[i / self.class_count];
@@ -205,6 +216,7 @@ impl Simulation {
                 self.counters.paused_ps += now - since;
             }
         }
+        self.settle_all();
         for slot in 0..self.qps.len() {
             self.record_unfinished(slot);
         }
@@ -241,6 +253,8 @@ impl Simulation {
             trace,
             base_rtt: self.base_rtt,
             bdp: paceline_kernel::Bytes::new(self.bdp),
+            accounts: self.accounts.close(),
+            standstill: self.watch.found,
             digest: self.digest,
         }
     }

@@ -21,7 +21,7 @@ pub enum NodeKind {
 }
 
 /// A cable: both directions have the same properties.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkSpec {
     /// One end.
     pub a: NodeId,
@@ -44,6 +44,31 @@ pub struct LinkFailure {
     pub at: Time,
     /// When it comes back, if ever.
     pub until: Option<Time>,
+}
+
+/// A host whose NIC pauses a class of its switch's port for ever: a broken NIC, or a receiver that
+/// does not take its packets from memory.
+#[derive(Clone, Debug)]
+pub struct PauseStorm {
+    /// The host.
+    pub node: NodeId,
+    /// The class.
+    pub class: u8,
+    /// When it begins.
+    pub at: Time,
+    /// When it ends, if ever.
+    pub until: Option<Time>,
+}
+
+/// A next hop that is given, instead of those of shortest paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaticRoute {
+    /// The switch.
+    pub node: NodeId,
+    /// The host that packets are for.
+    pub to: NodeId,
+    /// The neighbour that they go to; without a live link to it they are lost.
+    pub via: NodeId,
 }
 
 /// Buffers, flow control, marking of every switch.
@@ -307,7 +332,7 @@ pub struct FlowSpec {
     pub dst: NodeId,
     /// Payload bytes.
     pub size: Bytes,
-    /// When the sender starts.
+    /// When the sender starts; where it waits for others ([`RunSpec::dependencies`]), not before.
     pub start: Time,
     /// Priority class, 1 to 7.
     pub class: u8,
@@ -319,6 +344,31 @@ pub struct FlowSpec {
     pub label: u16,
     /// Index in [`RunSpec::schemes`].
     pub scheme: u16,
+}
+
+/// What one flow waits for in another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// Its sender starts.
+    Started,
+    /// Its last byte arrives in order at the receiver: what a step of a collective waits for.
+    Received,
+    /// Its last acknowledgement arrives at the sender: what a closed loop waits for.
+    Acknowledged,
+}
+
+/// A flow that waits for another. It starts once all that it waits for has happened, and its own
+/// start time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dependency {
+    /// The flow that waits: index in [`RunSpec::flows`].
+    pub flow: u32,
+    /// The flow that it waits for.
+    pub after: u32,
+    /// For what of that.
+    pub awaited: Awaited,
+    /// And then for so long: computing, thinking.
+    pub delay: Span,
 }
 
 /// What to record. Nothing that is off costs anything.
@@ -346,6 +396,20 @@ pub struct RecordSpec {
     pub trace_nodes: Vec<NodeId>,
     /// Keep every round-trip time sample of the first kind (one per flow and round trip).
     pub rtt_samples: bool,
+    /// Whose time to account for: see [`crate::account`].
+    pub accounts: Accounted,
+}
+
+/// Flows whose time is accounted for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Accounted {
+    /// Of no flow.
+    #[default]
+    None,
+    /// Of all.
+    All,
+    /// Of these, by index.
+    Flows(Vec<u32>),
 }
 
 /// A run, complete.
@@ -357,6 +421,10 @@ pub struct RunSpec {
     pub links: Vec<LinkSpec>,
     /// Links that fail.
     pub failures: Vec<LinkFailure>,
+    /// NICs that pause for ever.
+    pub storms: Vec<PauseStorm>,
+    /// Next hops that are given.
+    pub routes: Vec<StaticRoute>,
     /// Every switch.
     pub switch: SwitchSpec,
     /// Every host.
@@ -371,6 +439,8 @@ pub struct RunSpec {
     pub labels: Vec<String>,
     /// Flows, in order of start.
     pub flows: Vec<FlowSpec>,
+    /// Which flows wait for which; no flow may wait for itself, not by way of others either.
+    pub dependencies: Vec<Dependency>,
     /// The run ends here at the latest.
     pub stop: Time,
     /// Seed of every random stream.

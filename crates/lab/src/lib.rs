@@ -14,12 +14,15 @@
 
 pub mod capture;
 pub mod files;
+mod input;
 pub mod report;
 pub mod results;
 pub mod run;
 pub mod stats;
 pub mod sweep;
 pub mod table;
+
+pub use input::load;
 
 #[cfg(test)]
 mod sample;

@@ -15,7 +15,7 @@ use crate::{input, interrupt, output, published};
 
 /// Runs a scenario under each scheme; prints one table.
 pub(super) fn compare(args: &CompareArgs) -> Ended {
-    let load = |scheme: &&str| paceline_scenario::load(&args.input, &args.changes.overrides(Some(scheme)));
+    let load = |scheme: &&str| paceline_lab::load(&args.input, &args.changes.overrides(Some(scheme)));
     let schemes = input::schemes(&args.schemes)?;
     let inputs: Vec<Resolved> = schemes.iter().map(load).collect::<Result<_, _>>()?;
     let first = &inputs[0];

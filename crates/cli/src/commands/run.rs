@@ -1,7 +1,7 @@
 //! `paceline run`: one run.
 
 use paceline_lab::files::write_run;
-use paceline_lab::results::RunStatus;
+use paceline_lab::results::{RunStatus, flow_rows};
 use paceline_lab::run::{Finished, execute};
 use paceline_lab::table;
 
@@ -12,7 +12,7 @@ use crate::{interrupt, output};
 
 /// Runs one scenario; prints its table or summary.
 pub(super) fn run(args: &RunArgs) -> Ended {
-    let input = paceline_scenario::load(&args.input, &args.changes.overrides(args.scheme.as_deref()))?;
+    let input = paceline_lab::load(&args.input, &args.changes.overrides(args.scheme.as_deref()))?;
     let folder = (args.output.out.clone())
         .unwrap_or_else(|| output::default_folder(&input.name, &input.scheme, input.seed));
     output::check_folder(&folder, args.output.force)?;
@@ -30,7 +30,14 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     if args.say.json {
         output::print_json(summary)?;
     } else {
-        output::print(&table::comparison(&[summary], output::stdout_width()))?;
+        let flows = [flow_rows(input, &finished.outcome).collect()];
+        let by_size = output::by_size(
+            args.buckets.buckets.as_ref(),
+            &table::row_names(&[summary]),
+            &flows,
+        );
+        let width = output::stdout_width();
+        output::print(&(table::comparison(&[summary], width) + &by_size))?;
     }
     if !args.say.quiet {
         eprint!("{}", output::warnings(&[summary]));

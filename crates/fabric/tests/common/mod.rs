@@ -48,6 +48,8 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
             .collect(),
         links: (1..=hosts).map(|host| link(0, host, G100)).collect(),
         failures: Vec::new(),
+        storms: Vec::new(),
+        routes: Vec::new(),
         switch: SwitchSpec {
             buffer: Bytes::new(32 << 20),
             reserve: Bytes::new(4096),
@@ -80,6 +82,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
         schemes: vec![scheme],
         labels: vec!["normal".into()],
         flows: Vec::new(),
+        dependencies: Vec::new(),
         stop: Time::from_ns(4_000_000_000),
         seed: 1,
         quirks: Quirks::ns3_hpcc(),

@@ -1,14 +1,17 @@
 //! A run's folder.
 
 pub mod columns;
+mod flow_time;
 mod flows;
 mod folder;
 pub mod ns3;
 pub mod ports;
 mod series;
 
+pub(crate) use flow_time::read as read_flow_times;
+pub use flow_time::{FlowTime, Stage, flow_times};
 pub(crate) use flows::read_flows_parquet;
-pub use folder::{Folder, OutputError, check_destination};
+pub use folder::{Folder, OutputError, check_destination, write_file};
 pub(crate) use series::read_series;
 pub use series::{GOODPUT, QUEUE, RATE, RTT, Series, WINDOW, series_of};
 
@@ -17,8 +20,10 @@ use std::path::{Path, PathBuf};
 
 use crate::capture;
 use crate::report::{self, RunData};
-use crate::results::Summary;
+use crate::results::{FlowRow, Summary, fct_table, flow_rows};
 use crate::run::Finished;
+use paceline_scenario::generate::topology_text;
+use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved};
 
 /// Formats of the table of flows.
@@ -99,6 +104,11 @@ pub fn write_comparison(
         .map(|(input, finished)| RunData::new(input, finished))
         .collect();
     write_report(&folder, Path::new("report.html"), &data)?;
+    let flows: Vec<(&str, &[FlowRow<'_>])> = data
+        .iter()
+        .map(|run| (run.summary.scheme.as_str(), run.flows.as_slice()))
+        .collect();
+    write_fct_table(&folder, Path::new("fct_table.tsv"), &flows)?;
     folder.commit()
 }
 
@@ -134,15 +144,21 @@ fn write_report(folder: &Folder, name: &Path, runs: &[RunData]) -> Result<(), Ou
     })
 }
 
-/// Writes everything of a run into `sub` of a folder that is being made.
-pub fn write_run_into(
+/// Writes `fct_table.tsv` if the runs have the flows for it.
+fn write_fct_table(folder: &Folder, name: &Path, runs: &[(&str, &[FlowRow<'_>])]) -> Result<(), OutputError> {
+    fct_table(runs).map_or(Ok(()), |text| {
+        folder.write(name, |out| out.write_all(text.as_bytes()))
+    })
+}
+
+/// Writes what a run amounts to into `sub` of a folder that is being made: its summary, its
+/// scenario with the files that it names, its flows.
+pub fn write_summary_into(
     folder: &Folder,
     sub: &Path,
     input: &Resolved,
     finished: &Finished,
 ) -> Result<(), OutputError> {
-    let outcome = &finished.outcome;
-    let spec = &input.run;
     let at = |name: &str| -> PathBuf { sub.join(name) };
     folder.write(&at("summary.json"), |out| {
         serde_json::to_writer_pretty(&mut *out, &finished.summary)?;
@@ -154,8 +170,33 @@ pub fn write_run_into(
     }
     let format = folder.format();
     folder.write(&at(format.flows()), |out| {
-        flows::write(out, format, input, outcome)
-    })?;
+        flows::write(out, format, input, &finished.outcome)
+    })
+}
+
+/// Writes everything of a run into `sub` of a folder that is being made.
+pub fn write_run_into(
+    folder: &Folder,
+    sub: &Path,
+    input: &Resolved,
+    finished: &Finished,
+) -> Result<(), OutputError> {
+    write_summary_into(folder, sub, input, finished)?;
+    let outcome = &finished.outcome;
+    let spec = &input.run;
+    let at = |name: &str| -> PathBuf { sub.join(name) };
+    let (topology, _) = report::topology_file(&input.toml);
+    if !input.files.iter().any(|(name, _)| *name == topology) {
+        let network = Topology {
+            nodes: spec.nodes.clone(),
+            links: spec.links.clone(),
+        };
+        folder.write(&at(&topology), |out| {
+            out.write_all(topology_text(&network).as_bytes())
+        })?;
+    }
+    let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
+    write_fct_table(folder, &at("fct_table.tsv"), &[(&input.scheme, &rows)])?;
     folder.write(&at("fct.txt"), |out| ns3::fct(out, spec, outcome))?;
     if !spec.record.omit_pfc {
         folder.write(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;
@@ -166,6 +207,10 @@ pub fn write_run_into(
         folder.write(&at("series.parquet"), |out| {
             series::write(out, &data.series, &metadata(input))
         })?;
+    }
+    let times = flow_times(outcome);
+    if !times.is_empty() {
+        folder.write(&at("flow_time.csv"), |out| flow_time::write(out, &times))?;
     }
     if spec.record.rtt_samples {
         folder.write(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, spec, outcome))?;
@@ -206,6 +251,7 @@ mod tests {
         write_run(&b, &input, &finished, Writing::default()).unwrap();
         let expected = [
             "fct.txt",
+            "flow_time.csv",
             "flows",
             "flows.csv",
             "pfc.txt",
@@ -215,6 +261,7 @@ mod tests {
             "scenario.toml",
             "series.parquet",
             "summary.json",
+            "topology.txt",
         ];
         assert_eq!(names(&a), expected);
         for name in expected.iter().filter(|name| a.join(name).is_file()) {

@@ -27,7 +27,7 @@ pub fn sections() -> &'static [Entry] {
             "label", "", "the block's name", "name of these flows in results";
             "scheme", "", "that of [cc]", "congestion control of these flows";
             "priority", "", "3", "priority class, 1 to 7";
-            "start-jitter", TIME, "0s", "each start is delayed by a random time below this";
+            "start-jitter", TIME, "0s", "the start of each flow that waits for no other is delayed by a random time below this";
         }
         "network": "Packets, hosts, switches." {
             "mtu", SIZE, "1000B", "largest payload of a data packet";
@@ -56,6 +56,8 @@ pub fn sections() -> &'static [Entry] {
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "marking";
             "failure", "", "", "list of links that fail";
+            "pause-storm", "", "", "list of hosts whose NICs pause for ever";
+            "route", "", "", "list of next hops, instead of those of shortest paths";
         }
         "network.pfc": "Priority flow control." {
             "mode", "", "on-off", "how long a pause lasts: `on-off` or `quanta`";
@@ -77,6 +79,17 @@ pub fn sections() -> &'static [Entry] {
             "at", TIME, "", "when it fails";
             "until", TIME, "never", "when it comes back";
         }
+        "network.pause-storm": "A host whose NIC pauses its switch for ever." {
+            "node", "", "", "the host";
+            "priority", "", "3", "the class that it pauses";
+            "at", TIME, "", "when it begins";
+            "until", TIME, "never", "when it ends";
+        }
+        "network.route": "A switch's next hop, instead of that of shortest paths." {
+            "node", "", "", "the switch";
+            "to", "", "", "the hosts that packets are for: a list, or `all`";
+            "via", "", "", "the neighbour that they go to";
+        }
         "cc": "Congestion control. Each scheme's parameters are in a block of its name, [cc.dcqcn]." {
             "scheme", "", "", "the scheme, or an alias of one";
             "window", "", "the scheme's", "bound of bytes in flight: `off`, `fixed` (bandwidth-delay product) or `variable` (times rate over line rate)";
@@ -93,8 +106,13 @@ pub fn sections() -> &'static [Entry] {
             "pfc", "", "true", "keep a list of all PFC frames, which grows with their number: pfc.txt";
             "rates", TIME, "off", "goodput of each flow in bins of this width";
             "rtt-samples", "", "false", "keep every round-trip time sample";
+            "accounts", "", "auto", "flows whose time to account for, part by part: `off`, `all`, a list of flow ids, or `auto`: 1000 of them, all if there are no more (with ns3-hpcc: `off`)";
             "trace", "", "[]", "nodes whose packets to trace, or `all`";
             "pcap", "", "false", "write traced packets as a capture file";
+        }
+        "sweep": "The grid of `paceline sweep`: every combination of the values, each with the same seeds. Keys are paths, as with --set: \"cc.scheme\" = [\"hpcc\", \"dcqcn\"]." {
+            "path.to.key", "", "", "its values: a list, or { from, to, steps } for numbers, both ends included";
+            "repeats", "", "1", "seeds of each point: the scenario's, and those that follow it";
         }
     }
 }
@@ -136,7 +154,11 @@ mod tests {
 
     #[test]
     fn every_key_is_documented_and_every_documented_key_is_known() {
-        for section in builtin::sections() {
+        // The keys of a sweep are paths.
+        for section in builtin::sections()
+            .iter()
+            .filter(|section| section.name != "sweep")
+        {
             let table = match section.name {
                 "" => String::new(),
                 "workload" | "network.failure" => format!("[[{}]]\n", section.name),

@@ -1,11 +1,11 @@
 //! From `[record]` to what is recorded.
 
-use paceline_fabric::spec::{NodeId, RecordSpec};
+use paceline_fabric::spec::{Accounted, NodeId, RecordSpec};
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Fidelity, Nodes, OrOff, PortBins};
+use crate::schema::{self, Accounts, Fidelity, Nodes, OrOff, PortBins};
 
 use super::Cx;
 use super::fill::{fill, fill_at, fill_value};
@@ -15,6 +15,7 @@ pub(super) fn resolve(
     cx: &mut Cx<'_>,
     record: &mut schema::Record,
     nodes: usize,
+    flows: usize,
 ) -> Result<(RecordSpec, bool), Problem> {
     let from = fill_value(&mut record.queue_from, Time::ZERO);
     let to = fill_at(&mut record.queue_to, cx.stop);
@@ -53,6 +54,7 @@ pub(super) fn resolve(
         omit_pfc: !fill(&mut record.pfc, true),
         trace_nodes,
         rtt_samples: fill(&mut record.rtt_samples, false),
+        accounts: accounts(cx, record, flows)?,
     };
     Ok((spec, pcap))
 }
@@ -76,6 +78,28 @@ fn port_bin(cx: &Cx<'_>, slot: &mut Option<Spanned<PortBins>>) -> Result<Option<
         PortBins::Of(Span::ZERO) => Err(zero("ports", "bin width").at(&cx.texts.of_value(&bins))),
         PortBins::Of(width) => Ok(Some(width)),
     }
+}
+
+/// Whose time to account for, of `flows` flows.
+fn accounts(cx: &Cx<'_>, record: &mut schema::Record, flows: usize) -> Result<Accounted, Problem> {
+    let default = match cx.fidelity {
+        Fidelity::Exact => Accounts::Auto,
+        Fidelity::Ns3Hpcc => Accounts::Off,
+    };
+    let written = fill_at(&mut record.accounts, default);
+    if let Accounts::List(list) = written.get_ref()
+        && let Some(unknown) = list.iter().find(|&&flow| flow as usize >= flows)
+    {
+        let message = match flows {
+            0 => format!("there is no flow {unknown} to account for: there are no flows"),
+            _ => format!(
+                "there is no flow {unknown} to account for: flows are 0 to {}",
+                flows - 1
+            ),
+        };
+        return Err(Problem::new(message).at(&cx.texts.of_value(&written)));
+    }
+    Ok(written.get_ref().of(flows))
 }
 
 /// A period, which is not zero.
