@@ -425,7 +425,8 @@ pub(crate) enum FileFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Folders of finished runs; the folder of a comparison stands for all runs in it
+    /// Folders of finished runs; the folder of a comparison stands for all runs in it. Or the folder
+    /// of a sweep
     #[arg(value_name = "DIR", required = true)]
     pub(crate) folders: Vec<PathBuf>,
     /// File to write [default: report.html in DIR, if there is one DIR; otherwise ./report.html]
