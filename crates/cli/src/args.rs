@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use paceline_kernel::Span;
+use paceline_lab::files::{self, Writing};
 use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
+
+use crate::commands::{CollectArgs, SweepArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,6 +38,10 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Run the same flows and seed under several schemes, side by side
     Compare(CompareArgs),
+    /// Run a grid of values, each with several seeds
+    Sweep(SweepArgs),
+    /// Merge the parts of a sweep that were run as shards
+    Collect(CollectArgs),
     /// List what is built in
     List(ListArgs),
     /// Explain a scheme, topology, workload or mechanism, with its parameters
@@ -52,7 +59,7 @@ pub(crate) enum Command {
     BenchWorkload(BenchWorkloadArgs),
 }
 
-const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator, the folder of \
+pub(crate) const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator, the folder of \
                           either (also of an earlier run), or the name of a scenario that ships";
 
 const DEMO_EXAMPLES: &str = "\
@@ -224,15 +231,30 @@ pub(crate) struct OutputArgs {
     /// Replace the folder of an earlier run
     #[arg(long)]
     pub(crate) force: bool,
-    /// Format of the tables of flows and series
+    /// Format of the table of flows: flows.csv or flows.parquet
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     pub(crate) format: Format,
 }
 
-/// Formats of the larger tables.
+/// Formats of the table of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Csv,
+    Parquet,
+}
+
+impl OutputArgs {
+    /// How results are to be written.
+    pub(crate) fn writing(&self) -> Writing {
+        let format = match self.format {
+            Format::Csv => files::Format::Csv,
+            Format::Parquet => files::Format::Parquet,
+        };
+        Writing {
+            force: self.force,
+            format,
+        }
+    }
 }
 
 const BUCKETS_HELP: &str = "Also print the FCT slowdown by size of flow: in so many buckets of equally \

@@ -6,6 +6,7 @@ use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
 use paceline_kernel::{Bytes, Span, Time};
 
+use crate::account::Accounts;
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::check::{BuildError, check};
 use crate::depend::Dependencies;
@@ -26,7 +27,11 @@ use crate::telemetry::{Telemetry, WIRE_HOPS};
 /// Builds the network of `spec`.
 pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     check(&spec)?;
-    let classes = Classes::new(spec.flows.iter().map(|flow| flow.class).chain(spec.nic.ack_class));
+    let classes = Classes::new(
+        (spec.flows.iter().map(|flow| flow.class))
+            .chain(spec.nic.ack_class)
+            .chain(spec.storms.iter().map(|storm| storm.class)),
+    );
     let class_count = classes.count();
     let mut queue = EventQueue::new();
     let (profiles, profile_of) = build_profiles(&spec, &mut queue)?;
@@ -65,6 +70,10 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
             .then(|| Ns3Streams::new(first_free_stream(&spec))),
         c_library: spec.quirks.ns3_random.then(Rng::c_library),
     };
+    let accounts = Accounts::new(&spec.record.accounts, spec.flows.len(), ports.len() * class_count);
+    let mut recorder = Recorder::new(&spec, &ports);
+    // What is traced takes no short cuts through queues: the accounts are told of every step, too.
+    recorder.tracing |= accounts.on();
     let mut simulation = Simulation {
         now: 0,
         tie: 0,
@@ -100,7 +109,9 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         flows: spec.flows.iter().map(not_started).collect(),
         dependencies: Dependencies::of(&spec),
         completions: Vec::new(),
-        recorder: Recorder::new(&spec, &ports),
+        recorder,
+        accounts,
+        watch: crate::standstill::Watch::default(),
         base_rtt: extent.rtt,
         bdp: extent.bdp,
         digest: 0,
@@ -142,6 +153,7 @@ impl Simulation {
                 },
             );
         }
+        self.schedule_storms();
         if self.spec.record.queue_every.is_some() {
             let from = self.spec.record.queue_window.0.as_ps();
             self.schedule(LaneId::WHEEL, from, Event::Sample);
@@ -364,12 +376,14 @@ fn build_routing(spec: &RunSpec, ports: &[Port]) -> Routing {
     } else {
         Rng::stream(spec.seed, Purpose::Ecmp, 0).next_u31()
     };
-    Routing::new(
+    let mut routing = Routing::new(
         spec.nodes.clone(),
         ports,
         seed,
         spec.quirks.last_parallel_link_only,
-    )
+    );
+    routing.fix(&spec.routes);
+    routing
 }
 
 /// The stream of ns-3's generator that the reference's first draw uses. Its set-up takes six streams
@@ -416,7 +430,8 @@ fn telemetry_samples(spec: &RunSpec, extent: Extent) -> usize {
     if spec.quirks.int_wire_precision {
         return WIRE_HOPS;
     }
-    extent.switches + if spec.failures.is_empty() { 0 } else { 4 }
+    let shortest_only = spec.failures.is_empty() && spec.routes.is_empty();
+    extent.switches + if shortest_only { 0 } else { 4 }
 }
 
 /// When links go down and come up; failures of one link that overlap are one.

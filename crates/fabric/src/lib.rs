@@ -9,6 +9,8 @@
 #[cfg(test)]
 extern crate self as paceline_fabric;
 
+pub mod account;
+mod acks;
 mod buffer;
 mod build;
 mod check;
@@ -28,6 +30,7 @@ mod record;
 pub mod routing;
 mod sim;
 pub mod spec;
+mod standstill;
 mod switch;
 mod telemetry;
 mod verify;

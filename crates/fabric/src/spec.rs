@@ -21,7 +21,7 @@ pub enum NodeKind {
 }
 
 /// A cable: both directions have the same properties.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkSpec {
     /// One end.
     pub a: NodeId,
@@ -44,6 +44,31 @@ pub struct LinkFailure {
     pub at: Time,
     /// When it comes back, if ever.
     pub until: Option<Time>,
+}
+
+/// A host whose NIC pauses a class of its switch's port for ever: a broken NIC, or a receiver that
+/// does not take its packets from memory.
+#[derive(Clone, Debug)]
+pub struct PauseStorm {
+    /// The host.
+    pub node: NodeId,
+    /// The class.
+    pub class: u8,
+    /// When it begins.
+    pub at: Time,
+    /// When it ends, if ever.
+    pub until: Option<Time>,
+}
+
+/// A next hop that is given, instead of those of shortest paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaticRoute {
+    /// The switch.
+    pub node: NodeId,
+    /// The host that packets are for.
+    pub to: NodeId,
+    /// The neighbour that they go to; without a live link to it they are lost.
+    pub via: NodeId,
 }
 
 /// Buffers, flow control, marking of every switch.
@@ -361,10 +386,30 @@ pub struct RecordSpec {
     /// Every port and every switch's buffer in bins of this width, which double as often as the
     /// bins are full: see [`crate::outcome::PortSeries`].
     pub port_bin: Option<Span>,
+    /// Rate, window and round-trip time of the first flows whenever they have changed, at this period.
+    pub flow_every: Option<Span>,
+    /// How many flows that is.
+    pub flows_max: u32,
+    /// Keep no list of the PFC frames, which grows with their number; they are counted all the same.
+    pub omit_pfc: bool,
     /// Which nodes' packets to trace.
     pub trace_nodes: Vec<NodeId>,
     /// Keep every round-trip time sample of the first kind (one per flow and round trip).
     pub rtt_samples: bool,
+    /// Whose time to account for: see [`crate::account`].
+    pub accounts: Accounted,
+}
+
+/// Flows whose time is accounted for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Accounted {
+    /// Of no flow.
+    #[default]
+    None,
+    /// Of all.
+    All,
+    /// Of these, by index.
+    Flows(Vec<u32>),
 }
 
 /// A run, complete.
@@ -376,6 +421,10 @@ pub struct RunSpec {
     pub links: Vec<LinkSpec>,
     /// Links that fail.
     pub failures: Vec<LinkFailure>,
+    /// NICs that pause for ever.
+    pub storms: Vec<PauseStorm>,
+    /// Next hops that are given.
+    pub routes: Vec<StaticRoute>,
     /// Every switch.
     pub switch: SwitchSpec,
     /// Every host.

@@ -178,7 +178,8 @@ pub fn beside(published: &[Published], ours: &[Option<f64>]) -> String {
     ])
 }
 
-struct Column {
+/// A column of a table for a terminal.
+pub(crate) struct Column {
     group: String,
     name: String,
     cells: Vec<String>,
@@ -186,7 +187,7 @@ struct Column {
 }
 
 impl Column {
-    fn left(group: &str, name: &str, cells: Vec<String>) -> Self {
+    pub(crate) fn left(group: &str, name: &str, cells: Vec<String>) -> Self {
         Self {
             group: group.to_string(),
             name: name.to_string(),
@@ -194,7 +195,7 @@ impl Column {
             right: false,
         }
     }
-    fn right(group: &str, name: &str, cells: Vec<String>) -> Self {
+    pub(crate) fn right(group: &str, name: &str, cells: Vec<String>) -> Self {
         Self {
             right: true,
             ..Self::left(group, name, cells)
@@ -215,7 +216,7 @@ fn width_of(text: &str) -> usize {
 }
 
 /// Columns two spaces apart, with a line of groups above where there are any.
-fn render(columns: &[Column]) -> String {
+pub(crate) fn render(columns: &[Column]) -> String {
     let mut widths: Vec<usize> = columns
         .iter()
         .map(|c| {

@@ -4,6 +4,7 @@
 //! What is absent gets its value in [`crate::resolve`], which also returns a [`Scenario`] in which
 //! nothing is absent.
 
+mod accounts;
 mod values;
 mod workload;
 
@@ -21,6 +22,7 @@ use paceline_congestion::registry::SchemeParams;
 
 use crate::sweep::Grid;
 
+pub(crate) use accounts::Accounts;
 pub(crate) use values::{
     Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind, PortBins,
 };
@@ -214,6 +216,19 @@ tables! {
         pfc: Pfc,
         ecn: Spanned<Ecn>,
         failure: Vec<Spanned<Failure>>,
+        pause_storm: Vec<Spanned<PauseStorm>>,
+        route: Vec<Spanned<Route>>,
+    }
+    struct PauseStorm {
+        node: Spanned<u32>,
+        priority: Spanned<u8>,
+        at: Spanned<Time>,
+        until: Spanned<Time>,
+    }
+    struct Route {
+        node: Spanned<u32>,
+        to: Spanned<Nodes>,
+        via: Spanned<u32>,
     }
     struct Pfc {
         resume_offset: Bytes,
@@ -257,9 +272,13 @@ tables! {
         queue_from: Spanned<Time>,
         queue_to: Spanned<Time>,
         queue_dump: OrOff<Span>,
-        ports: PortBins,
+        ports: Spanned<PortBins>,
+        flows: OrOff<Span>,
+        flows_max: u32,
+        pfc: bool,
         rates: OrOff<Span>,
         rtt_samples: bool,
+        accounts: Spanned<Accounts>,
         pcap: bool,
         trace: Spanned<Nodes>,
     }

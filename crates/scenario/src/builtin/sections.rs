@@ -56,6 +56,8 @@ pub fn sections() -> &'static [Entry] {
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "marking";
             "failure", "", "", "list of links that fail";
+            "pause-storm", "", "", "list of hosts whose NICs pause for ever";
+            "route", "", "", "list of next hops, instead of those of shortest paths";
         }
         "network.pfc": "Priority flow control." {
             "mode", "", "on-off", "how long a pause lasts: `on-off` or `quanta`";
@@ -77,6 +79,17 @@ pub fn sections() -> &'static [Entry] {
             "at", TIME, "", "when it fails";
             "until", TIME, "never", "when it comes back";
         }
+        "network.pause-storm": "A host whose NIC pauses its switch for ever." {
+            "node", "", "", "the host";
+            "priority", "", "3", "the class that it pauses";
+            "at", TIME, "", "when it begins";
+            "until", TIME, "never", "when it ends";
+        }
+        "network.route": "A switch's next hop, instead of that of shortest paths." {
+            "node", "", "", "the switch";
+            "to", "", "", "the hosts that packets are for: a list, or `all`";
+            "via", "", "", "the neighbour that they go to";
+        }
         "cc": "Congestion control. Each scheme's parameters are in a block of its name, [cc.dcqcn]." {
             "scheme", "", "", "the scheme, or an alias of one";
             "window", "", "the scheme's", "bound of bytes in flight: `off`, `fixed` (bandwidth-delay product) or `variable` (times rate over line rate)";
@@ -88,8 +101,12 @@ pub fn sections() -> &'static [Entry] {
             "queue-to", TIME, "the duration", "last sample";
             "queue-dump", TIME, "off", "copy the queues' histograms at this period, as ns-3 does";
             "ports", TIME, "auto", "utilisation, largest queue, paused share, marks of every port and largest occupancy of every switch, at first in bins of this width, which double as often as 512 are full: `auto` (1us) or `off` (ns3-hpcc)";
+            "flows", TIME, "off", "the scheme's rate and window and the last round-trip time of the first flows, whenever they have changed, at this period";
+            "flows-max", "", "64", "how many flows that is";
+            "pfc", "", "true", "keep a list of all PFC frames, which grows with their number: pfc.txt";
             "rates", TIME, "off", "goodput of each flow in bins of this width";
             "rtt-samples", "", "false", "keep every round-trip time sample";
+            "accounts", "", "auto", "flows whose time to account for, part by part: `off`, `all`, a list of flow ids, or `auto`: 1000 of them, all if there are no more (with ns3-hpcc: `off`)";
             "trace", "", "[]", "nodes whose packets to trace, or `all`";
             "pcap", "", "false", "write traced packets as a capture file";
         }

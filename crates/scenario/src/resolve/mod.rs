@@ -7,6 +7,7 @@
 mod drafts;
 mod fill;
 mod network;
+mod paths;
 mod reach;
 mod record;
 mod schemes;
@@ -194,6 +195,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let nic = network::nic(cx, written)?;
     let switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
     let failures = network::failures(cx, written, &net)?;
+    let storms = paths::storms(cx, written, &net)?;
+    let routes = paths::routes(cx, written, &net)?;
     let error_rate = fill_at(&mut written.error_rate, 0.0);
     let error_rate = network::probability(cx, &error_rate, "the error rate")?;
     let int_multi = fill_at(&mut written.int_multi, 1);
@@ -205,13 +208,20 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     for link in links.iter_mut().filter(|link| link.error_rate == 0.0) {
         link.error_rate = error_rate;
     }
-    let (record, pcap) = record::resolve(cx, &mut scenario.record, net.topology.nodes.len())?;
+    let (record, pcap) = record::resolve(
+        cx,
+        &mut scenario.record,
+        net.topology.nodes.len(),
+        traffic.flows.len(),
+    )?;
     scenario.record.pcap = Some(pcap);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     let run = RunSpec {
         nodes: net.topology.nodes,
         links,
         failures,
+        storms,
+        routes,
         switch,
         nic,
         packet,
