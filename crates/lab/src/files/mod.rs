@@ -151,6 +151,21 @@ fn write_fct_table(folder: &Folder, name: &Path, runs: &[(&str, &[FlowRow<'_>])]
     })
 }
 
+/// Writes the network of a run, unless the scenario names a file of it.
+fn write_network(folder: &Folder, sub: &Path, input: &Resolved) -> Result<(), OutputError> {
+    let (name, _) = report::topology_file(&input.toml);
+    if input.files.iter().any(|(file, _)| *file == name) {
+        return Ok(());
+    }
+    let network = Topology {
+        nodes: input.run.nodes.clone(),
+        links: input.run.links.clone(),
+    };
+    folder.write(&sub.join(name), |out| {
+        out.write_all(topology_text(&network).as_bytes())
+    })
+}
+
 /// Writes what a run amounts to into `sub` of a folder that is being made: its summary, its
 /// scenario with the files that it names, its flows.
 pub fn write_summary_into(
@@ -185,16 +200,7 @@ pub fn write_run_into(
     let outcome = &finished.outcome;
     let spec = &input.run;
     let at = |name: &str| -> PathBuf { sub.join(name) };
-    let (topology, _) = report::topology_file(&input.toml);
-    if !input.files.iter().any(|(name, _)| *name == topology) {
-        let network = Topology {
-            nodes: spec.nodes.clone(),
-            links: spec.links.clone(),
-        };
-        folder.write(&at(&topology), |out| {
-            out.write_all(topology_text(&network).as_bytes())
-        })?;
-    }
+    write_network(folder, sub, input)?;
     let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
     write_fct_table(folder, &at("fct_table.tsv"), &[(&input.scheme, &rows)])?;
     folder.write(&at("fct.txt"), |out| ns3::fct(out, spec, outcome))?;
