@@ -63,8 +63,8 @@ pub(crate) fn by_size(asked: Option<&Buckets>, names: &[String], flows: &[Vec<Fl
 }
 
 /// What to know before trusting runs: each warning once, with the runs it is about unless that is
-/// all of them.
-pub(crate) fn warnings(summaries: &[&Summary]) -> String {
+/// all of them; then those that are about the runs together.
+pub(crate) fn warnings(summaries: &[&Summary], together: &[String]) -> String {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for summary in summaries {
         for text in &summary.warnings {
@@ -79,10 +79,15 @@ pub(crate) fn warnings(summaries: &[&Summary]) -> String {
         let about = if schemes.len() == summaries.len() {
             String::new()
         } else {
+            let mut schemes = schemes.clone();
+            schemes.dedup();
             format!("{}: ", schemes.join(", "))
         };
         text.push_str(&format!("  ! {about}{warning}\n"));
     }
+    together
+        .iter()
+        .for_each(|warning| text.push_str(&format!("  ! {warning}\n")));
     if text.is_empty() {
         return text;
     }

@@ -64,7 +64,8 @@ impl Meter {
             (false, false) => Show::Lines,
         };
         if matches!(show, Show::Lines) {
-            let names: Vec<&str> = inputs.iter().map(|input| input.scheme.as_str()).collect();
+            let mut names: Vec<&str> = inputs.iter().map(|input| input.scheme.as_str()).collect();
+            names.dedup();
             let flows: usize = inputs.iter().map(|input| input.run.flows.len()).sum();
             let name = inputs.first().map_or("", |input| input.name.as_str());
             eprintln!("running {name} under {}: {flows} flows", names.join(", "));

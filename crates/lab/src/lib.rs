@@ -14,6 +14,7 @@
 
 pub mod capture;
 pub mod files;
+pub mod repeats;
 pub mod report;
 pub mod results;
 pub mod run;
