@@ -249,7 +249,7 @@ const BUCKETS_HELP: &str = "Also print the FCT slowdown by size of flow: in so m
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct BucketArgs {
-    #[arg(long, value_name = "N|SIZES|fct-analysis", help = BUCKETS_HELP)]
+    #[arg(long, value_name = "BUCKETS", help = BUCKETS_HELP)]
     pub(crate) buckets: Option<Buckets>,
 }
 

@@ -11,12 +11,12 @@ use serde_json::Value;
 
 /// Random traffic, so that seeds differ.
 const RANDOM: &str = r#"name = "random"
-duration = "1ms"
+duration = "20ms"
 [topology.star]
 hosts = 4
 [[workload]]
 label = "background"
-poisson = { sizes = "hadoop", load = 0.4, to = "1ms" }
+poisson = { sizes = "fb-hadoop", load = 0.4, to = "1ms" }
 [cc]
 scheme = "hpcc"
 [record]
@@ -161,7 +161,7 @@ fn slowdown_by_size() {
     let last: Vec<&str> = table.lines().last().unwrap().split('\t').collect();
     let row = shown.lines().last().unwrap();
     assert!(row.contains(&format!(" {} ", last[2])), "{row} / {last:?}");
-    assert_eq!(shown.lines().count(), 5 + 20);
+    assert_eq!(shown.lines().count(), 6 + 20);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn wrong_buckets() {
 #[test]
 fn too_many_seeds() {
     let folder = random();
-    let seed = u64::MAX.to_string();
+    let seed = i64::MAX.to_string();
     let args = [
         "compare",
         "my.toml",

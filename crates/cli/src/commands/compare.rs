@@ -51,17 +51,9 @@ fn inputs(args: &CompareArgs) -> Result<Vec<Resolved>, Failure> {
     let mut inputs = Vec::new();
     for scheme in input::schemes(&args.schemes)? {
         let mut changes = args.changes.clone();
-        for repeat in 0..args.repeats {
+        for _ in 0..args.repeats {
             let input = paceline_scenario::load(&args.input, &changes.overrides(Some(scheme)))?;
-            if repeat + 1 < args.repeats {
-                changes.seed = input.seed.checked_add(1);
-                if changes.seed.is_none() {
-                    return Err(Failure::arguments(format!(
-                        "there are no seeds above {}: choose a smaller --seed for --repeats {}",
-                        input.seed, args.repeats
-                    )));
-                }
-            }
+            changes.seed = Some(input.seed.saturating_add(1));
             inputs.push(input);
         }
     }

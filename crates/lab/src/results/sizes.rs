@@ -66,8 +66,8 @@ impl FromStr for Buckets {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        const EXPECTED: &str = "expected a number of buckets such as 20, sizes such as 1KB,10KB,1MB, or \
-                                fct-analysis, or fct-analysis:TIME";
+        const EXPECTED: &str = "expected a number of buckets such as 20, sizes such as 1KB,10KB,1MB, \
+                                fct-analysis or fct-analysis:TIME";
         if text == "fct-analysis" {
             return Ok(FCT_ANALYSIS);
         }

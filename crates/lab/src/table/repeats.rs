@@ -104,7 +104,6 @@ fn differences(other: &PairedSchemes) -> String {
         "interval",
         cells(&|m, p| format!("{} to {}", signed(m, p.difference.lo), signed(m, p.difference.hi))),
     ));
-    let percent = |value: f64| format!("{:+.1}%", 100.0 * (value - 1.0));
     let of_ratio = |text: &dyn Fn(&Interval) -> String| {
         cells(&|_, p| p.ratio.as_ref().map_or_else(|| number(None), text))
     };
@@ -121,6 +120,14 @@ fn differences(other: &PairedSchemes) -> String {
     let mark = |_: &Metric, p: &Paired| if p.clear { "*" } else { "" }.to_string();
     columns.push(Column::left("", "", cells(&mark)));
     render(&columns)
+}
+
+/// A ratio as a difference in percent.
+fn percent(ratio: f64) -> String {
+    match format!("{:+.1}%", 100.0 * (ratio - 1.0)).as_str() {
+        "-0.0%" => "+0.0%".to_string(),
+        text => text.to_string(),
+    }
 }
 
 fn signed(metric: &Metric, value: f64) -> String {
