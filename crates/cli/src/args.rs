@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use paceline_kernel::Span;
+use paceline_lab::files::{self, Writing};
 use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
@@ -215,6 +216,7 @@ impl ChangeArgs {
             }),
             shuffle_ties: self.shuffle_ties,
             check: self.check,
+            ..Overrides::default()
         }
     }
 }
@@ -230,15 +232,30 @@ pub(crate) struct OutputArgs {
     /// Replace the folder of an earlier run
     #[arg(long)]
     pub(crate) force: bool,
-    /// Format of the tables of flows and series
+    /// Format of the table of flows: flows.csv or flows.parquet
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     pub(crate) format: Format,
 }
 
-/// Formats of the larger tables.
+/// Formats of the table of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Csv,
+    Parquet,
+}
+
+impl OutputArgs {
+    /// How results are to be written.
+    pub(crate) fn writing(&self) -> Writing {
+        let format = match self.format {
+            Format::Csv => files::Format::Csv,
+            Format::Parquet => files::Format::Parquet,
+        };
+        Writing {
+            force: self.force,
+            format,
+        }
+    }
 }
 
 const BUCKETS_HELP: &str = "Also print the FCT slowdown by size of flow: in so many buckets of equally \

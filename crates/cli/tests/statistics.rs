@@ -193,3 +193,26 @@ fn too_many_seeds() {
     ];
     assert_snapshot!(said(folder.path(), &args));
 }
+
+/// Two hosts send 100 KB each to a third: its link is the bottleneck, and hardly ever idle.
+#[test]
+fn a_bottleneck_is_busy() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("my.toml"), common::SMALL).unwrap();
+    let text = stdout(folder.path(), &["run", "my.toml", "--json", "--quiet"]);
+    let summary: Value = serde_json::from_str(&text).unwrap();
+    let utilisation = &summary["utilisation"];
+    let busiest = &utilisation["busiest"];
+    assert_eq!(
+        (busiest["node"].as_u64(), busiest["peer"].as_u64()),
+        (Some(0), Some(3))
+    );
+    // 200 packets of 1000 bytes and their headers (48, and 42 of telemetry), at 12.5 bytes a ns.
+    let sent_us = 200.0 * 1090.0 / 12.5e3;
+    let share = busiest["share"].as_f64().unwrap();
+    let expected = sent_us / summary["finish_us"].as_f64().unwrap();
+    assert!((share - expected).abs() < 0.02, "{share}, expected {expected}");
+    assert!(utilisation["mean"].as_f64().unwrap() < share);
+    assert_eq!(summary["pause_share"]["mean"].as_f64(), Some(0.0));
+    assert!(summary["pause_share"]["worst"].is_null());
+}

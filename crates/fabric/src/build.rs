@@ -6,8 +6,10 @@ use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
 use paceline_kernel::{Bytes, Span, Time};
 
+use crate::account::Accounts;
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::check::{BuildError, check};
+use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
 use crate::failure::Change;
 use crate::nic::Nic;
@@ -19,7 +21,7 @@ use crate::random::{LinkErrors, SharedRandom};
 use crate::record::Recorder;
 use crate::routing::{Extent, Routing};
 use crate::sim::Simulation;
-use crate::spec::{FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
+use crate::spec::{FlowControl, FlowSpec, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
 use crate::telemetry::{Telemetry, WIRE_HOPS};
 
 /// Builds the network of `spec`.
@@ -64,6 +66,10 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
             .then(|| Ns3Streams::new(first_free_stream(&spec))),
         c_library: spec.quirks.ns3_random.then(Rng::c_library),
     };
+    let accounts = Accounts::new(&spec.record.accounts, spec.flows.len(), ports.len() * class_count);
+    let mut recorder = Recorder::new(&spec, &ports);
+    // What is traced takes no short cuts through queues: the accounts are told of every step, too.
+    recorder.tracing |= accounts.on();
     let mut simulation = Simulation {
         now: 0,
         tie: 0,
@@ -96,12 +102,13 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         link_errors: link_errors(&spec),
         shared_rng,
         counters: Counters::default(),
-        flows: vec![NOT_STARTED; spec.flows.len()],
+        flows: spec.flows.iter().map(not_started).collect(),
+        dependencies: Dependencies::of(&spec),
         completions: Vec::new(),
-        recorder: Recorder::new(&spec.record, &ports, spec.nodes.len()),
+        recorder,
+        accounts,
         base_rtt: extent.rtt,
         bdp: extent.bdp,
-        max_queue: 0,
         digest: 0,
         done: false,
         classes,
@@ -113,13 +120,17 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     Ok(simulation)
 }
 
-const NOT_STARTED: FlowRecord = FlowRecord {
-    status: FlowStatus::NotStarted,
-    fct: Span::ZERO,
-    ideal: Span::ZERO,
-    retransmitted: Bytes::ZERO,
-    delivered: Bytes::ZERO,
-};
+const fn not_started(flow: &FlowSpec) -> FlowRecord {
+    FlowRecord {
+        status: FlowStatus::NotStarted,
+        start: flow.start,
+        received: None,
+        fct: Span::ZERO,
+        ideal: Span::ZERO,
+        retransmitted: Bytes::ZERO,
+        delivered: Bytes::ZERO,
+    }
+}
 
 impl Simulation {
     fn schedule_first_events(&mut self) {
@@ -295,6 +306,7 @@ fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Vec<Port> {
                 up: true,
                 fallible,
                 done_pending: false,
+                queue_max: 0,
             });
         }
     }

@@ -10,7 +10,7 @@ use crate::outcome::{FlowStatus, PacketKind, RttSample, TraceKind};
 use crate::packet::{NONE, Packet};
 use crate::port::STRICT;
 use crate::sim::Simulation;
-use crate::spec::AckPolicy;
+use crate::spec::{AckPolicy, Awaited};
 use crate::telemetry::WIRE_HOPS;
 
 /// What the receiver answers to a data packet.
@@ -46,6 +46,11 @@ impl Simulation {
         }
         let packet = *self.packets.get(id);
         let answer = self.check_sequence(&packet);
+        let whole = self.receivers[packet.qp as usize].expected >= self.qps[packet.qp as usize].size;
+        if whole && self.flows[packet.flow as usize].received.is_none() {
+            self.flows[packet.flow as usize].received = Some(Time::from_ps(self.now));
+            self.release(packet.flow, Awaited::Received);
+        }
         let marked = packet.ecn != 0;
         let interval = self.qps[packet.qp as usize].needs.cnp_interval;
         if marked && interval > Span::ZERO {
@@ -171,6 +176,7 @@ impl Simulation {
             ecn: 0,
             hops: 0,
             ack_request: false,
+            accounted: false,
             ..*packet
         });
         let class = self.ack_queue(class);
@@ -208,8 +214,14 @@ impl Simulation {
             qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
         }
         let finished = qp.snd_una >= qp.size;
+        if newly_acked > 0 && self.recorder.tracing {
+            self.account_progress(packet.flow, false);
+        }
         if finished {
             self.complete(slot);
+            if packet.accounted {
+                self.close_account(packet.flow, id);
+            }
         }
         let qp = &mut self.qps[slot as usize];
         if packet.kind == PacketKind::Nack {
@@ -279,8 +291,8 @@ impl Simulation {
                 self.recorder.rtt_samples.push(sample);
             }
         }
-        if newly_acked > 0 && self.spec.record.rate_every.is_some() {
-            self.recorder.record_rate(qp.flow, self.now, newly_acked);
+        if self.recorder.follows_flows {
+            self.record_flow(slot, rtt, newly_acked);
         }
     }
 
@@ -291,10 +303,11 @@ impl Simulation {
         let flow = qp.flow as usize;
         let record = &mut self.flows[flow];
         record.status = FlowStatus::Completed;
-        record.fct = Span::from_ps(self.now - self.spec.flows[flow].start.as_ps());
+        record.fct = Span::from_ps(self.now - record.start.as_ps());
         record.retransmitted = Bytes::new(qp.retransmitted);
         record.delivered = Bytes::new(self.receivers[slot as usize].expected);
         self.completions.push(flow as u32);
+        self.release(flow as u32, Awaited::Acknowledged);
     }
 
     /// Takes a finished queue pair out of its NIC's round robin.
@@ -329,6 +342,11 @@ impl Simulation {
             let at = if idle { self.now + rto } else { due };
             return self.schedule(LaneId::WHEEL, at, Event::Timeout { qp: slot, life });
         }
+        if self.recorder.tracing {
+            self.settle(slot);
+            self.account_progress(self.qps[slot as usize].flow, true);
+        }
+        let qp = &mut self.qps[slot as usize];
         qp.snd_nxt = qp.snd_una;
         qp.last_progress = self.now;
         let port = qp.port;
@@ -354,6 +372,9 @@ impl Simulation {
     /// Records an event of a packet at a traced node.
     #[cold]
     pub(crate) fn trace(&mut self, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
+        if self.accounts.on() {
+            self.account(port, event, id);
+        }
         let node = self.ports[port as usize].node;
         self.recorder.trace(
             self.now,

@@ -5,6 +5,7 @@
 
 pub mod builtin;
 mod cc;
+pub mod collective;
 pub mod diagnostics;
 mod document;
 mod files;
@@ -14,6 +15,7 @@ mod resolve;
 mod schema;
 pub mod sweep;
 pub mod topology;
+mod trace;
 pub mod traffic;
 
 use std::path::{Path, PathBuf};
@@ -24,10 +26,12 @@ use paceline_kernel::Span;
 
 pub use builtin::{demo, scenarios, sections, topologies, workloads};
 pub use diagnostics::{Diagnostics, Problem};
+pub use resolve::Collective;
 pub use schema::Fidelity;
+pub use sweep::Grid;
 
 use diagnostics::Source;
-use document::Setting;
+use document::{Point, Setting};
 use files::Files;
 use ns3::config::Changes;
 use resolve::Input;
@@ -49,6 +53,11 @@ pub struct Overrides {
     pub shuffle_ties: Option<u64>,
     /// Checks every invariant while running.
     pub check: bool,
+    /// `path.to.key=v1,v2,..`: axes of a sweep, each in the place of that of the `[sweep]` table.
+    pub over: Vec<String>,
+    /// A point of the sweep's grid: for each of [`Grid::axes`] the number of its value. None: the
+    /// scenario without its sweep.
+    pub point: Vec<usize>,
 }
 
 /// What kind of input a run came from.
@@ -77,6 +86,8 @@ pub struct Resolved {
     pub fidelity: Fidelity,
     /// The run.
     pub run: RunSpec,
+    /// Which flows make up which collective.
+    pub collectives: Vec<Collective>,
     /// The same as a scenario, every parameter with its value: [`load`] gives an equal run.
     pub toml: String,
     /// Files that `toml` refers to, to be written beside it: name and text.
@@ -87,8 +98,8 @@ pub struct Resolved {
     pub origin: Origin,
     /// Whether traced packets are to be written as a capture file.
     pub pcap: bool,
-    /// The `[sweep]` table, if there is one.
-    pub sweep: Option<toml::Table>,
+    /// What a sweep of it varies, if it says so.
+    pub sweep: Option<Grid>,
 }
 
 /// Reads a scenario: the path of a TOML file or `config.txt` (told apart by content), of a folder
@@ -97,6 +108,64 @@ pub struct Resolved {
 /// # Errors
 /// Everything that is wrong with the input, with its place.
 pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
+    load_with(input, overrides, None)
+}
+
+/// Gives the content of a Parquet file as CSV text, or says why not.
+pub type ParquetReader = fn(&Path) -> Result<String, String>;
+
+/// The same as [`load`] for a program that can read Parquet files.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(
+    input: &str,
+    overrides: &Overrides,
+    parquet: Option<ParquetReader>,
+) -> Result<Resolved, Diagnostics> {
+    match open(input)? {
+        Opened::Toml(source, files, name) => {
+            load_toml(&source, files.with_parquet(parquet), &name, overrides)
+        }
+        Opened::Config(source, path) => {
+            let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+            let files = Files::within([PathBuf::new(), folder]);
+            load_config(&source, &config_name(&path), &files, overrides)
+        }
+    }
+}
+
+/// The grid of a sweep of `input`, as [`load`] takes it: its `[sweep]` table and
+/// [`Overrides::over`]. Checks the grid by itself, not its points: those are for [`load`].
+///
+/// # Errors
+/// Everything that is wrong with the grid, with its place.
+pub fn grid(input: &str, overrides: &Overrides) -> Result<Grid, Diagnostics> {
+    let point = Point {
+        overs: &overrides.over,
+        values: &[],
+    };
+    let settings = overrides.settings();
+    let (texts, written) = match open(input)? {
+        Opened::Toml(source, ..) => {
+            let document = document::parse(&source, &settings, point)?;
+            (document.texts, document.sweep)
+        }
+        Opened::Config(..) => point.alone()?,
+    };
+    written.check_against(&settings, &texts)?;
+    Ok(written.grid())
+}
+
+/// An input that was found.
+enum Opened {
+    /// A scenario, where its files are, and what it is called without a name of its own.
+    Toml(Source, Files, String),
+    /// A configuration and its path.
+    Config(Source, PathBuf),
+}
+
+fn open(input: &str) -> Result<Opened, Diagnostics> {
     let path = Path::new(input);
     let path = if path.is_dir() {
         let inside = ["scenario.toml", "config.txt"].map(|name| path.join(name));
@@ -110,32 +179,34 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
         path.to_path_buf()
     };
     if !path.is_file() {
-        return load_shipped(input, overrides);
+        let source = Source::new(format!("{input}.toml"), shipped(input)?.text);
+        return Ok(Opened::Toml(
+            source,
+            Files::within([PathBuf::new()]),
+            input.to_string(),
+        ));
     }
     let source = files::read(&path)?;
-    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     if ns3::config::looks_like_config(source.text()) {
-        load_config(&source, &path, folder, overrides)
-    } else {
-        let files = Files::within([folder, PathBuf::new()]);
-        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        load_toml(&source, files, &stem.unwrap_or_default(), overrides)
+        return Ok(Opened::Config(source, path));
     }
+    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let files = Files::within([folder, PathBuf::new()]);
+    Ok(Opened::Toml(source, files, stem.unwrap_or_default()))
 }
 
-fn load_shipped(name: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
+fn shipped(name: &str) -> Result<&'static builtin::Shipped, Problem> {
     let names = || builtin::scenarios().iter().map(|shipped| shipped.name);
-    let Some(shipped) = builtin::scenarios().iter().find(|shipped| shipped.name == name) else {
+    let found = builtin::scenarios().iter().find(|shipped| shipped.name == name);
+    found.ok_or_else(|| {
         let problem = Problem::new(format!("`{name}` is neither a file nor a scenario that ships"));
         let list: Vec<_> = names().collect();
-        return Err(problem
-            .help(match diagnostics::nearest(name, names()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("scenarios that ship: {}", list.join(", ")),
-            })
-            .into());
-    };
-    load_text(&format!("{name}.toml"), shipped.text, overrides)
+        problem.help(match diagnostics::nearest(name, names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("scenarios that ship: {}", list.join(", ")),
+        })
+    })
 }
 
 /// Reads a scenario from a TOML text; `name` is what errors call it. Files that it names are looked
@@ -153,13 +224,36 @@ pub fn load_text(name: &str, text: &str, overrides: &Overrides) -> Result<Resolv
     )
 }
 
+/// Reads a `config.txt` of HPCC's ns-3 simulator from a text; `name` is what the run is called.
+/// Files that it names are looked for in `files` (path as it stands in the configuration, and
+/// text), then in the working directory.
+///
+/// # Errors
+/// Everything that is wrong with the texts, with its place.
+pub fn load_config_text(
+    name: &str,
+    text: &str,
+    files: &[(String, String)],
+    overrides: &Overrides,
+) -> Result<Resolved, Diagnostics> {
+    let source = Source::new(format!("{name}/config.txt"), text);
+    let files = Files::within([PathBuf::new()]).with_memory(files);
+    load_config(&source, name, &files, overrides)
+}
+
 fn load_toml(
     source: &Source,
     files: Files,
     name: &str,
     overrides: &Overrides,
 ) -> Result<Resolved, Diagnostics> {
-    let document = document::parse(source, &overrides.settings())?;
+    let point = Point {
+        overs: &overrides.over,
+        values: &overrides.point,
+    };
+    let mut document = document::parse(source, &overrides.settings(), point)?;
+    let grid = document.sweep.grid();
+    document.scenario.sweep = (!grid.axes.is_empty()).then_some(grid);
     resolve::resolve(Input {
         scenario: document.scenario,
         texts: document.texts,
@@ -173,45 +267,43 @@ fn load_toml(
 
 fn load_config(
     source: &Source,
-    path: &Path,
-    folder: PathBuf,
+    name: &str,
+    files: &Files,
     overrides: &Overrides,
 ) -> Result<Resolved, Diagnostics> {
-    let files = Files::within([PathBuf::new(), folder]);
-    let overrides = &overrides.with_own_settings()?;
+    let (overrides, changed) = &overrides.with_own_settings()?;
     let changes = Changes {
         scheme: overrides.scheme.as_deref(),
         fidelity: overrides.fidelity,
     };
     let mut warnings = Vec::new();
-    let (mut scenario, parameters) = ns3::config::scenario(source, &files, changes, &mut warnings)?;
+    let (mut scenario, parameters) = ns3::config::scenario(source, files, changes, &mut warnings)?;
     scenario.seed = overrides.seed;
     scenario.shuffle_ties = overrides.shuffle_ties;
     scenario.check = overrides.check.then_some(true);
     if let Some(duration) = overrides.duration {
         scenario.duration = Some(toml::Spanned::new(0..0, duration));
     }
-    let name = config_name(path);
     let resolved = resolve::resolve(Input {
         scenario,
         texts: document::Texts::of(source.clone()),
         parameters,
         files: files.clone(),
-        name: plain_name(&name),
+        name: plain_name(name),
         origin: Origin::Ns3Config,
         warnings,
     })?;
-    if overrides.set.is_empty() {
+    if changed.is_empty() {
         return Ok(resolved);
     }
     // Settings speak of a scenario: they change the one that the configuration amounts to.
     let text = Source::new(format!("{} as a scenario", source.name()), resolved.toml);
-    let document = document::parse(&text, &settings(&overrides.set))?;
+    let document = document::parse(&text, changed, Point::default())?;
     resolve::resolve(Input {
         scenario: document.scenario,
         texts: document.texts,
         parameters: document.parameters,
-        files: files.with_memory(&resolved.files),
+        files: files.clone().with_memory(&resolved.files),
         name: resolved.name,
         origin: Origin::Ns3Config,
         warnings: resolved.warnings,
@@ -219,25 +311,37 @@ fn load_config(
 }
 
 impl Overrides {
-    /// With `--set fidelity=` and `--set cc.scheme=` as the options that they are: an ns-3
-    /// configuration reads differently with them.
-    fn with_own_settings(&self) -> Result<Self, Problem> {
-        let mut own = Self {
-            set: Vec::new(),
-            ..self.clone()
+    /// With `--set fidelity=` and `--set cc.scheme=` (or a sweep's) as the options that they are:
+    /// an ns-3 configuration reads differently with them. And the other settings.
+    fn with_own_settings(&self) -> Result<(Self, Vec<Setting>), Problem> {
+        let point = Point {
+            overs: &self.over,
+            values: &self.point,
         };
-        for text in &self.set {
-            let (key, value) = text.split_once('=').unwrap_or((text, ""));
+        let (_, written) = point.alone()?;
+        let chosen = written
+            .axes
+            .iter()
+            .zip(&self.point)
+            .map(|(axis, &value)| Setting {
+                option: "--over",
+                text: format!("{}={}", axis.key(), axis.values[value].0),
+            });
+        let mut own = self.clone();
+        let mut others = Vec::new();
+        for setting in settings(&self.set).into_iter().chain(chosen) {
+            let (key, value) = setting.text.split_once('=').unwrap_or((&setting.text, ""));
             let value = value.trim().trim_matches(['"', '\'']).to_string();
+            let swept = setting.option == "--over";
             match key.trim() {
-                "fidelity" if own.fidelity.is_none() => {
+                "fidelity" if own.fidelity.is_none() || swept => {
                     own.fidelity = Some(value.parse().map_err(Problem::new)?);
                 }
-                "cc.scheme" if own.scheme.is_none() => own.scheme = Some(value),
-                _ => own.set.push(text.clone()),
+                "cc.scheme" if own.scheme.is_none() || swept => own.scheme = Some(value),
+                _ => others.push(setting),
             }
         }
-        Ok(own)
+        Ok((own, others))
     }
 
     /// Everything as settings of a TOML scenario.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paceline_lab::files::{repeat_names, write_comparison, write_repeats};
+use paceline_lab::files::{Writing, repeat_names, write_comparison, write_repeats};
 use paceline_lab::repeats::{Part, Repeats};
 use paceline_lab::results::{Buckets, FlowRow, Summary, flow_rows};
 use paceline_lab::run::{self, Finished};
@@ -29,7 +29,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     let comparison = Comparison {
         inputs,
         folder: &folder,
-        force: args.output.force,
+        writing: args.output.writing(),
         jobs: args.jobs.count(),
         say: args.say,
         beside,
@@ -64,7 +64,7 @@ fn inputs(args: &CompareArgs) -> Result<Vec<Resolved>, Failure> {
 pub(super) struct Comparison<'a> {
     pub(super) inputs: Vec<Resolved>,
     pub(super) folder: &'a Path,
-    pub(super) force: bool,
+    pub(super) writing: Writing,
     pub(super) jobs: usize,
     pub(super) say: SayArgs,
     /// Whether to show published values of the 20-to-1 incast beside ours.
@@ -76,7 +76,7 @@ pub(super) struct Comparison<'a> {
 impl Comparison<'_> {
     /// Runs all, writes what came of them, prints the table.
     pub(super) fn run(&self) -> Ended {
-        output::check_folder(self.folder, self.force)?;
+        output::check_folder(self.folder, self.writing.force)?;
         interrupt::listen();
         let meter = Meter::new(&self.inputs, self.say);
         let results = run::compare(&self.inputs, self.jobs, &|i, now| {
@@ -97,8 +97,8 @@ impl Comparison<'_> {
             let runs: Vec<_> = finished.iter().map(|(input, run)| (*input, run)).collect();
             let repeats = repeats(&runs);
             match &repeats {
-                Some(repeats) => write_repeats(self.folder, &runs, repeats, self.force)?,
-                None => write_comparison(self.folder, &runs, self.force)?,
+                Some(repeats) => write_repeats(self.folder, &runs, repeats, self.writing)?,
+                None => write_comparison(self.folder, &runs, self.writing)?,
             }
             self.show(&finished, repeats.as_ref())?;
         }

@@ -26,7 +26,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         interrupt::control()
     })?;
     drop(meter);
-    write_run(&folder, input, &finished, args.output.force)?;
+    write_run(&folder, input, &finished, args.output.writing())?;
     let summary = &finished.summary;
     if args.say.json {
         output::print_json(summary)?;

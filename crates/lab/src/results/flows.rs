@@ -1,4 +1,4 @@
-//! One row per flow, as in `flows.csv`.
+//! One row per flow, as in `flows.csv` and `flows.parquet`.
 
 use std::borrow::Cow;
 
@@ -16,10 +16,22 @@ pub enum FlowState {
     Completed,
     /// Still under way when the run ended.
     Unfinished,
-    /// Its start lies after the end of the run.
+    /// Its start lies after the end of the run, or what it waits for did not happen.
     NotStarted,
     /// There was no path between its hosts.
     Unreachable,
+}
+
+impl FlowState {
+    /// As files say it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Unfinished => "unfinished",
+            Self::NotStarted => "not-started",
+            Self::Unreachable => "unreachable",
+        }
+    }
 }
 
 impl From<FlowStatus> for FlowState {
@@ -33,7 +45,7 @@ impl From<FlowStatus> for FlowState {
     }
 }
 
-/// A row of `flows.csv`; the fields are its columns.
+/// A row of `flows.csv` or `flows.parquet`; the fields are its columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowRow<'a> {
     /// Its place in order of start, from 0.
@@ -50,7 +62,7 @@ pub struct FlowRow<'a> {
     pub priority: u8,
     /// Payload.
     pub size_bytes: u64,
-    /// Start, in ps.
+    /// Start, in ps; of a flow that waits for others and never started, the earliest possible one.
     pub start_ps: u64,
     /// Completion time, in ps; `None` unless completed.
     pub fct_ps: Option<u64>,
@@ -120,7 +132,7 @@ pub fn flow_rows<'a>(input: &'a Resolved, outcome: &'a Outcome) -> impl Iterator
                 dst: spec.dst.0,
                 priority: spec.class,
                 size_bytes: spec.size.get(),
-                start_ps: spec.start.as_ps(),
+                start_ps: record.start.as_ps(),
                 fct_ps: done.then_some(fct),
                 ideal_fct_ps: ideal,
                 slowdown: done.then_some(ratio.max(1.0)),

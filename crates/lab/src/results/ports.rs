@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use paceline_fabric::Outcome;
+use paceline_fabric::outcome::{PortRef, PortSeries};
 use paceline_fabric::spec::{FlowControl, NodeKind, RunSpec};
 use serde::{Deserialize, Serialize};
 
-use crate::files::Series;
 use crate::stats::mean;
 
 /// A port and a share of the time, 0 to 1.
@@ -59,23 +59,26 @@ pub struct TierShare {
     pub mean: f64,
 }
 
-/// From the series `utilisation` of ports; `None` if there are none.
-pub(super) fn utilisation(series: &[Series], time: &Range<u64>) -> Option<Utilisation> {
-    let of = |one: &Series| {
-        let (node, rest) = one.entity.strip_prefix("port ")?.split_once('.')?;
-        let (interface, peer) = rest.split_once("->")?;
+/// From what ports sent over time; `None` if nothing was.
+pub(super) fn utilisation(recorded: &PortSeries, time: &Range<u64>) -> Option<Utilisation> {
+    let of = |(number, port): (usize, &PortRef)| {
+        // The arithmetic of nanoseconds makes a link a little faster than it is.
+        let bins = recorded
+            .of_port(number)
+            .map(|bin| f64::from(bin.utilisation.min(1.0)));
+        let points = (0..).zip(bins.chain([0.0]));
+        let points: Vec<(u64, f64)> = points
+            .map(|(n, value)| (recorded.begin(n).as_ps(), value))
+            .collect();
         Some(PortShare {
-            node: node.parse().ok()?,
-            interface: interface.parse().ok()?,
-            peer: peer.parse().ok()?,
-            share: mean_over(&one.points, time)?,
+            node: port.node.0,
+            interface: port.interface,
+            peer: port.peer.0,
+            share: mean_over(&points, time)?,
         })
     };
-    let ports: Vec<PortShare> = series
-        .iter()
-        .filter(|one| one.metric == "utilisation")
-        .filter_map(of)
-        .collect();
+    let mut ports: Vec<PortShare> = recorded.ports.iter().enumerate().filter_map(of).collect();
+    ports.retain(|port| port.share > 0.0);
     let shares: Vec<f64> = ports.iter().map(|port| port.share).collect();
     Some(Utilisation {
         ports: ports.len() as u64,
@@ -120,9 +123,11 @@ impl Paused {
     }
 }
 
-/// From the pause and resume frames; `None` without priority flow control, or if no time passed.
+/// From the pause and resume frames; `None` without priority flow control, if they were not recorded,
+/// or if no time passed.
 pub(super) fn pause_share(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) -> Option<PauseShare> {
-    if !matches!(spec.switch.flow_control, FlowControl::Pfc(_)) || time.is_empty() {
+    let recorded = matches!(spec.switch.flow_control, FlowControl::Pfc(_)) && !spec.record.omit_pfc;
+    if !recorded || time.is_empty() {
         return None;
     }
     let paused = paused_ps(spec, outcome, time);
@@ -297,34 +302,31 @@ mod tests {
     }
 
     #[test]
-    fn nobody_pauses_without_pfc() {
+    fn unknown_without_pfc_or_its_frames() {
         let (mut input, outcome) = sample::incast();
+        assert!(pause_share(&input.run, &outcome, &(0..NS)).is_some());
+        input.run.record.omit_pfc = true;
+        assert_eq!(pause_share(&input.run, &outcome, &(0..NS)), None);
+        input.run.record.omit_pfc = false;
         input.run.switch.flow_control = FlowControl::None;
         assert_eq!(pause_share(&input.run, &outcome, &(0..NS)), None);
     }
 
     #[test]
-    fn utilisation_by_hand() {
-        let series = |entity: &str, metric: &str, points: &[(u64, f64)]| Series {
-            entity: entity.into(),
-            metric: metric.into(),
-            points: points.to_vec(),
-        };
-        let all = [
-            series("run", "bin_ps", &[(0, 10.0)]),
-            // Half in 10..20, all of 20..30.
-            series("port 0.2->4", "utilisation", &[(10, 0.5), (20, 1.0), (30, 0.0)]),
-            series("port 1.1->0", "utilisation", &[(10, 0.25)]),
-            series("port 1.1->0", "paused", &[(10, 1.0)]),
-        ];
-        let found = utilisation(&all, &(0..50)).unwrap();
-        assert_eq!((found.ports, found.mean), (2, (0.3 + 0.2) / 2.0));
-        let busiest = found.busiest;
-        assert_eq!(
-            (busiest.node, busiest.interface, busiest.peer, busiest.share),
-            (0, 2, 4, 0.3)
-        );
-        assert_eq!(utilisation(&all, &(20..30)).unwrap().busiest.share, 1.0);
-        assert_eq!(utilisation(&all[..1], &(0..50)), None);
+    fn means_of_steps_by_hand() {
+        // Half in 10..20, all of 20..30.
+        let points = [(10, 0.5), (20, 1.0), (30, 0.0)];
+        for (time, mean) in [
+            (0..50, 0.3),
+            (20..30, 1.0),
+            (15..20, 0.5),
+            (25..35, 0.5),
+            (40..50, 0.0),
+        ] {
+            assert_eq!(mean_over(&points, &time), Some(mean), "{time:?}");
+        }
+        // The last value lasts.
+        assert_eq!(mean_over(&[(10, 0.25)], &(0..20)), Some(0.125));
+        assert_eq!(mean_over(&points, &(5..5)), None);
     }
 }

@@ -13,7 +13,6 @@ use super::groups::{FlowCount, Group, SizeBucket, by_scheme};
 use super::ports::{PauseShare, Utilisation, pause_share, utilisation};
 use super::queues::{BusiestPort, QueueBytes, QueueCdf, busiest_port, queue_bytes, queue_cdf};
 use super::sharing::{Convergence, Goodputs, JainOverTime};
-use crate::files::series_of;
 use crate::stats::{Distribution, RttSummary};
 use paceline_scenario::Resolved;
 
@@ -114,7 +113,8 @@ pub struct Summary {
     pub queue_cdf: Option<QueueCdf>,
     /// How much ports had to send; null unless that was recorded.
     pub utilisation: Option<Utilisation>,
-    /// The share of time in which ports were paused; null without priority flow control.
+    /// The share of time in which ports were paused; null without priority flow control, or
+    /// if its frames were not recorded.
     pub pause_share: Option<PauseShare>,
     /// How equally active flows shared, bin by bin; null unless goodput was recorded.
     pub jain_over_time: Option<JainOverTime>,
@@ -250,9 +250,8 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         bdp_bytes: outcome.bdp.get(),
         busiest_port: busiest_port(&outcome.queues),
         queue_cdf: queue_cdf(&outcome.queues),
-        utilisation: busy
-            .clone()
-            .and_then(|time| utilisation(&series_of(&input.run, outcome), &time)),
+        utilisation: (outcome.ports.as_ref().zip(busy.as_ref()))
+            .and_then(|(ports, time)| utilisation(ports, time)),
         pause_share: busy.and_then(|time| pause_share(&input.run, outcome, &time)),
         jain_over_time: goodputs.as_ref().and_then(Goodputs::jain_over_time),
         convergence_us: goodputs.as_ref().and_then(Goodputs::convergence),

@@ -1,10 +1,10 @@
 //! From `[record]` to what is recorded.
 
-use paceline_fabric::spec::{NodeId, RecordSpec};
+use paceline_fabric::spec::{Accounted, NodeId, RecordSpec};
 use paceline_kernel::{Span, Time};
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Nodes, OrOff};
+use crate::schema::{self, Accounts, Fidelity, Nodes, OrOff, PortBins};
 
 use super::Cx;
 use super::fill::{fill, fill_at, fill_value};
@@ -14,6 +14,7 @@ pub(super) fn resolve(
     cx: &mut Cx<'_>,
     record: &mut schema::Record,
     nodes: usize,
+    flows: usize,
 ) -> Result<(RecordSpec, bool), Problem> {
     let from = fill_value(&mut record.queue_from, Time::ZERO);
     let to = fill_at(&mut record.queue_to, cx.stop);
@@ -45,20 +46,69 @@ pub(super) fn resolve(
         queue_every: period(&mut record.queue, "queue")?,
         queue_window: (from, to.into_inner()),
         queue_dump_every: period(&mut record.queue_dump, "queue-dump")?,
+        port_bin: port_bin(cx, &mut record.ports)?,
         rate_every: period(&mut record.rates, "rates")?,
+        flow_every: period(&mut record.flows, "flows")?,
+        flows_max: fill(&mut record.flows_max, FLOWS_MAX),
+        omit_pfc: !fill(&mut record.pfc, true),
         trace_nodes,
         rtt_samples: fill(&mut record.rtt_samples, false),
+        accounts: accounts(cx, record, flows)?,
     };
     Ok((spec, pcap))
+}
+
+/// How many flows are followed unless told otherwise.
+const FLOWS_MAX: u32 = 64;
+/// The first bins of `ports = "auto"`: a quarter of a round trip over the usual links of 1 us.
+const PORT_BIN: Span = Span::from_us(1);
+
+/// The width of the ports' first bins. The reference records no such thing, and neither do runs in
+/// its manner unless asked.
+fn port_bin(cx: &Cx<'_>, slot: &mut Option<PortBins>) -> Result<Option<Span>, Problem> {
+    let default = match cx.fidelity {
+        Fidelity::Exact if !cx.ns3_source => PortBins::Auto,
+        _ => PortBins::Off,
+    };
+    match fill(slot, default) {
+        PortBins::Auto => Ok(Some(PORT_BIN)),
+        PortBins::Off => Ok(None),
+        PortBins::Of(Span::ZERO) => Err(zero("ports", "bin width")),
+        PortBins::Of(width) => Ok(Some(width)),
+    }
+}
+
+/// Whose time to account for, of `flows` flows.
+fn accounts(cx: &Cx<'_>, record: &mut schema::Record, flows: usize) -> Result<Accounted, Problem> {
+    let default = match cx.fidelity {
+        Fidelity::Exact => Accounts::Auto,
+        Fidelity::Ns3Hpcc => Accounts::Off,
+    };
+    let written = fill_at(&mut record.accounts, default);
+    if let Accounts::List(list) = written.get_ref()
+        && let Some(unknown) = list.iter().find(|&&flow| flow as usize >= flows)
+    {
+        let message = match flows {
+            0 => format!("there is no flow {unknown} to account for: there are no flows"),
+            _ => format!(
+                "there is no flow {unknown} to account for: flows are 0 to {}",
+                flows - 1
+            ),
+        };
+        return Err(Problem::new(message).at(&cx.texts.of_value(&written)));
+    }
+    Ok(written.get_ref().of(flows))
 }
 
 /// A period, which is not zero.
 fn period(slot: &mut Option<OrOff<Span>>, key: &str) -> Result<Option<Span>, Problem> {
     match fill(slot, OrOff(None)).0 {
-        Some(Span::ZERO) => {
-            let help = "write \"off\" to record nothing";
-            Err(Problem::new(format!("record.{key} is a period of zero")).help(help))
-        }
+        Some(Span::ZERO) => Err(zero(key, "period")),
         period => Ok(period),
     }
+}
+
+fn zero(key: &str, what: &str) -> Problem {
+    let help = "write \"off\" to record nothing";
+    Problem::new(format!("record.{key} is a {what} of zero")).help(help)
 }
