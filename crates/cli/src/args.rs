@@ -9,6 +9,7 @@ use paceline_lab::files::{self, Writing};
 use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
+use crate::commands::{CollectArgs, SweepArgs};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -38,6 +39,10 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Run the same flows and seed under several schemes, side by side
     Compare(CompareArgs),
+    /// Run a grid of values, each with several seeds
+    Sweep(SweepArgs),
+    /// Merge the parts of a sweep that were run as shards
+    Collect(CollectArgs),
     /// List what is built in
     List(ListArgs),
     /// Explain a scheme, topology, workload or mechanism, with its parameters
@@ -55,7 +60,7 @@ pub(crate) enum Command {
     BenchWorkload(BenchWorkloadArgs),
 }
 
-const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator, the folder of \
+pub(crate) const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator, the folder of \
                           either (also of an earlier run), or the name of a scenario that ships";
 
 const DEMO_EXAMPLES: &str = "\
@@ -365,6 +370,7 @@ Examples:
 const FLOWS_EXAMPLES: &str = "\
 Examples:
   paceline generate flows poisson sizes=websearch load=0.5 to=10ms --topology hpcc-fat -o flow.txt
+  paceline generate flows all-reduce size=8MB --topology star,hosts=8 -o ring.csv   a trace to change
   paceline generate flows incast receiver=16 fan-in=15 size=1MB --topology star,hosts=16
   paceline generate flows fat320-hadoop30-2ms --seed 7 -o flow.txt    the flows of a scenario";
 
@@ -415,7 +421,7 @@ pub(crate) struct ParameterArgs {
 /// Where a generated file goes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FileArgs {
-    /// Format [default: toml for a FILE that ends in .toml, otherwise ns3]
+    /// Format [default: that of FILE's ending, .toml or .csv, otherwise ns3]
     #[arg(long, value_enum)]
     pub(crate) format: Option<FileFormat>,
     /// File to write [default: standard output]
@@ -431,6 +437,8 @@ pub(crate) struct FileArgs {
 pub(crate) enum FileFormat {
     Ns3,
     Toml,
+    /// A trace, for flows alone: also with what waits for what
+    Csv,
 }
 
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::results::{FlowRow, RunStatus, Summary};
 use crate::stats::{CONFIDENCE, FlowPairs, Interval, Paired, interval, pair_repeats, paired};
-use crate::table::METRICS;
+use crate::table::{COLLECTIVES, METRICS};
 
 /// A half width above this share of the 99th percentile is worth a warning.
 const WIDE: f64 = 0.1;
@@ -33,7 +33,8 @@ pub struct Repeats {
 pub struct OfScheme {
     /// The scheme.
     pub scheme: String,
-    /// By place in `summary.json`, such as `fct_slowdown.p99`. What some run does not have is left out.
+    /// By place in `summary.json`, such as `fct_slowdown.p99` (of collectives, the means over
+    /// iterations). What some run does not have is left out.
     pub metrics: BTreeMap<String, Interval>,
 }
 
@@ -154,7 +155,7 @@ fn of_scheme(runs: &[Part<'_>]) -> OfScheme {
     };
     OfScheme {
         scheme: scheme_of(runs),
-        metrics: METRICS.iter().filter_map(one).collect(),
+        metrics: METRICS.iter().chain(COLLECTIVES).filter_map(one).collect(),
     }
 }
 
@@ -176,7 +177,7 @@ fn pair(reference: &[Part<'_>], runs: &[Part<'_>]) -> PairedSchemes {
     PairedSchemes {
         scheme: scheme_of(runs),
         reference: scheme_of(reference),
-        metrics: METRICS.iter().filter_map(one).collect(),
+        metrics: METRICS.iter().chain(COLLECTIVES).filter_map(one).collect(),
         flows: pair_repeats(&flows, CONFIDENCE),
     }
 }

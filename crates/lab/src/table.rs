@@ -6,7 +6,8 @@ mod sizes;
 pub use repeats::repeats;
 pub use sizes::slowdown_by_size;
 
-use crate::results::{FlowCount, Summary};
+use crate::results::{CollectiveTime, FlowCount, Summary};
+use crate::stats;
 
 /// Columns that a terminal has when nobody knows.
 pub const DEFAULT_WIDTH: usize = 100;
@@ -41,9 +42,8 @@ const DONE: Metric = Metric {
 };
 
 macro_rules! metrics {
-    ($($group:literal $name:literal $key:literal: $value:expr, $show:expr, $sign:literal;)*) => {
-        /// The columns of every comparison.
-        pub(crate) const METRICS: &[Metric] = &[DONE, $(Metric {
+    ($first:expr; $($group:literal $name:literal $key:literal: $value:expr, $show:expr, $sign:literal;)*) => {
+        &[$first, $(Metric {
             group: $group,
             name: $name,
             key: $key,
@@ -57,10 +57,13 @@ macro_rules! metrics {
                 let value: fn(&Summary) -> Option<f64> = $value;
                 value(summary).map(|value| $sign * value)
             },
-        },)*];
+        },)*]
     };
 }
-metrics! {
+
+/// The columns of every comparison.
+pub(crate) const METRICS: &[Metric] = metrics! {
+    DONE;
     "FCT slowdown" "mean" "fct_slowdown.mean": |s| s.fct_slowdown.mean, number, 1.0;
     "FCT slowdown" "p50" "fct_slowdown.p50": |s| s.fct_slowdown.p50, number, 1.0;
     "FCT slowdown" "p95" "fct_slowdown.p95": |s| s.fct_slowdown.p95, number, 1.0;
@@ -75,23 +78,50 @@ metrics! {
     "queue" "max" "queue_bytes.max": |s| Some(s.queue_bytes.max as f64), whole_bytes, 1.0;
     "PFC" "pauses" "pfc.pauses": |s| Some(s.pfc.pauses as f64), whole, 1.0;
     "packets" "drops" "drops": |s| Some(s.drops as f64), whole, 1.0;
+};
+
+/// The mean time of a collective's iterations.
+const COLLECTIVE_TIME: Metric = Metric {
+    group: "collectives",
+    name: "mean time",
+    key: "collectives.time_us",
+    text: |s| duration_us(mean_of(s, |time| time.time_us)),
+    value: |s| mean_of(s, |time| time.time_us),
+    show: duration_us,
+    cost: |s| mean_of(s, |time| time.time_us),
+};
+
+/// What is shown besides where a run has collectives.
+pub(crate) const COLLECTIVES: &[Metric] = metrics! {
+    COLLECTIVE_TIME;
+    "collectives" "bus Gbit/s" "collectives.busbw_gbps": |s| mean_of(s, |time| time.busbw_gbps), number, -1.0;
+};
+
+/// The mean over iterations that came to their end.
+fn mean_of(summary: &Summary, value: fn(&CollectiveTime) -> Option<f64>) -> Option<f64> {
+    let values: Vec<f64> = summary.collectives.iter().filter_map(value).collect();
+    stats::mean(&values)
 }
 
 /// A comparison of runs: a row per run, or, where that is wider than `width`, a column per run.
 ///
 /// RTT is sampled once per flow and round trip, and for "all ACKs" at every acknowledgement; the
-/// mean rate is the payload of the completed flows over the sum of their completion times.
+/// mean rate is the payload of the completed flows over the sum of their completion times. Collectives
+/// are shown where there are any.
 pub fn comparison(runs: &[&Summary], width: usize) -> String {
     let names = row_names(runs);
-    let values: Vec<Vec<String>> = METRICS
+    let collectives = runs.iter().any(|run| !run.collectives.is_empty());
+    let more = if collectives { COLLECTIVES } else { &[] };
+    let metrics: Vec<&Metric> = METRICS.iter().chain(more).collect();
+    let values: Vec<Vec<String>> = metrics
         .iter()
         .map(|m| runs.iter().map(|run| (m.text)(run)).collect())
         .collect();
-    let wide = by_run(&names, &values);
+    let wide = by_run(&metrics, &names, &values);
     if wide.lines().all(|line| line.chars().count() <= width) {
         wide
     } else {
-        by_metric(&names, &values)
+        by_metric(&metrics, &names, &values)
     }
 }
 
@@ -122,23 +152,23 @@ pub fn row_names(runs: &[&Summary]) -> Vec<String> {
     runs.iter().map(name).collect()
 }
 
-fn by_run(names: &[String], values: &[Vec<String>]) -> String {
+fn by_run(metrics: &[&Metric], names: &[String], values: &[Vec<String>]) -> String {
     let mut columns = vec![Column::left("", "scheme", names.to_vec())];
-    for (metric, cells) in METRICS.iter().zip(values) {
+    for (metric, cells) in metrics.iter().zip(values) {
         columns.push(Column::right(metric.group, metric.name, cells.clone()));
     }
     render(&columns)
 }
 
-fn by_metric(names: &[String], values: &[Vec<String>]) -> String {
+fn by_metric(metrics: &[&Metric], names: &[String], values: &[Vec<String>]) -> String {
     let mut last = "";
-    let label = |metric: &Metric| {
+    let label = |metric: &&Metric| {
         let shown = if metric.group == last { "" } else { metric.group };
         last = metric.group;
         shown.to_string()
     };
-    let groups = METRICS.iter().map(label).collect();
-    let metrics = METRICS.iter().map(|metric| metric.name.to_string()).collect();
+    let groups = metrics.iter().map(label).collect();
+    let metrics = metrics.iter().map(|metric| metric.name.to_string()).collect();
     let mut columns = vec![Column::left("", "", groups), Column::left("", "", metrics)];
     for (i, name) in names.iter().enumerate() {
         columns.push(Column::right(
@@ -182,7 +212,8 @@ pub fn beside(published: &[Published], ours: &[Option<f64>]) -> String {
     ])
 }
 
-struct Column {
+/// A column of a table for a terminal.
+pub(crate) struct Column {
     group: String,
     name: String,
     cells: Vec<String>,
@@ -190,7 +221,7 @@ struct Column {
 }
 
 impl Column {
-    fn left(group: &str, name: &str, cells: Vec<String>) -> Self {
+    pub(crate) fn left(group: &str, name: &str, cells: Vec<String>) -> Self {
         Self {
             group: group.to_string(),
             name: name.to_string(),
@@ -198,7 +229,7 @@ impl Column {
             right: false,
         }
     }
-    fn right(group: &str, name: &str, cells: Vec<String>) -> Self {
+    pub(crate) fn right(group: &str, name: &str, cells: Vec<String>) -> Self {
         Self {
             right: true,
             ..Self::left(group, name, cells)
@@ -219,7 +250,7 @@ fn width_of(text: &str) -> usize {
 }
 
 /// Columns two spaces apart, with a line of groups above where there are any.
-fn render(columns: &[Column]) -> String {
+pub(crate) fn render(columns: &[Column]) -> String {
     let mut widths: Vec<usize> = columns
         .iter()
         .map(|c| {

@@ -104,6 +104,9 @@ snapshots! {
     toml_no_path: star("[topology.star]\nhosts = 4", "[topology.graph]\nnodes = 7\nswitches = [0, 6]\nlinks = [{ a = 0, b = 1 }, { a = 0, b = 2 }, { a = 0, b = 3 }, { a = 6, b = 4 }]");
     toml_duration_of_nothing: star("10ms", "0s");
     toml_trace_of_no_node: star_with("[record]\ntrace = [7]\n");
+    toml_ports_in_no_unit: star_with("[record]\nports = 'oft'\n");
+    toml_ports_in_bins_of_nothing: star_with("[record]\nports = '0us'\n");
+    toml_flows_by_number: star_with("[record]\nflows = 64\n");
     toml_missing_file: star("[topology.star]\nhosts = 4", "[topology]\nfile = 'nowhere.txt'");
     set_good: star_set(&["topology.star.hosts=8", "workload.0.incast.fan-in=7", "workload.0.incast.receiver=8", "cc.window=variable", "network.rto=off"]);
     set_misspelt_key: star_set(&["duration=1ms", "topology.star.hots=8"]);

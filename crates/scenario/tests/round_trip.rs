@@ -207,3 +207,42 @@ fn changing_the_scheme_does_not_move_the_traffic() {
     let other = load("leaf-spine-failure", &other_seed).unwrap();
     assert_ne!(flows("hpcc"), format!("{:?}", other.run.flows));
 }
+
+/// Ports are recorded unless the run is in the reference's manner, or was written for it.
+#[test]
+fn what_is_recorded() {
+    let record = |input: &str, set: &[&str], fidelity: Option<Fidelity>| {
+        let overrides = Overrides {
+            set: set.iter().map(ToString::to_string).collect(),
+            fidelity,
+            ..Overrides::default()
+        };
+        let resolved = assert_round_trip(input, &overrides);
+        (resolved.run.record, resolved.toml)
+    };
+    let us = paceline_kernel::Span::from_us;
+    let (shipped, toml) = record("incast-16", &[], None);
+    assert_eq!((shipped.port_bin, shipped.flow_every), (Some(us(1)), Some(us(1))));
+    assert_eq!((shipped.flows_max, shipped.omit_pfc), (64, false));
+    assert!(toml.contains("ports = \"auto\"\n") && toml.contains("flows-max = 64\n"));
+    let (reference, toml) = record("incast-16", &[], Some(Fidelity::Ns3Hpcc));
+    assert_eq!(reference.port_bin, None);
+    assert!(toml.contains("ports = \"off\"\n"));
+    let config = data("c_incast16/hpcc.txt");
+    for fidelity in [None, Some(Fidelity::Exact)] {
+        let (record, _) = record(&config, &[], fidelity);
+        assert_eq!((record.port_bin, record.flow_every), (None, None));
+    }
+    let settings = [
+        "record.ports=250ns",
+        "record.flows=3us",
+        "record.flows-max=2",
+        "record.pfc=false",
+    ];
+    let (set, _) = record(&config, &settings, None);
+    assert_eq!(
+        (set.port_bin, set.flow_every),
+        (Some(paceline_kernel::Span::from_ns(250)), Some(us(3)))
+    );
+    assert_eq!((set.flows_max, set.omit_pfc), (2, true));
+}

@@ -52,7 +52,7 @@ fn inputs(args: &CompareArgs) -> Result<Vec<Resolved>, Failure> {
     for scheme in input::schemes(&args.schemes)? {
         let mut changes = args.changes.clone();
         for _ in 0..args.repeats {
-            let input = paceline_scenario::load(&args.input, &changes.overrides(Some(scheme)))?;
+            let input = paceline_lab::load(&args.input, &changes.overrides(Some(scheme)))?;
             changes.seed = Some(input.seed.saturating_add(1));
             inputs.push(input);
         }

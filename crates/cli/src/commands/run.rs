@@ -13,7 +13,7 @@ use crate::{interrupt, output};
 /// Runs one scenario; prints its table or summary.
 pub(super) fn run(args: &RunArgs) -> Ended {
     let buckets = args.buckets.asked(args.say)?;
-    let input = paceline_scenario::load(&args.input, &args.changes.overrides(args.scheme.as_deref()))?;
+    let input = paceline_lab::load(&args.input, &args.changes.overrides(args.scheme.as_deref()))?;
     let folder = (args.output.out.clone())
         .unwrap_or_else(|| output::default_folder(&input.name, &input.scheme, input.seed));
     output::check_folder(&folder, args.output.force)?;

@@ -31,7 +31,7 @@ rates = "10us"
 static FOLDER: OnceLock<TempDir> = OnceLock::new();
 
 /// It, with its content: made once.
-fn folder() -> &'static Path {
+pub(crate) fn folder() -> &'static Path {
     let make = || {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path();

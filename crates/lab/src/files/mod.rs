@@ -11,7 +11,7 @@ mod series;
 pub(crate) use flow_time::read as read_flow_times;
 pub use flow_time::{FlowTime, Stage, flow_times};
 pub(crate) use flows::read_flows_parquet;
-pub use folder::{Folder, OutputError, check_destination};
+pub use folder::{Folder, OutputError, check_destination, write_file};
 pub(crate) use series::read_series;
 pub use series::{GOODPUT, QUEUE, RATE, RTT, Series, WINDOW, series_of};
 
@@ -178,15 +178,14 @@ fn write_fct_table(folder: &Folder, name: &Path, runs: &[(&str, &[FlowRow<'_>])]
     })
 }
 
-/// Writes everything of a run into `sub` of a folder that is being made.
-pub fn write_run_into(
+/// Writes what a run amounts to into `sub` of a folder that is being made: its summary, its
+/// scenario with the files that it names, its flows.
+pub fn write_summary_into(
     folder: &Folder,
     sub: &Path,
     input: &Resolved,
     finished: &Finished,
 ) -> Result<(), OutputError> {
-    let outcome = &finished.outcome;
-    let spec = &input.run;
     let at = |name: &str| -> PathBuf { sub.join(name) };
     folder.write(&at("summary.json"), |out| {
         serde_json::to_writer_pretty(&mut *out, &finished.summary)?;
@@ -196,6 +195,23 @@ pub fn write_run_into(
     for (name, content) in &input.files {
         folder.write(&at(name), |out| out.write_all(content.as_bytes()))?;
     }
+    let format = folder.format();
+    folder.write(&at(format.flows()), |out| {
+        flows::write(out, format, input, &finished.outcome)
+    })
+}
+
+/// Writes everything of a run into `sub` of a folder that is being made.
+pub fn write_run_into(
+    folder: &Folder,
+    sub: &Path,
+    input: &Resolved,
+    finished: &Finished,
+) -> Result<(), OutputError> {
+    write_summary_into(folder, sub, input, finished)?;
+    let outcome = &finished.outcome;
+    let spec = &input.run;
+    let at = |name: &str| -> PathBuf { sub.join(name) };
     let (topology, _) = report::topology_file(&input.toml);
     if !input.files.iter().any(|(name, _)| *name == topology) {
         let network = Topology {
@@ -208,10 +224,6 @@ pub fn write_run_into(
     }
     let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
     write_fct_table(folder, &at("fct_table.tsv"), &[(&input.scheme, &rows)])?;
-    let format = folder.format();
-    folder.write(&at(format.flows()), |out| {
-        flows::write(out, format, input, outcome)
-    })?;
     folder.write(&at("fct.txt"), |out| ns3::fct(out, spec, outcome))?;
     if !spec.record.omit_pfc {
         folder.write(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;

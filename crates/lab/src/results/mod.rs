@@ -1,6 +1,7 @@
 //! From an outcome to a summary.
 
 mod checks;
+mod collectives;
 mod flows;
 mod groups;
 mod ports;
@@ -9,6 +10,7 @@ mod sharing;
 mod sizes;
 mod summary;
 
+pub use collectives::CollectiveTime;
 pub use flows::{FlowRow, FlowState, flow_rows};
 pub use groups::{FlowCount, Group, SIZE_EDGES, SizeBucket};
 pub use ports::{PauseShare, PortShare, TierShare, Utilisation};

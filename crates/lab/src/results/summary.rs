@@ -8,6 +8,7 @@ use paceline_fabric::outcome::Counters;
 use serde::{Deserialize, Serialize};
 
 use super::checks;
+use super::collectives::{CollectiveTime, collective_times};
 use super::flows::{FlowRow, FlowState, flow_rows};
 use super::groups::{FlowCount, Group, SizeBucket, by_scheme};
 use super::ports::{PauseShare, Utilisation, pause_share, utilisation};
@@ -121,6 +122,9 @@ pub struct Summary {
     /// How long flows took to equal shares after others came or went; null unless goodput was
     /// recorded, or if nothing changed for long enough.
     pub convergence_us: Option<Convergence>,
+    /// How long each iteration of each collective took; absent without collectives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collectives: Vec<CollectiveTime>,
     /// Everything that was counted.
     pub counters: Totals,
     /// What to know before trusting the run.
@@ -255,6 +259,7 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         pause_share: busy.and_then(|time| pause_share(&input.run, outcome, &time)),
         jain_over_time: goodputs.as_ref().and_then(Goodputs::jain_over_time),
         convergence_us: goodputs.as_ref().and_then(Goodputs::convergence),
+        collectives: collective_times(input, outcome),
         counters: Totals::from(counters),
         warnings: checks::warnings(input, outcome, status),
         digest: format!("{:016x}", outcome.digest),

@@ -101,7 +101,7 @@ impl Line {
 }
 
 /// `value` to so many digits that count: shorter text, same picture.
-fn round(value: f64, digits: usize) -> f64 {
+pub(super) fn round(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 
