@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use paceline_lab::repeats::Repeats;
 use paceline_lab::report::{self, RunData};
 use paceline_lab::results::{FlowRow, Summary};
 use paceline_lab::sweep::SweepData;
@@ -71,7 +72,14 @@ fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         ))
     };
     let text = fs::read_to_string(&comparison).map_err(|error| wrong(&error))?;
-    let summaries: Vec<serde_json::Value> = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
+    let comparison: serde_json::Value = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
+    // With repeats, the runs of the first seed stand for all, as on the page that `compare` wrote.
+    if comparison.is_object() {
+        let all: Repeats = serde_json::from_value(comparison).map_err(|error| wrong(&error))?;
+        let shown = all.runs.iter().step_by(all.repeats.max(1));
+        return Ok(shown.map(|run| folder.join(&run.folder)).collect());
+    }
+    let summaries = comparison.as_array().ok_or_else(|| wrong(&"no list of runs"))?;
     summaries
         .iter()
         .map(|summary| {
