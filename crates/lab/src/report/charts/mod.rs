@@ -36,6 +36,7 @@ pub(super) enum Width {
     Full,
     Half,
     Third,
+    Quarter,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
