@@ -170,6 +170,7 @@ impl Simulation {
             .flows
             .last()
             .is_some_and(|flow| flow.start.as_ps() > now)
+            || self.dependencies.latest > now
             || self.changes.iter().any(|change| change.at > now)
             || self
                 .spec

@@ -47,11 +47,18 @@ Paceline.picture = Paceline.topology && (() => {
     });
   };
 
+  /* Links between the same tiers share the width of the picture. */
+  const layer = (link) => link.nodes.map((id) => model.nodes[id].tier).sort().join();
+  const crowd = new Map();
+  for (const link of model.links) crowd.set(layer(link), (crowd.get(layer(link)) ?? 0) + 1);
   const widthOf = (link) => {
     const host = link.nodes.some((id) => model.nodes[id].host);
-    const room = host ? pitch * inner().w * zoom.k * 0.36 : 4 * grow();
-    return Math.max(0.9, Math.min(room, 4.2 * grow() * Math.sqrt(link.bps / fastest)));
+    const room = host ? pitch * inner().w * zoom.k * 0.36 : 0.14 * inner().w / crowd.get(layer(link)) * zoom.k;
+    return Math.max(0.9, Math.min(room, 4.5 * grow() * Math.sqrt(link.bps / fastest)));
   };
+  /* What carries more is thicker too. */
+  const THIN = 0.45;
+  const thickness = (width, shade) => Math.max(0.7, width * (shade < 0 ? THIN : 0.6 + 0.7 * shade / (SHADES - 1)));
 
   /* The line of each port: beside the middle, on the right of who drives from its node. */
   let lines = [];
@@ -87,7 +94,7 @@ Paceline.picture = Paceline.topology && (() => {
     };
   };
   /* Queues spread over orders of magnitude: their scale goes with the square root. */
-  const scaleOf = (quantity) => quantity.name === "queue" || quantity.name === "buffer"
+  const scaleOf = (quantity) => ["queue", "buffer", "marks"].includes(quantity.name)
     ? { to: (v) => Math.sqrt(v / (quantity.top || 1)), from: (t) => quantity.top * t * t }
     : { to: (v) => v / quantity.top, from: (t) => quantity.top * t };
   const shadeOf = (quantity, v) => v > 0 ? Math.min(SHADES - 1, Math.floor(scaleOf(quantity).to(v) * SHADES)) : -1;
@@ -99,7 +106,7 @@ Paceline.picture = Paceline.topology && (() => {
     model.ports.forEach((port, id) => {
       const shade = quantity ? shadeOf(quantity, quantity.of(id, state.frame)) : -1;
       const width = lines[id].width;
-      const key = shade * 1000 + width;
+      const key = `${shade} ${width}`;
       if (!batches.has(key)) batches.set(key, { shade, width, ids: [] });
       batches.get(key).ids.push(id);
     });
@@ -107,7 +114,7 @@ Paceline.picture = Paceline.topology && (() => {
       pen.beginPath();
       for (const id of ids) trace(lines[id].points);
       pen.strokeStyle = shade < 0 ? colors.idle : colors.ramp[shade];
-      pen.lineWidth = shade < 0 ? width * 0.7 : width;
+      pen.lineWidth = thickness(width, shade);
       pen.stroke();
     }
   };
@@ -123,10 +130,10 @@ Paceline.picture = Paceline.topology && (() => {
       const [{ x, y }, q] = lines[id].points, width = lines[id].width;
       const length = Math.hypot(q.x - x, q.y - y) || 1;
       const [ux, uy] = [(q.x - x) / length, (q.y - y) / length];
-      const half = Math.max(width * 1.1, 2.2), along = Math.min(5 * grow(), length / 4);
+      const half = Math.max(width * 1.5, 2), along = Math.min(6 * grow(), length / 4);
       const [cx, cy] = [x + ux * along, y + uy * along];
       pen.globalAlpha = 0.35 + 0.65 * share;
-      pen.lineWidth = Math.max(1.8, 2.6 * grow() * Math.sqrt(share));
+      pen.lineWidth = Math.max(1.6, Math.min(width, 4) * Math.sqrt(share));
       pen.beginPath();
       pen.moveTo(cx - uy * half, cy + ux * half);
       pen.lineTo(cx + uy * half, cy - ux * half);
@@ -163,12 +170,15 @@ Paceline.picture = Paceline.topology && (() => {
     }
   };
 
+  /* A halo around a port's line. */
   const outline = (id, color, extra) => {
+    pen.globalAlpha = 0.55;
     pen.beginPath();
     trace(lines[id].points);
     pen.strokeStyle = color;
     pen.lineWidth = lines[id].width + extra;
     pen.stroke();
+    pen.globalAlpha = 1;
   };
 
   /* `state`: frame, metric, port under the pointer, chosen port, chosen flow. */
@@ -178,9 +188,9 @@ Paceline.picture = Paceline.topology && (() => {
     pen.clearRect(0, 0, size.width, size.height);
     pen.lineCap = "butt";
     pen.lineJoin = "round";
+    if (state.hover !== null) outline(state.hover, colors.soft, 5);
     for (const id of state.path) outline(id, colors.pick, 7);
-    if (state.port !== null) outline(state.port, colors.ink, 5);
-    if (state.hover !== null) outline(state.hover, colors.soft, 4);
+    if (state.port !== null) outline(state.port, colors.pick, 7);
     paintLinks(state);
     paintPauses(state);
     paintNodes(state);
@@ -194,7 +204,7 @@ Paceline.picture = Paceline.topology && (() => {
         pen.arc(x, y, w + 4, 0, 2 * Math.PI);
         pen.stroke();
         pen.fillStyle = colors.pick;
-        pen.fillText(text, x, y + w + (pitch * inner().w * zoom.k > 24 ? 21 : 12));
+        pen.fillText(text, x, y + w + 21);
       }
     }
   };

@@ -1,5 +1,6 @@
 //! From data to charts: plain descriptions that the page draws.
 
+mod limits;
 mod over_time;
 mod per_flow;
 
@@ -131,6 +132,7 @@ pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
     charts.extend(alone.into_iter().flatten());
     charts.extend(over_time::rates(runs, &clock));
     charts.extend(over_time::pauses(runs, &clock));
+    charts.extend(limits::limits(runs, &clock));
     // No chart sits beside an empty space.
     for halves in charts
         .chunk_by_mut(|a, b| a.width == b.width)
@@ -200,7 +202,8 @@ mod tests {
 
     #[test]
     fn values_are_in_the_units_of_their_axes() {
-        let data = data();
+        let mut data = data();
+        data.flows[1].label = data.flows[0].label.clone();
         let all = charts(&[named(&data)]);
         let [by_size, cdf, queue, rates, pauses] = &all[..] else {
             panic!("five charts")
@@ -277,6 +280,52 @@ mod tests {
             .find(|chart| chart.title == "Rate of all flows together")
             .unwrap();
         assert_eq!(rate.lines[0].y, [960.0, 320.0, 0.0]);
+    }
+
+    #[test]
+    fn what_a_scheme_allows_holds_until_the_flow_ends() {
+        let mut data = data();
+        let start = data.flows[0].start_ps;
+        data.series.push(Series {
+            entity: "flow 0".into(),
+            metric: crate::files::RATE.into(),
+            points: vec![(start, 1e11), (start + 4_000_000, 5e10)],
+        });
+        let all = charts(&[named(&data)]);
+        let rate = all.last().unwrap();
+        assert_eq!(rate.title, "Rates that the scheme allows");
+        assert_eq!(
+            (rate.lines[0].x.clone(), rate.lines[0].y.clone()),
+            (vec![0.0, 4.0, 10.0], vec![100.0, 50.0, 50.0])
+        );
+    }
+
+    #[test]
+    fn labels_have_their_own_curves() {
+        let mut data = data();
+        let curve = |data: &RunData| {
+            let all = charts(&[named(data)]);
+            let cdf = all
+                .into_iter()
+                .find(|chart| chart.title == "Completion times")
+                .unwrap();
+            cdf.lines
+                .into_iter()
+                .map(|line| (line.name, line.y))
+                .collect::<Vec<_>>()
+        };
+        // One flow of each label completed.
+        let found = curve(&data);
+        assert_eq!(
+            found,
+            [
+                ("mice".to_string(), vec![100.0]),
+                ("elephants".to_string(), vec![100.0])
+            ]
+        );
+        data.flows[1].label = data.flows[0].label.clone();
+        let found = curve(&data);
+        assert_eq!(found, [("none".to_string(), vec![50.0, 100.0])]);
     }
 
     #[test]
