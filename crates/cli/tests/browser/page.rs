@@ -298,6 +298,16 @@ impl Page {
         picture
     }
 
+    /// Asserts that on paper, which is narrower than the screen, nothing is cut off; takes a picture.
+    pub(crate) fn fits_paper(&self, name: &str) {
+        self.emulate(Theme::Light, "print");
+        self.eval("void (document.querySelector('main').style.width = '700px')");
+        let beyond = "[...document.querySelectorAll('figure, canvas')]\
+            .filter((e) => e.getBoundingClientRect().right > 701).map((e) => e.outerHTML.slice(0, 80))";
+        assert_eq!(self.eval(beyond), Value::Array(Vec::new()), "{name}");
+        self.picture(&format!("{name}-paper"), true);
+    }
+
     /// The page as it is printed.
     pub(crate) fn print(&self, name: &str) -> Vec<u8> {
         let pdf = self.tab.print_to_pdf(None).expect("a PDF");

@@ -272,6 +272,9 @@ fn prints_and_narrow(browser: &Browser) {
     let page = open(browser, &data, "sweep-print", Theme::Dark);
     let pdf = page.print("sweep");
     assert!(pdf.starts_with(b"%PDF"));
+    page.fits_paper("sweep");
+    page.close();
+    let page = open(browser, &data, "sweep-print", Theme::Dark);
     page.screen(420, 900);
     page.wait_for("document.documentElement.scrollWidth <= innerWidth");
     page.picture("sweep-narrow", true);

@@ -7,6 +7,8 @@ mod charts;
 mod data;
 mod decimate;
 mod palette;
+#[cfg(test)]
+mod size;
 mod story;
 mod sweep;
 mod topology;

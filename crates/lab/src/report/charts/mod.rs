@@ -37,6 +37,7 @@ pub(super) enum Width {
     Full,
     Half,
     Third,
+    Quarter,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -127,12 +127,16 @@ pub(super) fn side_by_side(together: &Chart) -> Vec<Chart> {
         all.fold(0.0, f64::max)
     };
     let (latest, highest) = (most(|line| &line.x), most(|line| &line.y));
+    let width = match together.lines.len() {
+        4 | 7 | 8 | 10.. => Width::Quarter,
+        _ => Width::Third,
+    };
     let alone = |line: &Line| {
         let (run, port) = line.name.split_once(": ").unwrap_or((&line.name, ""));
         let mut chart = Chart {
             title: format!("Queue, {run}"),
             note: port.to_string(),
-            width: Width::Third,
+            width,
             lines: vec![Line {
                 name: run.to_string(),
                 ..line.clone()
