@@ -9,7 +9,7 @@ use paceline_lab::files::{self, Writing};
 use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
-use crate::commands::{CollectArgs, SweepArgs};
+use crate::commands::{CollectArgs, DiffArgs, SweepArgs, WhyArgs};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -51,6 +51,10 @@ pub(crate) enum Command {
     Generate(GenerateArgs),
     /// Render the report of finished runs again
     Report(ReportArgs),
+    /// Tell where one flow's time went, part by part and hop by hop
+    Why(WhyArgs),
+    /// Compare two runs: what differs in their inputs and in their results
+    Diff(DiffArgs),
     /// Measure the speed of the simulator on this machine
     Bench(BenchArgs),
     /// Print completions for a shell
