@@ -12,6 +12,7 @@ mod page;
 mod pages;
 mod report;
 mod sweep;
+mod topology;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // One window, one mouse.
     arguments.test_threads = Some(1);
-    let tests: Vec<Test> = [harness::TESTS, report::TESTS, sweep::TESTS].concat();
+    let tests: Vec<Test> = [harness::TESTS, report::TESTS, sweep::TESTS, topology::TESTS].concat();
     let browser = if arguments.list {
         Err("only listed".to_string())
     } else {

@@ -218,7 +218,10 @@ impl Page {
     /// Clicks at the middle of an element.
     pub(crate) fn click(&self, element: &str) {
         let at = self.place(element);
-        let (x, y) = (at.left + at.width / 2.0, at.top + at.height / 2.0);
+        self.click_at(at.left + at.width / 2.0, at.top + at.height / 2.0);
+    }
+
+    pub(crate) fn click_at(&self, x: f64, y: f64) {
         self.move_to(x, y);
         self.button(Input::DispatchMouseEventTypeOption::MousePressed, x, y, 1);
         self.button(Input::DispatchMouseEventTypeOption::MouseReleased, x, y, 1);
