@@ -11,6 +11,7 @@ mod harness;
 mod page;
 mod pages;
 mod report;
+mod topology;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // One window, one mouse.
     arguments.test_threads = Some(1);
-    let tests: Vec<Test> = [harness::TESTS, report::TESTS].concat();
+    let tests: Vec<Test> = [harness::TESTS, report::TESTS, topology::TESTS].concat();
     let browser = if arguments.list {
         Err("only listed".to_string())
     } else {
