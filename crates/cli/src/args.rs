@@ -9,6 +9,9 @@ use paceline_lab::files::{self, Writing};
 use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
+use crate::commands::{CollectArgs, SweepArgs};
+use crate::failure::Failure;
+
 const EXAMPLES: &str = "\
 Examples:
   paceline demo                                      an incast under four schemes, within seconds
@@ -36,6 +39,10 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Run the same flows and seed under several schemes, side by side
     Compare(CompareArgs),
+    /// Run a grid of values, each with several seeds
+    Sweep(SweepArgs),
+    /// Merge the parts of a sweep that were run as shards
+    Collect(CollectArgs),
     /// List what is built in
     List(ListArgs),
     /// Explain a scheme, topology, workload or mechanism, with its parameters
@@ -53,7 +60,7 @@ pub(crate) enum Command {
     BenchWorkload(BenchWorkloadArgs),
 }
 
-const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator, the folder of \
+pub(crate) const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator, the folder of \
                           either (also of an earlier run), or the name of a scenario that ships";
 
 const DEMO_EXAMPLES: &str = "\
@@ -124,6 +131,7 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   paceline compare incast-20 --schemes hpcc,dcqcn,timely,dctcp
   paceline compare mix/config.txt --schemes hpcc,dctcp --jobs 2
+  paceline compare fat320-hadoop30-2ms --schemes hpcc,dctcp --repeats 5 --buckets fct-analysis
 
 Every scheme gets the same flows and the same seed. [cc] and the marking thresholds are each
 scheme's own defaults, except for what the scenario gives itself: a [cc.<scheme>] block, or
@@ -139,6 +147,10 @@ pub(crate) struct CompareArgs {
     /// Schemes to compare
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', required = true)]
     pub(crate) schemes: Vec<String>,
+    /// Runs of each scheme, with seeds one above the other: means with confidence intervals, and
+    /// the differences from the first scheme seed by seed
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) repeats: u32,
     /// Put published values beside ours [default: where the scenario has some]
     #[arg(long, value_name = "TABLE")]
     pub(crate) beside: Option<Beside>,
@@ -259,8 +271,20 @@ const BUCKETS_HELP: &str = "Also print the FCT slowdown by size of flow: in so m
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct BucketArgs {
-    #[arg(long, value_name = "N|SIZES|fct-analysis", help = BUCKETS_HELP)]
+    #[arg(long, value_name = "BUCKETS", help = BUCKETS_HELP)]
     pub(crate) buckets: Option<Buckets>,
+}
+
+impl BucketArgs {
+    /// The buckets, unless the output is JSON: that has its own.
+    pub(crate) fn asked(&self, say: SayArgs) -> Result<Option<&Buckets>, Failure> {
+        if say.json && self.buckets.is_some() {
+            return Err(Failure::arguments(
+                "--buckets is about the table, and --json prints none: choose one of them",
+            ));
+        }
+        Ok(self.buckets.as_ref())
+    }
 }
 
 /// What is said while and after running.
@@ -419,7 +443,8 @@ pub(crate) enum FileFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Folders of finished runs; the folder of a comparison stands for all runs in it
+    /// Folders of finished runs; the folder of a comparison stands for all runs in it. Or the folder
+    /// of a sweep
     #[arg(value_name = "DIR", required = true)]
     pub(crate) folders: Vec<PathBuf>,
     /// File to write [default: report.html in DIR, if there is one DIR; otherwise ./report.html]

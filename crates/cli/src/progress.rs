@@ -1,5 +1,7 @@
 //! How far runs are, on standard error: a bar on a terminal, a line now and then elsewhere.
 
+mod sweep;
+
 use std::io::IsTerminal as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,6 +12,8 @@ use paceline_kernel::Time;
 use paceline_scenario::Resolved;
 
 use crate::args::SayArgs;
+
+pub(crate) use sweep::SweepMeter;
 
 /// Steps of a bar.
 const STEPS: u64 = 1000;
@@ -29,6 +33,17 @@ enum Show {
     Bar(ProgressBar),
 }
 
+impl Show {
+    fn of(say: SayArgs) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        match (say.quiet || (say.json && !terminal), terminal) {
+            (true, _) => Self::Nothing,
+            (false, true) => Self::Bar(bar()),
+            (false, false) => Self::Lines,
+        }
+    }
+}
+
 struct State {
     runs: Vec<OneRun>,
     last_line: Instant,
@@ -41,6 +56,14 @@ struct OneRun {
 }
 
 impl OneRun {
+    fn of(input: &Resolved) -> Self {
+        Self {
+            stop: input.run.stop,
+            flows: input.run.flows.len() as u64,
+            now: None,
+        }
+    }
+
     /// The share that is done: of simulated time or of flows, whichever is more. (Runs end when
     /// nothing is left to happen, often long before their duration.)
     fn fraction(&self) -> f64 {
@@ -57,29 +80,20 @@ impl OneRun {
 impl Meter {
     /// For `inputs`.
     pub(crate) fn new(inputs: &[Resolved], say: SayArgs) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        let show = match (say.quiet || (say.json && !terminal), terminal) {
-            (true, _) => Show::Nothing,
-            (false, true) => Show::Bar(bar()),
-            (false, false) => Show::Lines,
-        };
+        let show = Show::of(say);
         if matches!(show, Show::Lines) {
-            let names: Vec<&str> = inputs.iter().map(|input| input.scheme.as_str()).collect();
+            let mut names: Vec<&str> = inputs.iter().map(|input| input.scheme.as_str()).collect();
+            names.dedup();
             let flows: usize = inputs.iter().map(|input| input.run.flows.len()).sum();
             let name = inputs.first().map_or("", |input| input.name.as_str());
             eprintln!("running {name} under {}: {flows} flows", names.join(", "));
         }
-        let run = |input: &Resolved| OneRun {
-            stop: input.run.stop,
-            flows: input.run.flows.len() as u64,
-            now: None,
-        };
         let started = Instant::now();
         Self {
             show,
             started,
             runs: Mutex::new(State {
-                runs: inputs.iter().map(run).collect(),
+                runs: inputs.iter().map(OneRun::of).collect(),
                 last_line: started,
             }),
         }

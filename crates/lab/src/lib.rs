@@ -15,6 +15,7 @@
 pub mod capture;
 pub mod files;
 mod input;
+pub mod repeats;
 pub mod report;
 pub mod results;
 pub mod run;

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod bench;
+mod collect;
 mod compare;
 mod completions;
 mod demo;
@@ -9,6 +10,10 @@ mod generate;
 mod list;
 mod report;
 mod run;
+mod sweep;
+
+pub(crate) use collect::CollectArgs;
+pub(crate) use sweep::SweepArgs;
 
 use crate::args::Command;
 use crate::failure::Ended;
@@ -19,6 +24,8 @@ pub(crate) fn dispatch(command: Command) -> Ended {
         Command::Demo(args) => demo::demo(&args),
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
+        Command::Collect(args) => collect::collect(&args),
         Command::List(args) => list::list(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Generate(args) => generate::generate(&args),

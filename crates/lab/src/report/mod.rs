@@ -7,11 +7,15 @@ mod charts;
 mod data;
 mod decimate;
 mod palette;
+#[cfg(test)]
+mod size;
 mod story;
+mod sweep;
 mod topology;
 
 pub(crate) use data::topology_file;
 pub use data::{ReadError, RunData};
+pub use sweep::render_sweep;
 
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
@@ -93,6 +97,14 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
         uplot: format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_SCRIPT}"),
         script: SCRIPTS.join("\n"),
     };
+    let mut environment = environment()?;
+    environment.add_template("topology.html", TOPOLOGY)?;
+    environment.add_template("report.html", TEMPLATE)?;
+    Ok(environment.get_template("report.html")?.render(Serde(page))?)
+}
+
+/// What renders pages. A template whose name ends in `.html` escapes all that it does not call safe.
+fn environment() -> Result<Environment<'static>, RenderError> {
     let mut environment = Environment::new();
     environment.set_syntax(
         SyntaxConfig::builder()
@@ -100,10 +112,7 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
             .lstrip_blocks(true)
             .build()?,
     );
-    // The name's ending turns on the escaping of everything that the template does not call safe.
-    environment.add_template("topology.html", TOPOLOGY)?;
-    environment.add_template("report.html", TEMPLATE)?;
-    Ok(environment.get_template("report.html")?.render(Serde(page))?)
+    Ok(environment)
 }
 
 /// What the template gets. `topology`, `charts`, `style`, `uplot` and `script` go into it as they are.

@@ -37,6 +37,7 @@ pub(super) enum Width {
     Full,
     Half,
     Third,
+    Quarter,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -102,7 +103,7 @@ impl Line {
 }
 
 /// `value` to so many digits that count: shorter text, same picture.
-fn round(value: f64, digits: usize) -> f64 {
+pub(super) fn round(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 
@@ -114,12 +115,21 @@ pub(super) struct Named<'a> {
     pub data: &'a RunData,
 }
 
+/// So many runs get a small chart of the queue each.
+const SIDE_BY_SIDE_MAX: usize = 12;
+
 /// Every chart that the runs have data for.
 pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
     let clock = Clock::of(runs);
     let mut charts = per_flow::slowdown_by_size(runs);
     charts.extend(per_flow::fct_cdf(runs));
-    charts.extend(over_time::queues(runs, &clock));
+    let queues = over_time::queues(runs, &clock);
+    let several = queues
+        .as_ref()
+        .filter(|chart| (3..=SIDE_BY_SIDE_MAX).contains(&chart.lines.len()));
+    let alone = several.filter(|_| runs.len() > 1).map(over_time::side_by_side);
+    charts.extend(queues);
+    charts.extend(alone.into_iter().flatten());
     charts.extend(over_time::rates(runs, &clock));
     charts.extend(over_time::pauses(runs, &clock));
     charts.extend(limits::limits(runs, &clock));
@@ -216,6 +226,41 @@ mod tests {
         );
         assert_eq!(rates.lines[0].name, "flow 0: 1 → 4, 1 KB");
         assert_eq!(pauses.lines[0].y.iter().sum::<f64>(), 1.0);
+    }
+
+    #[test]
+    fn queues_of_several_runs_stand_side_by_side_on_the_same_scales() {
+        let data = data();
+        let mut higher = data.clone();
+        for series in higher
+            .series
+            .iter_mut()
+            .filter(|series| series.metric == crate::files::QUEUE)
+        {
+            series.points.iter_mut().for_each(|point| point.1 *= 10.0);
+        }
+        let runs =
+            [("a", &data), ("b", &higher), ("c", &data)].map(|(name, data)| Named { name, ..named(data) });
+        let all = charts(&runs);
+        let alone: Vec<&Chart> = all
+            .iter()
+            .filter(|chart| chart.title.starts_with("Queue, "))
+            .collect();
+        assert_eq!(
+            alone.iter().map(|chart| chart.title.as_str()).collect::<Vec<_>>(),
+            ["Queue, a", "Queue, b", "Queue, c"]
+        );
+        assert!(
+            alone
+                .iter()
+                .all(|chart| (chart.y.max, chart.x.max) == (alone[1].y.max, alone[1].x.max))
+        );
+        assert_eq!(alone[1].y.max, Some(22.0));
+        assert!(
+            charts(&runs[..2])
+                .iter()
+                .all(|chart| !chart.title.starts_with("Queue, "))
+        );
     }
 
     #[test]

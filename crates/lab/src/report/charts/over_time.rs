@@ -119,6 +119,37 @@ pub(super) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     })
 }
 
+/// The lines of a chart of several runs, each in a small chart of its own on the same scales: lines
+/// that lie upon each other hide each other.
+pub(super) fn side_by_side(together: &Chart) -> Vec<Chart> {
+    let most = |values: fn(&Line) -> &Vec<f64>| {
+        let all = together.lines.iter().flat_map(values).copied();
+        all.fold(0.0, f64::max)
+    };
+    let (latest, highest) = (most(|line| &line.x), most(|line| &line.y));
+    let width = match together.lines.len() {
+        4 | 7 | 8 | 10.. => Width::Quarter,
+        _ => Width::Third,
+    };
+    let alone = |line: &Line| {
+        let (run, port) = line.name.split_once(": ").unwrap_or((&line.name, ""));
+        let mut chart = Chart {
+            title: format!("Queue, {run}"),
+            note: port.to_string(),
+            width,
+            lines: vec![Line {
+                name: run.to_string(),
+                ..line.clone()
+            }],
+            ..together.clone()
+        };
+        chart.x.max = Some(latest);
+        chart.y.max = Some(round(highest * 1.05, 3));
+        chart
+    };
+    together.lines.iter().map(alone).collect()
+}
+
 /// `port 3.2->7` for people.
 fn port_name(entity: &str) -> String {
     let parts = || {
