@@ -82,7 +82,8 @@ impl Meter {
     pub(crate) fn new(inputs: &[Resolved], say: SayArgs) -> Self {
         let show = Show::of(say);
         if matches!(show, Show::Lines) {
-            let names: Vec<&str> = inputs.iter().map(|input| input.scheme.as_str()).collect();
+            let mut names: Vec<&str> = inputs.iter().map(|input| input.scheme.as_str()).collect();
+            names.dedup();
             let flows: usize = inputs.iter().map(|input| input.run.flows.len()).sum();
             let name = inputs.first().map_or("", |input| input.name.as_str());
             eprintln!("running {name} under {}: {flows} flows", names.join(", "));

@@ -21,6 +21,8 @@ pub(crate) struct Dependencies {
     waits: Vec<Wait>,
     /// Flows before this one have come to their start times.
     due: u32,
+    /// The latest start of a flow for which nothing but time is missing, in ps.
+    pub(crate) latest: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +83,7 @@ impl Dependencies {
             successors,
             waits,
             due: 0,
+            latest: 0,
         }
     }
 }
@@ -151,7 +154,9 @@ impl Simulation {
             // Otherwise it starts when its start time comes.
             if pending == 0 && (ready_at > start || successor.flow < self.dependencies.due) {
                 let event = Event::FlowStart { flow: successor.flow };
-                self.schedule(LaneId::WHEEL, ready_at.max(start), event);
+                let at = ready_at.max(start);
+                self.dependencies.latest = self.dependencies.latest.max(at);
+                self.schedule(LaneId::WHEEL, at, event);
             }
         }
     }

@@ -185,6 +185,7 @@ impl Simulation {
             .flows
             .last()
             .is_some_and(|flow| flow.start.as_ps() > now)
+            || self.dependencies.latest > now
             || self.changes.iter().any(|change| change.at > now)
             || self.dependencies.is_someone_due(&self.flows)
             || self

@@ -16,6 +16,7 @@ pub mod capture;
 pub mod diff;
 pub mod files;
 mod input;
+pub mod repeats;
 pub mod report;
 pub mod results;
 pub mod run;

@@ -53,7 +53,7 @@ pub(super) fn collect(args: &CollectArgs) -> Ended {
     show(&data, args.say)?;
     if !args.say.quiet {
         eprintln!(
-            "results in {}, all numbers in results.csv and results.parquet there",
+            "results in {}: report.html to look at, all numbers in results.csv and results.parquet",
             out.display()
         );
     }

@@ -24,14 +24,14 @@ Examples:
   paceline sweep my.toml --print-slurm | sbatch      the same as a job array
 
 Every point of the grid gets the same seeds, so the same flows: differences between schemes are
-differences of pairs. Everything is checked before anything runs. A run that fails is a row with its
-message. An interrupted or killed sweep goes on where it was with the same command: what is finished
-is not run again. Exit status: 0 done, 1 some run failed, 2 input or arguments are wrong, 130
-interrupted.
+differences of pairs. Everything is checked before anything runs. A run that fails is a row with
+its message. An interrupted or killed sweep goes on where it was with the same command: what is
+finished is not run again. Exit status: 0 done, 1 some run failed, 2 input or arguments are wrong,
+130 interrupted.
 
 A shard is a part of the runs; shards count from 1, as the tasks of --array=1-N do (a Kubernetes
-indexed job takes --shard $((JOB_COMPLETION_INDEX + 1))/N). They may share a folder. `paceline collect`
-puts them together.";
+indexed job takes --shard $((JOB_COMPLETION_INDEX + 1))/N). They may share a folder, and
+`paceline collect` puts them together.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -144,7 +144,9 @@ fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
     let place = job.folder.display();
     if !say.quiet {
         if whole || job.shard == Shard::WHOLE {
-            eprintln!("results in {place}, all numbers in results.csv and results.parquet there");
+            eprintln!(
+                "results in {place}: report.html to look at, all numbers in results.csv and results.parquet"
+            );
         } else {
             eprintln!(
                 "shard {}: {} runs in {place}; when all shards are done: paceline collect {}",
@@ -174,6 +176,9 @@ pub(super) fn show(data: &SweepData, say: SayArgs) -> Result<(), Failure> {
     }
     if !say.quiet {
         eprint!("{}", warnings(data));
+        if data.repeats_are_equal() {
+            eprintln!("the seeds of each point give the same run: nothing in this scenario is random");
+        }
     }
     Ok(())
 }

@@ -73,10 +73,14 @@ impl SweepMeter {
 impl Watch for SweepMeter {
     fn begin(&self, runs: usize, there: usize, plan_changed: bool) {
         self.change(|state| state.total = runs);
-        let mut text = format!("sweep of {}: {runs} runs", self.name);
-        if there > 0 {
-            text.push_str(&format!(", and {there} that are finished"));
-        }
+        let mut text = match (runs, there) {
+            (0, there) => format!("sweep of {}: all {there} runs are finished", self.name),
+            (runs, 0) => format!("sweep of {}: {runs} runs", self.name),
+            (runs, there) => format!(
+                "sweep of {}: {runs} runs, and {there} that are finished",
+                self.name
+            ),
+        };
         if plan_changed {
             text.push_str("; the folder held another plan, its runs are used where they fit");
         }

@@ -117,12 +117,10 @@ fn cell(row: &str, column: &str) -> String {
     )
 }
 
-/// Three digits that count.
+/// Three digits that count, those at the end even if they are 0.
 fn three(value: f64) -> String {
-    format!("{value:.2e}")
-        .parse::<f64>()
-        .expect("a number")
-        .to_string()
+    let places = (2.0 - value.log10().floor()).clamp(0.0, 6.0) as usize;
+    format!("{value:.places$}")
 }
 
 fn mean(values: &[(u64, f64)]) -> f64 {
@@ -274,6 +272,9 @@ fn prints_and_narrow(browser: &Browser) {
     let page = open(browser, &data, "sweep-print", Theme::Dark);
     let pdf = page.print("sweep");
     assert!(pdf.starts_with(b"%PDF"));
+    page.fits_paper("sweep");
+    page.close();
+    let page = open(browser, &data, "sweep-print", Theme::Dark);
     page.screen(420, 900);
     page.wait_for("document.documentElement.scrollWidth <= innerWidth");
     page.picture("sweep-narrow", true);

@@ -69,7 +69,7 @@
     const words = { 1: "lower is better", "-1": "higher is better", 0: "" }[measure.cost];
     const notes = [words, scale.log ? "logarithmic colours" : ""].filter(Boolean).join(", ");
     const title = unit.unit && unit.unit !== "×" ? `${measure.name} (${unit.unit})` : measure.name;
-    host.replaceChildren(el("b", {}, title), unit.text(scale.low), bar, unit.text(scale.high), ...(notes ? [`· ${notes}`] : []));
+    host.replaceChildren(el("b", {}, title), unit.text(scale.low), bar, unit.text(scale.high), ...(notes ? [el("span", {}, `· ${notes}`)] : []));
   };
 
   const show = (event, point, panel, x, y) => {
@@ -111,7 +111,7 @@
         box.style.color = light(colour) ? "#1c1a17" : "#fdf8ef";
         if (measure.cost && fair(point) && found.mean * measure.cost === best[i]) box.className = "best";
         box.append(unit.text(found.mean) + (fair(point) ? "" : " !"));
-        if (found.lo !== undefined) box.append(el("small", {}, `± ${unit.text(Math.max(found.hi - found.mean, found.mean - found.lo))}`));
+        if (found.lo !== undefined) box.append(el("small", {}, `± ${unit.text(Math.max(found.hi - found.mean, found.mean - found.lo), found.mean)}`));
       }
       box.addEventListener("pointerenter", (event) => show(event, point, panel, x, y));
       box.addEventListener("focus", (event) => show(event, point, panel, x, y));

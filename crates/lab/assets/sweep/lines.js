@@ -6,6 +6,7 @@
   if (!host) return;
   const section = document.getElementById("sweep-lines-section");
   const names = document.getElementById("sweep-names");
+  const alike = document.getElementById("sweep-alike");
   const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
   const LINES_MAX = 24;
   const SVG = "http://www.w3.org/2000/svg";
@@ -30,6 +31,19 @@
   const alpha = (hex, share) => {
     const [r, g, b] = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
     return `rgb(${r} ${g} ${b} / ${share})`;
+  };
+
+  /* 1, 2, 5 times powers of ten, of the unit that is shown. */
+  const logSplits = (low, high, size, room) => {
+    const make = (steps) => {
+      const found = [];
+      for (let e = Math.floor(Math.log10(low / size)); e <= Math.ceil(Math.log10(high / size)); e++) {
+        for (const s of steps) if (s * 10 ** e * size >= low && s * 10 ** e * size <= high) found.push(s * 10 ** e * size);
+      }
+      return found;
+    };
+    const fine = make([1, 2, 5]);
+    return fine.length <= room ? fine : make([1]);
   };
 
   const tooltip = (tip, shown, x, measure, rows) => (u) => {
@@ -58,7 +72,8 @@
     const unit = unitFor(measure, top);
     const log = low > 0 && top / low > 30;
     const frame = el("div", { class: "plot" }), tip = el("div", { class: "tip", hidden: "" });
-    const note = [unit.unit && unit.unit !== "×" ? unit.unit : "", log ? "logarithmic" : ""].filter(Boolean).join(", ");
+    const name = title === measure.name ? "" : measure.name;
+    const note = [name, unit.unit && unit.unit !== "×" ? unit.unit : "", log ? "logarithmic" : ""].filter(Boolean).join(", ");
     host.append(el("figure", { class: width }, el("figcaption", {}, el("b", {}, title), el("span", {}, note)), frame));
     const series = [{}], bands = [], data = [x.numbers];
     rows.forEach((row, k) => {
@@ -83,7 +98,8 @@
       axes: [
         { ...common, label: axisLabel, size: 24, splits: () => x.numbers.filter((_, i) => i % room === 0), filter: (_, s) => s,
           values: (_, s) => s.map((v) => x.axis.numbers ? digits(v) : x.axis.values[order[state.x][x.numbers.indexOf(v)]]) },
-        { ...common, size: 52, space: 34, values: (_, s) => s.map((v) => v === null ? "" : unit.text(v)) },
+        { ...common, size: 52, space: 34, values: (_, s) => s.map((v) => v === null ? "" : digits(v / unit.size)),
+          ...(log ? { splits: () => logSplits(low / 1.2, top * 1.2, unit.size, 9), filter: (_, s) => s } : {}) },
       ],
       series, bands, hooks: { setCursor: [tooltip(tip, shown, x, measure, rows)] },
     }, data, frame);
@@ -128,7 +144,11 @@
     const all = panels();
     /* One panel: every measure. Several: the chosen one, on the same scale. */
     const several = all.length > 1;
-    const chosen = measures.map((_, m) => m).filter((m) => several ? m === state.measure : true);
+    const varies = (m) => several || new Set(ends(all[0], m)).size > 1;
+    const chosen = measures.map((_, m) => m).filter((m) => m === state.measure || (!several && varies(m)));
+    const same = measures.map((_, m) => m).filter((m) => !varies(m) && ends(all[0], m).length);
+    alike.hidden = !same.length;
+    alike.textContent = `The same everywhere: ${same.map((m) => `${measures[m].name} ${value(ends(all[0], m)[0], measures[m])}`).join("; ")}.`;
     chosen.sort((a, b) => (b === state.measure) - (a === state.measure) || a - b);
     const charts = several ? all.map((panel) => ({ panel, measure: state.measure, title: panel.title }))
       : chosen.map((m) => ({ panel: all[0], measure: m, title: measures[m].name }));
@@ -138,7 +158,7 @@
       if (!values.length) return;
       const positive = values.filter((v) => v > 0);
       const low = values.some((v) => v <= 0) ? 0 : Math.min(...positive);
-      draw({ ...chart, top: Math.max(...values), low, width: !several && i === 0 ? "full" : several && all.length === 2 ? "half" : "third" });
+      draw({ ...chart, top: Math.max(...values), low, width: !several && i === 0 ? "full" : several && (all.length === 2 || all.length === 4) ? "half" : "third" });
     });
   };
   onChange(draws);

@@ -77,7 +77,13 @@ const Sweep = (() => {
   const unitFor = (measure, most) => {
     const steps = { "B": BYTES, "µs": MICROSECONDS }[measure.unit];
     const [size, unit] = steps ? steps.find(([s]) => Math.abs(most) >= s) ?? steps[steps.length - 1] : [1, measure.unit];
-    return { size, unit, text: (v) => digits(Number((v / size).toPrecision(3))) };
+    /* Three digits that count; what goes with it (half an interval) has as many places. */
+    const places = (v) => v === 0 ? 0 : Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(v / size)))));
+    const text = (v, like = v) => {
+      const most = Math.abs(v / size);
+      return most >= 1e4 ? Math.round(v / size).toLocaleString("en") : (v / size).toFixed(places(like));
+    };
+    return { size, unit, text };
   };
   const value = (v, measure) => {
     const steps = { "B": BYTES, "µs": MICROSECONDS }[measure.unit];

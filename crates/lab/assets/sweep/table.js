@@ -1,6 +1,6 @@
 /* Every point, in any order. */
 (() => {
-  const { data, axes, measures, points, value } = Sweep;
+  const { data, axes, measures, points, unitFor } = Sweep;
   const { el } = Paceline;
   const table = document.getElementById("sweep-table");
   const more = document.getElementById("sweep-more");
@@ -23,14 +23,17 @@
       name: "runs", title: "runs that are there", key: (p) => p.n - p.failed,
       cell: (p) => [p.n === data.repeats && !p.failed && !p.open ? String(p.n) : `${p.n - p.failed}/${data.repeats} !`],
     },
-    ...measures.map((measure, i) => ({
-      name: measure.name, title: "", key: (p) => p.m[i][0],
-      cell: (p) => {
-        if (!p.m[i].length) return ["–"];
-        const h = half(p.m[i]);
-        return [value(p.m[i][0], measure), ...(h === null ? [] : [" ", el("small", {}, `± ${value(h, measure)}`)])];
-      },
-    })),
+    ...measures.map((measure, i) => {
+      const unit = unitFor(measure, Math.max(...points.map((p) => Math.abs(p.m[i][0] ?? 0))));
+      return {
+        name: unit.unit && unit.unit !== "×" ? `${measure.name} (${unit.unit})` : measure.name, title: "", key: (p) => p.m[i][0],
+        cell: (p) => {
+          if (!p.m[i].length) return ["–"];
+          const h = half(p.m[i]);
+          return [unit.text(p.m[i][0]), ...(h ? [" ", el("small", {}, `± ${unit.text(h, p.m[i][0])}`)] : [])];
+        },
+      };
+    }),
     ...(linked ? [{ name: "reports", title: "of each seed", key: (p) => p.runs.length, cell: links }] : []),
   ];
 

@@ -20,12 +20,14 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::capture;
+use crate::repeats::Repeats;
 use crate::report::{self, RunData};
 use crate::results::{FlowRow, Summary, fct_table, flow_rows};
 use crate::run::Finished;
 use paceline_scenario::generate::topology_text;
 use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved};
+use serde::Serialize;
 
 /// Formats of the table of flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,16 +93,40 @@ pub fn write_comparison(
     runs: &[(&Resolved, &Finished)],
     how: Writing,
 ) -> Result<(), OutputError> {
+    let summaries: Vec<&Summary> = runs.iter().map(|(_, finished)| &finished.summary).collect();
+    write_several(destination, &folder_names(runs), runs, &summaries, runs, how)
+}
+
+/// Writes repeats with several seeds: as [`write_comparison`], but `comparison.json` is [`Repeats`],
+/// the folders are called as it says, and the page is about the runs of the first seed.
+pub fn write_repeats(
+    destination: &Path,
+    runs: &[(&Resolved, &Finished)],
+    repeats: &Repeats,
+    how: Writing,
+) -> Result<(), OutputError> {
+    let names: Vec<String> = repeats.runs.iter().map(|run| run.folder.clone()).collect();
+    let shown: Vec<_> = runs.iter().step_by(repeats.repeats.max(1)).copied().collect();
+    write_several(destination, &names, runs, repeats, &shown, how)
+}
+
+fn write_several(
+    destination: &Path,
+    names: &[String],
+    runs: &[(&Resolved, &Finished)],
+    comparison: &(impl Serialize + ?Sized),
+    shown: &[(&Resolved, &Finished)],
+    how: Writing,
+) -> Result<(), OutputError> {
     let folder = Folder::create(destination, how.force)?.with_format(how.format);
-    for (name, (input, finished)) in folder_names(runs).iter().zip(runs) {
+    for (name, (input, finished)) in names.iter().zip(runs) {
         write_run_into(&folder, Path::new(name), input, finished)?;
     }
-    let summaries: Vec<&Summary> = runs.iter().map(|(_, finished)| &finished.summary).collect();
     folder.write(Path::new("comparison.json"), |out| {
-        serde_json::to_writer_pretty(&mut *out, &summaries)?;
+        serde_json::to_writer_pretty(&mut *out, comparison)?;
         writeln!(out)
     })?;
-    let data: Vec<RunData> = runs
+    let data: Vec<RunData> = shown
         .iter()
         .map(|(input, finished)| RunData::new(input, finished))
         .collect();
@@ -113,21 +139,22 @@ pub fn write_comparison(
     folder.commit()
 }
 
+/// The names that the folders of repeats have: `<scheme>-<seed>`.
+pub fn repeat_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
+    let name = |(input, _): &(&Resolved, &Finished)| format!("{}-{}", plain(&input.scheme), input.seed);
+    runs.iter().map(name).collect()
+}
+
+/// `text` with nothing in it that a file system does not take.
+fn plain(text: &str) -> String {
+    let safe = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    text.chars().map(|c| if safe(c) { c } else { '-' }).collect()
+}
+
 /// A name per run that a file system takes and no other run has.
 fn folder_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (number, (input, _)) in runs.iter().enumerate() {
-        let plain = |text: &str| -> String {
-            text.chars()
-                .map(|c| {
-                    if c.is_alphanumeric() || "-_.".contains(c) {
-                        c
-                    } else {
-                        '-'
-                    }
-                })
-                .collect()
-        };
         let short = plain(&input.scheme);
         let taken = |name: &String| names.contains(name) || name.trim_matches('.').is_empty();
         let name = [short.clone(), format!("{short}-{}", input.seed)]

@@ -7,6 +7,8 @@ mod charts;
 mod data;
 mod decimate;
 mod palette;
+#[cfg(test)]
+mod size;
 mod story;
 mod sweep;
 mod topology;
@@ -68,6 +70,10 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
         title: title(&summaries),
         description: description(runs),
         story: story::story(&summaries, &names),
+        whereabouts: match runs {
+            [run] => story::whereabouts(run),
+            _ => None,
+        },
         warnings: warnings(&summaries, &names),
         tiles: if single {
             story::tiles(summaries[0])
@@ -115,6 +121,7 @@ struct Page {
     title: String,
     description: String,
     story: String,
+    whereabouts: Option<String>,
     warnings: Vec<Warning>,
     tiles: Vec<story::Tile>,
     groups: Vec<HeadGroup>,

@@ -59,6 +59,15 @@ impl SweepData {
         seeds.filter_map(move |(repeat, &seed)| Some((seed, self.row(point, repeat)?.summary.as_ref()?)))
     }
 
+    /// Whether there are repeats, and those of each point do the same: nothing is random.
+    pub fn repeats_are_equal(&self) -> bool {
+        let equal = |point: usize| {
+            let digests: Vec<&str> = self.summaries(point).map(|(_, s)| s.digest.as_str()).collect();
+            digests.len() == self.plan.seeds.len() && digests.windows(2).all(|pair| pair[0] == pair[1])
+        };
+        self.plan.seeds.len() > 1 && (0..self.plan.points.len()).all(equal)
+    }
+
     /// A quantity of a point's finished runs, with their seeds; runs that do not have it are left out.
     pub fn values(&self, point: usize, metric: impl Fn(&Summary) -> Option<f64>) -> Vec<(u64, f64)> {
         let summaries = self.summaries(point);

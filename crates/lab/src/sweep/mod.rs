@@ -8,6 +8,7 @@
 //! | `rows/<id>.json` | a [`Row`] per finished run |
 //! | `runs/<id>/` | its folder |
 //! | `results.csv`, `results.parquet` | a row per run of the plan, all numbers of its summary |
+//! | `report.html` | the page about all |
 //!
 //! Each of these appears whole or not at all. A run's id is a digest of all that it is a function
 //! of, so a row that is there is never computed again.

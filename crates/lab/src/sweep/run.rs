@@ -182,9 +182,9 @@ impl Job<'_> {
     }
 }
 
-/// What only files that are not written would hold need not be recorded; it moves no result.
+/// What only files that are not written would hold need not be recorded; it moves no result. (The
+/// summary's utilisation is made of what ports did, its fairness of the flows' goodput.)
 fn record_less(record: &mut RecordSpec) {
-    record.port_bin = None;
     record.flow_every = None;
     record.rtt_samples = false;
     record.trace_nodes.clear();

@@ -108,9 +108,21 @@ fn axes(data: &SweepData, points: &[usize], without: Option<usize>) -> Vec<Colum
     let axes = axes.filter(|(number, _)| Some(*number) != without);
     let column = |(number, axis): (usize, &paceline_scenario::sweep::Axis)| {
         let value = |&point: &usize| axis.values[data.plan.points[point].values[number]].to_string();
-        Column::left("", &axis.key, points.iter().map(value).collect())
+        Column::left("", short_key(data, number), points.iter().map(value).collect())
     };
     axes.map(column).collect()
+}
+
+/// The end of an axis' key that no other axis has: `load` for `workload.background.poisson.load`.
+fn short_key(data: &SweepData, number: usize) -> &str {
+    let axes = &data.plan.axes;
+    let key = axes[number].key.as_str();
+    let own = |end: &&str| {
+        let mut others = axes.iter().enumerate().filter(|(other, _)| *other != number);
+        !others.any(|(_, other)| other.key == *end || other.key.ends_with(&format!(".{end}")))
+    };
+    let ends = key.rmatch_indices('.').map(|(dot, _)| &key[dot + 1..]);
+    ends.chain([key]).find(own).unwrap_or(key)
 }
 
 /// How many runs of a point are there, and of how many.
@@ -163,28 +175,34 @@ fn with_half_width(mean: f64, half: f64, quantity: &Quantity) -> String {
 /// else: the same seed gives both the same flows, so what the flows do to both cancels.
 fn differences(data: &SweepData) -> String {
     let axes_of = &data.plan.axes;
-    let Some(number) = axes_of.iter().position(|axis| axis.key == SCHEME) else {
+    let Some(axis) = axes_of.iter().position(|other| other.key == SCHEME) else {
         return String::new();
     };
-    let schemes = &axes_of[number].values;
+    let schemes = &axes_of[axis].values;
     if schemes.len() < 2 || data.plan.seeds.len() < 2 {
         return String::new();
     }
     let points = &data.plan.points;
     let firsts: Vec<usize> = (0..points.len())
-        .filter(|&i| points[i].values[number] == 0)
+        .filter(|&i| points[i].values[axis] == 0)
         .collect();
-    let stride: usize = axes_of[number + 1..]
+    let stride: usize = axes_of[axis + 1..]
         .iter()
-        .map(|axis| axis.values.len())
+        .map(|other| other.values.len())
         .product();
-    let mut columns = axes(data, &firsts, Some(number));
+    let mut columns = axes(data, &firsts, Some(axis));
+    let mut any = false;
     for (i, scheme) in schemes.iter().enumerate().skip(1) {
         for quantity in &QUANTITIES[..2] {
             let cell = |&first: &usize| difference_cell(data, first, first + i * stride, quantity);
-            let cells = firsts.iter().map(cell).collect();
-            columns.push(Column::right(&scheme.to_string(), quantity.name, cells));
+            let cells: Vec<Option<String>> = firsts.iter().map(cell).collect();
+            any |= cells.iter().any(Option::is_some);
+            let cells = cells.into_iter().map(|cell| cell.unwrap_or_else(|| number(None)));
+            columns.push(Column::right(&scheme.to_string(), quantity.name, cells.collect()));
         }
+    }
+    if !any {
+        return String::new();
     }
     format!(
         "\nFCT slowdown minus that of {} with the same flows (* where the 95 % interval is on one side of 0):\n{}",
@@ -193,21 +211,23 @@ fn differences(data: &SweepData) -> String {
     )
 }
 
-fn difference_cell(data: &SweepData, first: usize, other: usize, quantity: &Quantity) -> String {
+fn difference_cell(data: &SweepData, first: usize, other: usize, quantity: &Quantity) -> Option<String> {
     let (first, other) = (data.values(first, quantity.of), data.values(other, quantity.of));
     let pairs = first.iter().filter_map(|&(seed, a)| {
         let (_, b) = other.iter().find(|(theirs, _)| *theirs == seed)?;
         Some((a, *b))
     });
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    match stats::paired(&a, &b, CONFIDENCE) {
-        Some(pair) => format!(
-            "{}{} ±{}{}",
-            if pair.difference.mean > 0.0 { "+" } else { "" },
-            number(Some(pair.difference.mean)),
-            number(Some(pair.difference.half_width())),
-            if pair.clear { " *" } else { "  " }
+    let pair = stats::paired(&a, &b, CONFIDENCE)?;
+    let (mean, half) = (pair.difference.mean, pair.difference.half_width());
+    let sign = if mean > 0.0 { "+" } else { "" };
+    Some(match (half == 0.0, pair.clear) {
+        (true, _) => format!("{sign}{}  ", number(Some(mean))),
+        (false, clear) => format!(
+            "{sign}{} ±{}{}",
+            number(Some(mean)),
+            number(Some(half)),
+            if clear { " *" } else { "  " }
         ),
-        None => number(None),
-    }
+    })
 }

@@ -40,6 +40,7 @@ pub fn render_sweep(data: &SweepData) -> Result<String, RenderError> {
         seed_list: some_of(&data.plan.seeds),
         command: command(&data.plan.arguments),
         varies: !grid.axes.is_empty(),
+        marked: grid.points.iter().any(|point| point.open + point.failed > 0),
         data: script_json(&grid),
         made_by: &data.plan.version,
         version: env!("CARGO_PKG_VERSION"),
@@ -65,6 +66,8 @@ struct Page<'a> {
     seed_list: String,
     command: String,
     varies: bool,
+    /// Whether some points cannot be compared with the others.
+    marked: bool,
     data: String,
     made_by: &'a str,
     version: &'static str,

@@ -176,11 +176,12 @@ fn extremes(grid: &Grid) -> Option<String> {
 pub(super) fn warnings(data: &SweepData, grid: &Grid) -> Vec<String> {
     let mut found = Vec::new();
     let failed = rows(data).filter(|(_, row)| row.status == Status::Failed).count();
-    if failed > 0 {
-        let runs = if failed == 1 { "run" } else { "runs" };
-        found.push(format!(
-            "{failed} {runs} failed; the means of their points are of the other runs."
-        ));
+    match failed {
+        0 => {}
+        1 => found.push("1 run failed; the means of its point are of the others.".into()),
+        _ => found.push(format!(
+            "{failed} runs failed; the means of their points are of the others."
+        )),
     }
     let open = grid.points.iter().filter(|point| point.open > 0).count();
     if open > 0 {

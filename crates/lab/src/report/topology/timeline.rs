@@ -105,6 +105,11 @@ pub(super) struct Packed {
 
 /// The bins of a run; `rows` are the ports and switches by their entities' names.
 pub(super) fn timeline(series: &[Series], rows: &BTreeMap<String, usize>) -> Option<Timeline> {
+    within(TEXT_MAX, series, rows)
+}
+
+/// Bins so wide that their values take at most `limit` characters.
+fn within(limit: usize, series: &[Series], rows: &BTreeMap<String, usize>) -> Option<Timeline> {
     let groups: Vec<(&Quantity, Vec<(usize, &Series)>)> = QUANTITIES
         .iter()
         .map(|quantity| (quantity, rows_of(series, quantity, rows)))
@@ -126,7 +131,7 @@ pub(super) fn timeline(series: &[Series], rows: &BTreeMap<String, usize>) -> Opt
     let mut grid = Grid::new(start_ps, end_ps, recorded);
     loop {
         let (timeline, size) = grid.pack(&groups, recorded);
-        if size <= TEXT_MAX || grid.bins < 2 {
+        if size <= limit || grid.bins < 2 {
             return Some(timeline);
         }
         grid = Grid::new(start_ps, end_ps, grid.bin_ps * 2);
@@ -365,7 +370,7 @@ mod tests {
 
     #[test]
     fn many_ports_get_wider_bins() {
-        let names: Vec<String> = (0..10_000).map(|i| format!("port {i}.1->0")).collect();
+        let names: Vec<String> = (0..10).map(|i| format!("port {i}.1->0")).collect();
         let rows = names
             .iter()
             .enumerate()
@@ -379,8 +384,10 @@ mod tests {
             .map(|(i, name)| series(name, "utilisation", &noise(i).collect::<Vec<_>>()))
             .chain([series("run", "bin_ps", &[(0, 1.0)])])
             .collect();
-        let found = timeline(&all, &rows).unwrap();
+        // 10 ports of 512 bytes are some 6900 characters.
+        let found = within(4_000, &all, &rows).unwrap();
         assert_eq!((found.bins, found.bin_ps), (256, 2));
-        assert!(found.quantities[0].data.len() <= TEXT_MAX);
+        assert!(found.quantities[0].data.len() <= 4_000);
+        assert_eq!(timeline(&all, &rows).unwrap().bins, 512);
     }
 }
