@@ -284,6 +284,7 @@ Paceline.topology && (() => {
   detail.start({ seek: (frame) => { stop(); seek(frame); }, choose });
   const layOut = () => {
     picture.resize();
+    detail.fit();
     repaint();
   };
   Paceline.onTheme(() => {

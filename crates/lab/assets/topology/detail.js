@@ -16,6 +16,7 @@ Paceline.detail = Paceline.topology && (() => {
   const rate = (bps) => `${digits(bps / 1e9)} Gbit/s`;
   const portText = (port) => `${model.nodeName(port.from)} → ${model.nodeName(port.to)}`;
   const swatch = (color) => el("i", { class: "chip", style: `background:var(--c${color})` });
+  const room = () => Math.max(180, host.clientWidth - 2);
   const clear = () => {
     for (const { u } of plots) u.destroy();
     plots = [];
@@ -48,12 +49,12 @@ Paceline.detail = Paceline.topology && (() => {
       readout.replaceChildren(...pair.flatMap((port, i) => [swatch(i), `${quantity.text(quantity.of(port.id, at))}  `]));
     };
     const u = new uPlot({
-      width: Math.max(180, host.clientWidth - 2), height: last ? 116 : 98, padding: [6, 8, 0, 0],
+      width: room(), height: last ? 114 : 98, padding: [6, 8, 0, 0],
       legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, sync: { key: "port" } },
       scales: { x: { time: false }, y: { range: [0, top] } },
       axes: [
-        { ...axis, size: last ? 38 : 20, values: (_, v) => v.map(digits), ...(last ? { label: `time since the first flow's start (${name})`, labelFont: axis.font, labelSize: 16, labelGap: 0 } : {}) },
+        { ...axis, size: 20, values: (_, v) => v.map(digits), ...(last ? { label: `time since the first flow's start (${name})`, labelFont: axis.font, labelSize: 16, labelGap: 0 } : {}) },
         { ...axis, size: 56, space: 24, values: (_, v) => v.map(quantity.text) },
       ],
       series: [{}, ...pair.map((port, i) => line(port.name, i))],
@@ -181,6 +182,9 @@ Paceline.detail = Paceline.topology && (() => {
         if (flow && row.dataset.flow === String(flow.id)) row.setAttribute("aria-selected", "true");
         else row.removeAttribute("aria-selected");
       }
+    },
+    fit: () => {
+      for (const { u } of plots) if (u.width !== room()) u.setSize({ width: room(), height: u.height });
     },
     setFrame: (now) => {
       frame = now;

@@ -5,6 +5,7 @@ Paceline.picture = Paceline.topology && (() => {
   const canvas = document.getElementById("topology-canvas");
   const pen = canvas.getContext("2d");
   const SHADES = 32;
+  const FONT = { host: "10.5px system-ui, sans-serif", switch: "11px system-ui, sans-serif" };
   const MARGIN = { left: 16, right: 16, top: 34, bottom: 34 };
   const tiers = 1 + Math.max(0, ...model.nodes.map((node) => node.tier));
   const fastest = Math.max(1, ...model.links.map((link) => link.bps));
@@ -150,6 +151,8 @@ Paceline.picture = Paceline.topology && (() => {
     };
     pen.textAlign = "center";
     pen.textBaseline = "middle";
+    pen.font = FONT.host;
+    const named = pitch * inner().w * zoom.k > pen.measureText(String(model.nodes.length)).width + 4;
     for (const node of model.nodes) {
       const { x, y, w, h } = box(node);
       if (x + w < 0 || x - w > size.width || y + h < 0 || y - h > size.height) continue;
@@ -163,10 +166,10 @@ Paceline.picture = Paceline.topology && (() => {
         pen.fillStyle = colors.ramp[shadeOf(buffer, held)];
         pen.fillRect(x - w + 2, y + h - 5, (2 * w - 4) * held / buffer.top, 3);
       }
-      pen.font = `${node.host ? 10.5 : 11}px system-ui, sans-serif`;
+      pen.font = node.host ? FONT.host : FONT.switch;
       const text = String(node.id), wide = pen.measureText(text).width;
       if (!node.host && 2 * w > wide + 4) label(text, x, y - (held > 0 ? 1.5 : 0), colors.ink);
-      if (node.host && pitch * inner().w * zoom.k > wide + 4) label(text, x, y + w + 9, colors.soft);
+      if (node.host && named) label(text, x, y + w + 9, colors.soft);
     }
   };
 

@@ -202,8 +202,7 @@ mod tests {
 
     #[test]
     fn values_are_in_the_units_of_their_axes() {
-        let mut data = data();
-        data.flows[1].label = data.flows[0].label.clone();
+        let data = data();
         let all = charts(&[named(&data)]);
         let [by_size, cdf, queue, rates, pauses] = &all[..] else {
             panic!("five charts")
@@ -314,18 +313,18 @@ mod tests {
                 .map(|line| (line.name, line.y))
                 .collect::<Vec<_>>()
         };
-        // One flow of each label completed.
+        // One flow of each label completed: too few.
+        assert_eq!(curve(&data), [("none".to_string(), vec![50.0, 100.0])]);
+        let more: Vec<FlowRow<'_>> = data.flows[..2].to_vec();
+        data.flows.extend(more.into_iter().map(|flow| FlowRow {
+            fct_ps: flow.fct_ps.map(|ps| 2 * ps),
+            ..flow
+        }));
         let found = curve(&data);
         assert_eq!(
             found,
-            [
-                ("mice".to_string(), vec![100.0]),
-                ("elephants".to_string(), vec![100.0])
-            ]
+            ["mice", "elephants"].map(|name| (name.to_string(), vec![50.0, 100.0]))
         );
-        data.flows[1].label = data.flows[0].label.clone();
-        let found = curve(&data);
-        assert_eq!(found, [("none".to_string(), vec![50.0, 100.0])]);
     }
 
     #[test]

@@ -133,15 +133,17 @@ fn curves<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
     };
     if let [run] = runs {
         let mut labels: Vec<&str> = Vec::new();
-        for flow in run.data.flows.iter().filter(|flow| flow.fct_ps.is_some()) {
+        for flow in &run.data.flows {
             if labels.len() <= LABELS_MAX && !labels.contains(&&*flow.label) {
                 labels.push(&flow.label);
             }
         }
-        if (2..=LABELS_MAX).contains(&labels.len()) {
-            let curve =
-                |(k, label): (usize, &'a str)| (label, (run.color + k) % COLORS, 0, sorted(run, Some(label)));
-            return labels.into_iter().enumerate().map(curve).collect();
+        let curve =
+            |(k, &label): (usize, &&'a str)| (label, (run.color + k) % COLORS, 0, sorted(run, Some(label)));
+        let all: Vec<Curve<'a>> = labels.iter().enumerate().map(curve).collect();
+        // One flow makes no curve.
+        if (2..=LABELS_MAX).contains(&labels.len()) && all.iter().all(|(.., fcts)| fcts.len() > 1) {
+            return all;
         }
     }
     runs.iter()
