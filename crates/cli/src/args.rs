@@ -9,7 +9,7 @@ use paceline_lab::files::{self, Writing};
 use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
-use crate::commands::{CollectArgs, SweepArgs};
+use crate::commands::{CollectArgs, DiffArgs, SweepArgs, WhyArgs};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -51,6 +51,10 @@ pub(crate) enum Command {
     Generate(GenerateArgs),
     /// Render the report of finished runs again
     Report(ReportArgs),
+    /// Tell where one flow's time went, part by part and hop by hop
+    Why(WhyArgs),
+    /// Compare two runs: what differs in their inputs and in their results
+    Diff(DiffArgs),
     /// Measure the speed of the simulator on this machine
     Bench(BenchArgs),
     /// Print completions for a shell
@@ -370,7 +374,7 @@ Examples:
 const FLOWS_EXAMPLES: &str = "\
 Examples:
   paceline generate flows poisson sizes=websearch load=0.5 to=10ms --topology hpcc-fat -o flow.txt
-  paceline generate flows all-reduce size=8MB --topology star,hosts=8 -o ring.csv   a trace to change
+  paceline generate flows all-reduce size=8MB --topology star,hosts=8 -o ring.csv
   paceline generate flows incast receiver=16 fan-in=15 size=1MB --topology star,hosts=16
   paceline generate flows fat320-hadoop30-2ms --seed 7 -o flow.txt    the flows of a scenario";
 
@@ -421,7 +425,8 @@ pub(crate) struct ParameterArgs {
 /// Where a generated file goes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FileArgs {
-    /// Format [default: that of FILE's ending, .toml or .csv, otherwise ns3]
+    /// Format [default: that of FILE's ending, .toml or .csv, otherwise ns3]; csv is for flows alone: a
+    /// trace, which can say what waits for what
     #[arg(long, value_enum)]
     pub(crate) format: Option<FileFormat>,
     /// File to write [default: standard output]
@@ -437,7 +442,6 @@ pub(crate) struct FileArgs {
 pub(crate) enum FileFormat {
     Ns3,
     Toml,
-    /// A trace, for flows alone: also with what waits for what
     Csv,
 }
 

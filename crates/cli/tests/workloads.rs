@@ -65,6 +65,15 @@ fn a_ring_all_reduce_and_its_replay() {
     fs::write(path.join("replay.toml"), replay).unwrap();
     stdout(path, &["run", "replay.toml", "--out", "c"]);
     assert_eq!(flows(&path.join("a")), flows(&path.join("c")));
+    // From Parquet as well.
+    stdout(path, &["run", "my.toml", "--format", "parquet", "--out", "p"]);
+    fs::write(
+        path.join("parquet.toml"),
+        replay.replace("a/flows.csv", "p/flows.parquet"),
+    )
+    .unwrap();
+    stdout(path, &["run", "parquet.toml", "--out", "q"]);
+    assert_eq!(flows(&path.join("a")), flows(&path.join("q")));
     // Under another scheme, once the column that says otherwise is left out.
     let other = replay.replace("csv' }", "csv', ignore = ['scheme'] }");
     fs::write(path.join("other.toml"), other).unwrap();

@@ -130,7 +130,7 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
             return Err(BuildError::TooLarge(why));
         }
     }
-    check_storms_and_routes(spec, &exists)?;
+    check_storms_and_routes(spec)?;
     for (i, flow) in spec.flows.iter().enumerate() {
         let bad = |why: String| Err(BuildError::BadFlow { flow: i, why });
         for end in [flow.src, flow.dst] {
@@ -224,14 +224,19 @@ fn check_dependencies(spec: &RunSpec) -> Result<(), BuildError> {
     }
 }
 
-fn check_storms_and_routes(
-    spec: &RunSpec,
-    exists: &dyn Fn(&dyn Fn() -> String, NodeId) -> Result<(), BuildError>,
-) -> Result<(), BuildError> {
+fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
+    let exists = |what: String, node: NodeId| match spec.nodes.get(node.0 as usize) {
+        Some(_) => Ok(()),
+        None => Err(BuildError::NoSuchNode {
+            what,
+            node: node.0,
+            last: spec.nodes.len().saturating_sub(1),
+        }),
+    };
     let kind = |node: NodeId| spec.nodes[node.0 as usize];
     for (i, storm) in spec.storms.iter().enumerate() {
         let bad = |why: String| Err(BuildError::BadFlowControl(format!("pause storm {i}: {why}")));
-        exists(&|| format!("pause storm {i}"), storm.node)?;
+        exists(format!("pause storm {i}"), storm.node)?;
         if kind(storm.node) == NodeKind::Switch {
             return bad(format!(
                 "node {} is a switch; storms come from hosts",
@@ -247,7 +252,7 @@ fn check_storms_and_routes(
     }
     for (i, route) in spec.routes.iter().enumerate() {
         for node in [route.node, route.to, route.via] {
-            exists(&|| format!("route {i}"), node)?;
+            exists(format!("route {i}"), node)?;
         }
         let bad = |why: String| Err(BuildError::BadRoute { route: i, why });
         if kind(route.node) == NodeKind::Host {

@@ -6,6 +6,7 @@
 use paceline_kernel::queue::LaneId;
 
 use crate::event::Event;
+use crate::outcome::{FlowRecord, FlowStatus};
 use crate::sim::Simulation;
 use crate::spec::{Awaited, Dependency, RunSpec};
 
@@ -41,6 +42,12 @@ struct Wait {
 }
 
 impl Dependencies {
+    /// Whether a flow that waits for nothing any more has yet to start.
+    pub(crate) fn is_someone_due(&self, flows: &[FlowRecord]) -> bool {
+        let mut waits = self.waits.iter().zip(flows);
+        waits.any(|(wait, flow)| wait.pending == 0 && flow.status == FlowStatus::NotStarted)
+    }
+
     /// Of a description that has been checked.
     pub(crate) fn of(spec: &RunSpec) -> Self {
         if spec.dependencies.is_empty() {

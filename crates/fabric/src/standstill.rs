@@ -78,6 +78,8 @@ pub(crate) struct Watch {
 
 /// Events between two looks, beside those when retransmission timers expire and at the end.
 const LOOK_EVERY: u64 = 1 << 18;
+/// Pauses that have lasted for less, in ps, are not looked at before the end: 1 ms.
+const LONG: u64 = 1_000_000_000;
 
 impl Simulation {
     /// A NIC begins to pause for ever, or ends.
@@ -138,6 +140,10 @@ impl Simulation {
             return;
         }
         self.watch.last = (self.now, self.counters.data_received);
+        if !self.has_long_pause() {
+            self.watch.found = None;
+            return;
+        }
         let known = self.watch.found.as_ref().map_or(0, |known| known.pauses.len());
         let Some(mut standstill) = self.standstill() else {
             self.watch.found = None;
@@ -152,6 +158,15 @@ impl Simulation {
             self.done = true;
         }
         self.watch.found = Some(standstill);
+    }
+
+    /// Whether a pause has lasted long enough to be looked at. (Most last for microseconds.)
+    fn has_long_pause(&self) -> bool {
+        (0..self.paused_since.len()).any(|slot| {
+            let port = &self.ports[slot / self.class_count];
+            let is_paused = port.paused & 1 << (slot % self.class_count) != 0;
+            is_paused && self.now - self.paused_since[slot] >= LONG
+        })
     }
 
     /// Looks for endless pauses when the run is over.
@@ -172,6 +187,7 @@ impl Simulation {
             .is_some_and(|flow| flow.start.as_ps() > now)
             || self.dependencies.latest > now
             || self.changes.iter().any(|change| change.at > now)
+            || self.dependencies.is_someone_due(&self.flows)
             || self
                 .spec
                 .storms
@@ -345,13 +361,10 @@ fn cycles(pauses: &[EndlessPause]) -> Vec<Vec<usize>> {
 }
 
 #[cfg(test)]
-#[path = "../tests/common/mod.rs"]
-mod common;
-
-#[cfg(test)]
 mod tests {
     use super::*;
     use crate::spec::NodeKind;
+    use crate::telemetry::common;
     use proptest::prelude::*;
 
     fn pause(waits_for: &[usize]) -> EndlessPause {
@@ -390,10 +403,10 @@ mod tests {
             dynamic in any::<bool>(),
         ) {
             let switches = parents.len() as u32 + 1;
-            let mut spec = super::common::natural(super::common::star(2, super::common::scheme("none")));
+            let mut spec = common::natural(common::star(2, common::scheme("none")));
             spec.nodes = vec![NodeKind::Switch; switches as usize];
             spec.nodes.extend(vec![NodeKind::Host; homes.len()]);
-            let link = |a: usize, b: u32| super::common::link(a as u32, b, super::common::G100);
+            let link = |a: usize, b: u32| common::link(a as u32, b, common::G100);
             spec.links = (1..switches).zip(&parents).map(|(s, p)| link(p.index(s as usize), s)).collect();
             let hosts = (switches..).zip(&homes);
             spec.links.extend(hosts.map(|(h, home)| link(home.index(switches as usize), h)));
@@ -401,14 +414,14 @@ mod tests {
             if dynamic {
                 spec.switch.buffer = paceline_kernel::Bytes::new(60_000 * spec.links.len() as u64);
             } else {
-                super::common::static_pfc(&mut spec, 20_000, 18_000, 60_000);
+                common::static_pfc(&mut spec, 20_000, 18_000, 60_000);
             }
             let mut flows = flows;
             flows.sort_by_key(|flow| flow.3);
             for (src, offset, size, start) in flows {
                 let src = src % homes.len();
                 let dst = (src + 1 + offset % (homes.len() - 1)) % homes.len();
-                super::common::add_flow(&mut spec, switches + src as u32, switches + dst as u32, size, start);
+                common::add_flow(&mut spec, switches + src as u32, switches + dst as u32, size, start);
             }
             let mut simulation = Simulation::new(spec).unwrap();
             while !simulation.advance(100).done {

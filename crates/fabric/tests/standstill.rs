@@ -165,3 +165,20 @@ fn a_failure_breaks_a_deadlock() {
     // It may come again after that; but the run did not end before.
     assert!(outcome.end > Time::from_ns(3_001_000));
 }
+
+/// A flow that is to start long after another has ended is waited for, whatever stands still.
+#[test]
+fn what_is_still_to_come_is_waited_for() {
+    let mut spec = storm(None);
+    add_flow(&mut spec, 4, 2, 10_000, 0);
+    spec.dependencies.push(Dependency {
+        flow: 2,
+        after: 1,
+        awaited: Awaited::Received,
+        delay: Span::from_us(50_000),
+    });
+    let outcome = run(spec);
+    assert_eq!(outcome.flows[2].status, FlowStatus::Completed);
+    let standstill = outcome.standstill.expect("the storm does not end");
+    assert!(standstill.ended && outcome.end < Time::from_ns(60_000_000));
+}

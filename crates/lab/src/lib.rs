@@ -13,6 +13,7 @@
 //! [`results::Machine`] differ between two runs of the same input.
 
 pub mod capture;
+pub mod diff;
 pub mod files;
 mod input;
 pub mod repeats;
@@ -22,6 +23,7 @@ pub mod run;
 pub mod stats;
 pub mod sweep;
 pub mod table;
+pub mod why;
 
 pub use input::load;
 

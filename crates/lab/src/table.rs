@@ -41,8 +41,18 @@ const DONE: Metric = Metric {
     cost: |_| None,
 };
 
+/// The cost where low is good.
+const fn low(value: f64) -> f64 {
+    value
+}
+
+/// The cost where high is good.
+const fn high(value: f64) -> f64 {
+    -value
+}
+
 macro_rules! metrics {
-    ($first:expr; $($group:literal $name:literal $key:literal: $value:expr, $show:expr, $sign:literal;)*) => {
+    ($first:expr; $($group:literal $name:literal $key:literal: $value:expr, $show:expr, $cost:path;)*) => {
         &[$first, $(Metric {
             group: $group,
             name: $name,
@@ -55,7 +65,7 @@ macro_rules! metrics {
             show: $show,
             cost: |summary| {
                 let value: fn(&Summary) -> Option<f64> = $value;
-                value(summary).map(|value| $sign * value)
+                value(summary).map($cost)
             },
         },)*]
     };
@@ -64,20 +74,20 @@ macro_rules! metrics {
 /// The columns of every comparison.
 pub(crate) const METRICS: &[Metric] = metrics! {
     DONE;
-    "FCT slowdown" "mean" "fct_slowdown.mean": |s| s.fct_slowdown.mean, number, 1.0;
-    "FCT slowdown" "p50" "fct_slowdown.p50": |s| s.fct_slowdown.p50, number, 1.0;
-    "FCT slowdown" "p95" "fct_slowdown.p95": |s| s.fct_slowdown.p95, number, 1.0;
-    "FCT slowdown" "p99" "fct_slowdown.p99": |s| s.fct_slowdown.p99, number, 1.0;
-    "FCT" "mean" "fct_us.mean": |s| s.fct_us.mean, duration_us, 1.0;
-    "FCT" "last end" "finish_us": |s| s.finish_us, duration_us, 1.0;
-    "RTT" "mean" "rtt_us.mean": |s| s.rtt_us.mean, duration_us, 1.0;
-    "RTT" "p99" "rtt_us.p99": |s| s.rtt_us.p99, duration_us, 1.0;
-    "RTT" "max" "rtt_us.max": |s| s.rtt_us.max, duration_us, 1.0;
-    "RTT" "all ACKs" "rtt_all_us.mean": |s| s.rtt_all_us.mean, duration_us, 1.0;
-    "Gbit/s" "mean rate" "rate_mean_gbps": |s| s.rate_mean_gbps, number, -1.0;
-    "queue" "max" "queue_bytes.max": |s| Some(s.queue_bytes.max as f64), whole_bytes, 1.0;
-    "PFC" "pauses" "pfc.pauses": |s| Some(s.pfc.pauses as f64), whole, 1.0;
-    "packets" "drops" "drops": |s| Some(s.drops as f64), whole, 1.0;
+    "FCT slowdown" "mean" "fct_slowdown.mean": |s| s.fct_slowdown.mean, number, low;
+    "FCT slowdown" "p50" "fct_slowdown.p50": |s| s.fct_slowdown.p50, number, low;
+    "FCT slowdown" "p95" "fct_slowdown.p95": |s| s.fct_slowdown.p95, number, low;
+    "FCT slowdown" "p99" "fct_slowdown.p99": |s| s.fct_slowdown.p99, number, low;
+    "FCT" "mean" "fct_us.mean": |s| s.fct_us.mean, duration_us, low;
+    "FCT" "last end" "finish_us": |s| s.finish_us, duration_us, low;
+    "RTT" "mean" "rtt_us.mean": |s| s.rtt_us.mean, duration_us, low;
+    "RTT" "p99" "rtt_us.p99": |s| s.rtt_us.p99, duration_us, low;
+    "RTT" "max" "rtt_us.max": |s| s.rtt_us.max, duration_us, low;
+    "RTT" "all ACKs" "rtt_all_us.mean": |s| s.rtt_all_us.mean, duration_us, low;
+    "Gbit/s" "mean rate" "rate_mean_gbps": |s| s.rate_mean_gbps, number, high;
+    "queue" "max" "queue_bytes.max": |s| Some(s.queue_bytes.max as f64), whole_bytes, low;
+    "PFC" "pauses" "pfc.pauses": |s| Some(s.pfc.pauses as f64), whole, low;
+    "packets" "drops" "drops": |s| Some(s.drops as f64), whole, low;
 };
 
 /// The mean time of a collective's iterations.
@@ -94,7 +104,7 @@ const COLLECTIVE_TIME: Metric = Metric {
 /// What is shown besides where a run has collectives.
 pub(crate) const COLLECTIVES: &[Metric] = metrics! {
     COLLECTIVE_TIME;
-    "collectives" "bus Gbit/s" "collectives.busbw_gbps": |s| mean_of(s, |time| time.busbw_gbps), number, -1.0;
+    "collectives" "bus Gbit/s" "collectives.busbw_gbps": |s| mean_of(s, |time| time.busbw_gbps), number, high;
 };
 
 /// The mean over iterations that came to their end.

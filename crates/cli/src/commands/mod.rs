@@ -5,15 +5,19 @@ mod collect;
 mod compare;
 mod completions;
 mod demo;
+mod diff;
 mod explain;
 mod generate;
 mod list;
 mod report;
 mod run;
 mod sweep;
+mod why;
 
 pub(crate) use collect::CollectArgs;
+pub(crate) use diff::DiffArgs;
 pub(crate) use sweep::SweepArgs;
+pub(crate) use why::WhyArgs;
 
 use crate::args::Command;
 use crate::failure::Ended;
@@ -30,6 +34,8 @@ pub(crate) fn dispatch(command: Command) -> Ended {
         Command::Explain(args) => explain::explain(&args),
         Command::Generate(args) => generate::generate(&args),
         Command::Report(args) => report::report(&args),
+        Command::Why(args) => why::why(&args),
+        Command::Diff(args) => diff::diff(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::BenchWorkload(args) => bench::measure(&args),

@@ -7,6 +7,7 @@
 mod chrome;
 #[path = "../common/mod.rs"]
 mod common;
+mod controls;
 mod harness;
 mod page;
 mod pages;
@@ -29,7 +30,14 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // One window, one mouse.
     arguments.test_threads = Some(1);
-    let tests: Vec<Test> = [harness::TESTS, report::TESTS, sweep::TESTS, topology::TESTS].concat();
+    let tests: Vec<Test> = [
+        harness::TESTS,
+        report::TESTS,
+        sweep::TESTS,
+        topology::TESTS,
+        controls::TESTS,
+    ]
+    .concat();
     let browser = if arguments.list {
         Err("only listed".to_string())
     } else {

@@ -221,7 +221,7 @@ impl Page {
         self.click_at(at.left + at.width / 2.0, at.top + at.height / 2.0);
     }
 
-    fn click_at(&self, x: f64, y: f64) {
+    pub(crate) fn click_at(&self, x: f64, y: f64) {
         self.move_to(x, y);
         self.button(Input::DispatchMouseEventTypeOption::MousePressed, x, y, 1);
         self.button(Input::DispatchMouseEventTypeOption::MouseReleased, x, y, 1);

@@ -159,7 +159,7 @@ Paceline.topology && (() => {
   let pointer = null, grabbed = null;
   const valuesOf = (id) => shown.map((name) => {
     const quantity = model.quantities[name];
-    return el("div", { class: "tip-row" }, METRICS[name].toLowerCase(), el("b", {}, quantity.text(quantity.of(id, state.frame))));
+    return el("div", { class: "tip-row" }, METRICS[name].replace(/^[LTU]/, (c) => c.toLowerCase()), el("b", {}, quantity.text(quantity.of(id, state.frame))));
   });
   const aboutNode = (node) => {
     const lines = [el("div", { class: "tip-x" }, `${node.ports.length} link${node.ports.length === 1 ? "" : "s"}`)];

@@ -12,6 +12,7 @@ pub(crate) use flow_time::read as read_flow_times;
 pub use flow_time::{FlowTime, Stage, flow_times};
 pub(crate) use flows::read_flows_parquet;
 pub use folder::{Folder, OutputError, check_destination, write_file};
+pub(crate) use ports::name_of as port_name;
 pub(crate) use series::read_series;
 pub use series::{GOODPUT, QUEUE, RATE, RTT, Series, WINDOW, series_of};
 

@@ -8,6 +8,7 @@ mod ports;
 mod queues;
 mod sharing;
 mod sizes;
+mod standstill;
 mod summary;
 
 pub use collectives::CollectiveTime;
@@ -17,4 +18,5 @@ pub use ports::{PauseShare, PortShare, TierShare, Utilisation};
 pub use queues::{BusiestPort, QueueBytes, QueueCdf, QueuePercentiles};
 pub use sharing::{Convergence, Goodputs, HOLD, JainOverTime, Phase};
 pub use sizes::{Buckets, FCT_ANALYSIS, fct_table};
+pub use standstill::{Cycle, EndlessPause, Standstill};
 pub use summary::{Credits, Ecn, Goodput, Machine, Pfc, RunStatus, Summary, Totals, summarise};

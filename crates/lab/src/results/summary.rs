@@ -14,6 +14,7 @@ use super::groups::{FlowCount, Group, SizeBucket, by_scheme};
 use super::ports::{PauseShare, Utilisation, pause_share, utilisation};
 use super::queues::{BusiestPort, QueueBytes, QueueCdf, busiest_port, queue_bytes, queue_cdf};
 use super::sharing::{Convergence, Goodputs, JainOverTime};
+use super::standstill::Standstill;
 use crate::stats::{Distribution, RttSummary};
 use paceline_scenario::Resolved;
 
@@ -25,6 +26,8 @@ pub enum RunStatus {
     Completed,
     /// It was interrupted.
     Partial,
+    /// Pauses that never end hold everything that was left.
+    Standstill,
 }
 
 /// What a run cost. All that may differ between two runs of the same input.
@@ -108,6 +111,9 @@ pub struct Summary {
     pub base_rtt_us: f64,
     /// Bandwidth-delay product of the network.
     pub bdp_bytes: u64,
+    /// Pauses that will never end: null unless there are some.
+    #[serde(default)]
+    pub standstill: Option<Standstill>,
     /// The sampled switch port with the largest mean queue.
     pub busiest_port: Option<BusiestPort>,
     /// The distribution of sampled queues; null unless queues were sampled.
@@ -194,6 +200,11 @@ fn aggregate(outcome: &Outcome, busy: &Range<u64>) -> Option<f64> {
 
 /// The summary of a run.
 pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine: Machine) -> Summary {
+    let stands = outcome.standstill.as_ref().is_some_and(|found| found.ended);
+    let status = match status {
+        RunStatus::Completed if stands => RunStatus::Standstill,
+        other => other,
+    };
     let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
     let refs: Vec<&FlowRow<'_>> = rows.iter().collect();
     let all = Group::of(&refs);
@@ -252,6 +263,7 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         rate_mean_gbps: all.rate_mean_gbps,
         base_rtt_us: outcome.base_rtt.as_us_f64(),
         bdp_bytes: outcome.bdp.get(),
+        standstill: outcome.standstill.as_ref().map(Standstill::of),
         busiest_port: busiest_port(&outcome.queues),
         queue_cdf: queue_cdf(&outcome.queues),
         utilisation: (outcome.ports.as_ref().zip(busy.as_ref()))

@@ -89,7 +89,7 @@ impl Study {
         let mut overrides = self.overrides.clone();
         overrides.point = point.to_vec();
         overrides.seed = seed.or(overrides.seed);
-        paceline_scenario::load(&self.input, &overrides)
+        crate::load(&self.input, &overrides)
     }
 }
 
