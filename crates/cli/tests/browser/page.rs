@@ -298,12 +298,25 @@ impl Page {
         picture
     }
 
+    /// Asserts that a window as narrow as a telephone need not be scrolled sideways.
+    pub(crate) fn fits_telephone(&self) {
+        self.screen(420, 900);
+        // Charts follow the window.
+        self.wait_for(
+            "[...document.querySelectorAll('canvas')].every((c) => c.getBoundingClientRect().right <= innerWidth)",
+        );
+        let beyond = "document.documentElement.scrollWidth <= innerWidth ? [] : \
+            [...document.querySelectorAll('main *')].filter((e) => e.getBoundingClientRect().right > innerWidth \
+            && !e.closest('.scroll, .panel, pre, .flow-scroll')).map((e) => e.outerHTML.slice(0, 120))";
+        assert_eq!(self.eval(beyond), Value::Array(Vec::new()), "{}", self.address);
+    }
+
     /// Asserts that on paper, which is narrower than the screen, nothing is cut off; takes a picture.
     pub(crate) fn fits_paper(&self, name: &str) {
         self.emulate(Theme::Light, "print");
         self.eval("void (document.querySelector('main').style.width = '700px')");
         let beyond = "[...document.querySelectorAll('figure, canvas')]\
-            .filter((e) => e.getBoundingClientRect().right > 701).map((e) => e.outerHTML.slice(0, 80))";
+            .filter((e) => e.getBoundingClientRect().right > document.querySelector('main').getBoundingClientRect().right + 1).map((e) => e.outerHTML.slice(0, 80))";
         assert_eq!(self.eval(beyond), Value::Array(Vec::new()), "{name}");
         self.picture(&format!("{name}-paper"), true);
     }

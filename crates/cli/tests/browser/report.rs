@@ -109,9 +109,7 @@ fn opens(browser: &Browser) {
 fn narrow(browser: &Browser) {
     for folder in [pages::run(), pages::compare()] {
         let page = Page::open(browser, &folder.join("report.html"));
-        page.screen(420, 900);
-        page.wait_for("document.documentElement.scrollWidth <= innerWidth");
-        page.wait_for("[...document.querySelectorAll('canvas')].every((c) => c.getBoundingClientRect().right <= innerWidth)");
+        page.fits_telephone();
         page.close();
     }
 }

@@ -275,8 +275,7 @@ fn prints_and_narrow(browser: &Browser) {
     page.fits_paper("sweep");
     page.close();
     let page = open(browser, &data, "sweep-print", Theme::Dark);
-    page.screen(420, 900);
-    page.wait_for("document.documentElement.scrollWidth <= innerWidth");
+    page.fits_telephone();
     page.picture("sweep-narrow", true);
     page.close();
 }
