@@ -15,6 +15,7 @@
 pub mod capture;
 pub mod files;
 pub mod report;
+pub mod reproduce;
 pub mod results;
 pub mod run;
 pub mod stats;

@@ -147,7 +147,8 @@ pub fn beside(published: &[Published], ours: &[Option<f64>]) -> String {
     ])
 }
 
-struct Column {
+/// A column of a table: its head, and a cell for each row.
+pub(crate) struct Column {
     group: String,
     name: String,
     cells: Vec<String>,
@@ -155,7 +156,8 @@ struct Column {
 }
 
 impl Column {
-    fn left(group: &str, name: &str, cells: Vec<String>) -> Self {
+    /// Of texts.
+    pub(crate) fn left(group: &str, name: &str, cells: Vec<String>) -> Self {
         Self {
             group: group.to_string(),
             name: name.to_string(),
@@ -163,7 +165,8 @@ impl Column {
             right: false,
         }
     }
-    fn right(group: &str, name: &str, cells: Vec<String>) -> Self {
+    /// Of numbers.
+    pub(crate) fn right(group: &str, name: &str, cells: Vec<String>) -> Self {
         Self {
             right: true,
             ..Self::left(group, name, cells)
@@ -179,12 +182,12 @@ impl Column {
     }
 }
 
-fn width_of(text: &str) -> usize {
+pub(crate) fn width_of(text: &str) -> usize {
     text.chars().count()
 }
 
 /// Columns two spaces apart, with a line of groups above where there are any.
-fn render(columns: &[Column]) -> String {
+pub(crate) fn render(columns: &[Column]) -> String {
     let mut widths: Vec<usize> = columns
         .iter()
         .map(|c| {

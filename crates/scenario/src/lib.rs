@@ -124,7 +124,11 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
     }
 }
 
-fn load_shipped(name: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
+/// Reads a scenario that ships; [`load`] would take a file of the same name.
+///
+/// # Errors
+/// If there is none of this name, or an override does not fit it.
+pub fn load_shipped(name: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
     let names = || builtin::scenarios().iter().map(|shipped| shipped.name);
     let Some(shipped) = builtin::scenarios().iter().find(|shipped| shipped.name == name) else {
         let problem = Problem::new(format!("`{name}` is neither a file nor a scenario that ships"));

@@ -7,7 +7,12 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Files by which the folder of an earlier run is known: nothing else is ever replaced.
-const OURS: [&str; 3] = ["summary.json", "comparison.json", "sweep.json"];
+const OURS: [&str; 4] = [
+    "summary.json",
+    "comparison.json",
+    "sweep.json",
+    "reproductions.json",
+];
 
 /// Why output could not be written.
 #[derive(Debug, thiserror::Error)]
