@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use paceline_kernel::Span;
+use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
 const EXAMPLES: &str = "\
@@ -109,6 +110,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
     #[command(flatten)]
+    pub(crate) buckets: BucketArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) say: SayArgs,
@@ -140,6 +143,8 @@ pub(crate) struct CompareArgs {
     pub(crate) beside: Option<Beside>,
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
+    #[command(flatten)]
+    pub(crate) buckets: BucketArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
@@ -203,6 +208,7 @@ impl ChangeArgs {
             }),
             shuffle_ties: self.shuffle_ties,
             check: self.check,
+            ..Overrides::default()
         }
     }
 }
@@ -227,6 +233,18 @@ pub(crate) struct OutputArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Csv,
+}
+
+const BUCKETS_HELP: &str = "Also print the FCT slowdown by size of flow: in so many buckets of equally \
+                            many flows (20), between sizes (1KB,10KB,1MB), or as HPCC's script \
+                            does (fct-analysis: flows not labelled incast, 20 groups of 5 %)";
+
+/// How slowdown by size is shown.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct BucketArgs {
+    #[arg(long, value_name = "N|SIZES|fct-analysis", help = BUCKETS_HELP)]
+    pub(crate) buckets: Option<Buckets>,
 }
 
 /// What is said while and after running.
@@ -388,6 +406,8 @@ pub(crate) struct ReportArgs {
     /// File to write [default: report.html in DIR, if there is one DIR; otherwise ./report.html]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) buckets: BucketArgs,
 }
 
 #[derive(Debug, Args)]

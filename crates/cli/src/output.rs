@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use paceline_lab::files::Folder;
-use paceline_lab::results::Summary;
+use paceline_lab::results::{Buckets, FlowRow, Summary};
 use paceline_lab::table;
 use serde::Serialize;
 use terminal_size::Width;
@@ -50,6 +50,16 @@ pub(crate) fn check_folder(folder: &Path, force: bool) -> Result<(), Failure> {
     // Begun and given up again: nothing is left of it.
     drop(Folder::create(folder, force)?);
     Ok(())
+}
+
+/// The slowdown by size of runs with these names and flows, if it is asked for.
+pub(crate) fn by_size(asked: Option<&Buckets>, names: &[String], flows: &[Vec<FlowRow<'_>>]) -> String {
+    let Some(buckets) = asked else {
+        return String::new();
+    };
+    let of = |(name, rows): (&String, &Vec<FlowRow<'_>>)| (name.clone(), buckets.of(rows));
+    let runs: Vec<_> = names.iter().zip(flows).map(of).collect();
+    table::slowdown_by_size(&runs, buckets, stdout_width())
 }
 
 /// What to know before trusting runs: each warning once, with the runs it is about unless that is

@@ -33,6 +33,10 @@ pub mod hpcc_pint;
 pub mod none;
 pub mod timely;
 
+/// The worked example of the book: not a scheme of the program, but code that compiles and passes.
+#[cfg(test)]
+pub mod example;
+
 pub use api::{
     AckInfo, CongestionControl, Ctx, HopSample, IntFormat, Needs, PathInfo, SendLimits, SentInfo, TimerBank,
     TimerSlot,

@@ -8,6 +8,7 @@ use paceline_kernel::{Bytes, Span, Time};
 
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::check::{BuildError, check};
+use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
 use crate::failure::Change;
 use crate::nic::Nic;
@@ -19,7 +20,7 @@ use crate::random::{LinkErrors, SharedRandom};
 use crate::record::Recorder;
 use crate::routing::{Extent, Routing};
 use crate::sim::Simulation;
-use crate::spec::{FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
+use crate::spec::{FlowControl, FlowSpec, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
 use crate::telemetry::{Telemetry, WIRE_HOPS};
 
 /// Builds the network of `spec`.
@@ -96,12 +97,12 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         link_errors: link_errors(&spec),
         shared_rng,
         counters: Counters::default(),
-        flows: vec![NOT_STARTED; spec.flows.len()],
+        flows: spec.flows.iter().map(not_started).collect(),
+        dependencies: Dependencies::of(&spec),
         completions: Vec::new(),
-        recorder: Recorder::new(&spec.record, &ports, spec.nodes.len()),
+        recorder: Recorder::new(&spec, &ports),
         base_rtt: extent.rtt,
         bdp: extent.bdp,
-        max_queue: 0,
         digest: 0,
         done: false,
         classes,
@@ -113,13 +114,17 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     Ok(simulation)
 }
 
-const NOT_STARTED: FlowRecord = FlowRecord {
-    status: FlowStatus::NotStarted,
-    fct: Span::ZERO,
-    ideal: Span::ZERO,
-    retransmitted: Bytes::ZERO,
-    delivered: Bytes::ZERO,
-};
+const fn not_started(flow: &FlowSpec) -> FlowRecord {
+    FlowRecord {
+        status: FlowStatus::NotStarted,
+        start: flow.start,
+        received: None,
+        fct: Span::ZERO,
+        ideal: Span::ZERO,
+        retransmitted: Bytes::ZERO,
+        delivered: Bytes::ZERO,
+    }
+}
 
 impl Simulation {
     fn schedule_first_events(&mut self) {
@@ -295,6 +300,7 @@ fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Vec<Port> {
                 up: true,
                 fallible,
                 done_pending: false,
+                queue_max: 0,
             });
         }
     }

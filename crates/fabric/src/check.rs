@@ -3,6 +3,7 @@
 use paceline_kernel::queue::EventQueue;
 use paceline_kernel::{BitRate, Bytes, Span};
 
+use crate::depend::find_cycle;
 use crate::event::Event;
 use crate::spec::{FlowControl, LinkSpec, NodeId, NodeKind, PfcMode, PfcThreshold, RunSpec};
 
@@ -148,6 +149,7 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
             return bad("it starts before the flow in front of it: flows must be sorted by start".into());
         }
     }
+    check_dependencies(spec)?;
     check_flow_control(&spec.switch.flow_control)?;
     let mut codes = spec.schemes.iter().filter_map(|scheme| scheme.config.pint_code());
     if let Some(first) = codes.next()
@@ -192,6 +194,25 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
         )));
     }
     Ok(())
+}
+
+fn check_dependencies(spec: &RunSpec) -> Result<(), BuildError> {
+    let flows = spec.flows.len();
+    for dependency in &spec.dependencies {
+        let named = [dependency.flow, dependency.after];
+        if let Some(missing) = named.into_iter().find(|&flow| flow as usize >= flows) {
+            let flow = dependency.flow as usize;
+            let why = format!("it has to do with flow {missing}, and there are {flows}");
+            return Err(BuildError::BadFlow { flow, why });
+        }
+    }
+    match find_cycle(flows, &spec.dependencies) {
+        Some(flow) => Err(BuildError::BadFlow {
+            flow: flow as usize,
+            why: "it waits for itself, by way of others: it would never start".into(),
+        }),
+        None => Ok(()),
+    }
 }
 
 fn check_flow_control(flow_control: &FlowControl) -> Result<(), BuildError> {

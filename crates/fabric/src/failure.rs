@@ -70,6 +70,7 @@ impl Simulation {
         p.free_at = p.free_at.min(self.now);
         p.free_tie = 0;
         p.done_pending = false;
+        self.recorder.ports.paused(port, false, self.now);
     }
 
     /// Gives a lost packet's bytes back to its ingress, and ends the pause that they caused.

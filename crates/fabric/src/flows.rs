@@ -3,13 +3,14 @@
 use paceline_congestion::{PathInfo, TimerBank};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::{Purpose, Rng};
-use paceline_kernel::{BitRate, Bytes, Span};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::event::Event;
 use crate::nic::{Qp, Receiver};
 use crate::outcome::FlowStatus;
 use crate::routing::{FlowKey, bdp, path_rtt};
 use crate::sim::Simulation;
+use crate::spec::Awaited;
 
 /// A flow's two paths through the network.
 pub(crate) struct Paths {
@@ -26,8 +27,10 @@ impl Simulation {
         while let Some(flow) = self.spec.flows.get(next as usize)
             && flow.start == start
         {
-            // An event of its own, so that what was already due at this instant comes first.
-            self.schedule(LaneId::WHEEL, self.now, Event::FlowStart { flow: next });
+            if self.comes_due(next) {
+                // An event of its own, so that what was already due at this instant comes first.
+                self.schedule(LaneId::WHEEL, self.now, Event::FlowStart { flow: next });
+            }
             next += 1;
         }
         if let Some(flow) = self.spec.flows.get(next as usize) {
@@ -99,7 +102,10 @@ impl Simulation {
     /// A queue pair begins to send.
     pub(crate) fn flow_start(&mut self, flow: u32) {
         let spec = self.spec.flows[flow as usize];
-        self.flows[flow as usize].status = FlowStatus::Unfinished;
+        let record = &mut self.flows[flow as usize];
+        record.status = FlowStatus::Unfinished;
+        record.start = Time::from_ps(self.now);
+        self.release(flow, Awaited::Started);
         let paths = self.find_paths(flow);
         if paths.is_none() && self.changes.is_empty() {
             self.flows[flow as usize].status = FlowStatus::Unreachable;

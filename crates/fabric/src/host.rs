@@ -10,7 +10,7 @@ use crate::outcome::{FlowStatus, PacketKind, RttSample, TraceKind};
 use crate::packet::{NONE, Packet};
 use crate::port::STRICT;
 use crate::sim::Simulation;
-use crate::spec::AckPolicy;
+use crate::spec::{AckPolicy, Awaited};
 use crate::telemetry::WIRE_HOPS;
 
 /// What the receiver answers to a data packet.
@@ -46,6 +46,11 @@ impl Simulation {
         }
         let packet = *self.packets.get(id);
         let answer = self.check_sequence(&packet);
+        let whole = self.receivers[packet.qp as usize].expected >= self.qps[packet.qp as usize].size;
+        if whole && self.flows[packet.flow as usize].received.is_none() {
+            self.flows[packet.flow as usize].received = Some(Time::from_ps(self.now));
+            self.release(packet.flow, Awaited::Received);
+        }
         let marked = packet.ecn != 0;
         let interval = self.qps[packet.qp as usize].needs.cnp_interval;
         if marked && interval > Span::ZERO {
@@ -291,10 +296,11 @@ impl Simulation {
         let flow = qp.flow as usize;
         let record = &mut self.flows[flow];
         record.status = FlowStatus::Completed;
-        record.fct = Span::from_ps(self.now - self.spec.flows[flow].start.as_ps());
+        record.fct = Span::from_ps(self.now - record.start.as_ps());
         record.retransmitted = Bytes::new(qp.retransmitted);
         record.delivered = Bytes::new(self.receivers[slot as usize].expected);
         self.completions.push(flow as u32);
+        self.release(flow as u32, Awaited::Acknowledged);
     }
 
     /// Takes a finished queue pair out of its NIC's round robin.

@@ -12,6 +12,7 @@ extern crate self as paceline_fabric;
 mod buffer;
 mod build;
 mod check;
+mod depend;
 mod event;
 mod failure;
 mod flows;
@@ -31,6 +32,7 @@ mod switch;
 mod telemetry;
 mod verify;
 
+pub use depend::find_cycle;
 pub use outcome::Outcome;
 pub use sim::{BuildError, Progress, Simulation};
 pub use spec::RunSpec;

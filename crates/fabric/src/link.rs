@@ -231,6 +231,7 @@ impl Simulation {
         if p.paused & 1 << packet.class == 0 {
             p.paused |= 1 << packet.class;
             self.paused_since[slot] = self.now;
+            self.recorder.ports.paused(port, true, self.now);
         }
         if let FlowControl::Pfc(pfc) = self.spec.switch.flow_control
             && let PfcMode::Quanta { pause } = pfc.mode
@@ -253,6 +254,8 @@ impl Simulation {
         let p = &mut self.ports[port as usize];
         if p.paused & 1 << class != 0 {
             p.paused &= !(1 << class);
+            let still = p.paused != 0;
+            self.recorder.ports.paused(port, still, self.now);
             let slot = port as usize * self.class_count + usize::from(class);
             self.counters.paused_ps += self.now - self.paused_since[slot];
         }

@@ -5,6 +5,10 @@ use paceline_kernel::{Bytes, Span, Time};
 
 use crate::spec::NodeId;
 
+mod ports;
+
+pub use ports::{PortBin, PortSeries};
+
 /// How a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowStatus {
@@ -12,7 +16,7 @@ pub enum FlowStatus {
     Completed,
     /// Still under way when the run ended.
     Unfinished,
-    /// Its start lies after the end of the run.
+    /// Its start lies after the end of the run, or what it waits for did not happen.
     NotStarted,
     /// There is no path between its hosts (a failed link).
     Unreachable,
@@ -23,6 +27,10 @@ pub enum FlowStatus {
 pub struct FlowRecord {
     /// How it ended.
     pub status: FlowStatus,
+    /// When it started; if it did not, when it would have at the earliest.
+    pub start: Time,
+    /// When its last byte had arrived in order at the receiver.
+    pub received: Option<Time>,
     /// Start to the last acknowledgement's arrival at the sender; zero unless completed.
     pub fct: Span,
     /// The completion time of the same flow alone in the network, as the reference computes it:
@@ -121,10 +129,10 @@ pub struct RttSample {
     pub rtt: Span,
 }
 
-/// A switch port.
+/// A port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortRef {
-    /// The switch.
+    /// The node that it belongs to.
     pub node: NodeId,
     /// Its interface, counted from 1 in the order of links.
     pub interface: u32,
@@ -259,6 +267,8 @@ pub struct Outcome {
     pub queues: Vec<QueueRecord>,
     /// With [`crate::spec::RecordSpec::queue_dump_every`].
     pub queue_dumps: Vec<QueueDump>,
+    /// With [`crate::spec::RecordSpec::port_bin`].
+    pub ports: Option<PortSeries>,
     /// Largest queue of any switch port, whether or not queues were sampled.
     pub queue_max: Bytes,
     /// With [`crate::spec::RecordSpec::rate_every`].

@@ -76,6 +76,8 @@ pub(crate) struct Port {
     pub(crate) fallible: bool,
     /// Whether the end of the transmission is (already) an event.
     pub(crate) done_pending: bool,
+    /// Largest queue that a packet found itself the last of, since the last sample.
+    pub(crate) queue_max: u32,
 }
 
 const _: () = assert!(size_of::<Port>() == 64);

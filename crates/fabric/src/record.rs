@@ -14,11 +14,16 @@ use crate::outcome::{
 use crate::packet::Packet;
 use crate::port::{Classes, Port, STRICT};
 use crate::sim::Simulation;
-use crate::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
+use crate::spec::{FlowControl, NodeId, PfcMode, RunSpec};
+
+pub(crate) mod ports;
+
+use ports::PortRecorder;
 
 /// Recorders; those that nobody asked for are empty and cost a comparison.
 #[derive(Debug)]
 pub(crate) struct Recorder {
+    pub(crate) ports: PortRecorder,
     pub(crate) tracing: bool,
     traced: Vec<bool>,
     /// Interface number of each port at its node, from 1 in the order of links.
@@ -64,7 +69,8 @@ impl RttStats {
 }
 
 impl Recorder {
-    pub(crate) fn new(spec: &RecordSpec, ports: &[Port], nodes: usize) -> Self {
+    pub(crate) fn new(run: &RunSpec, ports: &[Port]) -> Self {
+        let (spec, nodes) = (&run.record, run.nodes.len());
         let mut traced = vec![false; nodes];
         for node in &spec.trace_nodes {
             if let Some(flag) = traced.get_mut(node.0 as usize) {
@@ -97,6 +103,7 @@ impl Recorder {
         };
         let queues = sampled.iter().map(record).collect();
         Self {
+            ports: PortRecorder::new(run, ports),
             tracing: !spec.trace_nodes.is_empty(),
             traced,
             interfaces,

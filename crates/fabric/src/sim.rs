@@ -6,6 +6,7 @@ use paceline_kernel::rng::Rng;
 use paceline_kernel::{Span, Time};
 
 use crate::buffer::{BufferRules, SwitchBuffer};
+use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
 use crate::nic::{Nic, Qp, Receiver};
 use crate::outcome::{Counters, FlowRecord, Outcome};
@@ -75,11 +76,11 @@ pub struct Simulation {
     pub(crate) renew_at: Vec<u64>,
     pub(crate) counters: Counters,
     pub(crate) flows: Vec<FlowRecord>,
+    pub(crate) dependencies: Dependencies,
     pub(crate) completions: Vec<u32>,
     pub(crate) recorder: Recorder,
     pub(crate) base_rtt: Span,
     pub(crate) bdp: u64,
-    pub(crate) max_queue: u32,
     pub(crate) digest: u64,
     pub(crate) done: bool,
 }
@@ -109,18 +110,23 @@ impl Simulation {
     /// Executes at most `events` events.
     pub fn advance(&mut self, events: u64) -> Progress {
         let stop = self.spec.stop.as_ps();
+        let mut limit = stop.min(self.recorder.ports.free_until());
         for _ in 0..events {
             let Some(entry) = self.queue.pop() else {
                 self.done = true;
                 break;
             };
             debug_assert!(entry.at >= self.now, "time never runs back");
-            if entry.at > stop {
-                // It stays pending: its packet, if it has one, is still under way.
-                self.queue.push(LaneId::WHEEL, entry);
-                self.now = stop;
-                self.done = true;
-                break;
+            if entry.at > limit {
+                if entry.at > stop {
+                    // It stays pending: its packet, if it has one, is still under way.
+                    self.queue.push(LaneId::WHEEL, entry);
+                    self.now = stop;
+                    self.done = true;
+                    break;
+                }
+                self.sample_until(entry.at);
+                limit = stop.min(self.recorder.ports.free_until());
             }
             self.now = entry.at;
             self.tie = entry.tie;
@@ -186,6 +192,12 @@ impl Simulation {
         }
     }
 
+    /// The largest queue of any switch port so far.
+    fn queue_max(&self) -> u32 {
+        let seen = self.ports.iter().map(|port| port.queue_max).max();
+        seen.unwrap_or(0).max(self.recorder.ports.queue_max())
+    }
+
     /// Ends the run, wherever it is.
     pub fn finish(mut self) -> Outcome {
         let now = self.now;
@@ -198,7 +210,10 @@ impl Simulation {
         for slot in 0..self.qps.len() {
             self.record_unfinished(slot);
         }
+        self.last_samples();
+        let (queue_max, port_refs) = (self.queue_max(), self.port_refs());
         let Recorder {
+            ports,
             pfc,
             rtt,
             rtt_all,
@@ -220,7 +235,8 @@ impl Simulation {
             rtt_samples,
             queues,
             queue_dumps,
-            queue_max: paceline_kernel::Bytes::new(u64::from(self.max_queue)),
+            ports: ports.finish(&self.spec.nodes, port_refs),
+            queue_max: paceline_kernel::Bytes::new(u64::from(queue_max)),
             rates: rates.into_values().collect(),
             trace,
             base_rtt: self.base_rtt,

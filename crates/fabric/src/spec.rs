@@ -307,7 +307,7 @@ pub struct FlowSpec {
     pub dst: NodeId,
     /// Payload bytes.
     pub size: Bytes,
-    /// When the sender starts.
+    /// When the sender starts; where it waits for others ([`RunSpec::dependencies`]), not before.
     pub start: Time,
     /// Priority class, 1 to 7.
     pub class: u8,
@@ -319,6 +319,31 @@ pub struct FlowSpec {
     pub label: u16,
     /// Index in [`RunSpec::schemes`].
     pub scheme: u16,
+}
+
+/// What one flow waits for in another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// Its sender starts.
+    Started,
+    /// Its last byte arrives in order at the receiver: what a step of a collective waits for.
+    Received,
+    /// Its last acknowledgement arrives at the sender: what a closed loop waits for.
+    Acknowledged,
+}
+
+/// A flow that waits for another. It starts once all that it waits for has happened, and its own
+/// start time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dependency {
+    /// The flow that waits: index in [`RunSpec::flows`].
+    pub flow: u32,
+    /// The flow that it waits for.
+    pub after: u32,
+    /// For what of that.
+    pub awaited: Awaited,
+    /// And then for so long: computing, thinking.
+    pub delay: Span,
 }
 
 /// What to record. Nothing that is off costs anything.
@@ -333,6 +358,9 @@ pub struct RecordSpec {
     pub queue_dump_every: Option<Span>,
     /// Bytes acknowledged per flow in bins of this width.
     pub rate_every: Option<Span>,
+    /// Every port and every switch's buffer in bins of this width, which double as often as the
+    /// bins are full: see [`crate::outcome::PortSeries`].
+    pub port_bin: Option<Span>,
     /// Which nodes' packets to trace.
     pub trace_nodes: Vec<NodeId>,
     /// Keep every round-trip time sample of the first kind (one per flow and round trip).
@@ -362,6 +390,8 @@ pub struct RunSpec {
     pub labels: Vec<String>,
     /// Flows, in order of start.
     pub flows: Vec<FlowSpec>,
+    /// Which flows wait for which; no flow may wait for itself, not by way of others either.
+    pub dependencies: Vec<Dependency>,
     /// The run ends here at the latest.
     pub stop: Time,
     /// Seed of every random stream.

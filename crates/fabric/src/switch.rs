@@ -26,8 +26,8 @@ impl Simulation {
             return self.depart(egress, class, id, 0);
         }
         self.enqueue(egress, class, id);
-        let queued = self.ports[egress as usize].queued;
-        self.max_queue = self.max_queue.max(queued);
+        let port = &mut self.ports[egress as usize];
+        port.queue_max = port.queue_max.max(port.queued);
     }
 
     /// The egress port: read off the flow's path, or looked up if the topology has changed since.
@@ -141,7 +141,10 @@ impl Simulation {
         }
         if is_data {
             let packet = self.packets.get_mut(id);
-            self.counters.marked += u64::from(packet.ecn == 0);
+            if packet.ecn == 0 {
+                self.counters.marked += 1;
+                self.recorder.ports.marked(egress);
+            }
             packet.ecn = 3;
         }
     }

@@ -4,6 +4,7 @@ use crate::outcome::FlowStatus;
 use crate::packet::NONE;
 use crate::port::STRICT;
 use crate::sim::Simulation;
+use crate::spec::Awaited;
 
 impl Simulation {
     /// Checks every invariant of the present state.
@@ -86,6 +87,25 @@ impl Simulation {
             assert!(
                 qp.snd_una <= qp.snd_nxt && qp.snd_nxt <= qp.size,
                 "flow {flow}: sequence numbers in order"
+            );
+        }
+        for dependency in &self.spec.dependencies {
+            let (record, before) = (
+                &self.flows[dependency.flow as usize],
+                &self.flows[dependency.after as usize],
+            );
+            let happened = match dependency.awaited {
+                Awaited::Started => (before.status != FlowStatus::NotStarted).then_some(before.start),
+                Awaited::Received => before.received,
+                Awaited::Acknowledged => {
+                    (before.status == FlowStatus::Completed).then(|| before.start + before.fct)
+                }
+            };
+            assert!(
+                record.status == FlowStatus::NotStarted
+                    || happened.is_some_and(|at| at + dependency.delay <= record.start),
+                "flow {}: it started before what it waits for",
+                dependency.flow
             );
         }
         for (i, record) in self.flows.iter().enumerate() {

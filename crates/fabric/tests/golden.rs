@@ -203,6 +203,7 @@ fn recorders_change_nothing() {
             queue_window: (Time::from_ns(0), Time::from_ns(10_000_000)),
             queue_dump_every: Some(Span::from_us(100)),
             rate_every: Some(Span::from_us(10)),
+            port_bin: Some(Span::from_ns(100)),
             trace_nodes: (0..spec.nodes.len() as u32).map(NodeId).collect(),
             rtt_samples: true,
         };

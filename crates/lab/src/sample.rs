@@ -89,6 +89,7 @@ pub(crate) fn spec() -> RunSpec {
         }],
         labels: vec!["mice".into(), "elephants".into()],
         flows: vec![flow(1, 1_000, 0), flow(2, 20_000, 1), flow(3, 1_000_000, 1)],
+        dependencies: Vec::new(),
         stop: at(100_000),
         seed: 7,
         quirks: Quirks::default(),
@@ -97,6 +98,7 @@ pub(crate) fn spec() -> RunSpec {
             queue_every: Some(Span::from_us(1)),
             queue_window: (Time::ZERO, Time::MAX),
             queue_dump_every: None,
+            port_bin: None,
             rate_every: Some(Span::from_us(5)),
             trace_nodes: Vec::new(),
             rtt_samples: true,
@@ -118,6 +120,8 @@ pub(crate) fn rtt(ns: &[u64]) -> RttStats {
 
 fn record(status: FlowStatus, fct_us: u64, ideal_us: u64, delivered: u64) -> FlowRecord {
     FlowRecord {
+        start: START,
+        received: None,
         status,
         fct: Span::from_us(fct_us),
         ideal: Span::from_us(ideal_us),
@@ -210,6 +214,7 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
             ),
         ],
         queue_dumps: Vec::new(),
+        ports: None,
         queue_max: Bytes::new(2_500),
         rates: vec![
             RateRecord {

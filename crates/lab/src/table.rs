@@ -1,5 +1,9 @@
 //! Tables for a terminal. Pure functions from numbers to text.
 
+mod sizes;
+
+pub use sizes::slowdown_by_size;
+
 use crate::results::{FlowCount, Summary};
 
 /// Columns that a terminal has when nobody knows.
@@ -70,7 +74,7 @@ fn done(flows: FlowCount) -> String {
 }
 
 /// Schemes; with the seed or the scenario where schemes alone are not different.
-pub(crate) fn row_names(runs: &[&Summary]) -> Vec<String> {
+pub fn row_names(runs: &[&Summary]) -> Vec<String> {
     let differs = |get: fn(&Summary) -> String| runs.iter().any(|run| get(run) != get(runs[0]));
     let scenarios = differs(|s| s.scenario.clone());
     let seeds = differs(|s| s.seed.to_string());

@@ -4,8 +4,9 @@
 #[allow(dead_code, reason = "shared with the validation command")]
 mod reference;
 
-use paceline_lab::results::Summary;
-use paceline_scenario::{Fidelity, Overrides};
+use paceline_lab::results::{FlowRow, Summary, fct_table, flow_rows};
+use paceline_lab::run::Finished;
+use paceline_scenario::{Fidelity, Overrides, Resolved};
 use reference::{Case, cases, identical, run, shipped};
 
 const FILES: [&str; 4] = ["fct.txt", "pfc.txt", "qlen.txt", "rtt_samples.txt"];
@@ -18,10 +19,16 @@ fn of_scenario(scenario: &str) -> Vec<Case> {
 
 /// Runs every scheme of `scenario`; how many files were compared.
 fn assert_identical(scenario: &str) -> usize {
+    assert_identical_and(scenario, |_, _, _| ())
+}
+
+/// The same, with something else to be done with each run.
+fn assert_identical_and(scenario: &str, mut also: impl FnMut(&Case, &Resolved, &Finished)) -> usize {
     let mut compared = 0;
     for case in of_scenario(scenario) {
         let input = case.load(&Overrides::default());
         let finished = run(&input);
+        also(&case, &input, &finished);
         for name in FILES {
             let Some(same) = identical(&case, name, &input, &finished) else {
                 continue;
@@ -56,9 +63,23 @@ fn incast_of_20() {
     assert_eq!(assert_identical("b_incast20"), 7 * 2);
 }
 
+/// The files, and the table that the reference's script `fct_analysis` makes of them, which the HPCC
+/// paper's figure 11 shows.
 #[test]
 fn fat_tree() {
-    assert_eq!(assert_identical("e_fat_2ms"), 4 * 2);
+    let mut flows: Vec<(String, Vec<FlowRow<'static>>)> = Vec::new();
+    let compared = assert_identical_and("e_fat_2ms", |case, input, finished| {
+        let rows = flow_rows(input, &finished.outcome).map(FlowRow::into_owned);
+        flows.push((case.scheme.clone(), rows.collect()));
+    });
+    assert_eq!(compared, 4 * 2);
+    let runs: Vec<(&str, &[FlowRow<'_>])> = ["hpcc", "dcqcn", "timely", "dctcp"]
+        .iter()
+        .filter_map(|scheme| flows.iter().find(|(name, _)| name == scheme))
+        .map(|(name, rows)| (name.as_str(), rows.as_slice()))
+        .collect();
+    let expected = std::fs::read_to_string(shipped().join("e_fat_2ms/fct_table.tsv")).unwrap();
+    assert_eq!(fct_table(&runs).unwrap(), expected);
 }
 
 fn incast_under(scheme: &str) -> Case {

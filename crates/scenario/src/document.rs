@@ -1,5 +1,7 @@
 //! TOML texts with overrides: from text to [`Scenario`], every place kept.
 
+mod axes;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -10,6 +12,8 @@ use serde::Deserialize;
 
 use crate::diagnostics::{Diagnostics, Place, Problem, Source, nearest};
 use crate::schema::Scenario;
+
+pub(crate) use axes::{Point, Written};
 
 /// A value that the command line puts into a scenario.
 #[derive(Clone, Debug)]
@@ -60,10 +64,16 @@ pub(crate) struct Document {
     pub(crate) texts: Texts,
     /// Places of the schemes' parameters: `scheme`, `parameter`.
     pub(crate) parameters: Vec<(String, String, Range<usize>)>,
+    /// The grid of its sweep.
+    pub(crate) sweep: Written,
 }
 
-/// Reads a TOML text and puts `settings` into it.
-pub(crate) fn parse(source: &Source, settings: &[Setting]) -> Result<Document, Diagnostics> {
+/// Reads a TOML text and puts `settings`, and what a point of a sweep's grid says, into it.
+pub(crate) fn parse(
+    source: &Source,
+    settings: &[Setting],
+    point: Point<'_>,
+) -> Result<Document, Diagnostics> {
     let mut texts = Texts::of(source.clone());
     let padded = padded(source, settings);
     let (table, errors) = DeTable::parse_recoverable(source.text());
@@ -80,6 +90,14 @@ pub(crate) fn parse(source: &Source, settings: &[Setting]) -> Result<Document, D
         insert(table.get_mut(), setting, padded, start, &texts)?;
         start += setting.text.len() + GAP;
     }
+    let sweep = point.read(table.get_mut(), &mut texts, start)?;
+    let chosen = sweep.chosen(point.values);
+    let chosen: Vec<_> = chosen
+        .map(|(axis, value)| (&axis.path, value, behind_blanks(value)))
+        .collect();
+    for (path, (text, span), padded) in &chosen {
+        put(table.get_mut(), path, value(text, padded, span.start), &texts)?;
+    }
     let parameters = split_schemes(table.get_mut());
     let scenario = Scenario::deserialize(toml::Deserializer::from(table));
     let scenario = scenario.map_err(|error| schema_problem(&error, &texts))?;
@@ -87,6 +105,7 @@ pub(crate) fn parse(source: &Source, settings: &[Setting]) -> Result<Document, D
         scenario,
         texts,
         parameters,
+        sweep,
     })
 }
 
@@ -110,6 +129,11 @@ fn padded(source: &Source, settings: &[Setting]) -> Vec<String> {
 
 const KEY: &str = "v=";
 
+/// A value of an axis as a TOML text, behind as many blanks as put it at its place.
+fn behind_blanks((text, span): &(String, Range<usize>)) -> String {
+    format!("{}{KEY}{text}", " ".repeat(span.start.saturating_sub(KEY.len())))
+}
+
 /// Puts one `path=value` into the table.
 fn insert<'i>(
     table: &mut DeTable<'i>,
@@ -123,15 +147,23 @@ fn insert<'i>(
     let Some(equals) = text.find('=') else {
         return Err(Problem::new(format!("`{text}` has no `=`: expected path.to.key=value")).at(&whole));
     };
-    let path = text[..equals].trim();
     let leading = text.len() - text.trim_start().len();
-    let value = value(text, padded, equals, start);
+    let path = segments(text[..equals].trim(), start + leading, &whole)?;
+    put(
+        table,
+        &path,
+        value(&text[equals + 1..], padded, start + equals + 1),
+        texts,
+    )
+}
+
+/// The parts of `path`, which starts at `position`, with their places.
+fn segments(path: &str, mut position: usize, whole: &Place) -> Result<axes::Path, Problem> {
     let mut segments = Vec::new();
-    let mut position = start + leading;
     for segment in path.split('.') {
         if segment.is_empty() {
             return Err(
-                Problem::new(format!("`{path}` is not a path: expected path.to.key=value")).at(&whole),
+                Problem::new(format!("`{path}` is not a path: expected path.to.key=value")).at(whole),
             );
         }
         // The one key with two spellings: a text that names it by the other must replace it.
@@ -140,21 +172,19 @@ fn insert<'i>(
         } else {
             segment
         };
-        segments.push((name, position..position + segment.len()));
+        segments.push((name.to_string(), position..position + segment.len()));
         position += segment.len() + 1;
     }
-    put(table, &segments, value, texts)
+    Ok(segments)
 }
 
-/// The value of `path=value`: TOML, or else a text as it stands.
-fn value<'i>(text: &str, padded: &'i str, equals: usize, start: usize) -> Spanned<DeValue<'i>> {
+/// The value `written` at `at`, also in `padded`: TOML, or else a text as it stands.
+fn value<'i>(written: &str, padded: &'i str, at: usize) -> Spanned<DeValue<'i>> {
     if let Ok(table) = DeTable::parse(padded)
         && let Some((_, value)) = table.into_inner().into_iter().next()
     {
         return value;
     }
-    let written = &text[equals + 1..];
-    let at = start + equals + 1;
     let trimmed = written.trim();
     let first = at + (written.len() - written.trim_start().len());
     Spanned::new(
@@ -165,7 +195,7 @@ fn value<'i>(text: &str, padded: &'i str, equals: usize, start: usize) -> Spanne
 
 fn put<'i>(
     table: &mut DeTable<'i>,
-    path: &[(&str, Range<usize>)],
+    path: &[(String, Range<usize>)],
     value: Spanned<DeValue<'i>>,
     texts: &Texts,
 ) -> Result<(), Problem> {
@@ -173,8 +203,8 @@ fn put<'i>(
         return Ok(());
     };
     // Removed and put back, so that the place is the setting's.
-    let old = table.remove(*name);
-    let key = Spanned::new(span.clone(), Cow::Owned((*name).to_string()));
+    let old = table.remove(name.as_str());
+    let key = Spanned::new(span.clone(), Cow::Owned(name.clone()));
     if rest.is_empty() {
         table.insert(key, value);
         return Ok(());

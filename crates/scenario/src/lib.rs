@@ -25,9 +25,10 @@ use paceline_kernel::Span;
 pub use builtin::{demo, scenarios, sections, topologies, workloads};
 pub use diagnostics::{Diagnostics, Problem};
 pub use schema::Fidelity;
+pub use sweep::Grid;
 
 use diagnostics::Source;
-use document::Setting;
+use document::{Point, Setting};
 use files::Files;
 use ns3::config::Changes;
 use resolve::Input;
@@ -49,6 +50,11 @@ pub struct Overrides {
     pub shuffle_ties: Option<u64>,
     /// Checks every invariant while running.
     pub check: bool,
+    /// `path.to.key=v1,v2,..`: axes of a sweep, each in the place of that of the `[sweep]` table.
+    pub over: Vec<String>,
+    /// A point of the sweep's grid: for each of [`Grid::axes`] the number of its value. None: the
+    /// scenario without its sweep.
+    pub point: Vec<usize>,
 }
 
 /// What kind of input a run came from.
@@ -87,8 +93,8 @@ pub struct Resolved {
     pub origin: Origin,
     /// Whether traced packets are to be written as a capture file.
     pub pcap: bool,
-    /// The `[sweep]` table, if there is one.
-    pub sweep: Option<toml::Table>,
+    /// What a sweep of it varies, if it says so.
+    pub sweep: Option<Grid>,
 }
 
 /// Reads a scenario: the path of a TOML file or `config.txt` (told apart by content), of a folder
@@ -97,6 +103,47 @@ pub struct Resolved {
 /// # Errors
 /// Everything that is wrong with the input, with its place.
 pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
+    match open(input)? {
+        Opened::Toml(source, files, name) => load_toml(&source, files, &name, overrides),
+        Opened::Config(source, path) => {
+            let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+            let files = Files::within([PathBuf::new(), folder]);
+            load_config(&source, &config_name(&path), &files, overrides)
+        }
+    }
+}
+
+/// The grid of a sweep of `input`, as [`load`] takes it: its `[sweep]` table and
+/// [`Overrides::over`]. Checks the grid by itself, not its points: those are for [`load`].
+///
+/// # Errors
+/// Everything that is wrong with the grid, with its place.
+pub fn grid(input: &str, overrides: &Overrides) -> Result<Grid, Diagnostics> {
+    let point = Point {
+        overs: &overrides.over,
+        values: &[],
+    };
+    let settings = overrides.settings();
+    let (texts, written) = match open(input)? {
+        Opened::Toml(source, ..) => {
+            let document = document::parse(&source, &settings, point)?;
+            (document.texts, document.sweep)
+        }
+        Opened::Config(..) => point.alone()?,
+    };
+    written.check_against(&settings, &texts)?;
+    Ok(written.grid())
+}
+
+/// An input that was found.
+enum Opened {
+    /// A scenario, where its files are, and what it is called without a name of its own.
+    Toml(Source, Files, String),
+    /// A configuration and its path.
+    Config(Source, PathBuf),
+}
+
+fn open(input: &str) -> Result<Opened, Diagnostics> {
     let path = Path::new(input);
     let path = if path.is_dir() {
         let inside = ["scenario.toml", "config.txt"].map(|name| path.join(name));
@@ -110,18 +157,21 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
         path.to_path_buf()
     };
     if !path.is_file() {
-        return load_shipped(input, overrides);
+        let source = Source::new(format!("{input}.toml"), shipped(input)?.text);
+        return Ok(Opened::Toml(
+            source,
+            Files::within([PathBuf::new()]),
+            input.to_string(),
+        ));
     }
     let source = files::read(&path)?;
-    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     if ns3::config::looks_like_config(source.text()) {
-        let files = Files::within([PathBuf::new(), folder]);
-        load_config(&source, &config_name(&path), &files, overrides)
-    } else {
-        let files = Files::within([folder, PathBuf::new()]);
-        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        load_toml(&source, files, &stem.unwrap_or_default(), overrides)
+        return Ok(Opened::Config(source, path));
     }
+    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let files = Files::within([folder, PathBuf::new()]);
+    Ok(Opened::Toml(source, files, stem.unwrap_or_default()))
 }
 
 /// Reads a scenario that ships; [`load`] would take a file of the same name.
@@ -129,18 +179,20 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
 /// # Errors
 /// If there is none of this name, or an override does not fit it.
 pub fn load_shipped(name: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
+    load_text(&format!("{name}.toml"), shipped(name)?.text, overrides)
+}
+
+fn shipped(name: &str) -> Result<&'static builtin::Shipped, Problem> {
     let names = || builtin::scenarios().iter().map(|shipped| shipped.name);
-    let Some(shipped) = builtin::scenarios().iter().find(|shipped| shipped.name == name) else {
+    let found = builtin::scenarios().iter().find(|shipped| shipped.name == name);
+    found.ok_or_else(|| {
         let problem = Problem::new(format!("`{name}` is neither a file nor a scenario that ships"));
         let list: Vec<_> = names().collect();
-        return Err(problem
-            .help(match diagnostics::nearest(name, names()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("scenarios that ship: {}", list.join(", ")),
-            })
-            .into());
-    };
-    load_text(&format!("{name}.toml"), shipped.text, overrides)
+        problem.help(match diagnostics::nearest(name, names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("scenarios that ship: {}", list.join(", ")),
+        })
+    })
 }
 
 /// Reads a scenario from a TOML text; `name` is what errors call it. Files that it names are looked
@@ -181,7 +233,13 @@ fn load_toml(
     name: &str,
     overrides: &Overrides,
 ) -> Result<Resolved, Diagnostics> {
-    let document = document::parse(source, &overrides.settings())?;
+    let point = Point {
+        overs: &overrides.over,
+        values: &overrides.point,
+    };
+    let mut document = document::parse(source, &overrides.settings(), point)?;
+    let grid = document.sweep.grid();
+    document.scenario.sweep = (!grid.axes.is_empty()).then_some(grid);
     resolve::resolve(Input {
         scenario: document.scenario,
         texts: document.texts,
@@ -199,7 +257,7 @@ fn load_config(
     files: &Files,
     overrides: &Overrides,
 ) -> Result<Resolved, Diagnostics> {
-    let overrides = &overrides.with_own_settings()?;
+    let (overrides, changed) = &overrides.with_own_settings()?;
     let changes = Changes {
         scheme: overrides.scheme.as_deref(),
         fidelity: overrides.fidelity,
@@ -221,12 +279,12 @@ fn load_config(
         origin: Origin::Ns3Config,
         warnings,
     })?;
-    if overrides.set.is_empty() {
+    if changed.is_empty() {
         return Ok(resolved);
     }
     // Settings speak of a scenario: they change the one that the configuration amounts to.
     let text = Source::new(format!("{} as a scenario", source.name()), resolved.toml);
-    let document = document::parse(&text, &settings(&overrides.set))?;
+    let document = document::parse(&text, changed, Point::default())?;
     resolve::resolve(Input {
         scenario: document.scenario,
         texts: document.texts,
@@ -239,25 +297,37 @@ fn load_config(
 }
 
 impl Overrides {
-    /// With `--set fidelity=` and `--set cc.scheme=` as the options that they are: an ns-3
-    /// configuration reads differently with them.
-    fn with_own_settings(&self) -> Result<Self, Problem> {
-        let mut own = Self {
-            set: Vec::new(),
-            ..self.clone()
+    /// With `--set fidelity=` and `--set cc.scheme=` (or a sweep's) as the options that they are:
+    /// an ns-3 configuration reads differently with them. And the other settings.
+    fn with_own_settings(&self) -> Result<(Self, Vec<Setting>), Problem> {
+        let point = Point {
+            overs: &self.over,
+            values: &self.point,
         };
-        for text in &self.set {
-            let (key, value) = text.split_once('=').unwrap_or((text, ""));
+        let (_, written) = point.alone()?;
+        let chosen = written
+            .axes
+            .iter()
+            .zip(&self.point)
+            .map(|(axis, &value)| Setting {
+                option: "--over",
+                text: format!("{}={}", axis.key(), axis.values[value].0),
+            });
+        let mut own = self.clone();
+        let mut others = Vec::new();
+        for setting in settings(&self.set).into_iter().chain(chosen) {
+            let (key, value) = setting.text.split_once('=').unwrap_or((&setting.text, ""));
             let value = value.trim().trim_matches(['"', '\'']).to_string();
+            let swept = setting.option == "--over";
             match key.trim() {
-                "fidelity" if own.fidelity.is_none() => {
+                "fidelity" if own.fidelity.is_none() || swept => {
                     own.fidelity = Some(value.parse().map_err(Problem::new)?);
                 }
-                "cc.scheme" if own.scheme.is_none() => own.scheme = Some(value),
-                _ => own.set.push(text.clone()),
+                "cc.scheme" if own.scheme.is_none() || swept => own.scheme = Some(value),
+                _ => others.push(setting),
             }
         }
-        Ok(own)
+        Ok((own, others))
     }
 
     /// Everything as settings of a TOML scenario.

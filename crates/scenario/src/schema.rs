@@ -18,7 +18,11 @@ use toml::Spanned;
 
 use paceline_congestion::registry::SchemeParams;
 
-pub(crate) use values::{Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind};
+use crate::sweep::Grid;
+
+pub(crate) use values::{
+    Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind, PortBins,
+};
 
 /// Which simulator's behaviour a run has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,8 +103,9 @@ pub(crate) struct Scenario {
     pub(crate) record: Record,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) quirks: Option<Quirks>,
+    /// Read apart from the rest, since its keys are paths.
     #[serde(skip_serializing)]
-    pub(crate) sweep: Option<toml::Table>,
+    pub(crate) sweep: Option<Grid>,
 }
 
 /// Order of simultaneous events.
@@ -299,6 +304,7 @@ tables! {
         queue_from: Spanned<Time>,
         queue_to: Spanned<Time>,
         queue_dump: OrOff<Span>,
+        ports: PortBins,
         rates: OrOff<Span>,
         rtt_samples: bool,
         pcap: bool,

@@ -98,6 +98,7 @@ fn every_override() {
         fidelity: Some(Fidelity::Ns3Hpcc),
         shuffle_ties: Some(5),
         check: true,
+        ..Overrides::default()
     };
     let resolved = assert_round_trip("incast-16", &overrides);
     assert_eq!((resolved.seed, resolved.run.seed), (7, 7));

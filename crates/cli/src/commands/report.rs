@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use paceline_lab::report::{self, RunData};
+use paceline_lab::results::{FlowRow, Summary};
+use paceline_lab::table;
 
 use crate::args::ReportArgs;
 use crate::failure::{Done, Ended, Failure};
@@ -24,7 +26,11 @@ pub(super) fn report(args: &ReportArgs) -> Ended {
     });
     fs::write(&file, page)
         .map_err(|error| Failure::run(format!("cannot write {}: {error}", file.display())))?;
-    output::print(&format!("{}\n", file.display()))?;
+    let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
+    let names = table::row_names(&summaries);
+    let flows: Vec<Vec<FlowRow<'_>>> = runs.iter().map(|run| run.flows.clone()).collect();
+    let by_size = output::by_size(args.buckets.buckets.as_ref(), &names, &flows);
+    output::print(&format!("{}\n{by_size}", file.display()))?;
     Ok(Done::All)
 }
 

@@ -1,7 +1,7 @@
 //! `paceline run`: one run.
 
 use paceline_lab::files::write_run;
-use paceline_lab::results::RunStatus;
+use paceline_lab::results::{RunStatus, flow_rows};
 use paceline_lab::run::{Finished, execute};
 use paceline_lab::table;
 
@@ -30,7 +30,14 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     if args.say.json {
         output::print_json(summary)?;
     } else {
-        output::print(&table::comparison(&[summary], output::stdout_width()))?;
+        let flows = [flow_rows(input, &finished.outcome).collect()];
+        let by_size = output::by_size(
+            args.buckets.buckets.as_ref(),
+            &table::row_names(&[summary]),
+            &flows,
+        );
+        let width = output::stdout_width();
+        output::print(&(table::comparison(&[summary], width) + &by_size))?;
     }
     if !args.say.quiet {
         eprint!("{}", output::warnings(&[summary]));

@@ -80,6 +80,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
         schemes: vec![scheme],
         labels: vec!["normal".into()],
         flows: Vec::new(),
+        dependencies: Vec::new(),
         stop: Time::from_ns(4_000_000_000),
         seed: 1,
         quirks: Quirks::ns3_hpcc(),

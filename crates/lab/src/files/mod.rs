@@ -3,6 +3,7 @@
 pub mod columns;
 mod folder;
 pub mod ns3;
+pub mod ports;
 mod tables;
 
 pub use folder::{Folder, OutputError, check_destination};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::capture;
 use crate::report::{self, RunData};
-use crate::results::Summary;
+use crate::results::{FlowRow, Summary, fct_table, flow_rows};
 use crate::run::Finished;
 use paceline_scenario::{Fidelity, Resolved};
 
@@ -57,6 +58,11 @@ pub fn write_comparison(
         .map(|(input, finished)| RunData::new(input, finished))
         .collect();
     write_report(&folder, Path::new("report.html"), &data)?;
+    let flows: Vec<(&str, &[FlowRow<'_>])> = data
+        .iter()
+        .map(|run| (run.summary.scheme.as_str(), run.flows.as_slice()))
+        .collect();
+    write_fct_table(&folder, Path::new("fct_table.tsv"), &flows)?;
     folder.commit()
 }
 
@@ -92,6 +98,13 @@ fn write_report(folder: &Folder, name: &Path, runs: &[RunData]) -> Result<(), Ou
     })
 }
 
+/// Writes `fct_table.tsv` if the runs have the flows for it.
+fn write_fct_table(folder: &Folder, name: &Path, runs: &[(&str, &[FlowRow<'_>])]) -> Result<(), OutputError> {
+    fct_table(runs).map_or(Ok(()), |text| {
+        folder.write(name, |out| out.write_all(text.as_bytes()))
+    })
+}
+
 /// Writes everything of a run into `sub` of a folder that is being made.
 pub fn write_run_into(
     folder: &Folder,
@@ -111,6 +124,8 @@ pub fn write_run_into(
         folder.write(&at(name), |out| out.write_all(content.as_bytes()))?;
     }
     folder.write(&at("flows.csv"), |out| tables::flows(out, input, outcome))?;
+    let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
+    write_fct_table(folder, &at("fct_table.tsv"), &[(&input.scheme, &rows)])?;
     folder.write(&at("fct.txt"), |out| ns3::fct(out, spec, outcome))?;
     folder.write(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;
     folder.write(&at("qlen.txt"), |out| ns3::qlen(out, spec, outcome))?;

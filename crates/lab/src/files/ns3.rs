@@ -25,7 +25,7 @@ pub fn fct(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> io::Resul
             flow.sport,
             flow.dport,
             flow.size.get(),
-            flow.start.as_ns(),
+            record.start.as_ns(),
             record.fct.as_ns(),
             record.ideal.as_ns()
         )?;

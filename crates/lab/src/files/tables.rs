@@ -9,6 +9,7 @@ use paceline_fabric::spec::RunSpec;
 use paceline_kernel::units::PS_PER_S;
 
 use super::columns::{Column, Values, read_parquet, write_parquet};
+use super::ports::{name_of, port_series};
 use crate::results::flow_rows;
 use paceline_scenario::Resolved;
 
@@ -107,9 +108,9 @@ pub(crate) fn read_series(path: &Path) -> Result<Vec<Series>, String> {
 /// A time series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What it is about: `port <switch>.<interface>-><peer>`, `flow <flow_id>`.
+    /// What it is about: `port <node>.<interface>-><peer>`, `switch <node>`, `flow <flow_id>`, `run`.
     pub entity: String,
-    /// Which quantity: [`QUEUE`] or [`GOODPUT`].
+    /// Which quantity: [`QUEUE`], [`GOODPUT`], or one of [`super::ports`].
     pub metric: String,
     /// (time in ps, value), in order of time.
     pub points: Vec<(u64, f64)>,
@@ -123,10 +124,7 @@ pub const GOODPUT: &str = "goodput_bps";
 /// The time series of a run: queues in the order of ports, then flows.
 pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
     let queue = |queue: &QueueRecord| Series {
-        entity: format!(
-            "port {}.{}->{}",
-            queue.port.node.0, queue.port.interface, queue.port.peer.0
-        ),
+        entity: name_of(&queue.port),
         metric: QUEUE.to_string(),
         points: queue
             .series
@@ -151,6 +149,9 @@ pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
                     .collect(),
             }),
     );
+    if let Some(ports) = &outcome.ports {
+        all.extend(port_series(ports));
+    }
     all
 }
 

@@ -33,7 +33,15 @@ pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -
             percent(unfinished, total)
         ));
     }
-    let not_started = count(FlowStatus::NotStarted);
+    let mut not_started = count(FlowStatus::NotStarted);
+    let waiting = waiting(input, outcome);
+    if waiting > 0 {
+        not_started -= waiting;
+        found.push(format!(
+            "{waiting} of {total} flows did not start: they wait for others that had not come so far when \
+             the run ended."
+        ));
+    }
     if not_started > 0 {
         found.push(format!(
             "{not_started} of {total} flows start after the end of the run."
@@ -65,6 +73,18 @@ pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -
         ));
     }
     found
+}
+
+/// Flows that did not start because of others.
+fn waiting(input: &Resolved, outcome: &Outcome) -> usize {
+    let mut waits = vec![false; outcome.flows.len()];
+    for dependency in &input.run.dependencies {
+        waits[dependency.flow as usize] = true;
+    }
+    let waits = waits.iter().zip(&outcome.flows);
+    waits
+        .filter(|(waits, flow)| **waits && flow.status == FlowStatus::NotStarted && flow.start <= outcome.end)
+        .count()
 }
 
 /// `part` of `whole` in percent, never rounded to nothing or to all.

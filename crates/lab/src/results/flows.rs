@@ -16,7 +16,7 @@ pub enum FlowState {
     Completed,
     /// Still under way when the run ended.
     Unfinished,
-    /// Its start lies after the end of the run.
+    /// Its start lies after the end of the run, or what it waits for did not happen.
     NotStarted,
     /// There was no path between its hosts.
     Unreachable,
@@ -50,7 +50,7 @@ pub struct FlowRow<'a> {
     pub priority: u8,
     /// Payload.
     pub size_bytes: u64,
-    /// Start, in ps.
+    /// Start, in ps; of a flow that waits for others and never started, the earliest possible one.
     pub start_ps: u64,
     /// Completion time, in ps; `None` unless completed.
     pub fct_ps: Option<u64>,
@@ -120,7 +120,7 @@ pub fn flow_rows<'a>(input: &'a Resolved, outcome: &'a Outcome) -> impl Iterator
                 dst: spec.dst.0,
                 priority: spec.class,
                 size_bytes: spec.size.get(),
-                start_ps: spec.start.as_ps(),
+                start_ps: record.start.as_ps(),
                 fct_ps: done.then_some(fct),
                 ideal_fct_ps: ideal,
                 slowdown: done.then_some(ratio.max(1.0)),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::flows::{FlowRow, FlowState};
+use super::sizes::Buckets;
 use crate::stats::{self, Distribution};
 
 /// Edges of the buckets of flow sizes, in bytes; the last bucket has no upper edge.
@@ -19,7 +20,8 @@ pub struct FlowCount {
     pub completed: u64,
 }
 
-/// Slowdown of the completed flows of `lo <= size < hi` bytes.
+/// Slowdown of the completed flows of `lo <= size < hi` bytes (of the bytes that
+/// [`super::Buckets::of`] says).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizeBucket {
     /// Smallest size.
@@ -74,7 +76,7 @@ impl Group {
                 completed: done().count() as u64,
             },
             fct_slowdown: Distribution::of(done().filter_map(|row| row.slowdown).collect()),
-            by_size: by_size(rows),
+            by_size: Buckets::Edges(SIZE_EDGES.to_vec()).of(rows.iter().copied()),
             fct_us: Distribution::of(done().filter_map(|row| Some(row.fct_ps? as f64 / 1e6)).collect()),
             goodput_gbps: stats::mean(&goodput),
             rate_mean_gbps: (busy_ps > 0).then(|| bytes as f64 * 8e3 / busy_ps as f64),
@@ -83,36 +85,6 @@ impl Group {
             labels: BTreeMap::new(),
         }
     }
-}
-
-fn by_size(rows: &[&FlowRow<'_>]) -> Vec<SizeBucket> {
-    let bucket = |i: usize, &lo: &u64| {
-        let hi = SIZE_EDGES.get(i + 1).copied();
-        let inside = |size: u64| size >= lo && hi.is_none_or(|hi| size < hi);
-        let slowdowns: Vec<f64> = rows
-            .iter()
-            .filter(|row| inside(row.size_bytes))
-            .filter_map(|row| row.slowdown)
-            .collect();
-        let flows = slowdowns.len() as u64;
-        let Distribution {
-            mean, p50, p95, p99, ..
-        } = Distribution::of(slowdowns);
-        SizeBucket {
-            lo,
-            hi,
-            flows,
-            mean,
-            p50,
-            p95,
-            p99,
-        }
-    };
-    SIZE_EDGES
-        .iter()
-        .enumerate()
-        .map(|(i, lo)| bucket(i, lo))
-        .collect()
 }
 
 /// The groups of each scheme and, when there are several, of each label in it.

@@ -134,7 +134,7 @@ mod tests {
         let once = bootstrap(5, 0.95, mean_of(&values));
         assert_eq!(once, bootstrap(5, 0.95, mean_of(&values)));
         let (lo, hi) = once.unwrap();
-        assert!(1.0 <= lo && lo < 4.2 && 4.2 < hi && hi <= 9.0);
+        assert!((1.0..4.2).contains(&lo) && (4.2..=9.0).contains(&hi));
         assert_eq!(bootstrap(1, 0.95, mean_of(&values)), None);
         assert_eq!(bootstrap(5, 1.0, mean_of(&values)), None);
         assert_eq!(bootstrap(5, 0.95, |_| None), None);

@@ -87,10 +87,15 @@ pub fn sections() -> &'static [Entry] {
             "queue-from", TIME, "0s", "first sample";
             "queue-to", TIME, "the duration", "last sample";
             "queue-dump", TIME, "off", "copy the queues' histograms at this period, as ns-3 does";
+            "ports", TIME, "auto", "utilisation, largest queue, paused share, marks of every port and largest occupancy of every switch, at first in bins of this width, which double as often as 512 are full: `auto` (1us) or `off` (ns3-hpcc)";
             "rates", TIME, "off", "goodput of each flow in bins of this width";
             "rtt-samples", "", "false", "keep every round-trip time sample";
             "trace", "", "[]", "nodes whose packets to trace, or `all`";
             "pcap", "", "false", "write traced packets as a capture file";
+        }
+        "sweep": "The grid of `paceline sweep`: every combination of the values, each with the same seeds. Keys are paths, as with --set: \"cc.scheme\" = [\"hpcc\", \"dcqcn\"]." {
+            "path.to.key", "", "", "its values: a list, or { from, to, steps } for numbers, both ends included";
+            "repeats", "", "1", "seeds of each point: the scenario's, and those that follow it";
         }
     }
 }
@@ -132,7 +137,11 @@ mod tests {
 
     #[test]
     fn every_key_is_documented_and_every_documented_key_is_known() {
-        for section in builtin::sections() {
+        // The keys of a sweep are paths.
+        for section in builtin::sections()
+            .iter()
+            .filter(|section| section.name != "sweep")
+        {
             let table = match section.name {
                 "" => String::new(),
                 "workload" | "network.failure" => format!("[[{}]]\n", section.name),

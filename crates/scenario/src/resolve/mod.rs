@@ -216,6 +216,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<(RunSpec, Vec<Strin
         schemes,
         labels: traffic.labels,
         flows: traffic.flows,
+        dependencies: Vec::new(),
         stop: cx.stop,
         seed: cx.seed,
         quirks,

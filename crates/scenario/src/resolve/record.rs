@@ -4,7 +4,7 @@ use paceline_fabric::spec::{NodeId, RecordSpec};
 use paceline_kernel::{Span, Time};
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Nodes, OrOff};
+use crate::schema::{self, Fidelity, Nodes, OrOff, PortBins};
 
 use super::Cx;
 use super::fill::{fill, fill_at, fill_value};
@@ -45,6 +45,7 @@ pub(super) fn resolve(
         queue_every: period(&mut record.queue, "queue")?,
         queue_window: (from, to.into_inner()),
         queue_dump_every: period(&mut record.queue_dump, "queue-dump")?,
+        port_bin: port_bin(cx, &mut record.ports)?,
         rate_every: period(&mut record.rates, "rates")?,
         trace_nodes,
         rtt_samples: fill(&mut record.rtt_samples, false),
@@ -52,13 +53,33 @@ pub(super) fn resolve(
     Ok((spec, pcap))
 }
 
+/// The first bins of `ports = "auto"`: a quarter of a round trip over the usual links of 1 us.
+const PORT_BIN: Span = Span::from_us(1);
+
+/// The width of the ports' first bins. The reference records no such thing, and neither do runs in
+/// its manner unless asked.
+fn port_bin(cx: &Cx<'_>, slot: &mut Option<PortBins>) -> Result<Option<Span>, Problem> {
+    let default = match cx.fidelity {
+        Fidelity::Exact if !cx.ns3_source => PortBins::Auto,
+        _ => PortBins::Off,
+    };
+    match fill(slot, default) {
+        PortBins::Auto => Ok(Some(PORT_BIN)),
+        PortBins::Off => Ok(None),
+        PortBins::Of(Span::ZERO) => Err(zero("ports", "bin width")),
+        PortBins::Of(width) => Ok(Some(width)),
+    }
+}
+
 /// A period, which is not zero.
 fn period(slot: &mut Option<OrOff<Span>>, key: &str) -> Result<Option<Span>, Problem> {
     match fill(slot, OrOff(None)).0 {
-        Some(Span::ZERO) => {
-            let help = "write \"off\" to record nothing";
-            Err(Problem::new(format!("record.{key} is a period of zero")).help(help))
-        }
+        Some(Span::ZERO) => Err(zero(key, "period")),
         period => Ok(period),
     }
+}
+
+fn zero(key: &str, what: &str) -> Problem {
+    let help = "write \"off\" to record nothing";
+    Problem::new(format!("record.{key} is a {what} of zero")).help(help)
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use paceline_fabric::spec::PfcMode;
-use paceline_kernel::Bytes;
+use paceline_kernel::{Bytes, Span};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -86,6 +86,44 @@ impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for OrOff<T> {
             }
         }
         deserializer.deserialize_str(Text(std::marker::PhantomData))
+    }
+}
+
+/// Bins of the ports' recording: `"auto"`, `"off"`, or the width of the first ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PortBins {
+    Auto,
+    Off,
+    Of(Span),
+}
+
+impl Serialize for PortBins {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::Off => serializer.serialize_str("off"),
+            Self::Of(width) => serializer.collect_str(width),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for PortBins {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = PortBins;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"auto\", \"off\", or a time as a text with its unit")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<PortBins, E> {
+                match text {
+                    "auto" => Ok(PortBins::Auto),
+                    "off" => Ok(PortBins::Off),
+                    _ => text.parse().map(PortBins::Of).map_err(E::custom),
+                }
+            }
+        }
+        deserializer.deserialize_str(Text)
     }
 }
 

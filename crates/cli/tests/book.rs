@@ -1,0 +1,248 @@
+//! The book's reference is what the program knows: schemes, scenario keys, commands.
+//! `UPDATE_BOOK=1 cargo test -p paceline --test book` writes its pages anew.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use paceline_congestion::registry::{SCHEMES, Scheme, WindowMode};
+use paceline_scenario::builtin::{self, Entry, Parameter};
+
+/// Pages by their path in the book.
+type Pages = BTreeMap<String, String>;
+
+const GENERATED: &str = "<!-- Written by `UPDATE_BOOK=1 cargo test -p paceline --test book`. -->\n\n";
+
+fn book() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src")
+}
+
+/// A table cell: one line, no column separators.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+fn code(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    format!("`{}`", cell(text))
+}
+
+/// Headings one level down, links into the code as plain code.
+fn body(page: &str) -> String {
+    let mut fenced = false;
+    let mut out = String::new();
+    for line in page.lines() {
+        fenced ^= line.trim_start().starts_with("```");
+        if line.starts_with('#') && !fenced {
+            out.push('#');
+        }
+        let line = if fenced {
+            line.to_string()
+        } else {
+            line.replace("[`", "`").replace("`]", "`")
+        };
+        let _ = writeln!(out, "{line}");
+    }
+    out
+}
+
+fn scheme_page(scheme: &Scheme) -> String {
+    let mut page = format!("# {}\n\n*{}*\n\n", scheme.title, scheme.paper);
+    let header = scheme.page();
+    // The header's first line is the title again.
+    let (_, rest) = header.split_once("\n\n").unwrap_or_default();
+    let _ = writeln!(page, "`{}`: {}\n", scheme.name, scheme.summary);
+    page.push_str(&body(rest));
+    let docs = (scheme.params)();
+    if !docs.is_empty() {
+        let _ = writeln!(
+            page,
+            "\n## Parameters, one by one\n\nIn a scenario: `[cc.{}]`.\n",
+            scheme.name
+        );
+        page.push_str("| parameter | default | unit | range | what | source |\n|---|---|---|---|---|---|\n");
+        for doc in &docs {
+            let _ = writeln!(
+                page,
+                "| {} | {} | {} | {} | {} | {} |",
+                code(&doc.name),
+                cell(&doc.default),
+                cell(doc.unit),
+                cell(&doc.range),
+                cell(&doc.help),
+                cell(doc.source)
+            );
+        }
+    }
+    let window = match scheme.default_window {
+        WindowMode::Off => "off",
+        WindowMode::Fixed => "fixed",
+        WindowMode::Variable => "variable",
+    };
+    let _ = writeln!(
+        page,
+        "\nThe window, unless `cc.window` says otherwise: `{window}`."
+    );
+    if !scheme.aliases.is_empty() {
+        page.push_str("\n## Variants with names of their own\n\n");
+        for alias in scheme.aliases {
+            let _ = writeln!(page, "* `{}`: {}", alias.name, alias.help);
+        }
+    }
+    page
+}
+
+fn parameter_table(parameters: &[Parameter]) -> String {
+    if parameters.is_empty() {
+        return String::new();
+    }
+    let mut table = "| key | default | unit | what |\n|---|---|---|---|\n".to_string();
+    for p in parameters {
+        let default = if p.default.is_empty() { "" } else { p.default };
+        let _ = writeln!(
+            table,
+            "| `{}` | {} | {} | {} |",
+            p.name,
+            cell(default),
+            cell(p.unit),
+            cell(p.help)
+        );
+    }
+    table + "\n"
+}
+
+fn entries(page: &mut String, entries: &[Entry], place: impl Fn(&str) -> String) {
+    for entry in entries {
+        let _ = writeln!(page, "### {}\n\n{}\n", place(entry.name), entry.summary);
+        page.push_str(&parameter_table(entry.parameters));
+    }
+}
+
+fn scenario_reference() -> String {
+    let mut page = "# Scenario files\n\n\
+        Quantities are texts with units (`\"100Gbps\"`, `\"1us\"`, `\"64KiB\"`, `\"500KB\"`; KB is 1000 bytes). An\n\
+        unknown key is an error that names the nearest known one. A key without a default has to be given, or\n\
+        stands for a table of its own.\n\n"
+        .to_string();
+    page.push_str("## Sections\n\n");
+    entries(&mut page, builtin::sections(), |name| match name {
+        "" => "Top level".to_string(),
+        "workload" => "`[[workload]]`".to_string(),
+        name => format!("`[{name}]`"),
+    });
+    page.push_str("## Topologies\n\n");
+    entries(&mut page, builtin::topologies(), |name| {
+        format!("`[topology.{name}]`")
+    });
+    page.push_str("## Workloads\n\nEach `[[workload]]` has one of these blocks.\n\n");
+    entries(&mut page, builtin::workloads(), |name| format!("`{name}`"));
+    page.push_str("## Distributions of flow sizes\n\n| name | from |\n|---|---|\n");
+    for (name, source) in builtin::distributions() {
+        let _ = writeln!(page, "| `{name}` | {} |", cell(source));
+    }
+    page
+}
+
+fn scenarios() -> String {
+    let mut page = "# Scenarios that ship\n\n`paceline run NAME` finds them by name; `paceline explain NAME` prints the file.\n\n".to_string();
+    for shipped in builtin::scenarios() {
+        let _ = writeln!(page, "## {}\n\n{}\n", shipped.name, shipped.about());
+        let rest = shipped.text.lines().skip_while(|line| line.starts_with('#'));
+        let text: Vec<&str> = rest.collect();
+        let _ = writeln!(page, "```toml\n{}\n```\n", text.join("\n"));
+    }
+    page
+}
+
+fn help(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_paceline"))
+        .args(arguments)
+        .arg("--help")
+        .env("COLUMNS", "100")
+        .output()
+        .expect("the program starts");
+    assert!(output.status.success(), "{arguments:?}");
+    let text = String::from_utf8(output.stdout).expect("help is UTF-8");
+    text.lines()
+        .map(|line| format!("{}\n", line.trim_end()))
+        .collect()
+}
+
+/// The commands of a help page, in its order.
+fn commands(help: &str) -> Vec<String> {
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let named = list.take_while(|line| !line.is_empty());
+    named
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .map(str::to_string)
+        .collect()
+}
+
+fn command_line() -> String {
+    let top = help(&[]);
+    let mut page = format!("# Command line\n\n```text\n{top}```\n");
+    let names = commands(&top);
+    assert!(names.len() > 8, "the help lists {names:?}");
+    for name in names {
+        let text = help(&[&name]);
+        let _ = write!(page, "\n## paceline {name}\n\n```text\n{text}```\n");
+        for sub in commands(&text) {
+            let text = help(&[&name, &sub]);
+            let _ = write!(page, "\n### paceline {name} {sub}\n\n```text\n{text}```\n");
+        }
+    }
+    page
+}
+
+fn pages() -> Pages {
+    let mut pages = Pages::new();
+    for scheme in SCHEMES {
+        pages.insert(
+            format!("reference/schemes/{}.md", scheme.name),
+            scheme_page(scheme),
+        );
+    }
+    pages.insert("reference/scenario.md".into(), scenario_reference());
+    pages.insert("reference/scenarios.md".into(), scenarios());
+    pages.insert("reference/commands.md".into(), command_line());
+    pages
+}
+
+#[test]
+fn the_reference_is_what_the_program_knows() {
+    let summary = fs::read_to_string(book().join("SUMMARY.md")).unwrap();
+    for (name, page) in pages() {
+        assert!(
+            summary.contains(&format!("({name})")),
+            "SUMMARY.md does not list {name}"
+        );
+        let path = book().join(&name);
+        let page = format!("{GENERATED}{page}");
+        if std::env::var_os("UPDATE_BOOK").is_some() {
+            fs::write(&path, page).unwrap();
+        } else {
+            let written = fs::read_to_string(&path).unwrap_or_default();
+            assert!(
+                written == page,
+                "book/src/{name} is out of date: UPDATE_BOOK=1 cargo test -p paceline --test book writes it"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_page_of_a_scheme_outlives_it() {
+    let folder = book().join("reference/schemes");
+    for file in fs::read_dir(folder).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let known = name
+            .strip_suffix(".md")
+            .is_some_and(|name| SCHEMES.iter().any(|s| s.name == name));
+        assert!(known, "there is no scheme of the page {name}");
+    }
+}

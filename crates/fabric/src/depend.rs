@@ -1,0 +1,151 @@
+//! Flows that wait for others: steps of collectives, closed loops, traces with dependencies.
+//!
+//! The graph is built once into flat arrays. A flow that nothing waits for costs a comparison when
+//! it ends, and nothing per packet; a run without dependencies has empty arrays.
+
+use paceline_kernel::queue::LaneId;
+
+use crate::event::Event;
+use crate::sim::Simulation;
+use crate::spec::{Awaited, Dependency, RunSpec};
+
+/// What waits for whom.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dependencies {
+    /// Where each flow's successors begin in `successors`, and where the last ones end; empty where
+    /// no flow waits.
+    first: Vec<u32>,
+    successors: Vec<Successor>,
+    /// A place per flow; empty where no flow waits.
+    waits: Vec<Wait>,
+    /// Flows before this one have come to their start times.
+    due: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Successor {
+    flow: u32,
+    awaited: Awaited,
+    delay: u64,
+}
+
+/// What a flow still waits for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wait {
+    /// Dependencies that are not met.
+    pending: u32,
+    /// Those that are met allow it from here on, in ps.
+    ready_at: u64,
+}
+
+impl Dependencies {
+    /// Of a description that has been checked.
+    pub(crate) fn of(spec: &RunSpec) -> Self {
+        if spec.dependencies.is_empty() {
+            return Self::default();
+        }
+        let mut first = vec![0u32; spec.flows.len() + 1];
+        let mut waits = vec![Wait::default(); spec.flows.len()];
+        for dependency in &spec.dependencies {
+            first[dependency.after as usize + 1] += 1;
+            waits[dependency.flow as usize].pending += 1;
+        }
+        for flow in 0..spec.flows.len() {
+            first[flow + 1] += first[flow];
+        }
+        let nobody = Successor {
+            flow: 0,
+            awaited: Awaited::Started,
+            delay: 0,
+        };
+        let mut successors = vec![nobody; spec.dependencies.len()];
+        let mut next = first.clone();
+        for dependency in &spec.dependencies {
+            let place = &mut next[dependency.after as usize];
+            successors[*place as usize] = Successor {
+                flow: dependency.flow,
+                awaited: dependency.awaited,
+                delay: dependency.delay.as_ps(),
+            };
+            *place += 1;
+        }
+        Self {
+            first,
+            successors,
+            waits,
+            due: 0,
+        }
+    }
+}
+
+/// A flow that waits for itself by way of others, if there is one (Kahn's algorithm). The
+/// dependencies must name flows that there are.
+pub fn find_cycle(flows: usize, dependencies: &[Dependency]) -> Option<u32> {
+    let mut pending = vec![0u32; flows];
+    let mut by_after: Vec<(u32, u32)> = Vec::with_capacity(dependencies.len());
+    for dependency in dependencies {
+        pending[dependency.flow as usize] += 1;
+        by_after.push((dependency.after, dependency.flow));
+    }
+    by_after.sort_unstable();
+    let mut free: Vec<u32> = (0..flows as u32)
+        .filter(|&flow| pending[flow as usize] == 0)
+        .collect();
+    while let Some(flow) = free.pop() {
+        let from = by_after.partition_point(|&(after, _)| after < flow);
+        for &(_, waiting) in by_after[from..].iter().take_while(|&&(after, _)| after == flow) {
+            pending[waiting as usize] -= 1;
+            if pending[waiting as usize] == 0 {
+                free.push(waiting);
+            }
+        }
+    }
+    // What only waits for a cycle is not in one: walk back until a flow comes again.
+    let mut flow = pending.iter().position(|&pending| pending > 0)? as u32;
+    let mut stuck_after = vec![None; flows];
+    for dependency in dependencies.iter().filter(|d| pending[d.after as usize] > 0) {
+        stuck_after[dependency.flow as usize] = Some(dependency.after);
+    }
+    let mut seen = vec![false; flows];
+    while !std::mem::replace(&mut seen[flow as usize], true) {
+        flow = stuck_after[flow as usize]?;
+    }
+    Some(flow)
+}
+
+impl Simulation {
+    /// The start time of a flow has come: whether nothing else keeps it.
+    pub(crate) fn comes_due(&mut self, flow: u32) -> bool {
+        let now = self.now;
+        let Some(wait) = self.dependencies.waits.get(flow as usize) else {
+            return true;
+        };
+        self.dependencies.due = flow + 1;
+        wait.pending == 0 && wait.ready_at <= now
+    }
+
+    /// Something happened to `flow` that others may wait for: those for which it was the last
+    /// thing start, each after its delay.
+    pub(crate) fn release(&mut self, flow: u32, what: Awaited) {
+        if self.dependencies.first.is_empty() {
+            return;
+        }
+        let ends = &self.dependencies.first[flow as usize..flow as usize + 2];
+        for place in ends[0] as usize..ends[1] as usize {
+            let successor = self.dependencies.successors[place];
+            if successor.awaited != what {
+                continue;
+            }
+            let wait = &mut self.dependencies.waits[successor.flow as usize];
+            wait.pending -= 1;
+            wait.ready_at = wait.ready_at.max(self.now.saturating_add(successor.delay));
+            let (pending, ready_at) = (wait.pending, wait.ready_at);
+            let start = self.spec.flows[successor.flow as usize].start.as_ps();
+            // Otherwise it starts when its start time comes.
+            if pending == 0 && (ready_at > start || successor.flow < self.dependencies.due) {
+                let event = Event::FlowStart { flow: successor.flow };
+                self.schedule(LaneId::WHEEL, ready_at.max(start), event);
+            }
+        }
+    }
+}

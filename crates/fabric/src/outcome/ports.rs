@@ -1,0 +1,76 @@
+//! Ports and buffers over time.
+
+use paceline_kernel::{Span, Time};
+
+use super::PortRef;
+use crate::spec::NodeId;
+
+/// What the ports did and the switches held over time, in bins of one width.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PortSeries {
+    /// Width of a bin.
+    pub bin: Span,
+    /// Number of the first bin: bin `n` begins at `n` times the width.
+    pub first: u64,
+    /// Every port, hosts' too: the direction from its node to its peer.
+    pub ports: Vec<PortRef>,
+    /// Every switch.
+    pub switches: Vec<NodeId>,
+    /// A row per bin with a value per port.
+    pub(crate) cells: Vec<PortBin>,
+    /// A row per bin with a value per switch.
+    pub(crate) buffers: Vec<u32>,
+}
+
+/// A port in a bin.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PortBin {
+    /// Bytes sent over those that the link can carry in the bin. Only the arithmetic of
+    /// [`crate::spec::Quirks::truncate_to_ns`] makes it more than 1, by about a hundredth.
+    pub utilisation: f32,
+    /// Share of the bin in which the other end paused some class of the port.
+    pub paused: f32,
+    /// Largest queue, in bytes; of a host's port, that of acknowledgements.
+    pub queue_max: u32,
+    /// Data packets marked "congestion experienced" here, and not before.
+    pub marks: u32,
+}
+
+impl PortBin {
+    /// Two bins of one width as one.
+    pub(crate) fn merged(self, next: Self) -> Self {
+        Self {
+            utilisation: (self.utilisation + next.utilisation) / 2.0,
+            paused: (self.paused + next.paused) / 2.0,
+            queue_max: self.queue_max.max(next.queue_max),
+            marks: self.marks.saturating_add(next.marks),
+        }
+    }
+}
+
+impl PortSeries {
+    /// Bins that a run has at most; large networks have fewer.
+    pub const BINS_MAX: usize = 512;
+
+    /// Number of bins.
+    pub fn bins(&self) -> usize {
+        self.cells.len().checked_div(self.ports.len()).unwrap_or(0)
+    }
+
+    /// When bin `n` of those that there are begins; for `n` equal to their number, when the last ends.
+    pub fn begin(&self, n: usize) -> Time {
+        Time::from_ps((self.first + n as u64).saturating_mul(self.bin.as_ps()))
+    }
+
+    /// The bins of a port, in order of time.
+    pub fn of_port(&self, port: usize) -> impl Iterator<Item = &PortBin> {
+        self.cells.iter().skip(port).step_by(self.ports.len().max(1))
+    }
+
+    /// Largest buffer occupancy of a switch seen in each bin, in bytes: at the bin's end, at up to
+    /// seven instants before, and when one queue alone was larger.
+    pub fn of_switch(&self, switch: usize) -> impl Iterator<Item = u32> {
+        let all = self.buffers.iter().skip(switch);
+        all.step_by(self.switches.len().max(1)).copied()
+    }
+}

@@ -1,0 +1,55 @@
+use super::*;
+
+#[test]
+fn a_byte_at_round_rates_is_a_whole_number_of_picoseconds() {
+    for (gbps, ps) in [(100, 80), (200, 40), (400, 20), (800, 10)] {
+        assert_eq!(
+            BitRate::from_gbps(gbps).time_to_send(Bytes::new(1)),
+            Span::from_ps(ps)
+        );
+    }
+    // 1000 B at 3 Gbit/s is 2666.67 ns: rounded up.
+    assert_eq!(
+        BitRate::from_gbps(3).time_to_send(Bytes::new(1000)),
+        Span::from_ps(2_666_667)
+    );
+    // Too large for 64 bits before the division.
+    assert_eq!(
+        BitRate::from_gbps(8).time_to_send(Bytes::new(1 << 40)),
+        Span::from_ps((1 << 40) * 1000)
+    );
+}
+
+#[test]
+fn quantities_read_and_write() {
+    assert_eq!("1.5us".parse::<Span>().unwrap(), Span::from_ps(1_500_000));
+    assert_eq!("100 Gbps".parse::<BitRate>().unwrap(), BitRate::from_gbps(100));
+    assert_eq!(
+        "50Mb/s".parse::<BitRate>().unwrap(),
+        BitRate::from_bps(50_000_000)
+    );
+    assert_eq!("64KiB".parse::<Bytes>().unwrap(), Bytes::new(65536));
+    for text in ["1us", "2.5ms", "87ns", "1s"] {
+        assert_eq!(text.parse::<Span>().unwrap().to_string(), text);
+    }
+    for text in ["32MiB", "500KB", "1B", "1.048KB"] {
+        assert_eq!(text.parse::<Bytes>().unwrap().to_string(), text);
+    }
+    assert_eq!(
+        "100".parse::<BitRate>().unwrap_err().to_string(),
+        "`100` has no unit: write for example \"100Gbps\""
+    );
+    assert_eq!(
+        "1 sec".parse::<Span>().unwrap_err().to_string(),
+        "unknown unit `sec`: expected s, ms, us, ns or ps"
+    );
+}
+
+proptest::proptest! {
+    #[test]
+    fn what_is_written_reads_back(ps in 0u64.., bytes in 0u64.., bps in 0u64..) {
+        proptest::prop_assert_eq!(Span::from_ps(ps).to_string().parse::<Span>().unwrap(), Span::from_ps(ps));
+        proptest::prop_assert_eq!(Bytes::new(bytes).to_string().parse::<Bytes>().unwrap(), Bytes::new(bytes));
+        proptest::prop_assert_eq!(BitRate::from_bps(bps).to_string().parse::<BitRate>().unwrap(), BitRate::from_bps(bps));
+    }
+}

@@ -1,0 +1,125 @@
+//! The series of ports and switches: step functions, a point where the value changes.
+
+use paceline_fabric::outcome::{PortBin, PortRef, PortSeries};
+
+use super::Series;
+
+/// Share of the bin that starts at the time in which the port was sending, 0 to 1.
+pub const UTILISATION: &str = "utilisation";
+/// Largest queue of the port in the bin, in bytes.
+pub const QUEUE_MAX: &str = "queue_max_bytes";
+/// Share of the bin in which the other end paused some class of the port, 0 to 1.
+pub const PAUSED: &str = "paused";
+/// Data packets marked "congestion experienced" at the port in the bin.
+pub const MARKS: &str = "marks";
+/// Largest buffer occupancy of the switch seen in the bin, in bytes.
+pub const BUFFER: &str = "buffer_bytes";
+/// Width of the bins of the others, in ps: one point, at 0, of the entity `run`.
+pub const BIN: &str = "bin_ps";
+
+/// A port as series name it: the direction from its node to its peer.
+pub(super) fn name_of(port: &PortRef) -> String {
+    format!("port {}.{}->{}", port.node.0, port.interface, port.peer.0)
+}
+
+/// The width of the bins; then each port that ever did anything; then the switches that did.
+pub(super) fn port_series(recorded: &PortSeries) -> Vec<Series> {
+    let mut all = vec![Series {
+        entity: "run".into(),
+        metric: BIN.into(),
+        points: vec![(0, recorded.bin.as_ps() as f64)],
+    }];
+    type Value = fn(&PortBin) -> f64;
+    let metrics: [(&str, Value); 4] = [
+        (UTILISATION, |bin| share(bin.utilisation)),
+        (QUEUE_MAX, |bin| f64::from(bin.queue_max)),
+        (PAUSED, |bin| share(bin.paused)),
+        (MARKS, |bin| f64::from(bin.marks)),
+    ];
+    let mut order: Vec<usize> = (0..recorded.ports.len()).collect();
+    order.sort_by_key(|&port| (recorded.ports[port].node, recorded.ports[port].interface));
+    let mut add = |entity: String, metric: &str, points: Vec<(u64, f64)>| {
+        if !points.is_empty() {
+            all.push(Series {
+                entity,
+                metric: metric.into(),
+                points,
+            });
+        }
+    };
+    for port in order {
+        for (metric, value) in metrics {
+            let points = steps(recorded, recorded.of_port(port).map(value));
+            add(name_of(&recorded.ports[port]), metric, points);
+        }
+    }
+    for (switch, node) in recorded.switches.iter().enumerate() {
+        let points = steps(recorded, recorded.of_switch(switch).map(f64::from));
+        add(format!("switch {}", node.0), BUFFER, points);
+    }
+    all
+}
+
+/// To a ten-thousandth: what makes it so many digits is where packets are cut by a bin's end.
+fn share(of: f32) -> f64 {
+    (f64::from(of.min(1.0)) * 1e4).round() / 1e4
+}
+
+/// A point wherever the value differs from the one before, which is 0 before the first bin and after
+/// the last.
+fn steps(recorded: &PortSeries, values: impl Iterator<Item = f64>) -> Vec<(u64, f64)> {
+    let mut last = 0.0;
+    let values = values.chain([0.0]).enumerate();
+    let changes = values.filter_map(|(n, value)| {
+        let changed = value != last;
+        last = value;
+        changed.then(|| (recorded.begin(n).as_ps(), value))
+    });
+    changes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use paceline_fabric::Simulation;
+    use paceline_kernel::{Bytes, Span, Time};
+
+    /// Ten packets of 1048 B from host 1 to host 4, 83.84 ns each.
+    #[test]
+    fn points_where_values_change() {
+        let mut spec = sample::spec();
+        spec.record = Default::default();
+        spec.record.port_bin = Some(Span::from_ns(100));
+        spec.flows.truncate(1);
+        (spec.flows[0].size, spec.flows[0].start) = (Bytes::new(10_000), Time::ZERO);
+        let mut simulation = Simulation::new(spec).unwrap();
+        while !simulation.advance(1000).done {}
+        let outcome = simulation.finish();
+        let all = port_series(outcome.ports.as_ref().unwrap());
+        let find = |entity: &str, metric: &str| {
+            let mut of = all.iter().filter(|s| s.entity == entity && s.metric == metric);
+            of.next().map(|series| series.points.clone())
+        };
+        assert_eq!(find("run", BIN).unwrap(), [(0, 1e5)]);
+        let from_host = find("port 1.1->0", UTILISATION).unwrap();
+        assert_eq!(from_host, [(0, 1.0), (800_000, 0.384), (900_000, 0.0)]);
+        let to_host = find("port 0.4->4", UTILISATION).unwrap();
+        assert_eq!(
+            to_host,
+            [
+                (1_000_000, 0.1616),
+                (1_100_000, 1.0),
+                (1_900_000, 0.2224),
+                (2_000_000, 0.0)
+            ]
+        );
+        // Nobody waited, nobody paused; the other hosts did nothing.
+        assert!(all[1..].iter().all(|series| series.metric == UTILISATION));
+        let entities: Vec<&str> = all.iter().map(|series| &*series.entity).collect();
+        assert_eq!(
+            entities,
+            ["run", "port 0.1->1", "port 0.4->4", "port 1.1->0", "port 4.1->0"]
+        );
+    }
+}

@@ -1,0 +1,338 @@
+//! Slowdown by size of flow, in buckets of one's choice.
+
+use std::str::FromStr;
+
+use paceline_kernel::{Bytes, Span};
+
+use super::flows::FlowRow;
+use super::groups::SizeBucket;
+use crate::stats::{Distribution, mean};
+
+/// Groups of `fct_analysis`: 5 % of the flows each.
+const ANALYSIS_GROUPS: usize = 20;
+/// No more buckets than this.
+const MOST: usize = 1000;
+
+/// How flows are put into buckets by size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Buckets {
+    /// Sizes from one edge to below the next; the last bucket has no upper edge.
+    Edges(Vec<u64>),
+    /// As many buckets as this, of equally many flows.
+    EqualCount(usize),
+    /// As the script `fct_analysis` of HPCC's ns-3 simulator: see [`Buckets::of`].
+    FctAnalysis {
+        /// Only flows that completed before this instant, in ps.
+        before_ps: u64,
+    },
+}
+
+/// `fct_analysis` as it is called without options.
+pub const FCT_ANALYSIS: Buckets = Buckets::FctAnalysis {
+    before_ps: 3_000_000_000_000,
+};
+
+impl Buckets {
+    /// The slowdown of the completed flows among `rows`, by size.
+    ///
+    /// With equal-count buckets `lo` and `hi` are the smallest and the largest size of a bucket,
+    /// both included: a size may occur in several. Neighbours differ in number by one at most.
+    ///
+    /// As `fct_analysis`: the flows of background traffic only (port 100 in the original; here that
+    /// leaves out the label `incast` and labels of other ports), completed before a given instant (3 s
+    /// in the original; flows start at 2 s there), 20 groups of 5 % of the flows each, flows of one size in order of completion, percentile p of n sorted slowdowns
+    /// the element with number int(n p), counted from 0.
+    pub fn of<'r, 'a: 'r>(&self, rows: impl IntoIterator<Item = &'r FlowRow<'a>>) -> Vec<SizeBucket> {
+        let rows = rows.into_iter();
+        match self {
+            Self::Edges(edges) => by_edges(&completed(rows), edges),
+            Self::EqualCount(count) => by_count(completed(rows), *count, interpolated),
+            Self::FctAnalysis { before_ps } => {
+                let mut flows = completed(rows.filter(|row| is_background(row)));
+                flows.retain(|&(_, end_ps, _)| end_ps < *before_ps);
+                by_count(flows, ANALYSIS_GROUPS, by_element)
+            }
+        }
+    }
+}
+
+impl FromStr for Buckets {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const EXPECTED: &str = "expected a number of buckets such as 20, sizes such as 1KB,10KB,1MB, or \
+                                fct-analysis, or fct-analysis:TIME";
+        if text == "fct-analysis" {
+            return Ok(FCT_ANALYSIS);
+        }
+        if let Some(before) = text.strip_prefix("fct-analysis:") {
+            let before: Span = before.parse().map_err(|error| format!("`{before}`: {error}"))?;
+            return Ok(Self::FctAnalysis {
+                before_ps: before.as_ps(),
+            });
+        }
+        if let Ok(count) = text.parse::<usize>() {
+            return match count {
+                1..=MOST => Ok(Self::EqualCount(count)),
+                _ => Err(format!("expected 1 to {MOST} buckets")),
+            };
+        }
+        let mut edges = vec![0];
+        for part in text.split(',') {
+            let size: Bytes = part
+                .trim()
+                .parse()
+                .map_err(|_| format!("`{part}` is not a size: {EXPECTED}"))?;
+            if edges.last().is_some_and(|&last| size.get() <= last) {
+                return Err(format!(
+                    "`{part}` is not above the size before it: sizes have to grow"
+                ));
+            }
+            edges.push(size.get());
+        }
+        match edges.len() {
+            2..=MOST => Ok(Self::Edges(edges)),
+            _ => Err(format!("expected at most {MOST} sizes")),
+        }
+    }
+}
+
+/// Whether a flow has the port 100 of the reference's flow files, or the label of a scenario's
+/// traffic that is no incast.
+fn is_background(row: &FlowRow<'_>) -> bool {
+    row.label != "incast" && !row.label.starts_with("dport-")
+}
+
+/// Size, instant of completion in ps and slowdown of the completed flows.
+fn completed<'r, 'a: 'r>(rows: impl Iterator<Item = &'r FlowRow<'a>>) -> Vec<(u64, u64, f64)> {
+    rows.filter_map(|row| Some((row.size_bytes, row.end_ps()?, row.slowdown?)))
+        .collect()
+}
+
+fn interpolated(slowdowns: Vec<f64>) -> Distribution {
+    Distribution::of(slowdowns)
+}
+
+fn by_element(mut slowdowns: Vec<f64>) -> Distribution {
+    slowdowns.sort_by(f64::total_cmp);
+    let element = |p: f64| slowdowns.get((slowdowns.len() as f64 * p) as usize).copied();
+    Distribution {
+        mean: mean(&slowdowns),
+        p50: element(0.50),
+        p95: element(0.95),
+        p99: element(0.99),
+        max: slowdowns.last().copied(),
+    }
+}
+
+fn bucket(lo: u64, hi: Option<u64>, slowdowns: Vec<f64>, of: fn(Vec<f64>) -> Distribution) -> SizeBucket {
+    let flows = slowdowns.len() as u64;
+    let Distribution {
+        mean, p50, p95, p99, ..
+    } = of(slowdowns);
+    SizeBucket {
+        lo,
+        hi,
+        flows,
+        mean,
+        p50,
+        p95,
+        p99,
+    }
+}
+
+fn by_edges(flows: &[(u64, u64, f64)], edges: &[u64]) -> Vec<SizeBucket> {
+    let mut slowdowns = vec![Vec::new(); edges.len()];
+    for &(size, _, slowdown) in flows {
+        let place = edges.partition_point(|&edge| edge <= size);
+        if let Some(list) = place.checked_sub(1).and_then(|i| slowdowns.get_mut(i)) {
+            list.push(slowdown);
+        }
+    }
+    let one = |(i, list)| bucket(edges[i], edges.get(i + 1).copied(), list, interpolated);
+    slowdowns.into_iter().enumerate().map(one).collect()
+}
+
+fn by_count(
+    mut flows: Vec<(u64, u64, f64)>,
+    count: usize,
+    of: fn(Vec<f64>) -> Distribution,
+) -> Vec<SizeBucket> {
+    // Stable: flows that end together keep their order.
+    flows.sort_by_key(|&(size, end, _)| (size, end));
+    let edge = |i: usize| i * flows.len() / count.max(1);
+    let group = |i: usize| {
+        let part = &flows[edge(i)..edge(i + 1)];
+        let (first, last) = (part.first()?, part.last()?);
+        Some(bucket(
+            first.0,
+            Some(last.0),
+            part.iter().map(|flow| flow.2).collect(),
+            of,
+        ))
+    };
+    (0..count).filter_map(group).collect()
+}
+
+/// `fct_table.tsv`: the table of [`FCT_ANALYSIS`] for several runs of the same flows side by
+/// side, as the reference's is laid out; `None` with fewer background flows than groups.
+pub fn fct_table(runs: &[(&str, &[FlowRow<'_>])]) -> Option<String> {
+    let groups: Vec<Vec<SizeBucket>> = runs.iter().map(|(_, rows)| FCT_ANALYSIS.of(*rows)).collect();
+    // Only where they finished the same flows do the groups belong together.
+    let alike = |run: &Vec<SizeBucket>| {
+        run.len() == ANALYSIS_GROUPS
+            && run
+                .iter()
+                .zip(&groups[0])
+                .all(|(a, b)| (a.hi, a.flows) == (b.hi, b.flows))
+    };
+    if groups.is_empty() || !groups.iter().all(alike) {
+        return None;
+    }
+    let mut text = "upper_fraction\tlargest_size\tn".to_string();
+    for (scheme, _) in runs {
+        text.push_str(&format!("\t{scheme}_p50\t{scheme}_p95\t{scheme}_p99"));
+    }
+    for i in 0..ANALYSIS_GROUPS {
+        let (first, percent) = (&groups[0][i], (i + 1) * 100 / ANALYSIS_GROUPS);
+        let largest = first.hi.unwrap_or(first.lo);
+        text.push_str(&format!(
+            "\n{}.{:02}\t{largest}\t{}",
+            percent / 100,
+            percent % 100,
+            first.flows
+        ));
+        for run in &groups {
+            for value in [run[i].p50, run[i].p95, run[i].p99] {
+                text.push_str(&format!("\t{:.3}", value.unwrap_or(f64::NAN)));
+            }
+        }
+    }
+    text.push('\n');
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+    use crate::results::FlowState;
+
+    /// Flows of sizes 1, 2, ... bytes whose slowdown is their size.
+    fn flows(count: u64) -> Vec<FlowRow<'static>> {
+        let flow = |i: u64| FlowRow {
+            flow_id: i as u32,
+            label: Cow::Borrowed("background"),
+            scheme: Cow::Borrowed("none"),
+            src: 0,
+            dst: 1,
+            priority: 3,
+            size_bytes: i,
+            start_ps: 0,
+            fct_ps: Some(i * 10),
+            ideal_fct_ps: 10,
+            slowdown: Some(i as f64),
+            retransmitted_bytes: 0,
+            status: FlowState::Completed,
+        };
+        (1..=count).map(flow).collect()
+    }
+
+    #[test]
+    fn what_can_be_asked_for() {
+        assert_eq!("20".parse(), Ok(Buckets::EqualCount(20)));
+        assert_eq!("fct-analysis".parse(), Ok(FCT_ANALYSIS));
+        assert_eq!(
+            "fct-analysis:2ms".parse(),
+            Ok(Buckets::FctAnalysis {
+                before_ps: 2_000_000_000
+            })
+        );
+        assert_eq!(
+            "1KB, 10KB,1MB".parse(),
+            Ok(Buckets::Edges(vec![0, 1_000, 10_000, 1_000_000]))
+        );
+        assert_eq!("0".parse::<Buckets>(), Err("expected 1 to 1000 buckets".into()));
+        for (text, part) in [
+            ("10KB,1KB", "`1KB` is not above the size before it"),
+            ("0B,1KB", "`0B` is not above"),
+            (
+                "fct_analysis",
+                "`fct_analysis` is not a size: expected a number of buckets",
+            ),
+            ("", "`` is not a size"),
+        ] {
+            let error = text.parse::<Buckets>().unwrap_err();
+            assert!(error.starts_with(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn equal_counts_by_hand() {
+        let groups = Buckets::EqualCount(3).of(&flows(10));
+        let shape: Vec<_> = groups.iter().map(|g| (g.lo, g.hi, g.flows, g.p50)).collect();
+        assert_eq!(
+            shape,
+            [
+                (1, Some(3), 3, Some(2.0)),
+                (4, Some(6), 3, Some(5.0)),
+                (7, Some(10), 4, Some(8.5))
+            ]
+        );
+        // Fewer flows than buckets: none is empty.
+        assert_eq!(Buckets::EqualCount(20).of(&flows(3)).len(), 3);
+        assert!(Buckets::EqualCount(20).of(&[]).is_empty());
+    }
+
+    #[test]
+    fn edges_by_hand() {
+        let groups = Buckets::Edges(vec![0, 3, 5]).of(&flows(10));
+        let shape: Vec<_> = groups.iter().map(|g| (g.lo, g.hi, g.flows, g.mean)).collect();
+        assert_eq!(
+            shape,
+            [
+                (0, Some(3), 2, Some(1.5)),
+                (3, Some(5), 2, Some(3.5)),
+                (5, None, 6, Some(7.5))
+            ]
+        );
+    }
+
+    #[test]
+    fn the_original_takes_elements() {
+        // 200 background flows, 10 a group; of 191..=200 element 5 is 196 and 9 is 200.
+        let mut rows = flows(260);
+        for row in &mut rows[200..230] {
+            row.label = Cow::Borrowed("incast");
+        }
+        for row in &mut rows[230..] {
+            row.label = Cow::Borrowed("dport-7");
+        }
+        let last = FCT_ANALYSIS.of(&rows)[19];
+        assert_eq!((last.lo, last.hi, last.flows), (191, Some(200), 10));
+        assert_eq!(
+            (last.p50, last.p95, last.p99),
+            (Some(196.0), Some(200.0), Some(200.0))
+        );
+        // Flow 195 ends after 1950 ps.
+        let early = Buckets::FctAnalysis { before_ps: 1950 }.of(&rows);
+        assert_eq!(early.iter().map(|group| group.flows).sum::<u64>(), 194);
+        // Interpolated it would be 195.5.
+        assert_eq!(Buckets::EqualCount(20).of(&rows[..200])[19].p50, Some(195.5));
+    }
+
+    #[test]
+    fn tables_need_flows_and_the_same_ones() {
+        let (a, b) = (flows(40), flows(60));
+        let text = fct_table(&[("hpcc", &a), ("dctcp", &a)]).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 21);
+        assert!(lines[0].ends_with("hpcc_p99\tdctcp_p50\tdctcp_p95\tdctcp_p99"));
+        assert_eq!(lines[1], "0.05\t2\t2\t2.000\t2.000\t2.000\t2.000\t2.000\t2.000");
+        assert!(lines[20].starts_with("1.00\t40\t2\t"));
+        assert_eq!(fct_table(&[("hpcc", &a), ("dctcp", &b)]), None);
+        assert_eq!(fct_table(&[("hpcc", &a[..19])]), None);
+        assert_eq!(fct_table(&[]), None);
+    }
+}

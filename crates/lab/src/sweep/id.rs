@@ -1,0 +1,111 @@
+//! What a run is called: a digest of everything that it is a function of.
+
+use paceline_scenario::Resolved;
+use sha2::{Digest as _, Sha256};
+
+/// Hexadecimal digits of an id: 80 bits, enough for as many runs as will ever be made.
+const DIGITS: usize = 20;
+
+/// The id of the run of a resolved scenario with `seed`, by this `version` of the program.
+///
+/// The scenario's own seed does not count, so the runs of a point differ in `seed` alone; neither
+/// does the order of keys in the file, since the resolved text has one of its own.
+pub(super) fn run_id(input: &Resolved, seed: u64, version: &str) -> String {
+    let mut digest = Sha256::new();
+    let mut add = |text: &str| {
+        // With their lengths, so that no text can continue in the next.
+        digest.update((text.len() as u64).to_le_bytes());
+        digest.update(text);
+    };
+    add(version);
+    add(&seed.to_string());
+    add(&without_seed(&input.toml));
+    for (name, text) in &input.files {
+        add(name);
+        add(text);
+    }
+    let digest = digest.finalize();
+    let hexadecimal: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    hexadecimal[..DIGITS].to_string()
+}
+
+/// A resolved scenario without comments and the line of its seed, which stands before all tables.
+fn without_seed(toml: &str) -> String {
+    let mut top = true;
+    let kept = toml.lines().filter(|line| {
+        top = top && !line.starts_with('[');
+        !(line.starts_with('#') || top && line.starts_with("seed = "))
+    });
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_scenario::{Overrides, load, load_text, scenarios};
+
+    const TEXT: &str = r#"name = "x"
+seed = 3
+[cc]
+scheme = "dcqcn"
+[topology.star]
+hosts = 3
+[[workload]]
+incast = { fan-in = 2, receiver = 3, size = "100KB" }
+"#;
+
+    fn resolved(text: &str, set: &[&str]) -> Resolved {
+        let overrides = Overrides {
+            set: set.iter().map(ToString::to_string).collect(),
+            ..Overrides::default()
+        };
+        load_text("x.toml", text, &overrides).unwrap()
+    }
+
+    #[test]
+    fn changes_with_all_that_matters_and_with_nothing_else() {
+        let base = run_id(&resolved(TEXT, &[]), 3, "1");
+        assert_eq!(base.len(), DIGITS);
+        assert_ne!(base, run_id(&resolved(TEXT, &[]), 4, "1"), "seed");
+        assert_ne!(base, run_id(&resolved(TEXT, &[]), 3, "2"), "version");
+        let set = ["cc.dcqcn.rate-ai=41Mbps"];
+        assert_ne!(base, run_id(&resolved(TEXT, &set), 3, "1"), "parameter");
+        // Which of its seeds a scenario has does not matter, nor how the same is written.
+        assert_eq!(base, run_id(&resolved(TEXT, &["seed=9"]), 3, "1"));
+        let (head, tables) = TEXT.split_once("[cc]").unwrap();
+        let (cc, rest) = tables.split_once("[topology").unwrap();
+        let other = format!(
+            "# Another order.\nseed = 3\n[topology{}\n[cc]{cc}{}",
+            rest.replace("100KB", "100000B"),
+            "[network]\nmtu = \"1KB\""
+        );
+        assert!(head.contains("name"));
+        assert_eq!(base, run_id(&resolved(&other, &["name=x"]), 3, "1"));
+    }
+
+    #[test]
+    fn files_count() {
+        let mut input = resolved(TEXT, &[]);
+        let base = run_id(&input, 3, "1");
+        input.files.push(("flows.txt".into(), "1".into()));
+        let one = run_id(&input, 3, "1");
+        input.files[0].1 = "2".into();
+        assert_ne!(one, base);
+        assert_ne!(one, run_id(&input, 3, "1"));
+    }
+
+    /// A point is resolved with one seed, and its runs are told apart by theirs.
+    #[test]
+    fn resolved_scenarios_depend_on_the_seed_in_one_line() {
+        for shipped in scenarios() {
+            let with = |seed| {
+                let overrides = Overrides {
+                    seed: Some(seed),
+                    ..Overrides::default()
+                };
+                run_id(&load(shipped.name, &overrides).unwrap(), 1, "1")
+            };
+            assert_eq!(with(1), with(2), "{}", shipped.name);
+        }
+    }
+}

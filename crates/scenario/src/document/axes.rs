@@ -1,0 +1,441 @@
+//! The axes of a sweep: of the `[sweep]` table and of `--over`, every place kept.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{Setting, Texts, segments};
+use crate::diagnostics::{Place, Problem, Source, suggestion};
+use crate::sweep::{Axis, AxisValue, Grid};
+
+/// A path of keys, each with its place.
+pub(crate) type Path = Vec<(String, Range<usize>)>;
+
+/// What a value says, and where.
+pub(crate) type Value = (String, Range<usize>);
+
+/// A grid as it was written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) axes: Vec<WrittenAxis>,
+    pub(crate) repeats: Option<u32>,
+}
+
+/// An axis as it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenAxis {
+    pub(crate) path: Path,
+    /// From the first key to the last.
+    span: Range<usize>,
+    pub(crate) values: Vec<Value>,
+}
+
+impl WrittenAxis {
+    pub(crate) fn key(&self) -> String {
+        let names: Vec<_> = self.path.iter().map(|(name, _)| name.as_str()).collect();
+        names.join(".")
+    }
+    pub(crate) fn place(&self, texts: &Texts) -> Place {
+        texts.at(self.span.clone())
+    }
+}
+
+impl Written {
+    /// Takes the `[sweep]` table out of a scenario.
+    pub(super) fn take(table: &mut DeTable<'_>, texts: &Texts) -> Result<Self, Problem> {
+        let mut written = Self::default();
+        let Some(sweep) = table.remove("sweep") else {
+            return Ok(written);
+        };
+        let DeValue::Table(sweep) = sweep.get_ref() else {
+            return Err(
+                Problem::new(format!("`sweep` is {}, not a table", kind(sweep.get_ref())))
+                    .at(&texts.of_value(&sweep))
+                    .help("it holds lists of values: [sweep] \"cc.scheme\" = [\"hpcc\", \"dcqcn\"]"),
+            );
+        };
+        written.read(sweep, &[], texts)?;
+        // The order of the file.
+        written.axes.sort_by_key(|axis| axis.span.start);
+        for (i, axis) in written.axes.iter().enumerate() {
+            if let Some(earlier) = written.axes[..i].iter().find(|other| other.key() == axis.key()) {
+                return Err(twice(axis, earlier, texts));
+            }
+        }
+        Ok(written)
+    }
+
+    fn read(
+        &mut self,
+        table: &DeTable<'_>,
+        above: &[(String, Range<usize>)],
+        texts: &Texts,
+    ) -> Result<(), Problem> {
+        for (key, value) in table {
+            if above.is_empty() && key.get_ref() == "repeats" {
+                self.repeats = Some(repeats(value, texts)?);
+                continue;
+            }
+            let mut path = above.to_vec();
+            path.extend(key_path(key, texts)?);
+            let values = match value.get_ref() {
+                DeValue::Array(list) => list.iter().map(|value| text_of(value, texts)).collect(),
+                DeValue::Table(inner) if inner.contains_key("steps") && !is_list(inner, "steps") => {
+                    range(inner, value.span(), texts)?
+                }
+                DeValue::Table(inner) => {
+                    self.read(inner, &path, texts)?;
+                    continue;
+                }
+                _ => {
+                    let found = texts.of_value(value);
+                    return Err(
+                        Problem::new(format!("expected a list of values, found `{}`", found.text()))
+                            .at(&found)
+                            .label("not a list")
+                            .help(format!("write [{}], or {{ from, to, steps }}", found.text())),
+                    );
+                }
+            };
+            let start = path.first().map_or(0, |(_, span)| span.start);
+            // Tables' keys may stand far above: the place is that of the last.
+            let span = if above.is_empty() {
+                start..key.span().end
+            } else {
+                key.span()
+            };
+            self.axes.push(WrittenAxis { path, span, values });
+        }
+        Ok(())
+    }
+
+    /// Puts the axis of one `--over`, which starts at `start`, in the place of that of the table.
+    pub(super) fn over(
+        &mut self,
+        text: &str,
+        start: usize,
+        texts: &Texts,
+        earlier: &[String],
+    ) -> Result<(), Problem> {
+        let whole = texts.at(start..start + text.len());
+        let Some(equals) = text.find('=') else {
+            return Err(Problem::new(format!(
+                "`{text}` has no `=`: expected path.to.key=value,value,.."
+            ))
+            .at(&whole));
+        };
+        let leading = text.len() - text.trim_start().len();
+        let path = segments(text[..equals].trim(), start + leading, &whole)?;
+        let values = listed(text, equals + 1, start, texts)?;
+        let axis = WrittenAxis {
+            path,
+            span: start + leading..start + text[..equals].trim_end().len(),
+            values,
+        };
+        let key = axis.key();
+        let same = |axis: &&mut WrittenAxis| axis.key() == key;
+        match self.axes.iter_mut().find(same) {
+            Some(other) if earlier.contains(&key) => return Err(twice(&axis, other, texts)),
+            Some(other) => *other = axis,
+            None => self.axes.push(axis),
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the axes by themselves.
+    pub(super) fn check(&self, texts: &Texts) -> Result<(), Problem> {
+        for axis in &self.axes {
+            let key = axis.key();
+            if axis.values.is_empty() {
+                return Err(Problem::new(format!("`{key}` has no values to sweep over"))
+                    .at(&axis.place(texts))
+                    .label("an empty list"));
+            }
+            match axis.path.first().map(|(name, _)| name.as_str()) {
+                Some("seed") => {
+                    return Err(Problem::new("`seed` cannot be swept over")
+                        .at(&axis.place(texts))
+                        .help("every point has the seeds from the scenario's `seed` on: say how many with `repeats`"));
+                }
+                Some("sweep") => {
+                    return Err(Problem::new("a sweep cannot be swept over").at(&axis.place(texts)));
+                }
+                _ => {}
+            }
+            for (i, (text, span)) in axis.values.iter().enumerate() {
+                let value = AxisValue::of(text);
+                let same = |(other, _): &&Value| AxisValue::of(other) == value;
+                if let Some((_, first)) = axis.values[..i].iter().find(same) {
+                    return Err(Problem::new(format!("`{key}` has the value `{value}` twice"))
+                        .at(&texts.at(span.clone()))
+                        .label("again here")
+                        .see(&texts.at(first.clone()), "first here"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An option that sets what the sweep varies would be lost.
+    pub(crate) fn check_against(&self, settings: &[Setting], texts: &Texts) -> Result<(), Problem> {
+        for Setting { option, text } in settings {
+            let key = text.split('=').next().unwrap_or_default().trim();
+            if let Some(axis) = self.axes.iter().find(|axis| axis.key() == key) {
+                return Err(
+                    Problem::new(format!("`{key}` is set by {option}, and swept over"))
+                        .at(&axis.place(texts))
+                        .help(format!("for a single value write --over {key}=VALUE")),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The axes with those of their values that have these numbers.
+    pub(crate) fn chosen<'a>(
+        &'a self,
+        values: &'a [usize],
+    ) -> impl Iterator<Item = (&'a WrittenAxis, &'a Value)> {
+        let pairs = self.axes.iter().zip(values);
+        pairs.filter_map(|(axis, &value)| Some((axis, axis.values.get(value)?)))
+    }
+
+    pub(crate) fn grid(&self) -> Grid {
+        let axis = |axis: &WrittenAxis| Axis {
+            key: axis.key(),
+            values: axis.values.iter().map(|(text, _)| AxisValue::of(text)).collect(),
+        };
+        Grid {
+            axes: self.axes.iter().map(axis).collect(),
+            repeats: self.repeats,
+        }
+    }
+}
+
+fn twice(axis: &WrittenAxis, earlier: &WrittenAxis, texts: &Texts) -> Problem {
+    Problem::new(format!("`{}` is swept over twice", axis.key()))
+        .at(&axis.place(texts))
+        .label("again here")
+        .see(&earlier.place(texts), "first here")
+}
+
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::Table(_) => "a table",
+        DeValue::Array(_) => "a list",
+        _ => "a value",
+    }
+}
+
+fn is_list(table: &DeTable<'_>, key: &str) -> bool {
+    table.get(key).is_some_and(|value| value.get_ref().is_array())
+}
+
+fn text_of(value: &Spanned<DeValue<'_>>, texts: &Texts) -> Value {
+    (texts.of_value(value).text().to_string(), value.span())
+}
+
+/// A key of the table, which may be a whole path in quotes.
+fn key_path(key: &Spanned<std::borrow::Cow<'_, str>>, texts: &Texts) -> Result<Path, Problem> {
+    let span = key.span();
+    let place = texts.at(span.clone());
+    let quote = usize::from(place.text().starts_with(['"', '\'']));
+    let mut path = segments(key.get_ref(), span.start + quote, &place)?;
+    if place.text().len() != key.get_ref().len() + 2 * quote {
+        // Written with escapes: the parts have no places of their own.
+        path.iter_mut().for_each(|(_, part)| *part = span.clone());
+    }
+    Ok(path)
+}
+
+fn repeats(value: &Spanned<DeValue<'_>>, texts: &Texts) -> Result<u32, Problem> {
+    let place = texts.of_value(value);
+    match literal(place.text()) {
+        Some(toml::Value::Integer(count)) if (1..=i64::from(u32::MAX)).contains(&count) => Ok(count as u32),
+        _ => Err(Problem::new(format!(
+            "expected a whole number above zero, found `{}`",
+            place.text()
+        ))
+        .at(&place)
+        .label("how many seeds each point has")),
+    }
+}
+
+/// `{ from, to, steps }`: numbers at equal distances, both ends included.
+fn range(table: &DeTable<'_>, span: Range<usize>, texts: &Texts) -> Result<Vec<Value>, Problem> {
+    const KEYS: [&str; 3] = ["from", "to", "steps"];
+    if let Some((key, _)) = table
+        .iter()
+        .find(|(key, _)| !KEYS.contains(&key.get_ref().as_ref()))
+    {
+        return Err(Problem::new(format!("unknown key `{}`", key.get_ref()))
+            .at(&texts.at(key.span()))
+            .label(suggestion(key.get_ref(), KEYS)));
+    }
+    let number = |name: &str| {
+        let Some(value) = table.get(name) else {
+            return Err(Problem::new(format!("a range needs `{name}`"))
+                .at(&texts.at(span.clone()))
+                .help("write { from = 0.1, to = 0.5, steps = 5 }: five values, both ends included"));
+        };
+        let place = texts.of_value(value);
+        match literal(place.text()) {
+            Some(number @ (toml::Value::Integer(_) | toml::Value::Float(_))) => Ok((number, place)),
+            _ => Err(
+                Problem::new(format!("expected a number, found `{}`", place.text()))
+                    .at(&place)
+                    .label("not a number")
+                    .help("values with units are listed: [\"10Gbps\", \"20Gbps\"]"),
+            ),
+        }
+    };
+    let ((from, _), (to, _), (steps, at)) = (number("from")?, number("to")?, number("steps")?);
+    let steps = match steps {
+        toml::Value::Integer(steps @ 2..=10_000) => steps,
+        _ => {
+            return Err(Problem::new(format!("expected 2 to 10000 steps, found `{}`", at.text())).at(&at));
+        }
+    };
+    let value = |i: i64| match (&from, &to) {
+        (toml::Value::Integer(from), toml::Value::Integer(to))
+            if to
+                .checked_sub(*from)
+                .is_some_and(|width| width % (steps - 1) == 0) =>
+        {
+            (from + (to - from) / (steps - 1) * i).to_string()
+        }
+        _ => {
+            let [from, to] = [&from, &to].map(|end| match end {
+                toml::Value::Integer(end) => *end as f64,
+                end => end.as_float().unwrap_or(f64::NAN),
+            });
+            // Twelve digits: 0.3, not 0.30000000000000004.
+            let exact = from + (to - from) * i as f64 / (steps - 1) as f64;
+            let short: f64 = format!("{exact:.11e}").parse().unwrap_or(exact);
+            format!("{short:?}")
+        }
+    };
+    Ok((0..steps).map(|i| (value(i), span.clone())).collect())
+}
+
+/// The values behind the `=` of an `--over`, which starts at `start`: separated by commas, or what
+/// the table takes.
+fn listed(text: &str, from: usize, start: usize, texts: &Texts) -> Result<Vec<Value>, Problem> {
+    let written = &text[from..];
+    if written.trim_start().starts_with(['[', '{']) {
+        // Behind as many blanks as put it at its place.
+        let key = "v=";
+        let padded = format!("{}{key}{written}", " ".repeat(start + from - key.len()));
+        if let Ok(table) = DeTable::parse(&padded)
+            && let Some(value) = table.get_ref().get("v")
+        {
+            match value.get_ref() {
+                DeValue::Array(list) => return Ok(list.iter().map(|value| text_of(value, texts)).collect()),
+                DeValue::Table(inner) if inner.contains_key("steps") => {
+                    return range(inner, value.span(), texts);
+                }
+                _ => {}
+            }
+        }
+    }
+    if written.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut values = Vec::new();
+    for part in parts(written) {
+        let value = written[part.clone()].trim();
+        let first = from + part.start + (written[part.clone()].len() - written[part].trim_start().len());
+        let span = start + first..start + first + value.len();
+        if value.is_empty() {
+            return Err(Problem::new(format!("`{text}` has an empty value"))
+                .at(&texts.at(span))
+                .label("nothing stands here"));
+        }
+        values.push((value.to_string(), span));
+    }
+    Ok(values)
+}
+
+/// Between commas, but not those within quotes or brackets.
+fn parts(text: &str) -> Vec<Range<usize>> {
+    let (mut found, mut start, mut depth) = (Vec::new(), 0, 0usize);
+    let mut quote = None;
+    for (i, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
+                found.push(start..i);
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(start..text.len());
+    found
+}
+
+/// A value as TOML reads it.
+fn literal(text: &str) -> Option<toml::Value> {
+    let table: toml::Table = toml::from_str(&format!("v={text}")).ok()?;
+    table.into_iter().next().map(|(_, value)| value)
+}
+
+impl AxisValue {
+    /// Of a text: TOML, or else a text as it stands.
+    fn of(text: &str) -> Self {
+        match literal(text) {
+            Some(toml::Value::Boolean(value)) => Self::Bool(value),
+            Some(toml::Value::Integer(value)) => Self::Int(value),
+            Some(toml::Value::Float(value)) if value.is_finite() => Self::Real(value),
+            Some(toml::Value::String(value)) => Self::Text(value),
+            _ => Self::Text(text.to_string()),
+        }
+    }
+}
+
+/// What a sweep changes in a scenario: its point, by the number of each axis' value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Point<'a> {
+    pub(crate) overs: &'a [String],
+    pub(crate) values: &'a [usize],
+}
+
+impl Point<'_> {
+    /// The axes of `--over`, of an input without a `[sweep]` table.
+    pub(crate) fn alone(&self) -> Result<(Texts, Written), Problem> {
+        let mut texts = Texts::of(Source::new("--over", ""));
+        let written = self.read(&mut DeTable::new(), &mut texts, 0)?;
+        Ok((texts, written))
+    }
+
+    /// All axes; `start` is where the first `--over` goes.
+    pub(super) fn read(
+        &self,
+        table: &mut DeTable<'_>,
+        texts: &mut Texts,
+        mut start: usize,
+    ) -> Result<Written, Problem> {
+        let mut written = Written::take(table, texts)?;
+        let mut earlier = Vec::new();
+        for text in self.overs {
+            start += super::GAP;
+            texts.settings.push((start, Source::new("--over", text.clone())));
+            written.over(text, start, texts, &earlier)?;
+            earlier.push(
+                text.split('=')
+                    .next()
+                    .unwrap_or_default()
+                    .trim()
+                    .replace("flow-control", "flow_control"),
+            );
+            start += text.len();
+        }
+        written.check(texts)?;
+        Ok(written)
+    }
+}
