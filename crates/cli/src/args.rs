@@ -8,6 +8,8 @@ use paceline_kernel::Span;
 use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
+use crate::commands::reproduce::ReproduceArgs;
+
 const EXAMPLES: &str = "\
 Examples:
   paceline demo                                      an incast under four schemes, within seconds
@@ -43,6 +45,8 @@ pub(crate) enum Command {
     Generate(GenerateArgs),
     /// Render the report of finished runs again
     Report(ReportArgs),
+    /// Run what a published table or figure shows, and put ours beside it
+    Reproduce(ReproduceArgs),
     /// Measure the speed of the simulator on this machine
     Bench(BenchArgs),
     /// Print completions for a shell
@@ -306,7 +310,7 @@ pub(crate) enum Listed {
     Topologies,
     /// Workload generators and distributions of flow sizes
     Workloads,
-    /// Published numbers that `compare` shows beside ours
+    /// Published tables and figures that `reproduce` puts beside ours
     Reproductions,
 }
 

@@ -64,10 +64,8 @@ impl Meter {
             (false, false) => Show::Lines,
         };
         if matches!(show, Show::Lines) {
-            let names: Vec<&str> = inputs.iter().map(|input| input.scheme.as_str()).collect();
             let flows: usize = inputs.iter().map(|input| input.run.flows.len()).sum();
-            let name = inputs.first().map_or("", |input| input.name.as_str());
-            eprintln!("running {name} under {}: {flows} flows", names.join(", "));
+            eprintln!("running {}: {flows} flows", names(inputs));
         }
         let run = |input: &Resolved| OneRun {
             stop: input.run.stop,
@@ -113,6 +111,16 @@ impl Drop for Meter {
             bar.finish_and_clear();
         }
     }
+}
+
+/// `a under x, y; b under x`.
+fn names(inputs: &[Resolved]) -> String {
+    let part = |part: &[Resolved]| {
+        let schemes: Vec<&str> = part.iter().map(|input| input.scheme.as_str()).collect();
+        format!("{} under {}", part[0].name, schemes.join(", "))
+    };
+    let parts = inputs.chunk_by(|a, b| a.name == b.name);
+    parts.map(part).collect::<Vec<_>>().join("; ")
 }
 
 fn bar() -> ProgressBar {

@@ -28,6 +28,7 @@ fn help_of_commands() {
         "list",
         "explain",
         "report",
+        "reproduce",
         "bench",
         "completions",
     ] {

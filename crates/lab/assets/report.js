@@ -2,8 +2,9 @@
 (() => {
   const charts = JSON.parse(document.getElementById("chart-data").textContent);
   const root = document.documentElement;
-  const host = document.getElementById("charts");
   const dark = matchMedia("(prefers-color-scheme: dark)");
+  /* Where a chart goes: to its own place, if the page has one. */
+  const place = (chart) => document.getElementById(chart.place ?? "charts");
   const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
   const HEIGHT = { full: 260, half: 260, third: 230 };
   const SVG = "http://www.w3.org/2000/svg";
@@ -175,7 +176,7 @@
     const tip = el("div", { class: "tip", hidden: "" });
     const figure = el("figure", { class: chart.width },
       el("figcaption", {}, el("b", {}, chart.title), el("span", {}, chart.note)), frame);
-    host.append(figure);
+    place(chart).append(figure);
     const paths = chart.kind === "step" ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
     const many = chart.lines.length > LEGEND_MAX;
     const series = chart.lines.map((line) => ({
@@ -211,7 +212,7 @@
     root.classList.toggle("dark", isDark);
     for (const { u } of plots) u.destroy();
     plots = [];
-    host.replaceChildren();
+    for (const chart of charts) place(chart).replaceChildren();
     charts.forEach(draw);
   };
 

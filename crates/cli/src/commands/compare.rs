@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use paceline_lab::files::write_comparison;
+use paceline_lab::reproduce;
 use paceline_lab::results::Summary;
 use paceline_lab::run::{self, Finished};
 use paceline_lab::table;
@@ -11,7 +12,7 @@ use paceline_scenario::Resolved;
 use crate::args::{Beside, CompareArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::Meter;
-use crate::{input, interrupt, output, published};
+use crate::{input, interrupt, output};
 
 /// Runs a scenario under each scheme; prints one table.
 pub(super) fn compare(args: &CompareArgs) -> Ended {
@@ -24,7 +25,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     let beside = match args.beside {
         Some(Beside::ThesisTable6) => true,
         Some(Beside::None) => false,
-        None => published::covers(&first.name),
+        None => reproduce::in_thesis_table6(&first.name),
     };
     let comparison = Comparison {
         inputs,
@@ -92,7 +93,7 @@ impl Comparison<'_> {
         } else {
             let mut text = table::comparison(&summaries, output::stdout_width());
             if self.beside {
-                text.push_str(&published::beside(&summaries));
+                text.push_str(&reproduce::beside_thesis_table6(&summaries));
             }
             output::print(&text)?;
         }

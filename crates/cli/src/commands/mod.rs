@@ -8,6 +8,7 @@ mod explain;
 mod generate;
 mod list;
 mod report;
+pub(crate) mod reproduce;
 mod run;
 
 use crate::args::Command;
@@ -23,6 +24,7 @@ pub(crate) fn dispatch(command: Command) -> Ended {
         Command::Explain(args) => explain::explain(&args),
         Command::Generate(args) => generate::generate(&args),
         Command::Report(args) => report::report(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::BenchWorkload(args) => bench::measure(&args),

@@ -3,10 +3,10 @@
 //! The page is a pure function of what the runs' folders hold, without what they cost the
 //! machine: two reports of the same runs have the same bytes.
 
-mod charts;
+pub(crate) mod charts;
 mod data;
 mod decimate;
-mod palette;
+pub(crate) mod palette;
 mod story;
 
 pub use data::{ReadError, RunData};
@@ -68,10 +68,31 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
         scenarios: scenarios(runs, &names),
         provenance: provenance(&summaries, &names),
         version: env!("CARGO_PKG_VERSION"),
-        style: format!("{UPLOT_STYLE}\n{STYLE}"),
-        uplot: format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_SCRIPT}"),
-        script: SCRIPT,
+        look: Look::new(),
     };
+    fill(TEMPLATE, page)
+}
+
+/// Styles and scripts that every page has in it.
+#[derive(Serialize)]
+pub(crate) struct Look {
+    style: String,
+    uplot: String,
+    script: &'static str,
+}
+
+impl Look {
+    pub(crate) fn new() -> Self {
+        Self {
+            style: format!("{UPLOT_STYLE}\n{STYLE}"),
+            uplot: format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_SCRIPT}"),
+            script: SCRIPT,
+        }
+    }
+}
+
+/// A page of a template.
+pub(crate) fn fill(template: &str, page: impl Serialize) -> Result<String, RenderError> {
     let mut environment = Environment::new();
     environment.set_syntax(
         SyntaxConfig::builder()
@@ -80,11 +101,11 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
             .build()?,
     );
     // The name's ending turns on the escaping of everything that the template does not call safe.
-    environment.add_template("report.html", TEMPLATE)?;
+    environment.add_template("report.html", template)?;
     Ok(environment.get_template("report.html")?.render(Serde(page))?)
 }
 
-/// What the template gets. `charts`, `style`, `uplot` and `script` go into it as they are.
+/// What the template gets. `charts` and `look` go into it as they are.
 #[derive(Serialize)]
 struct Page {
     title: String,
@@ -101,13 +122,11 @@ struct Page {
     scenarios: Vec<Scenario>,
     provenance: Vec<Provenance>,
     version: &'static str,
-    style: String,
-    uplot: String,
-    script: &'static str,
+    look: Look,
 }
 
 /// JSON that cannot end the script element that it is in.
-fn script_json(value: &impl Serialize) -> String {
+pub(crate) fn script_json(value: &impl Serialize) -> String {
     let json = serde_json::to_string(value).unwrap_or_else(|_| "[]".to_string());
     json.replace('<', "\\u003c")
         .replace('>', "\\u003e")

@@ -23,12 +23,14 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use need::{Done, Input, Need, Plan};
 pub use need::DoneRun;
+pub use need::{Done, Input, Need, Plan};
 pub use panel::{Cell, Column, Ordering, Panel, Record, Row, Tolerance};
 pub use reference::Reference;
 pub use text::{Count, text};
-pub use thesis_table6::{PRINTED as THESIS_TABLE_6, beside as beside_thesis_table6, covers as in_thesis_table6};
+pub use thesis_table6::{
+    PRINTED as THESIS_TABLE_6, beside as beside_thesis_table6, covers as in_thesis_table6,
+};
 pub use write::write;
 
 /// A published table or figure, and how we come by its numbers.

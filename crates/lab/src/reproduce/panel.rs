@@ -209,8 +209,10 @@ impl Panel {
             return None;
         }
         let paper: Vec<(&str, f64)> = printed.iter().map(|&(name, paper, _)| (name, paper)).collect();
-        let ours: Option<Vec<(&str, f64)>> =
-            printed.iter().map(|&(name, _, ours)| Some((name, ours?))).collect();
+        let ours: Option<Vec<(&str, f64)>> = printed
+            .iter()
+            .map(|&(name, _, ours)| Some((name, ours?)))
+            .collect();
         let ok = ours.as_ref().map(|ours| {
             let pairs = (0..paper.len()).flat_map(|i| (0..paper.len()).map(move |k| (i, k)));
             pairs

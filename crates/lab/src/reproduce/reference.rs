@@ -37,7 +37,7 @@ const TRACE: (&str, &[u8]) = (
 );
 
 /// Twenty hosts send to one.
-pub static INCAST_20: Reference = Reference {
+pub(super) static INCAST_20: Reference = Reference {
     name: "b_incast20",
     configs: configs!("b_incast20": "hpcc" "timely" "dctcp"),
     files: &[
@@ -54,7 +54,7 @@ pub static INCAST_20: Reference = Reference {
 };
 
 /// 320 hosts, Hadoop flows and incasts, arriving during 2 ms.
-pub static FAT_2MS: Reference = Reference {
+pub(super) static FAT_2MS: Reference = Reference {
     name: "e_fat_2ms",
     configs: configs!("e_fat_2ms": "hpcc" "dcqcn" "timely" "dctcp"),
     files: &[

@@ -41,15 +41,20 @@ pub(super) fn shown(value: Option<f64>, decimals: usize) -> String {
 
 /// By how much ours differs.
 pub(super) fn difference(cell: &Cell) -> String {
-    cell.ratio()
-        .map_or_else(|| "–".to_string(), |ratio| format!("{:+.1}%", (ratio - 1.0) * 100.0))
+    cell.ratio().map_or_else(
+        || "–".to_string(),
+        |ratio| format!("{:+.1}%", (ratio - 1.0) * 100.0),
+    )
 }
 
 /// The tolerances of a panel with how many values keep them: `exact: 9 of 12`.
 pub(super) fn tolerances(panel: &Panel) -> Vec<String> {
     let mut kinds: Vec<(Tolerance, Vec<Option<bool>>)> = Vec::new();
     for (row, cells) in panel.rows.iter().zip(&panel.cells) {
-        for cell in cells.iter().filter(|cell| cell.paper.is_some() && cell.ours.is_some()) {
+        for cell in cells
+            .iter()
+            .filter(|cell| cell.paper.is_some() && cell.ours.is_some())
+        {
             let verdict = cell.verdict(row.decimals);
             match kinds.iter_mut().find(|(known, _)| *known == cell.tolerance) {
                 Some((_, verdicts)) => verdicts.push(verdict),
@@ -92,7 +97,10 @@ pub(super) fn orderings(panel: &Panel) -> Vec<(String, bool)> {
         } else {
             let kept = names.len() - wrong.len();
             let others = wrong.join("; ");
-            let text = format!("{order} holds in {kept} of {} rows; ours otherwise: {others}", names.len());
+            let text = format!(
+                "{order} holds in {kept} of {} rows; ours otherwise: {others}",
+                names.len()
+            );
             (text, false)
         }
     };
@@ -117,11 +125,21 @@ fn part(panel: &Panel, first: usize, width: usize) -> (String, usize) {
     while next < panel.columns.len() {
         let column = |cell: &dyn Fn(&Cell, usize) -> String| {
             let cells = panel.cells.iter().zip(&panel.rows);
-            cells.map(|(cells, row)| cell(&cells[next], row.decimals)).collect()
+            cells
+                .map(|(cells, row)| cell(&cells[next], row.decimals))
+                .collect()
         };
         let group = panel.columns[next].name;
-        columns.push(Column::right(group, "paper", column(&|cell, d| shown(cell.paper, d))));
-        columns.push(Column::right(group, "ours", column(&|cell, d| shown(cell.ours, d))));
+        columns.push(Column::right(
+            group,
+            "paper",
+            column(&|cell, d| shown(cell.paper, d)),
+        ));
+        columns.push(Column::right(
+            group,
+            "ours",
+            column(&|cell, d| shown(cell.ours, d)),
+        ));
         let judged = |cell: &Cell, d: usize| difference(cell) + mark(cell.verdict(d));
         columns.push(Column::right(group, "diff  ", column(&judged)));
         let wider = table::render(&columns);

@@ -1,7 +1,7 @@
 //! The 20-to-1 incast of the thesis under several schemes.
 
 use super::Reproduction;
-use super::need::{Done, Need};
+use super::need::Need;
 use super::panel::{Cell, Column, Panel, Row, Tolerance};
 use super::thesis::{INCAST, INCAST_SCHEMES, SOURCE};
 use crate::results::Summary;
@@ -37,12 +37,7 @@ TIMELY: HPCC's public simulator with its own parameters gives a mean of 72.68 µ
 1879.1 µs, as we do in ns3-hpcc fidelity; the published run must have had other settings.";
 
 /// A quantity of the table: name, unit, digits after the point, and where a summary has it.
-type Quantity = (
-    &'static str,
-    &'static str,
-    usize,
-    fn(&Summary) -> Option<f64>,
-);
+type Quantity = (&'static str, &'static str, usize, fn(&Summary) -> Option<f64>);
 
 const QUANTITIES: [Quantity; 4] = [
     ("mean RTT", "µs", 4, |s| s.rtt_all_us.mean),
@@ -116,6 +111,10 @@ pub fn beside(runs: &[&Summary]) -> String {
     format!(
         "\npublished ({SOURCE}, table 6: the 20-to-1 incast in HPCC's ns-3 simulator):\n{}{}",
         table::beside(&published, &ours),
-        if timely { format!("{TIMELY_NOTE}\n") } else { String::new() }
+        if timely {
+            format!("{TIMELY_NOTE}\n")
+        } else {
+            String::new()
+        }
     )
 }
