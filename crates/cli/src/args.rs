@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use paceline_kernel::Span;
+use paceline_lab::files::{self, Writing};
 use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
@@ -228,15 +229,30 @@ pub(crate) struct OutputArgs {
     /// Replace the folder of an earlier run
     #[arg(long)]
     pub(crate) force: bool,
-    /// Format of the tables of flows and series
+    /// Format of the table of flows: flows.csv or flows.parquet
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     pub(crate) format: Format,
 }
 
-/// Formats of the larger tables.
+/// Formats of the table of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Csv,
+    Parquet,
+}
+
+impl OutputArgs {
+    /// How results are to be written.
+    pub(crate) fn writing(&self) -> Writing {
+        let format = match self.format {
+            Format::Csv => files::Format::Csv,
+            Format::Parquet => files::Format::Parquet,
+        };
+        Writing {
+            force: self.force,
+            format,
+        }
+    }
 }
 
 const BUCKETS_HELP: &str = "Also print the FCT slowdown by size of flow: in so many buckets of equally \
@@ -334,6 +350,7 @@ Examples:
 const FLOWS_EXAMPLES: &str = "\
 Examples:
   paceline generate flows poisson sizes=websearch load=0.5 to=10ms --topology hpcc-fat -o flow.txt
+  paceline generate flows all-reduce size=8MB --topology star,hosts=8 -o ring.csv   a trace to change
   paceline generate flows incast receiver=16 fan-in=15 size=1MB --topology star,hosts=16
   paceline generate flows fat320-hadoop30-2ms --seed 7 -o flow.txt    the flows of a scenario";
 
@@ -384,7 +401,7 @@ pub(crate) struct ParameterArgs {
 /// Where a generated file goes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FileArgs {
-    /// Format [default: toml for a FILE that ends in .toml, otherwise ns3]
+    /// Format [default: that of FILE's ending, .toml or .csv, otherwise ns3]
     #[arg(long, value_enum)]
     pub(crate) format: Option<FileFormat>,
     /// File to write [default: standard output]
@@ -400,6 +417,8 @@ pub(crate) struct FileArgs {
 pub(crate) enum FileFormat {
     Ns3,
     Toml,
+    /// A trace, for flows alone: also with what waits for what
+    Csv,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
 use paceline_kernel::{Bytes, Span, Time};
 
+use crate::account::Accounts;
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::check::{BuildError, check};
 use crate::depend::Dependencies;
@@ -65,6 +66,10 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
             .then(|| Ns3Streams::new(first_free_stream(&spec))),
         c_library: spec.quirks.ns3_random.then(Rng::c_library),
     };
+    let accounts = Accounts::new(&spec.record.accounts, spec.flows.len(), ports.len() * class_count);
+    let mut recorder = Recorder::new(&spec, &ports);
+    // What is traced takes no short cuts through queues: the accounts are told of every step, too.
+    recorder.tracing |= accounts.on();
     let mut simulation = Simulation {
         now: 0,
         tie: 0,
@@ -100,7 +105,8 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         flows: spec.flows.iter().map(not_started).collect(),
         dependencies: Dependencies::of(&spec),
         completions: Vec::new(),
-        recorder: Recorder::new(&spec, &ports),
+        recorder,
+        accounts,
         base_rtt: extent.rtt,
         bdp: extent.bdp,
         digest: 0,

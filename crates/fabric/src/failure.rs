@@ -19,6 +19,7 @@ impl Simulation {
     /// Applies a change of topology: drops what is lost, recomputes every flow's path.
     pub(crate) fn change_topology(&mut self, change: usize) {
         let Change { link, up, .. } = self.changes[change];
+        self.settle_all();
         let ends = [2 * link as u32, 2 * link as u32 + 1];
         for port in ends {
             self.ports[port as usize].up = up;
@@ -61,7 +62,9 @@ impl Simulation {
             }
             let p = &mut self.ports[port as usize];
             if p.paused & 1 << class != 0 {
-                self.counters.paused_ps += self.now - self.paused_since[first + class];
+                let span = self.now - self.paused_since[first + class];
+                self.counters.paused_ps += span;
+                self.accounts.pause_ended(first + class, span);
             }
         }
         let p = &mut self.ports[port as usize];

@@ -172,6 +172,10 @@ impl Simulation {
             self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward);
         }
         let slot = self.place_qp(qp);
+        self.recorder
+            .flows
+            .started(slot, &self.qps[slot as usize], self.now);
+        self.open_account(flow);
         self.join_nic(slot);
     }
 

@@ -176,6 +176,7 @@ impl Simulation {
             ecn: 0,
             hops: 0,
             ack_request: false,
+            accounted: false,
             ..*packet
         });
         let class = self.ack_queue(class);
@@ -213,8 +214,14 @@ impl Simulation {
             qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
         }
         let finished = qp.snd_una >= qp.size;
+        if newly_acked > 0 && self.recorder.tracing {
+            self.account_progress(packet.flow, false);
+        }
         if finished {
             self.complete(slot);
+            if packet.accounted {
+                self.close_account(packet.flow, id);
+            }
         }
         let qp = &mut self.qps[slot as usize];
         if packet.kind == PacketKind::Nack {
@@ -284,8 +291,8 @@ impl Simulation {
                 self.recorder.rtt_samples.push(sample);
             }
         }
-        if newly_acked > 0 && self.spec.record.rate_every.is_some() {
-            self.recorder.record_rate(qp.flow, self.now, newly_acked);
+        if self.recorder.follows_flows {
+            self.record_flow(slot, rtt, newly_acked);
         }
     }
 
@@ -335,6 +342,11 @@ impl Simulation {
             let at = if idle { self.now + rto } else { due };
             return self.schedule(LaneId::WHEEL, at, Event::Timeout { qp: slot, life });
         }
+        if self.recorder.tracing {
+            self.settle(slot);
+            self.account_progress(self.qps[slot as usize].flow, true);
+        }
+        let qp = &mut self.qps[slot as usize];
         qp.snd_nxt = qp.snd_una;
         qp.last_progress = self.now;
         let port = qp.port;
@@ -360,6 +372,9 @@ impl Simulation {
     /// Records an event of a packet at a traced node.
     #[cold]
     pub(crate) fn trace(&mut self, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
+        if self.accounts.on() {
+            self.account(port, event, id);
+        }
         let node = self.ports[port as usize].node;
         self.recorder.trace(
             self.now,

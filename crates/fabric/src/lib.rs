@@ -9,6 +9,8 @@
 #[cfg(test)]
 extern crate self as paceline_fabric;
 
+pub mod account;
+mod acks;
 mod buffer;
 mod build;
 mod check;

@@ -191,6 +191,7 @@ impl Simulation {
             ecn: 0,
             hops: 0,
             ack_request: false,
+            accounted: false,
         });
         let mode = match self.spec.switch.flow_control {
             FlowControl::Pfc(pfc) => pfc.mode,
@@ -213,19 +214,22 @@ impl Simulation {
         self.packets.remove(id);
         let pause = packet.kind == PacketKind::Pause;
         let p = &self.ports[port as usize];
-        self.recorder.pfc.push(PfcEvent {
-            at: Time::from_ps(self.now),
-            node: NodeId(p.node),
-            is_switch: !p.is_host,
-            interface: self.recorder.interface(port),
-            class: self.classes.priority(packet.class),
-            pause,
-        });
+        if !self.spec.record.omit_pfc {
+            self.recorder.pfc.push(PfcEvent {
+                at: Time::from_ps(self.now),
+                node: NodeId(p.node),
+                is_switch: !p.is_host,
+                interface: self.recorder.interface(port),
+                class: self.classes.priority(packet.class),
+                pause,
+            });
+        }
         if !pause {
             self.counters.resumes += 1;
             return self.unpause(port, packet.class);
         }
         self.counters.pauses += 1;
+        self.settle_port(port);
         let slot = port as usize * self.class_count + usize::from(packet.class);
         let p = &mut self.ports[port as usize];
         if p.paused & 1 << packet.class == 0 {
@@ -251,13 +255,16 @@ impl Simulation {
 
     /// Ends a pause, if there is one, and sends what waited.
     pub(crate) fn unpause(&mut self, port: u32, class: u8) {
-        let p = &mut self.ports[port as usize];
-        if p.paused & 1 << class != 0 {
+        if self.ports[port as usize].paused & 1 << class != 0 {
+            self.settle_port(port);
+            let p = &mut self.ports[port as usize];
             p.paused &= !(1 << class);
             let still = p.paused != 0;
             self.recorder.ports.paused(port, still, self.now);
             let slot = port as usize * self.class_count + usize::from(class);
-            self.counters.paused_ps += self.now - self.paused_since[slot];
+            let span = self.now - self.paused_since[slot];
+            self.counters.paused_ps += span;
+            self.accounts.pause_ended(slot, span);
         }
         self.kick(port);
     }

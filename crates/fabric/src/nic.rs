@@ -11,7 +11,7 @@ use paceline_kernel::{BitRate, Bytes, Time};
 use crate::event::Event;
 use crate::outcome::{PacketKind, TraceKind};
 use crate::packet::{NONE, Packet};
-use crate::port::{STRICT, time_to_send};
+use crate::port::time_to_send;
 use crate::sim::Simulation;
 
 /// Up to so many queue pairs of a NIC are looked through at every packet to save an event.
@@ -222,6 +222,9 @@ impl Simulation {
         if qp.life != life || qp.done || !qp.timers.fires(TimerSlot(timer), generation) {
             return;
         }
+        if self.recorder.tracing {
+            self.settle(slot);
+        }
         self.call_scheme(slot, |scheme, cx| scheme.on_timer(cx, TimerSlot(timer)));
         if !self.spec.quirks.wakeup_suppression {
             // A larger window or rate may let a packet go now.
@@ -276,28 +279,6 @@ impl Simulation {
                 self.send_data(port, slot);
             }
             None => self.arm_wake(nic),
-        }
-    }
-
-    /// The queue of ACKs to serve now: those of a host wait by class, so that a pause holds back its
-    /// own only. The reference has one queue, which the pause of one class holds back.
-    fn next_ack(&self, port: u32) -> Option<u8> {
-        let (port, quirks) = (&self.ports[port as usize], &self.spec.quirks);
-        if !quirks.ack_nic_class {
-            return port.next_class();
-        }
-        let class = self.classes.dense(if quirks.ack_high_priority { 0 } else { 3 });
-        let held = class > STRICT && port.paused & 1 << class != 0;
-        (!held).then_some(STRICT)
-    }
-
-    /// The queue of a host port that ACKs of `class` wait in.
-    #[inline]
-    pub(crate) fn ack_queue(&self, class: u8) -> u8 {
-        if self.spec.quirks.ack_nic_class {
-            STRICT
-        } else {
-            class
         }
     }
 
@@ -384,26 +365,6 @@ impl Simulation {
         }
     }
 
-    fn send_ack(&mut self, port: u32, class: u8) {
-        let slot = port as usize * self.class_count + usize::from(class);
-        let queue = &mut self.queues[slot];
-        let id = queue.pop(&self.packets);
-        let p = &mut self.ports[port as usize];
-        if queue.head == NONE {
-            p.ready &= !(1 << class);
-        }
-        if class > STRICT {
-            p.served = class;
-        }
-        p.queued -= u32::from(self.packets.get(id).wire);
-        let (more_acks, nic) = (p.ready != 0, p.owner as usize);
-        if self.recorder.tracing {
-            self.trace(port, TraceKind::Dequeue, id, 0);
-        }
-        let more = more_acks || self.awaits_end(nic, self.packets.get(id).wire);
-        self.start_transmission(port, id, more);
-    }
-
     fn send_data(&mut self, port: u32, slot: u32) {
         let mtu = self.spec.packet.mtu.get();
         let qp = &mut self.qps[slot as usize];
@@ -426,7 +387,12 @@ impl Simulation {
             ecn: 0,
             hops: 0,
             ack_request: qp.in_flight() + u64::from(payload) >= qp.window,
+            accounted: false,
         });
+        if self.recorder.tracing {
+            self.account_send(slot, id);
+        }
+        let qp = &mut self.qps[slot as usize];
         if qp.snd_nxt == qp.snd_una {
             // With nothing in flight there was nothing to wait for: the timeout starts here.
             qp.last_progress = self.now;

@@ -5,8 +5,10 @@ use paceline_kernel::{Bytes, Span, Time};
 
 use crate::spec::NodeId;
 
+mod flows;
 mod ports;
 
+pub use flows::{FlowPoint, FlowSeries};
 pub use ports::{PortBin, PortSeries};
 
 /// How a flow ended.
@@ -255,7 +257,7 @@ pub struct Outcome {
     pub completions: Vec<u32>,
     /// Totals.
     pub counters: Counters,
-    /// PFC frames received, in order of time.
+    /// PFC frames received, in order of time, unless [`crate::spec::RecordSpec::omit_pfc`].
     pub pfc: Vec<PfcEvent>,
     /// Round-trip times, one sample per flow and round trip.
     pub rtt: RttStats,
@@ -269,6 +271,8 @@ pub struct Outcome {
     pub queue_dumps: Vec<QueueDump>,
     /// With [`crate::spec::RecordSpec::port_bin`].
     pub ports: Option<PortSeries>,
+    /// With [`crate::spec::RecordSpec::flow_every`], in the order of flows.
+    pub flow_series: Vec<FlowSeries>,
     /// Largest queue of any switch port, whether or not queues were sampled.
     pub queue_max: Bytes,
     /// With [`crate::spec::RecordSpec::rate_every`].
@@ -280,6 +284,8 @@ pub struct Outcome {
     pub base_rtt: Span,
     /// See `base_rtt`.
     pub bdp: Bytes,
+    /// Where the time of flows went, with [`crate::spec::RecordSpec::accounts`], in the order of flows.
+    pub accounts: Vec<crate::account::FlowAccount>,
     /// A digest of the order and time of all events: equal runs have equal digests.
     pub digest: u64,
 }

@@ -41,6 +41,8 @@ pub(crate) struct Packet {
     pub(crate) hops: u8,
     /// The sender's window is full: the receiver is to answer at once (the BTH's AckReq bit).
     pub(crate) ack_request: bool,
+    /// Its way is written down (see [`crate::account`]).
+    pub(crate) accounted: bool,
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);

@@ -16,14 +16,19 @@ use crate::port::{Classes, Port, STRICT};
 use crate::sim::Simulation;
 use crate::spec::{FlowControl, NodeId, PfcMode, RunSpec};
 
-pub(crate) mod ports;
+mod flows;
+mod ports;
 
+use flows::FlowRecorder;
 use ports::PortRecorder;
 
 /// Recorders; those that nobody asked for are empty and cost a comparison.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) ports: PortRecorder,
+    pub(crate) flows: FlowRecorder,
+    /// Whether acknowledgements are to be shown to what follows flows.
+    pub(crate) follows_flows: bool,
     pub(crate) tracing: bool,
     traced: Vec<bool>,
     /// Interface number of each port at its node, from 1 in the order of links.
@@ -102,8 +107,11 @@ impl Recorder {
             series: Vec::new(),
         };
         let queues = sampled.iter().map(record).collect();
+        let flows = FlowRecorder::new(run);
         Self {
             ports: PortRecorder::new(run, ports),
+            follows_flows: flows.is_on() || spec.rate_every.is_some(),
+            flows,
             tracing: !spec.trace_nodes.is_empty(),
             traced,
             interfaces,
@@ -120,6 +128,11 @@ impl Recorder {
             rate_bin: spec.rate_every.map_or(u64::MAX, |bin| bin.as_ps().max(1)),
             trace: Vec::new(),
         }
+    }
+
+    /// The last instant before the next sample that is no event.
+    pub(crate) fn free_until(&self) -> u64 {
+        self.ports.due().min(self.flows.due()) - 1
     }
 
     pub(crate) fn interface(&self, port: u32) -> u32 {

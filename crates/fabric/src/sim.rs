@@ -5,6 +5,7 @@ use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{Span, Time};
 
+use crate::account::Accounts;
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
@@ -79,6 +80,7 @@ pub struct Simulation {
     pub(crate) dependencies: Dependencies,
     pub(crate) completions: Vec<u32>,
     pub(crate) recorder: Recorder,
+    pub(crate) accounts: Accounts,
     pub(crate) base_rtt: Span,
     pub(crate) bdp: u64,
     pub(crate) digest: u64,
@@ -110,7 +112,7 @@ impl Simulation {
     /// Executes at most `events` events.
     pub fn advance(&mut self, events: u64) -> Progress {
         let stop = self.spec.stop.as_ps();
-        let mut limit = stop.min(self.recorder.ports.free_until());
+        let mut limit = stop.min(self.recorder.free_until());
         for _ in 0..events {
             let Some(entry) = self.queue.pop() else {
                 self.done = true;
@@ -126,7 +128,7 @@ impl Simulation {
                     break;
                 }
                 self.sample_until(entry.at);
-                limit = stop.min(self.recorder.ports.free_until());
+                limit = stop.min(self.recorder.free_until());
             }
             self.now = entry.at;
             self.tie = entry.tie;
@@ -207,6 +209,7 @@ impl Simulation {
                 self.counters.paused_ps += now - since;
             }
         }
+        self.settle_all();
         for slot in 0..self.qps.len() {
             self.record_unfinished(slot);
         }
@@ -214,6 +217,7 @@ impl Simulation {
         let (queue_max, port_refs) = (self.queue_max(), self.port_refs());
         let Recorder {
             ports,
+            flows,
             pfc,
             rtt,
             rtt_all,
@@ -236,11 +240,13 @@ impl Simulation {
             queues,
             queue_dumps,
             ports: ports.finish(&self.spec.nodes, port_refs),
+            flow_series: flows.finish(),
             queue_max: paceline_kernel::Bytes::new(u64::from(queue_max)),
             rates: rates.into_values().collect(),
             trace,
             base_rtt: self.base_rtt,
             bdp: paceline_kernel::Bytes::new(self.bdp),
+            accounts: self.accounts.close(),
             digest: self.digest,
         }
     }

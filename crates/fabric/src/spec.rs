@@ -21,7 +21,7 @@ pub enum NodeKind {
 }
 
 /// A cable: both directions have the same properties.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkSpec {
     /// One end.
     pub a: NodeId,
@@ -361,10 +361,30 @@ pub struct RecordSpec {
     /// Every port and every switch's buffer in bins of this width, which double as often as the
     /// bins are full: see [`crate::outcome::PortSeries`].
     pub port_bin: Option<Span>,
+    /// Rate, window and round-trip time of the first flows whenever they have changed, at this period.
+    pub flow_every: Option<Span>,
+    /// How many flows that is.
+    pub flows_max: u32,
+    /// Keep no list of the PFC frames, which grows with their number; they are counted all the same.
+    pub omit_pfc: bool,
     /// Which nodes' packets to trace.
     pub trace_nodes: Vec<NodeId>,
     /// Keep every round-trip time sample of the first kind (one per flow and round trip).
     pub rtt_samples: bool,
+    /// Whose time to account for: see [`crate::account`].
+    pub accounts: Accounted,
+}
+
+/// Flows whose time is accounted for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Accounted {
+    /// Of no flow.
+    #[default]
+    None,
+    /// Of all.
+    All,
+    /// Of these, by index.
+    Flows(Vec<u32>),
 }
 
 /// A run, complete.

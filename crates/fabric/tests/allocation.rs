@@ -73,9 +73,13 @@ fn packets_allocate_nothing() {
         "hpcc",
         "hpcc-pint",
     ] {
+        let mut recorded = incast(natural(star(17, scheme(name))));
+        recorded.record.port_bin = Some(Span::from_us(1));
+        (recorded.record.flow_every, recorded.record.flows_max) = (Some(Span::from_us(1)), 8);
         for (mode, spec) in [
             ("exact", incast(natural(star(17, scheme(name))))),
             ("ns-3", incast(star(17, scheme(name)))),
+            ("recorded", recorded),
         ] {
             let (count, _) = allocations(&spec);
             assert!(count <= 4, "{name} {mode}: {count} allocations in 100000 events");

@@ -204,13 +204,27 @@ fn recorders_change_nothing() {
             queue_dump_every: Some(Span::from_us(100)),
             rate_every: Some(Span::from_us(10)),
             port_bin: Some(Span::from_ns(100)),
+            flow_every: Some(Span::from_ns(700)),
+            flows_max: 9,
+            omit_pfc: true,
             trace_nodes: (0..spec.nodes.len() as u32).map(NodeId).collect(),
             rtt_samples: true,
+            accounts: Accounted::All,
         };
         let seen = run(recorded);
         assert_eq!(results(&plain), results(&seen), "{name}");
         assert_eq!(plain.completions, seen.completions, "{name}");
         assert_eq!(plain.rtt_all.sum_ps, seen.rtt_all.sum_ps, "{name}");
+        // Nor do accounts alone, and they say how long the flows took.
+        let mut accounted = spec.clone();
+        accounted.record.accounts = Accounted::All;
+        let accounted = run(accounted);
+        assert_eq!(results(&plain), results(&accounted), "{name}");
+        assert_eq!(plain.digest, accounted.digest, "{name}");
+        for (account, flow) in accounted.accounts.iter().zip(&plain.flows) {
+            assert_eq!(account.total(), flow.fct, "{name} flow {}", account.flow);
+        }
+        assert_eq!(accounted.accounts.len(), spec.flows.len(), "{name}");
         // And what they saw adds up.
         let acked: u64 = seen.rates.iter().flat_map(|rate| &rate.bytes).sum();
         let sizes: Bytes = spec

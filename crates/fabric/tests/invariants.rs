@@ -201,6 +201,7 @@ fn build(case: &Case) -> RunSpec {
     spec.ties = case.ties;
     spec.nic.ack_class = case.ack_class;
     spec.seed = case.seed;
+    spec.record.accounts = Accounted::All;
     for &(which, at, span) in &case.failures {
         let at = Time::from_ns(at);
         spec.failures.push(LinkFailure {
@@ -246,6 +247,14 @@ proptest! {
             }
             prop_assert_eq!(outcome.counters.pauses, outcome.counters.resumes);
         }
+        // Where the time of each went is all of its time; every packet's way is accounted for.
+        prop_assert_eq!(outcome.accounts.len(), outcome.flows.len());
+        for account in &outcome.accounts {
+            prop_assert_eq!(account.total(), outcome.flows[account.flow as usize].fct);
+        }
+        let mut without = build(&case);
+        without.record.accounts = Accounted::None;
+        prop_assert_eq!(run(without).digest, outcome.digest);
         let again = run(build(&case));
         prop_assert_eq!(outcome.digest, again.digest);
         prop_assert_eq!(outcome.counters, again.counters);

@@ -189,7 +189,8 @@ fn recording_moves_nothing() {
         }
         let plain = run(spec.clone());
         assert_complete(&spec, &plain);
-        assert!(plain.ports.is_none());
+        assert!(plain.ports.is_none() && plain.flow_series.is_empty());
+        (spec.record.flow_every, spec.record.flows_max) = (Some(Span::from_ns(70)), 3);
         let (seen, series) = recorded(spec, 50);
         assert_eq!(
             (seen.digest, seen.counters, seen.end),

@@ -1,8 +1,7 @@
-"use strict";
+/* The charts. */
 (() => {
+  const { css, el, digits, scaled, BYTES, MICROSECONDS, onTheme } = Paceline;
   const charts = JSON.parse(document.getElementById("chart-data").textContent);
-  const root = document.documentElement;
-  const dark = matchMedia("(prefers-color-scheme: dark)");
   /* Where a chart goes: to its own place, if the page has one. */
   const place = (chart) => document.getElementById(chart.place ?? "charts");
   const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
@@ -17,28 +16,7 @@
     return;
   }
 
-  const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const el = (tag, attributes = {}, ...children) => {
-    const node = document.createElement(tag);
-    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-    node.append(...children);
-    return node;
-  };
-
   /* Numbers */
-  const digits = (v) => {
-    if (v === 0) return "0";
-    const size = Math.abs(v);
-    if (size >= 1e5) return Math.round(v).toLocaleString("en");
-    if (size < 1e-3) return v.toExponential(1);
-    return String(Number(v.toPrecision(4)));
-  };
-  const scaled = (v, steps) => {
-    const [size, unit] = steps.find(([s]) => Math.abs(v) >= s) ?? steps[steps.length - 1];
-    return digits(v / size) + " " + unit;
-  };
-  const BYTES = [[1e9, "GB"], [1e6, "MB"], [1e3, "KB"], [1, "B"]];
-  const MICROSECONDS = [[1e6, "s"], [1e3, "ms"], [1, "µs"], [1e-3, "ns"]];
   const scales = (axis) => axis.unit === "B" ? BYTES : axis.unit === "µs" && axis.log ? MICROSECONDS : null;
   const value = (v, axis) => {
     const steps = scales(axis);
@@ -208,8 +186,7 @@
     plots.push({ u, frame, height: HEIGHT[chart.width] });
   };
 
-  const build = (isDark) => {
-    root.classList.toggle("dark", isDark);
+  const build = () => {
     for (const { u } of plots) u.destroy();
     plots = [];
     for (const chart of charts) place(chart).replaceChildren();
@@ -223,9 +200,6 @@
     }
   };
 
-  build(dark.matches);
-  dark.addEventListener("change", () => build(dark.matches));
+  onTheme(build);
   addEventListener("resize", fit);
-  addEventListener("beforeprint", () => build(false));
-  addEventListener("afterprint", () => build(dark.matches));
 })();

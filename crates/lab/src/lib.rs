@@ -14,6 +14,7 @@
 
 pub mod capture;
 pub mod files;
+mod input;
 pub mod report;
 pub mod reproduce;
 pub mod results;
@@ -21,6 +22,8 @@ pub mod run;
 pub mod stats;
 pub mod sweep;
 pub mod table;
+
+pub use input::load;
 
 #[cfg(test)]
 mod sample;

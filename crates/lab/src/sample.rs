@@ -3,6 +3,7 @@
 use hdrhistogram::Histogram;
 use paceline_congestion::registry::{SchemeConfig, WindowMode};
 use paceline_fabric::Outcome;
+use paceline_fabric::account::{FlowAccount, HopTime, HopTotals, SenderTime};
 use paceline_fabric::outcome::*;
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
@@ -99,9 +100,13 @@ pub(crate) fn spec() -> RunSpec {
             queue_window: (Time::ZERO, Time::MAX),
             queue_dump_every: None,
             port_bin: None,
+            flow_every: None,
+            flows_max: 0,
+            omit_pfc: false,
             rate_every: Some(Span::from_us(5)),
             trace_nodes: Vec::new(),
             rtt_samples: true,
+            accounts: Accounted::All,
         },
         check: false,
     }
@@ -150,6 +155,51 @@ fn queue(
     }
 }
 
+/// Where the 10 us of flow 0 went: five at the sender, four on the way, one on the way back.
+fn account() -> FlowAccount {
+    let port = |node, interface, peer| PortRef {
+        node: NodeId(node),
+        interface,
+        peer: NodeId(peer),
+    };
+    let hop = |port, serialisation, propagation, queueing, paused| HopTime {
+        port,
+        serialisation: Span::from_ns(serialisation),
+        propagation: Span::from_ns(propagation),
+        queueing: Span::from_ns(queueing),
+        paused: Span::from_ns(paused),
+    };
+    let totals = |port, back, packets, queueing: [u64; 2], paused: [u64; 2]| HopTotals {
+        port,
+        back,
+        packets,
+        queueing: Span::from_ns(queueing[0]),
+        queueing_max: Span::from_ns(queueing[1]),
+        paused: Span::from_ns(paused[0]),
+        paused_max: Span::from_ns(paused[1]),
+    };
+    let (host, down) = (port(1, 1, 0), port(0, 4, 4));
+    let (far, up) = (port(4, 1, 0), port(0, 1, 1));
+    FlowAccount {
+        flow: 0,
+        completed: true,
+        sender: SenderTime {
+            sending: Span::from_ns(84),
+            window: Span::from_ns(3_916),
+            paused: Span::from_ns(1_000),
+            ..SenderTime::default()
+        },
+        data: vec![hop(host, 84, 1_000, 0, 0), hop(down, 84, 1_000, 1_332, 500)],
+        ack: vec![hop(far, 5, 495, 0, 0), hop(up, 5, 495, 0, 0)],
+        hops: vec![
+            totals(host, false, 3, [0, 0], [0, 0]),
+            totals(down, false, 3, [4_000, 1_500], [500, 500]),
+            totals(far, true, 3, [0, 0], [0, 0]),
+            totals(up, true, 3, [90, 90], [0, 0]),
+        ],
+    }
+}
+
 /// Two completed flows, one unfinished.
 pub(crate) fn incast() -> (Resolved, Outcome) {
     let input = Resolved {
@@ -160,6 +210,7 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
         fidelity: Fidelity::Exact,
         seed: 7,
         run: spec(),
+        collectives: Vec::new(),
         toml: "name = \"tiny\"\ndescription = \"Three flows to one host.\"\n".into(),
         files: vec![("flows/f.csv".into(), "src,dst\n1,4\n".into())],
         warnings: Vec::new(),
@@ -215,6 +266,7 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
         ],
         queue_dumps: Vec::new(),
         ports: None,
+        flow_series: Vec::new(),
         queue_max: Bytes::new(2_500),
         rates: vec![
             RateRecord {
@@ -231,6 +283,7 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
         trace: Vec::new(),
         base_rtt: Span::from_ns(4_160),
         bdp: Bytes::new(52_000),
+        accounts: vec![account()],
         digest: 0x0123_4567_89ab_cdef,
     };
     (input, outcome)

@@ -4,7 +4,8 @@ mod sizes;
 
 pub use sizes::slowdown_by_size;
 
-use crate::results::{FlowCount, Summary};
+use crate::results::{CollectiveTime, FlowCount, Summary};
+use crate::stats;
 
 /// Columns that a terminal has when nobody knows.
 pub const DEFAULT_WIDTH: usize = 100;
@@ -46,21 +47,47 @@ metrics! {
     "packets" "drops": |s| s.drops.to_string(), |s| Some(s.drops as f64);
 }
 
+/// What is shown besides where a run has collectives.
+const COLLECTIVES: &[Metric] = &[
+    Metric {
+        group: "collectives",
+        name: "mean time",
+        text: |s| duration_us(mean_of(s, |time| time.time_us)),
+        cost: |s| mean_of(s, |time| time.time_us),
+    },
+    Metric {
+        group: "collectives",
+        name: "bus Gbit/s",
+        text: |s| number(mean_of(s, |time| time.busbw_gbps)),
+        cost: |s| mean_of(s, |time| time.busbw_gbps).map(|rate| -rate),
+    },
+];
+
+/// The mean over iterations that came to their end.
+fn mean_of(summary: &Summary, value: fn(&CollectiveTime) -> Option<f64>) -> Option<f64> {
+    let values: Vec<f64> = summary.collectives.iter().filter_map(value).collect();
+    stats::mean(&values)
+}
+
 /// A comparison of runs: a row per run, or, where that is wider than `width`, a column per run.
 ///
 /// RTT is sampled once per flow and round trip, and for "all ACKs" at every acknowledgement; the
-/// mean rate is the payload of the completed flows over the sum of their completion times.
+/// mean rate is the payload of the completed flows over the sum of their completion times. Collectives
+/// are shown where there are any.
 pub fn comparison(runs: &[&Summary], width: usize) -> String {
     let names = row_names(runs);
-    let values: Vec<Vec<String>> = METRICS
+    let collectives = runs.iter().any(|run| !run.collectives.is_empty());
+    let more = if collectives { COLLECTIVES } else { &[] };
+    let metrics: Vec<&Metric> = METRICS.iter().chain(more).collect();
+    let values: Vec<Vec<String>> = metrics
         .iter()
         .map(|m| runs.iter().map(|run| (m.text)(run)).collect())
         .collect();
-    let wide = by_run(&names, &values);
+    let wide = by_run(&metrics, &names, &values);
     if wide.lines().all(|line| line.chars().count() <= width) {
         wide
     } else {
-        by_metric(&names, &values)
+        by_metric(&metrics, &names, &values)
     }
 }
 
@@ -91,23 +118,23 @@ pub fn row_names(runs: &[&Summary]) -> Vec<String> {
     runs.iter().map(name).collect()
 }
 
-fn by_run(names: &[String], values: &[Vec<String>]) -> String {
+fn by_run(metrics: &[&Metric], names: &[String], values: &[Vec<String>]) -> String {
     let mut columns = vec![Column::left("", "scheme", names.to_vec())];
-    for (metric, cells) in METRICS.iter().zip(values) {
+    for (metric, cells) in metrics.iter().zip(values) {
         columns.push(Column::right(metric.group, metric.name, cells.clone()));
     }
     render(&columns)
 }
 
-fn by_metric(names: &[String], values: &[Vec<String>]) -> String {
+fn by_metric(metrics: &[&Metric], names: &[String], values: &[Vec<String>]) -> String {
     let mut last = "";
-    let label = |metric: &Metric| {
+    let label = |metric: &&Metric| {
         let shown = if metric.group == last { "" } else { metric.group };
         last = metric.group;
         shown.to_string()
     };
-    let groups = METRICS.iter().map(label).collect();
-    let metrics = METRICS.iter().map(|metric| metric.name.to_string()).collect();
+    let groups = metrics.iter().map(label).collect();
+    let metrics = metrics.iter().map(|metric| metric.name.to_string()).collect();
     let mut columns = vec![Column::left("", "", groups), Column::left("", "", metrics)];
     for (i, name) in names.iter().enumerate() {
         columns.push(Column::right(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use paceline_lab::files::Writing;
 use paceline_lab::report::{self, RunData};
 use paceline_lab::results::{RunStatus, Summary};
 use paceline_lab::run::{Control, Finished, compare, execute};
@@ -95,7 +96,7 @@ fn a_folder_holds_all_that_it_takes_to_make_it_again() {
     let input = load(tmp.path(), None);
     let finished = run(&input);
     let first = tmp.path().join("first");
-    files::write_run(&first, &input, &finished, false).unwrap();
+    files::write_run(&first, &input, &finished, Writing::default()).unwrap();
 
     let summary: Summary =
         serde_json::from_str(&fs::read_to_string(first.join("summary.json")).unwrap()).unwrap();
@@ -119,7 +120,7 @@ fn a_folder_holds_all_that_it_takes_to_make_it_again() {
     )
     .unwrap_or_else(|error| panic!("{error:?}"));
     let second = tmp.path().join("second");
-    files::write_run(&second, &again, &run(&again), false).unwrap();
+    files::write_run(&second, &again, &run(&again), Writing::default()).unwrap();
     assert_same(&first, &second);
 
     let page = report::render(&[RunData::read(&first).unwrap()]).unwrap();
@@ -138,7 +139,7 @@ fn comparisons_do_not_depend_on_jobs() {
         let finished: Vec<Finished> = finished.into_iter().map(Result::unwrap).collect();
         let pairs: Vec<_> = inputs.iter().zip(&finished).collect();
         let folder = tmp.path().join(format!("jobs{jobs}"));
-        files::write_comparison(&folder, &pairs, false).unwrap();
+        files::write_comparison(&folder, &pairs, Writing::default()).unwrap();
         let summaries: Vec<&Summary> = finished.iter().map(|finished| &finished.summary).collect();
         let text = table::comparison(&summaries, 200);
         let rows: Vec<&str> = text
@@ -162,7 +163,7 @@ fn an_interrupted_run_keeps_what_it_has() {
     }
     let finished = execute(&input, &mut |_| Control::Stop).unwrap();
     let folder = tmp.path().join("partial");
-    files::write_run(&folder, &input, &finished, false).unwrap();
+    files::write_run(&folder, &input, &finished, Writing::default()).unwrap();
     let summary = RunData::read(&folder).unwrap().summary;
     assert_eq!((summary.status, summary.flows.completed), (RunStatus::Partial, 0));
     assert!(summary.simulated_s > 0.0 && summary.simulated_s < 0.01);

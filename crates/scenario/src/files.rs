@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::ParquetReader;
 use crate::diagnostics::{Place, Problem, Source};
 
 /// Where relative paths are looked for.
@@ -12,6 +13,7 @@ pub(crate) struct Files {
     folders: Vec<PathBuf>,
     /// Files that are not on disk; these come first.
     memory: BTreeMap<String, String>,
+    parquet: Option<ParquetReader>,
 }
 
 impl Files {
@@ -26,7 +28,14 @@ impl Files {
         Self {
             folders: list,
             memory: BTreeMap::new(),
+            parquet: None,
         }
+    }
+
+    /// Reads Parquet files with this.
+    pub(crate) fn with_parquet(mut self, reader: Option<ParquetReader>) -> Self {
+        self.parquet = reader;
+        self
     }
 
     /// Looks at these texts first.
@@ -40,6 +49,31 @@ impl Files {
         if let Some(text) = self.memory.get(path) {
             return Ok(Source::new(path, text.clone()));
         }
+        let found = self.find(path, what, place)?;
+        read(&found).map_err(|problem| problem.see(place, format!("{what} is named here")))
+    }
+
+    /// Reads a table: CSV as it stands, Parquet as CSV.
+    pub(crate) fn read_table(&self, path: &str, what: &str, place: &Place) -> Result<Source, Problem> {
+        let is_parquet = Path::new(path)
+            .extension()
+            .is_some_and(|extension| extension == "parquet");
+        if !is_parquet {
+            return self.read(path, what, place);
+        }
+        let found = self.find(path, what, place)?;
+        let text = match self.parquet {
+            Some(reader) => reader(&found),
+            None => Err("this program does not read Parquet files".to_string()),
+        };
+        let name = found.display();
+        match text {
+            Ok(text) => Ok(Source::new(name.to_string(), text)),
+            Err(why) => Err(Problem::new(format!("cannot read `{name}`: {why}")).at(place)),
+        }
+    }
+
+    fn find(&self, path: &str, what: &str, place: &Place) -> Result<PathBuf, Problem> {
         let candidates: Vec<_> = self.folders.iter().map(|folder| folder.join(path)).collect();
         let Some(found) = candidates.iter().find(|candidate| candidate.is_file()) else {
             let looked: Vec<_> = candidates.iter().map(|c| format!("`{}`", c.display())).collect();
@@ -48,7 +82,7 @@ impl Files {
                 .label("no such file")
                 .help(format!("looked for {}", looked.join(" and "))));
         };
-        read(found).map_err(|problem| problem.see(place, format!("{what} is named here")))
+        Ok(found.clone())
     }
 }
 

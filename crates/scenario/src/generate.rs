@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use paceline_fabric::spec::{FlowSpec, NodeKind};
+use paceline_fabric::spec::{Awaited, Dependency, FlowSpec, NodeKind, RunSpec};
 use paceline_kernel::{BitRate, Span, Time};
 
 use crate::topology::Topology;
@@ -72,6 +72,48 @@ pub fn flows_text(flows: &[FlowSpec]) -> String {
             "{} {} {} {} {size} {start}",
             flow.src.0, flow.dst.0, flow.class, flow.dport
         );
+    }
+    text
+}
+
+/// A trace: a table with named columns, with what waits for what.
+pub fn flows_csv(run: &RunSpec) -> String {
+    const KINDS: [Awaited; 3] = [Awaited::Received, Awaited::Acknowledged, Awaited::Started];
+    let mut text =
+        "flow_id,label,src,dst,priority,size_bytes,start_ps,after,after_ack,after_start,delay_ps\n"
+            .to_string();
+    let mut waits: Vec<&Dependency> = run.dependencies.iter().collect();
+    waits.sort_by_key(|dependency| (dependency.flow, dependency.after));
+    for (id, flow) in run.flows.iter().enumerate() {
+        let from = waits.partition_point(|dependency| (dependency.flow as usize) < id);
+        let own = || {
+            waits[from..]
+                .iter()
+                .take_while(|dependency| dependency.flow as usize == id)
+        };
+        let label = run.labels.get(usize::from(flow.label)).map_or("", String::as_str);
+        let label = if label.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", label.replace('"', "\"\""))
+        } else {
+            label.to_string()
+        };
+        let _ = write!(
+            text,
+            "{id},{label},{},{},{},{},{}",
+            flow.src.0,
+            flow.dst.0,
+            flow.class,
+            flow.size.get(),
+            flow.start.as_ps()
+        );
+        for kind in KINDS {
+            let named = own().filter(|dependency| dependency.awaited == kind);
+            let named: Vec<_> = named.map(|dependency| dependency.after.to_string()).collect();
+            let _ = write!(text, ",{}", named.join(" "));
+        }
+        // What a flow waits for has one delay: generators and traces know no other.
+        let delay = own().map(|dependency| dependency.delay.as_ps()).max();
+        let _ = writeln!(text, ",{}", delay.map(|ps| ps.to_string()).unwrap_or_default());
     }
     text
 }

@@ -5,6 +5,7 @@
 
 pub mod builtin;
 mod cc;
+pub mod collective;
 pub mod diagnostics;
 mod document;
 mod files;
@@ -14,6 +15,7 @@ mod resolve;
 mod schema;
 pub mod sweep;
 pub mod topology;
+mod trace;
 pub mod traffic;
 
 use std::path::{Path, PathBuf};
@@ -24,6 +26,7 @@ use paceline_kernel::Span;
 
 pub use builtin::{demo, scenarios, sections, topologies, workloads};
 pub use diagnostics::{Diagnostics, Problem};
+pub use resolve::Collective;
 pub use schema::Fidelity;
 pub use sweep::Grid;
 
@@ -83,6 +86,8 @@ pub struct Resolved {
     pub fidelity: Fidelity,
     /// The run.
     pub run: RunSpec,
+    /// Which flows make up which collective.
+    pub collectives: Vec<Collective>,
     /// The same as a scenario, every parameter with its value: [`load`] gives an equal run.
     pub toml: String,
     /// Files that `toml` refers to, to be written beside it: name and text.
@@ -103,8 +108,25 @@ pub struct Resolved {
 /// # Errors
 /// Everything that is wrong with the input, with its place.
 pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
+    load_with(input, overrides, None)
+}
+
+/// Gives the content of a Parquet file as CSV text, or says why not.
+pub type ParquetReader = fn(&Path) -> Result<String, String>;
+
+/// The same as [`load`] for a program that can read Parquet files.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(
+    input: &str,
+    overrides: &Overrides,
+    parquet: Option<ParquetReader>,
+) -> Result<Resolved, Diagnostics> {
     match open(input)? {
-        Opened::Toml(source, files, name) => load_toml(&source, files, &name, overrides),
+        Opened::Toml(source, files, name) => {
+            load_toml(&source, files.with_parquet(parquet), &name, overrides)
+        }
         Opened::Config(source, path) => {
             let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
             let files = Files::within([PathBuf::new(), folder]);

@@ -4,7 +4,9 @@
 //! What is absent gets its value in [`crate::resolve`], which also returns a [`Scenario`] in which
 //! nothing is absent.
 
+mod accounts;
 mod values;
+mod workload;
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -20,9 +22,11 @@ use paceline_congestion::registry::SchemeParams;
 
 use crate::sweep::Grid;
 
+pub(crate) use accounts::Accounts;
 pub(crate) use values::{
     Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind, PortBins,
 };
+pub(crate) use workload::*;
 
 /// Which simulator's behaviour a run has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +76,8 @@ macro_rules! tables {
         }
     )* };
 }
+
+pub(crate) use tables;
 
 /// A whole file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -181,57 +187,6 @@ tables! {
         delay: Spanned<Span>,
         error_rate: Spanned<f64>,
     }
-    /// `[[workload]]`: one of the blocks, and what they share.
-    struct Workload {
-        label: String,
-        scheme: Spanned<String>,
-        priority: Spanned<u8>,
-        start_jitter: Span,
-        file: Spanned<String>,
-        incast: Incast,
-        poisson: Poisson,
-        incast_poisson: IncastPoisson,
-        permutation: Permutation,
-        all_to_all: AllToAll,
-        flows: Vec<Spanned<Flow>>,
-    }
-    struct Flow {
-        src: Spanned<u32>,
-        dst: Spanned<u32>,
-        size: Spanned<Bytes>,
-        start: Time,
-    }
-    struct Incast {
-        fan_in: Spanned<u32>,
-        senders: Vec<Spanned<u32>>,
-        receiver: Spanned<u32>,
-        size: Spanned<Bytes>,
-        sizes: Vec<Spanned<Bytes>>,
-        start: Time,
-        period: Spanned<Span>,
-        rounds: u32,
-    }
-    struct Poisson {
-        sizes: Spanned<String>,
-        load: Spanned<f64>,
-        from: Spanned<Time>,
-        to: Spanned<Time>,
-    }
-    struct IncastPoisson {
-        load: Spanned<f64>,
-        fan_in: Spanned<u32>,
-        size: Spanned<Bytes>,
-        from: Spanned<Time>,
-        to: Spanned<Time>,
-    }
-    struct Permutation {
-        size: Spanned<Bytes>,
-        start: Time,
-    }
-    struct AllToAll {
-        size: Spanned<Bytes>,
-        start: Time,
-    }
     /// `[network]`.
     struct Network {
         mtu: Spanned<Bytes>,
@@ -305,8 +260,12 @@ tables! {
         queue_to: Spanned<Time>,
         queue_dump: OrOff<Span>,
         ports: PortBins,
+        flows: OrOff<Span>,
+        flows_max: u32,
+        pfc: bool,
         rates: OrOff<Span>,
         rtt_samples: bool,
+        accounts: Spanned<Accounts>,
         pcap: bool,
         trace: Spanned<Nodes>,
     }

@@ -3,10 +3,11 @@
 use paceline_fabric::spec::{LinkSpec, NodeId, NodeKind};
 use paceline_kernel::{BitRate, Span};
 
-use crate::diagnostics::Place;
+use crate::diagnostics::{Diagnostics, Place, Source};
+use crate::schema::Fidelity;
 
 /// Nodes and links.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Topology {
     /// Nodes.
     pub nodes: Vec<NodeKind>,
@@ -23,6 +24,15 @@ impl Topology {
             nodes,
             links: Vec::new(),
         }
+    }
+
+    /// Reads a topology file of HPCC's ns-3 simulator; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// What is wrong with the text, with its place.
+    pub fn parse(name: &str, text: &str, fidelity: Fidelity) -> Result<Self, Diagnostics> {
+        let source = Source::new(name, text);
+        Ok(crate::ns3::topology::read(&source, fidelity, &mut Vec::new())?.topology)
     }
 
     /// Adds a link without errors.

@@ -3,7 +3,7 @@
 //! Every draw comes from a stream of its own (seed, purpose, workload and source), so neither the
 //! scheme nor another workload moves the traffic.
 
-use paceline_fabric::spec::NodeId;
+use paceline_fabric::spec::{Awaited, Dependency, NodeId};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
@@ -74,20 +74,71 @@ impl SizeDistribution {
                 continue;
             }
             let bytes: f64 = tokens.read(&first, "a size in bytes")?;
-            let percent = tokens.word("a cumulative percentage")?;
-            let p: f64 = tokens.read(&percent, "a cumulative percentage")?;
+            let word = tokens.word("a cumulative percentage")?;
+            let percent: f64 = tokens.read(&word, "a cumulative percentage")?;
             let (last_bytes, last_p) = points.last().copied().unwrap_or((0.0, 0.0));
-            if bytes < last_bytes || p / 100.0 < last_p || p > 100.0 {
-                return Err(
-                    Problem::new("sizes and percentages must not decrease, nor exceed 100")
-                        .at(&tokens.place(&percent)),
+            let wrong = |token, message: String| Err(Problem::new(message).at(&tokens.place(token)));
+            if bytes < last_bytes {
+                return wrong(
+                    &first,
+                    format!("the sizes fall: {bytes} bytes after {last_bytes}"),
                 );
             }
-            points.push((bytes, p / 100.0));
+            if percent > 100.0 {
+                return wrong(&word, format!("{percent} percent: expected at most 100"));
+            }
+            if percent / 100.0 < last_p {
+                let before = last_p * 100.0;
+                return wrong(
+                    &word,
+                    format!("the distribution falls: {percent} percent after {before}"),
+                );
+            }
+            points.push((bytes, percent / 100.0));
         }
+        let at_end = |message: String| Err(Problem::new(message).at(&source.end()));
         match points.last() {
             Some(&(bytes, 1.0)) if bytes >= 1.0 => Ok(Self { points }),
-            _ => Err(Problem::new("the distribution does not reach 100 percent").at(&source.end())),
+            Some(&(bytes, 1.0)) => at_end(format!(
+                "no flow has more than {bytes} bytes: expected at least 1"
+            )),
+            Some(&(_, p)) => at_end(format!(
+                "the distribution ends at {} percent: expected 100",
+                p * 100.0
+            )),
+            None => at_end("the distribution has no points: expected lines of `bytes percent`".to_string()),
+        }
+    }
+
+    /// A mix of sizes, each with its share of the flows.
+    ///
+    /// # Errors
+    /// The sum of the shares, if that is not one.
+    pub fn mix(shares: &[(Bytes, f64)]) -> Result<Self, f64> {
+        let sum: f64 = shares.iter().map(|&(_, share)| share).sum();
+        if (sum - 1.0).abs() > 1e-6 || !sum.is_finite() {
+            return Err(sum);
+        }
+        let mut sorted = shares.to_vec();
+        sorted.sort_by_key(|&(size, _)| size);
+        let mut points = Vec::with_capacity(2 * sorted.len());
+        let mut below = 0.0;
+        for (size, share) in sorted {
+            points.push((size.get() as f64, below));
+            below += share / sum;
+            points.push((size.get() as f64, below));
+        }
+        if let Some(last) = points.last_mut() {
+            last.1 = 1.0;
+        }
+        Ok(Self { points })
+    }
+
+    /// One size, always.
+    pub fn fixed(size: Bytes) -> Self {
+        let bytes = size.get() as f64;
+        Self {
+            points: vec![(bytes, 0.0), (bytes, 1.0)],
         }
     }
 
@@ -238,27 +289,68 @@ pub fn permutation(hosts: &[NodeId], size: Bytes, start: Time, seeds: Seeds) -> 
         .collect()
 }
 
-/// Every host sends to every other host. The i-th host begins with the host after it.
-pub fn all_to_all(hosts: &[NodeId], size: Bytes, start: Time) -> Vec<Message> {
-    let n = hosts.len();
-    let pair = |i: usize, step: usize| Message {
-        src: hosts[i],
-        dst: hosts[(i + step) % n],
-        size,
-        start,
-    };
-    (1..n)
-        .flat_map(|step| (0..n).map(move |i| pair(i, step)))
-        .collect()
+/// What the senders of [`closed_loop`] do.
+#[derive(Clone, Copy, Debug)]
+pub struct ClosedLoop<'a> {
+    /// Who sends.
+    pub senders: &'a [NodeId],
+    /// To whom: each message to one of these at random that is not its sender.
+    pub receivers: &'a [NodeId],
+    /// Messages of a sender that are under way at a time.
+    pub outstanding: u32,
+    /// Messages of a sender, in all.
+    pub messages: u32,
+    /// Their sizes.
+    pub sizes: &'a SizeDistribution,
+    /// From the acknowledgement of a message to the start of the one that takes its place.
+    pub think_time: Span,
+    /// When the first ones start.
+    pub start: Time,
 }
 
-/// Delays each start by a random span below `jitter`.
-pub fn jitter(messages: &mut [Message], jitter: Span, seeds: Seeds) {
+/// Senders that keep a number of messages under way: message `k` of a sender starts when its message
+/// `k - outstanding` is acknowledged. Every sender has a receiver other than itself.
+pub fn closed_loop(spec: &ClosedLoop<'_>, seeds: Seeds) -> (Vec<Message>, Vec<Dependency>) {
+    let (mut messages, mut dependencies) = (Vec::new(), Vec::new());
+    for &src in spec.senders {
+        let mut choices = seeds.stream(Purpose::Workload, u64::from(src.0));
+        let own = spec.receivers.iter().position(|&receiver| receiver == src);
+        let others = spec.receivers.len() - usize::from(own.is_some());
+        for k in 0..spec.messages {
+            let other = choices.below(others as u64) as usize;
+            let skip = usize::from(own.is_some_and(|own| other >= own));
+            let flow = messages.len() as u32;
+            messages.push(Message {
+                src,
+                dst: spec.receivers[other + skip],
+                size: spec.sizes.quantile(choices.next_f64()),
+                start: spec.start,
+            });
+            if k >= spec.outstanding {
+                dependencies.push(Dependency {
+                    flow,
+                    after: flow - spec.outstanding,
+                    awaited: Awaited::Acknowledged,
+                    delay: spec.think_time,
+                });
+            }
+        }
+    }
+    (messages, dependencies)
+}
+
+/// Delays each start by a random span below `jitter`, but for messages that wait for others: those
+/// follow the ones that they wait for.
+pub fn jitter(messages: &mut [Message], dependencies: &[Dependency], jitter: Span, seeds: Seeds) {
     let mut draws = seeds.stream(Purpose::Arrival, SHARED - 1);
     if jitter == Span::ZERO {
         return;
     }
-    for message in messages {
+    let mut waits = vec![false; messages.len()];
+    for dependency in dependencies {
+        waits[dependency.flow as usize] = true;
+    }
+    for (message, _) in messages.iter_mut().zip(waits).filter(|(_, waits)| !waits) {
         message.start = message
             .start
             .saturating_add(Span::from_ps(draws.below(jitter.as_ps())));

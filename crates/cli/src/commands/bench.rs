@@ -196,7 +196,7 @@ pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
 
 fn resolve(args: &BenchWorkloadArgs) -> Result<Resolved, Failure> {
     if let Some(input) = &args.input {
-        return Ok(paceline_scenario::load(input, &Overrides::default())?);
+        return Ok(paceline_lab::load(input, &Overrides::default())?);
     }
     let workload = WORKLOADS.iter().find(|workload| workload.name == args.name);
     let workload =

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paceline_lab::files::write_comparison;
+use paceline_lab::files::{Writing, write_comparison};
 use paceline_lab::reproduce;
 use paceline_lab::results::Summary;
 use paceline_lab::run::{self, Finished};
@@ -16,7 +16,7 @@ use crate::{input, interrupt, output};
 
 /// Runs a scenario under each scheme; prints one table.
 pub(super) fn compare(args: &CompareArgs) -> Ended {
-    let load = |scheme: &&str| paceline_scenario::load(&args.input, &args.changes.overrides(Some(scheme)));
+    let load = |scheme: &&str| paceline_lab::load(&args.input, &args.changes.overrides(Some(scheme)));
     let schemes = input::schemes(&args.schemes)?;
     let inputs: Vec<Resolved> = schemes.iter().map(load).collect::<Result<_, _>>()?;
     let first = &inputs[0];
@@ -30,7 +30,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     let comparison = Comparison {
         inputs,
         folder: &folder,
-        force: args.output.force,
+        writing: args.output.writing(),
         jobs: args.jobs.count(),
         say: args.say,
         beside,
@@ -50,7 +50,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
 pub(super) struct Comparison<'a> {
     pub(super) inputs: Vec<Resolved>,
     pub(super) folder: &'a Path,
-    pub(super) force: bool,
+    pub(super) writing: Writing,
     pub(super) jobs: usize,
     pub(super) say: SayArgs,
     /// Whether to show published values of the 20-to-1 incast beside ours.
@@ -60,7 +60,7 @@ pub(super) struct Comparison<'a> {
 impl Comparison<'_> {
     /// Runs all, writes what came of them, prints the table.
     pub(super) fn run(&self) -> Ended {
-        output::check_folder(self.folder, self.force)?;
+        output::check_folder(self.folder, self.writing.force)?;
         interrupt::listen();
         let meter = Meter::new(&self.inputs, self.say);
         let results = run::compare(&self.inputs, self.jobs, &|i, now| {
@@ -79,7 +79,7 @@ impl Comparison<'_> {
         }
         if !finished.is_empty() {
             let runs: Vec<_> = finished.iter().map(|(input, run)| (*input, run)).collect();
-            write_comparison(self.folder, &runs, self.force)?;
+            write_comparison(self.folder, &runs, self.writing)?;
             self.show(&finished)?;
         }
         let runs: Vec<&Finished> = finished.iter().map(|(_, run)| run).collect();

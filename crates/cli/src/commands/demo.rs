@@ -1,6 +1,7 @@
 //! `paceline demo`: the 20-to-1 incast under several schemes.
 
 use paceline_congestion::registry;
+use paceline_lab::files::Writing;
 use paceline_scenario::Overrides;
 
 use super::compare::{Comparison, interrupted};
@@ -37,7 +38,10 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
         inputs,
         folder: &args.out,
         // Only ever an earlier run's folder: nothing else is replaced.
-        force: true,
+        writing: Writing {
+            force: true,
+            ..Writing::default()
+        },
         jobs: args.jobs.count(),
         say: args.say,
         beside: false,

@@ -17,7 +17,7 @@ const DURATION: &str = "10ms";
 /// A scenario names a scheme, although neither topologies nor flows depend on it.
 const ANY_SCHEME: &str = "cc.scheme = \"none\"\n";
 /// Blocks that say everything themselves: there is nothing to generate.
-const WRITTEN_OUT: [&str; 3] = ["graph", "flows", "file"];
+const WRITTEN_OUT: [&str; 4] = ["graph", "flows", "file", "trace"];
 
 /// Writes a topology or flows.
 pub(super) fn generate(args: &GenerateArgs) -> Ended {
@@ -35,6 +35,10 @@ pub(super) fn generate(args: &GenerateArgs) -> Ended {
             let text = match file.format() {
                 FileFormat::Ns3 => write::topology_text(&topology),
                 FileFormat::Toml => write::topology_toml(&topology),
+                FileFormat::Csv => {
+                    let message = "--format csv is for flows: topologies are written as ns3 or toml";
+                    return Err(Failure::arguments(message));
+                }
             };
             file.write(&text)?;
         }
@@ -47,9 +51,16 @@ pub(super) fn generate(args: &GenerateArgs) -> Ended {
             file,
         } => {
             let run = flows(name, parameters, topology, *seed, *duration)?.run;
-            let text = match file.format() {
+            let format = file.format();
+            if format != FileFormat::Csv && !run.dependencies.is_empty() {
+                let message = "these flows wait for one another, which only a trace can say: \
+                               write one with --format csv";
+                return Err(Failure::arguments(message));
+            }
+            let text = match format {
                 FileFormat::Ns3 => write::flows_text(&run.flows),
                 FileFormat::Toml => write::flows_toml(&run.flows, &run.labels),
+                FileFormat::Csv => write::flows_csv(&run),
             };
             file.write(&text)?;
         }
@@ -152,7 +163,7 @@ fn scenario(
     }
     let mut set = parameters.set.clone();
     set.extend(parameters.parameters.iter().cloned());
-    Ok(paceline_scenario::load(name, &Overrides { set, ..overrides })?)
+    Ok(paceline_lab::load(name, &Overrides { set, ..overrides })?)
 }
 
 fn with_names(message: &str, name: &str, entries: &[Entry]) -> String {
@@ -187,12 +198,12 @@ impl ParameterArgs {
 
 impl FileArgs {
     fn format(&self) -> FileFormat {
-        let by_name = |file: &Path| file.extension().is_some_and(|extension| extension == "toml");
-        match (self.format, &self.out) {
-            (Some(format), _) => format,
-            (None, Some(file)) if by_name(file) => FileFormat::Toml,
+        let ending = self.out.as_deref().and_then(Path::extension);
+        self.format.unwrap_or_else(|| match ending {
+            Some(ending) if ending == "toml" => FileFormat::Toml,
+            Some(ending) if ending == "csv" => FileFormat::Csv,
             _ => FileFormat::Ns3,
-        }
+        })
     }
 
     fn write(&self, text: &str) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use crate::{interrupt, output};
 
 /// Runs one scenario; prints its table or summary.
 pub(super) fn run(args: &RunArgs) -> Ended {
-    let input = paceline_scenario::load(&args.input, &args.changes.overrides(args.scheme.as_deref()))?;
+    let input = paceline_lab::load(&args.input, &args.changes.overrides(args.scheme.as_deref()))?;
     let folder = (args.output.out.clone())
         .unwrap_or_else(|| output::default_folder(&input.name, &input.scheme, input.seed));
     output::check_folder(&folder, args.output.force)?;
@@ -25,7 +25,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         interrupt::control()
     })?;
     drop(meter);
-    write_run(&folder, input, &finished, args.output.force)?;
+    write_run(&folder, input, &finished, args.output.writing())?;
     let summary = &finished.summary;
     if args.say.json {
         output::print_json(summary)?;

@@ -104,9 +104,8 @@ impl PortRecorder {
         recorder
     }
 
-    /// The last instant before the next sample.
-    pub(crate) fn free_until(&self) -> u64 {
-        self.due - 1
+    pub(super) fn due(&self) -> u64 {
+        self.due
     }
 
     /// A packet got its mark at `port`.
@@ -244,6 +243,9 @@ impl Simulation {
     /// Takes the samples that are due before the event at `at` happens.
     #[cold]
     pub(crate) fn sample_until(&mut self, at: u64) {
+        if self.recorder.flows.due() <= at {
+            self.recorder.flows.sample(at, &self.qps);
+        }
         while self.recorder.ports.due <= at {
             // All is over and nothing is under way: what else there is are timers without a flow.
             let over = self.completions.len() == self.spec.flows.len() && self.packets.live() == 0;

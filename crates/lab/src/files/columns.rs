@@ -1,6 +1,7 @@
 //! Tables of named columns, as Parquet files.
 
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
 /// Rows of a row group: what a reader holds at a time.
-const GROUP_ROWS: usize = 1 << 17;
+pub(super) const GROUP_ROWS: usize = 1 << 17;
 
 /// A column: its name and a value per row.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,44 +86,55 @@ impl Values {
 pub fn write_parquet(
     out: &mut (impl Write + Send),
     columns: &[Column],
-    metadata: &[(&str, &str)],
+    metadata: &[(&str, String)],
 ) -> io::Result<()> {
     let rows = columns.first().map_or(0, |column| column.values.len());
     assert!(
         columns.iter().all(|column| column.values.len() == rows),
         "columns of one table have a value per row each"
     );
-    write(out, columns, metadata, rows).map_err(io::Error::other)
+    let write = || {
+        let mut file = GroupWriter::new(out, columns, metadata)?;
+        for first in (0..rows).step_by(GROUP_ROWS) {
+            file.group(columns, first..rows.min(first + GROUP_ROWS))?;
+        }
+        file.close()
+    };
+    write().map_err(io::Error::other)
 }
 
-fn write(
-    out: &mut (impl Write + Send),
-    columns: &[Column],
-    metadata: &[(&str, &str)],
-    rows: usize,
-) -> Result<(), ParquetError> {
-    let fields: Result<Vec<_>, _> = columns.iter().map(|c| c.schema().map(Arc::new)).collect();
-    let schema = Type::group_type_builder("table").with_fields(fields?).build()?;
-    let pairs = metadata
-        .iter()
-        .map(|&(key, value)| parquet::file::metadata::KeyValue::new(key.to_string(), value.to_string()));
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_created_by(format!("paceline {}", env!("CARGO_PKG_VERSION")))
-        .set_key_value_metadata(Some(pairs.collect()))
-        .build();
-    let mut file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?;
-    for first in (0..rows).step_by(GROUP_ROWS) {
-        let rows = first..rows.min(first + GROUP_ROWS);
-        let mut group = file.next_row_group()?;
+/// Writes a table that comes in parts, the columns of one part after another, as one Parquet file.
+pub(super) struct GroupWriter<W: Write + Send> {
+    file: SerializedFileWriter<W>,
+}
+
+impl<W: Write + Send> GroupWriter<W> {
+    /// A file with columns like these.
+    pub(super) fn new(out: W, like: &[Column], metadata: &[(&str, String)]) -> Result<Self, ParquetError> {
+        let fields: Result<Vec<_>, _> = like.iter().map(|c| c.schema().map(Arc::new)).collect();
+        let schema = Type::group_type_builder("table").with_fields(fields?).build()?;
+        let pairs = metadata
+            .iter()
+            .map(|(key, value)| parquet::file::metadata::KeyValue::new(key.to_string(), value.clone()));
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(format!("paceline {}", env!("CARGO_PKG_VERSION")))
+            .set_key_value_metadata(Some(pairs.collect()))
+            .build();
+        let file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?;
+        Ok(Self { file })
+    }
+
+    /// Writes these rows of the columns as a row group.
+    pub(super) fn group(&mut self, columns: &[Column], rows: Range<usize>) -> Result<(), ParquetError> {
+        let mut group = self.file.next_row_group()?;
         for column in columns {
             let mut writer = group
                 .next_column()?
                 .expect("a writer for each column of the schema");
             match &column.values {
                 Values::Text(all) => {
-                    let bytes = |text: &Arc<str>| ByteArray::from(text.as_bytes().to_vec());
-                    let (values, present) = dense(&all[rows.clone()], bytes);
+                    let (values, present) = dense(&all[rows.clone()], shared_bytes());
                     writer
                         .typed::<ByteArrayType>()
                         .write_batch(&values, Some(&present), None)?;
@@ -143,13 +155,31 @@ fn write(
             writer.close()?;
         }
         group.close()?;
+        Ok(())
     }
-    file.close()?;
-    Ok(())
+
+    /// Ends the file.
+    pub(super) fn close(self) -> Result<(), ParquetError> {
+        self.file.close()?;
+        Ok(())
+    }
+}
+
+/// A text as Parquet takes it; neighbours that share it share its bytes.
+fn shared_bytes() -> impl FnMut(&Arc<str>) -> ByteArray {
+    let mut last: Option<(Arc<str>, ByteArray)> = None;
+    move |text| match &last {
+        Some((same, bytes)) if Arc::ptr_eq(same, text) => bytes.clone(),
+        _ => {
+            let bytes = ByteArray::from(text.as_bytes().to_vec());
+            last = Some((text.clone(), bytes.clone()));
+            bytes
+        }
+    }
 }
 
 /// The values that are there, and for each row whether it has one.
-fn dense<T, U>(rows: &[Option<T>], value: impl Fn(&T) -> U) -> (Vec<U>, Vec<i16>) {
+fn dense<T, U>(rows: &[Option<T>], value: impl FnMut(&T) -> U) -> (Vec<U>, Vec<i16>) {
     let values = rows.iter().flatten().map(value).collect();
     let present = rows.iter().map(|row| i16::from(row.is_some())).collect();
     (values, present)
@@ -279,12 +309,12 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("a.parquet");
         let mut bytes = Vec::new();
-        write_parquet(&mut bytes, &columns, &[("version", "1")]).unwrap();
+        write_parquet(&mut bytes, &columns, &[("version", "1".to_string())]).unwrap();
         std::fs::write(&path, &bytes).unwrap();
         assert_eq!(read_parquet(&path).unwrap(), columns);
         // The same table gives the same bytes.
         let mut again = Vec::new();
-        write_parquet(&mut again, &columns, &[("version", "1")]).unwrap();
+        write_parquet(&mut again, &columns, &[("version", "1".to_string())]).unwrap();
         assert_eq!(bytes, again);
     }
 

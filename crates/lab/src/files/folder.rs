@@ -6,6 +6,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::Format;
+
 /// Files by which the folder of an earlier run is known: nothing else is ever replaced.
 const OURS: [&str; 4] = [
     "summary.json",
@@ -94,6 +96,7 @@ pub struct Folder {
     destination: PathBuf,
     staging: PathBuf,
     force: bool,
+    format: Format,
     committed: bool,
 }
 
@@ -122,8 +125,20 @@ impl Folder {
             destination,
             staging,
             force,
+            format: Format::default(),
             committed: false,
         })
+    }
+
+    /// The same with another format of tables.
+    pub const fn with_format(mut self, format: Format) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// The format of tables.
+    pub const fn format(&self) -> Format {
+        self.format
     }
 
     /// Where the folder will be.

@@ -1,14 +1,19 @@
 //! A run's folder.
 
 pub mod columns;
+mod flow_time;
+mod flows;
 mod folder;
 pub mod ns3;
 pub mod ports;
-mod tables;
+mod series;
 
+pub(crate) use flow_time::read as read_flow_times;
+pub use flow_time::{FlowTime, Stage, flow_times};
+pub(crate) use flows::read_flows_parquet;
 pub use folder::{Folder, OutputError, check_destination};
-pub(crate) use tables::read_series;
-pub use tables::{GOODPUT, QUEUE, Series, series_of};
+pub(crate) use series::read_series;
+pub use series::{GOODPUT, QUEUE, RATE, RTT, Series, WINDOW, series_of};
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -17,19 +22,60 @@ use crate::capture;
 use crate::report::{self, RunData};
 use crate::results::{FlowRow, Summary, fct_table, flow_rows};
 use crate::run::Finished;
+use paceline_scenario::generate::topology_text;
+use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved};
+
+/// Formats of the table of flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Text: `flows.csv`.
+    #[default]
+    Csv,
+    /// Apache Parquet: `flows.parquet`.
+    Parquet,
+}
+
+impl Format {
+    /// The name of the file that has a row per flow.
+    pub const fn flows(self) -> &'static str {
+        match self {
+            Self::Csv => "flows.csv",
+            Self::Parquet => "flows.parquet",
+        }
+    }
+}
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Writing {
+    /// Whether the folder of an earlier run is replaced.
+    pub force: bool,
+    /// Format of the table of flows.
+    pub format: Format,
+}
+
+/// What Parquet files say about where they come from.
+fn metadata(input: &Resolved) -> Vec<(&'static str, String)> {
+    vec![
+        ("scenario", input.name.clone()),
+        ("scheme", input.scheme.clone()),
+        ("seed", input.seed.to_string()),
+        ("version", env!("CARGO_PKG_VERSION").to_string()),
+    ]
+}
 
 /// Writes everything of a run into `destination`: all of it or nothing.
 ///
-/// An existing folder with something in it is an error unless `force`; then it is replaced if it
+/// An existing folder with something in it is an error unless [`Writing::force`]; then it is replaced if it
 /// is the folder of an earlier run, and nothing else.
 pub fn write_run(
     destination: &Path,
     input: &Resolved,
     finished: &Finished,
-    force: bool,
+    how: Writing,
 ) -> Result<(), OutputError> {
-    let folder = Folder::create(destination, force)?;
+    let folder = Folder::create(destination, how.force)?.with_format(how.format);
     write_run_into(&folder, Path::new(""), input, finished)?;
     folder.commit()
 }
@@ -42,9 +88,9 @@ pub fn write_run(
 pub fn write_comparison(
     destination: &Path,
     runs: &[(&Resolved, &Finished)],
-    force: bool,
+    how: Writing,
 ) -> Result<(), OutputError> {
-    let folder = Folder::create(destination, force)?;
+    let folder = Folder::create(destination, how.force)?.with_format(how.format);
     for (name, (input, finished)) in folder_names(runs).iter().zip(runs) {
         write_run_into(&folder, Path::new(name), input, finished)?;
     }
@@ -123,20 +169,41 @@ pub fn write_run_into(
     for (name, content) in &input.files {
         folder.write(&at(name), |out| out.write_all(content.as_bytes()))?;
     }
-    folder.write(&at("flows.csv"), |out| tables::flows(out, input, outcome))?;
+    let (topology, _) = report::topology_file(&input.toml);
+    if !input.files.iter().any(|(name, _)| *name == topology) {
+        let network = Topology {
+            nodes: spec.nodes.clone(),
+            links: spec.links.clone(),
+        };
+        folder.write(&at(&topology), |out| {
+            out.write_all(topology_text(&network).as_bytes())
+        })?;
+    }
     let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
     write_fct_table(folder, &at("fct_table.tsv"), &[(&input.scheme, &rows)])?;
+    let format = folder.format();
+    folder.write(&at(format.flows()), |out| {
+        flows::write(out, format, input, outcome)
+    })?;
     folder.write(&at("fct.txt"), |out| ns3::fct(out, spec, outcome))?;
-    folder.write(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;
+    if !spec.record.omit_pfc {
+        folder.write(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;
+    }
     folder.write(&at("qlen.txt"), |out| ns3::qlen(out, spec, outcome))?;
-    let series = series_of(spec, outcome);
-    if !series.is_empty() {
-        folder.write(&at("series.parquet"), |out| tables::series(out, &series))?;
+    let data = RunData::new(input, finished);
+    if !data.series.is_empty() {
+        folder.write(&at("series.parquet"), |out| {
+            series::write(out, &data.series, &metadata(input))
+        })?;
+    }
+    let times = flow_times(outcome);
+    if !times.is_empty() {
+        folder.write(&at("flow_time.csv"), |out| flow_time::write(out, &times))?;
     }
     if spec.record.rtt_samples {
         folder.write(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, spec, outcome))?;
     }
-    write_report(folder, &at("report.html"), &[RunData::new(input, finished)])?;
+    write_report(folder, &at("report.html"), &[data])?;
     if input.pcap {
         folder.write(&at("trace.pcapng"), |out| {
             capture::write(out, spec, outcome, capture::WHOLE)
@@ -168,10 +235,11 @@ mod tests {
         let finished = sample::finished(&input, outcome);
         let tmp = tempfile::tempdir().unwrap();
         let (a, b) = (tmp.path().join("a"), tmp.path().join("b"));
-        write_run(&a, &input, &finished, false).unwrap();
-        write_run(&b, &input, &finished, false).unwrap();
+        write_run(&a, &input, &finished, Writing::default()).unwrap();
+        write_run(&b, &input, &finished, Writing::default()).unwrap();
         let expected = [
             "fct.txt",
+            "flow_time.csv",
             "flows",
             "flows.csv",
             "pfc.txt",
@@ -181,6 +249,7 @@ mod tests {
             "scenario.toml",
             "series.parquet",
             "summary.json",
+            "topology.txt",
         ];
         assert_eq!(names(&a), expected);
         for name in expected.iter().filter(|name| a.join(name).is_file()) {
@@ -206,7 +275,7 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("c");
         let (one, two) = ((&input, &finished), (&other, &finished));
-        write_comparison(&path, &[one, two, one, one], false).unwrap();
+        write_comparison(&path, &[one, two, one, one], Writing::default()).unwrap();
         assert_eq!(
             names(&path),
             [
@@ -221,7 +290,11 @@ mod tests {
         let summaries: Vec<Summary> =
             serde_json::from_str(&std::fs::read_to_string(path.join("comparison.json")).unwrap()).unwrap();
         assert_eq!(summaries.len(), 4);
-        write_comparison(&path, &[one], true).unwrap();
+        let replacing = Writing {
+            force: true,
+            ..Writing::default()
+        };
+        write_comparison(&path, &[one], replacing).unwrap();
         assert_eq!(names(&path), ["comparison.json", "none", "report.html"]);
     }
 }

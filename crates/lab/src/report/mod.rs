@@ -8,7 +8,9 @@ mod data;
 mod decimate;
 pub(crate) mod palette;
 mod story;
+mod topology;
 
+pub(crate) use data::topology_file;
 pub use data::{ReadError, RunData};
 
 use minijinja::Environment;
@@ -20,8 +22,21 @@ use crate::results::Summary;
 use crate::table::{self, METRICS};
 
 const TEMPLATE: &str = include_str!("../../assets/report.html.j2");
+const TOPOLOGY: &str = include_str!("../../assets/topology.html.j2");
 const STYLE: &str = include_str!("../../assets/report.css");
-const SCRIPT: &str = include_str!("../../assets/report.js");
+const STYLES: [&str; 2] = [STYLE, include_str!("../../assets/topology.css")];
+const CHART_SCRIPTS: [&str; 2] = [
+    include_str!("../../assets/common.js"),
+    include_str!("../../assets/report.js"),
+];
+const SCRIPTS: [&str; 6] = [
+    CHART_SCRIPTS[0],
+    CHART_SCRIPTS[1],
+    include_str!("../../assets/topology/model.js"),
+    include_str!("../../assets/topology/picture.js"),
+    include_str!("../../assets/topology/detail.js"),
+    include_str!("../../assets/topology/controls.js"),
+];
 const UPLOT_SCRIPT: &str = include_str!("../../assets/uPlot.iife.min.js");
 const UPLOT_LICENCE: &str = include_str!("../../assets/uPlot.LICENSE");
 const UPLOT_STYLE: &str = include_str!("../../assets/uPlot.min.css");
@@ -64,11 +79,15 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
         rows: rows(&summaries, &names, &styles),
         sizes: if single { sizes(summaries[0]) } else { Vec::new() },
         single,
+        topology: match runs {
+            [run] => topology::view(run).map(|view| script_json(&view)),
+            _ => None,
+        },
         charts: script_json(&charts::charts(&named)),
         scenarios: scenarios(runs, &names),
         provenance: provenance(&summaries, &names),
         version: env!("CARGO_PKG_VERSION"),
-        look: Look::new(),
+        look: Look::of(&STYLES, &SCRIPTS),
     };
     fill(TEMPLATE, page)
 }
@@ -78,16 +97,21 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
 pub(crate) struct Look {
     style: String,
     uplot: String,
-    script: &'static str,
+    script: String,
 }
 
 impl Look {
-    pub(crate) fn new() -> Self {
+    fn of(styles: &[&str], scripts: &[&str]) -> Self {
         Self {
-            style: format!("{UPLOT_STYLE}\n{STYLE}"),
+            style: format!("{UPLOT_STYLE}\n{}", styles.join("\n")),
             uplot: format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_SCRIPT}"),
-            script: SCRIPT,
+            script: scripts.join("\n"),
         }
+    }
+
+    /// Of pages with charts and tables only.
+    pub(crate) fn charts() -> Self {
+        Self::of(&[STYLE], &CHART_SCRIPTS)
     }
 }
 
@@ -101,11 +125,12 @@ pub(crate) fn fill(template: &str, page: impl Serialize) -> Result<String, Rende
             .build()?,
     );
     // The name's ending turns on the escaping of everything that the template does not call safe.
+    environment.add_template("topology.html", TOPOLOGY)?;
     environment.add_template("report.html", template)?;
     Ok(environment.get_template("report.html")?.render(Serde(page))?)
 }
 
-/// What the template gets. `charts` and `look` go into it as they are.
+/// What the template gets. `topology`, `charts` and `look` go into it as they are.
 #[derive(Serialize)]
 struct Page {
     title: String,
@@ -118,6 +143,7 @@ struct Page {
     rows: Vec<Row>,
     sizes: Vec<Vec<String>>,
     single: bool,
+    topology: Option<String>,
     charts: String,
     scenarios: Vec<Scenario>,
     provenance: Vec<Provenance>,
@@ -335,8 +361,8 @@ mod tests {
         for bad in ["<img", "<i>beware", "</pre><script>", "<b>dcqcn"] {
             assert!(!page.contains(bad), "{bad}");
         }
-        // The page's own scripts, and no more: data, library, program.
-        assert_eq!(page.matches("</script>").count(), 3);
+        // The page's own scripts, and no more: data of the network and of charts, library, program.
+        assert_eq!(page.matches("</script>").count(), 4);
     }
 
     #[test]

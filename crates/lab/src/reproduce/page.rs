@@ -23,7 +23,7 @@ pub(super) fn render(chosen: &[&Reproduction], done: &Done) -> Result<String, Re
         sections,
         charts: script_json(&charts),
         version: env!("CARGO_PKG_VERSION"),
-        look: Look::new(),
+        look: Look::charts(),
         style: STYLE,
     };
     fill(TEMPLATE, page)

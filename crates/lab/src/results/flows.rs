@@ -1,4 +1,4 @@
-//! One row per flow, as in `flows.csv`.
+//! One row per flow, as in `flows.csv` and `flows.parquet`.
 
 use std::borrow::Cow;
 
@@ -22,6 +22,18 @@ pub enum FlowState {
     Unreachable,
 }
 
+impl FlowState {
+    /// As files say it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Unfinished => "unfinished",
+            Self::NotStarted => "not-started",
+            Self::Unreachable => "unreachable",
+        }
+    }
+}
+
 impl From<FlowStatus> for FlowState {
     fn from(status: FlowStatus) -> Self {
         match status {
@@ -33,7 +45,7 @@ impl From<FlowStatus> for FlowState {
     }
 }
 
-/// A row of `flows.csv`; the fields are its columns.
+/// A row of `flows.csv` or `flows.parquet`; the fields are its columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowRow<'a> {
     /// Its place in order of start, from 0.

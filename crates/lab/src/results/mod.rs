@@ -1,11 +1,13 @@
 //! From an outcome to a summary.
 
 mod checks;
+mod collectives;
 mod flows;
 mod groups;
 mod sizes;
 mod summary;
 
+pub use collectives::CollectiveTime;
 pub use flows::{FlowRow, FlowState, flow_rows};
 pub use groups::{FlowCount, Group, SIZE_EDGES, SizeBucket};
 pub use sizes::{Buckets, FCT_ANALYSIS, fct_table};

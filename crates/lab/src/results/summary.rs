@@ -7,6 +7,7 @@ use paceline_fabric::outcome::{Counters, QueueRecord};
 use serde::{Deserialize, Serialize};
 
 use super::checks;
+use super::collectives::{CollectiveTime, collective_times};
 use super::flows::{FlowRow, FlowState, flow_rows};
 use super::groups::{FlowCount, Group, SizeBucket, by_scheme};
 use crate::stats::{self, Distribution, RttSummary};
@@ -105,6 +106,9 @@ pub struct Summary {
     pub bdp_bytes: u64,
     /// The sampled switch port with the largest mean queue.
     pub busiest_port: Option<BusiestPort>,
+    /// How long each iteration of each collective took; absent without collectives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collectives: Vec<CollectiveTime>,
     /// Everything that was counted.
     pub counters: Totals,
     /// What to know before trusting the run.
@@ -306,6 +310,7 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         base_rtt_us: outcome.base_rtt.as_us_f64(),
         bdp_bytes: outcome.bdp.get(),
         busiest_port: busiest_port(&outcome.queues),
+        collectives: collective_times(input, outcome),
         counters: Totals::from(counters),
         warnings: checks::warnings(input, outcome, status),
         digest: format!("{:016x}", outcome.digest),

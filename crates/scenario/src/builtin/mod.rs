@@ -1,10 +1,12 @@
 //! What is built in: topologies, workloads, scenarios. The tables behind `list` and `explain`.
 
 mod sections;
+mod workloads;
 
 use crate::traffic::DISTRIBUTIONS;
 
 pub use sections::sections;
+pub use workloads::workloads;
 
 /// A parameter of something built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,50 +125,6 @@ pub fn topologies() -> &'static [Entry] {
     }
 }
 
-/// The workloads, blocks of `[[workload]]`.
-pub fn workloads() -> &'static [Entry] {
-    entries! {
-        "flows": "Flows one by one: a list of { src, dst, size, start }." {
-            "src", "", "", "sending host";
-            "dst", "", "", "receiving host";
-            "size", SIZE, "", "payload";
-            "start", TIME, "0s", "when the sender starts";
-        }
-        "file": "A flow file of HPCC's ns-3 simulator: `file = \"flow.txt\"`." {}
-        "incast": "Several hosts send to one at the same time, once or periodically." {
-            "receiver", "", "", "the host that all send to";
-            "fan-in", "", "", "number of senders: the first hosts that are not the receiver";
-            "senders", "", "", "list of senders, instead of fan-in";
-            "size", SIZE, "500KB", "payload of each sender";
-            "sizes", SIZE, "", "list of payloads, one per sender, the last for all others; instead of size";
-            "start", TIME, "0s", "when they start";
-            "rounds", "", "1", "how often";
-            "period", TIME, "", "time from one round to the next";
-        }
-        "poisson": "Poisson arrivals at every host, sizes drawn from a distribution, to another host at random (HPCC's traffic generator)." {
-            "sizes", "", "", "distribution of flow sizes: websearch, fb-hadoop, alistorage, google-rpc, or a file of lines `bytes percent`";
-            "load", "", "", "share of the hosts' rate that the payload fills";
-            "from", TIME, "0s", "first arrivals";
-            "to", TIME, "the duration", "no arrivals from here on";
-        }
-        "incast-poisson": "Poisson incasts: a random receiver, random senders (HPCC's evaluation)." {
-            "load", "", "0.02", "share of all hosts' rate together that the payload fills";
-            "fan-in", "", "60", "senders of each incast";
-            "size", SIZE, "500KB", "payload of each sender";
-            "from", TIME, "0s", "first arrivals";
-            "to", TIME, "the duration", "no arrivals from here on";
-        }
-        "permutation": "Every host sends to another one and receives from another one, chosen at random." {
-            "size", SIZE, "1MB", "payload of each flow";
-            "start", TIME, "0s", "when they start";
-        }
-        "all-to-all": "Every host sends to every other host at once." {
-            "size", SIZE, "1MB", "payload of each flow";
-            "start", TIME, "0s", "when they start";
-        }
-    }
-}
-
 /// Distributions of flow sizes: name and source.
 pub fn distributions() -> impl Iterator<Item = (&'static str, &'static str)> {
     DISTRIBUTIONS.iter().map(|&(name, _, source)| (name, source))
@@ -185,9 +143,27 @@ pub fn scenarios() -> &'static [Shipped] {
         "incast-16",
         "two-flow-join",
         "fairness-4",
+        "long-flows-short-flows",
+        "many-to-one-512",
+        "many-to-one-2048",
+        "many-to-one-8192",
+        "all-to-all-1",
+        "all-to-all-4",
+        "all-to-all-16",
         "permutation-k8",
-        "fat320-hadoop30-10ms",
+        "ring-all-reduce",
+        "hierarchical-all-reduce",
+        "all-to-all-linear",
+        "all-to-all-pairwise",
+        "fat320-websearch30",
+        "fat320-websearch30-incast",
+        "fat320-websearch50",
+        "fat320-websearch50-incast",
+        "fat320-hadoop30",
         "fat320-hadoop30-2ms",
+        "fat320-hadoop30-10ms",
+        "fat320-hadoop50",
+        "fat320-hadoop50-incast",
         "leaf-spine-failure",
     ]
 }

@@ -27,7 +27,7 @@ pub fn sections() -> &'static [Entry] {
             "label", "", "the block's name", "name of these flows in results";
             "scheme", "", "that of [cc]", "congestion control of these flows";
             "priority", "", "3", "priority class, 1 to 7";
-            "start-jitter", TIME, "0s", "each start is delayed by a random time below this";
+            "start-jitter", TIME, "0s", "the start of each flow that waits for no other is delayed by a random time below this";
         }
         "network": "Packets, hosts, switches." {
             "mtu", SIZE, "1000B", "largest payload of a data packet";
@@ -88,8 +88,12 @@ pub fn sections() -> &'static [Entry] {
             "queue-to", TIME, "the duration", "last sample";
             "queue-dump", TIME, "off", "copy the queues' histograms at this period, as ns-3 does";
             "ports", TIME, "auto", "utilisation, largest queue, paused share, marks of every port and largest occupancy of every switch, at first in bins of this width, which double as often as 512 are full: `auto` (1us) or `off` (ns3-hpcc)";
+            "flows", TIME, "off", "the scheme's rate and window and the last round-trip time of the first flows, whenever they have changed, at this period";
+            "flows-max", "", "64", "how many flows that is";
+            "pfc", "", "true", "keep a list of all PFC frames, which grows with their number: pfc.txt";
             "rates", TIME, "off", "goodput of each flow in bins of this width";
             "rtt-samples", "", "false", "keep every round-trip time sample";
+            "accounts", "", "auto", "flows whose time to account for, part by part: `off`, `all`, a list of flow ids, or `auto`: 1000 of them, all if there are no more (with ns3-hpcc: `off`)";
             "trace", "", "[]", "nodes whose packets to trace, or `all`";
             "pcap", "", "false", "write traced packets as a capture file";
         }

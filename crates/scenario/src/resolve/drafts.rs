@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_fabric::spec::{FlowSpec, NodeId};
+use paceline_fabric::spec::{Dependency, FlowSpec, NodeId};
 use paceline_kernel::Bytes;
 
 use crate::diagnostics::{Place, Problem};
@@ -11,6 +11,7 @@ use crate::traffic::Message;
 
 use super::Cx;
 use super::reach::Reach;
+use super::workload::Collective;
 
 /// A flow without its ports, and where it was written.
 pub(super) struct Draft {
@@ -19,39 +20,95 @@ pub(super) struct Draft {
     pub(super) dport: u16,
     pub(super) label: u16,
     pub(super) scheme: u16,
+    /// Flows of one pair of hosts with the same connection have the same ports.
+    pub(super) connection: Option<u64>,
     pub(super) place: Place,
 }
 
-/// The source port counts the flows of a pair of hosts, as in the original simulator.
-pub(super) fn with_ports(drafts: &[Draft]) -> Vec<FlowSpec> {
-    let mut counts: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
-    let flows = drafts.iter().map(|draft| {
-        let Message {
-            src,
-            dst,
-            size,
-            start,
-        } = draft.message;
-        let count = counts.entry((src, dst)).or_default();
-        let sport = (10_000 + *count) as u16;
-        *count += 1;
-        FlowSpec {
-            src,
-            dst,
-            size,
-            start,
-            class: draft.class,
-            sport,
-            dport: draft.dport,
-            label: draft.label,
-            scheme: draft.scheme,
-        }
-    });
-    flows.collect()
+/// All of them; everything names them by their places.
+#[derive(Default)]
+pub(super) struct Drafts {
+    pub(super) list: Vec<Draft>,
+    pub(super) dependencies: Vec<Dependency>,
+    pub(super) collectives: Vec<Collective>,
 }
 
-/// Every flow goes from a host to another one that it can reach.
-pub(super) fn check(cx: &Cx<'_>, drafts: &[Draft], net: &Net) -> Result<(), Problem> {
+impl Drafts {
+    /// Takes over dependencies that count from `first`.
+    pub(super) fn wait(&mut self, first: usize, dependencies: &[Dependency]) {
+        let first = first as u32;
+        self.dependencies
+            .extend(dependencies.iter().map(|dependency| Dependency {
+                flow: first + dependency.flow,
+                after: first + dependency.after,
+                ..*dependency
+            }));
+    }
+
+    /// Brings them into the order of their starts.
+    pub(super) fn sort(&mut self) {
+        let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
+        order.sort_by_key(|&i| self.list[i as usize].message.start);
+        self.list.sort_by_key(|draft| draft.message.start);
+        let mut place = vec![0; order.len()];
+        for (new, &old) in (0u32..).zip(&order) {
+            place[old as usize] = new;
+        }
+        for dependency in &mut self.dependencies {
+            dependency.flow = place[dependency.flow as usize];
+            dependency.after = place[dependency.after as usize];
+        }
+        let iterations = self
+            .collectives
+            .iter_mut()
+            .flat_map(|collective| &mut collective.iterations);
+        for flow in iterations.flatten() {
+            *flow = place[*flow as usize];
+        }
+    }
+
+    /// The source port counts the connections of a pair of hosts, as in the original simulator.
+    pub(super) fn with_ports(&self) -> Vec<FlowSpec> {
+        let mut counts: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
+        let mut known: BTreeMap<(NodeId, NodeId, u64), u16> = BTreeMap::new();
+        let flows = self.list.iter().map(|draft| {
+            let Message {
+                src,
+                dst,
+                size,
+                start,
+            } = draft.message;
+            let mut next = || {
+                let count = counts.entry((src, dst)).or_default();
+                *count += 1;
+                (9_999 + *count) as u16
+            };
+            let sport = match draft.connection {
+                Some(connection) => *known.entry((src, dst, connection)).or_insert_with(next),
+                None => next(),
+            };
+            FlowSpec {
+                src,
+                dst,
+                size,
+                start,
+                class: draft.class,
+                sport,
+                dport: draft.dport,
+                label: draft.label,
+                scheme: draft.scheme,
+            }
+        });
+        flows.collect()
+    }
+
+    /// Every flow goes from a host to another one that it can reach.
+    pub(super) fn check(&self, cx: &Cx<'_>, net: &Net) -> Result<(), Problem> {
+        check(cx, &self.list, net)
+    }
+}
+
+fn check(cx: &Cx<'_>, drafts: &[Draft], net: &Net) -> Result<(), Problem> {
     let reach = Reach::of(&net.topology);
     for draft in drafts {
         let Message { src, dst, size, .. } = draft.message;

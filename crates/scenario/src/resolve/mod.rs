@@ -23,6 +23,7 @@ use crate::schema::{Fidelity, Scenario, Ties};
 use crate::{Origin, Resolved};
 
 use fill::{fill, fill_at};
+pub use workload::Collective;
 
 /// A scenario as it was read.
 pub(crate) struct Input {
@@ -54,12 +55,12 @@ struct Cx<'a> {
 
 impl Cx<'_> {
     /// Keeps a copy of a file for the resolved scenario; gives the copy's name.
-    fn keep(&mut self, stem: &str, source: &Source) -> String {
+    fn keep(&mut self, stem: &str, extension: &str, source: &Source) -> String {
         for i in 1.. {
             let name = if i == 1 {
-                format!("{stem}.txt")
+                format!("{stem}.{extension}")
             } else {
-                format!("{stem}-{i}.txt")
+                format!("{stem}-{i}.{extension}")
             };
             match self.kept.iter().find(|(known, _)| *known == name) {
                 Some((_, text)) if text != source.text() => {}
@@ -118,7 +119,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         warnings,
         kept: Vec::new(),
     };
-    let (run, schemes) = build(&mut cx, &mut scenario)?;
+    let (run, schemes, collectives) = build(&mut cx, &mut scenario)?;
     let Cx { warnings, kept, .. } = cx;
     let configs: Vec<_> = run.schemes.iter().map(|scheme| &scheme.config).collect();
     scenario.cc.explicit = crate::cc::explicit(&configs)?;
@@ -140,6 +141,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         warnings,
         origin,
         sweep: scenario.sweep,
+        collectives,
         run,
     })
 }
@@ -156,14 +158,15 @@ fn check_name(name: &str) -> Result<(), Problem> {
     )
 }
 
+/// A run, the names of its schemes, its collectives.
+type Built = (RunSpec, Vec<String>, Vec<Collective>);
+
 /// Everything but the frame.
-fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<(RunSpec, Vec<String>), Problem> {
+fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let ns3 = cx.fidelity == Fidelity::Ns3Hpcc;
     let net = topology::resolve(cx, &mut scenario.topology)?;
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
-    let traffic = workload::resolve(cx, &mut scenario.workload, &net, |cx, name| {
-        schemes.index(cx, name)
-    })?;
+    let traffic = workload::resolve(cx, &mut scenario.workload, &net, &mut schemes)?;
     if traffic.flows.is_empty() {
         cx.warnings.push("the scenario has no flows".to_string());
     }
@@ -202,7 +205,12 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<(RunSpec, Vec<Strin
     for link in links.iter_mut().filter(|link| link.error_rate == 0.0) {
         link.error_rate = error_rate;
     }
-    let (record, pcap) = record::resolve(cx, &mut scenario.record, net.topology.nodes.len())?;
+    let (record, pcap) = record::resolve(
+        cx,
+        &mut scenario.record,
+        net.topology.nodes.len(),
+        traffic.flows.len(),
+    )?;
     scenario.record.pcap = Some(pcap);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     let run = RunSpec {
@@ -216,7 +224,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<(RunSpec, Vec<Strin
         schemes,
         labels: traffic.labels,
         flows: traffic.flows,
-        dependencies: Vec::new(),
+        dependencies: traffic.dependencies,
         stop: cx.stop,
         seed: cx.seed,
         quirks,
@@ -224,5 +232,5 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<(RunSpec, Vec<Strin
         record,
         check: scenario.check.unwrap_or(false),
     };
-    Ok((run, names))
+    Ok((run, names, traffic.collectives))
 }

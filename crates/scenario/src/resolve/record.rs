@@ -1,10 +1,10 @@
 //! From `[record]` to what is recorded.
 
-use paceline_fabric::spec::{NodeId, RecordSpec};
+use paceline_fabric::spec::{Accounted, NodeId, RecordSpec};
 use paceline_kernel::{Span, Time};
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Fidelity, Nodes, OrOff, PortBins};
+use crate::schema::{self, Accounts, Fidelity, Nodes, OrOff, PortBins};
 
 use super::Cx;
 use super::fill::{fill, fill_at, fill_value};
@@ -14,6 +14,7 @@ pub(super) fn resolve(
     cx: &mut Cx<'_>,
     record: &mut schema::Record,
     nodes: usize,
+    flows: usize,
 ) -> Result<(RecordSpec, bool), Problem> {
     let from = fill_value(&mut record.queue_from, Time::ZERO);
     let to = fill_at(&mut record.queue_to, cx.stop);
@@ -47,12 +48,18 @@ pub(super) fn resolve(
         queue_dump_every: period(&mut record.queue_dump, "queue-dump")?,
         port_bin: port_bin(cx, &mut record.ports)?,
         rate_every: period(&mut record.rates, "rates")?,
+        flow_every: period(&mut record.flows, "flows")?,
+        flows_max: fill(&mut record.flows_max, FLOWS_MAX),
+        omit_pfc: !fill(&mut record.pfc, true),
         trace_nodes,
         rtt_samples: fill(&mut record.rtt_samples, false),
+        accounts: accounts(cx, record, flows)?,
     };
     Ok((spec, pcap))
 }
 
+/// How many flows are followed unless told otherwise.
+const FLOWS_MAX: u32 = 64;
 /// The first bins of `ports = "auto"`: a quarter of a round trip over the usual links of 1 us.
 const PORT_BIN: Span = Span::from_us(1);
 
@@ -69,6 +76,28 @@ fn port_bin(cx: &Cx<'_>, slot: &mut Option<PortBins>) -> Result<Option<Span>, Pr
         PortBins::Of(Span::ZERO) => Err(zero("ports", "bin width")),
         PortBins::Of(width) => Ok(Some(width)),
     }
+}
+
+/// Whose time to account for, of `flows` flows.
+fn accounts(cx: &Cx<'_>, record: &mut schema::Record, flows: usize) -> Result<Accounted, Problem> {
+    let default = match cx.fidelity {
+        Fidelity::Exact => Accounts::Auto,
+        Fidelity::Ns3Hpcc => Accounts::Off,
+    };
+    let written = fill_at(&mut record.accounts, default);
+    if let Accounts::List(list) = written.get_ref()
+        && let Some(unknown) = list.iter().find(|&&flow| flow as usize >= flows)
+    {
+        let message = match flows {
+            0 => format!("there is no flow {unknown} to account for: there are no flows"),
+            _ => format!(
+                "there is no flow {unknown} to account for: flows are 0 to {}",
+                flows - 1
+            ),
+        };
+        return Err(Problem::new(message).at(&cx.texts.of_value(&written)));
+    }
+    Ok(written.get_ref().of(flows))
 }
 
 /// A period, which is not zero.

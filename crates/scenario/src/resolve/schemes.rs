@@ -5,7 +5,7 @@ use paceline_fabric::spec::SchemeSpec;
 use toml::Spanned;
 
 use crate::cc;
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Place, Problem};
 use crate::schema;
 
 use super::Cx;
@@ -36,7 +36,7 @@ impl<'a> Schemes<'a> {
             windows: written.windows.clone().unwrap_or_default(),
             named: Vec::new(),
         };
-        let config = schemes.add(cx, scheme)?;
+        let config = schemes.add(cx, scheme.get_ref(), &cx.texts.of_value(scheme))?;
         if let Some(window) = &written.window
             && *window.get_ref() == WindowMode::Off
             && config.name().starts_with("hpcc")
@@ -49,21 +49,20 @@ impl<'a> Schemes<'a> {
         Ok(schemes)
     }
 
-    fn add(&mut self, cx: &Cx<'_>, name: &Spanned<String>) -> Result<SchemeConfig, Problem> {
-        let place = cx.texts.of_value(name);
-        let config = cc::configure(self.blocks, name.get_ref(), &place, |scheme, parameter| {
+    fn add(&mut self, cx: &Cx<'_>, name: &str, place: &Place) -> Result<SchemeConfig, Problem> {
+        let config = cc::configure(self.blocks, name, place, |scheme, parameter| {
             let known = cx
                 .parameters
                 .iter()
                 .find(|(s, p, _)| s == scheme && p == parameter);
             known.map(|(.., span)| cx.texts.at(span.clone()))
         })?;
-        let window = self.windows.get(name.get_ref()).copied().or(self.window);
+        let window = self.windows.get(name).copied().or(self.window);
         let spec = SchemeSpec {
             window: window.unwrap_or_else(|| config.default_window()),
             config: config.clone(),
         };
-        self.named.push((name.get_ref().clone(), spec));
+        self.named.push((name.to_string(), spec));
         Ok(config)
     }
 
@@ -74,17 +73,19 @@ impl<'a> Schemes<'a> {
 
     /// The index of the scheme that a workload names, or of the scenario's.
     pub(super) fn index(&mut self, cx: &Cx<'_>, name: Option<&Spanned<String>>) -> Result<u16, Problem> {
-        let Some(name) = name else {
-            return Ok(0);
-        };
-        let index = match self.named.iter().position(|(known, _)| known == name.get_ref()) {
-            Some(index) => index,
-            None => {
-                self.add(cx, name)?;
-                self.named.len() - 1
-            }
-        };
-        Ok(index as u16)
+        match name {
+            Some(name) => self.index_of(cx, name.get_ref(), &cx.texts.of_value(name)),
+            None => Ok(0),
+        }
+    }
+
+    /// The index of the scheme that is named at `place`.
+    pub(super) fn index_of(&mut self, cx: &Cx<'_>, name: &str, place: &Place) -> Result<u16, Problem> {
+        if let Some(index) = self.named.iter().position(|(known, _)| known == name) {
+            return Ok(index as u16);
+        }
+        self.add(cx, name, place)?;
+        Ok(self.named.len() as u16 - 1)
     }
 
     /// The schemes and their names; the scenario gets every scheme's window.

@@ -60,7 +60,7 @@ fn file(cx: &mut Cx<'_>, written: &mut schema::Topology) -> Result<Net, Problem>
     let place = cx.texts.of_value(path);
     let source = cx.files.read(path.get_ref(), "the topology file", &place)?;
     let net = ns3::topology::read(&source, cx.fidelity, &mut cx.warnings)?;
-    *path.get_mut() = cx.keep("topology", &source);
+    *path.get_mut() = cx.keep("topology", "txt", &source);
     Ok(net)
 }
 

@@ -123,6 +123,6 @@ fn shipped(name: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
     let shipped = builtin::scenarios().iter().find(|shipped| shipped.name == name);
     match shipped {
         Some(shipped) => paceline_scenario::load_text(name, shipped.text, overrides),
-        None => paceline_scenario::load(name, overrides),
+        None => paceline_lab::load(name, overrides),
     }
 }

@@ -1,0 +1,116 @@
+//! A headless Chromium: found, else installed where that is allowed, else missed aloud.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use headless_chrome::{Browser, LaunchOptions};
+
+/// Names that it goes by.
+const NAMES: [&str; 5] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+];
+
+/// It talks to nobody.
+const ARGUMENTS: [&str; 5] = [
+    "--disable-quic",
+    "--disable-component-update",
+    "--disable-domain-reliability",
+    "--no-default-browser-check",
+    "--no-pings",
+];
+
+/// The most that a step in the browser may take: long, for machines that do much else.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Starts the browser; where there is none, says why not.
+pub(crate) fn start() -> Result<Browser, String> {
+    let program = match find() {
+        Some(program) => program,
+        None => install()?,
+    };
+    let options = LaunchOptions::default_builder()
+        .path(Some(program.clone()))
+        .sandbox(false)
+        .window_size(Some((1280, 900)))
+        .idle_browser_timeout(Duration::from_secs(3600))
+        .args(ARGUMENTS.iter().map(OsStr::new).collect())
+        .build()
+        .map_err(|error| error.to_string())?;
+    let browser =
+        Browser::new(options).map_err(|error| format!("{} does not start: {error}", program.display()))?;
+    browser.set_default_timeout(PATIENCE);
+    Ok(browser)
+}
+
+fn find() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("CHROME").filter(|name| !name.is_empty()) {
+        return Some(named.into());
+    }
+    NAMES.iter().find_map(|name| on_path(name))
+}
+
+/// A program of that name on the search path.
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|file| is_program(file))
+}
+
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// Installs the distribution's Chromium: as root, where there is apt.
+fn install() -> Result<PathBuf, String> {
+    let apt = on_path("apt-get")
+        .ok_or("there is no Chromium (looked for CHROME and on the path), and no apt-get to install it")?;
+    if !is_root() {
+        return Err(
+            "there is no Chromium (looked for CHROME and on the path), and only root may install it".into(),
+        );
+    }
+    // Two test runs at once install it one after the other: the second finds it.
+    let place = std::env::temp_dir().join("paceline-browser-tests.lock");
+    let lock = File::create(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+    lock.lock()
+        .map_err(|error| format!("{}: {error}", place.display()))?;
+    if let Some(program) = find() {
+        return Ok(program);
+    }
+    eprintln!("browser tests: installing the package chromium");
+    apt_get(&apt, &["update"])?;
+    apt_get(&apt, &["install", "-y", "--no-install-recommends", "chromium"])?;
+    find().ok_or_else(|| "the package chromium is installed, but has no such program".into())
+}
+
+fn apt_get(apt: &Path, arguments: &[&str]) -> Result<(), String> {
+    let output = Command::new(apt)
+        .args(["-q", "-o", "Acquire::Retries=2", "-o", "DPkg::Lock::Timeout=300"])
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .output()
+        .map_err(|error| format!("{}: {error}", apt.display()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last = said.lines().last().unwrap_or_default();
+    Err(format!(
+        "there is no Chromium, and apt-get {} failed: {last}",
+        arguments[0]
+    ))
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output();
+    output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}

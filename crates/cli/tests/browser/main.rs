@@ -1,0 +1,71 @@
+//! The pages in a headless Chromium: what a reader of a report sees and does.
+//!
+//! Where there is no browser and none may be installed the tests are skipped, and say so: hence a
+//! `main` of their own, as the standard one hides what tests say when they pass. With
+//! `PACELINE_SCREENSHOTS=folder` the pictures that the tests take are kept there.
+
+mod chrome;
+#[path = "../common/mod.rs"]
+mod common;
+mod harness;
+mod page;
+mod pages;
+mod report;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use headless_chrome::Browser;
+use libtest_mimic::{Arguments, Trial};
+
+use page::Page;
+
+/// A test: its name, and what it does with a browser.
+type Test = (&'static str, fn(&Browser));
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // One window, one mouse.
+    arguments.test_threads = Some(1);
+    let tests: Vec<Test> = [harness::TESTS, report::TESTS].concat();
+    let browser = if arguments.list {
+        Err("only listed".to_string())
+    } else {
+        chrome::start().map(Arc::new)
+    };
+    let trial = |&(name, test): &Test| match &browser {
+        Ok(browser) => {
+            let browser = Arc::clone(browser);
+            Trial::test(name, move || {
+                test(&browser);
+                Ok(())
+            })
+        }
+        Err(why) => {
+            let why = why.clone();
+            Trial::test(name, || Err(why.into())).with_ignored_flag(!arguments.list)
+        }
+    };
+    let conclusion = libtest_mimic::run(&arguments, tests.iter().map(trial).collect());
+    match &browser {
+        _ if arguments.list => {}
+        Ok(browser) => {
+            let version = browser
+                .get_version()
+                .map_or_else(|_| "?".into(), |found| found.product);
+            println!(
+                "browser tests: {} run in {version}",
+                conclusion.num_passed + conclusion.num_failed
+            );
+        }
+        Err(why) => println!("browser tests: SKIPPED, all {}: {why}", tests.len()),
+    }
+    pages::remove();
+    // Leaving `main` ends the browser; `exit` would leave it behind.
+    drop(browser);
+    if conclusion.has_failed() {
+        ExitCode::from(101)
+    } else {
+        ExitCode::SUCCESS
+    }
+}

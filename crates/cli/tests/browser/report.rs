@@ -1,0 +1,242 @@
+//! The pages of a run and of a comparison.
+
+use headless_chrome::Browser;
+use serde_json::Value;
+
+use crate::page::{Theme, quoted};
+use crate::{Page, Test, pages};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("a_page_opens_in_the_light_and_in_the_dark", opens),
+    ("a_narrow_page_does_not_overflow", narrow),
+    ("the_hover_shows_the_recorded_value", hover_shows_the_value),
+    ("a_click_on_a_name_hides_its_line", legend_hides),
+    ("dragging_zooms_and_a_double_click_zooms_out", drag_zooms),
+    ("a_page_prints", prints),
+    ("what_users_wrote_does_not_run", scripts_do_not_run),
+    ("the_figures_are_those_of_the_summary", figures_of_the_summary),
+];
+
+/// The figure with this title, as an expression.
+fn figure(title: &str) -> String {
+    format!(
+        "[...document.querySelectorAll('#charts figure')]\
+         .find((f) => f.querySelector('figcaption b').textContent === {})",
+        quoted(title)
+    )
+}
+
+/// What the page has to draw a chart from.
+fn chart(page: &Page, title: &str) -> Value {
+    page.eval(&format!(
+        "JSON.parse(document.getElementById('chart-data').textContent).find((c) => c.title === {})",
+        quoted(title)
+    ))
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    let list = value.as_array().expect("a list");
+    list.iter().map(|v| v.as_f64().expect("a number")).collect()
+}
+
+/// Moves the mouse to `x` of a chart.
+fn hover_at(page: &Page, title: &str, x: f64) {
+    let chart = chart(page, title);
+    let lines = chart["lines"].as_array().expect("lines");
+    let all: Vec<f64> = lines.iter().flat_map(|line| numbers(&line["x"])).collect();
+    let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let share = if chart["x"]["log"] == true {
+        // The page leaves some room on both sides.
+        let (low, high) = (low / 1.12, high * 1.12);
+        (x / low).ln() / (high / low).ln()
+    } else {
+        (x - low) / (high - low)
+    };
+    let place = page.place(&format!("{}.querySelector('.u-over')", figure(title)));
+    let across = place.left + share * place.width;
+    page.move_to(across, place.top + place.height / 2.0);
+    page.wait_for(&format!("!{}.querySelector('.tip').hidden", figure(title)));
+}
+
+/// Names and values that the hover shows.
+fn tip(page: &Page, title: &str) -> Vec<(String, String)> {
+    let rows = page.eval(&format!(
+        "[...{}.querySelectorAll('.tip-row')].map((r) => \
+         [r.childNodes[1].textContent, r.querySelector('b').textContent])",
+        figure(title)
+    ));
+    let text = |value: &Value| value.as_str().expect("text").to_string();
+    rows.as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| (text(&row[0]), text(&row[1])))
+        .collect()
+}
+
+/// Four digits that count, as the page writes numbers.
+fn digits(value: f64) -> String {
+    format!("{value:.3e}")
+        .parse::<f64>()
+        .expect("a number")
+        .to_string()
+}
+
+/// What is drawn in the figure.
+fn drawn(page: &Page, title: &str) -> String {
+    page.text(&format!("{}.querySelector('canvas').toDataURL()", figure(title)))
+}
+
+fn opens(browser: &Browser) {
+    for (name, folder) in [("run", pages::run()), ("compare", pages::compare())] {
+        let mut backgrounds = Vec::new();
+        for theme in [Theme::Light, Theme::Dark] {
+            let page = Page::open_in(browser, &folder.join("report.html"), theme);
+            let wanted = page.number("JSON.parse(document.getElementById('chart-data').textContent).length");
+            assert!(wanted >= 3.0, "{name}: {wanted} charts");
+            assert_eq!(
+                page.number("document.querySelectorAll('#charts figure canvas').length"),
+                wanted
+            );
+            backgrounds.push(page.text("getComputedStyle(document.body).backgroundColor"));
+            page.picture(&format!("{name}-{theme:?}").to_lowercase(), true);
+            page.close();
+        }
+        assert_ne!(backgrounds[0], backgrounds[1], "{name}");
+    }
+}
+
+fn narrow(browser: &Browser) {
+    for folder in [pages::run(), pages::compare()] {
+        let page = Page::open(browser, &folder.join("report.html"));
+        page.screen(420, 900);
+        page.wait_for("document.documentElement.scrollWidth <= innerWidth");
+        page.wait_for("[...document.querySelectorAll('canvas')].every((c) => c.getBoundingClientRect().right <= innerWidth)");
+        page.close();
+    }
+}
+
+fn hover_shows_the_value(browser: &Browser) {
+    const TITLE: &str = "Queues of the busiest ports";
+    let data = pages::data(&pages::run());
+    let queues = data.series.iter().filter(|series| series.metric == "queue_bytes");
+    let highest = |points: &[(u64, f64)]| points.iter().map(|point| point.1).fold(0.0, f64::max);
+    let busiest = queues
+        .max_by(|a, b| highest(&a.points).total_cmp(&highest(&b.points)))
+        .expect("a queue");
+    let most = highest(&busiest.points);
+    let page = Page::open(browser, &pages::run().join("report.html"));
+    // In the middle of the largest sample's time, on the chart.
+    let drawn = chart(&page, TITLE);
+    let (x, y) = (numbers(&drawn["lines"][0]["x"]), numbers(&drawn["lines"][0]["y"]));
+    let top = (0..y.len())
+        .max_by(|&a, &b| y[a].total_cmp(&y[b]))
+        .expect("points");
+    hover_at(&page, TITLE, (x[top] + x[top + 1]) / 2.0);
+    let scale = if drawn["y"]["unit"] == "KB" { 1e3 } else { 1e6 };
+    let unit = drawn["y"]["unit"].as_str().expect("a unit");
+    assert_eq!(tip(&page, TITLE)[0].1, format!("{} {unit}", digits(most / scale)));
+    page.picture("hover", false);
+    page.move_to(2.0, 2.0);
+    page.wait_for(&format!("{}.querySelector('.tip').hidden", figure(TITLE)));
+    page.close();
+}
+
+fn legend_hides(browser: &Browser) {
+    const TITLE: &str = "Queue of the busiest port";
+    let page = Page::open(browser, &pages::compare().join("report.html"));
+    // Where every line has a value.
+    let lines = chart(&page, TITLE)["lines"].clone();
+    let lines = lines.as_array().expect("lines");
+    let ends = lines
+        .iter()
+        .map(|line| numbers(&line["x"]).pop().expect("points"));
+    let middle = ends.fold(f64::INFINITY, f64::min) / 2.0;
+    hover_at(&page, TITLE, middle);
+    let before = (tip(&page, TITLE), drawn(&page, TITLE));
+    let button = format!("{}.querySelector('.legend button')", figure(TITLE));
+    let name = page.text(&format!("{button}.textContent"));
+    assert_eq!(before.0.len(), lines.len());
+    assert!(before.0.iter().any(|row| row.0 == name), "{name}: {:?}", before.0);
+    page.click(&button);
+    page.wait_for(&format!("{button}.getAttribute('aria-pressed') === 'false'"));
+    page.move_to(2.0, 2.0);
+    hover_at(&page, TITLE, middle);
+    let after = (tip(&page, TITLE), drawn(&page, TITLE));
+    assert!(after.0.iter().all(|row| row.0 != name), "{name}: {:?}", after.0);
+    assert_ne!(before.1, after.1, "the line is still drawn");
+    page.close();
+}
+
+fn drag_zooms(browser: &Browser) {
+    const TITLE: &str = "Queues of the busiest ports";
+    let page = Page::open(browser, &pages::run().join("report.html"));
+    let all = drawn(&page, TITLE);
+    let place = page.place(&format!("{}.querySelector('.u-over')", figure(TITLE)));
+    let middle = place.top + place.height / 2.0;
+    page.drag(
+        place.left + place.width * 0.2,
+        place.left + place.width * 0.5,
+        middle,
+    );
+    page.move_to(2.0, 2.0);
+    let wait = |text: &str, same: &str| {
+        page.wait_for(&format!(
+            "({}.querySelector('canvas').toDataURL() === {}) === {same}",
+            figure(TITLE),
+            quoted(text)
+        ));
+    };
+    wait(&all, "false");
+    page.picture("zoomed", false);
+    page.double_click(place.left + place.width / 2.0, middle);
+    page.move_to(2.0, 2.0);
+    wait(&all, "true");
+    page.close();
+}
+
+fn prints(browser: &Browser) {
+    for (name, folder) in [("run", pages::run()), ("compare", pages::compare())] {
+        let page = Page::open_in(browser, &folder.join("report.html"), Theme::Dark);
+        let pdf = page.print(name);
+        assert!(pdf.starts_with(b"%PDF"), "{name}");
+        let text = String::from_utf8_lossy(&pdf);
+        let sheets = text.matches("/Type /Page").count() - text.matches("/Type /Pages").count();
+        assert!((1..=20).contains(&sheets), "{name}: {sheets} pages");
+        page.close();
+    }
+}
+
+fn scripts_do_not_run(browser: &Browser) {
+    for folder in [pages::run(), pages::compare()] {
+        let page = Page::open(browser, &folder.join("report.html"));
+        assert_eq!(page.eval("window.owned === undefined"), Value::Bool(true));
+        assert!(
+            page.text("document.querySelector('header').textContent")
+                .contains("<script>")
+        );
+        assert_eq!(
+            page.number("document.querySelectorAll('img, header script').length"),
+            0.0
+        );
+        page.close();
+    }
+}
+
+fn figures_of_the_summary(browser: &Browser) {
+    let folder = pages::compare();
+    let page = Page::open(browser, &folder.join("report.html"));
+    let cell = |scheme: &str, i: usize| {
+        page.text(&format!(
+            "[...document.querySelectorAll('tbody tr')].find((r) => r.cells[0].textContent === {}).cells[{i}].textContent",
+            quoted(scheme)
+        ))
+    };
+    for scheme in ["hpcc", "dcqcn", "timely", "dctcp"] {
+        let summary = pages::data(&folder.join(scheme)).summary;
+        let mean = summary.fct_slowdown.mean.expect("flows completed");
+        assert_eq!(cell(scheme, 1), format!("all {}", summary.flows.total));
+        assert_eq!(cell(scheme, 2), format!("{mean:.2}"), "{scheme}");
+    }
+    page.close();
+}

@@ -1,0 +1,482 @@
+//! Where a flow's time went: an exact decomposition of its completion time.
+//!
+//! The acknowledgement that completes a flow answers one data packet. From the flow's start to the
+//! start of that packet's transmission it was the sender's turn ([`SenderTime`]); from there on the
+//! packet's, hop by hop, and then its acknowledgement's ([`HopTime`]). These are consecutive, so
+//! they sum to the completion time to the picosecond.
+//!
+//! Of several reasons for which a sender waits at the same time one counts: what its own scheme
+//! allows (the window, then pacing) before what others do to it (a pause, then a busy NIC). So "paused"
+//! is the time for which a pause held back what the scheme would have sent.
+
+use paceline_kernel::Span;
+
+use crate::outcome::{PacketKind, PortRef, TraceKind};
+use crate::packet::NONE;
+use crate::port::STRICT;
+use crate::sim::Simulation;
+use crate::spec::{Accounted, NodeId};
+
+/// A sender's time, from its flow's start to the start of the last transmission that mattered; of a
+/// flow that did not complete, to the end of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderTime {
+    /// Putting bytes on the wire for the first time.
+    pub sending: Span,
+    /// Putting bytes on the wire again.
+    pub resending: Span,
+    /// As many bytes in flight as the window allows.
+    pub window: Span,
+    /// The pacing rate's next packet was not due.
+    pub pacing: Span,
+    /// The scheme would have sent, but the flow's class was paused (PFC).
+    pub paused: Span,
+    /// The NIC was busy with other flows, acknowledgements and control frames.
+    pub nic: Span,
+    /// Everything sent, or a retransmission timeout ran: waiting for acknowledgements that did not
+    /// come.
+    pub recovery: Span,
+    /// There was no path.
+    pub unreachable: Span,
+}
+
+impl SenderTime {
+    /// Its parts, by name.
+    pub const fn parts(&self) -> [(&'static str, Span); 8] {
+        [
+            ("sending", self.sending),
+            ("resending", self.resending),
+            ("window", self.window),
+            ("pacing", self.pacing),
+            ("paused", self.paused),
+            ("nic", self.nic),
+            ("recovery", self.recovery),
+            ("unreachable", self.unreachable),
+        ]
+    }
+    /// All of it.
+    pub fn total(&self) -> Span {
+        self.parts().iter().fold(Span::ZERO, |sum, &(_, part)| sum + part)
+    }
+}
+
+/// One packet's time at one hop: before an egress port and on the link behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HopTime {
+    /// The egress port.
+    pub port: PortRef,
+    /// Bytes on the wire.
+    pub serialisation: Span,
+    /// The way along the cable.
+    pub propagation: Span,
+    /// Waiting behind others.
+    pub queueing: Span,
+    /// Waiting while the port's peer had paused the packet's class (PFC).
+    pub paused: Span,
+}
+
+impl HopTime {
+    /// Its parts, by name.
+    pub const fn parts(&self) -> [(&'static str, Span); 4] {
+        [
+            ("serialisation", self.serialisation),
+            ("propagation", self.propagation),
+            ("queueing", self.queueing),
+            ("paused", self.paused),
+        ]
+    }
+    /// All of it.
+    pub fn total(&self) -> Span {
+        self.parts().iter().fold(Span::ZERO, |sum, &(_, part)| sum + part)
+    }
+}
+
+/// All of a flow's packets of one kind at one egress port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HopTotals {
+    /// The egress port.
+    pub port: PortRef,
+    /// Whether this is about the flow's acknowledgements, not its data.
+    pub back: bool,
+    /// Packets that left.
+    pub packets: u64,
+    /// Time they waited behind others, summed.
+    pub queueing: Span,
+    /// The longest.
+    pub queueing_max: Span,
+    /// Time they waited while their class was paused, summed.
+    pub paused: Span,
+    /// The longest.
+    pub paused_max: Span,
+}
+
+/// Where one flow's time went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowAccount {
+    /// Index of the flow.
+    pub flow: u32,
+    /// Whether it completed: otherwise only the sender's time is told, until the end of the run.
+    pub completed: bool,
+    /// The sender's time.
+    pub sender: SenderTime,
+    /// The way of the data packet that the last acknowledgement answered.
+    pub data: Vec<HopTime>,
+    /// The way of that acknowledgement.
+    pub ack: Vec<HopTime>,
+    /// Every egress port that packets of the flow left, in the order in which they were met: data
+    /// and acknowledgements apart.
+    pub hops: Vec<HopTotals>,
+}
+
+impl FlowAccount {
+    /// The sum of all parts: the flow's completion time, or the time from its start to the run's end.
+    pub fn total(&self) -> Span {
+        let ways = self.data.iter().chain(&self.ack);
+        ways.fold(self.sender.total(), |sum, hop| sum + hop.total())
+    }
+}
+
+/// A packet's way so far.
+#[derive(Clone, Debug, Default)]
+struct PacketLog {
+    /// The sender's time when its transmission began.
+    sender: SenderTime,
+    /// Ports it left, and whether as an acknowledgement.
+    way: Vec<(u32, bool, HopTime)>,
+    /// When it came to the queue that it is in, and how long its class had been paused there by then.
+    queued_at: u64,
+    paused_before: u64,
+}
+
+/// A flow's account while it runs.
+#[derive(Clone, Debug)]
+struct Open {
+    /// Up to here the sender's time is accounted for.
+    until: u64,
+    /// End of the flow's latest transmission, and whether it sent old bytes.
+    sending_until: u64,
+    again: bool,
+    /// Of `sender.window`, what there was since the last progress.
+    stalled: Span,
+    account: FlowAccount,
+    /// Ports of `account.hops`.
+    ports: Vec<(u32, bool)>,
+}
+
+/// The accounts of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Accounts {
+    /// Place in `open` of each flow's account; empty when there are none.
+    place: Vec<u32>,
+    open: Vec<Option<Open>>,
+    logs: Vec<PacketLog>,
+    /// For how long each (port, class) was paused, pauses that last apart; empty without accounts.
+    paused: Vec<u64>,
+}
+
+impl Accounts {
+    pub(crate) fn new(asked: &Accounted, flows: usize, queues: usize) -> Self {
+        let mut place = Vec::new();
+        let mut count = 0;
+        let mut add = |place: &mut Vec<u32>, flow: usize| {
+            if place[flow] == NONE {
+                place[flow] = count;
+                count += 1;
+            }
+        };
+        match asked {
+            Accounted::None => {}
+            Accounted::All => {
+                place = vec![NONE; flows];
+                (0..flows).for_each(|flow| add(&mut place, flow));
+            }
+            Accounted::Flows(list) => {
+                place = vec![NONE; flows];
+                for &flow in list.iter().filter(|&&flow| (flow as usize) < flows) {
+                    add(&mut place, flow as usize);
+                }
+            }
+        }
+        let on = count > 0;
+        Self {
+            place: if on { place } else { Vec::new() },
+            open: vec![None; count as usize],
+            logs: Vec::new(),
+            paused: vec![0; if on { queues } else { 0 }],
+        }
+    }
+
+    pub(crate) fn on(&self) -> bool {
+        !self.place.is_empty()
+    }
+
+    fn find(&self, flow: u32) -> Option<usize> {
+        let place = *self.place.get(flow as usize)?;
+        (place != NONE).then_some(place as usize)
+    }
+
+    fn of(&mut self, flow: u32) -> Option<&mut Open> {
+        let place = self.find(flow)?;
+        self.open[place].as_mut()
+    }
+
+    fn log(&mut self, packet: u32) -> &mut PacketLog {
+        let slot = packet as usize;
+        if self.logs.len() <= slot {
+            self.logs.resize(slot + 1, PacketLog::default());
+        }
+        &mut self.logs[slot]
+    }
+
+    /// A pause of `slot` (port and class) has ended after `span` ps.
+    pub(crate) fn pause_ended(&mut self, slot: usize, span: u64) {
+        if let Some(sum) = self.paused.get_mut(slot) {
+            *sum += span;
+        }
+    }
+
+    /// All accounts, in the order of the flows.
+    pub(crate) fn close(self) -> Vec<FlowAccount> {
+        let mut accounts: Vec<_> = self.open.into_iter().flatten().map(|open| open.account).collect();
+        accounts.sort_by_key(|account| account.flow);
+        accounts
+    }
+}
+
+impl Open {
+    /// Adds a hop to what all packets of the flow met.
+    fn add(&mut self, port: u32, back: bool, hop: &HopTime) {
+        let known = self.ports.iter().position(|&known| known == (port, back));
+        let place = known.unwrap_or_else(|| {
+            self.ports.push((port, back));
+            self.account.hops.push(HopTotals {
+                port: hop.port,
+                back,
+                packets: 0,
+                queueing: Span::ZERO,
+                queueing_max: Span::ZERO,
+                paused: Span::ZERO,
+                paused_max: Span::ZERO,
+            });
+            self.ports.len() - 1
+        });
+        let totals = &mut self.account.hops[place];
+        totals.packets += 1;
+        totals.queueing += hop.queueing;
+        totals.queueing_max = totals.queueing_max.max(hop.queueing);
+        totals.paused += hop.paused;
+        totals.paused_max = totals.paused_max.max(hop.paused);
+    }
+}
+
+impl Simulation {
+    /// A flow starts: so does its account.
+    pub(crate) fn open_account(&mut self, flow: u32) {
+        let Some(place) = self.accounts.find(flow) else {
+            return;
+        };
+        self.accounts.open[place] = Some(Open {
+            until: self.now,
+            sending_until: 0,
+            again: false,
+            stalled: Span::ZERO,
+            account: FlowAccount {
+                flow,
+                completed: false,
+                sender: SenderTime::default(),
+                data: Vec::new(),
+                ack: Vec::new(),
+                hops: Vec::new(),
+            },
+            ports: Vec::new(),
+        });
+    }
+
+    /// Accounts for a sender's time until now. To be called before anything changes that says why
+    /// it waits: so the whole time since the last call has one reason, but for pacing, which ends
+    /// at a time that is known.
+    pub(crate) fn settle(&mut self, slot: u32) {
+        let (now, qp) = (self.now, &self.qps[slot as usize]);
+        if qp.done {
+            return;
+        }
+        let Some(open) = self.accounts.of(qp.flow) else {
+            return;
+        };
+        let (mut from, sender) = (open.until, &mut open.account.sender);
+        open.until = now;
+        let mut take = |until: u64| {
+            let span = Span::from_ps(until.min(now).saturating_sub(from));
+            from = from.max(until.min(now));
+            span
+        };
+        let sent = take(open.sending_until);
+        *(if open.again {
+            &mut sender.resending
+        } else {
+            &mut sender.sending
+        }) += sent;
+        let port = &self.ports[qp.port as usize];
+        if !qp.reachable || !port.up {
+            sender.unreachable += take(now);
+        } else if qp.snd_nxt >= qp.size {
+            sender.recovery += take(now);
+        } else if qp.in_flight() >= qp.window {
+            let waited = take(now);
+            sender.window += waited;
+            open.stalled += waited;
+        } else {
+            sender.pacing += take(qp.next_avail);
+            let held = port.paused & 1 << qp.class != 0;
+            *(if held { &mut sender.paused } else { &mut sender.nic }) += take(now);
+        }
+    }
+
+    /// The same for all flows of a host's port, which is about to be paused or resumed.
+    pub(crate) fn settle_port(&mut self, port: u32) {
+        if !self.accounts.on() || !self.ports[port as usize].is_host {
+            return;
+        }
+        let nic = self.ports[port as usize].owner as usize;
+        for place in 0..self.nics[nic].qps.len() {
+            self.settle(self.nics[nic].qps[place]);
+        }
+    }
+
+    /// The same for all flows.
+    pub(crate) fn settle_all(&mut self) {
+        if self.accounts.on() {
+            for slot in 0..self.qps.len() as u32 {
+                self.settle(slot);
+            }
+        }
+    }
+
+    /// There was progress, or a timeout: what was waited since for the window was, with a timeout,
+    /// waiting for it.
+    pub(crate) fn account_progress(&mut self, flow: u32, timeout: bool) {
+        if let Some(open) = self.accounts.of(flow) {
+            let stalled = std::mem::take(&mut open.stalled);
+            if timeout {
+                open.account.sender.window = open.account.sender.window - stalled;
+                open.account.sender.recovery += stalled;
+            }
+        }
+    }
+
+    /// A data packet is about to leave its sender, whose state is still as before.
+    #[cold]
+    pub(crate) fn account_send(&mut self, slot: u32, id: u32) {
+        self.settle(slot);
+        let (now, packet) = (self.now, *self.packets.get(id));
+        let qp = &self.qps[slot as usize];
+        let port = qp.port;
+        let again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
+        let hop = self.hop(port, packet.wire, Span::ZERO, Span::ZERO);
+        let Some(open) = self.accounts.of(packet.flow) else {
+            return;
+        };
+        open.sending_until = now + hop.serialisation.as_ps();
+        open.again = again;
+        open.add(port, false, &hop);
+        let sender = open.account.sender;
+        let log = self.accounts.log(id);
+        log.sender = sender;
+        log.way.clear();
+        log.way.push((port, false, hop));
+        self.packets.get_mut(id).accounted = true;
+    }
+
+    fn hop(&self, port: u32, wire: u16, queueing: Span, paused: Span) -> HopTime {
+        let p = &self.ports[port as usize];
+        let profile = &self.profiles[usize::from(p.profile)];
+        HopTime {
+            port: PortRef {
+                node: NodeId(p.node),
+                interface: self.recorder.interface(port),
+                peer: NodeId(self.ports[p.peer as usize].node),
+            },
+            serialisation: Span::from_ps(profile.serialise(wire).tx),
+            propagation: Span::from_ps(profile.delay),
+            queueing,
+            paused,
+        }
+    }
+
+    /// Something happened to a packet at a port.
+    pub(crate) fn account(&mut self, port: u32, event: TraceKind, id: u32) {
+        let packet = *self.packets.get(id);
+        let answers = matches!(packet.kind, PacketKind::Ack | PacketKind::Nack | PacketKind::Cnp);
+        let is_host = self.ports[port as usize].is_host;
+        if event == TraceKind::Receive && answers && is_host {
+            // The sender is about to learn something.
+            if self.qps[packet.qp as usize].flow == packet.flow {
+                self.settle(packet.qp);
+            }
+            return;
+        }
+        if !packet.accounted || packet.kind == PacketKind::Data && is_host {
+            return;
+        }
+        match event {
+            TraceKind::Enqueue => {
+                let (queued_at, paused_before) = (self.now, self.paused_so_far(port, packet.class));
+                let log = self.accounts.log(id);
+                (log.queued_at, log.paused_before) = (queued_at, paused_before);
+            }
+            TraceKind::Dequeue => {
+                let paused_now = self.paused_so_far(port, packet.class);
+                let log = self.accounts.log(id);
+                let paused = Span::from_ps(paused_now - log.paused_before);
+                let queueing = Span::from_ps(self.now - log.queued_at) - paused;
+                let hop = self.hop(port, packet.wire, queueing, paused);
+                let back = packet.kind != PacketKind::Data;
+                self.accounts.log(id).way.push((port, back, hop));
+                if let Some(open) = self.accounts.of(packet.flow) {
+                    open.add(port, back, &hop);
+                }
+            }
+            TraceKind::Receive | TraceKind::Drop => {}
+        }
+    }
+
+    /// For how long the class that holds back `class` at a port has been paused up to now.
+    fn paused_so_far(&self, port: u32, class: u8) -> u64 {
+        let p = &self.ports[port as usize];
+        let class = if p.is_host { self.ack_held_by(class) } else { class };
+        let slot = port as usize * self.class_count + usize::from(class);
+        let lasts = class > STRICT && p.paused & 1 << class != 0;
+        self.accounts.paused[slot]
+            + if lasts {
+                self.now - self.paused_since[slot]
+            } else {
+                0
+            }
+    }
+
+    /// The flow completed with acknowledgement `id`.
+    #[cold]
+    pub(crate) fn close_account(&mut self, flow: u32, id: u32) {
+        let fct = self.flows[flow as usize].fct;
+        let Some(place) = self.accounts.find(flow) else {
+            return;
+        };
+        let log = std::mem::take(self.accounts.log(id));
+        let Some(open) = &mut self.accounts.open[place] else {
+            return;
+        };
+        let account = &mut open.account;
+        account.completed = true;
+        account.sender = log.sender;
+        for (_, back, hop) in log.way {
+            (if back { &mut account.ack } else { &mut account.data }).push(hop);
+        }
+        if self.spec.check {
+            assert_eq!(
+                account.total(),
+                fct,
+                "flow {flow}: its parts against its completion time"
+            );
+        }
+    }
+}

@@ -1,0 +1,154 @@
+/* Beside the topology view: what a port did over time, where a flow's time went, the list of flows. */
+Paceline.detail = Paceline.topology && (() => {
+  const model = Paceline.topology;
+  const { css, el, digits, scaled, BYTES } = Paceline;
+  const host = document.getElementById("topology-detail");
+  const rows = document.getElementById("flow-rows");
+  const count = document.getElementById("flow-count");
+  const find = document.getElementById("flow-find");
+  const LISTED = 200;
+  const TITLES = { utilisation: "utilisation", queue: "queue", paused: "paused" };
+  let plots = [];
+  let frame = 0;
+  let actions = {};
+
+  const bytes = (v) => scaled(v, BYTES);
+  const rate = (bps) => `${digits(bps / 1e9)} Gbit/s`;
+  const portText = (port) => `${model.nodeName(port.from)} → ${model.nodeName(port.to)}`;
+  const swatch = (color) => el("i", { class: "chip", style: `background:var(--c${color})` });
+  const clear = () => {
+    for (const { u } of plots) u.destroy();
+    plots = [];
+    host.replaceChildren();
+  };
+
+  /* Series of both directions of a link, a chart for each quantity, with the slider's time. */
+  const chart = (quantity, pair, last) => {
+    const frameBox = el("div", { class: "plot" });
+    host.append(el("div", { class: "mini-title" }, TITLES[quantity.name]), frameBox);
+    const times = Array.from({ length: model.frames + 1 }, (_, i) => model.timeOf(i));
+    const span = times[times.length - 1] - times[0];
+    const [unit, name] = span >= 2e6 ? [1e6, "s"] : span >= 2e3 ? [1e3, "ms"] : [1, "µs"];
+    const line = (id, color) => ({
+      label: id, stroke: css(`--c${color}`), width: 1.5, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false },
+    });
+    const top = quantity.name === "queue"
+      ? Math.max(1, ...pair.flatMap((port) => quantity.row(port.id))) * 1.05 : 1;
+    const axis = { stroke: css("--soft"), font: "11px system-ui, sans-serif", grid: { stroke: css("--grid"), width: 1 }, ticks: { show: false }, gap: 3 };
+    const marker = (u) => {
+      const x = Math.round(u.valToPos(model.timeOf(frame + 0.5) / unit, "x", true));
+      u.ctx.fillStyle = css("--ink");
+      u.ctx.fillRect(x, u.bbox.top, Math.max(1, devicePixelRatio), u.bbox.height);
+    };
+    const readout = el("span", { class: "readout" });
+    host.lastChild.previousSibling.append(readout);
+    const show = (u) => {
+      const inside = u.cursor.left >= 0 && u.cursor.idx !== null;
+      const at = inside ? Math.min(model.frames - 1, u.cursor.idx) : frame;
+      readout.replaceChildren(...pair.flatMap((port, i) => [swatch(i), `${quantity.text(quantity.of(port.id, at))}  `]));
+    };
+    const u = new uPlot({
+      width: Math.max(180, host.clientWidth - 2), height: last ? 112 : 92, padding: [6, 8, 0, 0],
+      legend: { show: false },
+      cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, sync: { key: "port" } },
+      scales: { x: { time: false }, y: { range: [0, top] } },
+      axes: [
+        { ...axis, size: last ? 34 : 16, values: (_, v) => v.map(digits), ...(last ? { label: `time since the first flow's start (${name})`, labelFont: axis.font, labelSize: 16, labelGap: 0 } : {}) },
+        { ...axis, size: 56, space: 24, values: (_, v) => v.map(quantity.text) },
+      ],
+      series: [{}, ...pair.map((port, i) => line(port.name, i))],
+      hooks: { draw: [marker], setCursor: [show] },
+    }, [times.map((t) => t / unit), ...pair.map((port) => [...quantity.row(port.id), null])], frameBox);
+    u.over.addEventListener("click", () => actions.seek(model.frameAt(u.posToVal(u.cursor.left, "x") * unit)));
+    show(u);
+    plots.push({ u, show });
+  };
+
+  const close = () => {
+    const button = el("button", { type: "button", class: "close", "aria-label": "Close" }, "×");
+    button.addEventListener("click", () => actions.choose(null));
+    return button;
+  };
+
+  const showPort = (port) => {
+    clear();
+    const pair = [port, model.ports[port.back]];
+    const { bps, delay_ps: delay } = port.link;
+    host.append(
+      el("h3", {}, `${model.nodeName(port.from)} ⇄ ${model.nodeName(port.to)}`, close()),
+      el("p", { class: "note" }, `${rate(bps)}, ${model.duration(delay / 1e6)} each way. Click in a chart to go to that time.`),
+      el("p", { class: "pair" }, ...pair.flatMap((one, i) => [swatch(i), portText(one), " ", el("code", {}, one.name), el("br")])));
+    const found = Object.keys(TITLES).map((name) => model.quantities[name]).filter(Boolean);
+    found.forEach((quantity, i) => chart(quantity, pair, i === found.length - 1));
+  };
+
+  const facts = (list) => el("dl", { class: "facts" }, ...list.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+  const nameOf = (i) => model.flows.names[i] ?? "";
+  const ended = (flow) => flow.fct_ps === null ? flow.status.replace("-", " ") : model.duration(flow.fct_ps / 1e6);
+
+  const showFlow = (flow) => {
+    clear();
+    const began = model.micros(flow.start_ps);
+    host.append(
+      el("h3", {}, `Flow ${flow.id}: host ${flow.src} → host ${flow.dst}`, close()),
+      facts([
+        ["workload", nameOf(flow.label)],
+        ["scheme", nameOf(flow.scheme)],
+        ["size", bytes(flow.size)],
+        ["started", model.duration(began)],
+        ["took", ended(flow)],
+        ["slowdown", flow.slowdown === null ? "–" : `${digits(flow.slowdown)}×`],
+      ]));
+  };
+
+  const showNothing = () => {
+    clear();
+    host.append(el("p", { class: "note" }, model.frames
+      ? "Click a link for what it did over time, in both directions. Click a flow for its ends."
+      : "Click a flow for its ends."));
+  };
+
+  /* Flows: the slowest first, as the page has them. */
+  const all = model.flows.flows;
+  const texts = all.map((flow) => `${flow.id} ${nameOf(flow.label)} ${nameOf(flow.scheme)} ${flow.status}`.toLowerCase());
+  /* Words must all be found: `12` a number of flow or host, `12>` a source, `>12` a destination. */
+  const matches = (flow, text, word) => {
+    if (/^\d+>$/.test(word)) return flow.src === Number.parseInt(word, 10);
+    if (/^>\d+$/.test(word)) return flow.dst === Number(word.slice(1));
+    if (/^\d+>\d+$/.test(word)) return word === `${flow.src}>${flow.dst}`;
+    if (/^\d+$/.test(word)) return [flow.id, flow.src, flow.dst].includes(Number(word)) || text.includes(word) && !/^\d/.test(text.slice(text.indexOf(word)));
+    return text.includes(word);
+  };
+  const list = (chosen) => {
+    const words = find.value.toLowerCase().replace(/\s*(->|→|>)\s*/g, ">").split(/\s+/).filter(Boolean);
+    const found = all.filter((flow, i) => words.every((word) => matches(flow, texts[i], word)));
+    rows.replaceChildren(...found.slice(0, LISTED).map((flow) => {
+      const link = el("button", { type: "button" }, String(flow.id));
+      const row = el("tr", { "data-flow": flow.id, ...(flow.id === chosen ? { "aria-selected": "true" } : {}) },
+        el("td", {}, link), el("td", { class: "name" }, nameOf(flow.label)), el("td", {}, `${flow.src} → ${flow.dst}`),
+        el("td", {}, bytes(flow.size)), el("td", {}, ended(flow)), el("td", {}, flow.slowdown === null ? "–" : `${digits(flow.slowdown)}×`));
+      row.addEventListener("click", () => actions.choose({ flow }));
+      return row;
+    }));
+    const { total } = model.flows;
+    const shown = Math.min(LISTED, found.length);
+    count.textContent = words.length ? `${shown} of ${found.length} that match`
+      : total > all.length ? `the slowest of ${total}; ${all.length} can be searched` : shown < total ? `the slowest ${shown} of ${total}` : "slowest first";
+  };
+  find.addEventListener("input", () => list(null));
+
+  return {
+    start: (given) => { actions = given; showNothing(); list(null); },
+    show: ({ port, flow }) => {
+      if (port) showPort(port); else if (flow) showFlow(flow); else showNothing();
+      for (const row of rows.children) {
+        if (flow && row.dataset.flow === String(flow.id)) row.setAttribute("aria-selected", "true");
+        else row.removeAttribute("aria-selected");
+      }
+    },
+    setFrame: (now) => {
+      frame = now;
+      for (const { u, show } of plots) { u.redraw(false, false); show(u); }
+    },
+  };
+})();

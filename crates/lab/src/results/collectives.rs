@@ -1,0 +1,119 @@
+//! How long collectives took.
+
+use paceline_fabric::Outcome;
+use paceline_fabric::outcome::FlowStatus;
+use paceline_scenario::{Collective, Resolved};
+use serde::{Deserialize, Serialize};
+
+/// One iteration of a collective.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CollectiveTime {
+    /// The label of its flows.
+    pub label: String,
+    /// Which iteration, from 0.
+    pub iteration: u32,
+    /// When its first message started; null if none did.
+    pub start_s: Option<f64>,
+    /// When the last byte of all had arrived; null if it had not.
+    pub end_s: Option<f64>,
+    /// From one to the other, in microseconds.
+    pub time_us: Option<f64>,
+    /// What a host has in all over that time.
+    pub algbw_gbps: Option<f64>,
+    /// What a host's link has to carry for it over that time ("busbw" of NCCL's tests): comparable
+    /// with the links' rate, whatever the number of hosts.
+    pub busbw_gbps: Option<f64>,
+}
+
+/// Every iteration of every collective, in order.
+pub(super) fn collective_times(input: &Resolved, outcome: &Outcome) -> Vec<CollectiveTime> {
+    let mut all = Vec::new();
+    for collective in &input.collectives {
+        for (flows, iteration) in collective.iterations.iter().zip(0..) {
+            all.push(time_of(collective, iteration, flows, outcome));
+        }
+    }
+    all
+}
+
+fn time_of(collective: &Collective, iteration: u32, flows: &[u32], outcome: &Outcome) -> CollectiveTime {
+    let records = || flows.iter().map(|&flow| &outcome.flows[flow as usize]);
+    let started = records().filter(|flow| flow.status != FlowStatus::NotStarted);
+    let start = started.map(|flow| flow.start).min();
+    // All of them, or none.
+    let received: Option<Vec<_>> = records().map(|flow| flow.received).collect();
+    let end = received.and_then(|times| times.into_iter().max());
+    let time = start
+        .zip(end)
+        .map(|(start, end)| end.saturating_since(start).as_us_f64())
+        .filter(|&us| us > 0.0);
+    let algbw_gbps = time.map(|us| collective.size.get() as f64 * 8e-3 / us);
+    CollectiveTime {
+        label: collective.label.clone(),
+        iteration,
+        start_s: start.map(|at| at.as_secs_f64()),
+        end_s: end.map(|at| at.as_secs_f64()),
+        time_us: time,
+        algbw_gbps,
+        busbw_gbps: algbw_gbps.map(|rate| rate * collective.bus_factor),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_scenario::{Overrides, load_text};
+
+    use super::*;
+    use crate::run::{Control, execute};
+
+    fn run(workload: &str, duration: &str) -> Vec<CollectiveTime> {
+        let text = format!(
+            "duration = '{duration}'\ncheck = true\n[topology.star]\nhosts = 4\n[[workload]]\n{workload}\n[cc]\nscheme = 'none'\n"
+        );
+        let input = load_text("test.toml", &text, &Overrides::default()).unwrap();
+        execute(&input, &mut |_| Control::Continue)
+            .unwrap()
+            .summary
+            .collectives
+    }
+
+    /// 100 KB over four hosts: six steps of 25 packets of 1048 bytes, 83.84 ns each at 100 Gbit/s. A
+    /// step takes its packets' time, once more that of the last one behind the switch, and two
+    /// cables' delay; each but the first lets the acknowledgement of the last packet (4.8 ns) go first.
+    const RING_NS: f64 = 6.0 * (26.0 * 83.84 + 2000.0) + 5.0 * 4.8;
+
+    #[test]
+    fn a_ring_by_hand() {
+        let times = run(
+            "label = 'sum'\nall-reduce = { size = '100KB', iterations = 2, compute = '50us' }",
+            "1ms",
+        );
+        let [first, second] = &times[..] else {
+            panic!("{times:?}")
+        };
+        assert_eq!(
+            (first.label.as_str(), first.iteration, second.iteration),
+            ("sum", 0, 1)
+        );
+        let close = |a: Option<f64>, b: f64| assert!((a.unwrap() / b - 1.0).abs() < 1e-9, "{a:?} {b}");
+        close(first.time_us, RING_NS / 1e3);
+        close(first.end_s, RING_NS / 1e9);
+        close(second.start_s, (RING_NS + 50_000.0) / 1e9);
+        // The first iteration's last ACK has gone before the second begins.
+        close(second.time_us, RING_NS / 1e3);
+        close(first.algbw_gbps, 8e5 / RING_NS);
+        close(first.busbw_gbps, 1.5 * 8e5 / RING_NS);
+    }
+
+    #[test]
+    fn what_is_not_over_has_no_time() {
+        let times = run("all-gather = { size = '100KB', iterations = 3 }", "20us");
+        let ended: Vec<_> = times.iter().map(|time| time.end_s.is_some()).collect();
+        let started: Vec<_> = times.iter().map(|time| time.start_s.is_some()).collect();
+        assert_eq!(
+            (ended, started),
+            (vec![true, false, false], vec![true, true, false])
+        );
+        assert_eq!(times[1].busbw_gbps, None);
+    }
+}

@@ -1,0 +1,146 @@
+//! Flows from files: ns-3 flow files, and traces with named columns.
+
+use paceline_fabric::spec::NodeId;
+use paceline_kernel::Span;
+
+use crate::diagnostics::{Problem, suggestion};
+use crate::resolve::drafts::{Draft, Drafts};
+use crate::resolve::fill::fill;
+use crate::resolve::schemes::Schemes;
+use crate::traffic::{self, Message};
+use crate::{ns3, schema, trace};
+
+use super::Maker;
+
+impl Maker<'_, '_> {
+    /// An ns-3 flow file, which says class and port of each flow itself.
+    pub(super) fn file(
+        &mut self,
+        written: &mut schema::Workload,
+        drafts: &mut Drafts,
+    ) -> Result<(), Problem> {
+        let class = self.class(written)?;
+        let path = written.file.as_mut().expect("it is present");
+        let place = self.cx.texts.of_value(path);
+        let source = self.cx.files.read(path.get_ref(), "the flow file", &place)?;
+        let lines = ns3::flows::read(&source, self.cx.fidelity, &mut self.cx.warnings)?;
+        *path.get_mut() = self.cx.keep("flow", "txt", &source);
+        if let Some(pair) = lines.windows(2).find(|pair| pair[0].start > pair[1].start) {
+            let place = source.at(pair[1].span.clone());
+            let warning =
+                format!("{place}: flows are not in the order of their start times; they were sorted");
+            self.cx.warnings.push(warning);
+        }
+        let mut messages: Vec<_> = lines
+            .iter()
+            .map(|line| Message {
+                src: NodeId(line.src),
+                dst: NodeId(line.dst),
+                size: line.size,
+                start: line.start,
+            })
+            .collect();
+        traffic::jitter(
+            &mut messages,
+            &[],
+            fill(&mut written.start_jitter, Span::ZERO),
+            self.seeds,
+        );
+        for (line, message) in lines.iter().zip(messages) {
+            let label = match (&written.label, line.dport) {
+                (Some(label), _) => label.clone(),
+                (None, 100) => "normal".to_string(),
+                (None, 200) => "incast".to_string(),
+                (None, other) => format!("dport-{other}"),
+            };
+            drafts.list.push(Draft {
+                message,
+                class: class.unwrap_or(line.class),
+                dport: line.dport,
+                label: self.labels.index(&label),
+                scheme: self.scheme,
+                connection: None,
+                place: source.at(line.span.clone()),
+            });
+        }
+        Ok(())
+    }
+
+    /// A table with named columns. What the workload says of all its flows goes before what the
+    /// table says of each.
+    pub(super) fn trace(
+        &mut self,
+        written: &mut schema::Workload,
+        schemes: &mut Schemes<'_>,
+        drafts: &mut Drafts,
+    ) -> Result<(), Problem> {
+        let class = self.class(written)?;
+        let block = written.trace.get_or_insert_default();
+        let ignore = self.ignored(fill(&mut block.ignore, Vec::new()))?;
+        let path = block
+            .file
+            .as_mut()
+            .ok_or_else(|| Problem::new("the trace has no `file`").at(&self.place))?;
+        let place = self.cx.texts.of_value(path);
+        let source = self.cx.files.read_table(path.get_ref(), "the trace", &place)?;
+        let trace = trace::read(&source, &ignore)?;
+        *path.get_mut() = self.cx.keep("trace", "csv", &source);
+        if !trace.unknown.is_empty() {
+            let names = trace.unknown.join("`, `");
+            let warning = format!(
+                "{}: columns that mean nothing in a trace were left out: `{names}`",
+                source.name()
+            );
+            self.cx.warnings.push(warning);
+        }
+        if trace.not_started > 0 {
+            let count = trace.not_started;
+            let warning = format!(
+                "{}: {count} flows that had not started were left out",
+                source.name()
+            );
+            self.cx.warnings.push(warning);
+        }
+        let mut messages: Vec<_> = trace.rows.iter().map(|row| row.message).collect();
+        let jitter = fill(&mut written.start_jitter, Span::ZERO);
+        traffic::jitter(&mut messages, &trace.dependencies, jitter, self.seeds);
+        drafts.wait(drafts.list.len(), &trace.dependencies);
+        for (row, message) in trace.rows.into_iter().zip(messages) {
+            let place = source.at(row.span);
+            let scheme = match (&written.scheme, &row.scheme) {
+                (None, Some(name)) => schemes.index_of(self.cx, name, &place)?,
+                _ => self.scheme,
+            };
+            let label = written.label.as_ref().or(row.label.as_ref());
+            drafts.list.push(Draft {
+                message,
+                class: class.or(row.class).unwrap_or(3),
+                dport: 100,
+                label: self.labels.index(label.map_or("trace", String::as_str)),
+                scheme,
+                connection: None,
+                place,
+            });
+        }
+        Ok(())
+    }
+
+    /// Columns that are to be left out.
+    fn ignored(&self, names: Vec<toml::Spanned<String>>) -> Result<Vec<String>, Problem> {
+        let needed = ["src", "dst", "size_bytes"];
+        if let Some(name) = names
+            .iter()
+            .find(|name| needed.contains(&name.get_ref().as_str()))
+        {
+            let others = trace::COLUMNS
+                .into_iter()
+                .filter(|column| !needed.contains(column));
+            return Err(
+                Problem::new(format!("a trace needs its column `{}`", name.get_ref()))
+                    .at(&self.cx.texts.of_value(name))
+                    .help(suggestion(name.get_ref(), others.collect::<Vec<_>>())),
+            );
+        }
+        Ok(names.into_iter().map(toml::Spanned::into_inner).collect())
+    }
+}

@@ -1,0 +1,100 @@
+//! Several hosts send to one.
+
+use paceline_fabric::spec::NodeId;
+use paceline_kernel::{Bytes, Span, Time};
+use toml::Spanned;
+
+use crate::diagnostics::Problem;
+use crate::resolve::fill::{fill, fill_at};
+use crate::resolve::network::probability;
+use crate::schema;
+use crate::traffic::{self, Message};
+
+use super::Maker;
+
+impl Maker<'_, '_> {
+    pub(super) fn incast(&mut self, block: &mut schema::Incast) -> Result<Vec<Message>, Problem> {
+        let receiver = block.receiver.as_ref().ok_or_else(|| self.missing("receiver"))?;
+        let dst = self.host(receiver)?;
+        let senders = self.senders(block, dst)?;
+        let sizes = match (&block.sizes, &block.size) {
+            (Some(sizes), None) if !sizes.is_empty() => {
+                let sizes: Result<Vec<_>, _> = sizes.iter().map(|size| self.size(size)).collect();
+                sizes?
+            }
+            (None, _) => vec![self.size(&fill_at(&mut block.size, Bytes::new(500_000)))?],
+            _ => return Err(Problem::new("an incast has either `size` or a list of `sizes`").at(&self.place)),
+        };
+        let start = fill(&mut block.start, Time::ZERO);
+        let rounds = fill(&mut block.rounds, 1);
+        let period = match (&block.period, rounds) {
+            (Some(period), _) => *period.get_ref(),
+            (None, 0 | 1) => Span::ZERO,
+            (None, _) => {
+                return Err(self
+                    .missing("period")
+                    .help("with `rounds`, the time from one to the next"));
+            }
+        };
+        self.affordable(f64::from(rounds) * senders.len() as f64)?;
+        let last = *sizes.last().expect("there is at least one size");
+        let round = |r: u32| {
+            let start = start.saturating_add(Span::from_ps(period.as_ps().saturating_mul(r.into())));
+            let senders = senders.iter().enumerate();
+            let sizes = &sizes;
+            senders.map(move |(i, &src)| Message {
+                src,
+                dst,
+                size: sizes.get(i).copied().unwrap_or(last),
+                start,
+            })
+        };
+        Ok((0..rounds).flat_map(round).collect())
+    }
+
+    /// The senders by name, or the first `fan-in` hosts that are not the receiver.
+    fn senders(&self, block: &mut schema::Incast, dst: NodeId) -> Result<Vec<NodeId>, Problem> {
+        match (&block.senders, &block.fan_in) {
+            (Some(senders), None) => senders.iter().map(|sender| self.sender(sender, dst)).collect(),
+            (None, Some(fan_in)) => {
+                let others: Vec<_> = self.net.topology.hosts().filter(|&host| host != dst).collect();
+                let wanted = *fan_in.get_ref() as usize;
+                if wanted == 0 || wanted > others.len() {
+                    let message = format!("a fan-in of {wanted}: there are {} other hosts", others.len());
+                    return Err(Problem::new(message).at(&self.cx.texts.of_value(fan_in)));
+                }
+                Ok(others[..wanted].to_vec())
+            }
+            _ => Err(Problem::new("an incast has either a `fan-in` or a list of `senders`").at(&self.place)),
+        }
+    }
+
+    pub(super) fn incast_poisson(
+        &mut self,
+        block: &mut schema::IncastPoisson,
+    ) -> Result<Vec<Message>, Problem> {
+        if block.load.is_none() {
+            block.load = Some(Spanned::new(0..0, 0.02));
+        }
+        let load = self.load(&block.load)?;
+        probability(self.cx, block.load.as_ref().expect("it was set"), "the load")?;
+        let window = self.window(&mut block.from, &mut block.to)?;
+        let size = self.size(&fill_at(&mut block.size, Bytes::new(500_000)))?;
+        let hosts = self.hosts_with_rates();
+        let fan_in = fill_at(&mut block.fan_in, 60);
+        let wanted = *fan_in.get_ref() as usize;
+        if wanted == 0 || wanted >= hosts.len() {
+            let message = format!(
+                "a fan-in of {wanted}: there are {} hosts, the receiver included",
+                hosts.len()
+            );
+            return Err(Problem::new(message).at(&self.cx.texts.of_value(&fan_in)));
+        }
+        let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
+        let seconds = (window.1 - window.0).as_secs_f64();
+        self.affordable(capacity * load * seconds / (8.0 * size.get() as f64))?;
+        Ok(traffic::incast_poisson(
+            &hosts, load, wanted, size, window, self.seeds,
+        ))
+    }
+}

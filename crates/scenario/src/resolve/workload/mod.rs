@@ -1,0 +1,424 @@
+//! From `[[workload]]` to flows.
+
+mod collectives;
+mod files;
+mod incast;
+mod random;
+mod sizes;
+
+use paceline_fabric::spec::{Dependency, FlowSpec, NodeId};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+use toml::Spanned;
+
+use crate::collective::Algorithm;
+use crate::diagnostics::{Place, Problem};
+use crate::schema;
+use crate::topology::Net;
+use crate::traffic::{self, Message, Seeds};
+
+use super::Cx;
+use super::drafts::{Draft, Drafts, not_a_host};
+use super::fill::{fill, fill_at, fill_value, only_block};
+use super::schemes::Schemes;
+use crate::schema::Nodes;
+
+/// A collective operation of several hosts, and the flows that it is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collective {
+    /// The label of its flows.
+    pub label: String,
+    /// How many hosts take part.
+    pub hosts: u32,
+    /// The bytes by which its bandwidth is counted: those that a host has in all.
+    pub size: Bytes,
+    /// What a host's link carries for each of these bytes.
+    pub bus_factor: f64,
+    /// The flows of each iteration: indices in the run's flows.
+    pub iterations: Vec<Vec<u32>>,
+}
+
+/// More would exhaust the memory of most machines.
+const MOST_FLOWS: f64 = 5e7;
+
+/// Flows, what they wait for, and the labels that they name.
+pub(super) struct Traffic {
+    pub(super) flows: Vec<FlowSpec>,
+    pub(super) dependencies: Vec<Dependency>,
+    pub(super) collectives: Vec<Collective>,
+    pub(super) labels: Vec<String>,
+}
+
+/// Makes the flows.
+pub(super) fn resolve(
+    cx: &mut Cx<'_>,
+    workloads: &mut [Spanned<schema::Workload>],
+    net: &Net,
+    schemes: &mut Schemes<'_>,
+) -> Result<Traffic, Problem> {
+    let mut drafts = Drafts::default();
+    let mut labels = Labels::default();
+    for (i, spanned) in workloads.iter_mut().enumerate() {
+        let place = cx.texts.of_value(spanned);
+        let written = spanned.get_mut();
+        let scheme = schemes.index(cx, written.scheme.as_ref())?;
+        let seeds = Seeds {
+            seed: cx.seed,
+            workload: i as u64,
+        };
+        let mut maker = Maker {
+            cx: &mut *cx,
+            net,
+            place,
+            seeds,
+            labels: &mut labels,
+            scheme,
+        };
+        maker.make(written, schemes, &mut drafts)?;
+    }
+    drafts.check(cx, net)?;
+    drafts.sort();
+    Ok(Traffic {
+        flows: drafts.with_ports(),
+        dependencies: drafts.dependencies,
+        collectives: drafts.collectives,
+        labels: labels.names,
+    })
+}
+
+#[derive(Default)]
+struct Labels {
+    names: Vec<String>,
+}
+
+impl Labels {
+    fn index(&mut self, name: &str) -> u16 {
+        let index = self.names.iter().position(|known| known == name);
+        index.unwrap_or_else(|| {
+            self.names.push(name.to_string());
+            self.names.len() - 1
+        }) as u16
+    }
+}
+
+/// What a block makes; everything names messages by their places.
+#[derive(Default)]
+struct Made {
+    messages: Vec<Message>,
+    dependencies: Vec<Dependency>,
+    /// Over which connection each message goes; empty where each has one of its own.
+    connections: Vec<u32>,
+    /// Where each was written; empty where all were by the block.
+    places: Vec<Place>,
+    collective: Option<MadeCollective>,
+}
+
+/// A collective, but for its label.
+struct MadeCollective {
+    hosts: u32,
+    size: Bytes,
+    bus_factor: f64,
+    /// Messages of an iteration; they come iteration by iteration.
+    per_iteration: usize,
+}
+
+impl From<Vec<Message>> for Made {
+    fn from(messages: Vec<Message>) -> Self {
+        Self {
+            messages,
+            ..Self::default()
+        }
+    }
+}
+
+/// Makes the flows of one workload.
+struct Maker<'a, 'b> {
+    cx: &'a mut Cx<'b>,
+    net: &'a Net,
+    place: Place,
+    seeds: Seeds,
+    labels: &'a mut Labels,
+    scheme: u16,
+}
+
+/// The block that is there, of several of which there must be exactly one.
+fn block_of(written: &schema::Workload) -> Result<&'static str, Problem> {
+    let present = [
+        ("flows", written.flows.is_some()),
+        ("file", written.file.is_some()),
+        ("trace", written.trace.is_some()),
+        ("incast", written.incast.is_some()),
+        ("poisson", written.poisson.is_some()),
+        ("incast-poisson", written.incast_poisson.is_some()),
+        ("permutation", written.permutation.is_some()),
+        ("closed-loop", written.closed_loop.is_some()),
+        ("all-to-all", written.all_to_all.is_some()),
+        ("all-reduce", written.all_reduce.is_some()),
+        ("reduce-scatter", written.reduce_scatter.is_some()),
+        ("all-gather", written.all_gather.is_some()),
+    ];
+    only_block(&present, "a workload").map_err(|problem| {
+        problem.help(format!(
+            "the blocks are {}",
+            present.map(|(name, _)| name).join(", ")
+        ))
+    })
+}
+
+impl Maker<'_, '_> {
+    fn make(
+        &mut self,
+        written: &mut schema::Workload,
+        schemes: &mut Schemes<'_>,
+        drafts: &mut Drafts,
+    ) -> Result<(), Problem> {
+        let name = block_of(written).map_err(|problem| problem.at(&self.place))?;
+        match name {
+            "file" => return self.file(written, drafts),
+            "trace" => return self.trace(written, schemes, drafts),
+            _ => {}
+        }
+        let class = self.class(written)?.unwrap_or(3);
+        fill_value(&mut written.priority, class);
+        let label = fill(&mut written.label, name.to_string());
+        let mut made = self.block(name, written)?;
+        let jitter = fill(&mut written.start_jitter, Span::ZERO);
+        traffic::jitter(&mut made.messages, &made.dependencies, jitter, self.seeds);
+        self.add(made, name, &label, class, drafts);
+        Ok(())
+    }
+
+    /// The flows of the block called `name`.
+    fn block(&mut self, name: &str, written: &mut schema::Workload) -> Result<Made, Problem> {
+        Ok(match name {
+            "flows" => self.flows(written.flows.get_or_insert_default())?,
+            "incast" => self.incast(written.incast.get_or_insert_default())?.into(),
+            "poisson" => self.poisson(written.poisson.get_or_insert_default())?.into(),
+            "incast-poisson" => self
+                .incast_poisson(written.incast_poisson.get_or_insert_default())?
+                .into(),
+            "permutation" => {
+                let block = written.permutation.get_or_insert_default();
+                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
+                traffic::permutation(&self.hosts(), size, start, self.seeds).into()
+            }
+            "closed-loop" => self.closed_loop(written.closed_loop.get_or_insert_default())?,
+            "all-to-all" => self.all_to_all(written.all_to_all.get_or_insert_default())?,
+            "all-reduce" => self.all_reduce(written.all_reduce.get_or_insert_default())?,
+            "reduce-scatter" => self.ring(
+                written.reduce_scatter.get_or_insert_default(),
+                Algorithm::ReduceScatter,
+            )?,
+            _ => self.ring(written.all_gather.get_or_insert_default(), Algorithm::AllGather)?,
+        })
+    }
+
+    /// Puts what the block `name` made to the rest.
+    fn add(&mut self, made: Made, name: &str, label: &str, class: u8, drafts: &mut Drafts) {
+        let dport = if name.starts_with("incast") { 200 } else { 100 };
+        let first = drafts.list.len();
+        if let Some(collective) = made.collective {
+            let iterations = (0..made.messages.len() / collective.per_iteration).map(|i| {
+                let from = first + i * collective.per_iteration;
+                (from as u32..(from + collective.per_iteration) as u32).collect()
+            });
+            drafts.collectives.push(Collective {
+                label: label.to_string(),
+                hosts: collective.hosts,
+                size: collective.size,
+                bus_factor: collective.bus_factor,
+                iterations: iterations.collect(),
+            });
+        }
+        drafts.wait(first, &made.dependencies);
+        let label = self.labels.index(label);
+        let (places, connections) = (&made.places, &made.connections);
+        let new = made.messages.into_iter().enumerate().map(|(i, message)| Draft {
+            message,
+            class,
+            dport,
+            label,
+            scheme: self.scheme,
+            connection: connections
+                .get(i)
+                .map(|&c| self.seeds.workload << 32 | u64::from(c)),
+            place: places.get(i).unwrap_or(&self.place).clone(),
+        });
+        drafts.list.extend(new);
+    }
+
+    /// Not so many flows that they would exhaust memory.
+    fn affordable(&self, flows: f64) -> Result<(), Problem> {
+        if flows <= MOST_FLOWS {
+            return Ok(());
+        }
+        Err(Problem::new(format!(
+            "the workload has about {flows:.0} flows: expected at most {MOST_FLOWS}"
+        ))
+        .at(&self.place)
+        .help("shorten it (`to`, `duration`) or lower its load"))
+    }
+
+    fn hosts(&self) -> Vec<NodeId> {
+        self.net.topology.hosts().collect()
+    }
+
+    fn hosts_with_rates(&self) -> Vec<(NodeId, BitRate)> {
+        let rates = self.net.topology.rates();
+        let hosts = self.net.topology.hosts();
+        let linked = hosts.map(|host| (host, rates[host.0 as usize]));
+        linked.filter(|(_, rate)| rate.as_bps() > 0).collect()
+    }
+
+    fn class(&self, written: &schema::Workload) -> Result<Option<u8>, Problem> {
+        let Some(priority) = &written.priority else {
+            return Ok(None);
+        };
+        if (1..=7).contains(priority.get_ref()) {
+            return Ok(Some(*priority.get_ref()));
+        }
+        Err(
+            Problem::new(format!("priority {}: expected 1 to 7", priority.get_ref()))
+                .at(&self.cx.texts.of_value(priority))
+                .label("expected 1 to 7")
+                .help("class 0 is for control packets"),
+        )
+    }
+
+    fn host(&self, node: &Spanned<u32>) -> Result<NodeId, Problem> {
+        let id = NodeId(*node.get_ref());
+        not_a_host(id, self.net).map_or(Ok(id), |message| {
+            Err(Problem::new(message)
+                .at(&self.cx.texts.of_value(node))
+                .label("not a host"))
+        })
+    }
+
+    fn sender(&self, node: &Spanned<u32>, receiver: NodeId) -> Result<NodeId, Problem> {
+        let sender = self.host(node)?;
+        if sender != receiver {
+            return Ok(sender);
+        }
+        Err(
+            Problem::new(format!("the flow goes from host {} to itself", sender.0))
+                .at(&self.cx.texts.of_value(node))
+                .label("the receiver"),
+        )
+    }
+
+    /// Hosts by name; all of them where nothing is said.
+    fn hosts_of(&self, slot: &mut Option<Spanned<Nodes>>) -> Result<Vec<NodeId>, Problem> {
+        let written = fill_at(slot, Nodes::All);
+        let Nodes::List(list) = written.get_ref() else {
+            return Ok(self.hosts());
+        };
+        let place = self.cx.texts.of_value(&written);
+        let wrong = |message: String, label: &str| Err(Problem::new(message).at(&place).label(label));
+        if list.is_empty() {
+            return wrong(
+                "there are no hosts here".to_string(),
+                "expected at least one, or \"all\"",
+            );
+        }
+        let mut hosts = Vec::with_capacity(list.len());
+        let mut seen = vec![false; self.net.topology.nodes.len()];
+        for &node in list {
+            if let Some(message) = not_a_host(NodeId(node), self.net) {
+                return wrong(message, "not all of these are hosts");
+            }
+            if std::mem::replace(&mut seen[node as usize], true) {
+                return wrong(format!("host {node} is named twice"), "expected each host once");
+            }
+            hosts.push(NodeId(node));
+        }
+        Ok(hosts)
+    }
+
+    /// A number of something, at least one.
+    fn count(&self, slot: &mut Option<Spanned<u32>>, default: u32, what: &str) -> Result<u32, Problem> {
+        let count = fill_at(slot, default);
+        if *count.get_ref() > 0 {
+            return Ok(*count.get_ref());
+        }
+        Err(Problem::new(format!("no {what}: expected at least one"))
+            .at(&self.cx.texts.of_value(&count))
+            .label("expected at least 1"))
+    }
+
+    fn missing(&self, key: &str) -> Problem {
+        Problem::new(format!("the workload has no `{key}`")).at(&self.place)
+    }
+
+    fn size(&self, size: &Spanned<Bytes>) -> Result<Bytes, Problem> {
+        if *size.get_ref() > Bytes::ZERO {
+            return Ok(*size.get_ref());
+        }
+        Err(Problem::new("a flow of no bytes")
+            .at(&self.cx.texts.of_value(size))
+            .label("expected more than zero"))
+    }
+
+    fn size_and_start(
+        &self,
+        size: &mut Option<Spanned<Bytes>>,
+        start: &mut Option<Time>,
+    ) -> Result<(Bytes, Time), Problem> {
+        let size = self.size(&fill_at(size, Bytes::new(1_000_000)))?;
+        Ok((size, fill(start, Time::ZERO)))
+    }
+
+    /// A share of a rate: above zero; above 1 only with a warning.
+    fn load(&mut self, slot: &Option<Spanned<f64>>) -> Result<f64, Problem> {
+        let load = slot.as_ref().ok_or_else(|| self.missing("load"))?;
+        let value = *load.get_ref();
+        let place = self.cx.texts.of_value(load);
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(Problem::new(format!(
+                "a load of {value}: expected a number above zero, such as 0.3"
+            ))
+            .at(&place));
+        }
+        if value > 1.0 {
+            let warning = format!("{place}: a load of {value} is more than the links carry");
+            self.cx.warnings.push(warning);
+        }
+        Ok(value)
+    }
+
+    fn window(
+        &self,
+        from: &mut Option<Spanned<Time>>,
+        to: &mut Option<Spanned<Time>>,
+    ) -> Result<(Time, Time), Problem> {
+        let from = fill_value(from, Time::ZERO);
+        let until = fill_at(to, self.cx.stop);
+        if from >= *until.get_ref() {
+            let message = format!(
+                "the workload ends at {}, no later than it begins ({from})",
+                until.get_ref()
+            );
+            return Err(Problem::new(message).at(&self.cx.texts.of_value(&until)));
+        }
+        Ok((from, until.into_inner()))
+    }
+
+    fn flows(&self, flows: &mut [Spanned<schema::Flow>]) -> Result<Made, Problem> {
+        let mut places = Vec::with_capacity(flows.len());
+        let mut messages = Vec::with_capacity(flows.len());
+        for spanned in flows {
+            let place = self.cx.texts.of_value(spanned);
+            let flow = spanned.get_mut();
+            let missing = |key: &str| Problem::new(format!("the flow has no `{key}`")).at(&place);
+            messages.push(Message {
+                src: self.host(flow.src.as_ref().ok_or_else(|| missing("src"))?)?,
+                dst: self.host(flow.dst.as_ref().ok_or_else(|| missing("dst"))?)?,
+                size: self.size(flow.size.as_ref().ok_or_else(|| missing("size"))?)?,
+                start: fill(&mut flow.start, Time::ZERO),
+            });
+            places.push(place);
+        }
+        Ok(Made {
+            places,
+            ..messages.into()
+        })
+    }
+}

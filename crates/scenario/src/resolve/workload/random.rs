@@ -1,0 +1,72 @@
+//! Arrivals at random, and senders that keep so many messages under way.
+
+use crate::diagnostics::Problem;
+use crate::resolve::fill::{fill, fill_at};
+use crate::schema;
+use crate::traffic::{self, ClosedLoop, Message, SizeDistribution};
+use paceline_kernel::{Bytes, Span, Time};
+
+use super::{Made, Maker};
+
+impl Maker<'_, '_> {
+    pub(super) fn poisson(&mut self, block: &mut schema::Poisson) -> Result<Vec<Message>, Problem> {
+        let load = self.load(&block.load)?;
+        let window = self.window(&mut block.from, &mut block.to)?;
+        let sizes = block.sizes.as_mut().ok_or_else(|| self.missing("sizes"))?;
+        let sizes = self.sizes(sizes)?;
+        let hosts = self.hosts_with_rates();
+        let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
+        self.affordable(capacity * load * (window.1 - window.0).as_secs_f64() / (8.0 * sizes.mean()))?;
+        Ok(traffic::poisson(&hosts, &sizes, load, window, self.seeds))
+    }
+
+    pub(super) fn closed_loop(&mut self, block: &mut schema::ClosedLoop) -> Result<Made, Problem> {
+        let senders = self.hosts_of(&mut block.senders)?;
+        let receivers = self.hosts_of(&mut block.receivers)?;
+        let alone = |sender| receivers.len() == 1 && receivers[0] == sender;
+        if let Some(sender) = senders.iter().find(|&&sender| alone(sender)) {
+            let message = format!("host {} sends, and is the only receiver", sender.0);
+            let place = block
+                .senders
+                .as_ref()
+                .map(|senders| self.cx.texts.of_value(senders));
+            return Err(Problem::new(message)
+                .at(&place
+                    .filter(|place| !place.text().is_empty())
+                    .unwrap_or_else(|| self.place.clone()))
+                .help("name the senders without it: `senders = [..]`"));
+        }
+        let outstanding = self.count(&mut block.outstanding, 1, "outstanding messages")?;
+        let written = block.messages.as_ref().ok_or_else(|| {
+            self.missing("messages")
+                .help("how many messages each sender sends in all")
+        })?;
+        let messages = self.count(&mut Some(written.clone()), 1, "messages")?;
+        self.affordable(senders.len() as f64 * f64::from(messages))?;
+        let sizes = match (&mut block.sizes, &mut block.size) {
+            (Some(_), Some(_)) => {
+                let problem = Problem::new("a closed loop has either `size` or `sizes`");
+                return Err(problem.at(&self.place));
+            }
+            (Some(sizes), None) => self.sizes(sizes)?,
+            (None, size) => SizeDistribution::fixed(self.size(&fill_at(size, Bytes::new(64_000)))?),
+        };
+        let spec = ClosedLoop {
+            senders: &senders,
+            receivers: &receivers,
+            outstanding,
+            messages,
+            sizes: &sizes,
+            think_time: fill(&mut block.think_time, Span::ZERO),
+            start: fill(&mut block.start, Time::ZERO),
+        };
+        let (list, dependencies) = traffic::closed_loop(&spec, self.seeds);
+        let places = (0..messages).map(|k| k % outstanding);
+        Ok(Made {
+            // Each of the places of a sender is a connection to each of its receivers.
+            connections: senders.iter().flat_map(|_| places.clone()).collect(),
+            dependencies,
+            ..list.into()
+        })
+    }
+}

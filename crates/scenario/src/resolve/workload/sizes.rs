@@ -1,0 +1,63 @@
+//! Distributions of flow sizes: built in, from files, given in place.
+
+use toml::Spanned;
+
+use crate::diagnostics::{Place, Problem, suggestion};
+use crate::schema::{Share, Sizes};
+use crate::traffic::{DISTRIBUTIONS, SizeDistribution};
+
+use super::Maker;
+
+impl Maker<'_, '_> {
+    pub(super) fn sizes(&mut self, sizes: &mut Spanned<Sizes>) -> Result<SizeDistribution, Problem> {
+        let place = self.cx.texts.of_value(sizes);
+        match sizes.get_mut() {
+            Sizes::Named(name) => self.distribution(name, &place),
+            Sizes::Mix(shares) => self.mix(shares, &place),
+        }
+    }
+
+    fn mix(&self, shares: &[Spanned<Share>], place: &Place) -> Result<SizeDistribution, Problem> {
+        let mut list = Vec::with_capacity(shares.len());
+        for written in shares {
+            let of = self.cx.texts.of_value(written);
+            let missing = |key: &str| Problem::new(format!("the size of a mix has no `{key}`")).at(&of);
+            let size = written.get_ref().size.as_ref().ok_or_else(|| missing("size"))?;
+            let share = written.get_ref().share.as_ref().ok_or_else(|| missing("share"))?;
+            let value = *share.get_ref();
+            if !(0.0..=1.0).contains(&value) {
+                return Err(Problem::new(format!("a share of {value}: expected 0 to 1"))
+                    .at(&self.cx.texts.of_value(share))
+                    .label("expected 0 to 1"));
+            }
+            list.push((self.size(size)?, value));
+        }
+        SizeDistribution::mix(&list).map_err(|sum| {
+            Problem::new(format!("the shares of the sizes add up to {sum}: expected 1"))
+                .at(place)
+                .label("these shares")
+        })
+    }
+
+    /// A built-in distribution, or one from a file.
+    fn distribution(&mut self, name: &mut String, place: &Place) -> Result<SizeDistribution, Problem> {
+        if let Some(sizes) = SizeDistribution::builtin(name) {
+            return Ok(sizes);
+        }
+        let source = self
+            .cx
+            .files
+            .read(name, "the flow size distribution", place)
+            .map_err(|problem| {
+                if name.contains(['.', '/']) {
+                    return problem;
+                }
+                Problem::new(format!("there is no flow size distribution `{name}`"))
+                    .at(place)
+                    .help(suggestion(name, DISTRIBUTIONS.map(|(name, ..)| name)))
+            })?;
+        let sizes = SizeDistribution::parse(&source)?;
+        *name = self.cx.keep("sizes", "txt", &source);
+        Ok(sizes)
+    }
+}
