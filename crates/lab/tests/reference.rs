@@ -98,7 +98,11 @@ fn published_round_trip_times() {
     let runs = table.needs().into_iter().map(|need| {
         let input = need.load().unwrap();
         let finished = Some(run(&input));
-        DoneRun { need, input, finished }
+        DoneRun {
+            need,
+            input,
+            finished,
+        }
     });
     let done = Done { runs: runs.collect() };
     let records = table.records(&done);

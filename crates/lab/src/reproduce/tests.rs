@@ -22,7 +22,15 @@ fn tolerances() {
     // Nothing printed, or nothing run: nothing to judge.
     for (paper, ours) in [(None, Some(1.0)), (Some(1.0), None)] {
         let tolerance = Tolerance::Exact;
-        assert_eq!(Cell { paper, ours, tolerance }.verdict(3), None);
+        assert_eq!(
+            Cell {
+                paper,
+                ours,
+                tolerance
+            }
+            .verdict(3),
+            None
+        );
     }
     assert_eq!(verdict(2.0, f64::NAN, Tolerance::Within(0.25)), Some(false));
 }
@@ -40,9 +48,13 @@ fn panel(_: &Done) -> Vec<Panel> {
     let papers = [[1.0, 2.0, 8.0], [1.5, 1.75, 6.0]];
     let ours = [[1.1, 2.0, 7.0], [1.75, 1.25, 6.0]];
     let tolerances = [Tolerance::Within(0.25), Tolerance::Exact, Tolerance::Shown];
-    let panel = Panel::of("Slowdown", "size", columns, vec![row(300), row(10_000_000)], |row, column| {
-        cell(papers[row][column], ours[row][column], tolerances[column])
-    });
+    let panel = Panel::of(
+        "Slowdown",
+        "size",
+        columns,
+        vec![row(300), row(10_000_000)],
+        |row, column| cell(papers[row][column], ours[row][column], tolerances[column]),
+    );
     vec![panel.ordered()]
 }
 
@@ -61,7 +73,10 @@ fn orders_hold_where_what_is_smaller_is_smaller() {
     let [first, second] = &panel(&Done::default())[0].orderings()[..] else {
         panic!("two rows")
     };
-    assert_eq!((first.paper.as_str(), first.ok), ("hpcc < dctcp < dcqcn", Some(true)));
+    assert_eq!(
+        (first.paper.as_str(), first.ok),
+        ("hpcc < dctcp < dcqcn", Some(true))
+    );
     assert_eq!(second.ours.as_deref(), Some("dctcp < hpcc < dcqcn"));
     assert_eq!(second.ok, Some(false));
     // What is equal in the paper may be in any order; equal of ours does not keep an order.
@@ -119,7 +134,11 @@ fn the_registry_is_whole() {
         assert_eq!(find(one.id).map(|found| found.title), Some(one.title));
         let records = one.records(&Done::default());
         assert!(records.iter().any(|record| !record.paper.is_null()), "{}", one.id);
-        assert!(records.iter().all(|record| record.ours.is_null() && record.ok.is_none()));
+        assert!(
+            records
+                .iter()
+                .all(|record| record.ours.is_null() && record.ok.is_none())
+        );
         let mut cases: Vec<_> = records.iter().map(|r| (&r.case, r.metric)).collect();
         cases.sort_unstable();
         cases.dedup();

@@ -4,7 +4,7 @@ use super::need::Input;
 use super::reference::INCAST_20;
 
 /// The publication.
-pub(super) const SOURCE: &str = "a master's thesis on congestion control by neural networks";
+pub(super) const SOURCE: &str = "a thesis on congestion control by neural networks";
 
 /// Its incast: the flows, and the network, of the reference run.
 pub(super) const INCAST: Input = Input::Reference(&INCAST_20);

@@ -8,7 +8,7 @@ use super::{Reproduction, thesis_table6};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table4",
     title: "Round-trip times and rates by target, 20-to-1 incast",
-    source: "a master's thesis on congestion control by neural networks, section 4.3.2, table 4",
+    source: "a thesis on congestion control by neural networks, section 4.3.2, table 4",
     setting: "The incast of table 6; there the same quantities of HPCC, TIMELY and DCTCP are judged.",
     notes: &[NOT_BUILT],
     needs: || Need::each(INCAST, &INCAST_SCHEMES),

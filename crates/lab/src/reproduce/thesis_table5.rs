@@ -9,7 +9,7 @@ use super::thesis_table4::{columns, scheme_of};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table5",
     title: "Completion times by target, 20-to-1 incast",
-    source: "a master's thesis on congestion control by neural networks, section 4.3.2, table 5",
+    source: "a thesis on congestion control by neural networks, section 4.3.2, table 5",
     setting: "The incast of table 6. Mean completion time over the 20 flows, and the last completion.",
     notes: &[
         NOT_BUILT,

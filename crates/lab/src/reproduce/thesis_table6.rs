@@ -10,7 +10,7 @@ use crate::table::{self, Published};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table6",
     title: "Round-trip times and rates, 20-to-1 incast",
-    source: "a master's thesis on congestion control by neural networks, section 4.4.1, table 6",
+    source: "a thesis on congestion control by neural networks, section 4.4.1, table 6",
     setting: "HPCC's ns-3 simulator with its launcher's parameters, flows of 200, 200, 150 MB and seventeen \
               of 5 MB. Round-trip times of every acknowledgement; the rate is the payload over the sum of the \
               completion times.",

@@ -11,7 +11,7 @@ use super::thesis::{DRAWS, fat};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table7",
     title: "Sizes and numbers of flows, 320 hosts at 30 % load",
-    source: "a master's thesis on congestion control by neural networks, section 4.4.2, table 7 and text",
+    source: "a thesis on congestion control by neural networks, section 4.4.2, table 7 and text",
     setting: "The flows that table 8 runs: sizes of Facebook's Hadoop cluster, Poisson arrivals during 10 ms. \
               Nothing is simulated.",
     notes: &[
