@@ -174,7 +174,11 @@ fn counts(chosen: &[&Reproduction], runs: &Runs) -> String {
     let line = |one: &&Reproduction| {
         let verdicts = one.records(runs).into_iter().map(|record| record.ok);
         let count = Count::of(verdicts);
-        let mark = if count.ok == count.judged { "✓" } else { "✗" };
+        let mark = match count {
+            Count { judged: 0, .. } => " ",
+            Count { ok, judged } if ok == judged => "✓",
+            Count { .. } => "✗",
+        };
         vec![
             format!("{mark} {}", one.id),
             format!("as published: {}", count.text()),

@@ -47,8 +47,8 @@ struct Section {
     setting: &'static str,
     notes: &'static [&'static str],
     count: String,
-    /// Whether everything that is judged is as published.
-    good: bool,
+    /// `good` if everything that is judged is as published, `bad` if not; nothing if nothing is.
+    standing: &'static str,
     panels: Vec<Table>,
     runs: Vec<Run>,
 }
@@ -143,7 +143,11 @@ fn section(reproduction: &Reproduction, done: &Done, charts: &mut Vec<Placed>) -
         setting: reproduction.setting,
         notes: reproduction.notes,
         count: count.text(),
-        good: count.ok == count.judged,
+        standing: match count {
+            Count { judged: 0, .. } => "",
+            Count { ok, judged } if ok == judged => "good",
+            Count { .. } => "bad",
+        },
         runs: runs.collect(),
         panels: panels.iter().enumerate().map(table).collect(),
     }
@@ -244,7 +248,10 @@ fn chart(panel: &Panel, colors: &[usize]) -> Option<Chart> {
             log: true,
             ..Axis::new("flow size", "B")
         },
-        y: Axis::new(first.metric, first.unit).log_if_wide(values.iter().copied()),
+        y: match first.unit {
+            "%" => Axis::new(first.metric, first.unit),
+            _ => Axis::new(first.metric, first.unit).log_if_wide(values.iter().copied()),
+        },
         kind: Kind::Points,
         width: Width::Full,
         lines,

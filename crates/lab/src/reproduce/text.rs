@@ -39,12 +39,16 @@ pub(super) fn shown(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "–".to_string(), |value| format!("{value:.decimals$}"))
 }
 
-/// By how much ours differs.
+/// By how much ours differs, in percent; what rounds to nothing has no sign.
 pub(super) fn difference(cell: &Cell) -> String {
-    cell.ratio().map_or_else(
-        || "–".to_string(),
-        |ratio| format!("{:+.1}%", (ratio - 1.0) * 100.0),
-    )
+    let Some(ratio) = cell.ratio() else {
+        return "–".to_string();
+    };
+    let text = format!("{:+.1}%", (ratio - 1.0) * 100.0);
+    match text.strip_prefix(['+', '-']) {
+        Some("0.0%") => "0.0%".to_string(),
+        _ => text,
+    }
 }
 
 /// The tolerances of a panel with how many values keep them: `exact: 9 of 12`.
@@ -94,6 +98,8 @@ pub(super) fn orderings(panel: &Panel) -> Vec<(String, bool)> {
         };
         if wrong.is_empty() {
             (format!("{order} holds {span}"), true)
+        } else if names.len() == 1 {
+            (format!("{order} does not hold; ours is {}", wrong[0]), false)
         } else {
             let kept = names.len() - wrong.len();
             let others = wrong.join("; ");
@@ -157,10 +163,9 @@ fn part(panel: &Panel, first: usize, width: usize) -> (String, usize) {
 /// `✓` and `✗` mark what is within its tolerance and what is not.
 pub fn text(reproduction: &Reproduction, done: &Done, width: usize) -> String {
     let panels = reproduction.panels(done);
-    let mut text = format!(
-        "{}: {}\n{}\n",
-        reproduction.id, reproduction.title, reproduction.source
-    );
+    let mut text = format!("{}: {}\n", reproduction.id, reproduction.title);
+    text.push_str(&paragraph(reproduction.source, width, ""));
+    text.push_str(&paragraph(reproduction.setting, width, ""));
     for panel in &panels {
         text.push('\n');
         if !panel.title.is_empty() {
