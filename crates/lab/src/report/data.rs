@@ -236,7 +236,7 @@ mod tests {
         let finished = sample::finished(&input, outcome);
         let tmp = tempfile::tempdir().unwrap();
         let folder = tmp.path().join("run");
-        crate::files::write_run(&folder, &input, &finished, false).unwrap();
+        crate::files::write_run(&folder, &input, &finished, Default::default()).unwrap();
         assert!(!folder.join(TOPOLOGY).exists());
         let topology = RunData::read(&folder).unwrap().topology.unwrap();
         assert_eq!(
