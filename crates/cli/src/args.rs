@@ -10,6 +10,8 @@ use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
 use crate::commands::reproduce::ReproduceArgs;
+use crate::commands::{CollectArgs, DiffArgs, SweepArgs, WhyArgs};
+use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,6 +40,10 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Run the same flows and seed under several schemes, side by side
     Compare(CompareArgs),
+    /// Run a grid of values, each with several seeds
+    Sweep(SweepArgs),
+    /// Merge the parts of a sweep that were run as shards
+    Collect(CollectArgs),
     /// List what is built in
     List(ListArgs),
     /// Explain a scheme, topology, workload or mechanism, with its parameters
@@ -48,6 +54,10 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Run what a published table or figure shows, and put ours beside it
     Reproduce(ReproduceArgs),
+    /// Tell where one flow's time went, part by part and hop by hop
+    Why(WhyArgs),
+    /// Compare two runs: what differs in their inputs and in their results
+    Diff(DiffArgs),
     /// Measure the speed of the simulator on this machine
     Bench(BenchArgs),
     /// Print completions for a shell
@@ -57,7 +67,7 @@ pub(crate) enum Command {
     BenchWorkload(BenchWorkloadArgs),
 }
 
-const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator, the folder of \
+pub(crate) const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator, the folder of \
                           either (also of an earlier run), or the name of a scenario that ships";
 
 const DEMO_EXAMPLES: &str = "\
@@ -128,6 +138,7 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   paceline compare incast-20 --schemes hpcc,dcqcn,timely,dctcp
   paceline compare mix/config.txt --schemes hpcc,dctcp --jobs 2
+  paceline compare fat320-hadoop30-2ms --schemes hpcc,dctcp --repeats 5 --buckets fct-analysis
 
 Every scheme gets the same flows and the same seed. [cc] and the marking thresholds are each
 scheme's own defaults, except for what the scenario gives itself: a [cc.<scheme>] block, or
@@ -143,6 +154,10 @@ pub(crate) struct CompareArgs {
     /// Schemes to compare
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', required = true)]
     pub(crate) schemes: Vec<String>,
+    /// Runs of each scheme, with seeds one above the other: means with confidence intervals, and
+    /// the differences from the first scheme seed by seed
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) repeats: u32,
     /// Put published values beside ours [default: where the scenario has some]
     #[arg(long, value_name = "TABLE")]
     pub(crate) beside: Option<Beside>,
@@ -263,8 +278,20 @@ const BUCKETS_HELP: &str = "Also print the FCT slowdown by size of flow: in so m
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct BucketArgs {
-    #[arg(long, value_name = "N|SIZES|fct-analysis", help = BUCKETS_HELP)]
+    #[arg(long, value_name = "BUCKETS", help = BUCKETS_HELP)]
     pub(crate) buckets: Option<Buckets>,
+}
+
+impl BucketArgs {
+    /// The buckets, unless the output is JSON: that has its own.
+    pub(crate) fn asked(&self, say: SayArgs) -> Result<Option<&Buckets>, Failure> {
+        if say.json && self.buckets.is_some() {
+            return Err(Failure::arguments(
+                "--buckets is about the table, and --json prints none: choose one of them",
+            ));
+        }
+        Ok(self.buckets.as_ref())
+    }
 }
 
 /// What is said while and after running.
@@ -350,7 +377,7 @@ Examples:
 const FLOWS_EXAMPLES: &str = "\
 Examples:
   paceline generate flows poisson sizes=websearch load=0.5 to=10ms --topology hpcc-fat -o flow.txt
-  paceline generate flows all-reduce size=8MB --topology star,hosts=8 -o ring.csv   a trace to change
+  paceline generate flows all-reduce size=8MB --topology star,hosts=8 -o ring.csv
   paceline generate flows incast receiver=16 fan-in=15 size=1MB --topology star,hosts=16
   paceline generate flows fat320-hadoop30-2ms --seed 7 -o flow.txt    the flows of a scenario";
 
@@ -401,7 +428,8 @@ pub(crate) struct ParameterArgs {
 /// Where a generated file goes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FileArgs {
-    /// Format [default: that of FILE's ending, .toml or .csv, otherwise ns3]
+    /// Format [default: that of FILE's ending, .toml or .csv, otherwise ns3]; csv is for flows alone: a
+    /// trace, which can say what waits for what
     #[arg(long, value_enum)]
     pub(crate) format: Option<FileFormat>,
     /// File to write [default: standard output]
@@ -417,13 +445,13 @@ pub(crate) struct FileArgs {
 pub(crate) enum FileFormat {
     Ns3,
     Toml,
-    /// A trace, for flows alone: also with what waits for what
     Csv,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Folders of finished runs; the folder of a comparison stands for all runs in it
+    /// Folders of finished runs; the folder of a comparison stands for all runs in it. Or the folder
+    /// of a sweep
     #[arg(value_name = "DIR", required = true)]
     pub(crate) folders: Vec<PathBuf>,
     /// File to write [default: report.html in DIR, if there is one DIR; otherwise ./report.html]

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use paceline_lab::files::OutputError;
 use paceline_lab::run::RunError;
+use paceline_lab::sweep::SweepError;
 use paceline_scenario::Diagnostics;
 
 /// How a command ended that did not fail.
@@ -92,6 +93,16 @@ impl From<RunError> for Failure {
         match error {
             RunError::Build { .. } => Self::arguments(error),
             RunError::Broken { .. } => Self::run(error),
+        }
+    }
+}
+
+impl From<SweepError> for Failure {
+    fn from(error: SweepError) -> Self {
+        match error {
+            SweepError::Input(diagnostics) => Self::Input(diagnostics),
+            SweepError::Refused(message) => Self::Arguments(message),
+            SweepError::Output(error) => error.into(),
         }
     }
 }

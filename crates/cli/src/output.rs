@@ -73,26 +73,30 @@ pub(crate) fn by_size(asked: Option<&Buckets>, names: &[String], flows: &[Vec<Fl
 }
 
 /// What to know before trusting runs: each warning once, with the runs it is about unless that is
-/// all of them.
-pub(crate) fn warnings(summaries: &[&Summary]) -> String {
+/// all of them; then those that are about the runs together.
+pub(crate) fn warnings(summaries: &[&Summary], together: &[String]) -> String {
+    let names = table::row_names(summaries);
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
-    for summary in summaries {
+    for (summary, name) in summaries.iter().zip(&names) {
         for text in &summary.warnings {
             match found.iter_mut().find(|(known, _)| known == text) {
-                Some((_, schemes)) => schemes.push(&summary.scheme),
-                None => found.push((text, vec![&summary.scheme])),
+                Some((_, runs)) => runs.push(name),
+                None => found.push((text, vec![name])),
             }
         }
     }
     let mut text = String::new();
-    for (warning, schemes) in &found {
-        let about = if schemes.len() == summaries.len() {
+    for (warning, runs) in &found {
+        let about = if runs.len() == summaries.len() {
             String::new()
         } else {
-            format!("{}: ", schemes.join(", "))
+            format!("{}: ", runs.join(", "))
         };
         text.push_str(&format!("  ! {about}{warning}\n"));
     }
+    together
+        .iter()
+        .for_each(|warning| text.push_str(&format!("  ! {warning}\n")));
     if text.is_empty() {
         return text;
     }

@@ -1,5 +1,7 @@
 //! How far runs are, on standard error: a bar on a terminal, a line now and then elsewhere.
 
+mod sweep;
+
 use std::io::IsTerminal as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,6 +12,8 @@ use paceline_kernel::Time;
 use paceline_scenario::Resolved;
 
 use crate::args::SayArgs;
+
+pub(crate) use sweep::SweepMeter;
 
 /// Steps of a bar.
 const STEPS: u64 = 1000;
@@ -29,6 +33,17 @@ enum Show {
     Bar(ProgressBar),
 }
 
+impl Show {
+    fn of(say: SayArgs) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        match (say.quiet || (say.json && !terminal), terminal) {
+            (true, _) => Self::Nothing,
+            (false, true) => Self::Bar(bar()),
+            (false, false) => Self::Lines,
+        }
+    }
+}
+
 struct State {
     runs: Vec<OneRun>,
     last_line: Instant,
@@ -41,6 +56,14 @@ struct OneRun {
 }
 
 impl OneRun {
+    fn of(input: &Resolved) -> Self {
+        Self {
+            stop: input.run.stop,
+            flows: input.run.flows.len() as u64,
+            now: None,
+        }
+    }
+
     /// The share that is done: of simulated time or of flows, whichever is more. (Runs end when
     /// nothing is left to happen, often long before their duration.)
     fn fraction(&self) -> f64 {
@@ -57,27 +80,17 @@ impl OneRun {
 impl Meter {
     /// For `inputs`.
     pub(crate) fn new(inputs: &[Resolved], say: SayArgs) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        let show = match (say.quiet || (say.json && !terminal), terminal) {
-            (true, _) => Show::Nothing,
-            (false, true) => Show::Bar(bar()),
-            (false, false) => Show::Lines,
-        };
+        let show = Show::of(say);
         if matches!(show, Show::Lines) {
             let flows: usize = inputs.iter().map(|input| input.run.flows.len()).sum();
             eprintln!("running {}: {flows} flows", names(inputs));
         }
-        let run = |input: &Resolved| OneRun {
-            stop: input.run.stop,
-            flows: input.run.flows.len() as u64,
-            now: None,
-        };
         let started = Instant::now();
         Self {
             show,
             started,
             runs: Mutex::new(State {
-                runs: inputs.iter().map(run).collect(),
+                runs: inputs.iter().map(OneRun::of).collect(),
                 last_line: started,
             }),
         }
@@ -116,7 +129,8 @@ impl Drop for Meter {
 /// `a under x, y; b under x`.
 fn names(inputs: &[Resolved]) -> String {
     let part = |part: &[Resolved]| {
-        let schemes: Vec<&str> = part.iter().map(|input| input.scheme.as_str()).collect();
+        let mut schemes: Vec<&str> = part.iter().map(|input| input.scheme.as_str()).collect();
+        schemes.dedup();
         format!("{} under {}", part[0].name, schemes.join(", "))
     };
     let parts = inputs.chunk_by(|a, b| a.name == b.name);

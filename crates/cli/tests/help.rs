@@ -25,6 +25,8 @@ fn help_of_commands() {
         "demo",
         "run",
         "compare",
+        "sweep",
+        "collect",
         "list",
         "explain",
         "report",

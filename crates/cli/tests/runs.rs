@@ -48,6 +48,53 @@ fn the_same_input_gives_the_same_bytes() {
     assert!(fs::read(path.join("again.html")).unwrap() == report);
 }
 
+/// Ports, flows and pauses are watched without any trace in what else a run writes.
+#[test]
+fn watching_changes_the_series_alone() {
+    let folder = small();
+    let path = folder.path();
+    for (fidelity, out) in [("exact", "exact"), ("ns3-hpcc", "ns3")] {
+        let run = |ports: &str, flows: &str, out: &str| {
+            let (ports, flows) = (format!("record.ports={ports}"), format!("record.flows={flows}"));
+            let args = [
+                "run",
+                "my.toml",
+                "--fidelity",
+                fidelity,
+                "--set",
+                &ports,
+                "--set",
+                &flows,
+            ];
+            stdout(path, &[&args[..], &["--out", out]].concat());
+            let mut files = common::files(&path.join(out));
+            let series = files.remove(Path::new("series.parquet"));
+            files.retain(|name, _| !["scenario.toml", "report.html"].contains(&&*name.to_string_lossy()));
+            (files, series)
+        };
+        let (off, without) = run("off", "off", &format!("{out}-off"));
+        let (on, with) = run("auto", "1us", &format!("{out}-on"));
+        assert!(off.len() > 4 && off == on, "{fidelity}");
+        assert!(with.unwrap().len() > without.unwrap().len());
+    }
+}
+
+/// Flows as Parquet: the same rows, so the same report but for the way of writing.
+#[test]
+fn flows_as_parquet() {
+    let folder = small();
+    let path = folder.path();
+    stdout(path, &["run", "my.toml", "--out", "a"]);
+    stdout(path, &["run", "my.toml", "--out", "b", "--format", "parquet"]);
+    let (a, b) = (common::files(&path.join("a")), common::files(&path.join("b")));
+    let (csv, parquet) = (Path::new("flows.csv"), Path::new("flows.parquet"));
+    assert!(a.contains_key(csv) && !a.contains_key(parquet));
+    assert!(b.contains_key(parquet) && !b.contains_key(csv));
+    stdout(path, &["report", "b", "--out", "again.html"]);
+    let report = fs::read(path.join("a/report.html")).unwrap();
+    assert!(fs::read(path.join("again.html")).unwrap() == report);
+}
+
 #[test]
 fn jobs_do_not_matter() {
     let folder = small();

@@ -2,7 +2,7 @@
 
 use crate::outcome::TraceKind;
 use crate::packet::NONE;
-use crate::port::STRICT;
+use crate::port::{LINK_CONTROL, STRICT};
 use crate::sim::Simulation;
 
 impl Simulation {
@@ -12,6 +12,9 @@ impl Simulation {
         let (port, quirks) = (&self.ports[port as usize], &self.spec.quirks);
         if !quirks.ack_nic_class {
             return port.next_class();
+        }
+        if port.ready & 1 << LINK_CONTROL != 0 {
+            return Some(LINK_CONTROL);
         }
         let class = self.ack_held_by(STRICT);
         let held = class > STRICT && port.paused & 1 << class != 0;

@@ -27,7 +27,11 @@ use crate::telemetry::{Telemetry, WIRE_HOPS};
 /// Builds the network of `spec`.
 pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     check(&spec)?;
-    let classes = Classes::new(spec.flows.iter().map(|flow| flow.class).chain(spec.nic.ack_class));
+    let classes = Classes::new(
+        (spec.flows.iter().map(|flow| flow.class))
+            .chain(spec.nic.ack_class)
+            .chain(spec.storms.iter().map(|storm| storm.class)),
+    );
     let class_count = classes.count();
     let mut queue = EventQueue::new();
     let (profiles, profile_of) = build_profiles(&spec, &mut queue)?;
@@ -107,6 +111,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         completions: Vec::new(),
         recorder,
         accounts,
+        watch: crate::standstill::Watch::default(),
         base_rtt: extent.rtt,
         bdp: extent.bdp,
         digest: 0,
@@ -148,6 +153,7 @@ impl Simulation {
                 },
             );
         }
+        self.schedule_storms();
         if self.spec.record.queue_every.is_some() {
             let from = self.spec.record.queue_window.0.as_ps();
             self.schedule(LaneId::WHEEL, from, Event::Sample);
@@ -370,12 +376,14 @@ fn build_routing(spec: &RunSpec, ports: &[Port]) -> Routing {
     } else {
         Rng::stream(spec.seed, Purpose::Ecmp, 0).next_u31()
     };
-    Routing::new(
+    let mut routing = Routing::new(
         spec.nodes.clone(),
         ports,
         seed,
         spec.quirks.last_parallel_link_only,
-    )
+    );
+    routing.fix(&spec.routes);
+    routing
 }
 
 /// The stream of ns-3's generator that the reference's first draw uses. Its set-up takes six streams
@@ -422,7 +430,8 @@ fn telemetry_samples(spec: &RunSpec, extent: Extent) -> usize {
     if spec.quirks.int_wire_precision {
         return WIRE_HOPS;
     }
-    extent.switches + if spec.failures.is_empty() { 0 } else { 4 }
+    let shortest_only = spec.failures.is_empty() && spec.routes.is_empty();
+    extent.switches + if shortest_only { 0 } else { 4 }
 }
 
 /// When links go down and come up; failures of one link that overlap are one.

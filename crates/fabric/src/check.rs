@@ -86,6 +86,14 @@ pub enum BuildError {
     /// Flow control that cannot work.
     #[error("flow control: {0}")]
     BadFlowControl(String),
+    /// A next hop that cannot be.
+    #[error("route {route}: {why}")]
+    BadRoute {
+        /// Index of the route.
+        route: usize,
+        /// What is wrong.
+        why: String,
+    },
     /// More than the simulator can number.
     #[error("{0}")]
     TooLarge(String),
@@ -122,6 +130,7 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
             return Err(BuildError::TooLarge(why));
         }
     }
+    check_storms_and_routes(spec)?;
     for (i, flow) in spec.flows.iter().enumerate() {
         let bad = |why: String| Err(BuildError::BadFlow { flow: i, why });
         for end in [flow.src, flow.dst] {
@@ -213,6 +222,57 @@ fn check_dependencies(spec: &RunSpec) -> Result<(), BuildError> {
         }),
         None => Ok(()),
     }
+}
+
+fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
+    let exists = |what: String, node: NodeId| match spec.nodes.get(node.0 as usize) {
+        Some(_) => Ok(()),
+        None => Err(BuildError::NoSuchNode {
+            what,
+            node: node.0,
+            last: spec.nodes.len().saturating_sub(1),
+        }),
+    };
+    let kind = |node: NodeId| spec.nodes[node.0 as usize];
+    for (i, storm) in spec.storms.iter().enumerate() {
+        let bad = |why: String| Err(BuildError::BadFlowControl(format!("pause storm {i}: {why}")));
+        exists(format!("pause storm {i}"), storm.node)?;
+        if kind(storm.node) == NodeKind::Switch {
+            return bad(format!(
+                "node {} is a switch; storms come from hosts",
+                storm.node.0
+            ));
+        }
+        if !(1..=7).contains(&storm.class) {
+            return bad(format!("priority {} is not one of 1 to 7", storm.class));
+        }
+        if spec.switch.flow_control == FlowControl::None {
+            return bad("without PFC nobody heeds a pause".into());
+        }
+    }
+    for (i, route) in spec.routes.iter().enumerate() {
+        for node in [route.node, route.to, route.via] {
+            exists(format!("route {i}"), node)?;
+        }
+        let bad = |why: String| Err(BuildError::BadRoute { route: i, why });
+        if kind(route.node) == NodeKind::Host {
+            return bad(format!("node {} is a host; routes are switches'", route.node.0));
+        }
+        if kind(route.to) == NodeKind::Switch {
+            return bad(format!("node {} is a switch; routes lead to hosts", route.to.0));
+        }
+        if kind(route.via) == NodeKind::Host && route.via != route.to {
+            return bad(format!("node {} is a host; hosts do not forward", route.via.0));
+        }
+        let ends = [(route.node, route.via), (route.via, route.node)];
+        if !spec.links.iter().any(|link| ends.contains(&(link.a, link.b))) {
+            return bad(format!(
+                "there is no link between nodes {} and {}",
+                route.node.0, route.via.0
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn check_flow_control(flow_control: &FlowControl) -> Result<(), BuildError> {

@@ -6,6 +6,7 @@
 use paceline_kernel::queue::LaneId;
 
 use crate::event::Event;
+use crate::outcome::{FlowRecord, FlowStatus};
 use crate::sim::Simulation;
 use crate::spec::{Awaited, Dependency, RunSpec};
 
@@ -20,6 +21,8 @@ pub(crate) struct Dependencies {
     waits: Vec<Wait>,
     /// Flows before this one have come to their start times.
     due: u32,
+    /// The latest start of a flow for which nothing but time is missing, in ps.
+    pub(crate) latest: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,12 @@ struct Wait {
 }
 
 impl Dependencies {
+    /// Whether a flow that waits for nothing any more has yet to start.
+    pub(crate) fn is_someone_due(&self, flows: &[FlowRecord]) -> bool {
+        let mut waits = self.waits.iter().zip(flows);
+        waits.any(|(wait, flow)| wait.pending == 0 && flow.status == FlowStatus::NotStarted)
+    }
+
     /// Of a description that has been checked.
     pub(crate) fn of(spec: &RunSpec) -> Self {
         if spec.dependencies.is_empty() {
@@ -74,6 +83,7 @@ impl Dependencies {
             successors,
             waits,
             due: 0,
+            latest: 0,
         }
     }
 }
@@ -144,7 +154,9 @@ impl Simulation {
             // Otherwise it starts when its start time comes.
             if pending == 0 && (ready_at > start || successor.flow < self.dependencies.due) {
                 let event = Event::FlowStart { flow: successor.flow };
-                self.schedule(LaneId::WHEEL, ready_at.max(start), event);
+                let at = ready_at.max(start);
+                self.dependencies.latest = self.dependencies.latest.max(at);
+                self.schedule(LaneId::WHEEL, at, event);
             }
         }
     }

@@ -34,6 +34,8 @@ pub(crate) enum Event {
     Arrive { port: u32, packet: u32 },
     /// Time to sample the queues.
     Sample,
+    /// A NIC begins to pause for ever, or ends.
+    Storm { storm: u32, ends: bool },
 }
 
 const A_BITS: u32 = 28;
@@ -67,6 +69,7 @@ impl Event {
             Self::Wake { port, generation } => (8, port, generation),
             Self::Arrive { port, packet } => (9, port, packet),
             Self::Sample => (10, 0, 0),
+            Self::Storm { storm, ends } => (11, u32::from(ends), storm),
         };
         kind << 60 | u64::from(a) << 32 | u64::from(b)
     }
@@ -103,7 +106,11 @@ impl Event {
                 generation: b,
             },
             9 => Self::Arrive { port: a, packet: b },
-            _ => Self::Sample,
+            10 => Self::Sample,
+            _ => Self::Storm {
+                storm: b,
+                ends: a != 0,
+            },
         }
     }
 }
@@ -170,6 +177,7 @@ mod tests {
                 packet: 0xdead_beef,
             },
             Event::Sample,
+            Event::Storm { storm: 3, ends: true },
         ];
         for event in events {
             assert_eq!(Event::decode(event.encode()), event);

@@ -23,7 +23,9 @@ impl Simulation {
         let ends = [2 * link as u32, 2 * link as u32 + 1];
         for port in ends {
             self.ports[port as usize].up = up;
-            if !up {
+            if up {
+                self.resume_storms(port);
+            } else {
                 self.take_down(port);
             }
         }

@@ -334,6 +334,8 @@ impl Simulation {
         if qp.life != life || qp.done {
             return;
         }
+        self.look_for_standstill();
+        let qp = &mut self.qps[slot as usize];
         let rto = rto.as_ps();
         let due = qp.last_progress + rto;
         let idle = qp.in_flight() == 0;

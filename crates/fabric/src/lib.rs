@@ -30,6 +30,7 @@ mod record;
 pub mod routing;
 mod sim;
 pub mod spec;
+mod standstill;
 mod switch;
 mod telemetry;
 mod verify;

@@ -4,6 +4,7 @@ use hdrhistogram::Histogram;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::spec::NodeId;
+pub use crate::standstill::{EndlessPause, Standstill};
 
 mod flows;
 mod ports;
@@ -286,6 +287,8 @@ pub struct Outcome {
     pub bdp: Bytes,
     /// Where the time of flows went, with [`crate::spec::RecordSpec::accounts`], in the order of flows.
     pub accounts: Vec<crate::account::FlowAccount>,
+    /// Pauses that will never end, if there are any.
+    pub standstill: Option<Standstill>,
     /// A digest of the order and time of all events: equal runs have equal digests.
     pub digest: u64,
 }

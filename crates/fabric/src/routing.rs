@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::port::{LinkProfile, Port};
-use crate::spec::{FlowSpec, NodeKind};
+use crate::spec::{FlowSpec, NodeKind, StaticRoute};
 use paceline_kernel::{Bytes, Span};
 
 /// The seed of the hash by which a host with several NICs chooses one (ns-3's default).
@@ -70,6 +70,8 @@ pub(crate) struct Routing {
     /// Mixed into the hash's seed, a switch's id.
     seed: u32,
     last_parallel_only: bool,
+    /// Next hops that are given: (switch, destination) to neighbour.
+    fixed: BTreeMap<(u32, u32), u32>,
 }
 
 /// What a path adds up to.
@@ -104,7 +106,16 @@ impl Routing {
             distances: BTreeMap::new(),
             seed,
             last_parallel_only,
+            fixed: BTreeMap::new(),
         }
+    }
+
+    /// Takes next hops that are given, instead of those of shortest paths.
+    pub(crate) fn fix(&mut self, routes: &[StaticRoute]) {
+        let routes = routes
+            .iter()
+            .map(|route| ((route.node.0, route.to.0), route.via.0));
+        self.fixed.extend(routes);
     }
 
     /// Ports of `node`.
@@ -169,8 +180,12 @@ impl Routing {
         }
         let distance = &self.distances[&root];
         let here = distance[node as usize];
+        let given = self.fixed.get(&(node, dst));
         let closer = |port: u32| {
             let peer = Self::peer(ports, port);
+            if let Some(&given) = given {
+                return peer == given;
+            }
             // At the root (the destination's switch) only the host itself is closer.
             if node == root {
                 peer == dst

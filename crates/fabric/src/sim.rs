@@ -81,6 +81,7 @@ pub struct Simulation {
     pub(crate) completions: Vec<u32>,
     pub(crate) recorder: Recorder,
     pub(crate) accounts: Accounts,
+    pub(crate) watch: crate::standstill::Watch,
     pub(crate) base_rtt: Span,
     pub(crate) bdp: u64,
     pub(crate) digest: u64,
@@ -142,6 +143,10 @@ impl Simulation {
             if self.spec.check && self.counters.events.is_multiple_of(1024) {
                 self.verify();
             }
+            self.look_now_and_then();
+            if self.done {
+                break;
+            }
         }
         if self.done && self.spec.check {
             self.verify();
@@ -180,6 +185,7 @@ impl Simulation {
             Event::PauseRenew { port, class } => self.pause_renew(port, class),
             Event::Topology { change } => self.change_topology(change as usize),
             Event::Sample => self.sample_queues(),
+            Event::Storm { storm, ends } => self.storm(storm, !ends),
         }
     }
 
@@ -202,6 +208,7 @@ impl Simulation {
 
     /// Ends the run, wherever it is.
     pub fn finish(mut self) -> Outcome {
+        self.last_look();
         let now = self.now;
         for (i, &since) in self.paused_since.iter().enumerate() {
             let port = &self.ports[i / self.class_count];
@@ -247,6 +254,7 @@ impl Simulation {
             base_rtt: self.base_rtt,
             bdp: paceline_kernel::Bytes::new(self.bdp),
             accounts: self.accounts.close(),
+            standstill: self.watch.found,
             digest: self.digest,
         }
     }

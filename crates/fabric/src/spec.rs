@@ -46,6 +46,31 @@ pub struct LinkFailure {
     pub until: Option<Time>,
 }
 
+/// A host whose NIC pauses a class of its switch's port for ever: a broken NIC, or a receiver that
+/// does not take its packets from memory.
+#[derive(Clone, Debug)]
+pub struct PauseStorm {
+    /// The host.
+    pub node: NodeId,
+    /// The class.
+    pub class: u8,
+    /// When it begins.
+    pub at: Time,
+    /// When it ends, if ever.
+    pub until: Option<Time>,
+}
+
+/// A next hop that is given, instead of those of shortest paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaticRoute {
+    /// The switch.
+    pub node: NodeId,
+    /// The host that packets are for.
+    pub to: NodeId,
+    /// The neighbour that they go to; without a live link to it they are lost.
+    pub via: NodeId,
+}
+
 /// Buffers, flow control, marking of every switch.
 #[derive(Clone, Debug)]
 pub struct SwitchSpec {
@@ -396,6 +421,10 @@ pub struct RunSpec {
     pub links: Vec<LinkSpec>,
     /// Links that fail.
     pub failures: Vec<LinkFailure>,
+    /// NICs that pause for ever.
+    pub storms: Vec<PauseStorm>,
+    /// Next hops that are given.
+    pub routes: Vec<StaticRoute>,
     /// Every switch.
     pub switch: SwitchSpec,
     /// Every host.

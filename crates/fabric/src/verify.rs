@@ -16,7 +16,11 @@ impl Simulation {
         self.verify_buffers();
         self.verify_flows();
         if self.queue.is_empty() {
-            assert_eq!(self.packets.live(), 0, "packets that nothing will ever move");
+            assert_eq!(
+                self.packets.live(),
+                self.packets_in_standstill(),
+                "packets that nothing will ever move, not behind a pause that never ends"
+            );
         }
     }
 

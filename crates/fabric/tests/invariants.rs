@@ -237,6 +237,7 @@ proptest! {
         for (i, flow) in outcome.flows.iter().enumerate() {
             prop_assert_eq!(flow.status, FlowStatus::Completed, "flow {}: {:?}", i, outcome.counters);
         }
+        prop_assert_eq!(&outcome.standstill, &None);
         // Pauses by quanta may end before the queue has drained: only on/off promises no loss.
         let lossless = matches!(case.flow_control, FlowControl::Pfc(Pfc { mode: PfcMode::OnOff, .. }));
         if lossless && case.failures.is_empty() && case.error_rate == 0.0 {

@@ -206,6 +206,23 @@ fn recording_moves_nothing() {
     }
 }
 
+/// A host that has paused its switch since long before the first flow: whole bins, none more.
+#[test]
+fn pauses_from_before_the_first_bin() {
+    let mut spec = natural(star(2, scheme("none")));
+    add_flow(&mut spec, 1, 2, 10_000, 50_000);
+    spec.storms.push(PauseStorm {
+        node: NodeId(1),
+        class: 3,
+        at: Time::from_ns(5_000),
+        until: Some(Time::from_ns(51_500)),
+    });
+    let (_, series) = recorded(spec, 1000);
+    let paused: Vec<f32> = between(&series, 0, 1).iter().map(|bin| bin.paused).collect();
+    // The resume frame of 64 B takes 5.12 ns and a microsecond.
+    assert_close(&paused[..4], &[1.0, 1.0, 0.50512, 0.0]);
+}
+
 #[test]
 fn a_run_without_flows_has_no_ports() {
     let mut spec = natural(star(2, scheme("none")));

@@ -5,7 +5,7 @@
   /* Where a chart goes: to its own place, if the page has one. */
   const place = (chart) => document.getElementById(chart.place ?? "charts");
   const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
-  const HEIGHT = { full: 260, half: 260, third: 230 };
+  const HEIGHT = { full: 260, half: 260, third: 230, quarter: 200 };
   const SVG = "http://www.w3.org/2000/svg";
   const TIP_ROWS = 10;
   const LEGEND_MAX = 8;

@@ -13,8 +13,10 @@
 //! [`results::Machine`] differ between two runs of the same input.
 
 pub mod capture;
+pub mod diff;
 pub mod files;
 mod input;
+pub mod repeats;
 pub mod report;
 pub mod reproduce;
 pub mod results;
@@ -22,6 +24,7 @@ pub mod run;
 pub mod stats;
 pub mod sweep;
 pub mod table;
+pub mod why;
 
 pub use input::load;
 

@@ -45,6 +45,8 @@ pub(crate) fn spec() -> RunSpec {
         nodes: [&[NodeKind::Switch][..], &[NodeKind::Host; 4]].concat(),
         links: (1..=4).map(link).collect(),
         failures: Vec::new(),
+        storms: Vec::new(),
+        routes: Vec::new(),
         switch: SwitchSpec {
             buffer: Bytes::new(32 << 20),
             reserve: Bytes::new(4096),
@@ -284,6 +286,7 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
         base_rtt: Span::from_ns(4_160),
         bdp: Bytes::new(52_000),
         accounts: vec![account()],
+        standstill: None,
         digest: 0x0123_4567_89ab_cdef,
     };
     (input, outcome)

@@ -1,7 +1,9 @@
 //! Tables for a terminal. Pure functions from numbers to text.
 
+mod repeats;
 mod sizes;
 
+pub use repeats::repeats;
 pub use sizes::slowdown_by_size;
 
 use crate::results::{CollectiveTime, FlowCount, Summary};
@@ -16,52 +18,94 @@ pub(crate) struct Metric {
     pub(crate) group: &'static str,
     /// What it is called.
     pub(crate) name: &'static str,
+    /// Where it is in `summary.json`.
+    pub(crate) key: &'static str,
     /// Its value in a summary, as text.
     pub(crate) text: fn(&Summary) -> String,
+    /// Its value in a summary.
+    pub(crate) value: fn(&Summary) -> Option<f64>,
+    /// A value as text.
+    pub(crate) show: fn(Option<f64>) -> String,
     /// Its value, the smaller the better; `None` also where small is not good.
     pub(crate) cost: fn(&Summary) -> Option<f64>,
 }
 
-macro_rules! metrics {
-    ($($group:literal $name:literal: $text:expr, $cost:expr;)*) => {
-        /// The columns of every comparison.
-        pub(crate) const METRICS: &[Metric] =
-            &[$(Metric { group: $group, name: $name, text: $text, cost: $cost },)*];
-    };
-}
-metrics! {
-    "flows" "done": |s| done(s.flows), |_| None;
-    "FCT slowdown" "mean": |s| number(s.fct_slowdown.mean), |s| s.fct_slowdown.mean;
-    "FCT slowdown" "p50": |s| number(s.fct_slowdown.p50), |s| s.fct_slowdown.p50;
-    "FCT slowdown" "p95": |s| number(s.fct_slowdown.p95), |s| s.fct_slowdown.p95;
-    "FCT slowdown" "p99": |s| number(s.fct_slowdown.p99), |s| s.fct_slowdown.p99;
-    "FCT" "mean": |s| duration_us(s.fct_us.mean), |s| s.fct_us.mean;
-    "FCT" "last end": |s| duration_us(s.finish_us), |s| s.finish_us;
-    "RTT" "mean": |s| duration_us(s.rtt_us.mean), |s| s.rtt_us.mean;
-    "RTT" "p99": |s| duration_us(s.rtt_us.p99), |s| s.rtt_us.p99;
-    "RTT" "max": |s| duration_us(s.rtt_us.max), |s| s.rtt_us.max;
-    "RTT" "all ACKs": |s| duration_us(s.rtt_all_us.mean), |s| s.rtt_all_us.mean;
-    "Gbit/s" "mean rate": |s| number(s.rate_mean_gbps), |s| s.rate_mean_gbps.map(|rate| -rate);
-    "queue" "max": |s| bytes(s.queue_bytes.max), |s| Some(s.queue_bytes.max as f64);
-    "PFC" "pauses": |s| s.pfc.pauses.to_string(), |s| Some(s.pfc.pauses as f64);
-    "packets" "drops": |s| s.drops.to_string(), |s| Some(s.drops as f64);
+/// How many flows finished, of how many.
+const DONE: Metric = Metric {
+    group: "flows",
+    name: "done",
+    key: "flows.completed",
+    text: |s| done(s.flows),
+    value: |s| Some(s.flows.completed as f64),
+    show: whole,
+    cost: |_| None,
+};
+
+/// The cost where low is good.
+const fn low(value: f64) -> f64 {
+    value
 }
 
+/// The cost where high is good.
+const fn high(value: f64) -> f64 {
+    -value
+}
+
+macro_rules! metrics {
+    ($first:expr; $($group:literal $name:literal $key:literal: $value:expr, $show:expr, $cost:path;)*) => {
+        &[$first, $(Metric {
+            group: $group,
+            name: $name,
+            key: $key,
+            text: |summary| {
+                let (value, show): (fn(&Summary) -> Option<f64>, fn(Option<f64>) -> String) = ($value, $show);
+                show(value(summary))
+            },
+            value: $value,
+            show: $show,
+            cost: |summary| {
+                let value: fn(&Summary) -> Option<f64> = $value;
+                value(summary).map($cost)
+            },
+        },)*]
+    };
+}
+
+/// The columns of every comparison.
+pub(crate) const METRICS: &[Metric] = metrics! {
+    DONE;
+    "FCT slowdown" "mean" "fct_slowdown.mean": |s| s.fct_slowdown.mean, number, low;
+    "FCT slowdown" "p50" "fct_slowdown.p50": |s| s.fct_slowdown.p50, number, low;
+    "FCT slowdown" "p95" "fct_slowdown.p95": |s| s.fct_slowdown.p95, number, low;
+    "FCT slowdown" "p99" "fct_slowdown.p99": |s| s.fct_slowdown.p99, number, low;
+    "FCT" "mean" "fct_us.mean": |s| s.fct_us.mean, duration_us, low;
+    "FCT" "last end" "finish_us": |s| s.finish_us, duration_us, low;
+    "RTT" "mean" "rtt_us.mean": |s| s.rtt_us.mean, duration_us, low;
+    "RTT" "p99" "rtt_us.p99": |s| s.rtt_us.p99, duration_us, low;
+    "RTT" "max" "rtt_us.max": |s| s.rtt_us.max, duration_us, low;
+    "RTT" "all ACKs" "rtt_all_us.mean": |s| s.rtt_all_us.mean, duration_us, low;
+    "Gbit/s" "mean rate" "rate_mean_gbps": |s| s.rate_mean_gbps, number, high;
+    "queue" "max" "queue_bytes.max": |s| Some(s.queue_bytes.max as f64), whole_bytes, low;
+    "PFC" "pauses" "pfc.pauses": |s| Some(s.pfc.pauses as f64), whole, low;
+    "packets" "drops" "drops": |s| Some(s.drops as f64), whole, low;
+};
+
+/// The mean time of a collective's iterations.
+const COLLECTIVE_TIME: Metric = Metric {
+    group: "collectives",
+    name: "mean time",
+    key: "collectives.time_us",
+    text: |s| duration_us(mean_of(s, |time| time.time_us)),
+    value: |s| mean_of(s, |time| time.time_us),
+    show: duration_us,
+    cost: |s| mean_of(s, |time| time.time_us),
+};
+
 /// What is shown besides where a run has collectives.
-const COLLECTIVES: &[Metric] = &[
-    Metric {
-        group: "collectives",
-        name: "mean time",
-        text: |s| duration_us(mean_of(s, |time| time.time_us)),
-        cost: |s| mean_of(s, |time| time.time_us),
-    },
-    Metric {
-        group: "collectives",
-        name: "bus Gbit/s",
-        text: |s| number(mean_of(s, |time| time.busbw_gbps)),
-        cost: |s| mean_of(s, |time| time.busbw_gbps).map(|rate| -rate),
-    },
-];
+pub(crate) const COLLECTIVES: &[Metric] = metrics! {
+    COLLECTIVE_TIME;
+    "collectives" "bus Gbit/s" "collectives.busbw_gbps": |s| mean_of(s, |time| time.busbw_gbps), number, high;
+};
 
 /// The mean over iterations that came to their end.
 fn mean_of(summary: &Summary, value: fn(&CollectiveTime) -> Option<f64>) -> Option<f64> {
@@ -318,6 +362,19 @@ pub(crate) fn short_bytes(value: u64) -> String {
     }
 }
 
+/// A count: whole, or with the digits of [`number`].
+fn whole(value: Option<f64>) -> String {
+    match value {
+        Some(count) if count.fract() == 0.0 => format!("{count:.0}"),
+        other => number(other),
+    }
+}
+
+/// A size that need not be whole.
+fn whole_bytes(value: Option<f64>) -> String {
+    value.map_or_else(|| number(None), |value| bytes(value.round() as u64))
+}
+
 /// A size, in powers of 1000.
 pub fn bytes(value: u64) -> String {
     match value {
@@ -329,79 +386,4 @@ pub fn bytes(value: u64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::results::{Machine, RunStatus, summarise};
-    use crate::sample;
-
-    fn summaries() -> [Summary; 2] {
-        let (mut input, mut outcome) = sample::incast();
-        let a = summarise(&input, &outcome, RunStatus::Completed, Machine::default());
-        input.scheme = "dcqcn-win".into();
-        outcome.counters.pauses = 12_345;
-        outcome.rtt = sample::rtt(&[4_100, 2_000_000]);
-        [
-            a,
-            summarise(&input, &outcome, RunStatus::Completed, Machine::default()),
-        ]
-    }
-
-    #[test]
-    fn comparisons() {
-        let [a, b] = &summaries();
-        insta::assert_snapshot!("by_run", comparison(&[a, b], 200));
-        insta::assert_snapshot!("by_metric", comparison(&[a, b], 80));
-    }
-
-    #[test]
-    fn rows_are_told_apart() {
-        let [a, b] = &summaries();
-        let other = Summary { seed: 8, ..a.clone() };
-        assert_eq!(row_names(&[a, b]), ["none", "dcqcn-win"]);
-        assert_eq!(row_names(&[a, &other]), ["none #7", "none #8"]);
-    }
-
-    #[test]
-    fn published_values() {
-        let published = |case: &str, value| Published {
-            case: case.into(),
-            metric: "mean RTT, µs".into(),
-            value,
-        };
-        let table = beside(
-            &[
-                published("DCQCN", 7.5),
-                published("LSTM-PID", 4.25),
-                published("HPCC", 4.2),
-            ],
-            &[Some(7.01), None, Some(4.32)],
-        );
-        insta::assert_snapshot!("beside", table);
-    }
-
-    #[test]
-    fn numbers() {
-        let texts: Vec<String> = [0.0, 0.000_12, 0.5, 1.5, 99.994, 123.45, 123_456.7]
-            .map(|v| number(Some(v)))
-            .into();
-        assert_eq!(
-            texts,
-            ["0", "1.2e-4", "0.500", "1.50", "99.99", "123.5", "123457"]
-        );
-        assert_eq!(duration_us(Some(1_866.0)), "1.87 ms");
-        assert_eq!(duration_us(Some(4.318)), "4.32 µs");
-        assert_eq!(bytes(2_500), "2.50 KB");
-        assert_eq!(bytes(999), "999 B");
-        assert_eq!(
-            done(FlowCount {
-                total: 20,
-                completed: 20
-            }),
-            "all 20"
-        );
-        assert_eq!(
-            [100, 5_000, 2_500, 150_000_000].map(short_bytes),
-            ["100 B", "5 KB", "2.5 KB", "150 MB"]
-        );
-    }
-}
+mod tests;

@@ -5,7 +5,7 @@
 mod reference;
 
 use paceline_lab::reproduce::{self, Done, DoneRun};
-use paceline_lab::results::{FlowRow, Summary, fct_table, flow_rows};
+use paceline_lab::results::{FlowRow, Goodputs, Summary, fct_table, flow_rows};
 use paceline_lab::run::Finished;
 use paceline_scenario::{Fidelity, Overrides, Resolved};
 use reference::{Case, cases, identical, run, shipped};
@@ -52,6 +52,45 @@ fn a_flow_alone() {
 fn two_flows() {
     assert_eq!(assert_identical("v_two_flows"), 4 * 3);
     assert_eq!(assert_identical("d_two_to_one"), 4 * 2 + 2);
+}
+
+/// Goodput and Jain's index between arrivals and departures, against what was computed from the
+/// reference's own acknowledgements.
+#[test]
+fn shares_of_two_flows() {
+    let overrides = Overrides {
+        set: vec!["record.rates=100us".into()],
+        ..Overrides::default()
+    };
+    let table = std::fs::read_to_string(shipped().join("d_two_to_one/convergence.tsv")).unwrap();
+    let mut compared = 0;
+    for case in of_scenario("d_two_to_one") {
+        let input = case.load(&overrides);
+        let finished = run(&input);
+        let outcome = &finished.outcome;
+        let rows: Vec<FlowRow<'_>> = flow_rows(&input, outcome).collect();
+        let phases = Goodputs::new(&rows, &outcome.rates, 100_000_000, outcome.end.as_ps())
+            .unwrap()
+            .phases();
+        let lines = table.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+        let lines: Vec<_> = lines.filter(|line| line[1] == case.scheme).collect();
+        assert_eq!((lines.len(), phases.len()), (3, 3));
+        for (line, phase) in lines.iter().zip(&phases) {
+            let of = |text: &str| -> Vec<f64> { text.split(',').map(|n| n.parse().unwrap()).collect() };
+            let ms = [phase.start_ps, phase.end_ps].map(|ps| (ps - 2_000_000_000_000) as f64 / 1e9);
+            for (ours, theirs) in ms.iter().zip(of(line[2])) {
+                assert!((ours - theirs).abs() < 6e-4, "{line:?}: {ours} ms");
+            }
+            // Whole bins here, instants there.
+            for (ours, theirs) in phase.goodput_bps.iter().zip(of(line[4])) {
+                assert!((ours / 1e9 - theirs).abs() < 0.1, "{line:?}: {ours} bit/s");
+            }
+            let jain = phase.jain.unwrap();
+            assert!((jain - of(line[6])[0]).abs() < 2e-4, "{line:?}: {jain}");
+            compared += phase.goodput_bps.len();
+        }
+    }
+    assert_eq!(compared, 4 * (1 + 2 + 1));
 }
 
 #[test]

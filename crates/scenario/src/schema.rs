@@ -216,6 +216,19 @@ tables! {
         pfc: Pfc,
         ecn: Spanned<Ecn>,
         failure: Vec<Spanned<Failure>>,
+        pause_storm: Vec<Spanned<PauseStorm>>,
+        route: Vec<Spanned<Route>>,
+    }
+    struct PauseStorm {
+        node: Spanned<u32>,
+        priority: Spanned<u8>,
+        at: Spanned<Time>,
+        until: Spanned<Time>,
+    }
+    struct Route {
+        node: Spanned<u32>,
+        to: Spanned<Nodes>,
+        via: Spanned<u32>,
     }
     struct Pfc {
         resume_offset: Bytes,
@@ -259,7 +272,7 @@ tables! {
         queue_from: Spanned<Time>,
         queue_to: Spanned<Time>,
         queue_dump: OrOff<Span>,
-        ports: PortBins,
+        ports: Spanned<PortBins>,
         flows: OrOff<Span>,
         flows_max: u32,
         pfc: bool,

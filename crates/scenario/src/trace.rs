@@ -68,12 +68,26 @@ const WAITS: [(&str, Awaited); 3] = [
     ("after_start", Awaited::Started),
 ];
 
-/// Reads a trace, but for the columns that are to be left out.
-pub(crate) fn read(source: &Source, ignore: &[String]) -> Result<Trace, Problem> {
-    let mut reader = csv::ReaderBuilder::new()
+fn reader(source: &Source) -> csv::Reader<&[u8]> {
+    csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .has_headers(false)
-        .from_reader(source.text().as_bytes());
+        .from_reader(source.text().as_bytes())
+}
+
+/// The names of a trace's columns.
+pub(crate) fn columns(source: &Source) -> Result<Vec<String>, Problem> {
+    let header = reader(source).into_records().next().transpose();
+    let header = header.map_err(|error| csv_problem(&error, source))?;
+    Ok(header
+        .iter()
+        .flat_map(|names| names.iter().map(str::to_string))
+        .collect())
+}
+
+/// Reads a trace, but for the columns that are to be left out.
+pub(crate) fn read(source: &Source, ignore: &[String]) -> Result<Trace, Problem> {
+    let mut reader = reader(source);
     let mut records = reader.records();
     let header = match records.next() {
         Some(record) => record.map_err(|error| csv_problem(&error, source))?,
@@ -294,10 +308,11 @@ impl Line<'_> {
             // With neither start nor flows to wait for it starts at once.
             (None, _) => Span::ZERO,
         };
-        let class = self.number("priority", 7)?;
-        if class == Some(0) {
+        let class = self.number("priority", u64::MAX)?;
+        if let Some(class) = class.filter(|class| !(1..=7).contains(class)) {
             return Err(self
-                .wrong("priority", "priority 0: expected 1 to 7".to_string())
+                .wrong("priority", format!("priority {class}: expected 1 to 7"))
+                .label("expected 1 to 7")
                 .help("class 0 is for control packets"));
         }
         Ok(Row {

@@ -104,6 +104,9 @@ snapshots! {
     toml_no_path: star("[topology.star]\nhosts = 4", "[topology.graph]\nnodes = 7\nswitches = [0, 6]\nlinks = [{ a = 0, b = 1 }, { a = 0, b = 2 }, { a = 0, b = 3 }, { a = 6, b = 4 }]");
     toml_duration_of_nothing: star("10ms", "0s");
     toml_trace_of_no_node: star_with("[record]\ntrace = [7]\n");
+    toml_ports_in_no_unit: star_with("[record]\nports = 'oft'\n");
+    toml_ports_in_bins_of_nothing: star_with("[record]\nports = '0us'\n");
+    toml_flows_by_number: star_with("[record]\nflows = 64\n");
     toml_missing_file: star("[topology.star]\nhosts = 4", "[topology]\nfile = 'nowhere.txt'");
     set_good: star_set(&["topology.star.hosts=8", "workload.0.incast.fan-in=7", "workload.0.incast.receiver=8", "cc.window=variable", "network.rto=off"]);
     set_misspelt_key: star_set(&["duration=1ms", "topology.star.hots=8"]);
@@ -113,6 +116,110 @@ snapshots! {
     set_no_element: star_set(&["workload.5.priority=1"]);
     set_not_a_table: star_set(&["name.first=1"]);
     not_utf8: outcome(&[("test.toml", b"name = 'a'\nduration = '\xff'\n")], &[]);
+}
+
+/// The star with another workload.
+fn work(workload: &str) -> String {
+    star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", workload)
+}
+
+snapshots! {
+    collective_over_one_host: work("all-reduce = { hosts = [2] }");
+    collective_over_no_host: work("all-gather = { hosts = [] }");
+    collective_over_a_switch: work("all-reduce = { hosts = [0, 1] }");
+    collective_host_twice: work("all-to-all = { hosts = [1, 2, 1] }");
+    collective_misspelt_algorithm: work("all-reduce = { algorithm = 'hierarchic' }");
+    collective_algorithm_of_another: work("all-to-all = { algorithm = 'ring' }");
+    collective_without_groups: work("all-reduce = { algorithm = 'hierarchical' }");
+    collective_of_unequal_groups: work("all-reduce = { algorithm = 'hierarchical', group-size = 3 }");
+    collective_groups_without_levels: work("all-reduce = { group-size = 2 }");
+    collective_of_three_by_halves: work("all-reduce = { algorithm = 'halving-doubling', hosts = [1, 2, 3] }");
+    collective_smaller_than_its_hosts: work("all-reduce = { size = '3B' }");
+    collective_without_iterations: work("all-reduce = { iterations = 0 }");
+    collective_with_too_many_flows: work("all-reduce = { iterations = 4000000000 }");
+    collective_good: work("all-reduce = { hosts = [3, 1, 2], iterations = 2 }");
+    loop_without_outstanding: work("closed-loop = { outstanding = 0, messages = 5 }");
+    loop_without_messages: work("closed-loop = { outstanding = 2 }");
+    loop_with_both_sizes: work("closed-loop = { messages = 2, size = '1KB', sizes = 'websearch' }");
+    loop_to_oneself: work("closed-loop = { messages = 2, senders = [1, 2], receivers = [2] }");
+    hosts_of_another_type: work("closed-loop = { messages = 2, senders = 'some' }");
+    mix_of_less_than_one: work("poisson = { load = 0.1, sizes = [{ size = '1KB', share = 0.5 }, { size = '1MB', share = 0.4 }] }");
+    mix_without_share: work("poisson = { load = 0.1, sizes = [{ size = '1KB' }] }");
+    mix_misspelt: work("poisson = { load = 0.1, sizes = [{ size = '1KB', part = 1.0 }] }");
+    mix_negative: work("poisson = { load = 0.1, sizes = [{ size = '1KB', share = -0.5 }] }");
+    mix_of_numbers: work("poisson = { load = 0.1, sizes = 5 }");
+    trace_without_file: work("trace = {}");
+    trace_of_no_file: work("trace = { file = 'nowhere.csv' }");
+}
+
+/// The star with a file of flow sizes.
+fn sizes(text: &str) -> String {
+    let scenario = STAR.replace(
+        "incast = { fan-in = 3, receiver = 4, size = \"1MB\" }",
+        "poisson = { sizes = 'sizes.txt', load = 0.1 }",
+    );
+    outcome(
+        &[("test.toml", scenario.as_bytes()), ("sizes.txt", text.as_bytes())],
+        &[],
+    )
+}
+
+snapshots! {
+    sizes_good: sizes("bytes percent\n100 0\n2000 100\n");
+    sizes_fall: sizes("100 0\n2000 60\n3000 50\n4000 100\n");
+    sizes_go_back: sizes("100 0\n2000 60\n1000 100\n");
+    sizes_end_early: sizes("100 0\n2000 60\n3000 99.5\n");
+    sizes_beyond_all: sizes("100 0\n2000 60\n3000 120\n");
+    sizes_negative: sizes("-100 0\n2000 100\n");
+    sizes_not_a_number: sizes("100 0\nNaN 50\n2000 100\n");
+    sizes_in_pairs: sizes("100 0\n2000\n");
+    sizes_of_nothing: sizes("0 0\n0 100\n");
+    sizes_empty: sizes("");
+}
+
+/// The star with a trace.
+fn trace(text: &str) -> String {
+    trace_without("", text)
+}
+
+/// The same without some columns.
+fn trace_without(columns: &str, text: &str) -> String {
+    let scenario = STAR.replace(
+        "incast = { fan-in = 3, receiver = 4, size = \"1MB\" }",
+        &format!("trace = {{ file = 'flows.csv', ignore = [{columns}] }}"),
+    );
+    outcome(
+        &[("test.toml", scenario.as_bytes()), ("flows.csv", text.as_bytes())],
+        &[],
+    )
+}
+
+snapshots! {
+    trace_good: trace("dst, src,start_us,colour,size_bytes,mood\n2,1,0.5,red,1000,good\n");
+    trace_of_a_run: trace("flow_id,label,scheme,src,dst,priority,size_bytes,start_ps,fct_ps,ideal_fct_ps,slowdown,retransmitted_bytes,status\n0,a,dcqcn,1,2,3,1000,0,5,5,1.0,0,completed\n1,a,dcqcn,1,2,3,1000,0,,5,,0,not-started\n");
+    trace_missing_column: trace("src,destination,size_bytes,start_ps\n1,2,1000,0\n");
+    trace_missing_start: trace("src,dst,size_bytes,start\n1,2,1000,0\n");
+    trace_two_starts: trace("src,dst,size_bytes,start_ps,start_s\n1,2,1000,0,0\n");
+    trace_column_twice: trace("src,dst,src,size_bytes,start_ps\n1,2,1,1000,0\n");
+    trace_empty: trace("");
+    trace_no_number: trace("src,dst,size_bytes,start_ps\n1,2,1000,0\n1, two,1000,0\n");
+    trace_empty_field: trace("src,dst,size_bytes,start_ps\n1,2,,0\n");
+    trace_negative_start: trace("src,dst,size_bytes,start_us\n1,2,1000,-1\n");
+    trace_quoted: trace("label,src,dst,size_bytes,start_us\n\"a, b\",1,2,lots,0\n");
+    trace_short_line: trace("src,dst,size_bytes,start_ps\n1,2,1000,0\n1,2,1000\n");
+    trace_priority: trace("src,dst,size_bytes,start_ps,priority\n1,2,1000,0,9\n");
+    trace_priority_of_control: trace("src,dst,size_bytes,start_ps,priority\n1,2,1000,0,0\n");
+    trace_misspelt_scheme: trace("src,dst,size_bytes,start_ps,scheme\n1,2,1000,0,dcqnc\n");
+    trace_of_a_switch: trace("src,dst,size_bytes,start_ps\n1,0,1000,0\n");
+    trace_to_itself: trace("src,dst,size_bytes,start_ps\n1,1,1000,0\n");
+    trace_of_no_bytes: trace("src,dst,size_bytes,start_ps\n1,2,0,0\n");
+    trace_waits_for_nothing_known: trace("src,dst,size_bytes,start_ps,after\n1,2,1000,0,\n2,1,1000,0,7\n");
+    trace_waits_in_a_circle: trace("flow_id,src,dst,size_bytes,after\n10,1,2,1000,\n11,2,3,1000,10;13\n12,3,1,1000,11\n13,1,2,1000,12\n");
+    trace_one_id_twice: trace("flow_id,src,dst,size_bytes,start_ps\n1,1,2,1000,0\n1,2,1,1000,0\n");
+    trace_without_size: trace_without("'size_bytes'", "src,dst,size_bytes,start_ps\n1,2,1000,0\n");
+    trace_without_what_is_not_there: trace_without("'schem'", "src,dst,size_bytes,start_ps,scheme\n1,2,1000,0,hpcc\n");
+    trace_without_good: trace_without("'scheme', 'mood'", "src,dst,size_bytes,start_ps,scheme,mood\n1,2,1000,0,hppc,bad\n");
+    trace_after_the_end: trace("src,dst,size_bytes,start_s\n1,2,1000,3\n");
 }
 
 const CONFIG: &str = "TOPOLOGY_FILE topology.txt

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_fabric::spec::{NodeId, NodeKind};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
+use paceline_scenario::collective::Algorithm;
 use paceline_scenario::topology::{self, FatTreeRates, Topology};
 use paceline_scenario::traffic::{self, Seeds, SizeDistribution};
 use paceline_scenario::{Fidelity, Overrides, generate, load, load_text};
@@ -101,11 +102,13 @@ proptest! {
 
     #[test]
     fn all_to_all_has_every_pair_once(n in 2u32..30) {
-        let flows = traffic::all_to_all(&hosts(n), Bytes::new(1), Time::ZERO);
-        let pairs: BTreeSet<_> = flows.iter().map(|flow| (flow.src, flow.dst)).collect();
-        prop_assert_eq!(pairs.len() as u32, n * (n - 1));
-        prop_assert_eq!(flows.len() as u32, n * (n - 1));
-        prop_assert!(flows.iter().all(|flow| flow.src != flow.dst));
+        for algorithm in [Algorithm::LinearAllToAll, Algorithm::PairwiseAllToAll] {
+            let flows = algorithm.plan(&hosts(n), Bytes::new(1), Time::ZERO, 1, Span::ZERO).messages;
+            let pairs: BTreeSet<_> = flows.iter().map(|flow| (flow.src, flow.dst)).collect();
+            prop_assert_eq!(pairs.len() as u32, n * (n - 1));
+            prop_assert_eq!(flows.len() as u32, n * (n - 1));
+            prop_assert!(flows.iter().all(|flow| flow.src != flow.dst));
+        }
     }
 
     #[test]

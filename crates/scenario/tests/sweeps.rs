@@ -155,7 +155,7 @@ fn mistakes_in_the_form() {
         (
             "[sweep]\ncc.scheme = []\n",
             &[],
-            "my.toml:10:1: `cc.scheme` has no values to sweep over",
+            "my.toml:10:4: `cc.scheme` has no values to sweep over",
         ),
         (
             "",

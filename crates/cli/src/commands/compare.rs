@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use paceline_lab::files::{Writing, write_comparison};
+use paceline_lab::files::{Writing, repeat_names, write_comparison, write_repeats};
+use paceline_lab::repeats::{Part, Repeats};
 use paceline_lab::reproduce;
-use paceline_lab::results::Summary;
+use paceline_lab::results::{Buckets, FlowRow, Summary, flow_rows};
 use paceline_lab::run::{self, Finished};
 use paceline_lab::table;
 use paceline_scenario::Resolved;
@@ -16,9 +17,8 @@ use crate::{input, interrupt, output};
 
 /// Runs a scenario under each scheme; prints one table.
 pub(super) fn compare(args: &CompareArgs) -> Ended {
-    let load = |scheme: &&str| paceline_lab::load(&args.input, &args.changes.overrides(Some(scheme)));
-    let schemes = input::schemes(&args.schemes)?;
-    let inputs: Vec<Resolved> = schemes.iter().map(load).collect::<Result<_, _>>()?;
+    let buckets = args.buckets.asked(args.say)?;
+    let inputs = inputs(args)?;
     let first = &inputs[0];
     let folder = (args.output.out.clone())
         .unwrap_or_else(|| output::default_folder(&first.name, "compare", first.seed));
@@ -34,6 +34,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
         jobs: args.jobs.count(),
         say: args.say,
         beside,
+        buckets,
     };
     let done = comparison.run()?;
     if !args.say.quiet {
@@ -46,6 +47,20 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     Ok(done)
 }
 
+/// The runs: scheme by scheme, each with the same seeds.
+fn inputs(args: &CompareArgs) -> Result<Vec<Resolved>, Failure> {
+    let mut inputs = Vec::new();
+    for scheme in input::schemes(&args.schemes)? {
+        let mut changes = args.changes.clone();
+        for _ in 0..args.repeats {
+            let input = paceline_lab::load(&args.input, &changes.overrides(Some(scheme)))?;
+            changes.seed = Some(input.seed.saturating_add(1));
+            inputs.push(input);
+        }
+    }
+    Ok(inputs)
+}
+
 /// Runs that belong together, and where they go.
 pub(super) struct Comparison<'a> {
     pub(super) inputs: Vec<Resolved>,
@@ -55,6 +70,8 @@ pub(super) struct Comparison<'a> {
     pub(super) say: SayArgs,
     /// Whether to show published values of the 20-to-1 incast beside ours.
     pub(super) beside: bool,
+    /// How to show slowdown by size.
+    pub(super) buckets: Option<&'a Buckets>,
 }
 
 impl Comparison<'_> {
@@ -79,29 +96,78 @@ impl Comparison<'_> {
         }
         if !finished.is_empty() {
             let runs: Vec<_> = finished.iter().map(|(input, run)| (*input, run)).collect();
-            write_comparison(self.folder, &runs, self.writing)?;
-            self.show(&finished)?;
+            let repeats = repeats(&runs);
+            match &repeats {
+                Some(repeats) => write_repeats(self.folder, &runs, repeats, self.writing)?,
+                None => write_comparison(self.folder, &runs, self.writing)?,
+            }
+            self.show(&finished, repeats.as_ref())?;
         }
         let runs: Vec<&Finished> = finished.iter().map(|(_, run)| run).collect();
         failure.map_or_else(|| Ok(super::run::ending(&runs)), Err)
     }
 
-    fn show(&self, runs: &[(&Resolved, Finished)]) -> Result<(), Failure> {
+    fn show(&self, runs: &[(&Resolved, Finished)], repeats: Option<&Repeats>) -> Result<(), Failure> {
         let summaries: Vec<&Summary> = runs.iter().map(|(_, run)| &run.summary).collect();
-        if self.say.json {
-            output::print_json(&summaries)?;
-        } else {
-            let mut text = table::comparison(&summaries, output::stdout_width());
-            if self.beside {
-                text.push_str(&reproduce::beside_thesis_table6(&summaries));
+        let width = output::stdout_width();
+        match repeats {
+            Some(repeats) if self.say.json => output::print_json(repeats)?,
+            None if self.say.json => output::print_json(&summaries)?,
+            _ => {
+                let mut text = match repeats {
+                    Some(repeats) => table::repeats(repeats, width),
+                    None => table::comparison(&summaries, width),
+                };
+                text.push_str(&self.by_size(runs, repeats));
+                // Published values are of single runs.
+                if self.beside && repeats.is_none() {
+                    text.push_str(&reproduce::beside_thesis_table6(&summaries));
+                }
+                output::print(&text)?;
             }
-            output::print(&text)?;
         }
         if !self.say.quiet {
-            eprint!("{}", output::warnings(&summaries));
+            let about_repeats = repeats.map_or_else(Vec::new, Repeats::warnings);
+            eprint!("{}", output::warnings(&summaries, &about_repeats));
         }
         Ok(())
     }
+
+    /// Slowdown by size under each scheme, of all its repeats together.
+    fn by_size(&self, runs: &[(&Resolved, Finished)], repeats: Option<&Repeats>) -> String {
+        if self.buckets.is_none() {
+            return String::new();
+        }
+        let together = repeats.map_or(1, |repeats| repeats.repeats);
+        let summaries: Vec<&Summary> = runs
+            .iter()
+            .step_by(together)
+            .map(|(_, run)| &run.summary)
+            .collect();
+        let flows: Vec<Vec<FlowRow<'_>>> = runs
+            .chunks(together)
+            .map(|part| {
+                part.iter()
+                    .flat_map(|(input, run)| flow_rows(input, &run.outcome))
+                    .collect()
+            })
+            .collect();
+        output::by_size(self.buckets, &table::row_names(&summaries), &flows)
+    }
+}
+
+/// What runs tell together, if they are repeats.
+fn repeats(runs: &[(&Resolved, &Finished)]) -> Option<Repeats> {
+    let names = repeat_names(runs).into_iter();
+    let parts: Vec<Part<'_>> = names
+        .zip(runs)
+        .map(|(folder, (input, run))| Part {
+            folder,
+            summary: &run.summary,
+            flows: flow_rows(input, &run.outcome).collect(),
+        })
+        .collect();
+    Repeats::of(&parts)
 }
 
 /// The end of every comparison, for commands that add hints of their own.

@@ -45,6 +45,7 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
         jobs: args.jobs.count(),
         say: args.say,
         beside: false,
+        buckets: None,
     }
     .run()?;
     if !args.say.quiet && !interrupted(done) {

@@ -3,16 +3,22 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use paceline_lab::repeats::Repeats;
 use paceline_lab::report::{self, RunData};
 use paceline_lab::results::{FlowRow, Summary};
+use paceline_lab::sweep::SweepData;
 use paceline_lab::table;
 
 use crate::args::ReportArgs;
 use crate::failure::{Done, Ended, Failure};
 use crate::output;
 
-/// Reads the runs' folders and renders the page about them.
+/// Reads the runs' folders, or a sweep's, and renders the page about them.
 pub(super) fn report(args: &ReportArgs) -> Ended {
+    let is_sweep = |folder: &PathBuf| folder.join("sweep.json").is_file();
+    if args.folders.iter().any(is_sweep) {
+        return report_sweep(args);
+    }
     let mut runs = Vec::new();
     for folder in &args.folders {
         for folder in runs_in(folder)? {
@@ -20,18 +26,37 @@ pub(super) fn report(args: &ReportArgs) -> Ended {
         }
     }
     let page = report::render(&runs).map_err(Failure::run)?;
-    let file = args.out.clone().unwrap_or_else(|| match args.folders.as_slice() {
-        [folder] => folder.join("report.html"),
-        _ => PathBuf::from("report.html"),
-    });
-    fs::write(&file, page)
-        .map_err(|error| Failure::run(format!("cannot write {}: {error}", file.display())))?;
+    let file = write(args, &page)?;
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
     let names = table::row_names(&summaries);
     let flows: Vec<Vec<FlowRow<'_>>> = runs.iter().map(|run| run.flows.clone()).collect();
     let by_size = output::by_size(args.buckets.buckets.as_ref(), &names, &flows);
     output::print(&format!("{}\n{by_size}", file.display()))?;
     Ok(Done::All)
+}
+
+/// The page about a sweep.
+fn report_sweep(args: &ReportArgs) -> Ended {
+    let [folder] = args.folders.as_slice() else {
+        return Err(Failure::arguments(
+            "a sweep has a page of its own: expected one DIR (paceline collect puts shards together)",
+        ));
+    };
+    let page = report::render_sweep(&SweepData::read(folder)?).map_err(Failure::run)?;
+    let file = write(args, &page)?;
+    output::print(&format!("{}\n", file.display()))?;
+    Ok(Done::All)
+}
+
+/// Writes the page; says where.
+fn write(args: &ReportArgs, page: &str) -> Result<PathBuf, Failure> {
+    let file = args.out.clone().unwrap_or_else(|| match args.folders.as_slice() {
+        [folder] => folder.join("report.html"),
+        _ => PathBuf::from("report.html"),
+    });
+    fs::write(&file, page)
+        .map_err(|error| Failure::run(format!("cannot write {}: {error}", file.display())))?;
+    Ok(file)
 }
 
 /// A run's folder itself; of a comparison, the folders in it, in the order of its runs.
@@ -47,7 +72,14 @@ fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         ))
     };
     let text = fs::read_to_string(&comparison).map_err(|error| wrong(&error))?;
-    let summaries: Vec<serde_json::Value> = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
+    let comparison: serde_json::Value = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
+    // With repeats, the runs of the first seed stand for all, as on the page that `compare` wrote.
+    if comparison.is_object() {
+        let all: Repeats = serde_json::from_value(comparison).map_err(|error| wrong(&error))?;
+        let shown = all.runs.iter().step_by(all.repeats.max(1));
+        return Ok(shown.map(|run| folder.join(&run.folder)).collect());
+    }
+    let summaries = comparison.as_array().ok_or_else(|| wrong(&"no list of runs"))?;
     summaries
         .iter()
         .map(|summary| {

@@ -12,6 +12,7 @@ use crate::{interrupt, output};
 
 /// Runs one scenario; prints its table or summary.
 pub(super) fn run(args: &RunArgs) -> Ended {
+    let buckets = args.buckets.asked(args.say)?;
     let input = paceline_lab::load(&args.input, &args.changes.overrides(args.scheme.as_deref()))?;
     let folder = (args.output.out.clone())
         .unwrap_or_else(|| output::default_folder(&input.name, &input.scheme, input.seed));
@@ -31,16 +32,12 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         output::print_json(summary)?;
     } else {
         let flows = [flow_rows(input, &finished.outcome).collect()];
-        let by_size = output::by_size(
-            args.buckets.buckets.as_ref(),
-            &table::row_names(&[summary]),
-            &flows,
-        );
+        let by_size = output::by_size(buckets, &table::row_names(&[summary]), &flows);
         let width = output::stdout_width();
         output::print(&(table::comparison(&[summary], width) + &by_size))?;
     }
     if !args.say.quiet {
-        eprint!("{}", output::warnings(&[summary]));
+        eprint!("{}", output::warnings(&[summary], &[]));
         eprintln!("results in {}", folder.display());
     }
     Ok(ending(&[&finished]))

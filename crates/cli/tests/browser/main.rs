@@ -7,10 +7,13 @@
 mod chrome;
 #[path = "../common/mod.rs"]
 mod common;
+mod controls;
 mod harness;
 mod page;
 mod pages;
 mod report;
+mod sweep;
+mod topology;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -27,7 +30,14 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // One window, one mouse.
     arguments.test_threads = Some(1);
-    let tests: Vec<Test> = [harness::TESTS, report::TESTS].concat();
+    let tests: Vec<Test> = [
+        harness::TESTS,
+        report::TESTS,
+        sweep::TESTS,
+        topology::TESTS,
+        controls::TESTS,
+    ]
+    .concat();
     let browser = if arguments.list {
         Err("only listed".to_string())
     } else {

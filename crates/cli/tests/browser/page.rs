@@ -218,7 +218,10 @@ impl Page {
     /// Clicks at the middle of an element.
     pub(crate) fn click(&self, element: &str) {
         let at = self.place(element);
-        let (x, y) = (at.left + at.width / 2.0, at.top + at.height / 2.0);
+        self.click_at(at.left + at.width / 2.0, at.top + at.height / 2.0);
+    }
+
+    pub(crate) fn click_at(&self, x: f64, y: f64) {
         self.move_to(x, y);
         self.button(Input::DispatchMouseEventTypeOption::MousePressed, x, y, 1);
         self.button(Input::DispatchMouseEventTypeOption::MouseReleased, x, y, 1);
@@ -293,6 +296,16 @@ impl Page {
         }
         keep(&format!("{name}.png"), &picture);
         picture
+    }
+
+    /// Asserts that on paper, which is narrower than the screen, nothing is cut off; takes a picture.
+    pub(crate) fn fits_paper(&self, name: &str) {
+        self.emulate(Theme::Light, "print");
+        self.eval("void (document.querySelector('main').style.width = '700px')");
+        let beyond = "[...document.querySelectorAll('figure, canvas')]\
+            .filter((e) => e.getBoundingClientRect().right > 701).map((e) => e.outerHTML.slice(0, 80))";
+        assert_eq!(self.eval(beyond), Value::Array(Vec::new()), "{name}");
+        self.picture(&format!("{name}-paper"), true);
     }
 
     /// The page as it is printed.

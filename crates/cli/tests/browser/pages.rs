@@ -27,11 +27,25 @@ queue = "1us"
 rates = "10us"
 "#;
 
+/// 320 hosts, 60 of which send to one.
+const LARGE: &str = r#"name = "large"
+duration = "5ms"
+[topology.hpcc-fat]
+rate = "100Gbps"
+fabric-rate = "400Gbps"
+delay = "1us"
+[[workload]]
+label = "incast"
+incast = { fan-in = 60, receiver = 319, size = "50KB" }
+[cc]
+scheme = "dcqcn"
+"#;
+
 /// The folder of what the tests look at.
 static FOLDER: OnceLock<TempDir> = OnceLock::new();
 
 /// It, with its content: made once.
-fn folder() -> &'static Path {
+pub(crate) fn folder() -> &'static Path {
     let make = || {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path();
@@ -48,6 +62,8 @@ fn folder() -> &'static Path {
             "--quiet",
         ];
         common::stdout(path, &args);
+        fs::write(path.join("large.toml"), LARGE).expect("the scenario");
+        common::stdout(path, &["run", "large.toml", "--out", "large", "--quiet"]);
         folder
     };
     FOLDER.get_or_init(make).path()
@@ -56,6 +72,11 @@ fn folder() -> &'static Path {
 /// The folder of one run.
 pub(crate) fn run() -> PathBuf {
     folder().join("run")
+}
+
+/// The folder of a run with 320 hosts.
+pub(crate) fn large() -> PathBuf {
+    folder().join("large")
 }
 
 /// The folder of a comparison of four schemes.

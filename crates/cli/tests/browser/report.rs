@@ -203,6 +203,7 @@ fn prints(browser: &Browser) {
         let text = String::from_utf8_lossy(&pdf);
         let sheets = text.matches("/Type /Page").count() - text.matches("/Type /Pages").count();
         assert!((1..=20).contains(&sheets), "{name}: {sheets} pages");
+        page.fits_paper(name);
         page.close();
     }
 }

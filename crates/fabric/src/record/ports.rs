@@ -122,9 +122,10 @@ impl PortRecorder {
         };
         let was = open.paused_from != u64::MAX;
         if is && !was {
-            open.paused_from = now;
+            // Before the first bin nothing counts.
+            open.paused_from = now.max(self.ends - self.bin);
         } else if was && !is {
-            open.paused += now - open.paused_from;
+            open.paused += now.saturating_sub(open.paused_from);
             open.paused_from = u64::MAX;
         }
     }

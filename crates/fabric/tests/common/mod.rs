@@ -48,6 +48,8 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
             .collect(),
         links: (1..=hosts).map(|host| link(0, host, G100)).collect(),
         failures: Vec::new(),
+        storms: Vec::new(),
+        routes: Vec::new(),
         switch: SwitchSpec {
             buffer: Bytes::new(32 << 20),
             reserve: Bytes::new(4096),

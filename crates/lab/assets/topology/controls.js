@@ -6,7 +6,7 @@ Paceline.topology && (() => {
   const view = $("topology"), stage = picture.canvas.parentNode, tip = $("topology-tip");
   const slider = $("topology-time"), play = $("topology-play"), select = $("topology-metric"), speed = $("topology-speed");
   const strip = $("topology-strip"), clock = $("topology-clock");
-  const shown = ["queue", "utilisation", "paused"].filter((name) => model.quantities[name]);
+  const shown = ["queue", "utilisation", "paused", "marks"].filter((name) => model.quantities[name]);
   const state = { frame: model.busiest, metric: shown[0] ?? null, hover: null, port: null, flow: null, path: [] };
   /* Frames in a second at normal speed: a whole run takes some ten seconds. */
   const PACE = Math.max(6, model.frames / 12);
@@ -36,7 +36,7 @@ Paceline.topology && (() => {
   const choose = (what) => {
     state.port = what?.port?.id ?? null;
     state.flow = what?.flow ?? null;
-    state.path = what?.flow?.path ?? [];
+    state.path = what?.flow?.time?.data.filter((hop) => hop.ps[0] > 0).map((hop) => hop.port) ?? [];
     detail.show(what ?? {});
     repaint();
   };
@@ -144,7 +144,7 @@ Paceline.topology && (() => {
     $("topology-ramp").style.background = `linear-gradient(to right, ${colors.ramp.join(", ")})`;
     $("topology-ticks").replaceChildren(...[0, 0.25, 0.5, 0.75, 1].map((t) => el("span", {}, quantity.text(from(t)))));
   };
-  const METRICS = { queue: "Longest queue", utilisation: "Utilisation", paused: "Time paused" };
+  const METRICS = { queue: "Longest queue", utilisation: "Utilisation", paused: "Time paused", marks: "ECN marks" };
   select.replaceChildren(...shown.map((name) => el("option", { value: name }, METRICS[name])));
   if (state.metric) select.value = state.metric;
   const measure = (name) => {
@@ -159,7 +159,7 @@ Paceline.topology && (() => {
   let pointer = null, grabbed = null;
   const valuesOf = (id) => shown.map((name) => {
     const quantity = model.quantities[name];
-    return el("div", { class: "tip-row" }, METRICS[name].toLowerCase(), el("b", {}, quantity.text(quantity.of(id, state.frame))));
+    return el("div", { class: "tip-row" }, METRICS[name].replace(/^[LTU]/, (c) => c.toLowerCase()), el("b", {}, quantity.text(quantity.of(id, state.frame))));
   });
   const aboutNode = (node) => {
     const lines = [el("div", { class: "tip-x" }, `${node.ports.length} link${node.ports.length === 1 ? "" : "s"}`)];
@@ -225,7 +225,8 @@ Paceline.topology && (() => {
   addEventListener("pointercancel", () => { grabbed = null; });
   const magnify = (factor, at) => {
     const { width, height } = picture.size();
-    picture.magnify(factor, at?.x ?? width / 2, at?.y ?? height / 2);
+    const { x, y } = at ?? (state.port === null ? { x: width / 2, y: height / 2 } : picture.middle(state.port));
+    picture.magnify(factor, x, y);
     repaint();
   };
   /* The page scrolls with the wheel unless the view was clicked, or a key says otherwise. */
@@ -283,6 +284,7 @@ Paceline.topology && (() => {
   detail.start({ seek: (frame) => { stop(); seek(frame); }, choose });
   const layOut = () => {
     picture.resize();
+    detail.fit();
     repaint();
   };
   Paceline.onTheme(() => {
@@ -294,5 +296,11 @@ Paceline.topology && (() => {
     paintStrip();
   });
   addEventListener("resize", layOut);
-  if (model.frames) seek(state.frame);
+  /* At first: the moment with the most to see, and the port that it is about. */
+  if (model.frames) {
+    seek(state.frame);
+    const quantity = model.quantities[shown[0]];
+    const most = model.ports.reduce((best, port) => quantity.of(port.id, state.frame) > quantity.of(best.id, state.frame) ? port : best);
+    choose({ port: most });
+  }
 })();

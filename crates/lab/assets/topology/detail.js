@@ -7,7 +7,7 @@ Paceline.detail = Paceline.topology && (() => {
   const count = document.getElementById("flow-count");
   const find = document.getElementById("flow-find");
   const LISTED = 200;
-  const TITLES = { utilisation: "utilisation", queue: "queue", paused: "paused" };
+  const TITLES = { utilisation: "utilisation", queue: "longest queue", paused: "time paused", marks: "ECN marks" };
   let plots = [];
   let frame = 0;
   let actions = {};
@@ -16,6 +16,7 @@ Paceline.detail = Paceline.topology && (() => {
   const rate = (bps) => `${digits(bps / 1e9)} Gbit/s`;
   const portText = (port) => `${model.nodeName(port.from)} → ${model.nodeName(port.to)}`;
   const swatch = (color) => el("i", { class: "chip", style: `background:var(--c${color})` });
+  const room = () => Math.max(180, host.clientWidth - 2);
   const clear = () => {
     for (const { u } of plots) u.destroy();
     plots = [];
@@ -32,9 +33,9 @@ Paceline.detail = Paceline.topology && (() => {
     const line = (id, color) => ({
       label: id, stroke: css(`--c${color}`), width: 1.5, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false },
     });
-    const top = quantity.name === "queue"
-      ? Math.max(1, ...pair.flatMap((port) => quantity.row(port.id))) * 1.05 : 1;
-    const axis = { stroke: css("--soft"), font: "11px system-ui, sans-serif", grid: { stroke: css("--grid"), width: 1 }, ticks: { show: false }, gap: 3 };
+    const highest = Math.max(...pair.flatMap((port) => quantity.row(port.id)));
+    const top = quantity.text(1) === "100 %" ? 1.02 : highest * 1.05 || 1;
+    const axis = { stroke: css("--soft"), font: "11px system-ui, sans-serif", grid: { stroke: css("--grid"), width: 1 }, ticks: { show: false }, gap: 5 };
     const marker = (u) => {
       const x = Math.round(u.valToPos(model.timeOf(frame + 0.5) / unit, "x", true));
       u.ctx.fillStyle = css("--ink");
@@ -48,12 +49,12 @@ Paceline.detail = Paceline.topology && (() => {
       readout.replaceChildren(...pair.flatMap((port, i) => [swatch(i), `${quantity.text(quantity.of(port.id, at))}  `]));
     };
     const u = new uPlot({
-      width: Math.max(180, host.clientWidth - 2), height: last ? 112 : 92, padding: [6, 8, 0, 0],
+      width: room(), height: last ? 114 : 98, padding: [6, 8, 0, 0],
       legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, sync: { key: "port" } },
       scales: { x: { time: false }, y: { range: [0, top] } },
       axes: [
-        { ...axis, size: last ? 34 : 16, values: (_, v) => v.map(digits), ...(last ? { label: `time since the first flow's start (${name})`, labelFont: axis.font, labelSize: 16, labelGap: 0 } : {}) },
+        { ...axis, size: 20, values: (_, v) => v.map(digits), ...(last ? { label: `time since the first flow's start (${name})`, labelFont: axis.font, labelSize: 16, labelGap: 0 } : {}) },
         { ...axis, size: 56, space: 24, values: (_, v) => v.map(quantity.text) },
       ],
       series: [{}, ...pair.map((port, i) => line(port.name, i))],
@@ -78,7 +79,8 @@ Paceline.detail = Paceline.topology && (() => {
       el("h3", {}, `${model.nodeName(port.from)} ⇄ ${model.nodeName(port.to)}`, close()),
       el("p", { class: "note" }, `${rate(bps)}, ${model.duration(delay / 1e6)} each way. Click in a chart to go to that time.`),
       el("p", { class: "pair" }, ...pair.flatMap((one, i) => [swatch(i), portText(one), " ", el("code", {}, one.name), el("br")])));
-    const found = Object.keys(TITLES).map((name) => model.quantities[name]).filter(Boolean);
+    const any = (quantity) => pair.some(({ id }) => quantity.row(id).some((v) => v > 0));
+    const found = Object.keys(TITLES).map((name) => model.quantities[name]).filter((quantity) => quantity && any(quantity));
     found.forEach((quantity, i) => chart(quantity, pair, i === found.length - 1));
   };
 
@@ -99,12 +101,47 @@ Paceline.detail = Paceline.topology && (() => {
         ["took", ended(flow)],
         ["slowdown", flow.slowdown === null ? "–" : `${digits(flow.slowdown)}×`],
       ]));
+    if (flow.time) account(flow.time);
+    else host.append(el("p", { class: "note" }, "This run did not account for the time of this flow."));
+  };
+
+  /* Where a flow's time went: a bar of all parts, then the parts, and the ways port by port. */
+  const SENDER = {
+    sending: ["sending", 0], resending: ["sending again", 3], window: ["window full", 6], pacing: ["pacing", 4],
+    paused: ["paused (PFC)", 1], nic: ["NIC busy", 7], recovery: ["waiting for ACKs", 3], unreachable: ["no path", 7],
+  };
+  const account = ({ sender, data, ack }) => {
+    const sum = (way, ...parts) => way.reduce((all, hop) => all + parts.reduce((s, i) => s + hop.ps[i], 0), 0);
+    const parts = [
+      ...sender.map(([part, ps]) => ["sender", ...(SENDER[part] ?? [part, 7]), ps]),
+      ["way", "wires", 2, sum(data, 0, 1)], ["way", "queues", 5, sum(data, 2)], ["way", "paused (PFC)", 1, sum(data, 3)],
+      ["ACK back", "wires", 2, sum(ack, 0, 1)], ["ACK back", "queues", 5, sum(ack, 2)], ["ACK back", "paused (PFC)", 1, sum(ack, 3)],
+    ].filter(([, , , ps]) => ps > 0);
+    const total = parts.reduce((all, part) => all + part[3], 0);
+    const time = (ps) => model.duration(ps / 1e6);
+    const percent = (ps) => `${digits(Number((ps / total * 100).toPrecision(3)))} %`;
+    host.append(el("div", { class: "mini-title" }, "Where its time went"),
+      el("div", { class: "stack" }, ...parts.map(([where, what, color, ps]) => el("i", {
+        style: `flex:${ps / total} 0 0;background:var(--c${color})`, title: `${where}: ${what}, ${time(ps)}, ${percent(ps)}` }))),
+      el("table", { class: "parts" }, el("tbody", {}, ...parts.map(([where, what, color, ps], i) => el("tr", {},
+        el("th", { scope: "row" }, i && parts[i - 1][0] === where ? "" : where), el("td", {}, swatch(color), what), el("td", {}, time(ps)), el("td", {}, percent(ps)))))));
+    const hops = [...data.map((hop) => ["", hop]), ...ack.filter((hop) => hop.ps[2] + hop.ps[3] + hop.max_ps > 0).map((hop) => ["ACK ", hop])];
+    if (!hops.length) return;
+    const row = ([kind, hop]) => {
+      const button = el("button", { type: "button" }, kind + portText(model.ports[hop.port]));
+      button.addEventListener("click", () => actions.choose({ port: model.ports[hop.port] }));
+      return el("tr", {}, el("td", {}, button), el("td", {}, time(hop.ps[2])), el("td", {}, time(hop.ps[3])), el("td", {}, time(hop.mean_ps)), el("td", {}, time(hop.max_ps)));
+    };
+    host.append(el("div", { class: "scroll" }, el("table", { class: "hops" },
+      el("thead", {}, el("tr", {}, ...["port", "queue", "pause", "mean", "longest"].map((name) => el("th", { scope: "col" }, name)))),
+      el("tbody", {}, ...hops.map(row)))),
+    el("p", { class: "note" }, "The way is that of the packet whose ACK was the last. Mean and longest are the waits of all the flow's packets at the port."));
   };
 
   const showNothing = () => {
     clear();
     host.append(el("p", { class: "note" }, model.frames
-      ? "Click a link for what it did over time, in both directions. Click a flow for its ends."
+      ? "Click a link for what it did over time, in both directions. Click a flow for its way and where its time went."
       : "Click a flow for its ends."));
   };
 
@@ -145,6 +182,9 @@ Paceline.detail = Paceline.topology && (() => {
         if (flow && row.dataset.flow === String(flow.id)) row.setAttribute("aria-selected", "true");
         else row.removeAttribute("aria-selected");
       }
+    },
+    fit: () => {
+      for (const { u } of plots) if (u.width !== room()) u.setSize({ width: room(), height: u.height });
     },
     setFrame: (now) => {
       frame = now;

@@ -50,9 +50,10 @@ Paceline.topology = (() => {
   };
 
   /* A quantity: its value of a row in a frame, its largest possible value, how it is told. */
-  const share = (v) => `${Paceline.digits(v * 100)} %`;
+  /* Shares are stored in steps of 0.4 %. */
+  const share = (v) => `${Math.round(v * 1000) / 10} %`;
   const bytes = (v) => Paceline.scaled(v, Paceline.BYTES);
-  const TOLD = { utilisation: share, queue: bytes, paused: share, buffer: bytes };
+  const TOLD = { utilisation: share, queue: bytes, paused: share, marks: (v) => `${Paceline.digits(v)} /µs`, buffer: bytes };
   const quantities = {};
   for (const packed of timeline?.quantities ?? []) {
     const rows = packed.name === "buffer" ? nodes.length : ports.length;

@@ -5,6 +5,7 @@ Paceline.picture = Paceline.topology && (() => {
   const canvas = document.getElementById("topology-canvas");
   const pen = canvas.getContext("2d");
   const SHADES = 32;
+  const FONT = { host: "10.5px system-ui, sans-serif", switch: "11px system-ui, sans-serif" };
   const MARGIN = { left: 16, right: 16, top: 34, bottom: 34 };
   const tiers = 1 + Math.max(0, ...model.nodes.map((node) => node.tier));
   const fastest = Math.max(1, ...model.links.map((link) => link.bps));
@@ -47,11 +48,18 @@ Paceline.picture = Paceline.topology && (() => {
     });
   };
 
+  /* Links between the same tiers share the width of the picture. */
+  const layer = (link) => link.nodes.map((id) => model.nodes[id].tier).sort().join();
+  const crowd = new Map();
+  for (const link of model.links) crowd.set(layer(link), (crowd.get(layer(link)) ?? 0) + 1);
   const widthOf = (link) => {
     const host = link.nodes.some((id) => model.nodes[id].host);
-    const room = host ? pitch * inner().w * zoom.k * 0.36 : 4 * grow();
-    return Math.max(0.9, Math.min(room, 4.2 * grow() * Math.sqrt(link.bps / fastest)));
+    const room = host ? pitch * inner().w * zoom.k * 0.36 : 0.14 * inner().w / crowd.get(layer(link)) * zoom.k;
+    return Math.max(0.9, Math.min(room, 4.5 * grow() * Math.sqrt(link.bps / fastest)));
   };
+  /* What carries more is thicker too. */
+  const THIN = 0.45;
+  const thickness = (width, shade) => Math.max(0.7, width * (shade < 0 ? THIN : 0.6 + 0.7 * shade / (SHADES - 1)));
 
   /* The line of each port: beside the middle, on the right of who drives from its node. */
   let lines = [];
@@ -87,7 +95,7 @@ Paceline.picture = Paceline.topology && (() => {
     };
   };
   /* Queues spread over orders of magnitude: their scale goes with the square root. */
-  const scaleOf = (quantity) => quantity.name === "queue" || quantity.name === "buffer"
+  const scaleOf = (quantity) => ["queue", "buffer", "marks"].includes(quantity.name)
     ? { to: (v) => Math.sqrt(v / (quantity.top || 1)), from: (t) => quantity.top * t * t }
     : { to: (v) => v / quantity.top, from: (t) => quantity.top * t };
   const shadeOf = (quantity, v) => v > 0 ? Math.min(SHADES - 1, Math.floor(scaleOf(quantity).to(v) * SHADES)) : -1;
@@ -99,7 +107,7 @@ Paceline.picture = Paceline.topology && (() => {
     model.ports.forEach((port, id) => {
       const shade = quantity ? shadeOf(quantity, quantity.of(id, state.frame)) : -1;
       const width = lines[id].width;
-      const key = shade * 1000 + width;
+      const key = `${shade} ${width}`;
       if (!batches.has(key)) batches.set(key, { shade, width, ids: [] });
       batches.get(key).ids.push(id);
     });
@@ -107,7 +115,7 @@ Paceline.picture = Paceline.topology && (() => {
       pen.beginPath();
       for (const id of ids) trace(lines[id].points);
       pen.strokeStyle = shade < 0 ? colors.idle : colors.ramp[shade];
-      pen.lineWidth = shade < 0 ? width * 0.7 : width;
+      pen.lineWidth = thickness(width, shade);
       pen.stroke();
     }
   };
@@ -123,10 +131,10 @@ Paceline.picture = Paceline.topology && (() => {
       const [{ x, y }, q] = lines[id].points, width = lines[id].width;
       const length = Math.hypot(q.x - x, q.y - y) || 1;
       const [ux, uy] = [(q.x - x) / length, (q.y - y) / length];
-      const half = Math.max(width * 1.1, 2.2), along = Math.min(5 * grow(), length / 4);
+      const half = Math.max(width * 1.5, 2), along = Math.min(6 * grow(), length / 4);
       const [cx, cy] = [x + ux * along, y + uy * along];
       pen.globalAlpha = 0.35 + 0.65 * share;
-      pen.lineWidth = Math.max(1.8, 2.6 * grow() * Math.sqrt(share));
+      pen.lineWidth = Math.max(1.6, Math.min(width, 4) * Math.sqrt(share));
       pen.beginPath();
       pen.moveTo(cx - uy * half, cy + ux * half);
       pen.lineTo(cx + uy * half, cy - ux * half);
@@ -143,6 +151,8 @@ Paceline.picture = Paceline.topology && (() => {
     };
     pen.textAlign = "center";
     pen.textBaseline = "middle";
+    pen.font = FONT.host;
+    const named = pitch * inner().w * zoom.k > pen.measureText(String(model.nodes.length)).width + 4;
     for (const node of model.nodes) {
       const { x, y, w, h } = box(node);
       if (x + w < 0 || x - w > size.width || y + h < 0 || y - h > size.height) continue;
@@ -156,19 +166,22 @@ Paceline.picture = Paceline.topology && (() => {
         pen.fillStyle = colors.ramp[shadeOf(buffer, held)];
         pen.fillRect(x - w + 2, y + h - 5, (2 * w - 4) * held / buffer.top, 3);
       }
-      pen.font = `${node.host ? 10.5 : 11}px system-ui, sans-serif`;
+      pen.font = node.host ? FONT.host : FONT.switch;
       const text = String(node.id), wide = pen.measureText(text).width;
       if (!node.host && 2 * w > wide + 4) label(text, x, y - (held > 0 ? 1.5 : 0), colors.ink);
-      if (node.host && pitch * inner().w * zoom.k > wide + 4) label(text, x, y + w + 9, colors.soft);
+      if (node.host && named) label(text, x, y + w + 9, colors.soft);
     }
   };
 
+  /* A halo around a port's line. */
   const outline = (id, color, extra) => {
+    pen.globalAlpha = 0.55;
     pen.beginPath();
     trace(lines[id].points);
     pen.strokeStyle = color;
     pen.lineWidth = lines[id].width + extra;
     pen.stroke();
+    pen.globalAlpha = 1;
   };
 
   /* `state`: frame, metric, port under the pointer, chosen port, chosen flow. */
@@ -178,9 +191,9 @@ Paceline.picture = Paceline.topology && (() => {
     pen.clearRect(0, 0, size.width, size.height);
     pen.lineCap = "butt";
     pen.lineJoin = "round";
+    if (state.hover !== null) outline(state.hover, colors.soft, 5);
     for (const id of state.path) outline(id, colors.pick, 7);
-    if (state.port !== null) outline(state.port, colors.ink, 5);
-    if (state.hover !== null) outline(state.hover, colors.soft, 4);
+    if (state.port !== null) outline(state.port, colors.pick, 7);
     paintLinks(state);
     paintPauses(state);
     paintNodes(state);
@@ -194,7 +207,7 @@ Paceline.picture = Paceline.topology && (() => {
         pen.arc(x, y, w + 4, 0, 2 * Math.PI);
         pen.stroke();
         pen.fillStyle = colors.pick;
-        pen.fillText(text, x, y + w + (pitch * inner().w * zoom.k > 24 ? 21 : 12));
+        pen.fillText(text, x, y + w + 21);
       }
     }
   };

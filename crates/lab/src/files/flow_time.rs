@@ -7,6 +7,8 @@ use paceline_fabric::account::{FlowAccount, HopTime};
 use paceline_fabric::outcome::{Outcome, PortRef};
 use serde::{Deserialize, Serialize};
 
+use super::port_name;
+
 /// Whose time a part is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -94,7 +96,7 @@ fn way_rows(account: &FlowAccount, stage: Stage, way: &[HopTime], rows: &mut Vec
         }
     }
     for port in ports {
-        let name = format!("port {}.{}->{}", port.node.0, port.interface, port.peer.0);
+        let name = port_name(&port);
         let all = account
             .hops
             .iter()

@@ -212,6 +212,30 @@ impl Drop for Folder {
     }
 }
 
+/// Writes a single file: it appears whole or not at all, in the place of an earlier one.
+pub fn write_file(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), OutputError> {
+    let staged = path.with_file_name(hidden_name(path, "partial"));
+    let attempt = || {
+        let mut out = BufWriter::with_capacity(1 << 16, File::create(&staged)?);
+        fill(&mut out)?;
+        out.flush()?;
+        drop(out);
+        fs::rename(&staged, path)
+    };
+    attempt().map_err(|source| {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&staged);
+        OutputError::Io {
+            action: "write",
+            path: path.to_path_buf(),
+            source,
+        }
+    })
+}
+
 /// A name beside `destination` that no other process and no other folder of this one uses.
 fn hidden_name(destination: &Path, what: &str) -> OsString {
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -319,6 +343,21 @@ mod tests {
             )
         );
         assert!(names(tmp.path()).is_empty());
+    }
+
+    #[test]
+    fn a_single_file_is_whole_or_as_before() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("a.json");
+        let write = |result: io::Result<()>, text: &'static str| {
+            write_file(&path, |out| out.write_all(text.as_bytes()).and(result))
+        };
+        write(Ok(()), "1").unwrap();
+        write(Ok(()), "2").unwrap();
+        let error = write(Err(io::Error::from(io::ErrorKind::StorageFull)), "3").unwrap_err();
+        assert!(error.to_string().contains("a.json: no storage space"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "2");
+        assert_eq!(names(tmp.path()), ["a.json"]);
     }
 
     #[test]

@@ -11,7 +11,8 @@ mod series;
 pub(crate) use flow_time::read as read_flow_times;
 pub use flow_time::{FlowTime, Stage, flow_times};
 pub(crate) use flows::read_flows_parquet;
-pub use folder::{Folder, OutputError, check_destination};
+pub use folder::{Folder, OutputError, check_destination, write_file};
+pub(crate) use ports::name_of as port_name;
 pub(crate) use series::read_series;
 pub use series::{GOODPUT, QUEUE, RATE, RTT, Series, WINDOW, series_of};
 
@@ -19,12 +20,14 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::capture;
+use crate::repeats::Repeats;
 use crate::report::{self, RunData};
 use crate::results::{FlowRow, Summary, fct_table, flow_rows};
 use crate::run::Finished;
 use paceline_scenario::generate::topology_text;
 use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved};
+use serde::Serialize;
 
 /// Formats of the table of flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,16 +93,40 @@ pub fn write_comparison(
     runs: &[(&Resolved, &Finished)],
     how: Writing,
 ) -> Result<(), OutputError> {
+    let summaries: Vec<&Summary> = runs.iter().map(|(_, finished)| &finished.summary).collect();
+    write_several(destination, &folder_names(runs), runs, &summaries, runs, how)
+}
+
+/// Writes repeats with several seeds: as [`write_comparison`], but `comparison.json` is [`Repeats`],
+/// the folders are called as it says, and the page is about the runs of the first seed.
+pub fn write_repeats(
+    destination: &Path,
+    runs: &[(&Resolved, &Finished)],
+    repeats: &Repeats,
+    how: Writing,
+) -> Result<(), OutputError> {
+    let names: Vec<String> = repeats.runs.iter().map(|run| run.folder.clone()).collect();
+    let shown: Vec<_> = runs.iter().step_by(repeats.repeats.max(1)).copied().collect();
+    write_several(destination, &names, runs, repeats, &shown, how)
+}
+
+fn write_several(
+    destination: &Path,
+    names: &[String],
+    runs: &[(&Resolved, &Finished)],
+    comparison: &(impl Serialize + ?Sized),
+    shown: &[(&Resolved, &Finished)],
+    how: Writing,
+) -> Result<(), OutputError> {
     let folder = Folder::create(destination, how.force)?.with_format(how.format);
-    for (name, (input, finished)) in folder_names(runs).iter().zip(runs) {
+    for (name, (input, finished)) in names.iter().zip(runs) {
         write_run_into(&folder, Path::new(name), input, finished)?;
     }
-    let summaries: Vec<&Summary> = runs.iter().map(|(_, finished)| &finished.summary).collect();
     folder.write(Path::new("comparison.json"), |out| {
-        serde_json::to_writer_pretty(&mut *out, &summaries)?;
+        serde_json::to_writer_pretty(&mut *out, comparison)?;
         writeln!(out)
     })?;
-    let data: Vec<RunData> = runs
+    let data: Vec<RunData> = shown
         .iter()
         .map(|(input, finished)| RunData::new(input, finished))
         .collect();
@@ -112,21 +139,22 @@ pub fn write_comparison(
     folder.commit()
 }
 
+/// The names that the folders of repeats have: `<scheme>-<seed>`.
+pub fn repeat_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
+    let name = |(input, _): &(&Resolved, &Finished)| format!("{}-{}", plain(&input.scheme), input.seed);
+    runs.iter().map(name).collect()
+}
+
+/// `text` with nothing in it that a file system does not take.
+fn plain(text: &str) -> String {
+    let safe = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    text.chars().map(|c| if safe(c) { c } else { '-' }).collect()
+}
+
 /// A name per run that a file system takes and no other run has.
 fn folder_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (number, (input, _)) in runs.iter().enumerate() {
-        let plain = |text: &str| -> String {
-            text.chars()
-                .map(|c| {
-                    if c.is_alphanumeric() || "-_.".contains(c) {
-                        c
-                    } else {
-                        '-'
-                    }
-                })
-                .collect()
-        };
         let short = plain(&input.scheme);
         let taken = |name: &String| names.contains(name) || name.trim_matches('.').is_empty();
         let name = [short.clone(), format!("{short}-{}", input.seed)]
@@ -151,15 +179,29 @@ fn write_fct_table(folder: &Folder, name: &Path, runs: &[(&str, &[FlowRow<'_>])]
     })
 }
 
-/// Writes everything of a run into `sub` of a folder that is being made.
-pub fn write_run_into(
+/// Writes the network of a run, unless the scenario names a file of it.
+fn write_network(folder: &Folder, sub: &Path, input: &Resolved) -> Result<(), OutputError> {
+    let (name, _) = report::topology_file(&input.toml);
+    if input.files.iter().any(|(file, _)| *file == name) {
+        return Ok(());
+    }
+    let network = Topology {
+        nodes: input.run.nodes.clone(),
+        links: input.run.links.clone(),
+    };
+    folder.write(&sub.join(name), |out| {
+        out.write_all(topology_text(&network).as_bytes())
+    })
+}
+
+/// Writes what a run amounts to into `sub` of a folder that is being made: its summary, its
+/// scenario with the files that it names, its flows.
+pub fn write_summary_into(
     folder: &Folder,
     sub: &Path,
     input: &Resolved,
     finished: &Finished,
 ) -> Result<(), OutputError> {
-    let outcome = &finished.outcome;
-    let spec = &input.run;
     let at = |name: &str| -> PathBuf { sub.join(name) };
     folder.write(&at("summary.json"), |out| {
         serde_json::to_writer_pretty(&mut *out, &finished.summary)?;
@@ -169,22 +211,26 @@ pub fn write_run_into(
     for (name, content) in &input.files {
         folder.write(&at(name), |out| out.write_all(content.as_bytes()))?;
     }
-    let (topology, _) = report::topology_file(&input.toml);
-    if !input.files.iter().any(|(name, _)| *name == topology) {
-        let network = Topology {
-            nodes: spec.nodes.clone(),
-            links: spec.links.clone(),
-        };
-        folder.write(&at(&topology), |out| {
-            out.write_all(topology_text(&network).as_bytes())
-        })?;
-    }
-    let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
-    write_fct_table(folder, &at("fct_table.tsv"), &[(&input.scheme, &rows)])?;
     let format = folder.format();
     folder.write(&at(format.flows()), |out| {
-        flows::write(out, format, input, outcome)
-    })?;
+        flows::write(out, format, input, &finished.outcome)
+    })
+}
+
+/// Writes everything of a run into `sub` of a folder that is being made.
+pub fn write_run_into(
+    folder: &Folder,
+    sub: &Path,
+    input: &Resolved,
+    finished: &Finished,
+) -> Result<(), OutputError> {
+    write_summary_into(folder, sub, input, finished)?;
+    let outcome = &finished.outcome;
+    let spec = &input.run;
+    let at = |name: &str| -> PathBuf { sub.join(name) };
+    write_network(folder, sub, input)?;
+    let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
+    write_fct_table(folder, &at("fct_table.tsv"), &[(&input.scheme, &rows)])?;
     folder.write(&at("fct.txt"), |out| ns3::fct(out, spec, outcome))?;
     if !spec.record.omit_pfc {
         folder.write(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;

@@ -18,7 +18,7 @@ pub const BUFFER: &str = "buffer_bytes";
 pub const BIN: &str = "bin_ps";
 
 /// A port as series name it: the direction from its node to its peer.
-pub(super) fn name_of(port: &PortRef) -> String {
+pub(crate) fn name_of(port: &PortRef) -> String {
     format!("port {}.{}->{}", port.node.0, port.interface, port.peer.0)
 }
 

@@ -7,11 +7,15 @@ pub(crate) mod charts;
 mod data;
 mod decimate;
 pub(crate) mod palette;
+#[cfg(test)]
+mod size;
 mod story;
+mod sweep;
 mod topology;
 
 pub(crate) use data::topology_file;
 pub use data::{ReadError, RunData};
+pub use sweep::render_sweep;
 
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
@@ -68,6 +72,10 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
         title: title(&summaries),
         description: description(runs),
         story: story::story(&summaries, &names),
+        whereabouts: match runs {
+            [run] => story::whereabouts(run),
+            _ => None,
+        },
         warnings: warnings(&summaries, &names),
         tiles: if single {
             story::tiles(summaries[0])
@@ -116,7 +124,15 @@ impl Look {
 }
 
 /// A page of a template.
-pub(crate) fn fill(template: &str, page: impl Serialize) -> Result<String, RenderError> {
+pub(crate) fn fill(template: &'static str, page: impl Serialize) -> Result<String, RenderError> {
+    let mut environment = environment()?;
+    environment.add_template("topology.html", TOPOLOGY)?;
+    environment.add_template("report.html", template)?;
+    Ok(environment.get_template("report.html")?.render(Serde(page))?)
+}
+
+/// What renders pages. A template whose name ends in `.html` escapes all that it does not call safe.
+fn environment() -> Result<Environment<'static>, RenderError> {
     let mut environment = Environment::new();
     environment.set_syntax(
         SyntaxConfig::builder()
@@ -124,10 +140,7 @@ pub(crate) fn fill(template: &str, page: impl Serialize) -> Result<String, Rende
             .lstrip_blocks(true)
             .build()?,
     );
-    // The name's ending turns on the escaping of everything that the template does not call safe.
-    environment.add_template("topology.html", TOPOLOGY)?;
-    environment.add_template("report.html", template)?;
-    Ok(environment.get_template("report.html")?.render(Serde(page))?)
+    Ok(environment)
 }
 
 /// What the template gets. `topology`, `charts` and `look` go into it as they are.
@@ -136,6 +149,7 @@ struct Page {
     title: String,
     description: String,
     story: String,
+    whereabouts: Option<String>,
     warnings: Vec<Warning>,
     tiles: Vec<story::Tile>,
     groups: Vec<HeadGroup>,

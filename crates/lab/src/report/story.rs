@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+use super::data::RunData;
+use crate::files::QUEUE;
+use crate::files::ports::QUEUE_MAX;
 use crate::results::{RunStatus, Summary};
 use crate::table::{bytes, duration_us, number};
 
@@ -60,6 +63,49 @@ fn of_one(s: &Summary) -> String {
         text.push_str(" The run was interrupted.");
     }
     text
+}
+
+/// Where and when a run's longest queue was, and its first pause, if its series tell.
+pub(super) fn whereabouts(run: &RunData) -> Option<String> {
+    let start = run.flows.iter().map(|flow| flow.start_ps).min().unwrap_or(0);
+    let after = |ps: u64| duration_us(Some(ps.saturating_sub(start) as f64 / 1e6));
+    let recorded = |metric: &str| {
+        let all = run.series.iter().filter(|one| one.metric == metric);
+        let mut best: Option<(f64, u64, &str)> = None;
+        for one in all {
+            for &(at, value) in &one.points {
+                if best.is_none_or(|(most, first, _)| (-value, at) < (-most, first)) {
+                    best = Some((value, at, &one.entity));
+                }
+            }
+        }
+        best.filter(|best| best.0 > 0.0)
+    };
+    let (most, at, port) = recorded(QUEUE_MAX).or_else(|| recorded(QUEUE))?;
+    let (from, to) = port.strip_prefix("port ")?.split_once("->")?;
+    let node = |text: &str| -> Option<String> {
+        let id: u32 = text.split('.').next()?.parse().ok()?;
+        let host = run.topology.as_ref()?.is_host(paceline_fabric::spec::NodeId(id));
+        Some(format!("{} {id}", if host { "host" } else { "switch" }))
+    };
+    let mut text = format!(
+        "The longest queue, {}, was at {} towards {}, {} after the start.",
+        bytes(most as u64),
+        node(from)?,
+        node(to)?,
+        after(at)
+    );
+    if let Some(&first) = run.pauses_ns.iter().min() {
+        text.push_str(&format!(
+            " PFC paused ports {}, first {} after the start.",
+            match run.pauses_ns.len() {
+                1 => "once".to_string(),
+                times => format!("{times} times"),
+            },
+            after(first * 1000)
+        ));
+    }
+    Some(text)
 }
 
 fn of_several(all: &[&Summary], names: &[String]) -> String {
@@ -155,6 +201,21 @@ mod tests {
         let (mut input, outcome) = sample::incast();
         input.scheme = scheme.into();
         sample::finished(&input, outcome).summary
+    }
+
+    #[test]
+    fn the_longest_queue_has_a_place() {
+        let (input, outcome) = sample::incast();
+        let mut run = RunData::new(&input, &sample::finished(&input, outcome));
+        assert_eq!(
+            whereabouts(&run).unwrap(),
+            "The longest queue, 2.10 KB, was at switch 0 towards host 2, 3.00 µs after the start. \
+             PFC paused ports once, first 4.00 µs after the start."
+        );
+        run.topology = None;
+        assert_eq!(whereabouts(&run), None);
+        run.series.clear();
+        assert_eq!(whereabouts(&run), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::FlowControl;
 
+use super::standstill;
 use super::summary::RunStatus;
 use paceline_scenario::Resolved;
 
@@ -21,6 +22,9 @@ pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -
             "The run was interrupted at {} of at most {}: everything here describes the part that ran.",
             outcome.end, input.run.stop
         ));
+    }
+    if let Some(standstill) = &outcome.standstill {
+        found.extend(standstill::warnings(standstill, outcome.end, input.run.stop));
     }
     let total = outcome.flows.len();
     let count = |status| outcome.flows.iter().filter(|flow| flow.status == status).count();

@@ -4,13 +4,19 @@ mod checks;
 mod collectives;
 mod flows;
 mod groups;
+mod ports;
+mod queues;
+mod sharing;
 mod sizes;
+mod standstill;
 mod summary;
 
 pub use collectives::CollectiveTime;
 pub use flows::{FlowRow, FlowState, flow_rows};
 pub use groups::{FlowCount, Group, SIZE_EDGES, SizeBucket};
+pub use ports::{PauseShare, PortShare, TierShare, Utilisation};
+pub use queues::{BusiestPort, QueueBytes, QueueCdf, QueuePercentiles};
+pub use sharing::{Convergence, Goodputs, HOLD, JainOverTime, Phase};
 pub use sizes::{Buckets, FCT_ANALYSIS, fct_table};
-pub use summary::{
-    BusiestPort, Credits, Ecn, Goodput, Machine, Pfc, QueueBytes, RunStatus, Summary, Totals, summarise,
-};
+pub use standstill::{Cycle, EndlessPause, Standstill};
+pub use summary::{Credits, Ecn, Goodput, Machine, Pfc, RunStatus, Summary, Totals, summarise};

@@ -36,7 +36,8 @@ impl Buckets {
     /// The slowdown of the completed flows among `rows`, by size.
     ///
     /// With equal-count buckets `lo` and `hi` are the smallest and the largest size of a bucket,
-    /// both included: a size may occur in several. Neighbours differ in number by one at most.
+    /// both included: a size may occur in several, its flows in order of their numbers. Buckets differ
+    /// in number by one at most.
     ///
     /// As `fct_analysis`: the flows of background traffic only (port 100 in the original; here that
     /// leaves out the label `incast` and labels of other ports), completed before a given instant (3 s
@@ -46,11 +47,16 @@ impl Buckets {
         let rows = rows.into_iter();
         match self {
             Self::Edges(edges) => by_edges(&completed(rows), edges),
-            Self::EqualCount(count) => by_count(completed(rows), *count, interpolated),
+            Self::EqualCount(count) => {
+                let mut flows = completed(rows);
+                flows.sort_by_key(|flow| (flow.size, flow.id));
+                by_count(&flows, *count, interpolated)
+            }
             Self::FctAnalysis { before_ps } => {
                 let mut flows = completed(rows.filter(|row| is_background(row)));
-                flows.retain(|&(_, end_ps, _)| end_ps < *before_ps);
-                by_count(flows, ANALYSIS_GROUPS, by_element)
+                flows.retain(|flow| flow.end_ps < *before_ps);
+                flows.sort_by_key(|flow| (flow.size, flow.end_ps));
+                by_count(&flows, ANALYSIS_GROUPS, by_element)
             }
         }
     }
@@ -60,8 +66,8 @@ impl FromStr for Buckets {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        const EXPECTED: &str = "expected a number of buckets such as 20, sizes such as 1KB,10KB,1MB, or \
-                                fct-analysis, or fct-analysis:TIME";
+        const EXPECTED: &str = "expected a number of buckets such as 20, sizes such as 1KB,10KB,1MB, \
+                                fct-analysis or fct-analysis:TIME";
         if text == "fct-analysis" {
             return Ok(FCT_ANALYSIS);
         }
@@ -103,10 +109,25 @@ fn is_background(row: &FlowRow<'_>) -> bool {
     row.label != "incast" && !row.label.starts_with("dport-")
 }
 
-/// Size, instant of completion in ps and slowdown of the completed flows.
-fn completed<'r, 'a: 'r>(rows: impl Iterator<Item = &'r FlowRow<'a>>) -> Vec<(u64, u64, f64)> {
-    rows.filter_map(|row| Some((row.size_bytes, row.end_ps()?, row.slowdown?)))
-        .collect()
+/// A flow that completed.
+#[derive(Clone, Copy)]
+struct Done {
+    size: u64,
+    id: u32,
+    end_ps: u64,
+    slowdown: f64,
+}
+
+fn completed<'r, 'a: 'r>(rows: impl Iterator<Item = &'r FlowRow<'a>>) -> Vec<Done> {
+    let done = |row: &FlowRow<'_>| {
+        Some(Done {
+            size: row.size_bytes,
+            id: row.flow_id,
+            end_ps: row.end_ps()?,
+            slowdown: row.slowdown?,
+        })
+    };
+    rows.filter_map(done).collect()
 }
 
 fn interpolated(slowdowns: Vec<f64>) -> Distribution {
@@ -141,35 +162,26 @@ fn bucket(lo: u64, hi: Option<u64>, slowdowns: Vec<f64>, of: fn(Vec<f64>) -> Dis
     }
 }
 
-fn by_edges(flows: &[(u64, u64, f64)], edges: &[u64]) -> Vec<SizeBucket> {
+fn by_edges(flows: &[Done], edges: &[u64]) -> Vec<SizeBucket> {
     let mut slowdowns = vec![Vec::new(); edges.len()];
-    for &(size, _, slowdown) in flows {
-        let place = edges.partition_point(|&edge| edge <= size);
+    for flow in flows {
+        let place = edges.partition_point(|&edge| edge <= flow.size);
         if let Some(list) = place.checked_sub(1).and_then(|i| slowdowns.get_mut(i)) {
-            list.push(slowdown);
+            list.push(flow.slowdown);
         }
     }
     let one = |(i, list)| bucket(edges[i], edges.get(i + 1).copied(), list, interpolated);
     slowdowns.into_iter().enumerate().map(one).collect()
 }
 
-fn by_count(
-    mut flows: Vec<(u64, u64, f64)>,
-    count: usize,
-    of: fn(Vec<f64>) -> Distribution,
-) -> Vec<SizeBucket> {
-    // Stable: flows that end together keep their order.
-    flows.sort_by_key(|&(size, end, _)| (size, end));
+/// Cuts flows in order of size into parts of equally many.
+fn by_count(flows: &[Done], count: usize, of: fn(Vec<f64>) -> Distribution) -> Vec<SizeBucket> {
     let edge = |i: usize| i * flows.len() / count.max(1);
     let group = |i: usize| {
         let part = &flows[edge(i)..edge(i + 1)];
         let (first, last) = (part.first()?, part.last()?);
-        Some(bucket(
-            first.0,
-            Some(last.0),
-            part.iter().map(|flow| flow.2).collect(),
-            of,
-        ))
+        let slowdowns = part.iter().map(|flow| flow.slowdown).collect();
+        Some(bucket(first.size, Some(last.size), slowdowns, of))
     };
     (0..count).filter_map(group).collect()
 }

@@ -1,16 +1,21 @@
 //! `summary.json`.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use paceline_fabric::Outcome;
-use paceline_fabric::outcome::{Counters, QueueRecord};
+use paceline_fabric::outcome::Counters;
 use serde::{Deserialize, Serialize};
 
 use super::checks;
 use super::collectives::{CollectiveTime, collective_times};
 use super::flows::{FlowRow, FlowState, flow_rows};
 use super::groups::{FlowCount, Group, SizeBucket, by_scheme};
-use crate::stats::{self, Distribution, RttSummary};
+use super::ports::{PauseShare, Utilisation, pause_share, utilisation};
+use super::queues::{BusiestPort, QueueBytes, QueueCdf, busiest_port, queue_bytes, queue_cdf};
+use super::sharing::{Convergence, Goodputs, JainOverTime};
+use super::standstill::Standstill;
+use crate::stats::{Distribution, RttSummary};
 use paceline_scenario::Resolved;
 
 /// Whether a run ended by itself.
@@ -21,6 +26,8 @@ pub enum RunStatus {
     Completed,
     /// It was interrupted.
     Partial,
+    /// Pauses that never end hold everything that was left.
+    Standstill,
 }
 
 /// What a run cost. All that may differ between two runs of the same input.
@@ -104,8 +111,23 @@ pub struct Summary {
     pub base_rtt_us: f64,
     /// Bandwidth-delay product of the network.
     pub bdp_bytes: u64,
+    /// Pauses that will never end: null unless there are some.
+    #[serde(default)]
+    pub standstill: Option<Standstill>,
     /// The sampled switch port with the largest mean queue.
     pub busiest_port: Option<BusiestPort>,
+    /// The distribution of sampled queues; null unless queues were sampled.
+    pub queue_cdf: Option<QueueCdf>,
+    /// How much ports had to send; null unless that was recorded.
+    pub utilisation: Option<Utilisation>,
+    /// The share of time in which ports were paused; null without priority flow control, or
+    /// if its frames were not recorded.
+    pub pause_share: Option<PauseShare>,
+    /// How equally active flows shared, bin by bin; null unless goodput was recorded.
+    pub jain_over_time: Option<JainOverTime>,
+    /// How long flows took to equal shares after others came or went; null unless goodput was
+    /// recorded, or if nothing changed for long enough.
+    pub convergence_us: Option<Convergence>,
     /// How long each iteration of each collective took; absent without collectives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveTime>,
@@ -125,17 +147,6 @@ pub struct Goodput {
     /// Payload delivered over the time from the first start to the last completion (to the end of
     /// the run when flows were still under way).
     pub aggregate: Option<f64>,
-}
-
-/// Queues of switch ports, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct QueueBytes {
-    /// Mean over all samples of all ports; null unless queues were sampled.
-    pub mean: Option<f64>,
-    /// 99th percentile of the same, rounded up to 1000 bytes.
-    pub p99: Option<u64>,
-    /// Largest, exact, sampled or not.
-    pub max: u64,
 }
 
 /// Priority flow control.
@@ -167,97 +178,40 @@ pub struct Ecn {
     pub ue: u64,
 }
 
-/// The sampled switch port with the largest mean queue.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BusiestPort {
-    /// The switch.
-    pub node: u32,
-    /// Its interface, from 1.
-    pub interface: u32,
-    /// The node at the other end.
-    pub peer: u32,
-    /// Mean queue, in bytes.
-    pub mean: f64,
-    /// 99th percentile, rounded up to 1000 bytes.
-    pub p99: u64,
-    /// Largest sample.
-    pub max: u64,
-}
-
-/// Time from the first start to the last completion, and aggregate goodput in Gbit/s.
-fn span_and_aggregate(
-    input: &Resolved,
-    outcome: &Outcome,
-    rows: &[FlowRow<'_>],
-) -> (Option<f64>, Option<f64>) {
+/// From the first start to the last completion, or to the end of the run when flows were still
+/// under way, in ps; `None` if no flow started.
+fn busy_time(outcome: &Outcome, rows: &[FlowRow<'_>]) -> Option<Range<u64>> {
     let started = |row: &&FlowRow<'_>| matches!(row.status, FlowState::Completed | FlowState::Unfinished);
-    let Some(first) = rows.iter().filter(started).map(|row| row.start_ps).min() else {
-        return (None, None);
-    };
-    let last = rows.iter().filter_map(FlowRow::end_ps).max();
+    let first = rows.iter().filter(started).map(|row| row.start_ps).min()?;
     let unfinished = rows.iter().any(|row| row.status == FlowState::Unfinished);
     let end = if unfinished {
         outcome.end.as_ps()
     } else {
-        last.unwrap_or(first)
+        rows.iter().filter_map(FlowRow::end_ps).max().unwrap_or(first)
     };
+    Some(first..end)
+}
+
+/// Goodput of all flows together in Gbit/s.
+fn aggregate(outcome: &Outcome, busy: &Range<u64>) -> Option<f64> {
     let delivered: u64 = outcome.flows.iter().map(|flow| flow.delivered.get()).sum();
-    let aggregate = (end > first).then(|| delivered as f64 * 8e3 / (end - first) as f64);
-    debug_assert_eq!(input.run.flows.len(), rows.len());
-    (last.map(|last| (last - first) as f64 / 1e6), aggregate)
-}
-
-fn queue_bytes(outcome: &Outcome) -> QueueBytes {
-    let bins = outcome
-        .queues
-        .iter()
-        .map(|queue| queue.histogram_kb.len())
-        .max()
-        .unwrap_or(0);
-    let mut all = vec![0u64; bins];
-    for queue in &outcome.queues {
-        for (sum, count) in all.iter_mut().zip(&queue.histogram_kb) {
-            *sum += count;
-        }
-    }
-    let samples: u64 = all.iter().sum();
-    let sum: u128 = outcome.queues.iter().map(|queue| queue.sum).sum();
-    let max = outcome.queue_max.get();
-    QueueBytes {
-        mean: (samples > 0).then(|| sum as f64 / samples as f64),
-        p99: stats::quantile_of_kb_bins(&all, 0.99).map(|p99| p99.min(max)),
-        max,
-    }
-}
-
-fn busiest_port(queues: &[QueueRecord]) -> Option<BusiestPort> {
-    let mean = |queue: &QueueRecord| {
-        let samples: u64 = queue.histogram_kb.iter().sum();
-        if samples == 0 {
-            0.0
-        } else {
-            queue.sum as f64 / samples as f64
-        }
-    };
-    // The first of equals.
-    let busiest = queues.iter().rev().max_by(|a, b| mean(a).total_cmp(&mean(b)))?;
-    let max = busiest.max.get();
-    Some(BusiestPort {
-        node: busiest.port.node.0,
-        interface: busiest.port.interface,
-        peer: busiest.port.peer.0,
-        mean: mean(busiest),
-        p99: stats::quantile_of_kb_bins(&busiest.histogram_kb, 0.99).map_or(0, |p99| p99.min(max)),
-        max,
-    })
+    (!busy.is_empty()).then(|| delivered as f64 * 8e3 / (busy.end - busy.start) as f64)
 }
 
 /// The summary of a run.
 pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine: Machine) -> Summary {
+    let stands = outcome.standstill.as_ref().is_some_and(|found| found.ended);
+    let status = match status {
+        RunStatus::Completed if stands => RunStatus::Standstill,
+        other => other,
+    };
     let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
     let refs: Vec<&FlowRow<'_>> = rows.iter().collect();
     let all = Group::of(&refs);
-    let (finish_us, aggregate) = span_and_aggregate(input, outcome, &rows);
+    let busy = busy_time(outcome, &rows);
+    let last_end = rows.iter().filter_map(FlowRow::end_ps).max();
+    let bin_ps = input.run.record.rate_every.map_or(0, |bin| bin.as_ps());
+    let goodputs = Goodputs::new(&rows, &outcome.rates, bin_ps, outcome.end.as_ps());
     let counters = &outcome.counters;
     let seconds = if machine.cpu_s > 0.0 {
         machine.cpu_s
@@ -285,7 +239,7 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         rtt_all_us: RttSummary::of(&outcome.rtt_all),
         goodput_gbps: Goodput {
             mean_per_flow: all.goodput_gbps,
-            aggregate,
+            aggregate: busy.as_ref().and_then(|busy| aggregate(outcome, busy)),
         },
         jain: all.jain,
         queue_bytes: queue_bytes(outcome),
@@ -305,11 +259,18 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         control_overhead_bytes: counters.control_bytes,
         schemes: by_scheme(&refs),
         fct_us: all.fct_us,
-        finish_us,
+        finish_us: (busy.as_ref().zip(last_end)).map(|(busy, last)| (last - busy.start) as f64 / 1e6),
         rate_mean_gbps: all.rate_mean_gbps,
         base_rtt_us: outcome.base_rtt.as_us_f64(),
         bdp_bytes: outcome.bdp.get(),
+        standstill: outcome.standstill.as_ref().map(Standstill::of),
         busiest_port: busiest_port(&outcome.queues),
+        queue_cdf: queue_cdf(&outcome.queues),
+        utilisation: (outcome.ports.as_ref().zip(busy.as_ref()))
+            .and_then(|(ports, time)| utilisation(ports, time)),
+        pause_share: busy.and_then(|time| pause_share(&input.run, outcome, &time)),
+        jain_over_time: goodputs.as_ref().and_then(Goodputs::jain_over_time),
+        convergence_us: goodputs.as_ref().and_then(Goodputs::convergence),
         collectives: collective_times(input, outcome),
         counters: Totals::from(counters),
         warnings: checks::warnings(input, outcome, status),

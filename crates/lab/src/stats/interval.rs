@@ -63,6 +63,16 @@ pub fn interval(values: &[f64], confidence: f64) -> Option<Interval> {
         return None;
     }
     let n = values.len();
+    if values.iter().all(|value| value == &values[0]) {
+        // Without the noise of the last digit.
+        let mean = values[0];
+        return Some(Interval {
+            mean,
+            lo: mean,
+            hi: mean,
+            n,
+        });
+    }
     let mean = mean(values)?;
     let (lo, hi) = if n < BOOTSTRAP_FROM {
         let half = student(n - 1, confidence) * standard_error(values, mean);
@@ -149,8 +159,11 @@ mod tests {
         assert_eq!(interval(&[1.0], 0.95), None);
         assert_eq!(interval(&[1.0, f64::NAN], 0.95), None);
         assert_eq!(interval(&[1.0, 2.0], 1.0), None);
-        let same = interval(&[3.0; 4], 0.95).unwrap();
-        assert_eq!((same.lo, same.hi, same.half_width()), (3.0, 3.0, 0.0));
+        let same = interval(&[0.1; 3], 0.95).unwrap();
+        assert_eq!(
+            (same.mean, same.lo, same.hi, same.half_width()),
+            (0.1, 0.1, 0.1, 0.0)
+        );
     }
 
     #[test]

@@ -32,6 +32,22 @@ impl SweepData {
         Ok(Self { plan, rows })
     }
 
+    /// Every row that is there once, in the order of the plan, with the number of its point.
+    pub fn in_order(&self) -> impl Iterator<Item = (usize, &Row)> {
+        let runs = self.plan.runs().into_iter();
+        runs.filter_map(|(id, point, _)| Some((point, self.rows.get(id)?)))
+    }
+
+    /// A point's settings in words: `cc.scheme=hpcc check=true`.
+    pub fn describe(&self, point: usize) -> String {
+        let values = self.plan.values(&self.plan.points[point]);
+        let settings = self.plan.axes.iter().zip(values);
+        let settings: Vec<_> = settings
+            .map(|(axis, value)| format!("{}={value}", axis.key))
+            .collect();
+        settings.join(" ")
+    }
+
     /// The row of a point's `repeat`-th seed, if it is there.
     pub fn row(&self, point: usize, repeat: usize) -> Option<&Row> {
         self.rows.get(self.plan.points.get(point)?.runs.get(repeat)?)
@@ -41,6 +57,15 @@ impl SweepData {
     pub fn summaries(&self, point: usize) -> impl Iterator<Item = (u64, &Summary)> {
         let seeds = self.plan.seeds.iter().enumerate();
         seeds.filter_map(move |(repeat, &seed)| Some((seed, self.row(point, repeat)?.summary.as_ref()?)))
+    }
+
+    /// Whether there are repeats, and those of each point do the same: nothing is random.
+    pub fn repeats_are_equal(&self) -> bool {
+        let equal = |point: usize| {
+            let digests: Vec<&str> = self.summaries(point).map(|(_, s)| s.digest.as_str()).collect();
+            digests.len() == self.plan.seeds.len() && digests.windows(2).all(|pair| pair[0] == pair[1])
+        };
+        self.plan.seeds.len() > 1 && (0..self.plan.points.len()).all(equal)
     }
 
     /// A quantity of a point's finished runs, with their seeds; runs that do not have it are left out.
@@ -61,7 +86,10 @@ pub(super) fn row_file(folder: &Path, id: &str) -> std::path::PathBuf {
 }
 
 /// The plan in a sweep's folder.
-pub(super) fn read_plan(folder: &Path) -> Result<Plan, SweepError> {
+///
+/// # Errors
+/// It is not a sweep's folder, or the plan is damaged.
+pub fn read_plan(folder: &Path) -> Result<Plan, SweepError> {
     let file = plan_file(folder);
     let refused = |what: &dyn std::fmt::Display| {
         SweepError::Refused(format!(

@@ -6,27 +6,29 @@ use sha2::{Digest as _, Sha256};
 /// Hexadecimal digits of an id: 80 bits, enough for as many runs as will ever be made.
 const DIGITS: usize = 20;
 
-/// The id of the run of a resolved scenario with `seed`, by this `version` of the program.
+/// The ids of the runs of a resolved scenario with `seeds`, by this `version` of the program.
 ///
-/// The scenario's own seed does not count, so the runs of a point differ in `seed` alone; neither
+/// The scenario's own seed does not count, so the runs of a point differ in theirs alone; neither
 /// does the order of keys in the file, since the resolved text has one of its own.
-pub(super) fn run_id(input: &Resolved, seed: u64, version: &str) -> String {
-    let mut digest = Sha256::new();
+pub(super) fn run_ids(input: &Resolved, seeds: &[u64], version: &str) -> Vec<String> {
+    let mut common = Sha256::new();
     let mut add = |text: &str| {
         // With their lengths, so that no text can continue in the next.
-        digest.update((text.len() as u64).to_le_bytes());
-        digest.update(text);
+        common.update((text.len() as u64).to_le_bytes());
+        common.update(text);
     };
     add(version);
-    add(&seed.to_string());
     add(&without_seed(&input.toml));
     for (name, text) in &input.files {
         add(name);
         add(text);
     }
-    let digest = digest.finalize();
-    let hexadecimal: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    hexadecimal[..DIGITS].to_string()
+    let id = |seed: &u64| {
+        let digest = common.clone().chain_update(seed.to_le_bytes()).finalize();
+        let hexadecimal: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        hexadecimal[..DIGITS].to_string()
+    };
+    seeds.iter().map(id).collect()
 }
 
 /// A resolved scenario without comments and the line of its seed, which stands before all tables.
@@ -53,6 +55,10 @@ hosts = 3
 [[workload]]
 incast = { fan-in = 2, receiver = 3, size = "100KB" }
 "#;
+
+    fn run_id(input: &Resolved, seed: u64, version: &str) -> String {
+        run_ids(input, &[seed], version).remove(0)
+    }
 
     fn resolved(text: &str, set: &[&str]) -> Resolved {
         let overrides = Overrides {

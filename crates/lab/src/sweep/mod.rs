@@ -8,19 +8,32 @@
 //! | `rows/<id>.json` | a [`Row`] per finished run |
 //! | `runs/<id>/` | its folder |
 //! | `results.csv`, `results.parquet` | a row per run of the plan, all numbers of its summary |
+//! | `report.html` | the page about all |
 //!
 //! Each of these appears whole or not at all. A run's id is a digest of all that it is a function
 //! of, so a row that is there is never computed again.
 
+mod collect;
 mod data;
+mod id;
 mod metrics;
 mod plan;
+mod results;
 mod rows;
+mod run;
+mod shard;
+mod store;
+mod table;
 
-pub use data::SweepData;
+pub use collect::{Collected, collect};
+pub use data::{SweepData, read_plan};
 pub use metrics::{Metric, metrics};
-pub use plan::{Plan, Point};
+pub use plan::{Plan, Point, Study};
+pub use results::write_results;
 pub use rows::{Keep, Row, Status};
+pub use run::{Job, Ran, Watch};
+pub use shard::Shard;
+pub use table::table;
 
 use crate::files::OutputError;
 use paceline_scenario::Diagnostics;
@@ -44,3 +57,6 @@ impl From<Diagnostics> for SweepError {
         Self::Input(diagnostics)
     }
 }
+
+#[cfg(test)]
+mod tests;

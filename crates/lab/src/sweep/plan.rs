@@ -1,7 +1,117 @@
 //! What a sweep consists of.
 
-use paceline_scenario::sweep::{Axis, AxisValue};
+use std::collections::BTreeSet;
+
+use paceline_scenario::sweep::{Axis, AxisValue, Grid};
+use paceline_scenario::{Diagnostics, Overrides, Resolved};
 use serde::{Deserialize, Serialize};
+
+use super::SweepError;
+use super::id::run_ids;
+use crate::run::side_by_side;
+
+/// The largest number of runs that a plan may have.
+const RUNS_MAX: usize = 1_000_000;
+
+/// What a sweep is made of.
+#[derive(Clone, Debug, Default)]
+pub struct Study {
+    /// The scenario, as [`paceline_scenario::load`] takes it.
+    pub input: String,
+    /// What the command line changes in it, `--over` included.
+    pub overrides: Overrides,
+    /// Seeds of each point, where the command line says so.
+    pub repeats: Option<u32>,
+    /// See [`Plan::arguments`].
+    pub arguments: Vec<String>,
+}
+
+impl Study {
+    /// The plan: resolves and checks every point of the grid, on at most `jobs` threads.
+    ///
+    /// # Errors
+    /// The scenario, the grid or one of its points is wrong.
+    pub fn plan(&self, jobs: usize) -> Result<Plan, SweepError> {
+        let grid = paceline_scenario::grid(&self.input, &self.overrides)?;
+        let repeats = self.repeats.or(grid.repeats);
+        if grid.axes.is_empty() && repeats.unwrap_or(1) < 2 {
+            return Err(SweepError::Refused(
+                "there is nothing to sweep over: say what with --over KEY=VALUE,VALUE,.. or --repeats N, \
+                 or in the scenario's [sweep] table"
+                    .into(),
+            ));
+        }
+        let repeats = repeats.unwrap_or(1);
+        let sizes = grid.axes.iter().map(|axis| axis.values.len());
+        let runs = sizes
+            .chain([repeats as usize])
+            .try_fold(1usize, usize::checked_mul);
+        if runs.is_none_or(|runs| runs > RUNS_MAX) {
+            return Err(SweepError::Refused(format!(
+                "the grid has {} runs: expected at most {RUNS_MAX}",
+                runs.map_or("too many".to_string(), |runs| runs.to_string())
+            )));
+        }
+        let values = points(&grid);
+        let version = env!("CARGO_PKG_VERSION");
+        let resolved = side_by_side(values.len(), jobs, &|i| -> Result<_, SweepError> {
+            let input = self.load(&values[i], None)?;
+            let seeds = seeds(input.seed, repeats)?;
+            let point = Point {
+                values: values[i].clone(),
+                scheme: input.scheme.clone(),
+                runs: run_ids(&input, &seeds, version),
+            };
+            Ok((point, input.name, input.description, seeds))
+        });
+        let mut plan = Plan {
+            version: version.to_string(),
+            scenario: String::new(),
+            description: String::new(),
+            arguments: self.arguments.clone(),
+            axes: grid.axes,
+            seeds: Vec::new(),
+            points: Vec::with_capacity(values.len()),
+        };
+        for (i, point) in resolved.into_iter().enumerate() {
+            let (point, scenario, description, seeds) = point?;
+            if i == 0 {
+                (plan.scenario, plan.description, plan.seeds) = (scenario, description, seeds);
+            }
+            plan.points.push(point);
+        }
+        plan.check_values()?;
+        Ok(plan)
+    }
+
+    /// The scenario at a point, with its own seed or another.
+    pub(super) fn load(&self, point: &[usize], seed: Option<u64>) -> Result<Resolved, Diagnostics> {
+        let mut overrides = self.overrides.clone();
+        overrides.point = point.to_vec();
+        overrides.seed = seed.or(overrides.seed);
+        crate::load(&self.input, &overrides)
+    }
+}
+
+/// Every combination of the axes' values; the last axis varies fastest.
+fn points(grid: &Grid) -> Vec<Vec<usize>> {
+    grid.axes.iter().fold(vec![Vec::new()], |points, axis| {
+        let with = |point: &Vec<usize>, value| [&point[..], &[value]].concat();
+        let more = |point| (0..axis.values.len()).map(move |value| with(point, value));
+        points.iter().flat_map(more).collect()
+    })
+}
+
+/// `first` and those that follow it.
+fn seeds(first: u64, repeats: u32) -> Result<Vec<u64>, SweepError> {
+    let last = first.checked_add(u64::from(repeats) - 1);
+    match last.filter(|&last| i64::try_from(last).is_ok()) {
+        Some(last) => Ok((first..=last).collect()),
+        None => Err(SweepError::Refused(format!(
+            "there are no {repeats} seeds from {first} on"
+        ))),
+    }
+}
 
 /// A sweep's axes, points and runs: the content of `sweep.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,12 +153,51 @@ impl Plan {
     /// Every run once, in the order of the plan: its id, the first point that it belongs to, and
     /// the number of its seed.
     pub fn runs(&self) -> Vec<(&str, usize, usize)> {
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         let all = self.points.iter().enumerate().flat_map(|(number, point)| {
             let ids = point.runs.iter().enumerate();
             ids.map(move |(repeat, id)| (id.as_str(), number, repeat))
         });
         all.filter(|(id, ..)| seen.insert(*id)).collect()
+    }
+
+    /// Whether another plan has the same runs at the same points.
+    pub(super) fn same_as(&self, other: &Self) -> bool {
+        (&self.version, &self.axes, &self.seeds, &self.points)
+            == (&other.version, &other.axes, &other.seeds, &other.points)
+    }
+
+    /// Two values of an axis that give the same runs at every point are a mistake: another key
+    /// overrides it, or they are two spellings of one value. (At some points it is none: a
+    /// parameter of one scheme does nothing under another.)
+    fn check_values(&self) -> Result<(), SweepError> {
+        // Points that differ in one axis are this far apart.
+        let mut stride = self.points.len();
+        for (number, axis) in self.axes.iter().enumerate() {
+            stride /= axis.values.len();
+            let mut known = BTreeSet::new();
+            for value in 0..axis.values.len() {
+                let runs: Vec<_> = (self.points.iter())
+                    .filter(|point| point.values[number] == value)
+                    .flat_map(|point| &point.runs)
+                    .collect();
+                if known.insert(runs) {
+                    continue;
+                }
+                let same = |&other: &usize| {
+                    let here = self.points.iter().enumerate();
+                    let mut here = here.filter(|(_, point)| point.values[number] == value);
+                    here.all(|(i, point)| self.points[i - (value - other) * stride].runs == point.runs)
+                };
+                let other = (0..value).find(same).unwrap_or(0);
+                return Err(SweepError::Refused(format!(
+                    "the values `{}` and `{}` of `{}` give the same runs: they mean the same, or something \
+                     else overrides them",
+                    axis.values[other], axis.values[value], axis.key
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Whether every number in it leads somewhere, as it does unless the file was damaged.
@@ -62,5 +211,92 @@ impl Plan {
             Some(bad) => Err(format!("point {bad} does not fit the axes and seeds")),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn study(over: &[&str], repeats: Option<u32>) -> (tempfile::TempDir, Study) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tiny.toml");
+        std::fs::write(&path, super::super::tests::TINY).unwrap();
+        let overrides = Overrides {
+            over: over.iter().map(ToString::to_string).collect(),
+            ..Overrides::default()
+        };
+        let study = Study {
+            input: path.display().to_string(),
+            overrides,
+            repeats,
+            arguments: Vec::new(),
+        };
+        (folder, study)
+    }
+
+    #[test]
+    fn a_plan_by_hand() {
+        let over = ["cc.scheme=hpcc,none", "workload.0.incast.size=1KB,2KB,3KB"];
+        let (_folder, study) = study(&over, Some(2));
+        let plan = study.plan(2).unwrap();
+        assert_eq!(plan, study.plan(1).unwrap());
+        assert_eq!((plan.scenario.as_str(), &plan.seeds[..]), ("tiny", &[5, 6][..]));
+        let values: Vec<_> = plan.points.iter().map(|point| point.values.clone()).collect();
+        assert_eq!(values, [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]);
+        let schemes: Vec<_> = plan.points.iter().map(|point| point.scheme.as_str()).collect();
+        assert_eq!(schemes, ["hpcc", "hpcc", "hpcc", "none", "none", "none"]);
+        let texts: Vec<_> = plan.values(&plan.points[4]).map(ToString::to_string).collect();
+        assert_eq!(texts, ["none", "2KB"]);
+        let runs = plan.runs();
+        assert_eq!(runs.len(), 12);
+        let places: Vec<_> = runs.iter().map(|&(_, point, repeat)| (point, repeat)).collect();
+        assert_eq!(places[..3], [(0, 0), (0, 1), (1, 0)]);
+        // The seed of the command line is the first.
+        let mut other = study.clone();
+        other.overrides.seed = Some(6);
+        let other = other.plan(1).unwrap();
+        assert_eq!(other.seeds, [6, 7]);
+        assert_eq!(other.points[3].runs[0], plan.points[3].runs[1]);
+    }
+
+    #[test]
+    fn what_one_scheme_does_not_know_is_run_once() {
+        let over = ["cc.scheme=none,hpcc", "cc.hpcc.eta=0.9,0.95"];
+        let (_folder, study) = study(&over, None);
+        let plan = study.plan(1).unwrap();
+        assert_eq!((plan.points.len(), plan.runs().len()), (4, 3));
+        assert_eq!(plan.points[0].runs, plan.points[1].runs);
+    }
+
+    #[test]
+    fn refusals() {
+        for (over, repeats, expected) in [
+            (&[][..], None, "there is nothing to sweep over"),
+            (&[], Some(1), "there is nothing to sweep over"),
+            (
+                &["network.mtu=1KB,500B,1000B"],
+                None,
+                "the values `1KB` and `1000B` of `network.mtu`",
+            ),
+            (
+                &[
+                    "workload.0.incast.size=1KB,2KB",
+                    "workload.burst.incast.size=3KB,4KB",
+                ],
+                None,
+                "the values `1KB` and `2KB` of `workload.0.incast.size`",
+            ),
+            (&["cc.hpcc.etaa=0.9"], None, "--over:1:9: unknown key `etaa`"),
+            (&["check=true"], Some(2_000_000), "the grid has 2000000 runs"),
+        ] {
+            let (_folder, study) = study(over, repeats);
+            let error = study.plan(2).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{over:?}: {error}");
+        }
+        let (_folder, mut study) = study(&[], Some(2));
+        study.overrides.seed = Some(i64::MAX as u64);
+        let error = study.plan(1).unwrap_err().to_string();
+        assert!(error.starts_with("there are no 2 seeds"), "{error}");
     }
 }

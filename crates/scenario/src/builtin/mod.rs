@@ -165,6 +165,9 @@ pub fn scenarios() -> &'static [Shipped] {
         "fat320-hadoop50",
         "fat320-hadoop50-incast",
         "leaf-spine-failure",
+        "link-flap",
+        "pfc-storm",
+        "pfc-deadlock",
     ]
 }
 

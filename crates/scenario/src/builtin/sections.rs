@@ -56,6 +56,8 @@ pub fn sections() -> &'static [Entry] {
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "marking";
             "failure", "", "", "list of links that fail";
+            "pause-storm", "", "", "list of hosts whose NICs pause for ever";
+            "route", "", "", "list of next hops, instead of those of shortest paths";
         }
         "network.pfc": "Priority flow control." {
             "mode", "", "on-off", "how long a pause lasts: `on-off` or `quanta`";
@@ -76,6 +78,17 @@ pub fn sections() -> &'static [Entry] {
             "nodes", "", "", "the nodes at its ends, instead of link";
             "at", TIME, "", "when it fails";
             "until", TIME, "never", "when it comes back";
+        }
+        "network.pause-storm": "A host whose NIC pauses its switch for ever." {
+            "node", "", "", "the host";
+            "priority", "", "3", "the class that it pauses";
+            "at", TIME, "", "when it begins";
+            "until", TIME, "never", "when it ends";
+        }
+        "network.route": "A switch's next hop, instead of that of shortest paths." {
+            "node", "", "", "the switch";
+            "to", "", "", "the hosts that packets are for: a list, or `all`";
+            "via", "", "", "the neighbour that they go to";
         }
         "cc": "Congestion control. Each scheme's parameters are in a block of its name, [cc.dcqcn]." {
             "scheme", "", "", "the scheme, or an alias of one";

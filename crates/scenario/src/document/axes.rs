@@ -26,7 +26,7 @@ pub(crate) struct Written {
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenAxis {
     pub(crate) path: Path,
-    /// From the first key to the last.
+    /// Of the key; of a dotted one in a table, of its last part.
     span: Range<usize>,
     pub(crate) values: Vec<Value>,
 }
@@ -98,13 +98,7 @@ impl Written {
                     );
                 }
             };
-            let start = path.first().map_or(0, |(_, span)| span.start);
-            // Tables' keys may stand far above: the place is that of the last.
-            let span = if above.is_empty() {
-                start..key.span().end
-            } else {
-                key.span()
-            };
+            let span = key.span();
             self.axes.push(WrittenAxis { path, span, values });
         }
         Ok(())

@@ -7,6 +7,7 @@
 mod drafts;
 mod fill;
 mod network;
+mod paths;
 mod reach;
 mod record;
 mod schemes;
@@ -194,6 +195,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let nic = network::nic(cx, written)?;
     let switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
     let failures = network::failures(cx, written, &net)?;
+    let storms = paths::storms(cx, written, &net)?;
+    let routes = paths::routes(cx, written, &net)?;
     let error_rate = fill_at(&mut written.error_rate, 0.0);
     let error_rate = network::probability(cx, &error_rate, "the error rate")?;
     let int_multi = fill_at(&mut written.int_multi, 1);
@@ -217,6 +220,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         nodes: net.topology.nodes,
         links,
         failures,
+        storms,
+        routes,
         switch,
         nic,
         packet,

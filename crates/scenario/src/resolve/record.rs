@@ -2,6 +2,7 @@
 
 use paceline_fabric::spec::{Accounted, NodeId, RecordSpec};
 use paceline_kernel::{Span, Time};
+use toml::Spanned;
 
 use crate::diagnostics::Problem;
 use crate::schema::{self, Accounts, Fidelity, Nodes, OrOff, PortBins};
@@ -65,15 +66,16 @@ const PORT_BIN: Span = Span::from_us(1);
 
 /// The width of the ports' first bins. The reference records no such thing, and neither do runs in
 /// its manner unless asked.
-fn port_bin(cx: &Cx<'_>, slot: &mut Option<PortBins>) -> Result<Option<Span>, Problem> {
+fn port_bin(cx: &Cx<'_>, slot: &mut Option<Spanned<PortBins>>) -> Result<Option<Span>, Problem> {
     let default = match cx.fidelity {
         Fidelity::Exact if !cx.ns3_source => PortBins::Auto,
         _ => PortBins::Off,
     };
-    match fill(slot, default) {
+    let bins = fill_at(slot, default);
+    match *bins.get_ref() {
         PortBins::Auto => Ok(Some(PORT_BIN)),
         PortBins::Off => Ok(None),
-        PortBins::Of(Span::ZERO) => Err(zero("ports", "bin width")),
+        PortBins::Of(Span::ZERO) => Err(zero("ports", "bin width").at(&cx.texts.of_value(&bins))),
         PortBins::Of(width) => Ok(Some(width)),
     }
 }

@@ -119,7 +119,9 @@ impl<'de> Deserialize<'de> for PortBins {
                 match text {
                     "auto" => Ok(PortBins::Auto),
                     "off" => Ok(PortBins::Off),
-                    _ => text.parse().map(PortBins::Of).map_err(E::custom),
+                    _ => text.parse().map(PortBins::Of).map_err(|error| {
+                        E::custom(format!("neither \"auto\" nor \"off\" nor a time: {error}"))
+                    }),
                 }
             }
         }

@@ -21,7 +21,7 @@ enum Scenario {
 }
 
 /// No recording: what is measured is the simulation.
-const UNRECORDED: [&str; 2] = ["record.queue=off", "record.rates=off"];
+const UNRECORDED: [&str; 3] = ["record.queue=off", "record.rates=off", "record.accounts=off"];
 
 const PERMUTATION: &str = r#"
 name = "permutation"

@@ -1,5 +1,6 @@
 //! From data to charts: plain descriptions that the page draws.
 
+mod limits;
 mod over_time;
 mod per_flow;
 
@@ -36,6 +37,7 @@ pub(crate) enum Width {
     Full,
     Half,
     Third,
+    Quarter,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -101,7 +103,7 @@ impl Line {
 }
 
 /// `value` to so many digits that count: shorter text, same picture.
-fn round(value: f64, digits: usize) -> f64 {
+pub(super) fn round(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 
@@ -113,14 +115,24 @@ pub(super) struct Named<'a> {
     pub data: &'a RunData,
 }
 
+/// So many runs get a small chart of the queue each.
+const SIDE_BY_SIDE_MAX: usize = 12;
+
 /// Every chart that the runs have data for.
 pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
     let clock = Clock::of(runs);
     let mut charts = per_flow::slowdown_by_size(runs);
     charts.extend(per_flow::fct_cdf(runs));
-    charts.extend(over_time::queues(runs, &clock));
+    let queues = over_time::queues(runs, &clock);
+    let several = queues
+        .as_ref()
+        .filter(|chart| (3..=SIDE_BY_SIDE_MAX).contains(&chart.lines.len()));
+    let alone = several.filter(|_| runs.len() > 1).map(over_time::side_by_side);
+    charts.extend(queues);
+    charts.extend(alone.into_iter().flatten());
     charts.extend(over_time::rates(runs, &clock));
     charts.extend(over_time::pauses(runs, &clock));
+    charts.extend(limits::limits(runs, &clock));
     // No chart sits beside an empty space.
     for halves in charts
         .chunk_by_mut(|a, b| a.width == b.width)
@@ -217,6 +229,41 @@ mod tests {
     }
 
     #[test]
+    fn queues_of_several_runs_stand_side_by_side_on_the_same_scales() {
+        let data = data();
+        let mut higher = data.clone();
+        for series in higher
+            .series
+            .iter_mut()
+            .filter(|series| series.metric == crate::files::QUEUE)
+        {
+            series.points.iter_mut().for_each(|point| point.1 *= 10.0);
+        }
+        let runs =
+            [("a", &data), ("b", &higher), ("c", &data)].map(|(name, data)| Named { name, ..named(data) });
+        let all = charts(&runs);
+        let alone: Vec<&Chart> = all
+            .iter()
+            .filter(|chart| chart.title.starts_with("Queue, "))
+            .collect();
+        assert_eq!(
+            alone.iter().map(|chart| chart.title.as_str()).collect::<Vec<_>>(),
+            ["Queue, a", "Queue, b", "Queue, c"]
+        );
+        assert!(
+            alone
+                .iter()
+                .all(|chart| (chart.y.max, chart.x.max) == (alone[1].y.max, alone[1].x.max))
+        );
+        assert_eq!(alone[1].y.max, Some(22.0));
+        assert!(
+            charts(&runs[..2])
+                .iter()
+                .all(|chart| !chart.title.starts_with("Queue, "))
+        );
+    }
+
+    #[test]
     fn many_flows_are_drawn_as_their_sum() {
         let mut data = data();
         let flow = data.series.pop().unwrap();
@@ -232,6 +279,52 @@ mod tests {
             .find(|chart| chart.title == "Rate of all flows together")
             .unwrap();
         assert_eq!(rate.lines[0].y, [960.0, 320.0, 0.0]);
+    }
+
+    #[test]
+    fn what_a_scheme_allows_holds_until_the_flow_ends() {
+        let mut data = data();
+        let start = data.flows[0].start_ps;
+        data.series.push(Series {
+            entity: "flow 0".into(),
+            metric: crate::files::RATE.into(),
+            points: vec![(start, 1e11), (start + 4_000_000, 5e10)],
+        });
+        let all = charts(&[named(&data)]);
+        let rate = all.last().unwrap();
+        assert_eq!(rate.title, "Rates that the scheme allows");
+        assert_eq!(
+            (rate.lines[0].x.clone(), rate.lines[0].y.clone()),
+            (vec![0.0, 4.0, 10.0], vec![100.0, 50.0, 50.0])
+        );
+    }
+
+    #[test]
+    fn labels_have_their_own_curves() {
+        let mut data = data();
+        let curve = |data: &RunData| {
+            let all = charts(&[named(data)]);
+            let cdf = all
+                .into_iter()
+                .find(|chart| chart.title == "Completion times")
+                .unwrap();
+            cdf.lines
+                .into_iter()
+                .map(|line| (line.name, line.y))
+                .collect::<Vec<_>>()
+        };
+        // One flow of each label completed: too few.
+        assert_eq!(curve(&data), [("none".to_string(), vec![50.0, 100.0])]);
+        let more: Vec<FlowRow<'_>> = data.flows[..2].to_vec();
+        data.flows.extend(more.into_iter().map(|flow| FlowRow {
+            fct_ps: flow.fct_ps.map(|ps| 2 * ps),
+            ..flow
+        }));
+        let found = curve(&data);
+        assert_eq!(
+            found,
+            ["mice", "elephants"].map(|name| (name.to_string(), vec![50.0, 100.0]))
+        );
     }
 
     #[test]

@@ -48,11 +48,11 @@ impl Clock {
             ps,
         }
     }
-    fn axis(&self) -> Axis {
+    pub(super) fn axis(&self) -> Axis {
         Axis::new("time since the first flow's start", self.unit)
     }
     /// An instant of the `i`-th run.
-    fn at(&self, run: usize, ps: u64) -> f64 {
+    pub(super) fn at(&self, run: usize, ps: u64) -> f64 {
         (ps as f64 - self.starts_ps[run] as f64) / self.ps
     }
 }
@@ -117,6 +117,37 @@ pub(super) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         width: if runs.len() == 1 { Width::Half } else { Width::Full },
         lines,
     })
+}
+
+/// The lines of a chart of several runs, each in a small chart of its own on the same scales: lines
+/// that lie upon each other hide each other.
+pub(super) fn side_by_side(together: &Chart) -> Vec<Chart> {
+    let most = |values: fn(&Line) -> &Vec<f64>| {
+        let all = together.lines.iter().flat_map(values).copied();
+        all.fold(0.0, f64::max)
+    };
+    let (latest, highest) = (most(|line| &line.x), most(|line| &line.y));
+    let width = match together.lines.len() {
+        4 | 7 | 8 | 10.. => Width::Quarter,
+        _ => Width::Third,
+    };
+    let alone = |line: &Line| {
+        let (run, port) = line.name.split_once(": ").unwrap_or((&line.name, ""));
+        let mut chart = Chart {
+            title: format!("Queue, {run}"),
+            note: port.to_string(),
+            width,
+            lines: vec![Line {
+                name: run.to_string(),
+                ..line.clone()
+            }],
+            ..together.clone()
+        };
+        chart.x.max = Some(latest);
+        chart.y.max = Some(round(highest * 1.05, 3));
+        chart
+    };
+    together.lines.iter().map(alone).collect()
 }
 
 /// `port 3.2->7` for people.
@@ -210,13 +241,7 @@ fn flow_lines(run_index: usize, run: &Named<'_>, series: &[Series], clock: &Cloc
     let line = |(k, one): (usize, &Series)| {
         let id: Option<u32> = one.entity.strip_prefix("flow ").and_then(|id| id.parse().ok());
         let flow = id.and_then(|id| run.data.flows.iter().find(|flow| flow.flow_id == id));
-        let name = flow.map_or_else(
-            || one.entity.clone(),
-            |flow| {
-                let size = crate::table::short_bytes(flow.size_bytes);
-                format!("flow {}: {} → {}, {size}", flow.flow_id, flow.src, flow.dst)
-            },
-        );
+        let name = flow.map_or_else(|| one.entity.clone(), flow_name);
         let mut points: Vec<(f64, f64)> = one
             .points
             .chunks(group)
@@ -234,6 +259,12 @@ fn flow_lines(run_index: usize, run: &Named<'_>, series: &[Series], clock: &Cloc
         Line::new(name, k % COLORS, &points)
     };
     series.iter().enumerate().map(line).collect()
+}
+
+/// A flow, to tell it from others.
+pub(super) fn flow_name(flow: &FlowRow<'_>) -> String {
+    let size = crate::table::short_bytes(flow.size_bytes);
+    format!("flow {}: {} → {}, {size}", flow.flow_id, flow.src, flow.dst)
 }
 
 /// The width of the series' bins: the smallest time between any two of them; 0 if there is one.

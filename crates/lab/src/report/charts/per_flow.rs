@@ -3,6 +3,7 @@
 use super::{Axis, Chart, Kind, Line, Named, Width, round, unit_of_time};
 use crate::report::data::RunData;
 use crate::report::decimate::{POINTS_MAX, evenly};
+use crate::report::palette::COLORS;
 use crate::stats::percentile;
 
 /// Groups of flows of neighbouring sizes in the chart of slowdown by size.
@@ -112,31 +113,64 @@ pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
     QUANTILES.iter().map(chart).collect()
 }
 
-pub(super) fn fct_cdf(runs: &[Named<'_>]) -> Option<Chart> {
-    let sorted = |run: &Named<'_>| -> Vec<u64> {
-        let mut fcts: Vec<u64> = run.data.flows.iter().filter_map(|flow| flow.fct_ps).collect();
+/// Workloads that get a curve each; of more, all flows share one.
+const LABELS_MAX: usize = 8;
+
+/// A curve: its name, colour and dash, and ascending completion times in ps.
+type Curve<'a> = (&'a str, usize, usize, Vec<u64>);
+
+/// Completion times of each run; of a single run with several workloads, of each of these.
+fn curves<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
+    let sorted = |run: &Named<'a>, label: Option<&str>| -> Vec<u64> {
+        let flows = run
+            .data
+            .flows
+            .iter()
+            .filter(|flow| label.is_none_or(|label| flow.label == label));
+        let mut fcts: Vec<u64> = flows.filter_map(|flow| flow.fct_ps).collect();
         fcts.sort_unstable();
         fcts
     };
-    let all: Vec<Vec<u64>> = runs.iter().map(sorted).collect();
-    if all.iter().all(|fcts| fcts.len() < 2) {
+    if let [run] = runs {
+        let mut labels: Vec<&str> = Vec::new();
+        for flow in &run.data.flows {
+            if labels.len() <= LABELS_MAX && !labels.contains(&&*flow.label) {
+                labels.push(&flow.label);
+            }
+        }
+        let curve =
+            |(k, &label): (usize, &&'a str)| (label, (run.color + k) % COLORS, 0, sorted(run, Some(label)));
+        let all: Vec<Curve<'a>> = labels.iter().enumerate().map(curve).collect();
+        // One flow makes no curve.
+        if (2..=LABELS_MAX).contains(&labels.len()) && all.iter().all(|(.., fcts)| fcts.len() > 1) {
+            return all;
+        }
+    }
+    runs.iter()
+        .map(|run| (run.name, run.color, run.dash, sorted(run, None)))
+        .collect()
+}
+
+pub(super) fn fct_cdf(runs: &[Named<'_>]) -> Option<Chart> {
+    let all = curves(runs);
+    if all.iter().map(|(.., fcts)| fcts.len()).sum::<usize>() < 2 * runs.len() {
         return None;
     }
-    let mut x =
-        Axis::new("flow completion time", "µs").log_if_wide(all.iter().flatten().map(|&ps| ps as f64));
+    let times = || all.iter().flat_map(|(.., fcts)| fcts);
+    let mut x = Axis::new("flow completion time", "µs").log_if_wide(times().map(|&ps| ps as f64));
     let mut scale = 1e6;
     if !x.log {
-        (x.unit, scale) = unit_of_time(all.iter().filter_map(|fcts| fcts.last().copied()).max()?);
+        (x.unit, scale) = unit_of_time(times().copied().max()?);
     }
-    let line = |(run, fcts): (&Named<'_>, &Vec<u64>)| {
+    let line = |(name, color, dash, fcts): &Curve<'_>| {
         let share = |rank: usize| rank as f64 / fcts.len() as f64 * 100.0;
         let curve: Vec<(f64, f64)> = (1..)
             .zip(fcts)
             .map(|(rank, &ps)| (ps as f64 / scale, share(rank)))
             .collect();
         Line {
-            dash: run.dash,
-            ..Line::new(run.name, run.color, &evenly(&curve, POINTS_MAX / 2))
+            dash: *dash,
+            ..Line::new(*name, *color, &evenly(&curve, POINTS_MAX / 2))
         }
     };
     Some(Chart {
@@ -149,6 +183,6 @@ pub(super) fn fct_cdf(runs: &[Named<'_>]) -> Option<Chart> {
         },
         kind: Kind::Step,
         width: if runs.len() == 1 { Width::Half } else { Width::Full },
-        lines: runs.iter().zip(&all).map(line).collect(),
+        lines: all.iter().map(line).collect(),
     })
 }

@@ -1,7 +1,10 @@
 //! The flows that the topology view lists: the slowest of them, and some of the others.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
+use crate::files::{FlowTime, Stage};
 use crate::report::data::RunData;
 use crate::results::{FlowRow, FlowState};
 
@@ -32,10 +35,81 @@ struct Flow {
     fct_ps: Option<u64>,
     slowdown: Option<f64>,
     status: FlowState,
+    /// Where its time went, if the run accounted for it.
+    time: Option<Account>,
 }
 
-/// The flows of a run to list.
-pub(super) fn listed(run: &RunData) -> Listed {
+/// Where a flow's time went.
+#[derive(Debug, Default, PartialEq, Serialize)]
+struct Account {
+    /// What its sender did or waited for, and how long, in ps.
+    sender: Vec<(String, u64)>,
+    /// The way of the packet whose acknowledgement was the last, and that of the acknowledgement.
+    data: Vec<Hop>,
+    ack: Vec<Hop>,
+}
+
+/// A port on a way; times in ps.
+#[derive(Debug, PartialEq, Serialize)]
+struct Hop {
+    port: usize,
+    /// Serialisation, propagation, queueing, pause.
+    ps: [u64; 4],
+    /// Of all of the flow's packets that left the port: their number, and the mean and the longest
+    /// of their queueing and pauses.
+    packets: u64,
+    mean_ps: u64,
+    max_ps: u64,
+}
+
+const PARTS: [&str; 4] = ["serialisation", "propagation", "queueing", "paused"];
+
+impl Account {
+    /// From the rows of one flow.
+    fn of(times: &[FlowTime], rows: &BTreeMap<String, usize>) -> Self {
+        let mut account = Self::default();
+        for time in times {
+            let way = match time.stage {
+                Stage::Sender => {
+                    account.sender.push((time.part.clone(), time.time_ps));
+                    continue;
+                }
+                Stage::Data => &mut account.data,
+                Stage::Ack => &mut account.ack,
+            };
+            let (Some(&port), Some(part)) = (
+                rows.get(&time.port),
+                PARTS.iter().position(|&part| part == time.part),
+            ) else {
+                continue;
+            };
+            let at = way.iter().position(|hop| hop.port == port).unwrap_or(way.len());
+            if at == way.len() {
+                way.push(Hop {
+                    port,
+                    ps: [0; 4],
+                    packets: 0,
+                    mean_ps: 0,
+                    max_ps: 0,
+                });
+            }
+            let hop = &mut way[at];
+            hop.ps[part] += time.time_ps;
+            hop.packets = hop.packets.max(time.packets.unwrap_or(0));
+            hop.mean_ps += time.mean_ps.unwrap_or(0.0) as u64;
+            hop.max_ps = hop.max_ps.max(time.max_ps.unwrap_or(0));
+        }
+        account
+    }
+}
+
+/// The flows of a run to list; `rows` are the ports by name.
+pub(super) fn listed(run: &RunData, rows: &BTreeMap<String, usize>) -> Listed {
+    let times: BTreeMap<u32, &[FlowTime]> = run
+        .flow_times
+        .chunk_by(|a, b| a.flow_id == b.flow_id)
+        .map(|times| (times[0].flow_id, times))
+        .collect();
     let mut names: Vec<String> = run
         .flows
         .iter()
@@ -56,6 +130,7 @@ pub(super) fn listed(run: &RunData) -> Listed {
         fct_ps: row.fct_ps,
         slowdown: row.slowdown.map(|slowdown| (slowdown * 1e3).round() / 1e3),
         status: row.status,
+        time: times.get(&row.flow_id).map(|times| Account::of(times, rows)),
     };
     Listed {
         total: run.flows.len(),
@@ -88,10 +163,51 @@ mod tests {
     use crate::sample;
 
     #[test]
+    fn a_way_has_its_ports_in_order() {
+        let row = |stage, port: &str, part: &str, time_ps, mean_ps, max_ps| FlowTime {
+            flow_id: 3,
+            stage,
+            port: port.into(),
+            part: part.into(),
+            time_ps,
+            packets: (stage != Stage::Sender).then_some(9),
+            mean_ps,
+            max_ps,
+        };
+        let times = [
+            row(Stage::Sender, "", "pacing", 70, None, None),
+            row(Stage::Data, "port 1.1->0", "serialisation", 8, None, None),
+            row(Stage::Data, "port 0.4->4", "serialisation", 8, None, None),
+            row(Stage::Data, "port 0.4->4", "queueing", 5, Some(6.5), Some(20)),
+            row(Stage::Data, "port 0.4->4", "paused", 1, Some(2.0), Some(30)),
+            row(Stage::Ack, "port 4.1->0", "propagation", 10, None, None),
+        ];
+        let rows = ["port 0.4->4", "port 1.1->0", "port 4.1->0"];
+        let rows = rows
+            .iter()
+            .zip(5..)
+            .map(|(name, row)| (name.to_string(), row))
+            .collect();
+        let account = Account::of(&times, &rows);
+        assert_eq!(account.sender, [("pacing".to_string(), 70)]);
+        let hops: Vec<_> = account
+            .data
+            .iter()
+            .map(|hop| (hop.port, hop.ps, hop.packets, hop.mean_ps, hop.max_ps))
+            .collect();
+        assert_eq!(hops, [(6, [8, 0, 0, 0], 9, 0, 0), (5, [8, 0, 5, 1], 9, 8, 30)]);
+        assert_eq!((account.ack[0].port, account.ack[0].ps), (7, [0, 10, 0, 0]));
+    }
+
+    #[test]
     fn the_slowest_come_first_and_the_fastest_is_there() {
         let (input, outcome) = sample::incast();
         let mut run = RunData::new(&input, &sample::finished(&input, outcome));
-        let ids: Vec<u32> = listed(&run).flows.iter().map(|flow| flow.id).collect();
+        let ids: Vec<u32> = listed(&run, &BTreeMap::new())
+            .flows
+            .iter()
+            .map(|flow| flow.id)
+            .collect();
         // Flow 2 did not finish; slowdowns of 0 and 1 are 2 and 1.
         assert_eq!(ids, [2, 0, 1]);
         let one = run.flows[0].clone();
@@ -101,7 +217,7 @@ mod tests {
             ..one.clone()
         };
         run.flows = (0..10_007).map(flow).collect();
-        let found = listed(&run);
+        let found = listed(&run, &BTreeMap::new());
         assert_eq!((found.total, found.flows.len()), (10_007, SLOWEST + OTHERS));
         let slowdowns: Vec<f64> = found.flows.iter().filter_map(|flow| flow.slowdown).collect();
         assert_eq!(

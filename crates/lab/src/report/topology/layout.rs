@@ -253,7 +253,7 @@ fn place_row(row: &[usize], tier: &[u32], neighbours: &[Vec<usize>], x: &mut [f6
         .flat_map(|&(at, count)| std::iter::repeat_n(at, count));
     for ((i, &node), at) in row.iter().enumerate().zip(places) {
         x[node] = at.clamp(lowest, highest.max(lowest)) + i as f64 * apart;
-        half[node] = (apart * 0.36).min(0.05);
+        half[node] = (apart * 0.42).min(0.05);
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) fn view(run: &RunData) -> Option<View> {
             .collect(),
         origin_ps: run.flows.iter().map(|flow| flow.start_ps).min().unwrap_or(0),
         timeline: timeline::timeline(&run.series, &rows),
-        flows: flows::listed(run),
+        flows: flows::listed(run, &rows),
     })
 }
 

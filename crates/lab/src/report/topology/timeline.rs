@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::pack::Packer;
+use crate::files::ports::{BIN, BUFFER, MARKS, PAUSED, QUEUE_MAX, UTILISATION};
 use crate::files::{QUEUE, Series};
 
 /// Bins of a page; the recorder has no more.
@@ -28,36 +29,50 @@ struct Quantity {
     two: bool,
     /// What the scale ends at; the largest value if `None`.
     top: Option<f64>,
+    /// Counted in bins: the page has it for each microsecond.
+    counted: bool,
 }
 
-const QUANTITIES: [Quantity; 4] = [
+const QUANTITIES: [Quantity; 5] = [
     Quantity {
         name: "utilisation",
-        metrics: &["utilisation"],
+        metrics: &[UTILISATION],
         merge: Merge::Mean,
         two: false,
         top: Some(1.0),
+        counted: false,
     },
     Quantity {
         name: "queue",
-        metrics: &["queue_max_bytes", QUEUE],
+        metrics: &[QUEUE_MAX, QUEUE],
         merge: Merge::Largest,
         two: true,
         top: None,
+        counted: false,
     },
     Quantity {
         name: "paused",
-        metrics: &["paused"],
+        metrics: &[PAUSED],
         merge: Merge::Mean,
         two: false,
         top: Some(1.0),
+        counted: false,
+    },
+    Quantity {
+        name: "marks",
+        metrics: &[MARKS],
+        merge: Merge::Mean,
+        two: true,
+        top: None,
+        counted: true,
     },
     Quantity {
         name: "buffer",
-        metrics: &["buffer_bytes"],
+        metrics: &[BUFFER],
         merge: Merge::Largest,
         two: true,
         top: None,
+        counted: false,
     },
 ];
 
@@ -90,6 +105,11 @@ pub(super) struct Packed {
 
 /// The bins of a run; `rows` are the ports and switches by their entities' names.
 pub(super) fn timeline(series: &[Series], rows: &BTreeMap<String, usize>) -> Option<Timeline> {
+    within(TEXT_MAX, series, rows)
+}
+
+/// Bins so wide that their values take at most `limit` characters.
+fn within(limit: usize, series: &[Series], rows: &BTreeMap<String, usize>) -> Option<Timeline> {
     let groups: Vec<(&Quantity, Vec<(usize, &Series)>)> = QUANTITIES
         .iter()
         .map(|quantity| (quantity, rows_of(series, quantity, rows)))
@@ -103,14 +123,15 @@ pub(super) fn timeline(series: &[Series], rows: &BTreeMap<String, usize>) -> Opt
     };
     let start_ps = points().map(|point| point.0).min()?;
     let end_ps = points().map(|point| point.0).max()?;
-    let recorded = series.iter().find(|s| s.entity == "run" && s.metric == "bin_ps");
+    let recorded = series.iter().find(|s| s.entity == "run" && s.metric == BIN);
     let recorded = recorded
         .and_then(|s| s.points.first())
         .map(|point| point.1 as u64);
-    let mut grid = Grid::new(start_ps, end_ps, recorded.unwrap_or(0));
+    let recorded = recorded.unwrap_or(0);
+    let mut grid = Grid::new(start_ps, end_ps, recorded);
     loop {
-        let (timeline, size) = grid.pack(&groups);
-        if size <= TEXT_MAX || grid.bins < 2 {
+        let (timeline, size) = grid.pack(&groups, recorded);
+        if size <= limit || grid.bins < 2 {
             return Some(timeline);
         }
         grid = Grid::new(start_ps, end_ps, grid.bin_ps * 2);
@@ -166,20 +187,28 @@ impl Grid {
         }
     }
 
-    fn pack(&self, groups: &[(&Quantity, Vec<(usize, &Series)>)]) -> (Timeline, usize) {
+    /// Packs the values; counts were made in bins of `counted_ps`.
+    fn pack(&self, groups: &[(&Quantity, Vec<(usize, &Series)>)], counted_ps: u64) -> (Timeline, usize) {
         let mut quantities = Vec::new();
         let mut totals: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         let mut size = 0;
         for (quantity, rows) in groups {
             let largest = rows.iter().flat_map(|(_, one)| &one.points).map(|point| point.1);
-            let top = quantity.top.unwrap_or_else(|| largest.fold(0.0, f64::max));
+            let scale = match quantity.counted {
+                true => 1e6 / counted_ps.max(1) as f64,
+                false => 1.0,
+            };
+            let top = quantity
+                .top
+                .unwrap_or_else(|| largest.fold(0.0, f64::max) * scale);
             let levels = f64::from(if quantity.two { u16::MAX } else { 255 });
             let mut packer = Packer::new(quantity.two);
             let total = totals
                 .entry(quantity.name)
                 .or_insert_with(|| vec![0.0; self.bins]);
             for (row, one) in rows {
-                let values = self.values(&one.points, quantity.merge);
+                let mut values = self.values(&one.points, quantity.merge);
+                values.iter_mut().for_each(|value| *value *= scale);
                 total
                     .iter_mut()
                     .zip(&values)
@@ -341,7 +370,7 @@ mod tests {
 
     #[test]
     fn many_ports_get_wider_bins() {
-        let names: Vec<String> = (0..10_000).map(|i| format!("port {i}.1->0")).collect();
+        let names: Vec<String> = (0..10).map(|i| format!("port {i}.1->0")).collect();
         let rows = names
             .iter()
             .enumerate()
@@ -355,8 +384,10 @@ mod tests {
             .map(|(i, name)| series(name, "utilisation", &noise(i).collect::<Vec<_>>()))
             .chain([series("run", "bin_ps", &[(0, 1.0)])])
             .collect();
-        let found = timeline(&all, &rows).unwrap();
+        // 10 ports of 512 bytes are some 6900 characters.
+        let found = within(4_000, &all, &rows).unwrap();
         assert_eq!((found.bins, found.bin_ps), (256, 2));
-        assert!(found.quantities[0].data.len() <= TEXT_MAX);
+        assert!(found.quantities[0].data.len() <= 4_000);
+        assert_eq!(timeline(&all, &rows).unwrap().bins, 512);
     }
 }

@@ -76,14 +76,16 @@ impl Maker<'_, '_> {
     ) -> Result<(), Problem> {
         let class = self.class(written)?;
         let block = written.trace.get_or_insert_default();
-        let ignore = self.ignored(fill(&mut block.ignore, Vec::new()))?;
+        let ignored = fill(&mut block.ignore, Vec::new());
         let path = block
             .file
             .as_mut()
             .ok_or_else(|| Problem::new("the trace has no `file`").at(&self.place))?;
         let place = self.cx.texts.of_value(path);
         let source = self.cx.files.read_table(path.get_ref(), "the trace", &place)?;
-        let trace = trace::read(&source, &ignore)?;
+        let names: Vec<_> = ignored.iter().map(|name| name.get_ref().clone()).collect();
+        self.check_ignored(&ignored, &trace::columns(&source)?)?;
+        let trace = trace::read(&source, &names)?;
         *path.get_mut() = self.cx.keep("trace", "csv", &source);
         if !trace.unknown.is_empty() {
             let names = trace.unknown.join("`, `");
@@ -94,10 +96,10 @@ impl Maker<'_, '_> {
             self.cx.warnings.push(warning);
         }
         if trace.not_started > 0 {
-            let count = trace.not_started;
             let warning = format!(
-                "{}: {count} flows that had not started were left out",
-                source.name()
+                "{}: flows that had not started were left out: {}",
+                source.name(),
+                trace.not_started
             );
             self.cx.warnings.push(warning);
         }
@@ -125,22 +127,20 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// Columns that are to be left out.
-    fn ignored(&self, names: Vec<toml::Spanned<String>>) -> Result<Vec<String>, Problem> {
-        let needed = ["src", "dst", "size_bytes"];
-        if let Some(name) = names
-            .iter()
-            .find(|name| needed.contains(&name.get_ref().as_str()))
-        {
-            let others = trace::COLUMNS
-                .into_iter()
-                .filter(|column| !needed.contains(column));
-            return Err(
-                Problem::new(format!("a trace needs its column `{}`", name.get_ref()))
-                    .at(&self.cx.texts.of_value(name))
-                    .help(suggestion(name.get_ref(), others.collect::<Vec<_>>())),
-            );
+    /// Only columns that a trace has and can do without can be left out.
+    fn check_ignored(&self, names: &[toml::Spanned<String>], columns: &[String]) -> Result<(), Problem> {
+        for written in names {
+            let name = written.get_ref();
+            let wrong = |message: String| Problem::new(message).at(&self.cx.texts.of_value(written));
+            if ["src", "dst", "size_bytes"].contains(&name.as_str()) {
+                return Err(wrong(format!("a trace needs its column `{name}`")).label("cannot be left out"));
+            }
+            if !columns.contains(name) {
+                return Err(wrong(format!("the trace has no column `{name}` to leave out"))
+                    .label("no such column")
+                    .help(suggestion(name, columns.iter().map(String::as_str))));
+            }
         }
-        Ok(names.into_iter().map(toml::Spanned::into_inner).collect())
+        Ok(())
     }
 }

@@ -1,0 +1,79 @@
+//! `paceline collect`: the shards of a sweep, put together.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use paceline_lab::sweep::{self, Collected};
+
+use super::sweep::{failures, shell, show};
+use crate::args::SayArgs;
+use crate::failure::{Ended, Failure};
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  paceline collect results/my-sweep-1                 shards that shared a folder
+  paceline collect node1/sweep node2/sweep --out results/all
+
+The folders must be parts of one sweep, made by one version of the program. What is in several of
+them must be equal. Exit status: 0 all runs are there, 1 some failed or are missing (which, and how
+to run them, is said), 2 the folders do not fit together.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CollectArgs {
+    /// Folders that `paceline sweep` wrote
+    #[arg(value_name = "DIR", required = true)]
+    folders: Vec<PathBuf>,
+    /// Folder for the whole; may be one of DIR [default: DIR, if there is one DIR; otherwise
+    /// results/<name>-sweep-<seed>]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+    /// Replace the folder of an earlier sweep
+    #[arg(long, help_heading = "Output")]
+    force: bool,
+    /// Put results of different versions of the program together
+    #[arg(long)]
+    mix_versions: bool,
+    #[command(flatten)]
+    say: SayArgs,
+}
+
+/// Merges the folders of a sweep; prints one table.
+pub(super) fn collect(args: &CollectArgs) -> Ended {
+    let out = match (&args.out, args.folders.as_slice()) {
+        (Some(out), _) => out.clone(),
+        (None, [folder]) => folder.clone(),
+        (None, folders) => {
+            let plan = sweep::read_plan(&folders[0])?;
+            output::default_folder(&plan.scenario, "sweep", plan.seeds[0])
+        }
+    };
+    let Collected { data, missing } = sweep::collect(&args.folders, &out, args.mix_versions, args.force)?;
+    show(&data, args.say)?;
+    if !args.say.quiet {
+        eprintln!(
+            "results in {}: report.html to look at, all numbers in results.csv and results.parquet",
+            out.display()
+        );
+    }
+    if missing.is_empty() {
+        return failures(&data, data.plan.runs().len());
+    }
+    const SHOWN: usize = 10;
+    let all = data.plan.points.len() * data.plan.seeds.len();
+    let mut text = format!("{} of {all} runs are missing:", missing.len());
+    for &(point, seed) in missing.iter().take(SHOWN) {
+        text.push_str(&format!("\n  {} seed {seed}", data.describe(point)));
+    }
+    if missing.len() > SHOWN {
+        text.push_str(&format!("\n  and {} more", missing.len() - SHOWN));
+    }
+    let words = [
+        data.plan.arguments.clone(),
+        vec!["--out".into(), out.display().to_string()],
+    ]
+    .concat();
+    text.push_str(&format!("\nthis runs them: paceline sweep {}", shell(&words)));
+    Err(Failure::run(text))
+}

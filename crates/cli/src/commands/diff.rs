@@ -1,0 +1,48 @@
+//! `paceline diff`: two runs, what differs in their inputs and in what came of them.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use paceline_lab::diff::Diff;
+use paceline_lab::report::RunData;
+
+use crate::failure::{Done, Ended, Failure};
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  paceline diff results/incast-16-hpcc-1 results/mine
+  paceline diff results/demo/hpcc results/demo/dcqcn     two runs of a comparison
+  paceline diff a b --json | jq .results
+
+Inputs are compared key by key, every default filled in (scenario.toml); results number by number
+(summary.json), but for what measures the machine; flows one by one where both runs have the same.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DiffArgs {
+    /// A run's folder
+    #[arg(value_name = "A")]
+    pub(crate) a: PathBuf,
+    /// Another
+    #[arg(value_name = "B")]
+    pub(crate) b: PathBuf,
+    /// Print JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Compares two runs.
+pub(super) fn diff(args: &DiffArgs) -> Ended {
+    let read = |folder: &Path| RunData::read(folder).map_err(Failure::arguments);
+    let (a, b) = (read(&args.a)?, read(&args.b)?);
+    let diff = Diff::of(&a, &b).map_err(Failure::arguments)?;
+    if args.json {
+        output::print_json(&diff)?;
+    } else {
+        let names = [args.a.display().to_string(), args.b.display().to_string()];
+        let text = diff.text([&names[0], &names[1]], output::stdout_width());
+        output::print(&text)?;
+    }
+    Ok(Done::All)
+}

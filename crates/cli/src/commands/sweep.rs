@@ -1,0 +1,333 @@
+//! `paceline sweep`: a grid of values, each with several seeds.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use paceline_lab::sweep::{self, Job, Keep, Plan, Ran, Row, Shard, Status, Study, SweepData};
+use serde::Serialize;
+
+use crate::args::{ChangeArgs, INPUT_HELP, JobArgs, SayArgs};
+use crate::failure::{Done, Ended, Failure};
+use crate::progress::SweepMeter;
+use crate::{interrupt, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  paceline sweep incast-16 --over cc.scheme=hpcc,dcqcn,timely --repeats 5
+  paceline sweep fat320-hadoop30-2ms --over cc.scheme=hpcc,dcqcn \\
+      --over workload.background.poisson.load=0.1,0.3,0.5 --repeats 5
+  paceline sweep my.toml                             the grid of its [sweep] table:
+      [sweep]
+      \"cc.scheme\" = [\"hpcc\", \"dcqcn\"]
+      \"network.ecn.pmax\" = { from = 0.1, to = 0.5, steps = 5 }
+      repeats = 5
+  paceline sweep my.toml --print-slurm | sbatch      the same as a job array
+
+Every point of the grid gets the same seeds, so the same flows: differences between schemes are
+differences of pairs. Everything is checked before anything runs. A run that fails is a row with
+its message. An interrupted or killed sweep goes on where it was with the same command: what is
+finished is not run again. Exit status: 0 done, 1 some run failed, 2 input or arguments are wrong,
+130 interrupted.
+
+A shard is a part of the runs; shards count from 1, as the tasks of --array=1-N do (a Kubernetes
+indexed job takes --shard $((JOB_COMPLETION_INDEX + 1))/N). They may share a folder, and
+`paceline collect` puts them together.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SweepArgs {
+    #[arg(value_name = "INPUT", help = INPUT_HELP)]
+    input: String,
+    /// Values of a key of the scenario, in the place of those of its [sweep] table; may be repeated
+    #[arg(long, value_name = "PATH.TO.KEY=V1,V2,..", help_heading = "Grid")]
+    over: Vec<String>,
+    /// Seeds of each point: the scenario's (or --seed) and those that follow it [default: the
+    /// [sweep] table's, or 1]
+    #[arg(long, value_name = "N", help_heading = "Grid", value_parser = clap::value_parser!(u32).range(1..))]
+    repeats: Option<u32>,
+    /// Congestion control scheme, instead of the scenario's
+    #[arg(long, value_name = "NAME", help_heading = "Scenario")]
+    scheme: Option<String>,
+    #[command(flatten)]
+    changes: ChangeArgs,
+    /// Folder for the results; a sweep that is there goes on [default: results/<name>-sweep-<seed>]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+    /// Begin again where an earlier sweep left results
+    #[arg(long, help_heading = "Output", conflicts_with = "shard")]
+    force: bool,
+    /// What to keep of each run
+    #[arg(long, value_enum, default_value_t = Kept::Summary, help_heading = "Output")]
+    keep: Kept,
+    #[command(flatten)]
+    say: SayArgs,
+    #[command(flatten)]
+    jobs: JobArgs,
+    /// Run only this part of the runs
+    #[arg(long, value_name = "I/N", help_heading = "Machine")]
+    shard: Option<Shard>,
+    /// Print a Slurm array script with so many tasks [default: one per run, at most 100], run nothing
+    #[arg(
+        long,
+        value_name = "TASKS",
+        help_heading = "Machine",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0",
+        conflicts_with_all = ["shard", "force", "json"],
+    )]
+    print_slurm: Option<usize>,
+}
+
+/// How much of each run is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kept {
+    /// Its summary, scenario and flows
+    Summary,
+    /// Everything that `paceline run` writes
+    All,
+}
+
+impl From<Kept> for Keep {
+    fn from(kept: Kept) -> Self {
+        match kept {
+            Kept::Summary => Self::Summary,
+            Kept::All => Self::All,
+        }
+    }
+}
+
+/// Runs a sweep, or what is left of it; prints one table.
+pub(super) fn sweep(args: &SweepArgs) -> Ended {
+    let mut overrides = args.changes.overrides(args.scheme.as_deref());
+    overrides.over.clone_from(&args.over);
+    let study = Study {
+        input: args.input.clone(),
+        overrides,
+        repeats: args.repeats,
+        arguments: args.words(),
+    };
+    let plan = study.plan(args.jobs.count())?;
+    let folder =
+        (args.out.clone()).unwrap_or_else(|| output::default_folder(&plan.scenario, "sweep", plan.seeds[0]));
+    if let Some(tasks) = args.print_slurm {
+        output::print(&slurm(args, &plan, &folder, tasks))?;
+        return Ok(Done::All);
+    }
+    let job = Job {
+        study: &study,
+        plan: &plan,
+        folder: &folder,
+        shard: args.shard.unwrap_or(Shard::WHOLE),
+        keep: args.keep.into(),
+        jobs: args.jobs.count(),
+        force: args.force,
+    };
+    interrupt::listen();
+    let meter = SweepMeter::new(&plan.scenario, args.say);
+    let ran = job.run(&meter)?;
+    drop(meter);
+    finish(&job, ran, args.say)
+}
+
+/// Writes and shows what there is.
+fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
+    let data = SweepData::read(job.folder)?;
+    let runs = data.plan.runs().len();
+    let whole = data.rows.len() == runs;
+    if whole || job.shard == Shard::WHOLE {
+        sweep::write_results(job.folder, &data)?;
+        show(&data, say)?;
+    } else if say.json {
+        print_json(&data)?;
+    }
+    let place = job.folder.display();
+    if !say.quiet {
+        if whole || job.shard == Shard::WHOLE {
+            eprintln!(
+                "results in {place}: report.html to look at, all numbers in results.csv and results.parquet"
+            );
+        } else {
+            eprintln!(
+                "shard {}: {} runs in {place}; when all shards are done: paceline collect {}",
+                job.shard,
+                ran.there + ran.completed + ran.failed,
+                quoted(&place.to_string())
+            );
+        }
+    }
+    if ran.left > 0 {
+        eprintln!(
+            "{} of {} runs are finished: the same command goes on from here",
+            data.rows.len(),
+            runs
+        );
+        return Ok(Done::Interrupted);
+    }
+    failures(&data, runs)
+}
+
+/// The table of a sweep, or its JSON.
+pub(super) fn show(data: &SweepData, say: SayArgs) -> Result<(), Failure> {
+    if say.json {
+        print_json(data)?;
+    } else {
+        output::print(&sweep::table(data))?;
+    }
+    if !say.quiet {
+        eprint!("{}", warnings(data));
+        if data.repeats_are_equal() {
+            eprintln!("the seeds of each point give the same run: nothing in this scenario is random");
+        }
+    }
+    Ok(())
+}
+
+fn print_json(data: &SweepData) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct Whole<'a> {
+        plan: &'a Plan,
+        rows: Vec<&'a Row>,
+    }
+    output::print_json(&Whole {
+        plan: &data.plan,
+        rows: data.in_order().map(|(_, row)| row).collect(),
+    })
+}
+
+/// The failure of a sweep in which runs failed: which, and why.
+pub(super) fn failures(data: &SweepData, runs: usize) -> Ended {
+    const SHOWN: usize = 5;
+    let failed: Vec<_> = data
+        .in_order()
+        .filter(|(_, row)| row.status == Status::Failed)
+        .collect();
+    if failed.is_empty() {
+        return Ok(Done::All);
+    }
+    let mut text = format!("{} of {runs} runs failed:", failed.len());
+    for (point, row) in failed.iter().take(SHOWN) {
+        let message = row.message.as_deref().unwrap_or("no message");
+        text.push_str(&format!(
+            "\n  {} seed {}: {message}",
+            data.describe(*point),
+            row.seed
+        ));
+    }
+    if failed.len() > SHOWN {
+        text.push_str("\n  the others are in results.csv");
+    }
+    Err(Failure::run(text))
+}
+
+/// What to know before trusting the runs, each once.
+fn warnings(data: &SweepData) -> String {
+    const SHOWN: usize = 6;
+    let mut found: Vec<(&str, usize)> = Vec::new();
+    let summaries = data.rows.values().filter_map(|row| row.summary.as_ref());
+    for warning in summaries.flat_map(|summary| &summary.warnings) {
+        match found.iter_mut().find(|(known, _)| known == warning) {
+            Some((_, count)) => *count += 1,
+            None => found.push((warning, 1)),
+        }
+    }
+    if found.is_empty() {
+        return String::new();
+    }
+    // The most frequent first; of equals the first in the alphabet.
+    found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let runs = data.rows.len();
+    let mut text = String::from("check before trusting:\n");
+    for (warning, count) in found.iter().take(SHOWN) {
+        let about = if *count == runs {
+            String::new()
+        } else {
+            format!("{count} of {runs} runs: ")
+        };
+        text.push_str(&format!("  ! {about}{warning}\n"));
+    }
+    if found.len() > SHOWN {
+        text.push_str(&format!(
+            "  ! and {} more in the runs' summaries\n",
+            found.len() - SHOWN
+        ));
+    }
+    text
+}
+
+impl SweepArgs {
+    /// The arguments that say what the sweep is, not where or how it is run.
+    fn words(&self) -> Vec<String> {
+        let mut words = vec![self.input.clone()];
+        let mut add = |option: &str, value: String| words.extend([option.to_string(), value]);
+        for over in &self.over {
+            add("--over", over.clone());
+        }
+        if let Some(repeats) = self.repeats {
+            add("--repeats", repeats.to_string());
+        }
+        if let Some(scheme) = &self.scheme {
+            add("--scheme", scheme.clone());
+        }
+        let changes = &self.changes;
+        for set in &changes.set {
+            add("--set", set.clone());
+        }
+        if let Some(seed) = changes.seed {
+            add("--seed", seed.to_string());
+        }
+        if let Some(duration) = changes.duration {
+            add("--duration", duration.to_string());
+        }
+        if let Some(mode) = changes.fidelity.and_then(|mode| mode.to_possible_value()) {
+            add("--fidelity", mode.get_name().to_string());
+        }
+        if let Some(seed) = changes.shuffle_ties {
+            add("--shuffle-ties", seed.to_string());
+        }
+        if changes.check {
+            words.push("--check".into());
+        }
+        words
+    }
+}
+
+/// Words as a POSIX shell takes them.
+pub(super) fn shell(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// A script for `sbatch`.
+fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
+    const TASKS_MAX: usize = 100;
+    let runs = plan.runs().len();
+    let tasks = if tasks == 0 { TASKS_MAX } else { tasks }.min(runs).max(1);
+    let place = quoted(&folder.display().to_string());
+    let keep = if args.keep == Kept::All { " --keep all" } else { "" };
+    format!(
+        "#!/bin/bash\n\
+         #SBATCH --job-name=paceline-{name}\n\
+         #SBATCH --array=1-{tasks}\n\
+         #SBATCH --cpus-per-task={cpus}\n\
+         # {runs} runs in {tasks} tasks. A task that is killed and submitted again goes on where it was.\n\
+         set -eu\n\
+         paceline sweep {words}{keep} --out {place} \\\n    \
+         --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --jobs \"${{SLURM_CPUS_PER_TASK:-1}}\" --quiet\n\
+         \n\
+         # When all tasks are done, for the table and results.csv:\n\
+         #   paceline collect {place}\n",
+        name = plan.scenario,
+        cpus = args.jobs.jobs.unwrap_or(1),
+        words = shell(&plan.arguments),
+    )
+}

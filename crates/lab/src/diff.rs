@@ -1,0 +1,371 @@
+//! Two runs: what differs in their inputs, and in what came of them: `paceline diff`.
+
+mod text;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::report::RunData;
+use crate::results::FlowRow;
+use crate::stats;
+
+/// What differs between two runs, A and B.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diff {
+    /// Keys of the resolved scenarios whose values differ, the program's version among them.
+    pub inputs: Vec<Changed<String>>,
+    /// Numbers of the summaries that differ, the most telling first. What measures the machine
+    /// is left out.
+    pub results: Vec<Metric>,
+    /// Flow by flow; null if the runs have different flows.
+    pub flows: Option<Flows>,
+    /// Whether all events were the same.
+    pub same_digest: bool,
+}
+
+/// A value in A and in B; `None` where there is none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Changed<T> {
+    /// What.
+    pub key: String,
+    /// In A.
+    pub a: Option<T>,
+    /// In B.
+    pub b: Option<T>,
+}
+
+/// A number in A and in B.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Metric {
+    /// Which, as in `summary.json`.
+    pub key: String,
+    /// In A.
+    pub a: Option<f64>,
+    /// In B.
+    pub b: Option<f64>,
+    /// `b - a`.
+    pub difference: Option<f64>,
+    /// `b / a - 1`; `None` where A's is zero.
+    pub relative: Option<f64>,
+}
+
+/// Completion times of the same flows in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Flows {
+    /// Flows that finished in both.
+    pub both: u64,
+    /// That finished in A only.
+    pub only_a: u64,
+    /// In B only.
+    pub only_b: u64,
+    /// That B finished faster than A.
+    pub faster: u64,
+    /// Slower.
+    pub slower: u64,
+    /// In the same time.
+    pub same: u64,
+    /// Completion time in B over that in A.
+    pub ratio: Ratio,
+    /// The largest changes, by ratio, the largest first.
+    pub largest: Vec<FlowChange>,
+}
+
+/// Distribution of the ratio of completion times, B over A.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "percentiles say what they are")]
+pub struct Ratio {
+    pub min: Option<f64>,
+    pub p5: Option<f64>,
+    pub p50: Option<f64>,
+    pub p95: Option<f64>,
+    pub max: Option<f64>,
+}
+
+/// One flow in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "as in flows.csv")]
+pub struct FlowChange {
+    pub flow_id: u32,
+    pub size_bytes: u64,
+    pub a_fct_ps: u64,
+    pub b_fct_ps: u64,
+    /// `b / a`.
+    pub ratio: f64,
+}
+
+/// Changes of flows that are told.
+const LARGEST: usize = 8;
+/// Keys of the summary that measure the machine or name the run.
+const NOT_RESULTS: [&str; 9] = [
+    "version",
+    "scenario",
+    "scheme",
+    "seed",
+    "wall_s",
+    "cpu_s",
+    "packet_hops_per_s",
+    "peak_rss_bytes",
+    "digest",
+];
+/// What is told first.
+const FIRST: [&str; 20] = [
+    "flows.completed",
+    "fct_slowdown.mean",
+    "fct_slowdown.p50",
+    "fct_slowdown.p95",
+    "fct_slowdown.p99",
+    "fct_slowdown.max",
+    "fct_us.mean",
+    "finish_us",
+    "rtt_us.mean",
+    "rtt_us.p99",
+    "goodput_gbps.mean_per_flow",
+    "goodput_gbps.aggregate",
+    "jain",
+    "queue_bytes.mean",
+    "queue_bytes.max",
+    "pfc.pauses",
+    "pfc.paused_s",
+    "ecn.ce",
+    "drops",
+    "retransmitted_bytes",
+];
+
+impl Diff {
+    /// What differs between `a` and `b`; an error if a scenario is not TOML.
+    pub fn of(a: &RunData, b: &RunData) -> Result<Self, String> {
+        let (mut in_a, mut in_b) = (scenario(a)?, scenario(b)?);
+        in_a.insert("version".into(), a.summary.version.clone());
+        in_b.insert("version".into(), b.summary.version.clone());
+        let results = |run: &RunData| -> Result<BTreeMap<String, f64>, String> {
+            let value = serde_json::to_value(&run.summary).map_err(|error| error.to_string())?;
+            let mut numbers = BTreeMap::new();
+            collect_numbers("", &value, &mut numbers);
+            numbers.retain(|key, _| !NOT_RESULTS.contains(&key.as_str()));
+            Ok(numbers)
+        };
+        Ok(Self {
+            inputs: changed(&in_a, &in_b),
+            results: metrics(&results(a)?, &results(b)?),
+            flows: flows(&a.flows, &b.flows),
+            same_digest: a.summary.digest == b.summary.digest,
+        })
+    }
+
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        let flows = self.flows.as_ref();
+        let same_flows =
+            flows.is_some_and(|flows| flows.faster + flows.slower + flows.only_a + flows.only_b == 0);
+        self.inputs.is_empty() && self.results.is_empty() && same_flows && self.same_digest
+    }
+}
+
+/// The values of a resolved scenario by their keys: `cc.hpcc.eta`, `workload[0].label`.
+fn scenario(run: &RunData) -> Result<BTreeMap<String, String>, String> {
+    let table: toml::Table = run
+        .scenario
+        .parse()
+        .map_err(|error| format!("scenario.toml of {}: {error}", run.summary.scenario))?;
+    let mut values = BTreeMap::new();
+    collect_values("", &toml::Value::Table(table), &mut values);
+    Ok(values)
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() {
+        key.to_string()
+    } else {
+        format!("{path}.{key}")
+    }
+}
+
+fn collect_values(path: &str, value: &toml::Value, into: &mut BTreeMap<String, String>) {
+    match value {
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                collect_values(&join(path, key), value, into);
+            }
+        }
+        toml::Value::Array(list) if list.iter().any(toml::Value::is_table) => {
+            for (i, value) in list.iter().enumerate() {
+                collect_values(&format!("{path}[{i}]"), value, into);
+            }
+        }
+        toml::Value::String(text) => {
+            into.insert(path.to_string(), text.clone());
+        }
+        other => {
+            into.insert(path.to_string(), other.to_string());
+        }
+    }
+}
+
+fn collect_numbers(path: &str, value: &Value, into: &mut BTreeMap<String, f64>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                collect_numbers(&join(path, key), value, into);
+            }
+        }
+        Value::Array(list) => {
+            for (i, value) in list.iter().enumerate() {
+                collect_numbers(&format!("{path}[{i}]"), value, into);
+            }
+        }
+        Value::Number(number) => {
+            into.extend(number.as_f64().map(|number| (path.to_string(), number)));
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+fn keys<'a, T>(a: &'a BTreeMap<String, T>, b: &'a BTreeMap<String, T>) -> Vec<&'a String> {
+    let only_b = b.keys().filter(|key| !a.contains_key(*key));
+    let mut keys: Vec<&String> = a.keys().chain(only_b).collect();
+    keys.sort();
+    keys
+}
+
+fn changed(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Changed<String>> {
+    let differs = keys(a, b).into_iter().filter(|key| a.get(*key) != b.get(*key));
+    differs
+        .map(|key| Changed {
+            key: key.clone(),
+            a: a.get(key).cloned(),
+            b: b.get(key).cloned(),
+        })
+        .collect()
+}
+
+fn metrics(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> Vec<Metric> {
+    let differs = keys(a, b).into_iter().filter(|key| a.get(*key) != b.get(*key));
+    let mut metrics: Vec<Metric> = differs
+        .map(|key| {
+            let (a, b) = (a.get(key).copied(), b.get(key).copied());
+            let difference = a.zip(b).map(|(a, b)| b - a);
+            let relative = a.zip(b).filter(|&(a, _)| a != 0.0).map(|(a, b)| b / a - 1.0);
+            Metric {
+                key: key.clone(),
+                a,
+                b,
+                difference,
+                relative,
+            }
+        })
+        .collect();
+    let rank = |metric: &Metric| {
+        FIRST
+            .iter()
+            .position(|first| *first == metric.key)
+            .unwrap_or(FIRST.len())
+    };
+    metrics.sort_by_key(rank);
+    metrics
+}
+
+/// Flow by flow, if both runs have the same ones.
+fn flows(a: &[FlowRow<'_>], b: &[FlowRow<'_>]) -> Option<Flows> {
+    let what = |row: &FlowRow<'_>| (row.src, row.dst, row.size_bytes, row.label.to_string());
+    if a.len() != b.len() || a.iter().zip(b).any(|(a, b)| what(a) != what(b)) {
+        return None;
+    }
+    let count = |of: &dyn Fn(&FlowRow<'_>, &FlowRow<'_>) -> bool| {
+        a.iter().zip(b).filter(|(a, b)| of(a, b)).count() as u64
+    };
+    let changes = a.iter().zip(b).filter_map(|(a, b)| {
+        let (a_fct_ps, b_fct_ps) = (a.fct_ps?, b.fct_ps?);
+        Some(FlowChange {
+            flow_id: a.flow_id,
+            size_bytes: a.size_bytes,
+            a_fct_ps,
+            b_fct_ps,
+            ratio: b_fct_ps as f64 / a_fct_ps.max(1) as f64,
+        })
+    });
+    let mut changes: Vec<FlowChange> = changes.collect();
+    let mut ratios: Vec<f64> = changes.iter().map(|change| change.ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    let at = |p| stats::percentile(&ratios, p);
+    let both = changes.len() as u64;
+    let by = |of: &dyn Fn(&FlowChange) -> bool| changes.iter().filter(|change| of(change)).count() as u64;
+    let (faster, slower) = (by(&|c| c.b_fct_ps < c.a_fct_ps), by(&|c| c.b_fct_ps > c.a_fct_ps));
+    let ratio = Ratio {
+        min: ratios.first().copied(),
+        p5: at(0.05),
+        p50: at(0.5),
+        p95: at(0.95),
+        max: ratios.last().copied(),
+    };
+    let size = |change: &FlowChange| change.ratio.ln().abs();
+    changes.retain(|change| change.a_fct_ps != change.b_fct_ps);
+    changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    changes.truncate(LARGEST);
+    Some(Flows {
+        both,
+        only_a: count(&|a, b| a.fct_ps.is_some() && b.fct_ps.is_none()),
+        only_b: count(&|a, b| a.fct_ps.is_none() && b.fct_ps.is_some()),
+        faster,
+        slower,
+        same: both - faster - slower,
+        ratio,
+        largest: changes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn data() -> RunData {
+        let (input, outcome) = sample::incast();
+        RunData::new(&input, &sample::finished(&input, outcome))
+    }
+
+    #[test]
+    fn the_same_run_twice() {
+        let diff = Diff::of(&data(), &data()).unwrap();
+        assert!(diff.is_empty());
+        assert_eq!(
+            diff.text(["a", "b"], 100),
+            "a and b are the same: inputs, results, and every event (2 flows).\n"
+        );
+    }
+
+    #[test]
+    fn what_differs() {
+        let (a, mut b) = (data(), data());
+        b.scenario
+            .push_str("seed = 8\n[cc]\nlist = [{ x = 1 }, { x = 'y' }]\n");
+        b.summary.wall_s = 7.0;
+        b.summary.fct_slowdown.mean = Some(3.0);
+        b.summary.drops = 4;
+        b.summary.counters.timeouts = 1;
+        b.summary.digest = "0".repeat(16);
+        // Flow 0 takes twice as long, flow 1 half, flow 2 finishes.
+        b.flows[0].fct_ps = a.flows[0].fct_ps.map(|ps| ps * 2);
+        b.flows[1].fct_ps = a.flows[1].fct_ps.map(|ps| ps / 2);
+        b.flows[2].fct_ps = Some(1);
+        let diff = Diff::of(&a, &b).unwrap();
+        let flows = diff.flows.as_ref().unwrap();
+        assert_eq!(
+            (flows.both, flows.only_b, flows.faster, flows.slower),
+            (2, 1, 1, 1)
+        );
+        assert_eq!((flows.ratio.min, flows.ratio.max), (Some(0.5), Some(2.0)));
+        assert_eq!(diff.results[0].key, "fct_slowdown.mean");
+        assert_eq!(
+            (diff.results[0].difference, diff.results[0].relative),
+            (Some(1.5), Some(1.0))
+        );
+        insta::assert_snapshot!("diff", diff.text(["runs/a", "runs/b"], 100));
+        // Other flows cannot be paired.
+        b.flows[0].size_bytes += 1;
+        assert_eq!(Diff::of(&a, &b).unwrap().flows, None);
+        b.scenario.push_str("= 3\n");
+        assert!(Diff::of(&a, &b).unwrap_err().contains("scenario.toml of tiny"));
+    }
+}

@@ -1,0 +1,150 @@
+//! What differs, for people.
+
+use super::{Diff, FIRST, Metric};
+use crate::table::{duration_us, number};
+
+impl Diff {
+    /// The same for people.
+    pub fn text(&self, names: [&str; 2], width: usize) -> String {
+        let [a, b] = names;
+        if self.is_empty() {
+            return format!(
+                "{a} and {b} are the same: inputs, results, and every event ({} flows).\n",
+                self.flows.as_ref().map_or(0, |flows| flows.both)
+            );
+        }
+        let mut text = format!("A  {a}\nB  {b}\n\n");
+        if self.inputs.is_empty() {
+            text.push_str("The inputs are the same.\n");
+        } else {
+            text.push_str("Inputs that differ:\n");
+            let absent = || "–".to_string();
+            let cell =
+                |value: &Option<String>| value.as_ref().map_or_else(absent, |value| cut(value, width / 3));
+            let rows = self
+                .inputs
+                .iter()
+                .map(|input| vec![input.key.clone(), cell(&input.a), cell(&input.b)]);
+            text.push_str(&columns(&[&["", "A", "B"]], rows));
+        }
+        text.push('\n');
+        text.push_str(&self.results_text());
+        text.push('\n');
+        text.push_str(&self.flows_text());
+        text
+    }
+
+    fn results_text(&self) -> String {
+        let (told, rest): (Vec<&Metric>, Vec<&Metric>) = self
+            .results
+            .iter()
+            .partition(|metric| FIRST.contains(&metric.key.as_str()));
+        let mut text = match (self.results.is_empty(), self.same_digest) {
+            (true, true) => return "The results are the same, and so is every event.\n".to_string(),
+            (true, false) => return "The results are the same; events differ.\n".to_string(),
+            _ => "Results that differ:\n".to_string(),
+        };
+        let percent = |metric: &Metric| match metric.relative {
+            Some(relative) => format!("{:+.1} %", relative * 100.0),
+            None => "–".to_string(),
+        };
+        let rows = told.iter().map(|metric| {
+            let plus = if metric.difference.is_some_and(|d| d > 0.0) {
+                "+"
+            } else {
+                ""
+            };
+            vec![
+                metric.key.clone(),
+                plain(metric.a),
+                plain(metric.b),
+                format!("{plus}{}", plain(metric.difference)),
+                percent(metric),
+            ]
+        });
+        text.push_str(&columns(&[&["", "A", "B", "B - A", ""]], rows));
+        if !rest.is_empty() {
+            let more = if rest.len() == 1 { "number" } else { "numbers" };
+            text.push_str(&format!(
+                "  and {} more {more} of summary.json: see --json\n",
+                rest.len()
+            ));
+        }
+        text
+    }
+
+    fn flows_text(&self) -> String {
+        let Some(flows) = &self.flows else {
+            return "The runs have different flows: they cannot be compared one by one.\n".to_string();
+        };
+        let mut text = format!(
+            "Of {} flows that finished in both, {} are faster in B, {} slower, {} the same.",
+            flows.both, flows.faster, flows.slower, flows.same
+        );
+        for (count, run) in [(flows.only_a, "A"), (flows.only_b, "B")] {
+            if count > 0 {
+                text.push_str(&format!(" {count} finished in {run} only."));
+            }
+        }
+        text.push('\n');
+        if flows.faster + flows.slower == 0 {
+            return text;
+        }
+        let ratio = &flows.ratio;
+        text.push_str(&format!(
+            "Completion time, B over A: least {}, 5 % {}, median {}, 95 % {}, largest {}.\n",
+            number(ratio.min),
+            number(ratio.p5),
+            number(ratio.p50),
+            number(ratio.p95),
+            number(ratio.max)
+        ));
+        text.push_str("Largest changes:\n");
+        let rows = flows.largest.iter().map(|flow| {
+            let us = |ps: u64| duration_us(Some(ps as f64 / 1e6));
+            let size = crate::table::bytes(flow.size_bytes);
+            let (name, ratio) = (
+                format!("flow {}", flow.flow_id),
+                format!("x {}", number(Some(flow.ratio))),
+            );
+            vec![name, size, us(flow.a_fct_ps), us(flow.b_fct_ps), ratio]
+        });
+        text.push_str(&columns(&[&["", "size", "A", "B", "B / A"]], rows));
+        text
+    }
+}
+
+/// A number; a whole one without a point.
+fn plain(value: Option<f64>) -> String {
+    match value {
+        Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => format!("{whole:.0}"),
+        other => number(other),
+    }
+}
+
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_string();
+    }
+    let short: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{short}…")
+}
+
+/// Rows below a head, all but the first cell to the right.
+fn columns(head: &[&[&str]], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let head = head
+        .iter()
+        .map(|cells| cells.iter().map(|cell| cell.to_string()).collect());
+    let rows: Vec<Vec<String>> = head.chain(rows).collect();
+    let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(i, (cell, &width))| match i {
+            0 => format!("  {cell:width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}

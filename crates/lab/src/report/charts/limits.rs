@@ -1,0 +1,82 @@
+//! What schemes did to single flows over time: rate, window, round-trip time.
+
+use super::over_time::{Clock, flow_name};
+use super::{Axis, Chart, Kind, Line, Named, Width};
+use crate::files::{RATE, RTT, Series, WINDOW};
+use crate::report::decimate::{POINTS_MAX, extremes};
+use crate::report::palette::COLORS;
+use crate::results::FlowRow;
+
+/// Flows of which there are lines: the largest.
+const FLOWS_MAX: usize = 16;
+
+/// Charts of one run, of what was recorded of its flows.
+pub(super) fn limits(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
+    let [run] = runs else {
+        return Vec::new();
+    };
+    let quantities = [
+        (RATE, "Rates that the scheme allows", "rate", "Gbit/s", 1e9),
+        (WINDOW, "Windows that the scheme allows", "window", "KB", 1e3),
+        (RTT, "Round trips", "round-trip time", "µs", 1.0),
+    ];
+    let mut charts: Vec<Chart> = Vec::new();
+    for (metric, title, label, unit, scale) in quantities {
+        let chosen = chosen(run, metric);
+        if chosen.is_empty() {
+            continue;
+        }
+        let line = |(k, (row, one)): (usize, &(&FlowRow<'_>, &Series))| {
+            let points = one
+                .points
+                .iter()
+                .map(|&(at, value)| (clock.at(0, at), value / scale));
+            // A value holds until the flow ends.
+            let end = row
+                .end_ps()
+                .zip(one.points.last())
+                .map(|(end, last)| (clock.at(0, end), last.1 / scale));
+            let points: Vec<(f64, f64)> = points.chain(end).collect();
+            Line {
+                dash: k / COLORS,
+                ..Line::new(flow_name(row), k % COLORS, &extremes(&points, POINTS_MAX / 2))
+            }
+        };
+        let recorded = run.data.series.iter().filter(|one| one.metric == metric).count();
+        let note = match recorded > chosen.len() {
+            true => format!("The largest {} of {recorded} flows.", chosen.len()),
+            false => "At the sender, for each flow.".to_string(),
+        };
+        charts.push(Chart {
+            title: title.into(),
+            note,
+            x: clock.axis(),
+            y: Axis::new(label, unit),
+            kind: Kind::Step,
+            width: Width::Third,
+            lines: chosen.iter().enumerate().map(line).collect(),
+        });
+    }
+    if charts.len() < 3 {
+        charts.iter_mut().for_each(|chart| chart.width = Width::Half);
+    }
+    charts
+}
+
+/// The largest flows that have the metric, in the order of their numbers.
+fn chosen<'a>(run: &Named<'a>, metric: &str) -> Vec<(&'a FlowRow<'static>, &'a Series)> {
+    let mut found: Vec<_> = run
+        .data
+        .series
+        .iter()
+        .filter(|one| one.metric == metric)
+        .filter_map(|one| {
+            let id: usize = one.entity.strip_prefix("flow ")?.parse().ok()?;
+            Some((run.data.flows.get(id)?, one))
+        })
+        .collect();
+    found.sort_by_key(|(row, _)| (std::cmp::Reverse(row.size_bytes), row.flow_id));
+    found.truncate(FLOWS_MAX);
+    found.sort_by_key(|(row, _)| row.flow_id);
+    found
+}

@@ -1,0 +1,332 @@
+//! What ports did with their time: sending, being paused.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use paceline_fabric::Outcome;
+use paceline_fabric::outcome::{PortRef, PortSeries};
+use paceline_fabric::spec::{FlowControl, NodeKind, RunSpec};
+use serde::{Deserialize, Serialize};
+
+use crate::stats::mean;
+
+/// A port and a share of the time, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PortShare {
+    /// The node that the port belongs to.
+    pub node: u32,
+    /// Its interface, from 1.
+    pub interface: u32,
+    /// The node at the other end.
+    pub peer: u32,
+    /// The share.
+    pub share: f64,
+}
+
+/// The share of the time from the first start of a flow to the end of the last in which ports were
+/// sending.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Utilisation {
+    /// Ports that sent anything.
+    pub ports: u64,
+    /// Mean over these.
+    pub mean: f64,
+    /// The port that sent for longest.
+    pub busiest: PortShare,
+}
+
+/// The share of the same time in which ports had some class paused by the other end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PauseShare {
+    /// All ports, hosts' and switches'.
+    pub ports: u64,
+    /// Mean over these: the share of port-time.
+    pub mean: f64,
+    /// The same by distance from the hosts.
+    pub by_tier: Vec<TierShare>,
+    /// The port that was paused for longest; null if none was.
+    pub worst: Option<PortShare>,
+}
+
+/// Ports of nodes at the same distance from the hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TierShare {
+    /// 0: hosts; 1: switches with hosts; and so on.
+    pub tier: u32,
+    /// Their ports.
+    pub ports: u64,
+    /// Share of port-time paused.
+    pub mean: f64,
+}
+
+/// From what ports sent over time; `None` if nothing was.
+pub(super) fn utilisation(recorded: &PortSeries, time: &Range<u64>) -> Option<Utilisation> {
+    let of = |(number, port): (usize, &PortRef)| {
+        // The arithmetic of nanoseconds makes a link a little faster than it is.
+        let bins = recorded
+            .of_port(number)
+            .map(|bin| f64::from(bin.utilisation.min(1.0)));
+        let points = (0..).zip(bins.chain([0.0]));
+        let points: Vec<(u64, f64)> = points
+            .map(|(n, value)| (recorded.begin(n).as_ps(), value))
+            .collect();
+        Some(PortShare {
+            node: port.node.0,
+            interface: port.interface,
+            peer: port.peer.0,
+            share: mean_over(&points, time)?,
+        })
+    };
+    let mut ports: Vec<PortShare> = recorded.ports.iter().enumerate().filter_map(of).collect();
+    ports.retain(|port| port.share > 0.0);
+    let shares: Vec<f64> = ports.iter().map(|port| port.share).collect();
+    Some(Utilisation {
+        ports: ports.len() as u64,
+        mean: mean(&shares)?,
+        busiest: largest(ports)?,
+    })
+}
+
+/// The mean over a time of a step function that is 0 before its first point.
+fn mean_over(points: &[(u64, f64)], time: &Range<u64>) -> Option<f64> {
+    let within = |at: u64| at.clamp(time.start, time.end);
+    let ends = points.iter().skip(1).map(|&(at, _)| at).chain([u64::MAX]);
+    let sum: f64 = points
+        .iter()
+        .zip(ends)
+        .map(|(&(at, value), end)| value * (within(end) - within(at)) as f64)
+        .sum();
+    (!time.is_empty()).then(|| sum / (time.end - time.start) as f64)
+}
+
+/// The first of the largest.
+fn largest(ports: Vec<PortShare>) -> Option<PortShare> {
+    ports.into_iter().rev().max_by(|a, b| a.share.total_cmp(&b.share))
+}
+
+/// The time that a port spent paused.
+#[derive(Clone, Copy, Debug, Default)]
+struct Paused {
+    classes: u8,
+    since: u64,
+    total: u64,
+}
+
+impl Paused {
+    /// Ends all pauses at `at`.
+    fn end(&mut self, at: u64, time: &Range<u64>) {
+        if self.classes != 0 {
+            let within = |at: u64| at.clamp(time.start, time.end);
+            self.total += within(at) - within(self.since);
+            self.classes = 0;
+        }
+    }
+}
+
+/// From the pause and resume frames; `None` without priority flow control, if they were not recorded,
+/// or if no time passed.
+pub(super) fn pause_share(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) -> Option<PauseShare> {
+    let recorded = matches!(spec.switch.flow_control, FlowControl::Pfc(_)) && !spec.record.omit_pfc;
+    if !recorded || time.is_empty() {
+        return None;
+    }
+    let paused = paused_ps(spec, outcome, time);
+    let tiers = tiers(spec);
+    let mut by_tier: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    let mut ports = Vec::new();
+    for (node, interface, peer, _) in ports_of(spec) {
+        let total = paused.get(&(node, interface)).map_or(0, |port| port.total);
+        let share = total as f64 / (time.end - time.start) as f64;
+        by_tier.entry(tiers[node as usize]).or_default().push(share);
+        ports.push(PortShare {
+            node,
+            interface,
+            peer,
+            share,
+        });
+    }
+    let shares: Vec<f64> = ports.iter().map(|port| port.share).collect();
+    let tier = |(tier, shares): (u32, Vec<f64>)| {
+        Some(TierShare {
+            tier,
+            ports: shares.len() as u64,
+            mean: mean(&shares)?,
+        })
+    };
+    Some(PauseShare {
+        ports: ports.len() as u64,
+        mean: mean(&shares)?,
+        by_tier: by_tier.into_iter().filter_map(tier).collect(),
+        worst: largest(ports).filter(|port| port.share > 0.0),
+    })
+}
+
+/// How long each port that ever was paused was so; a link that goes down ends the pauses at both ends.
+fn paused_ps(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) -> BTreeMap<(u32, u32), Paused> {
+    let mut failures: Vec<(u64, (u32, u32))> = Vec::new();
+    for (node, interface, _, link) in ports_of(spec) {
+        let of_link = spec.failures.iter().filter(|failure| failure.link == link);
+        failures.extend(of_link.map(|failure| (failure.at.as_ps(), (node, interface))));
+    }
+    failures.sort_unstable();
+    let mut failures = failures.into_iter().peekable();
+    let mut ports: BTreeMap<(u32, u32), Paused> = BTreeMap::new();
+    for event in &outcome.pfc {
+        let at = event.at.as_ps();
+        while let Some((down, port)) = failures.next_if(|(down, _)| *down <= at) {
+            ports.entry(port).or_default().end(down, time);
+        }
+        let port = ports.entry((event.node.0, event.interface)).or_default();
+        let class = 1 << (event.class & 7);
+        if event.pause {
+            if port.classes == 0 {
+                port.since = at;
+            }
+            port.classes |= class;
+        } else if port.classes == class {
+            port.end(at, time);
+        } else {
+            port.classes &= !class;
+        }
+    }
+    for (down, port) in failures {
+        ports.entry(port).or_default().end(down, time);
+    }
+    ports.values_mut().for_each(|port| port.end(time.end, time));
+    ports
+}
+
+/// Every port: node, interface from 1 in the order of links, peer, link.
+fn ports_of(spec: &RunSpec) -> Vec<(u32, u32, u32, usize)> {
+    let mut interfaces = vec![0; spec.nodes.len()];
+    let mut ports = Vec::with_capacity(2 * spec.links.len());
+    for (number, link) in spec.links.iter().enumerate() {
+        for (node, peer) in [(link.a, link.b), (link.b, link.a)] {
+            let interface = &mut interfaces[node.0 as usize];
+            *interface += 1;
+            ports.push((node.0, *interface, peer.0, number));
+        }
+    }
+    ports
+}
+
+/// The distance of every node from the nearest host, in links.
+fn tiers(spec: &RunSpec) -> Vec<u32> {
+    let host = |kind: &NodeKind| if *kind == NodeKind::Host { 0 } else { u32::MAX };
+    let mut tiers: Vec<u32> = spec.nodes.iter().map(host).collect();
+    for tier in 0.. {
+        let mut found = false;
+        for link in &spec.links {
+            for (near, far) in [(link.a, link.b), (link.b, link.a)] {
+                if tiers[near.0 as usize] == tier && tiers[far.0 as usize] == u32::MAX {
+                    tiers[far.0 as usize] = tier + 1;
+                    found = true;
+                }
+            }
+        }
+        if !found {
+            break;
+        }
+    }
+    tiers
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_fabric::outcome::PfcEvent;
+    use paceline_fabric::spec::{LinkFailure, NodeId};
+    use paceline_kernel::Time;
+
+    use super::*;
+    use crate::sample;
+
+    fn pfc(ns: u64, node: u32, interface: u32, class: u8, pause: bool) -> PfcEvent {
+        PfcEvent {
+            at: Time::from_ns(ns),
+            node: NodeId(node),
+            is_switch: node == 0,
+            interface,
+            class,
+            pause,
+        }
+    }
+
+    const NS: u64 = 1_000;
+
+    #[test]
+    fn pauses_by_hand() {
+        let (input, mut outcome) = sample::incast();
+        outcome.pfc = vec![
+            // Two classes of host 3: 100 to 500, overlapping, counted once.
+            pfc(100, 3, 1, 3, true),
+            pfc(200, 3, 1, 4, true),
+            pfc(300, 3, 1, 3, false),
+            pfc(500, 3, 1, 4, false),
+            // The switch's port to host 2: from 900 on, never resumed.
+            pfc(900, 0, 2, 3, true),
+            // A second pause frame of the same class changes nothing.
+            pfc(950, 0, 2, 3, true),
+        ];
+        let share = pause_share(&input.run, &outcome, &(0..1_000 * NS)).unwrap();
+        assert_eq!(share.ports, 8);
+        assert!((share.mean - 0.5 / 8.0).abs() < 1e-12);
+        let tiers: Vec<_> = share.by_tier.iter().map(|t| (t.tier, t.ports, t.mean)).collect();
+        assert_eq!(tiers, [(0, 4, 0.1), (1, 4, 0.025)]);
+        let worst = share.worst.unwrap();
+        assert_eq!(
+            (worst.node, worst.interface, worst.peer, worst.share),
+            (3, 1, 0, 0.4)
+        );
+        // Only what lies within the time counts.
+        let share = pause_share(&input.run, &outcome, &(450 * NS..950 * NS)).unwrap();
+        assert_eq!(
+            share.by_tier.iter().map(|t| t.mean).collect::<Vec<_>>(),
+            [0.025, 0.025]
+        );
+    }
+
+    #[test]
+    fn a_failure_ends_a_pause() {
+        let (mut input, mut outcome) = sample::incast();
+        outcome.pfc = vec![pfc(100, 3, 1, 3, true)];
+        let time = 0..1_000 * NS;
+        let mean = |spec: &RunSpec| pause_share(spec, &outcome, &time).unwrap().worst.unwrap().share;
+        assert_eq!(mean(&input.run), 0.9);
+        input.run.failures = vec![LinkFailure {
+            link: 2,
+            at: Time::from_ns(300),
+            until: None,
+        }];
+        assert_eq!(mean(&input.run), 0.2);
+        assert_eq!(pause_share(&input.run, &outcome, &(5..5)), None);
+    }
+
+    #[test]
+    fn unknown_without_pfc_or_its_frames() {
+        let (mut input, outcome) = sample::incast();
+        assert!(pause_share(&input.run, &outcome, &(0..NS)).is_some());
+        input.run.record.omit_pfc = true;
+        assert_eq!(pause_share(&input.run, &outcome, &(0..NS)), None);
+        input.run.record.omit_pfc = false;
+        input.run.switch.flow_control = FlowControl::None;
+        assert_eq!(pause_share(&input.run, &outcome, &(0..NS)), None);
+    }
+
+    #[test]
+    fn means_of_steps_by_hand() {
+        // Half in 10..20, all of 20..30.
+        let points = [(10, 0.5), (20, 1.0), (30, 0.0)];
+        for (time, mean) in [
+            (0..50, 0.3),
+            (20..30, 1.0),
+            (15..20, 0.5),
+            (25..35, 0.5),
+            (40..50, 0.0),
+        ] {
+            assert_eq!(mean_over(&points, &time), Some(mean), "{time:?}");
+        }
+        // The last value lasts.
+        assert_eq!(mean_over(&[(10, 0.25)], &(0..20)), Some(0.125));
+        assert_eq!(mean_over(&points, &(5..5)), None);
+    }
+}

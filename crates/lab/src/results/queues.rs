@@ -1,0 +1,157 @@
+//! Queues of switch ports.
+
+use paceline_fabric::Outcome;
+use paceline_fabric::outcome::QueueRecord;
+use serde::{Deserialize, Serialize};
+
+use crate::stats;
+
+/// Queues of switch ports, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueueBytes {
+    /// Mean over all samples of all ports; null unless queues were sampled.
+    pub mean: Option<f64>,
+    /// 99th percentile of the same, rounded up to 1000 bytes.
+    pub p99: Option<u64>,
+    /// Largest, exact, sampled or not.
+    pub max: u64,
+}
+
+/// The sampled switch port with the largest mean queue.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BusiestPort {
+    /// The switch.
+    pub node: u32,
+    /// Its interface, from 1.
+    pub interface: u32,
+    /// The node at the other end.
+    pub peer: u32,
+    /// Mean queue, in bytes.
+    pub mean: f64,
+    /// 99th percentile, rounded up to 1000 bytes.
+    pub p99: u64,
+    /// Largest sample.
+    pub max: u64,
+}
+
+/// The distribution of queues over the samples of ports: percentiles, each rounded up to 1000 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueCdf {
+    /// Of all samples of all ports.
+    pub all: QueuePercentiles,
+    /// Of the port with the largest mean.
+    pub busiest_port: QueuePercentiles,
+}
+
+/// Percentiles of queue samples, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuePercentiles {
+    /// Number of samples.
+    pub samples: u64,
+    /// Median.
+    pub p50: u64,
+    /// 95th percentile.
+    pub p95: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// 99.9th percentile.
+    pub p999: u64,
+}
+
+impl QueuePercentiles {
+    fn of(bins: &[u64], max: u64) -> Option<Self> {
+        let at = |q| stats::quantile_of_kb_bins(bins, q).map(|bytes| bytes.min(max));
+        Some(Self {
+            samples: bins.iter().sum(),
+            p50: at(0.50)?,
+            p95: at(0.95)?,
+            p99: at(0.99)?,
+            p999: at(0.999)?,
+        })
+    }
+}
+
+/// The distribution of the samples; `None` unless queues were sampled.
+pub(super) fn queue_cdf(queues: &[QueueRecord]) -> Option<QueueCdf> {
+    let max = queues.iter().map(|queue| queue.max.get()).max()?;
+    let busiest = longest(queues)?;
+    Some(QueueCdf {
+        all: QueuePercentiles::of(&histogram_of_all(queues), max)?,
+        busiest_port: QueuePercentiles::of(&busiest.histogram_kb, busiest.max.get())?,
+    })
+}
+
+/// Samples of all ports by their size in KB.
+fn histogram_of_all(queues: &[QueueRecord]) -> Vec<u64> {
+    let bins = queues
+        .iter()
+        .map(|queue| queue.histogram_kb.len())
+        .max()
+        .unwrap_or(0);
+    let mut all = vec![0u64; bins];
+    for queue in queues {
+        for (sum, count) in all.iter_mut().zip(&queue.histogram_kb) {
+            *sum += count;
+        }
+    }
+    all
+}
+
+fn mean_of(queue: &QueueRecord) -> f64 {
+    let samples: u64 = queue.histogram_kb.iter().sum();
+    if samples == 0 {
+        0.0
+    } else {
+        queue.sum as f64 / samples as f64
+    }
+}
+
+/// The queue with the largest mean; the first of equals.
+fn longest(queues: &[QueueRecord]) -> Option<&QueueRecord> {
+    queues
+        .iter()
+        .rev()
+        .max_by(|a, b| mean_of(a).total_cmp(&mean_of(b)))
+}
+
+pub(super) fn queue_bytes(outcome: &Outcome) -> QueueBytes {
+    let all = histogram_of_all(&outcome.queues);
+    let samples: u64 = all.iter().sum();
+    let sum: u128 = outcome.queues.iter().map(|queue| queue.sum).sum();
+    let max = outcome.queue_max.get();
+    QueueBytes {
+        mean: (samples > 0).then(|| sum as f64 / samples as f64),
+        p99: stats::quantile_of_kb_bins(&all, 0.99).map(|p99| p99.min(max)),
+        max,
+    }
+}
+
+pub(super) fn busiest_port(queues: &[QueueRecord]) -> Option<BusiestPort> {
+    let busiest = longest(queues)?;
+    let max = busiest.max.get();
+    Some(BusiestPort {
+        node: busiest.port.node.0,
+        interface: busiest.port.interface,
+        peer: busiest.port.peer.0,
+        mean: mean_of(busiest),
+        p99: stats::quantile_of_kb_bins(&busiest.histogram_kb, 0.99).map_or(0, |p99| p99.min(max)),
+        max,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn distribution_by_hand() {
+        // One port 100 times empty; the other 97 times below 1 KB, twice below 2, once below 3.
+        let (_, outcome) = sample::incast();
+        let cdf = queue_cdf(&outcome.queues).unwrap();
+        let of = |cdf: QueuePercentiles| (cdf.samples, cdf.p50, cdf.p95, cdf.p99, cdf.p999);
+        assert_eq!(of(cdf.all), (200, 0, 0, 2_000, 2_096));
+        assert_eq!(of(cdf.busiest_port), (100, 0, 0, 2_000, 2_096));
+        assert_eq!(queue_cdf(&[]), None);
+    }
+}

@@ -1,0 +1,208 @@
+//! Pauses that never end, in `summary.json` and in words.
+
+use paceline_fabric::outcome;
+use paceline_kernel::{Span, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::table::duration_us;
+
+/// Pauses that will never end: see [`outcome::Standstill`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Standstill {
+    /// When they were found to be endless, in seconds.
+    pub found_s: f64,
+    /// Whether the run ended because nothing else could move either.
+    pub ended: bool,
+    /// Switches in circles, each of which waits for the next one to resume it.
+    pub cycles: Vec<Cycle>,
+    /// Hosts whose NICs pause for ever.
+    pub storms: Vec<u32>,
+    /// All (port, class) pairs that will never be resumed.
+    pub pauses: Vec<EndlessPause>,
+    /// Flows of which packets wait behind them.
+    pub flows: Vec<u32>,
+}
+
+/// A circle of pauses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cycle {
+    /// The switches.
+    pub nodes: Vec<u32>,
+    /// Priority class.
+    pub priority: u8,
+    /// Since when nothing has moved in it, in seconds.
+    pub since_s: f64,
+}
+
+/// A (port, class) that will never be resumed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EndlessPause {
+    /// The port, as series name it.
+    pub port: String,
+    /// The node that is paused.
+    pub node: u32,
+    /// The node that paused it.
+    pub by: u32,
+    /// Priority class.
+    pub priority: u8,
+    /// When it was paused, in seconds.
+    pub since_s: f64,
+}
+
+impl Standstill {
+    pub(super) fn of(found: &outcome::Standstill) -> Self {
+        let cycle = |cycle: &Vec<usize>| Cycle {
+            nodes: cycle.iter().map(|&i| found.pauses[i].port.node.0).collect(),
+            priority: cycle.first().map_or(0, |&i| found.pauses[i].class),
+            since_s: found.since(cycle).as_secs_f64(),
+        };
+        let pause = |pause: &outcome::EndlessPause| EndlessPause {
+            port: crate::files::port_name(&pause.port),
+            node: pause.port.node.0,
+            by: pause.port.peer.0,
+            priority: pause.class,
+            since_s: pause.since.as_secs_f64(),
+        };
+        Self {
+            found_s: found.found.as_secs_f64(),
+            ended: found.ended,
+            cycles: found.cycles.iter().map(cycle).collect(),
+            storms: found.storms().iter().map(|node| node.0).collect(),
+            pauses: found.pauses.iter().map(pause).collect(),
+            flows: found.flows.clone(),
+        }
+    }
+}
+
+/// So many steps of a tree of victims are told.
+const TOLD: usize = 24;
+
+fn since(time: Time) -> String {
+    duration_us(Some(time.as_ps() as f64 / 1e6))
+}
+
+/// What there is to say: a sentence per circle, per storm, and on the end of the run.
+pub(super) fn warnings(found: &outcome::Standstill, end: Time, stop: Time) -> Vec<String> {
+    let mut texts = Vec::new();
+    for cycle in &found.cycles {
+        let mut names: Vec<String> = (cycle.iter())
+            .map(|&i| format!("s{}", found.pauses[i].port.node.0))
+            .collect();
+        names.extend(names.first().cloned());
+        texts.push(format!(
+            "Deadlock: pause cycle {} since {}: each of these switches waits for the next to resume it, \
+             and none ever will.{}",
+            names.join("->"),
+            since(found.since(cycle)),
+            stuck(found.flows.len()),
+        ));
+    }
+    for host in found.storms() {
+        let roots: Vec<usize> = (0..found.pauses.len())
+            .filter(|&i| found.pauses[i].port.peer == host && found.pauses[i].waits_for.is_empty())
+            .collect();
+        let begin = roots.iter().map(|&i| found.pauses[i].since).min();
+        texts.push(format!(
+            "Pause storm: host {} has paused its switch since {} and will not resume it. Standing still \
+             because of that: {}.{}",
+            host.0,
+            since(begin.unwrap_or(found.found)),
+            tree(found, &roots),
+            stuck(found.flows.len()),
+        ));
+    }
+    if found.ended {
+        let saved = Span::from_ps(stop.as_ps() - end.as_ps());
+        texts.push(format!(
+            "Nothing else could move: the run ended {} before its time, with the flows unfinished that \
+             these pauses hold.",
+            duration_us(Some(saved.as_us_f64()))
+        ));
+    }
+    texts
+}
+
+fn stuck(flows: usize) -> String {
+    match flows {
+        0 => String::new(),
+        1 => " Packets of 1 flow are stuck there.".to_string(),
+        n => format!(" Packets of {n} flows are stuck there."),
+    }
+}
+
+/// Who is paused because of `roots`: the paused nodes, then those whom these pause, and so on.
+fn tree(found: &outcome::Standstill, roots: &[usize]) -> String {
+    let name = |i: usize| {
+        let pause = &found.pauses[i];
+        let kind = if pause.is_switch { "s" } else { "host " };
+        format!("{kind}{}", pause.port.node.0)
+    };
+    let mut seen = vec![false; found.pauses.len()];
+    let mut level = roots.to_vec();
+    let (mut levels, mut told) = (Vec::new(), 0);
+    while !level.is_empty() {
+        level.iter().for_each(|&i| seen[i] = true);
+        let mut names: Vec<String> = level.iter().map(|&i| name(i)).collect();
+        names.dedup();
+        let count = names.len();
+        names.truncate(TOLD.saturating_sub(told).max(1));
+        if names.len() < count {
+            names.push(format!("and {} more", count - names.len()));
+        }
+        told += count;
+        levels.push(names.join(", "));
+        let waits = |&i: &usize| !seen[i] && found.pauses[i].waits_for.iter().any(|on| level.contains(on));
+        level = (0..found.pauses.len()).filter(waits).collect();
+    }
+    levels.join("; behind these ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_fabric::outcome::PortRef;
+    use paceline_fabric::spec::NodeId;
+
+    fn pause(node: u32, peer: u32, is_switch: bool, us: u64, waits_for: &[usize]) -> outcome::EndlessPause {
+        outcome::EndlessPause {
+            port: PortRef {
+                node: NodeId(node),
+                interface: 1,
+                peer: NodeId(peer),
+            },
+            is_switch,
+            class: 3,
+            since: Time::from_ns(us * 1000),
+            waits_for: waits_for.to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_storm_and_a_circle_in_words() {
+        let mut found = outcome::Standstill {
+            found: Time::from_ns(5_000 * 1000),
+            ended: true,
+            pauses: vec![
+                pause(8, 0, true, 200, &[]),
+                pause(9, 8, true, 230, &[0]),
+                pause(1, 8, false, 225, &[0]),
+                pause(2, 9, false, 240, &[1]),
+            ],
+            cycles: Vec::new(),
+            flows: vec![3, 4],
+        };
+        let text = |found: &outcome::Standstill| {
+            warnings(found, Time::from_ns(8_000 * 1000), Time::from_ns(20_000 * 1000)).join("\n")
+        };
+        insta::assert_snapshot!("storm", text(&found));
+        found.pauses = vec![pause(3, 7, true, 1_000, &[1]), pause(7, 3, true, 1_203, &[0])];
+        found.cycles = vec![vec![0, 1]];
+        insta::assert_snapshot!("circle", text(&found));
+        let summary = Standstill::of(&found);
+        assert_eq!(
+            (summary.cycles[0].nodes.as_slice(), summary.storms.len()),
+            (&[3, 7][..], 0)
+        );
+        assert_eq!(summary.pauses[1].port, "port 7.1->3");
+    }
+}

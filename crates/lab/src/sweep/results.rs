@@ -1,0 +1,130 @@
+//! `results.csv` and `results.parquet`, a row per run and a column per number, and the page.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use paceline_scenario::sweep::{Axis, AxisValue};
+
+use super::{Row, Status, SweepData, metrics};
+use crate::files::columns::{Column, Values, write_parquet};
+use crate::files::{OutputError, write_file};
+use crate::report::render_sweep;
+
+/// Writes `results.csv` and `results.parquet` into a sweep's folder: a row for each run of the
+/// plan, in its order, also for those that failed or are not there (status `missing`). And
+/// `report.html`, the page about it.
+///
+/// What measures the machine is left out, so the bytes are those of the plan alone.
+pub fn write_results(folder: &Path, data: &SweepData) -> Result<(), OutputError> {
+    let columns = columns(data);
+    write_file(&folder.join("results.csv"), |out| write_csv(out, &columns))?;
+    let metadata = [
+        ("version", data.plan.version.clone()),
+        ("scenario", data.plan.scenario.clone()),
+    ];
+    write_file(&folder.join("results.parquet"), |out| {
+        write_parquet(out, &columns, &metadata)
+    })?;
+    write_file(&folder.join("report.html"), |out| {
+        let page = render_sweep(data).map_err(io::Error::other)?;
+        out.write_all(page.as_bytes())
+    })
+}
+
+/// The table, column by column.
+fn columns(data: &SweepData) -> Vec<Column> {
+    let plan = &data.plan;
+    let repeats = 0..plan.seeds.len();
+    let runs: Vec<(usize, usize)> = (0..plan.points.len())
+        .flat_map(|point| repeats.clone().map(move |repeat| (point, repeat)))
+        .collect();
+    let rows: Vec<Option<&Row>> = runs
+        .iter()
+        .map(|&(point, repeat)| data.row(point, repeat))
+        .collect();
+    let mut columns: Vec<Column> = Vec::new();
+    for (number, axis) in plan.axes.iter().enumerate() {
+        let values = runs
+            .iter()
+            .map(|&(point, _)| &axis.values[plan.points[point].values[number]]);
+        columns.push(axis_column(axis, values));
+    }
+    let seeds = runs.iter().map(|&(_, repeat)| Some(plan.seeds[repeat] as i64));
+    columns.push(Column::new("seed", Values::Int(seeds.collect())));
+    let ids = runs
+        .iter()
+        .map(|&(point, repeat)| plan.points[point].runs[repeat].as_str());
+    columns.push(texts("id", ids.map(Some)));
+    let status = |row: &Option<&Row>| match row.map(|row| row.status) {
+        Some(Status::Completed) => "completed",
+        Some(Status::Failed) => "failed",
+        None => "missing",
+    };
+    columns.push(texts("status", rows.iter().map(|row| Some(status(row)))));
+    columns.push(texts(
+        "message",
+        rows.iter().map(|row| row.and_then(|row| row.message.as_deref())),
+    ));
+    columns.extend(metric_columns(&rows));
+    columns
+}
+
+fn texts<'a>(name: &str, values: impl Iterator<Item = Option<&'a str>>) -> Column {
+    Column::new(
+        name,
+        Values::Text(values.map(|text| text.map(Arc::from)).collect()),
+    )
+}
+
+/// Whole numbers, real numbers, or texts if some value is neither.
+fn axis_column<'a>(axis: &Axis, values: impl Iterator<Item = &'a AxisValue>) -> Column {
+    let whole = |value: &AxisValue| match value {
+        AxisValue::Int(value) => Some(*value),
+        _ => None,
+    };
+    let values = if axis.values.iter().all(|value| whole(value).is_some()) {
+        Values::Int(values.map(whole).collect())
+    } else if axis.values.iter().all(|value| value.number().is_some()) {
+        Values::Real(values.map(AxisValue::number).collect())
+    } else {
+        Values::Text(values.map(|value| Some(Arc::from(value.to_string()))).collect())
+    };
+    Column::new(&axis.key, values)
+}
+
+/// A column for each number that some summary has, in the order in which they appear.
+fn metric_columns(rows: &[Option<&Row>]) -> Vec<Column> {
+    let mut names: Vec<String> = Vec::new();
+    let mut numbers: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
+    let mut table: Vec<Vec<Option<f64>>> = Vec::new();
+    for (i, row) in rows.iter().enumerate() {
+        let summary = row.and_then(|row| row.summary.as_ref());
+        for (name, value) in summary.into_iter().flat_map(metrics) {
+            let column = *numbers.entry(name).or_insert_with_key(|name| {
+                names.push(name.clone());
+                table.push(vec![None; rows.len()]);
+                names.len() - 1
+            });
+            table[column][i] = Some(value);
+        }
+    }
+    let columns = names.into_iter().zip(table);
+    columns
+        .map(|(name, values)| Column::new(name, Values::Real(values)))
+        .collect()
+}
+
+fn write_csv(out: &mut impl io::Write, columns: &[Column]) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(columns.iter().map(|column| column.name.as_str()))?;
+    for row in 0..columns.first().map_or(0, |column| column.values.len()) {
+        let cell = |column: &Column| match &column.values {
+            Values::Text(values) => values[row].as_deref().unwrap_or_default().to_string(),
+            Values::Int(values) => values[row].map(|value| value.to_string()).unwrap_or_default(),
+            Values::Real(values) => values[row].map(|value| value.to_string()).unwrap_or_default(),
+        };
+        csv.write_record(columns.iter().map(cell))?;
+    }
+    csv.flush()
+}

@@ -1,0 +1,209 @@
+//! Running a sweep, or a part of it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use paceline_fabric::Progress;
+use paceline_fabric::spec::RecordSpec;
+use paceline_scenario::Resolved;
+
+use super::id::run_ids;
+use super::store::Store;
+use super::{Keep, Plan, Row, Shard, Status, Study, SweepError};
+use crate::files::{Folder, write_run_into, write_summary_into};
+use crate::results::RunStatus;
+use crate::run::{Control, Finished, execute, side_by_side};
+
+/// A sweep to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// What it is made of.
+    pub study: &'a Study,
+    /// Its plan.
+    pub plan: &'a Plan,
+    /// Where its results go.
+    pub folder: &'a Path,
+    /// Which part of it.
+    pub shard: Shard,
+    /// How much of each run is written.
+    pub keep: Keep,
+    /// Runs side by side.
+    pub jobs: usize,
+    /// Whether to begin again where an earlier sweep left something.
+    pub force: bool,
+}
+
+/// Whoever watches a sweep. Runs have numbers from 0.
+pub trait Watch: Sync {
+    /// `runs` are to be made, besides those that are `there`.
+    fn begin(&self, runs: usize, there: usize, plan_changed: bool);
+    /// How far a run is.
+    fn progress(&self, run: usize, input: &Resolved, now: &Progress) -> Control;
+    /// A run has ended with this row.
+    fn end(&self, run: usize, row: &Row);
+    /// Whether to stop.
+    fn stopped(&self) -> bool;
+}
+
+/// What came of a sweep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// Runs that were there.
+    pub there: usize,
+    /// Runs that succeeded now.
+    pub completed: usize,
+    /// Runs that failed.
+    pub failed: usize,
+    /// Runs that were not made, since the watcher stopped the sweep.
+    pub left: usize,
+}
+
+impl Job<'_> {
+    /// Runs what is not there yet. Each run that ends is written at once, so nothing that is
+    /// finished is lost if this is stopped or killed.
+    ///
+    /// # Errors
+    /// The folder does not fit or cannot be written, or the scenario has changed meanwhile.
+    pub fn run(&self, watch: &dyn Watch) -> Result<Ran, SweepError> {
+        let store = Store::open(self.folder, self.plan, self.shard, self.force)?;
+        let all = self.plan.runs();
+        let mine = self.shard.of(&all);
+        let left: Vec<_> = mine.iter().filter(|(id, ..)| !store.has(id, self.keep)).collect();
+        let mut ran = Ran {
+            there: mine.len() - left.len(),
+            ..Ran::default()
+        };
+        watch.begin(left.len(), ran.there, store.plan_changed);
+        let broken = AtomicBool::new(false);
+        let ended = side_by_side(left.len(), self.jobs, &|number| {
+            if broken.load(Ordering::Relaxed) || watch.stopped() {
+                return Ok(None);
+            }
+            let &(id, point, repeat) = *left[number];
+            let ended = self.one(&store, id, (point, repeat), &mut |input, now| {
+                watch.progress(number, input, now)
+            });
+            match &ended {
+                Ok(Some(row)) => watch.end(number, row),
+                Ok(None) => {}
+                Err(_) => broken.store(true, Ordering::Relaxed),
+            }
+            ended.map(|row| row.map(|row| row.status))
+        });
+        for status in ended {
+            match status? {
+                Some(Status::Completed) => ran.completed += 1,
+                Some(Status::Failed) => ran.failed += 1,
+                None => ran.left += 1,
+            }
+        }
+        Ok(ran)
+    }
+
+    /// Makes one run and writes what came of it; `None` if it was stopped.
+    fn one(
+        &self,
+        store: &Store,
+        id: &str,
+        (point, repeat): (usize, usize),
+        progress: &mut dyn FnMut(&Resolved, &Progress) -> Control,
+    ) -> Result<Option<Row>, SweepError> {
+        let seed = self.plan.seeds[repeat];
+        let attempt = catch_unwind(AssertUnwindSafe(|| {
+            self.attempt(store, id, &self.plan.points[point].values, seed, progress)
+        }));
+        let mut row = Row {
+            id: id.to_string(),
+            version: self.plan.version.clone(),
+            seed,
+            status: Status::Failed,
+            message: None,
+            keep: self.keep,
+            summary: None,
+        };
+        match attempt {
+            Ok(Ok(finished)) if finished.summary.status == RunStatus::Partial => return Ok(None),
+            Ok(Ok(finished)) => {
+                row.status = Status::Completed;
+                row.summary = Some(finished.summary);
+            }
+            Ok(Err(Stopped::Failed(message))) => row.message = Some(message),
+            Ok(Err(Stopped::Sweep(error))) => return Err(error),
+            Err(panic) => row.message = Some(fault(panic.as_ref())),
+        }
+        store.write(&row)?;
+        Ok(Some(row))
+    }
+
+    fn attempt(
+        &self,
+        store: &Store,
+        id: &str,
+        values: &[usize],
+        seed: u64,
+        progress: &mut dyn FnMut(&Resolved, &Progress) -> Control,
+    ) -> Result<Finished, Stopped> {
+        let input = self.study.load(values, Some(seed));
+        let mut input = input.map_err(|error| Stopped::Failed(error.to_string()))?;
+        if run_ids(&input, &[seed], &self.plan.version) != [id] {
+            let message = format!(
+                "the scenario `{}`, or a file that it names, has changed since the sweep began: what is finished \
+                 is kept; start again with what is wanted",
+                self.plan.scenario
+            );
+            return Err(Stopped::Sweep(SweepError::Refused(message)));
+        }
+        if self.keep == Keep::Summary {
+            record_less(&mut input.run.record);
+        }
+        let finished = execute(&input, &mut |now| progress(&input, now));
+        let finished = finished.map_err(|error| Stopped::Failed(error.to_string()))?;
+        if finished.summary.status == RunStatus::Completed {
+            self.write(store, id, &input, &finished).map_err(Stopped::Sweep)?;
+        }
+        Ok(finished)
+    }
+
+    fn write(
+        &self,
+        store: &Store,
+        id: &str,
+        input: &Resolved,
+        finished: &Finished,
+    ) -> Result<(), SweepError> {
+        let folder = Folder::create(&store.run_folder(id), true)?;
+        match self.keep {
+            Keep::Summary => write_summary_into(&folder, Path::new(""), input, finished)?,
+            Keep::All => write_run_into(&folder, Path::new(""), input, finished)?,
+        }
+        Ok(folder.commit()?)
+    }
+}
+
+/// What only files that are not written would hold need not be recorded; it moves no result. (The
+/// summary's utilisation is made of what ports did, its fairness of the flows' goodput.)
+fn record_less(record: &mut RecordSpec) {
+    record.flow_every = None;
+    record.rtt_samples = false;
+    record.trace_nodes.clear();
+}
+
+/// Why a run has no summary.
+enum Stopped {
+    /// Its own fault: a row.
+    Failed(String),
+    /// Not its fault: the end of the sweep.
+    Sweep(SweepError),
+}
+
+/// A fault of the program, in words.
+fn fault(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    format!(
+        "internal error: {} (this is a fault of the program: please report it with the run's scenario)",
+        text.unwrap_or("no message")
+    )
+}

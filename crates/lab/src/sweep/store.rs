@@ -1,0 +1,197 @@
+//! A sweep's folder while it is filled: what is there survives, what is half there is removed.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::data::{plan_file, read_plan, read_row, row_file};
+use super::{Keep, Plan, Row, Shard, Status, SweepError};
+use crate::files::{OutputError, check_destination, write_file};
+
+/// A sweep's folder that this process may write.
+#[derive(Debug)]
+pub(super) struct Store {
+    folder: PathBuf,
+    /// Held as long as this lives; the system lets go of it even when the process is killed.
+    _lock: File,
+    /// Whether the folder held another plan.
+    pub(super) plan_changed: bool,
+}
+
+impl Store {
+    /// Opens or makes a sweep's folder for `plan`, of which this process runs the part `shard`. With
+    /// `force` all that an earlier sweep left there is removed.
+    pub(super) fn open(folder: &Path, plan: &Plan, shard: Shard, force: bool) -> Result<Self, SweepError> {
+        let resumes = plan_file(folder).is_file();
+        if !resumes {
+            check_empty(folder)?;
+        }
+        make(folder)?;
+        let lock = lock(folder, shard)?;
+        let mut plan_changed = false;
+        if resumes && force {
+            clear(folder)?;
+        } else if resumes {
+            plan_changed = fits(folder, plan)?;
+        }
+        make(&folder.join("runs"))?;
+        make(&folder.join("rows"))?;
+        write_file(&plan_file(folder), json(plan))?;
+        let store = Self {
+            folder: folder.to_path_buf(),
+            _lock: lock,
+            plan_changed,
+        };
+        let all = plan.runs();
+        let mine: BTreeSet<&str> = shard.of(&all).into_iter().map(|&(id, ..)| id).collect();
+        store.remove_leftovers(&mine)?;
+        Ok(store)
+    }
+
+    /// The folder of a run.
+    pub(super) fn run_folder(&self, id: &str) -> PathBuf {
+        self.folder.join("runs").join(id)
+    }
+
+    /// Whether a run need not be made again: it succeeded, and its folder holds what is to be kept.
+    /// (A damaged row counts as none.)
+    pub(super) fn has(&self, id: &str, keep: Keep) -> bool {
+        let row = read_row(&self.folder, id).ok().flatten();
+        row.is_some_and(|row| {
+            row.status == Status::Completed && row.keep >= keep && self.run_folder(id).is_dir()
+        })
+    }
+
+    /// Writes a row: from then on the run is finished.
+    pub(super) fn write(&self, row: &Row) -> Result<(), OutputError> {
+        write_file(&row_file(&self.folder, &row.id), json(row))
+    }
+
+    /// Removes what a killed process was about to write of these runs. (What belongs to other
+    /// shards may be in the making.)
+    fn remove_leftovers(&self, mine: &BTreeSet<&str>) -> Result<(), OutputError> {
+        for part in ["runs", "rows"] {
+            let folder = self.folder.join(part);
+            for entry in read_dir(&folder)? {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let Some(id) = owner(&name) else { continue };
+                if mine.contains(id) {
+                    remove(&entry.path())?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A folder that is no sweep's must be empty, but for what is left of a process that was killed
+/// before it could make it one.
+fn check_empty(folder: &Path) -> Result<(), OutputError> {
+    let begun = |name: &str| name.starts_with(".lock") || name.starts_with(".sweep.json.");
+    match check_destination(folder, false) {
+        Err(OutputError::NotEmpty { path }) => {
+            let mut entries = read_dir(folder)?.into_iter();
+            if entries.all(|entry| begun(&entry.file_name().to_string_lossy())) {
+                return Ok(());
+            }
+            Err(OutputError::NotEmpty { path })
+        }
+        other => other,
+    }
+}
+
+/// The run that a temporary folder or file belongs to: `.<id>.partial-<process>-<n>`, also with
+/// `.json` or `old`.
+fn owner(name: &str) -> Option<&str> {
+    let rest = name.strip_prefix('.')?;
+    let (owner, _) = rest
+        .split_once(".partial-")
+        .or_else(|| rest.split_once(".old-"))?;
+    Some(owner.strip_suffix(".json").unwrap_or(owner))
+}
+
+/// Whether a folder's plan is another one than `plan`; an error if it cannot be continued with it.
+fn fits(folder: &Path, plan: &Plan) -> Result<bool, SweepError> {
+    let old = read_plan(folder)?;
+    let place = folder.display();
+    let hint = "choose another folder with --out, or start again there with --force";
+    if old.version != plan.version {
+        return Err(SweepError::Refused(format!(
+            "{place} holds a sweep by version {}, this is {}: {hint}",
+            old.version, plan.version
+        )));
+    }
+    if old.scenario != plan.scenario {
+        return Err(SweepError::Refused(format!(
+            "{place} holds a sweep of `{}`, this is one of `{}`: {hint}",
+            old.scenario, plan.scenario
+        )));
+    }
+    Ok(!old.same_as(plan))
+}
+
+/// Keeps a second process from the same part of the same sweep.
+fn lock(folder: &Path, shard: Shard) -> Result<File, SweepError> {
+    let name = match shard {
+        Shard::WHOLE => ".lock".to_string(),
+        shard => format!(".lock-{}-of-{}", shard.index(), shard.count()),
+    };
+    let path = folder.join(name);
+    let mut options = File::options();
+    let file = options.create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(io_error("create", &path))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(SweepError::Refused(format!(
+            "another `paceline sweep` is at work in {}",
+            folder.display()
+        ))),
+        // Some network file systems have no locks.
+        Err(TryLockError::Error(_)) | Ok(()) => Ok(file),
+    }
+}
+
+/// Removes everything that sweeps write.
+fn clear(folder: &Path) -> Result<(), OutputError> {
+    for name in ["rows", "runs", "results.csv", "results.parquet", "report.html"] {
+        remove(&folder.join(name))?;
+    }
+    Ok(())
+}
+
+/// Writes a value as JSON.
+pub(super) fn json(value: &impl Serialize) -> impl FnOnce(&mut BufWriter<File>) -> io::Result<()> {
+    |out| {
+        serde_json::to_writer_pretty(&mut *out, value)?;
+        writeln!(out)
+    }
+}
+
+pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OutputError {
+    let path = path.to_path_buf();
+    move |source| OutputError::Io { action, path, source }
+}
+
+pub(super) fn make(folder: &Path) -> Result<(), OutputError> {
+    fs::create_dir_all(folder).map_err(io_error("create", folder))
+}
+
+fn remove(path: &Path) -> Result<(), OutputError> {
+    let result = if path.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    };
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn read_dir(folder: &Path) -> Result<Vec<fs::DirEntry>, OutputError> {
+    let entries = fs::read_dir(folder).map_err(io_error("read", folder))?;
+    let entries: Result<Vec<_>, _> = entries.collect();
+    entries.map_err(io_error("read", folder))
+}

@@ -1,0 +1,233 @@
+//! A sweep on a terminal: a row per point, means over the seeds.
+
+use super::{Row, Status, SweepData};
+use crate::results::Summary;
+use crate::stats::{self, CONFIDENCE};
+use crate::table::{Column, bytes, duration_us, number, render};
+
+/// The axis whose first value the others are compared with.
+const SCHEME: &str = "cc.scheme";
+
+/// A quantity of a run, and how its values are written.
+struct Quantity {
+    group: &'static str,
+    name: &'static str,
+    of: fn(&Summary) -> Option<f64>,
+    /// The unit of a value of this size: what to divide by, and its name.
+    unit: fn(f64) -> (f64, &'static str),
+}
+
+const QUANTITIES: [Quantity; 6] = [
+    Quantity {
+        group: "FCT slowdown",
+        name: "mean",
+        of: |s| s.fct_slowdown.mean,
+        unit: |_| (1.0, ""),
+    },
+    Quantity {
+        group: "FCT slowdown",
+        name: "p99",
+        of: |s| s.fct_slowdown.p99,
+        unit: |_| (1.0, ""),
+    },
+    Quantity {
+        group: "FCT",
+        name: "mean",
+        of: |s| s.fct_us.mean,
+        unit: unit_of_us,
+    },
+    Quantity {
+        group: "queue",
+        name: "max",
+        of: |s| Some(s.queue_bytes.max as f64),
+        unit: unit_of_bytes,
+    },
+    Quantity {
+        group: "PFC",
+        name: "pauses",
+        of: |s| Some(s.pfc.pauses as f64),
+        unit: |_| (1.0, ""),
+    },
+    Quantity {
+        group: "packets",
+        name: "drops",
+        of: |s| Some(s.drops as f64),
+        unit: |_| (1.0, ""),
+    },
+];
+
+/// The units of [`duration_us`].
+fn unit_of_us(us: f64) -> (f64, &'static str) {
+    match us.abs() {
+        us if us >= 1e6 => (1e6, " s"),
+        us if us >= 1e3 => (1e3, " ms"),
+        _ => (1.0, " µs"),
+    }
+}
+
+/// The units of [`bytes`].
+fn unit_of_bytes(bytes: f64) -> (f64, &'static str) {
+    match bytes.abs() {
+        bytes if bytes >= 1e9 => (1e9, " GB"),
+        bytes if bytes >= 1e6 => (1e6, " MB"),
+        bytes if bytes >= 1e3 => (1e3, " KB"),
+        _ => (1.0, " B"),
+    }
+}
+
+/// The table of a sweep: a row per point of the grid, the mean over its seeds and half the width of
+/// its 95 % interval; beneath it, where the scheme varies, the differences between schemes seed by
+/// seed.
+pub fn table(data: &SweepData) -> String {
+    let points: Vec<usize> = (0..data.plan.points.len()).collect();
+    let mut columns = axes(data, &points, None);
+    columns.push(Column::right(
+        "",
+        "runs",
+        points.iter().map(|&point| runs(data, point)).collect(),
+    ));
+    for quantity in &QUANTITIES {
+        let cell = |&point: &usize| {
+            let values = data.values(point, quantity.of);
+            let values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
+            mean_cell(&values, quantity)
+        };
+        let cells = points.iter().map(cell).collect();
+        columns.push(Column::right(quantity.group, quantity.name, cells));
+    }
+    let mut text = render(&columns);
+    if data.plan.seeds.len() > 1 {
+        text.push_str("mean over the seeds ± half the width of its 95 % interval\n");
+    }
+    text + &differences(data)
+}
+
+/// A column per axis, but for that of one number.
+fn axes(data: &SweepData, points: &[usize], without: Option<usize>) -> Vec<Column> {
+    let axes = data.plan.axes.iter().enumerate();
+    let axes = axes.filter(|(number, _)| Some(*number) != without);
+    let column = |(number, axis): (usize, &paceline_scenario::sweep::Axis)| {
+        let value = |&point: &usize| axis.values[data.plan.points[point].values[number]].to_string();
+        Column::left("", short_key(data, number), points.iter().map(value).collect())
+    };
+    axes.map(column).collect()
+}
+
+/// The end of an axis' key that no other axis has: `load` for `workload.background.poisson.load`.
+fn short_key(data: &SweepData, number: usize) -> &str {
+    let axes = &data.plan.axes;
+    let key = axes[number].key.as_str();
+    let own = |end: &&str| {
+        let mut others = axes.iter().enumerate().filter(|(other, _)| *other != number);
+        !others.any(|(_, other)| other.key == *end || other.key.ends_with(&format!(".{end}")))
+    };
+    let ends = key.rmatch_indices('.').map(|(dot, _)| &key[dot + 1..]);
+    ends.chain([key]).find(own).unwrap_or(key)
+}
+
+/// How many runs of a point are there, and of how many.
+fn runs(data: &SweepData, point: usize) -> String {
+    let all = data.plan.seeds.len();
+    let rows: Vec<&Row> = (0..all).filter_map(|repeat| data.row(point, repeat)).collect();
+    let completed = rows.iter().filter(|row| row.status == Status::Completed).count();
+    let failed = rows.len() - completed;
+    match (completed == all, failed) {
+        (true, _) => all.to_string(),
+        (false, 0) => format!("{completed}/{all}"),
+        (false, failed) => format!("{completed}/{all}, {failed} failed"),
+    }
+}
+
+fn mean_cell(values: &[f64], quantity: &Quantity) -> String {
+    let Some(mean) = stats::mean(values) else {
+        return number(None);
+    };
+    match stats::interval(values, CONFIDENCE) {
+        Some(interval) => with_half_width(mean, interval.half_width(), quantity),
+        None => plain(mean, quantity),
+    }
+}
+
+/// As the tables of single runs say it.
+fn plain(value: f64, quantity: &Quantity) -> String {
+    match (quantity.unit)(value).1 {
+        " B" | " KB" | " MB" | " GB" => bytes(value.round() as u64),
+        " µs" | " ms" | " s" => duration_us(Some(value)),
+        _ if value.fract() == 0.0 => value.to_string(),
+        _ => number(Some(value)),
+    }
+}
+
+/// Both in the unit of the mean, with as many digits.
+fn with_half_width(mean: f64, half: f64, quantity: &Quantity) -> String {
+    if half == 0.0 {
+        return plain(mean, quantity);
+    }
+    let (divisor, unit) = (quantity.unit)(mean);
+    format!(
+        "{} ±{}{unit}",
+        number(Some(mean / divisor)),
+        number(Some(half / divisor))
+    )
+}
+
+/// Slowdowns of the other schemes minus those of the first, at the points that differ in nothing
+/// else: the same seed gives both the same flows, so what the flows do to both cancels.
+fn differences(data: &SweepData) -> String {
+    let axes_of = &data.plan.axes;
+    let Some(axis) = axes_of.iter().position(|other| other.key == SCHEME) else {
+        return String::new();
+    };
+    let schemes = &axes_of[axis].values;
+    if schemes.len() < 2 || data.plan.seeds.len() < 2 {
+        return String::new();
+    }
+    let points = &data.plan.points;
+    let firsts: Vec<usize> = (0..points.len())
+        .filter(|&i| points[i].values[axis] == 0)
+        .collect();
+    let stride: usize = axes_of[axis + 1..]
+        .iter()
+        .map(|other| other.values.len())
+        .product();
+    let mut columns = axes(data, &firsts, Some(axis));
+    let mut any = false;
+    for (i, scheme) in schemes.iter().enumerate().skip(1) {
+        for quantity in &QUANTITIES[..2] {
+            let cell = |&first: &usize| difference_cell(data, first, first + i * stride, quantity);
+            let cells: Vec<Option<String>> = firsts.iter().map(cell).collect();
+            any |= cells.iter().any(Option::is_some);
+            let cells = cells.into_iter().map(|cell| cell.unwrap_or_else(|| number(None)));
+            columns.push(Column::right(&scheme.to_string(), quantity.name, cells.collect()));
+        }
+    }
+    if !any {
+        return String::new();
+    }
+    format!(
+        "\nFCT slowdown minus that of {} with the same flows (* where the 95 % interval is on one side of 0):\n{}",
+        schemes[0],
+        render(&columns)
+    )
+}
+
+fn difference_cell(data: &SweepData, first: usize, other: usize, quantity: &Quantity) -> Option<String> {
+    let (first, other) = (data.values(first, quantity.of), data.values(other, quantity.of));
+    let pairs = first.iter().filter_map(|&(seed, a)| {
+        let (_, b) = other.iter().find(|(theirs, _)| *theirs == seed)?;
+        Some((a, *b))
+    });
+    let (a, b): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    let pair = stats::paired(&a, &b, CONFIDENCE)?;
+    let (mean, half) = (pair.difference.mean, pair.difference.half_width());
+    let sign = if mean > 0.0 { "+" } else { "" };
+    Some(match (half == 0.0, pair.clear) {
+        (true, _) => format!("{sign}{}  ", number(Some(mean))),
+        (false, clear) => format!(
+            "{sign}{} ±{}{}",
+            number(Some(mean)),
+            number(Some(half)),
+            if clear { " *" } else { "  " }
+        ),
+    })
+}

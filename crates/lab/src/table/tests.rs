@@ -1,0 +1,74 @@
+use super::*;
+use crate::results::{Machine, RunStatus, summarise};
+use crate::sample;
+
+fn summaries() -> [Summary; 2] {
+    let (mut input, mut outcome) = sample::incast();
+    let a = summarise(&input, &outcome, RunStatus::Completed, Machine::default());
+    input.scheme = "dcqcn-win".into();
+    outcome.counters.pauses = 12_345;
+    outcome.rtt = sample::rtt(&[4_100, 2_000_000]);
+    [
+        a,
+        summarise(&input, &outcome, RunStatus::Completed, Machine::default()),
+    ]
+}
+
+#[test]
+fn comparisons() {
+    let [a, b] = &summaries();
+    insta::assert_snapshot!("by_run", comparison(&[a, b], 200));
+    insta::assert_snapshot!("by_metric", comparison(&[a, b], 80));
+}
+
+#[test]
+fn rows_are_told_apart() {
+    let [a, b] = &summaries();
+    let other = Summary { seed: 8, ..a.clone() };
+    assert_eq!(row_names(&[a, b]), ["none", "dcqcn-win"]);
+    assert_eq!(row_names(&[a, &other]), ["none #7", "none #8"]);
+}
+
+#[test]
+fn published_values() {
+    let published = |case: &str, value| Published {
+        case: case.into(),
+        metric: "mean RTT, µs".into(),
+        value,
+    };
+    let table = beside(
+        &[
+            published("DCQCN", 7.5),
+            published("LSTM-PID", 4.25),
+            published("HPCC", 4.2),
+        ],
+        &[Some(7.01), None, Some(4.32)],
+    );
+    insta::assert_snapshot!("beside", table);
+}
+
+#[test]
+fn numbers() {
+    let texts: Vec<String> = [0.0, 0.000_12, 0.5, 1.5, 99.994, 123.45, 123_456.7]
+        .map(|v| number(Some(v)))
+        .into();
+    assert_eq!(
+        texts,
+        ["0", "1.2e-4", "0.500", "1.50", "99.99", "123.5", "123457"]
+    );
+    assert_eq!(duration_us(Some(1_866.0)), "1.87 ms");
+    assert_eq!(duration_us(Some(4.318)), "4.32 µs");
+    assert_eq!(bytes(2_500), "2.50 KB");
+    assert_eq!(bytes(999), "999 B");
+    assert_eq!(
+        done(FlowCount {
+            total: 20,
+            completed: 20
+        }),
+        "all 20"
+    );
+    assert_eq!(
+        [100, 5_000, 2_500, 150_000_000].map(short_bytes),
+        ["100 B", "5 KB", "2.5 KB", "150 MB"]
+    );
+}

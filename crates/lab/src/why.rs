@@ -1,0 +1,326 @@
+//! Where one flow's time went, in words and as a table: `paceline why`.
+
+use serde::Serialize;
+
+use crate::files::{FlowTime, Stage};
+use crate::results::{FlowRow, FlowState};
+use crate::table::{bytes, duration_us, number};
+
+/// Where one flow's time went.
+#[derive(Clone, Debug, Serialize)]
+pub struct Why<'a> {
+    /// The flow's row of `flows.csv`.
+    pub flow: &'a FlowRow<'a>,
+    /// All of its time: its completion time, or from its start to the end of the run.
+    pub total_ps: u64,
+    /// It, part by part, in the order of time.
+    pub parts: Vec<&'a FlowTime>,
+    /// It in a few sentences.
+    pub story: String,
+}
+
+impl<'a> Why<'a> {
+    /// Of a flow and the rows of `flow_time.csv` that are about it; `None` if there are none.
+    pub fn new(flow: &'a FlowRow<'a>, times: &'a [FlowTime]) -> Option<Self> {
+        let parts: Vec<&FlowTime> = times.iter().filter(|row| row.flow_id == flow.flow_id).collect();
+        if parts.is_empty() {
+            return None;
+        }
+        let mut why = Self {
+            flow,
+            total_ps: parts.iter().map(|row| row.time_ps).sum(),
+            parts,
+            story: String::new(),
+        };
+        why.story = why.tell();
+        Some(why)
+    }
+
+    fn share(&self, ps: u64) -> String {
+        match 100.0 * ps as f64 / self.total_ps.max(1) as f64 {
+            0.0 => "0 %".to_string(),
+            tiny if tiny < 0.05 => "<0.1 %".to_string(),
+            small if small < 10.0 => format!("{small:.1} %"),
+            percent => format!("{percent:.0} %"),
+        }
+    }
+
+    /// Time by what it was spent on: the sender's parts, and those of both ways over all hops.
+    fn causes(&self) -> Vec<(Stage, &'a str, u64)> {
+        let mut causes: Vec<(Stage, &str, u64)> = Vec::new();
+        for row in &self.parts {
+            let known = causes
+                .iter_mut()
+                .find(|(stage, part, _)| (*stage, *part) == (row.stage, row.part.as_str()));
+            match known {
+                Some((_, _, sum)) => *sum += row.time_ps,
+                None => causes.push((row.stage, &row.part, row.time_ps)),
+            }
+        }
+        causes.sort_by_key(|&(_, _, sum)| std::cmp::Reverse(sum));
+        causes
+    }
+
+    fn tell(&self) -> String {
+        let flow = self.flow;
+        let mut story = format!(
+            "Flow {} ({} from host {} to host {}, {}) ",
+            flow.flow_id,
+            bytes(flow.size_bytes),
+            flow.src,
+            flow.dst,
+            flow.scheme
+        );
+        let total = duration_us(Some(self.total_ps as f64 / 1e6));
+        match flow.fct_ps {
+            Some(fct) => story.push_str(&format!(
+                "took {total}: {}x the {} that it would take alone.",
+                number(Some(fct as f64 / flow.ideal_fct_ps.max(1) as f64)),
+                duration_us(Some(flow.ideal_fct_ps as f64 / 1e6))
+            )),
+            None => story.push_str(&format!(
+                "had not finished when the run ended, {total} after its start; this is what its sender did until \
+                 then."
+            )),
+        }
+        for (i, (stage, part, sum)) in self.causes().into_iter().take(2).enumerate() {
+            // The second only if it matters.
+            if i == 0 || sum * 5 >= self.total_ps {
+                story.push_str(&format!(" {} of it {}.", self.share(sum), meaning(stage, part)));
+            }
+        }
+        story.push_str(&self.tell_hop());
+        story
+    }
+
+    /// The hop at which its data waited longest, on average over all packets.
+    fn tell_hop(&self) -> String {
+        let hops = self.hops();
+        let data = hops
+            .iter()
+            .filter(|hop| hop.stage == Stage::Data && hop.mean_ps() > 0.0);
+        let Some(worst) = data.max_by(|a, b| a.mean_ps().total_cmp(&b.mean_ps())) else {
+            return " None of its packets waited in a queue.".to_string();
+        };
+        let mut text = format!(
+            " The hop that delayed its packets most was {}: {} on average, {} at most",
+            self.place(worst.port),
+            duration_us(Some(worst.mean_ps() / 1e6)),
+            duration_us(Some(worst.queueing.1.max(worst.paused.1) as f64 / 1e6)),
+        );
+        if worst.paused.0 > 0.0 {
+            let share = 100.0 * worst.paused.0 / worst.mean_ps();
+            text.push_str(&format!(", {share:.0} % of that while PFC paused it"));
+        }
+        text.push('.');
+        text
+    }
+
+    /// `port 0.17->17` as `switch 0 -> host 17`.
+    fn place(&self, port: &str) -> String {
+        let plain = port.strip_prefix("port ").unwrap_or(port);
+        let Some((from, to)) = plain.split_once("->") else {
+            return plain.to_string();
+        };
+        let node = |text: &str| {
+            let id = text.split('.').next().unwrap_or(text);
+            let is_end = [self.flow.src, self.flow.dst]
+                .iter()
+                .any(|end| end.to_string() == id);
+            format!("{} {id}", if is_end { "host" } else { "switch" })
+        };
+        format!("{} -> {}", node(from), node(to))
+    }
+
+    /// What all packets met at each port.
+    fn hops(&self) -> Vec<Hop<'a>> {
+        let mut hops: Vec<Hop<'_>> = Vec::new();
+        for row in self.parts.iter().filter(|row| row.stage != Stage::Sender) {
+            let known = hops
+                .iter()
+                .position(|hop| (hop.stage, hop.port) == (row.stage, row.port.as_str()));
+            let place = known.unwrap_or_else(|| {
+                hops.push(Hop {
+                    stage: row.stage,
+                    port: &row.port,
+                    packets: row.packets.unwrap_or(0),
+                    queueing: (0.0, 0),
+                    paused: (0.0, 0),
+                });
+                hops.len() - 1
+            });
+            let value = (row.mean_ps.unwrap_or(0.0), row.max_ps.unwrap_or(0));
+            match row.part.as_str() {
+                "queueing" => hops[place].queueing = value,
+                "paused" => hops[place].paused = value,
+                _ => {}
+            }
+        }
+        hops
+    }
+
+    /// The tables: all of its time part by part, with bars, then what all its packets met hop by hop.
+    pub fn tables(&self, width: usize) -> String {
+        let bar_width = width.saturating_sub(66).clamp(8, 40);
+        let rows = self.parts.iter().filter(|row| row.time_ps > 0).map(|row| {
+            let place = match row.stage {
+                Stage::Sender => format!("sender: host {}", self.flow.src),
+                Stage::Data => format!("data: {}", self.place(&row.port)),
+                Stage::Ack => format!("ACK: {}", self.place(&row.port)),
+            };
+            let bar = bar(row.time_ps, self.total_ps, bar_width);
+            let time = duration_us(Some(row.time_ps as f64 / 1e6));
+            [place, row.part.clone(), time, self.share(row.time_ps), bar]
+        });
+        let mut rows: Vec<[String; 5]> = rows.collect();
+        // A place is named once.
+        for i in (1..rows.len()).rev() {
+            if rows[i][0] == rows[i - 1][0] {
+                rows[i][0].clear();
+            }
+        }
+        let total = duration_us(Some(self.total_ps as f64 / 1e6));
+        rows.push(["all".into(), String::new(), total, "100 %".into(), String::new()]);
+        let head = ["where", "what", "time", "share", ""].map(str::to_string);
+        let mut text = align(&head, &rows, &[false, false, true, true, false]);
+        let waited = self
+            .hops()
+            .into_iter()
+            .filter(|hop| hop.mean_ps() > 0.0)
+            .map(|hop| {
+                let us = |ps: f64| duration_us(Some(ps / 1e6));
+                let kind = if hop.stage == Stage::Data { "data" } else { "ACKs" };
+                [
+                    format!("{kind}: {}", self.place(hop.port)),
+                    hop.packets.to_string(),
+                    us(hop.queueing.0),
+                    us(hop.queueing.1 as f64),
+                    us(hop.paused.0),
+                    us(hop.paused.1 as f64),
+                ]
+            });
+        let waited: Vec<[String; 6]> = waited.collect();
+        if !waited.is_empty() {
+            let head = [
+                "waiting, all packets",
+                "packets",
+                "queued: mean",
+                "max",
+                "paused: mean",
+                "max",
+            ];
+            text.push('\n');
+            let right = [false, true, true, true, true, true];
+            text.push_str(&align(&head.map(str::to_string), &waited, &right));
+        }
+        text
+    }
+}
+
+/// All packets of a flow at a port: mean and largest of each kind of waiting, in ps.
+struct Hop<'a> {
+    stage: Stage,
+    port: &'a str,
+    packets: u64,
+    queueing: (f64, u64),
+    paused: (f64, u64),
+}
+
+impl Hop<'_> {
+    fn mean_ps(&self) -> f64 {
+        self.queueing.0 + self.paused.0
+    }
+}
+
+/// Why there is nothing to account for, if that is so.
+pub fn nothing_to_tell(flow: &FlowRow<'_>) -> Option<&'static str> {
+    match flow.status {
+        FlowState::NotStarted => Some("it starts after the end of the run"),
+        FlowState::Unreachable => Some("there is no path between its hosts"),
+        FlowState::Completed | FlowState::Unfinished => None,
+    }
+}
+
+/// What a part means, after "81 % of it".
+fn meaning(stage: Stage, part: &str) -> &'static str {
+    match (stage, part) {
+        (Stage::Sender, "sending") => "was the sender putting bytes on the wire",
+        (Stage::Sender, "resending") => "was the sender putting bytes on the wire again",
+        (Stage::Sender, "window") => {
+            "was the sender waiting for its window, with as many bytes in flight as the scheme allowed"
+        }
+        (Stage::Sender, "pacing") => "was the sender waiting for its pacing rate, which the scheme had set",
+        (Stage::Sender, "paused") => {
+            "was the sender held back by PFC pauses, when the scheme would have sent"
+        }
+        (Stage::Sender, "nic") => "was the sender waiting for its NIC, busy with other packets",
+        (Stage::Sender, "recovery") => "was the sender waiting for acknowledgements that did not come",
+        (Stage::Sender, "unreachable") => "was the sender without a path",
+        (Stage::Data, "serialisation") => "was its last packet being put on links",
+        (Stage::Data, "propagation") => "was its last packet on cables",
+        (Stage::Data, "queueing") => "was its last packet queueing behind others",
+        (Stage::Data, _) => "was its last packet waiting at paused ports (PFC)",
+        (Stage::Ack, "queueing") => "was the last acknowledgement queueing behind others",
+        (Stage::Ack, "paused") => "was the last acknowledgement waiting at paused ports (PFC)",
+        (Stage::Ack, _) => "was the last acknowledgement on its way back",
+        (Stage::Sender, _) => "was the sender's",
+    }
+}
+
+/// A share as a bar of `width` characters for the whole, in eighths.
+fn bar(part: u64, whole: u64, width: usize) -> String {
+    let eighths = (part as f64 / whole.max(1) as f64 * width as f64 * 8.0).round() as usize;
+    let mut bar = "█".repeat(eighths / 8);
+    bar.extend(" ▏▎▍▌▋▊▉".chars().nth(eighths % 8).filter(|&c| c != ' '));
+    bar
+}
+
+/// Rows below a head, a line between them.
+fn align<const N: usize>(head: &[String; N], rows: &[[String; N]], right: &[bool; N]) -> String {
+    let mut widths = [0; N];
+    for row in std::iter::once(head).chain(rows) {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).zip(right).map(|((cell, width), &right)| {
+            if right {
+                format!("{cell:>width$}")
+            } else {
+                format!("{cell:width$}")
+            }
+        });
+        let text = cells.collect::<Vec<_>>().join("  ");
+        format!("{}\n", text.trim_end())
+    };
+    let rule = "─".repeat(widths.iter().sum::<usize>() + 2 * (N - 1));
+    let body: String = rows.iter().map(line).collect();
+    format!("{}{rule}\n{body}", line(head))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::flow_times;
+    use crate::results::flow_rows;
+    use crate::sample;
+
+    #[test]
+    fn where_the_time_of_a_flow_went() {
+        let (input, outcome) = sample::incast();
+        let rows: Vec<_> = flow_rows(&input, &outcome).collect();
+        let times = flow_times(&outcome);
+        let why = Why::new(&rows[0], &times).unwrap();
+        assert_eq!(Some(why.total_ps), rows[0].fct_ps);
+        insta::assert_snapshot!("why", format!("{}\n\n{}", why.story, why.tables(100)));
+        assert!(Why::new(&rows[1], &times).is_none());
+    }
+
+    #[test]
+    fn bars() {
+        assert_eq!(bar(1, 2, 10), "█████");
+        assert_eq!(bar(1, 16, 10), "▋");
+        assert_eq!(bar(0, 0, 10), "");
+    }
+}

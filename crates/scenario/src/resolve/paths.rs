@@ -1,0 +1,142 @@
+//! From `[[network.pause-storm]]` and `[[network.route]]` to storms and next hops.
+
+use paceline_fabric::spec::{NodeId, NodeKind, PauseStorm, StaticRoute};
+use toml::Spanned;
+
+use crate::diagnostics::{Place, Problem};
+use crate::schema::{self, FlowControlKind, Nodes};
+use crate::topology::Net;
+
+use super::Cx;
+use super::fill::fill_at;
+
+/// The node that `slot` names, which is of `kind`.
+fn node(
+    cx: &Cx<'_>,
+    net: &Net,
+    slot: &Option<Spanned<u32>>,
+    kind: Option<NodeKind>,
+    missing: impl Fn() -> Problem,
+) -> Result<u32, Problem> {
+    let written = slot.as_ref().ok_or_else(missing)?;
+    known(net, *written.get_ref(), kind).map_err(|problem| problem.at(&cx.texts.of_value(written)))
+}
+
+fn known(net: &Net, id: u32, kind: Option<NodeKind>) -> Result<u32, Problem> {
+    let nodes = &net.topology.nodes;
+    let Some(&is) = nodes.get(id as usize) else {
+        let last = nodes.len().max(1) - 1;
+        return Err(Problem::new(format!(
+            "there is no node {id}: nodes are 0 to {last}"
+        )));
+    };
+    match (kind, is) {
+        (Some(NodeKind::Host), NodeKind::Switch) => {
+            Err(Problem::new(format!("node {id} is a switch: expected a host")))
+        }
+        (Some(NodeKind::Switch), NodeKind::Host) => {
+            Err(Problem::new(format!("node {id} is a host: expected a switch")))
+        }
+        _ => Ok(id),
+    }
+}
+
+/// NICs that pause for ever.
+pub(super) fn storms(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<Vec<PauseStorm>, Problem> {
+    let without_pfc = n.flow_control == Some(FlowControlKind::None);
+    let mut storms = Vec::new();
+    for spanned in n.pause_storm.iter_mut().flatten() {
+        let place = cx.texts.of_value(spanned);
+        let storm = spanned.get_mut();
+        let missing = |what: &str| Problem::new(format!("the pause storm has no {what}")).at(&place);
+        if without_pfc {
+            let message = "a pause storm in a network without PFC: nobody heeds a pause";
+            return Err(Problem::new(message).at(&place));
+        }
+        let host = node(cx, net, &storm.node, Some(NodeKind::Host), || missing("`node`"))?;
+        let priority = fill_at(&mut storm.priority, 3);
+        if !(1..=7).contains(priority.get_ref()) {
+            let message = format!("priority {} is not one of 1 to 7", priority.get_ref());
+            return Err(Problem::new(message).at(&cx.texts.of_value(&priority)));
+        }
+        let at = *storm.at.as_ref().ok_or_else(|| missing("time `at`"))?.get_ref();
+        if let Some(until) = &storm.until
+            && *until.get_ref() <= at
+        {
+            let message = format!(
+                "the storm ends at {}, no later than it begins ({at})",
+                until.get_ref()
+            );
+            return Err(Problem::new(message).at(&cx.texts.of_value(until)));
+        }
+        storms.push(PauseStorm {
+            node: NodeId(host),
+            class: priority.into_inner(),
+            at,
+            until: storm.until.as_ref().map(|until| *until.get_ref()),
+        });
+    }
+    Ok(storms)
+}
+
+/// Next hops that are given.
+pub(super) fn routes(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<Vec<StaticRoute>, Problem> {
+    let mut routes: Vec<StaticRoute> = Vec::new();
+    for spanned in n.route.iter_mut().flatten() {
+        let place = cx.texts.of_value(spanned);
+        let route = spanned.get_mut();
+        let missing = |what: &str| Problem::new(format!("the route has no `{what}`")).at(&place);
+        let switch = node(cx, net, &route.node, Some(NodeKind::Switch), || missing("node"))?;
+        let via = node(cx, net, &route.via, None, || missing("via"))?;
+        let ends = [(NodeId(switch), NodeId(via)), (NodeId(via), NodeId(switch))];
+        if !net
+            .topology
+            .links
+            .iter()
+            .any(|link| ends.contains(&(link.a, link.b)))
+        {
+            let message = format!("there is no link between nodes {switch} and {via}");
+            return Err(Problem::new(message).at(&place));
+        }
+        let to = route.to.as_ref().ok_or_else(|| missing("to"))?;
+        let to_place = cx.texts.of_value(to);
+        for host in hosts(net, to.get_ref()).map_err(|problem| problem.at(&to_place))? {
+            add(&mut routes, net, (switch, host, via), &to_place)?;
+        }
+    }
+    Ok(routes)
+}
+
+fn hosts(net: &Net, to: &Nodes) -> Result<Vec<u32>, Problem> {
+    match to {
+        Nodes::All => Ok((0..net.topology.nodes.len() as u32)
+            .filter(|&id| net.topology.nodes[id as usize] == NodeKind::Host)
+            .collect()),
+        Nodes::List(list) => (list.iter())
+            .map(|&id| known(net, id, Some(NodeKind::Host)))
+            .collect(),
+    }
+}
+
+fn add(
+    routes: &mut Vec<StaticRoute>,
+    net: &Net,
+    (switch, to, via): (u32, u32, u32),
+    place: &Place,
+) -> Result<(), Problem> {
+    if net.topology.nodes[via as usize] == NodeKind::Host && via != to {
+        let message = format!("the route to host {to} goes via host {via}: hosts do not forward");
+        return Err(Problem::new(message).at(place));
+    }
+    let known = |route: &StaticRoute| route.node.0 == switch && route.to.0 == to;
+    if routes.iter().any(known) {
+        let message = format!("there is another route from switch {switch} to host {to}");
+        return Err(Problem::new(message).at(place));
+    }
+    routes.push(StaticRoute {
+        node: NodeId(switch),
+        to: NodeId(to),
+        via: NodeId(via),
+    });
+    Ok(())
+}
