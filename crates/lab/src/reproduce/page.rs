@@ -167,8 +167,8 @@ fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
     }));
     let heads = panel.columns.iter().zip(&colors);
     let verdicts = panel.cells.iter().zip(&panel.rows);
-    let verdicts = verdicts.flat_map(|(cells, row)| cells.iter().map(|cell| cell.verdict(row.decimals)));
-    let all_good = verdicts.fold(true, |good, verdict| good && verdict == Some(true));
+    let mut verdicts = verdicts.flat_map(|(cells, row)| cells.iter().map(|cell| cell.verdict(row.decimals)));
+    let all_good = verdicts.all(|verdict| verdict == Some(true));
     Table {
         title: panel.title.clone(),
         place: if drawn { place } else { String::new() },
