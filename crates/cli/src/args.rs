@@ -9,6 +9,7 @@ use paceline_lab::files::{self, Writing};
 use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
+use crate::commands::reproduce::ReproduceArgs;
 use crate::commands::{CollectArgs, DiffArgs, SweepArgs, WhyArgs};
 use crate::failure::Failure;
 
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Generate(GenerateArgs),
     /// Render the report of finished runs again
     Report(ReportArgs),
+    /// Run what a published table or figure shows, and put ours beside it
+    Reproduce(ReproduceArgs),
     /// Tell where one flow's time went, part by part and hop by hop
     Why(WhyArgs),
     /// Compare two runs: what differs in their inputs and in their results
@@ -350,7 +353,7 @@ pub(crate) enum Listed {
     Topologies,
     /// Workload generators and distributions of flow sizes
     Workloads,
-    /// Published numbers that `compare` shows beside ours
+    /// Published tables and figures that `reproduce` puts beside ours
     Reproductions,
 }
 

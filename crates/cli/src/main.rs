@@ -11,7 +11,6 @@ mod input;
 mod interrupt;
 mod output;
 mod progress;
-mod published;
 mod text;
 
 use std::process::ExitCode;

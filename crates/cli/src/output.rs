@@ -1,6 +1,6 @@
 //! What is said on standard output, and the names of folders.
 
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use paceline_lab::files::Folder;
@@ -26,6 +26,16 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_string_pretty(value).map_err(Failure::run)?;
     text.push('\n');
     print(&text)
+}
+
+/// `text` with its ✓ and ✗ in colour, if standard output is a terminal that may have some.
+pub(crate) fn coloured(text: &str) -> String {
+    let colourless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if colourless || !std::io::stdout().is_terminal() {
+        return text.to_string();
+    }
+    text.replace('✓', "\x1b[32m✓\x1b[0m")
+        .replace('✗', "\x1b[31m✗\x1b[0m")
 }
 
 /// Columns of a terminal; of none, those that a table may have.

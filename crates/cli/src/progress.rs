@@ -82,11 +82,8 @@ impl Meter {
     pub(crate) fn new(inputs: &[Resolved], say: SayArgs) -> Self {
         let show = Show::of(say);
         if matches!(show, Show::Lines) {
-            let mut names: Vec<&str> = inputs.iter().map(|input| input.scheme.as_str()).collect();
-            names.dedup();
             let flows: usize = inputs.iter().map(|input| input.run.flows.len()).sum();
-            let name = inputs.first().map_or("", |input| input.name.as_str());
-            eprintln!("running {name} under {}: {flows} flows", names.join(", "));
+            eprintln!("running {}: {flows} flows", names(inputs));
         }
         let started = Instant::now();
         Self {
@@ -127,6 +124,17 @@ impl Drop for Meter {
             bar.finish_and_clear();
         }
     }
+}
+
+/// `a under x, y; b under x`.
+fn names(inputs: &[Resolved]) -> String {
+    let part = |part: &[Resolved]| {
+        let mut schemes: Vec<&str> = part.iter().map(|input| input.scheme.as_str()).collect();
+        schemes.dedup();
+        format!("{} under {}", part[0].name, schemes.join(", "))
+    };
+    let parts = inputs.chunk_by(|a, b| a.name == b.name);
+    parts.map(part).collect::<Vec<_>>().join("; ")
 }
 
 fn bar() -> ProgressBar {

@@ -30,6 +30,7 @@ fn help_of_commands() {
         "list",
         "explain",
         "report",
+        "reproduce",
         "bench",
         "completions",
     ] {

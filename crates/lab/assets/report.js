@@ -2,7 +2,8 @@
 (() => {
   const { css, el, digits, scaled, BYTES, MICROSECONDS, onTheme } = Paceline;
   const charts = JSON.parse(document.getElementById("chart-data").textContent);
-  const host = document.getElementById("charts");
+  /* Where a chart goes: to its own place, if the page has one. */
+  const place = (chart) => document.getElementById(chart.place ?? "charts");
   const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
   const HEIGHT = { full: 260, half: 260, third: 230, quarter: 200 };
   const SVG = "http://www.w3.org/2000/svg";
@@ -153,7 +154,7 @@
     const tip = el("div", { class: "tip", hidden: "" });
     const figure = el("figure", { class: chart.width },
       el("figcaption", {}, el("b", {}, chart.title), el("span", {}, chart.note)), frame);
-    host.append(figure);
+    place(chart).append(figure);
     const paths = chart.kind === "step" ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
     const many = chart.lines.length > LEGEND_MAX;
     const series = chart.lines.map((line) => ({
@@ -188,7 +189,7 @@
   const build = () => {
     for (const { u } of plots) u.destroy();
     plots = [];
-    host.replaceChildren();
+    for (const chart of charts) place(chart).replaceChildren();
     charts.forEach(draw);
   };
 

@@ -222,7 +222,7 @@ pub fn beside(published: &[Published], ours: &[Option<f64>]) -> String {
     ])
 }
 
-/// A column of a table for a terminal.
+/// A column of a table: its head, and a cell for each row.
 pub(crate) struct Column {
     group: String,
     name: String,
@@ -231,6 +231,7 @@ pub(crate) struct Column {
 }
 
 impl Column {
+    /// Of texts.
     pub(crate) fn left(group: &str, name: &str, cells: Vec<String>) -> Self {
         Self {
             group: group.to_string(),
@@ -239,6 +240,7 @@ impl Column {
             right: false,
         }
     }
+    /// Of numbers.
     pub(crate) fn right(group: &str, name: &str, cells: Vec<String>) -> Self {
         Self {
             right: true,
@@ -255,7 +257,7 @@ impl Column {
     }
 }
 
-fn width_of(text: &str) -> usize {
+pub(crate) fn width_of(text: &str) -> usize {
     text.chars().count()
 }
 

@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "shared with the validation command")]
 mod reference;
 
+use paceline_lab::reproduce::{self, Done, DoneRun};
 use paceline_lab::results::{FlowRow, Goodputs, Summary, fct_table, flow_rows};
 use paceline_lab::run::Finished;
 use paceline_scenario::{Fidelity, Overrides, Resolved};
@@ -128,21 +129,36 @@ fn incast_under(scheme: &str) -> Case {
     found.unwrap_or_else(|| panic!("no incast under {scheme}"))
 }
 
-/// Round-trip times of the incast, as a thesis on congestion control printed them (its table 6),
-/// to its digits.
+/// The incast as a thesis on congestion control printed it (its table 6), through the registry of
+/// reproductions: its digits under HPCC and DCTCP; under TIMELY round-trip times that differ.
 #[test]
 fn published_round_trip_times() {
-    for (scheme, mean, p99, max) in [("hpcc", 4.3223, 4.56, 90.48), ("dctcp", 14.6578, 28.054, 86.32)] {
-        let input = incast_under(scheme).load(&Overrides::default());
-        let rtt = run(&input).summary.rtt_all_us;
-        let ours = [rtt.mean, rtt.p99, rtt.max].map(Option::unwrap);
-        let rounded = [
-            (ours[0] * 1e4).round() / 1e4,
-            (ours[1] * 1e3).round() / 1e3,
-            ours[2],
-        ];
-        assert_eq!(rounded, [mean, p99, max], "{scheme}");
-    }
+    let table = reproduce::find("thesis-table6").unwrap();
+    let runs = table.needs().into_iter().map(|need| {
+        let input = need.load().unwrap();
+        let finished = Some(run(&input));
+        DoneRun {
+            need,
+            input,
+            finished,
+        }
+    });
+    let done = Done { runs: runs.collect() };
+    let records = table.records(&done);
+    let differing: Vec<(&str, &str)> = records
+        .iter()
+        .filter(|record| record.ok != Some(true))
+        .map(|record| (record.case.as_str(), record.metric))
+        .collect();
+    let known = [
+        ("timely", "mean RTT"),
+        ("ordering", "mean RTT"),
+        ("timely", "p99 RTT"),
+        ("timely", "max RTT"),
+    ];
+    assert_eq!(differing, known);
+    let exact = records.iter().filter(|record| record.tolerance == "exact");
+    assert_eq!(exact.count(), 3 + 4);
 }
 
 /// A figure of a run.

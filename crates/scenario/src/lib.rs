@@ -196,6 +196,14 @@ fn open(input: &str) -> Result<Opened, Diagnostics> {
     Ok(Opened::Toml(source, files, stem.unwrap_or_default()))
 }
 
+/// Reads a scenario that ships; [`load`] would take a file of the same name.
+///
+/// # Errors
+/// If there is none of this name, or an override does not fit it.
+pub fn load_shipped(name: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
+    load_text(&format!("{name}.toml"), shipped(name)?.text, overrides)
+}
+
 fn shipped(name: &str) -> Result<&'static builtin::Shipped, Problem> {
     let names = || builtin::scenarios().iter().map(|shipped| shipped.name);
     let found = builtin::scenarios().iter().find(|shipped| shipped.name == name);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use paceline_lab::files::{Writing, repeat_names, write_comparison, write_repeats};
 use paceline_lab::repeats::{Part, Repeats};
+use paceline_lab::reproduce;
 use paceline_lab::results::{Buckets, FlowRow, Summary, flow_rows};
 use paceline_lab::run::{self, Finished};
 use paceline_lab::table;
@@ -12,7 +13,7 @@ use paceline_scenario::Resolved;
 use crate::args::{Beside, CompareArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::Meter;
-use crate::{input, interrupt, output, published};
+use crate::{input, interrupt, output};
 
 /// Runs a scenario under each scheme; prints one table.
 pub(super) fn compare(args: &CompareArgs) -> Ended {
@@ -24,7 +25,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     let beside = match args.beside {
         Some(Beside::ThesisTable6) => true,
         Some(Beside::None) => false,
-        None => published::covers(&first.name),
+        None => reproduce::in_thesis_table6(&first.name),
     };
     let comparison = Comparison {
         inputs,
@@ -120,7 +121,7 @@ impl Comparison<'_> {
                 text.push_str(&self.by_size(runs, repeats));
                 // Published values are of single runs.
                 if self.beside && repeats.is_none() {
-                    text.push_str(&published::beside(&summaries));
+                    text.push_str(&reproduce::beside_thesis_table6(&summaries));
                 }
                 output::print(&text)?;
             }

@@ -1,12 +1,13 @@
 //! `paceline list`: what is built in.
 
 use paceline_congestion::registry::SCHEMES;
+use paceline_lab::reproduce::{REGISTRY, Reproduction};
 use paceline_scenario::builtin::{self, Entry};
 use serde_json::{Value, json};
 
 use crate::args::{ListArgs, Listed};
 use crate::failure::{Done, Ended};
-use crate::{output, published, text};
+use crate::{output, text};
 
 /// Something that is built in.
 struct Item {
@@ -57,7 +58,7 @@ pub(super) fn list(args: &ListArgs) -> Ended {
         ),
         Listed::Reproductions => (
             reproductions(),
-            "paceline compare incast-20 --schemes hpcc,timely,dctcp --fidelity ns3-hpcc",
+            "paceline reproduce ID... (or all): runs what it needs, and puts ours beside",
         ),
     };
     if args.json {
@@ -121,12 +122,10 @@ fn workloads() -> Vec<Item> {
 }
 
 fn reproductions() -> Vec<Item> {
-    let about = format!(
-        "{}; beside our values when `compare` runs incast-20",
-        published::SOURCE
-    );
-    let cases: Vec<Value> = published::cases()
-        .map(|(case, metric, paper)| json!({ "case": case, "metric": metric, "paper": paper }))
-        .collect();
-    vec![Item::new("thesis-table6", about).with("cases", cases)]
+    let item = |one: &Reproduction| {
+        let mut item = Item::new(one.id, format!("{}. {}", one.title, one.source));
+        item.more.extend(super::reproduce::details(one));
+        item
+    };
+    REGISTRY.iter().map(item).collect()
 }

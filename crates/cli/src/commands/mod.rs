@@ -10,6 +10,7 @@ mod explain;
 mod generate;
 mod list;
 mod report;
+pub(crate) mod reproduce;
 mod run;
 mod sweep;
 mod why;
@@ -34,6 +35,7 @@ pub(crate) fn dispatch(command: Command) -> Ended {
         Command::Explain(args) => explain::explain(&args),
         Command::Generate(args) => generate::generate(&args),
         Command::Report(args) => report::report(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Why(args) => why::why(&args),
         Command::Diff(args) => diff::diff(&args),
         Command::Bench(args) => bench::bench(&args),

@@ -1,17 +1,16 @@
 //! The incast of 20 that a thesis printed.
 
+use paceline_lab::reproduce::THESIS_TABLE_6;
 use paceline_lab::results::Summary;
 use paceline_lab::stats::{RttSummary, mean, percentile};
 
 use crate::compare::{paragraph, percent, table};
 use crate::equality::Checked;
 
-/// A row of table 6: scheme, mean, 99th percentile and largest RTT in µs, mean rate in Gbit/s.
-const TABLE: [(&str, [f64; 4]); 3] = [
-    ("hpcc", [4.3223, 4.56, 90.48, 16.3949]),
-    ("timely", [11.9797, 102.673, 165.244, 15.6302]),
-    ("dctcp", [14.6578, 28.054, 86.32, 17.4700]),
-];
+/// Table 6: scheme, mean, 99th percentile and largest RTT in µs, mean rate in Gbit/s.
+fn printed() -> [(&'static str, [f64; 4]); 3] {
+    THESIS_TABLE_6.map(|(scheme, [mean, rate, p99, max])| (scheme, [mean, p99, max, rate]))
+}
 
 fn figures(rtt: &RttSummary, summary: &Summary) -> [f64; 4] {
     [rtt.mean, rtt.p99, rtt.max, summary.rate_mean_gbps].map(|value| value.unwrap_or(f64::NAN))
@@ -75,7 +74,7 @@ pub(crate) fn section(checked: &[Checked]) -> String {
     };
     let mut rows = Vec::new();
     let mut timely = Vec::new();
-    for (scheme, printed) in TABLE {
+    for (scheme, printed) in printed() {
         rows.push(row(scheme, "thesis", printed, [f64::NAN; 4]));
         // The other schemes have a window of their own.
         let variants: &[&str] = if scheme == "timely" { &["", "_vwin"] } else { &[""] };
@@ -111,7 +110,7 @@ pub(crate) fn section(checked: &[Checked]) -> String {
          Without a window its senders all start at line rate, which makes queues of milliseconds and pauses; the thesis's \
          largest round trip has none of that, and without the first 2.5 ms the rest is near the thesis's. It probably started \
          in another way. The closest of ours by figure: {}.",
-        closest(&timely, TABLE[1].1)
+        closest(&timely, printed()[1].1)
     );
     format!(
         "## The incast of a thesis\n\n{}\n{}\n{}",

@@ -9,7 +9,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::Format;
 
 /// Files by which the folder of an earlier run is known: nothing else is ever replaced.
-const OURS: [&str; 3] = ["summary.json", "comparison.json", "sweep.json"];
+const OURS: [&str; 4] = [
+    "summary.json",
+    "comparison.json",
+    "sweep.json",
+    "reproductions.json",
+];
 
 /// Why output could not be written.
 #[derive(Debug, thiserror::Error)]

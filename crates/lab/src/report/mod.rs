@@ -3,10 +3,10 @@
 //! The page is a pure function of what the runs' folders hold, without what they cost the
 //! machine: two reports of the same runs have the same bytes.
 
-mod charts;
+pub(crate) mod charts;
 mod data;
 mod decimate;
-mod palette;
+pub(crate) mod palette;
 #[cfg(test)]
 mod size;
 mod story;
@@ -27,13 +27,15 @@ use crate::table::{self, METRICS};
 
 const TEMPLATE: &str = include_str!("../../assets/report.html.j2");
 const TOPOLOGY: &str = include_str!("../../assets/topology.html.j2");
-const STYLES: [&str; 2] = [
-    include_str!("../../assets/report.css"),
-    include_str!("../../assets/topology.css"),
-];
-const SCRIPTS: [&str; 6] = [
+const STYLE: &str = include_str!("../../assets/report.css");
+const STYLES: [&str; 2] = [STYLE, include_str!("../../assets/topology.css")];
+const CHART_SCRIPTS: [&str; 2] = [
     include_str!("../../assets/common.js"),
     include_str!("../../assets/report.js"),
+];
+const SCRIPTS: [&str; 6] = [
+    CHART_SCRIPTS[0],
+    CHART_SCRIPTS[1],
     include_str!("../../assets/topology/model.js"),
     include_str!("../../assets/topology/picture.js"),
     include_str!("../../assets/topology/detail.js"),
@@ -93,13 +95,39 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
         scenarios: scenarios(runs, &names),
         provenance: provenance(&summaries, &names),
         version: env!("CARGO_PKG_VERSION"),
-        style: format!("{UPLOT_STYLE}\n{}", STYLES.join("\n")),
-        uplot: format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_SCRIPT}"),
-        script: SCRIPTS.join("\n"),
+        look: Look::of(&STYLES, &SCRIPTS),
     };
+    fill(TEMPLATE, page)
+}
+
+/// Styles and scripts that every page has in it.
+#[derive(Serialize)]
+pub(crate) struct Look {
+    style: String,
+    uplot: String,
+    script: String,
+}
+
+impl Look {
+    fn of(styles: &[&str], scripts: &[&str]) -> Self {
+        Self {
+            style: format!("{UPLOT_STYLE}\n{}", styles.join("\n")),
+            uplot: format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_SCRIPT}"),
+            script: scripts.join("\n"),
+        }
+    }
+
+    /// Of pages with charts and tables only.
+    pub(crate) fn charts() -> Self {
+        Self::of(&[STYLE], &CHART_SCRIPTS)
+    }
+}
+
+/// A page of a template.
+pub(crate) fn fill(template: &'static str, page: impl Serialize) -> Result<String, RenderError> {
     let mut environment = environment()?;
     environment.add_template("topology.html", TOPOLOGY)?;
-    environment.add_template("report.html", TEMPLATE)?;
+    environment.add_template("report.html", template)?;
     Ok(environment.get_template("report.html")?.render(Serde(page))?)
 }
 
@@ -115,7 +143,7 @@ fn environment() -> Result<Environment<'static>, RenderError> {
     Ok(environment)
 }
 
-/// What the template gets. `topology`, `charts`, `style`, `uplot` and `script` go into it as they are.
+/// What the template gets. `topology`, `charts` and `look` go into it as they are.
 #[derive(Serialize)]
 struct Page {
     title: String,
@@ -134,13 +162,11 @@ struct Page {
     scenarios: Vec<Scenario>,
     provenance: Vec<Provenance>,
     version: &'static str,
-    style: String,
-    uplot: String,
-    script: String,
+    look: Look,
 }
 
 /// JSON that cannot end the script element that it is in.
-fn script_json(value: &impl Serialize) -> String {
+pub(crate) fn script_json(value: &impl Serialize) -> String {
     let json = serde_json::to_string(value).unwrap_or_else(|_| "[]".to_string());
     json.replace('<', "\\u003c")
         .replace('>', "\\u003e")

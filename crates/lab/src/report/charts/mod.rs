@@ -11,7 +11,7 @@ use over_time::Clock;
 
 /// A chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Chart {
+pub(crate) struct Chart {
     pub title: String,
     pub note: String,
     pub x: Axis,
@@ -23,7 +23,7 @@ pub(super) struct Chart {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Straight lines between points, which are shown.
     Points,
     /// A value holds until the next.
@@ -33,7 +33,7 @@ pub(super) enum Kind {
 /// Share of the page's width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Width {
+pub(crate) enum Width {
     Full,
     Half,
     Third,
@@ -41,7 +41,7 @@ pub(super) enum Width {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     pub label: String,
     /// What follows a number.
     pub unit: &'static str,
@@ -51,7 +51,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    fn new(label: impl Into<String>, unit: &'static str) -> Self {
+    pub(crate) fn new(label: impl Into<String>, unit: &'static str) -> Self {
         Self {
             label: label.into(),
             unit,
@@ -60,7 +60,7 @@ impl Axis {
         }
     }
     /// Logarithmic where the values span so much that a linear axis would hide most of them.
-    fn log_if_wide(mut self, values: impl Iterator<Item = f64> + Clone) -> Self {
+    pub(crate) fn log_if_wide(mut self, values: impl Iterator<Item = f64> + Clone) -> Self {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.fold(0.0, f64::max);
         self.log = low > 0.0 && high / low > 30.0;
@@ -69,7 +69,7 @@ impl Axis {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Line {
+pub(crate) struct Line {
     pub name: String,
     /// Index of a colour of the page's palette.
     pub color: usize,
@@ -81,7 +81,7 @@ pub(super) struct Line {
 
 impl Line {
     /// Of points of the same x only the last is kept.
-    fn new(name: impl Into<String>, color: usize, points: &[(f64, f64)]) -> Self {
+    pub(crate) fn new(name: impl Into<String>, color: usize, points: &[(f64, f64)]) -> Self {
         let mut line = Self {
             name: name.into(),
             color,

@@ -1,0 +1,228 @@
+//! `paceline reproduce`: published tables and figures, ours beside them.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use paceline_lab::reproduce::{self, Count, Done as Runs, DoneRun, Plan, REGISTRY, Reproduction};
+use paceline_lab::run::{self, Finished};
+use paceline_scenario::Resolved;
+use serde_json::{Value, json};
+
+use crate::args::{JobArgs, ListArgs, Listed, SayArgs};
+use crate::failure::{Done, Ended, Failure};
+use crate::progress::Meter;
+use crate::{interrupt, output, text};
+
+const EXAMPLES: &str = "\
+Examples:
+  paceline reproduce                                   what there is
+  paceline reproduce thesis-table6                     seconds
+  paceline reproduce thesis-table8 hpcc-fct --jobs 4   minutes
+  paceline reproduce all --force --json | jq '.[] | select(.ok == false)'
+
+A value has a tolerance: exact (to the printed digits), within a share of the published value, or shown
+only; in an ordering everything that is smaller in the paper has to be smaller. --json prints a list of
+{id, case, metric, unit, paper, ours, tolerance, ok}: paper and ours are numbers, or for orderings texts;
+ours is null where it was not run, ok where nothing is judged.
+
+Exit status: 0 done, whatever differs; 1 a run failed, or with --check something differs; 2 arguments are
+wrong, 130 interrupted.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ReproduceArgs {
+    /// Which tables and figures; `all` for all [default: list what there is]
+    #[arg(value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+    /// Fail when a value or an ordering is not within its tolerance
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Folder for the page and the runs
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "results/reproduce",
+        help_heading = "Output"
+    )]
+    pub(crate) out: PathBuf,
+    /// Replace the folder of earlier reproductions
+    #[arg(long, help_heading = "Output")]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) say: SayArgs,
+    #[command(flatten)]
+    pub(crate) jobs: JobArgs,
+}
+
+/// Runs what the chosen ones need, each run once; prints their tables and writes the page.
+pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
+    if args.ids.is_empty() {
+        return super::list::list(&ListArgs {
+            what: Listed::Reproductions,
+            json: args.say.json,
+        });
+    }
+    let chosen = chosen(&args.ids)?;
+    output::check_folder(&args.out, args.force)?;
+    interrupt::listen();
+    let (runs, failure) = run_all(&chosen, args)?;
+    reproduce::write(&args.out, &chosen, &runs, args.force)?;
+    show(&chosen, &runs, args)?;
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let finished: Vec<&Finished> = runs.runs.iter().filter_map(|run| run.finished.as_ref()).collect();
+    let done = super::run::ending(&finished);
+    if args.check && done == Done::All {
+        check(&chosen, &runs)?;
+    }
+    Ok(done)
+}
+
+/// The reproductions that were asked for, each once.
+fn chosen(ids: &[String]) -> Result<Vec<&'static Reproduction>, Failure> {
+    let mut chosen: Vec<&Reproduction> = Vec::new();
+    for id in ids {
+        let found: Vec<&Reproduction> = match (id.as_str(), reproduce::find(id)) {
+            ("all", _) => REGISTRY.iter().collect(),
+            (_, Some(one)) => vec![one],
+            (_, None) => return Err(unknown(id)),
+        };
+        for one in found {
+            if !chosen.iter().any(|known| known.id == one.id) {
+                chosen.push(one);
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+fn unknown(id: &str) -> Failure {
+    let names: Vec<&str> = REGISTRY.iter().map(|one| one.id).collect();
+    let hint = match text::nearest(id, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", names.join(", ")),
+    };
+    Failure::arguments(format!("no reproduction is called `{id}`: {hint}"))
+}
+
+/// Runs what `chosen` need; the first failure, if any, is told when the others are shown.
+fn run_all(chosen: &[&Reproduction], args: &ReproduceArgs) -> Result<(Runs, Option<Failure>), Failure> {
+    let plan = Plan::of(chosen.iter().flat_map(|one| one.needs()));
+    let (simulated, rest): (Vec<_>, Vec<_>) = plan.needs.into_iter().partition(|need| !need.flows_only);
+    let inputs: Vec<Resolved> = simulated
+        .iter()
+        .map(|need| need.load())
+        .collect::<Result<_, _>>()?;
+    let results = if inputs.is_empty() {
+        Vec::new()
+    } else {
+        let meter = Meter::new(&inputs, args.say);
+        run::compare(&inputs, args.jobs.count(), &|i, now| {
+            meter.update(i, now);
+            interrupt::control()
+        })
+    };
+    let mut runs = Runs::default();
+    let mut failure = None;
+    for ((need, input), result) in simulated.into_iter().zip(inputs).zip(results) {
+        match result {
+            Ok(finished) => runs.runs.push(DoneRun {
+                need,
+                input,
+                finished: Some(finished),
+            }),
+            Err(error) => failure = failure.or(Some(Failure::from(error))),
+        }
+    }
+    for need in rest {
+        let input = need.load()?;
+        runs.runs.push(DoneRun {
+            need,
+            input,
+            finished: None,
+        });
+    }
+    Ok((runs, failure))
+}
+
+fn show(chosen: &[&Reproduction], runs: &Runs, args: &ReproduceArgs) -> Result<(), Failure> {
+    if args.say.json {
+        output::print_json(&reproduce::records(chosen, runs))?;
+    } else {
+        let width = output::stdout_width();
+        let texts: Vec<String> = chosen
+            .iter()
+            .map(|one| reproduce::text(one, runs, width))
+            .collect();
+        let all = format!("{}\n{}", texts.join("\n"), counts(chosen, runs));
+        output::print(&output::coloured(&all))?;
+    }
+    if !args.say.quiet {
+        let page = args.out.join("index.html");
+        eprintln!(
+            "results in {}, with a page to look at: {}",
+            args.out.display(),
+            page.display()
+        );
+    }
+    Ok(())
+}
+
+/// A line per reproduction: how much of it is as published.
+fn counts(chosen: &[&Reproduction], runs: &Runs) -> String {
+    let line = |one: &&Reproduction| {
+        let verdicts = one.records(runs).into_iter().map(|record| record.ok);
+        let count = Count::of(verdicts);
+        let mark = match count {
+            Count { judged: 0, .. } => " ",
+            Count { ok, judged } if ok == judged => "✓",
+            Count { .. } => "✗",
+        };
+        vec![
+            format!("{mark} {}", one.id),
+            format!("as published: {}", count.text()),
+        ]
+    };
+    let rows: Vec<Vec<String>> = chosen.iter().map(line).collect();
+    text::columns(&rows, output::stdout_width())
+}
+
+/// An error if something differs.
+fn check(chosen: &[&Reproduction], runs: &Runs) -> Result<(), Failure> {
+    let count = Count::of(
+        reproduce::records(chosen, runs)
+            .into_iter()
+            .map(|record| record.ok),
+    );
+    if count.ok == count.judged {
+        return Ok(());
+    }
+    let (differ, judged) = (count.judged - count.ok, count.judged);
+    let message = format!("{differ} of {judged} values and orderings are not within their tolerances");
+    Err(Failure::run(message))
+}
+
+/// A reproduction as `list --json` tells it: with the published values.
+pub(super) fn details(one: &Reproduction) -> [(&'static str, Value); 5] {
+    let records = one.records(&Runs::default()).into_iter();
+    let cases: Vec<Value> = records
+        .filter(|record| !record.paper.is_null())
+        .map(|record| {
+            json!({
+                "case": record.case,
+                "metric": record.metric,
+                "unit": record.unit,
+                "paper": record.paper,
+                "tolerance": record.tolerance,
+            })
+        })
+        .collect();
+    [
+        ("title", json!(one.title)),
+        ("source", json!(one.source)),
+        ("setting", json!(one.setting)),
+        ("notes", json!(one.notes)),
+        ("cases", json!(cases)),
+    ]
+}

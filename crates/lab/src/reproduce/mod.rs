@@ -1,0 +1,89 @@
+//! Published tables and figures, ours beside them.
+//!
+//! A [`Reproduction`] says where numbers were printed, which runs give ours, and how close is close
+//! enough. [`Plan`] makes the list of runs that several reproductions need, each once; [`Done`] is
+//! what came of them; [`Reproduction::panels`] puts both side by side, judged. Rendered they are by
+//! [`text`] for a terminal, [`records`] for programs, and [`write()`] as a page with the runs' folders.
+
+mod hpcc_fct;
+mod need;
+mod page;
+mod panel;
+mod reference;
+mod slowdown;
+mod text;
+mod thesis;
+mod thesis_table4;
+mod thesis_table5;
+mod thesis_table6;
+mod thesis_table7;
+mod thesis_table8;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use need::DoneRun;
+pub use need::{Done, Input, Need, Plan};
+pub use panel::{Cell, Column, Ordering, Panel, Record, Row, Tolerance};
+pub use reference::Reference;
+pub use text::{Count, text};
+pub use thesis_table6::{
+    PRINTED as THESIS_TABLE_6, beside as beside_thesis_table6, covers as in_thesis_table6,
+};
+pub use write::write;
+
+/// A published table or figure, and how we come by its numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Reproduction {
+    /// Its name on the command line.
+    pub id: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// The publication, and where in it.
+    pub source: &'static str,
+    /// What is run and how it is measured.
+    pub setting: &'static str,
+    /// Where ours is known to differ, and why.
+    pub notes: &'static [&'static str],
+    needs: fn() -> Vec<Need>,
+    panels: fn(&Done) -> Vec<Panel>,
+}
+
+/// Every reproduction.
+pub const REGISTRY: &[Reproduction] = &[
+    thesis_table4::REPRODUCTION,
+    thesis_table5::REPRODUCTION,
+    thesis_table6::REPRODUCTION,
+    thesis_table7::REPRODUCTION,
+    thesis_table8::REPRODUCTION,
+    hpcc_fct::REPRODUCTION,
+];
+
+/// The reproduction of this name.
+pub fn find(id: &str) -> Option<&'static Reproduction> {
+    REGISTRY.iter().find(|reproduction| reproduction.id == id)
+}
+
+impl Reproduction {
+    /// The runs that it needs.
+    pub fn needs(&self) -> Vec<Need> {
+        (self.needs)()
+    }
+
+    /// Its tables: what was published, and ours as far as `done` has it.
+    pub fn panels(&self, done: &Done) -> Vec<Panel> {
+        (self.panels)(done)
+    }
+
+    /// Its values and orderings in a list.
+    pub fn records(&self, done: &Done) -> Vec<Record> {
+        let panels = self.panels(done);
+        panels.iter().flat_map(|panel| panel.records(self.id)).collect()
+    }
+}
+
+/// The values and orderings of several in one list.
+pub fn records(chosen: &[&Reproduction], done: &Done) -> Vec<Record> {
+    chosen.iter().flat_map(|one| one.records(done)).collect()
+}

@@ -1,0 +1,280 @@
+//! A table of published values with ours beside, and what to think of it.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// How close ours has to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// The same to the digits that were printed.
+    Exact,
+    /// This far off at most, as a share of the published value.
+    Within(f64),
+    /// This far off at most, in the value's own unit.
+    Near(f64),
+    /// Not judged.
+    Shown,
+}
+
+impl Tolerance {
+    /// In words.
+    pub fn text(self) -> String {
+        match self {
+            Self::Exact => "exact".to_string(),
+            Self::Within(share) => format!("within {} %", share * 100.0),
+            Self::Near(difference) => format!("within {difference}"),
+            Self::Shown => "shown only".to_string(),
+        }
+    }
+}
+
+/// A published value and ours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// As it was printed; `None` where nothing was.
+    pub paper: Option<f64>,
+    /// Ours; `None` where it was not run, or cannot be.
+    pub ours: Option<f64>,
+    /// How close they have to be.
+    pub tolerance: Tolerance,
+}
+
+impl Cell {
+    /// Whether ours is as published; `None` where that is not judged.
+    pub fn verdict(&self, decimals: usize) -> Option<bool> {
+        let (paper, ours) = (self.paper?, self.ours?);
+        match self.tolerance {
+            Tolerance::Exact => Some(format!("{paper:.decimals$}") == format!("{ours:.decimals$}")),
+            Tolerance::Within(share) => Some((ours - paper).abs() <= share * paper.abs()),
+            Tolerance::Near(difference) => Some((ours - paper).abs() <= difference),
+            Tolerance::Shown => None,
+        }
+    }
+
+    /// Ours over the published value.
+    pub fn ratio(&self) -> Option<f64> {
+        let paper = self.paper.filter(|paper| *paper != 0.0)?;
+        Some(self.ours? / paper)
+    }
+}
+
+/// A column: a scheme, usually.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// What it is called.
+    pub name: &'static str,
+    /// The scheme whose colour it has in charts.
+    pub scheme: &'static str,
+}
+
+impl Column {
+    /// A scheme of its own name.
+    pub const fn scheme(name: &'static str) -> Self {
+        Self { name, scheme: name }
+    }
+}
+
+/// A row: a quantity, or a size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What tells it from rows of the same metric; empty where there is none.
+    pub label: String,
+    /// Which quantity.
+    pub metric: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Digits after the point, as printed.
+    pub decimals: usize,
+    /// Its place in a chart.
+    pub x: Option<f64>,
+}
+
+impl Row {
+    /// A quantity.
+    pub fn quantity(metric: &'static str, unit: &'static str, decimals: usize) -> Self {
+        Self {
+            label: String::new(),
+            metric,
+            unit,
+            decimals,
+            x: None,
+        }
+    }
+
+    /// What it is called in a table.
+    pub fn name(&self) -> String {
+        match (self.label.as_str(), self.unit) {
+            ("", "") => self.metric.to_string(),
+            ("", unit) => format!("{}, {unit}", self.metric),
+            (label, _) => label.to_string(),
+        }
+    }
+}
+
+/// A table, and how it is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// What it shows.
+    pub title: String,
+    /// The head of the column of row names.
+    pub head: &'static str,
+    /// The columns.
+    pub columns: Vec<Column>,
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// A row of cells for each row, a cell for each column.
+    pub cells: Vec<Vec<Cell>>,
+    /// Whether the order of the columns in each row is part of what was published.
+    pub ordered: bool,
+}
+
+/// The columns of a row in order of their values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ordering {
+    /// The row's name.
+    pub row: String,
+    /// As published: `a < b = c`.
+    pub paper: String,
+    /// Ours, where every value is there.
+    pub ours: Option<String>,
+    /// Whether everything that was smaller is smaller.
+    pub ok: Option<bool>,
+}
+
+/// A value or an ordering in the list for programs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Record {
+    /// The reproduction.
+    pub id: &'static str,
+    /// Column, and row where that is not the metric.
+    pub case: String,
+    /// Which quantity.
+    pub metric: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// As printed: a number, null, or for an ordering the order as text.
+    pub paper: Value,
+    /// Ours.
+    pub ours: Value,
+    /// How close they have to be.
+    pub tolerance: String,
+    /// Whether they are; null where that is not judged.
+    pub ok: Option<bool>,
+}
+
+impl Panel {
+    /// A table of `value(row, column)`.
+    pub fn of(
+        title: impl Into<String>,
+        head: &'static str,
+        columns: Vec<Column>,
+        rows: Vec<Row>,
+        value: impl Fn(usize, usize) -> Cell,
+    ) -> Self {
+        let line = |row| (0..columns.len()).map(|column| value(row, column)).collect();
+        Self {
+            title: title.into(),
+            head,
+            cells: (0..rows.len()).map(line).collect(),
+            columns,
+            rows,
+            ordered: false,
+        }
+    }
+
+    /// With the order of its columns as part of what was published.
+    pub fn ordered(mut self) -> Self {
+        self.ordered = true;
+        self
+    }
+
+    /// The order of the columns in each row, where that was published.
+    pub fn orderings(&self) -> Vec<Ordering> {
+        if !self.ordered {
+            return Vec::new();
+        }
+        let rows = self.rows.iter().zip(&self.cells);
+        rows.filter_map(|(row, cells)| self.ordering(row, cells))
+            .collect()
+    }
+
+    fn ordering(&self, row: &Row, cells: &[Cell]) -> Option<Ordering> {
+        let printed: Vec<(&str, f64, Option<f64>)> = self
+            .columns
+            .iter()
+            .zip(cells)
+            .filter_map(|(column, cell)| Some((column.name, cell.paper?, cell.ours)))
+            .collect();
+        if printed.len() < 2 {
+            return None;
+        }
+        let paper: Vec<(&str, f64)> = printed.iter().map(|&(name, paper, _)| (name, paper)).collect();
+        let ours: Option<Vec<(&str, f64)>> = printed
+            .iter()
+            .map(|&(name, _, ours)| Some((name, ours?)))
+            .collect();
+        let ok = ours.as_ref().map(|ours| {
+            let pairs = (0..paper.len()).flat_map(|i| (0..paper.len()).map(move |k| (i, k)));
+            pairs
+                .filter(|&(i, k)| paper[i].1 < paper[k].1)
+                .all(|(i, k)| ours[i].1 < ours[k].1)
+        });
+        Some(Ordering {
+            row: row.name(),
+            paper: in_order(paper),
+            ours: ours.map(in_order),
+            ok,
+        })
+    }
+
+    /// Its values and orderings in a list.
+    pub fn records(&self, id: &'static str) -> Vec<Record> {
+        let mut records = Vec::new();
+        for (row, cells) in self.rows.iter().zip(&self.cells) {
+            let case = |name: &str| match row.label.as_str() {
+                "" => name.to_string(),
+                label => format!("{name}, {label}"),
+            };
+            for (column, cell) in self.columns.iter().zip(cells) {
+                records.push(Record {
+                    id,
+                    case: case(column.name),
+                    metric: row.metric,
+                    unit: row.unit,
+                    paper: json!(cell.paper),
+                    ours: json!(cell.ours),
+                    tolerance: cell.tolerance.text(),
+                    ok: cell.verdict(row.decimals),
+                });
+            }
+            if let Some(ordering) = self.ordered.then(|| self.ordering(row, cells)).flatten() {
+                records.push(Record {
+                    id,
+                    case: case("ordering"),
+                    metric: row.metric,
+                    unit: "",
+                    paper: json!(ordering.paper),
+                    ours: json!(ordering.ours),
+                    tolerance: "ordering".to_string(),
+                    ok: ordering.ok,
+                });
+            }
+        }
+        records
+    }
+}
+
+/// `a < b = c`.
+fn in_order(mut values: Vec<(&str, f64)>) -> String {
+    values.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut text = String::new();
+    for (i, &(name, value)) in values.iter().enumerate() {
+        match i.checked_sub(1).map(|before| values[before].1) {
+            None => {}
+            Some(before) if before == value => text.push_str(" = "),
+            Some(_) => text.push_str(" < "),
+        }
+        text.push_str(name);
+    }
+    text
+}

@@ -1,0 +1,192 @@
+use super::*;
+use crate::report::RenderError;
+
+fn cell(paper: f64, ours: f64, tolerance: Tolerance) -> Cell {
+    Cell {
+        paper: Some(paper),
+        ours: Some(ours),
+        tolerance,
+    }
+}
+
+#[test]
+fn tolerances() {
+    let verdict = |paper, ours, tolerance| cell(paper, ours, tolerance).verdict(3);
+    assert_eq!(verdict(4.56, 4.560_4, Tolerance::Exact), Some(true));
+    assert_eq!(verdict(4.56, 4.560_6, Tolerance::Exact), Some(false));
+    assert_eq!(verdict(2.0, 2.5, Tolerance::Within(0.25)), Some(true));
+    assert_eq!(verdict(2.0, 1.49, Tolerance::Within(0.25)), Some(false));
+    assert_eq!(verdict(50.0, 50.5, Tolerance::Near(0.5)), Some(true));
+    assert_eq!(verdict(50.0, 49.4, Tolerance::Near(0.5)), Some(false));
+    assert_eq!(verdict(1.0, 9.0, Tolerance::Shown), None);
+    // Nothing printed, or nothing run: nothing to judge.
+    for (paper, ours) in [(None, Some(1.0)), (Some(1.0), None)] {
+        let tolerance = Tolerance::Exact;
+        assert_eq!(
+            Cell {
+                paper,
+                ours,
+                tolerance
+            }
+            .verdict(3),
+            None
+        );
+    }
+    assert_eq!(verdict(2.0, f64::NAN, Tolerance::Within(0.25)), Some(false));
+}
+
+/// Rows of two sizes: in the first the order of a and b is the paper's, in the second not.
+fn panel(_: &Done) -> Vec<Panel> {
+    let columns = ["hpcc", "dctcp", "dcqcn"].map(Column::scheme).to_vec();
+    let row = |size: u64| Row {
+        label: slowdown::size_name(size),
+        metric: "p95 of slowdown",
+        unit: "×",
+        decimals: 2,
+        x: Some(size as f64),
+    };
+    let papers = [[1.0, 2.0, 8.0], [1.5, 1.75, 6.0]];
+    let ours = [[1.1, 2.0, 7.0], [1.75, 1.25, 6.0]];
+    let tolerances = [Tolerance::Within(0.25), Tolerance::Exact, Tolerance::Shown];
+    let panel = Panel::of(
+        "Slowdown",
+        "size",
+        columns,
+        vec![row(300), row(10_000_000)],
+        |row, column| cell(papers[row][column], ours[row][column], tolerances[column]),
+    );
+    vec![panel.ordered()]
+}
+
+const SYNTHETIC: Reproduction = Reproduction {
+    id: "synthetic",
+    title: "A table",
+    source: "Nobody et al., table 1",
+    setting: "Nothing is run.",
+    notes: &["A note on <known> differences, which is long enough to be broken into lines on a terminal."],
+    needs: Vec::new,
+    panels: panel,
+};
+
+#[test]
+fn orders_hold_where_what_is_smaller_is_smaller() {
+    let [first, second] = &panel(&Done::default())[0].orderings()[..] else {
+        panic!("two rows")
+    };
+    assert_eq!(
+        (first.paper.as_str(), first.ok),
+        ("hpcc < dctcp < dcqcn", Some(true))
+    );
+    assert_eq!(second.ours.as_deref(), Some("dctcp < hpcc < dcqcn"));
+    assert_eq!(second.ok, Some(false));
+    // What is equal in the paper may be in any order; equal of ours does not keep an order.
+    let columns = || ["a", "b", "c"].map(Column::scheme).to_vec();
+    let of = |paper: [f64; 3], ours: [f64; 3]| {
+        let panel = Panel::of("", "", columns(), vec![Row::quantity("m", "", 1)], |_, column| {
+            cell(paper[column], ours[column], Tolerance::Shown)
+        });
+        panel.ordered().orderings().remove(0)
+    };
+    let tie = of([1.0, 1.0, 2.0], [1.5, 1.0, 2.0]);
+    assert_eq!((tie.paper.as_str(), tie.ok), ("a = b < c", Some(true)));
+    assert_eq!(of([1.0, 1.0, 2.0], [2.5, 1.0, 2.0]).ok, Some(false));
+    assert_eq!(of([1.0, 2.0, 3.0], [1.0, 2.0, 2.0]).ok, Some(false));
+}
+
+#[test]
+fn lists_for_programs() {
+    let text = serde_json::to_string_pretty(&SYNTHETIC.records(&Done::default())).unwrap();
+    insta::assert_snapshot!("records", text);
+}
+
+#[test]
+fn texts_for_terminals() {
+    let wide = text(&SYNTHETIC, &Done::default(), 100);
+    let narrow = text(&SYNTHETIC, &Done::default(), 64);
+    assert!(narrow.lines().all(|line| line.chars().count() <= 64), "{narrow}");
+    insta::assert_snapshot!("text", format!("{wide}\n{narrow}"));
+}
+
+#[test]
+fn a_page_stands_alone() -> Result<(), RenderError> {
+    let page = page::render(&[&SYNTHETIC], &Done::default())?;
+    for attribute in ["src=", "href=\"http", "@import", "url("] {
+        assert!(!page.contains(attribute), "{attribute}");
+    }
+    assert!(page.contains("&lt;known&gt;") && !page.contains("<known>"));
+    // Three judged within their tolerances and one ordering, of four and two.
+    assert!(page.contains("4 of 6"), "{page}");
+    assert!(page.contains("class=\"differs\" title=\"differs\">-28.6% ✗"));
+    Ok(())
+}
+
+#[test]
+fn counts() {
+    assert_eq!(Count::of([Some(true), None, Some(true)]).text(), "all 2");
+    assert_eq!(Count::of([Some(true), Some(false)]).text(), "1 of 2");
+    assert_eq!(Count::of([None]).text(), "none judged");
+}
+
+#[test]
+fn the_registry_is_whole() {
+    for (i, one) in REGISTRY.iter().enumerate() {
+        assert!(REGISTRY[..i].iter().all(|other| other.id != one.id), "{}", one.id);
+        assert_eq!(find(one.id).map(|found| found.title), Some(one.title));
+        let records = one.records(&Done::default());
+        assert!(records.iter().any(|record| !record.paper.is_null()), "{}", one.id);
+        assert!(
+            records
+                .iter()
+                .all(|record| record.ours.is_null() && record.ok.is_none())
+        );
+        let mut cases: Vec<_> = records.iter().map(|r| (&r.case, r.metric)).collect();
+        cases.sort_unstable();
+        cases.dedup();
+        assert_eq!(cases.len(), records.len(), "cases of {} are told apart", one.id);
+    }
+    assert_eq!(find("thesis-table9").map(|one| one.id), None);
+}
+
+#[test]
+fn every_run_is_planned_once() {
+    let all = Plan::of(REGISTRY.iter().flat_map(Reproduction::needs));
+    let mut names: Vec<String> = all.needs.iter().map(Need::name).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+    // Tables 4 to 6 share 3 runs, table 8 has 4 schemes in each of 3 draws, the figure 4 schemes.
+    assert_eq!(count, 3 + 12 + 4);
+    assert!(all.needs.iter().all(|need| !need.flows_only));
+    let alone = Plan::of(find("thesis-table7").unwrap().needs());
+    assert!(alone.needs.iter().all(|need| need.flows_only));
+}
+
+#[test]
+fn every_input_loads() {
+    let all = Plan::of(REGISTRY.iter().flat_map(Reproduction::needs));
+    let mut drawn = false;
+    for need in &all.needs {
+        // One of the large ones stands for all: they differ in seed and scheme.
+        if matches!(need.input, Input::Shipped(..)) && std::mem::replace(&mut drawn, true) {
+            continue;
+        }
+        let input = need.load().unwrap();
+        assert_eq!(input.scheme, need.scheme);
+        assert_eq!(input.fidelity, paceline_scenario::Fidelity::Ns3Hpcc);
+    }
+}
+
+#[test]
+fn the_flows_of_the_thesis() {
+    let table7 = find("thesis-table7").unwrap();
+    let need = table7.needs()[0];
+    let run = DoneRun {
+        need,
+        input: need.load().unwrap(),
+        finished: None,
+    };
+    let done = Done { runs: vec![run] };
+    let verdicts = table7.records(&done).into_iter().map(|record| record.ok);
+    assert_eq!(Count::of(verdicts), Count { ok: 21, judged: 21 });
+}

@@ -1,0 +1,37 @@
+//! The folder of reproductions.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use super::need::Done;
+use super::{Reproduction, page, records};
+use crate::files::{Folder, OutputError, write_run_into};
+
+/// Writes the page about `chosen`, `reproductions.json`, and the folders of the runs, into
+/// `destination`: all of it or nothing. Otherwise as [`crate::files::write_run`].
+///
+/// # Errors
+/// If the folder cannot be written, or has something else in it.
+pub fn write(
+    destination: &Path,
+    chosen: &[&Reproduction],
+    done: &Done,
+    force: bool,
+) -> Result<(), OutputError> {
+    let folder = Folder::create(destination, force)?;
+    for run in &done.runs {
+        if let Some(finished) = &run.finished {
+            let sub = Path::new("runs").join(run.need.name());
+            write_run_into(&folder, &sub, &run.input, finished)?;
+        }
+    }
+    folder.write(Path::new("reproductions.json"), |out| {
+        serde_json::to_writer_pretty(&mut *out, &records(chosen, done))?;
+        writeln!(out)
+    })?;
+    folder.write(Path::new("index.html"), |out| {
+        let page = page::render(chosen, done).map_err(io::Error::other)?;
+        out.write_all(page.as_bytes())
+    })?;
+    folder.commit()
+}
