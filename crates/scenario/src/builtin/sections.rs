@@ -161,7 +161,9 @@ mod tests {
         {
             let table = match section.name {
                 "" => String::new(),
-                "workload" | "network.failure" => format!("[[{}]]\n", section.name),
+                "workload" | "network.failure" | "network.pause-storm" | "network.route" => {
+                    format!("[[{}]]\n", section.name)
+                }
                 name => format!("[{name}]\n"),
             };
             let mut known = known(&table);
