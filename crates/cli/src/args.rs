@@ -10,7 +10,7 @@ use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
 use crate::commands::reproduce::ReproduceArgs;
-use crate::commands::{CollectArgs, DiffArgs, SweepArgs, WhyArgs};
+use crate::commands::{CollectArgs, DiffArgs, ReportArgs, SweepArgs, WhyArgs};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -446,19 +446,6 @@ pub(crate) enum FileFormat {
     Ns3,
     Toml,
     Csv,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ReportArgs {
-    /// Folders of finished runs; the folder of a comparison stands for all runs in it. Or the folder
-    /// of a sweep
-    #[arg(value_name = "DIR", required = true)]
-    pub(crate) folders: Vec<PathBuf>,
-    /// File to write [default: report.html in DIR, if there is one DIR; otherwise ./report.html]
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) buckets: BucketArgs,
 }
 
 #[derive(Debug, Args)]

@@ -17,6 +17,7 @@ mod why;
 
 pub(crate) use collect::CollectArgs;
 pub(crate) use diff::DiffArgs;
+pub(crate) use report::ReportArgs;
 pub(crate) use sweep::SweepArgs;
 pub(crate) use why::WhyArgs;
 

@@ -3,15 +3,29 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use paceline_lab::repeats::Repeats;
 use paceline_lab::report::{self, RunData};
 use paceline_lab::results::{FlowRow, Summary};
 use paceline_lab::sweep::SweepData;
 use paceline_lab::table;
 
-use crate::args::ReportArgs;
+use crate::args::BucketArgs;
 use crate::failure::{Done, Ended, Failure};
 use crate::output;
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Folders of finished runs; the folder of a comparison stands for all runs in it. Or the folder
+    /// of a sweep
+    #[arg(value_name = "DIR", required = true)]
+    folders: Vec<PathBuf>,
+    /// File to write [default: report.html in DIR, if there is one DIR; otherwise ./report.html]
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    buckets: BucketArgs,
+}
 
 /// Reads the runs' folders, or a sweep's, and renders the page about them.
 pub(super) fn report(args: &ReportArgs) -> Ended {
@@ -21,8 +35,13 @@ pub(super) fn report(args: &ReportArgs) -> Ended {
     }
     let mut runs = Vec::new();
     for folder in &args.folders {
-        for folder in runs_in(folder)? {
-            runs.push(RunData::read(&folder).map_err(Failure::arguments)?);
+        for run in runs_in(folder)? {
+            let mut data = RunData::read(&folder.join(&run)).map_err(Failure::arguments)?;
+            // The page stands beside the runs of a comparison, unless it is put elsewhere.
+            if run != Path::new("") && args.out.is_none() && args.folders.len() == 1 {
+                data.folder = Some(run.to_string_lossy().into_owned());
+            }
+            runs.push(data);
         }
     }
     let page = report::render(&runs).map_err(Failure::run)?;
@@ -59,11 +78,11 @@ fn write(args: &ReportArgs, page: &str) -> Result<PathBuf, Failure> {
     Ok(file)
 }
 
-/// A run's folder itself; of a comparison, the folders in it, in the order of its runs.
+/// Of a run, the empty path; of a comparison, the folders in it, in the order of its runs.
 fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let comparison = folder.join("comparison.json");
     if !comparison.is_file() {
-        return Ok(vec![folder.to_path_buf()]);
+        return Ok(vec![PathBuf::new()]);
     }
     let wrong = |what: &dyn std::fmt::Display| {
         Failure::arguments(format!(
@@ -77,7 +96,7 @@ fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     if comparison.is_object() {
         let all: Repeats = serde_json::from_value(comparison).map_err(|error| wrong(&error))?;
         let shown = all.runs.iter().step_by(all.repeats.max(1));
-        return Ok(shown.map(|run| folder.join(&run.folder)).collect());
+        return Ok(shown.map(|run| PathBuf::from(&run.folder)).collect());
     }
     let summaries = comparison.as_array().ok_or_else(|| wrong(&"no list of runs"))?;
     summaries
@@ -86,7 +105,7 @@ fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
             let scheme = summary["scheme"]
                 .as_str()
                 .ok_or_else(|| wrong(&"a run without a scheme"))?;
-            Ok(folder.join(scheme))
+            Ok(PathBuf::from(scheme))
         })
         .collect()
 }

@@ -126,9 +126,14 @@ fn write_several(
         serde_json::to_writer_pretty(&mut *out, comparison)?;
         writeln!(out)
     })?;
+    let links = names.iter().step_by((names.len() / shown.len().max(1)).max(1));
     let data: Vec<RunData> = shown
         .iter()
-        .map(|(input, finished)| RunData::new(input, finished))
+        .zip(links)
+        .map(|((input, finished), name)| RunData {
+            folder: Some(name.clone()),
+            ..RunData::new(input, finished)
+        })
         .collect();
     write_report(&folder, Path::new("report.html"), &data)?;
     let flows: Vec<(&str, &[FlowRow<'_>])> = data

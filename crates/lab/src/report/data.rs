@@ -30,6 +30,8 @@ pub struct RunData {
     pub flow_times: Vec<FlowTime>,
     /// The network: of the file that the scenario names, or of `topology.txt`.
     pub topology: Option<Topology>,
+    /// The folder of the run as seen from that of a page about several, which then links to its page.
+    pub folder: Option<String>,
     /// Times of the pauses in `pfc.txt`, if there is one, in ns.
     pub pauses_ns: Vec<u64>,
 }
@@ -75,6 +77,7 @@ impl RunData {
                 nodes: input.run.nodes.clone(),
                 links: input.run.links.clone(),
             }),
+            folder: None,
             pauses_ns: outcome
                 .pfc
                 .iter()
@@ -102,6 +105,7 @@ impl RunData {
             scenario,
             series: series_in(&folder.join("series.parquet"))?,
             flow_times: flow_times_in(&folder.join("flow_time.csv"))?,
+            folder: None,
             pauses_ns: pauses_in(&folder.join("pfc.txt"))?,
         })
     }

@@ -84,7 +84,7 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
         },
         groups: groups(),
         metrics: METRICS.iter().map(|metric| metric.name).collect(),
-        rows: rows(&summaries, &names, &styles),
+        rows: rows(runs, &names, &styles),
         sizes: if single { sizes(summaries[0]) } else { Vec::new() },
         single,
         topology: match runs {
@@ -241,6 +241,8 @@ fn groups() -> Vec<HeadGroup> {
 #[derive(Serialize)]
 struct Row {
     name: String,
+    /// Its own page.
+    page: Option<String>,
     color: usize,
     cells: Vec<Cell>,
 }
@@ -254,7 +256,8 @@ struct Cell {
 
 /// The table. The best of a column is marked where runs differ, and only among runs that finished
 /// equally many flows: to leave flows unfinished must not look good.
-fn rows(summaries: &[&Summary], names: &[String], styles: &[(usize, usize)]) -> Vec<Row> {
+fn rows(runs: &[RunData], names: &[String], styles: &[(usize, usize)]) -> Vec<Row> {
+    let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
     let comparable = summaries.windows(2).all(|pair| pair[0].flows == pair[1].flows);
     let cell = |summary: &Summary, i: usize| {
         let metric = &METRICS[i];
@@ -267,12 +270,15 @@ fn rows(summaries: &[&Summary], names: &[String], styles: &[(usize, usize)]) -> 
             first: i == 0 || METRICS[i - 1].group != metric.group,
         }
     };
-    let row = |((summary, name), &(color, _)): ((&&Summary, &String), &(usize, usize))| Row {
+    // A path that begins with a dot is never taken for a scheme of addresses.
+    let page = |run: &RunData| (run.folder.as_ref()).map(|folder| format!("./{folder}/report.html"));
+    let row = |((run, name), &(color, _)): ((&RunData, &String), &(usize, usize))| Row {
         name: name.clone(),
+        page: page(run),
         color,
-        cells: (0..METRICS.len()).map(|i| cell(summary, i)).collect(),
+        cells: (0..METRICS.len()).map(|i| cell(&run.summary, i)).collect(),
     };
-    summaries.iter().zip(names).zip(styles).map(row).collect()
+    runs.iter().zip(names).zip(styles).map(row).collect()
 }
 
 /// Slowdown by size as text; only sizes that there are.
@@ -386,12 +392,12 @@ mod tests {
         fast.summary.fct_slowdown.mean = Some(1.2);
         let names = ["dcqcn".to_string(), "hpcc".to_string()];
         let styles = [(0, 0), (1, 0)];
-        let table = rows(&[&slow.summary, &fast.summary], &names, &styles);
+        let table = rows(&[slow.clone(), fast.clone()], &names, &styles);
         assert_eq!((table[0].cells[1].best, table[1].cells[1].best), (false, true));
         // Equal values are not marked, and neither is a run that left more flows unfinished.
         assert!(!table[0].cells[2].best && !table[1].cells[2].best);
         fast.summary.flows.completed -= 1;
-        let table = rows(&[&slow.summary, &fast.summary], &names, &styles);
+        let table = rows(&[slow.clone(), fast.clone()], &names, &styles);
         assert!(table.iter().all(|row| row.cells.iter().all(|cell| !cell.best)));
     }
 

@@ -21,7 +21,13 @@ enum Scenario {
 }
 
 /// No recording: what is measured is the simulation.
-const UNRECORDED: [&str; 3] = ["record.queue=off", "record.rates=off", "record.accounts=off"];
+const UNRECORDED: [&str; 5] = [
+    "record.queue=off",
+    "record.rates=off",
+    "record.ports=off",
+    "record.flows=off",
+    "record.accounts=off",
+];
 
 const PERMUTATION: &str = r#"
 name = "permutation"
