@@ -2,10 +2,11 @@
 
 use paceline_lab::files::write_run;
 use paceline_lab::results::{RunStatus, flow_rows};
-use paceline_lab::run::{Finished, execute};
+use paceline_lab::run::{Finished, RunError, execute};
 use paceline_lab::table;
+use paceline_scenario::Resolved;
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, SayArgs};
 use crate::failure::{Done, Ended};
 use crate::progress::Meter;
 use crate::{interrupt, output};
@@ -17,21 +18,13 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     let folder = (args.output.out.clone())
         .unwrap_or_else(|| output::default_folder(&input.name, &input.scheme, input.seed));
     output::check_folder(&folder, args.output.force)?;
-    interrupt::listen();
-    let inputs = [input];
-    let meter = Meter::new(&inputs, args.say);
-    let [input] = &inputs;
-    let finished = execute(input, &mut |now| {
-        meter.update(0, now);
-        interrupt::control()
-    })?;
-    drop(meter);
-    write_run(&folder, input, &finished, args.output.writing())?;
+    let finished = watched(&input, args.say)?;
+    write_run(&folder, &input, &finished, args.output.writing())?;
     let summary = &finished.summary;
     if args.say.json {
         output::print_json(summary)?;
     } else {
-        let flows = [flow_rows(input, &finished.outcome).collect()];
+        let flows = [flow_rows(&input, &finished.outcome).collect()];
         let by_size = output::by_size(buckets, &table::row_names(&[summary]), &flows);
         let width = output::stdout_width();
         output::print(&(table::comparison(&[summary], width) + &by_size))?;
@@ -41,6 +34,16 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         eprintln!("results in {}", folder.display());
     }
     Ok(ending(&[&finished]))
+}
+
+/// Runs the input to its end, or until the user stops it, and shows how far it is.
+pub(super) fn watched(input: &Resolved, say: SayArgs) -> Result<Finished, RunError> {
+    interrupt::listen();
+    let meter = Meter::new(std::slice::from_ref(input), say);
+    execute(input, &mut |now| {
+        meter.update(0, now);
+        interrupt::control()
+    })
 }
 
 /// Whether the user cut any of these short.

@@ -6,14 +6,12 @@ use clap::Args;
 use paceline_lab::files::{FlowTime, flow_times};
 use paceline_lab::report::RunData;
 use paceline_lab::results::{FlowRow, RunStatus, flow_rows};
-use paceline_lab::run::execute;
 use paceline_lab::why::{Why, nothing_to_tell};
 use paceline_scenario::{Overrides, Resolved};
 
 use crate::args::SayArgs;
 use crate::failure::{Done, Ended, Failure};
-use crate::progress::Meter;
-use crate::{interrupt, output, text};
+use crate::{output, text};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -78,21 +76,13 @@ fn again(args: &WhyArgs) -> Ended {
         ..Overrides::default()
     };
     // First without: a flow that does not exist is an error of the arguments, not of the scenario.
-    let plain = paceline_scenario::load(&args.run, &accounts("\"off\""))?;
+    let plain = paceline_lab::load(&args.run, &accounts("\"off\""))?;
     known(args.flow, plain.run.flows.len())?;
-    let input = paceline_scenario::load(&args.run, &accounts(&format!("[{}]", args.flow)))?;
-    interrupt::listen();
-    let inputs = [input];
-    let meter = Meter::new(&inputs, args.say);
-    let [input] = &inputs;
-    let finished = execute(input, &mut |now| {
-        meter.update(0, now);
-        interrupt::control()
-    })?;
-    drop(meter);
+    let input = paceline_lab::load(&args.run, &accounts(&format!("[{}]", args.flow)))?;
+    let finished = super::run::watched(&input, args.say)?;
     let times = flow_times(&finished.outcome);
-    let rows: Vec<FlowRow<'_>> = flow_rows(input, &finished.outcome).collect();
-    tell(input, &rows, &times, args)?;
+    let rows: Vec<FlowRow<'_>> = flow_rows(&input, &finished.outcome).collect();
+    tell(&input, &rows, &times, args)?;
     Ok(super::run::ending(&[&finished]))
 }
 
