@@ -123,9 +123,14 @@ fn jobs_do_not_matter() {
     // One of several is the same as alone.
     stdout(path, &["run", "my.toml", "--scheme", "dctcp", "--out", "alone"]);
     assert_same(&path.join("a/dctcp"), &path.join("alone"));
-    let report = fs::read(path.join("a/report.html")).unwrap();
-    stdout(path, &["report", "a", "--out", "again.html"]);
-    assert!(fs::read(path.join("again.html")).unwrap() == report);
+    let report = fs::read_to_string(path.join("a/report.html")).unwrap();
+    stdout(path, &["report", "a", "--out", "a/again.html"]);
+    assert!(fs::read_to_string(path.join("a/again.html")).unwrap() == report);
+    // Only a page beside the runs leads to theirs.
+    stdout(path, &["report", "a", "--out", "elsewhere.html"]);
+    let elsewhere = fs::read_to_string(path.join("elsewhere.html")).unwrap();
+    let link = "href=\".&#x2f;dcqcn&#x2f;report.html\"";
+    assert!(report.contains(link) && !elsewhere.contains(link));
 }
 
 #[test]

@@ -33,19 +33,20 @@ pub(super) fn report(args: &ReportArgs) -> Ended {
     if args.folders.iter().any(is_sweep) {
         return report_sweep(args);
     }
+    let file = args.file();
     let mut runs = Vec::new();
     for folder in &args.folders {
         for run in runs_in(folder)? {
             let mut data = RunData::read(&folder.join(&run)).map_err(Failure::arguments)?;
-            // The page stands beside the runs of a comparison, unless it is put elsewhere.
-            if run != Path::new("") && args.out.is_none() && args.folders.len() == 1 {
+            // Beside the runs of a comparison it can lead to their pages.
+            if run != Path::new("") && file.parent() == Some(folder) {
                 data.folder = Some(run.to_string_lossy().into_owned());
             }
             runs.push(data);
         }
     }
     let page = report::render(&runs).map_err(Failure::run)?;
-    let file = write(args, &page)?;
+    write(&file, &page)?;
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
     let names = table::row_names(&summaries);
     let flows: Vec<Vec<FlowRow<'_>>> = runs.iter().map(|run| run.flows.clone()).collect();
@@ -62,20 +63,24 @@ fn report_sweep(args: &ReportArgs) -> Ended {
         ));
     };
     let page = report::render_sweep(&SweepData::read(folder)?).map_err(Failure::run)?;
-    let file = write(args, &page)?;
+    let file = args.file();
+    write(&file, &page)?;
     output::print(&format!("{}\n", file.display()))?;
     Ok(Done::All)
 }
 
-/// Writes the page; says where.
-fn write(args: &ReportArgs, page: &str) -> Result<PathBuf, Failure> {
-    let file = args.out.clone().unwrap_or_else(|| match args.folders.as_slice() {
-        [folder] => folder.join("report.html"),
-        _ => PathBuf::from("report.html"),
-    });
-    fs::write(&file, page)
-        .map_err(|error| Failure::run(format!("cannot write {}: {error}", file.display())))?;
-    Ok(file)
+impl ReportArgs {
+    /// Where the page goes.
+    fn file(&self) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| match self.folders.as_slice() {
+            [folder] => folder.join("report.html"),
+            _ => PathBuf::from("report.html"),
+        })
+    }
+}
+
+fn write(file: &Path, page: &str) -> Result<(), Failure> {
+    fs::write(file, page).map_err(|error| Failure::run(format!("cannot write {}: {error}", file.display())))
 }
 
 /// Of a run, the empty path; of a comparison, the folders in it, in the order of its runs.
