@@ -85,8 +85,8 @@ fn repeats() {
 
     // The page again, of the same runs.
     let report = fs::read(path.join("a/report.html")).unwrap();
-    stdout(path, &["report", "a", "--out", "again.html"]);
-    assert!(fs::read(path.join("again.html")).unwrap() == report);
+    stdout(path, &["report", "a", "--out", "a/again.html"]);
+    assert!(fs::read(path.join("a/again.html")).unwrap() == report);
 }
 
 #[test]
