@@ -26,7 +26,7 @@ pub(crate) struct CollectArgs {
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
     /// Folder for the whole; may be one of DIR [default: DIR, if there is one DIR; otherwise
-    /// results/<name>-sweep-<seed>]
+    /// results/NAME-sweep-SEED]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
     /// Replace the folder of an earlier sweep

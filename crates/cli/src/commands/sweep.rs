@@ -38,11 +38,11 @@ indexed job takes --shard $((JOB_COMPLETION_INDEX + 1))/N). They may share a fol
 pub(crate) struct SweepArgs {
     #[arg(value_name = "INPUT", help = INPUT_HELP)]
     input: String,
-    /// Values of a key of the scenario, in the place of those of its [sweep] table; may be repeated
+    /// Values of a key of the scenario, in the place of those of its sweep table; may be repeated
     #[arg(long, value_name = "PATH.TO.KEY=V1,V2,..", help_heading = "Grid")]
     over: Vec<String>,
     /// Seeds of each point: the scenario's (or --seed) and those that follow it [default: the
-    /// [sweep] table's, or 1]
+    /// sweep table's, or 1]
     #[arg(long, value_name = "N", help_heading = "Grid", value_parser = clap::value_parser!(u32).range(1..))]
     repeats: Option<u32>,
     /// Congestion control scheme, instead of the scenario's
@@ -50,7 +50,7 @@ pub(crate) struct SweepArgs {
     scheme: Option<String>,
     #[command(flatten)]
     changes: ChangeArgs,
-    /// Folder for the results; a sweep that is there goes on [default: results/<name>-sweep-<seed>]
+    /// Folder for the results; a sweep that is there goes on [default: results/NAME-sweep-SEED]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
     /// Begin again where an earlier sweep left results
