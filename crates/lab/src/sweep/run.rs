@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use paceline_fabric::Progress;
-use paceline_fabric::spec::RecordSpec;
+use paceline_fabric::spec::{Accounted, RecordSpec};
 use paceline_scenario::Resolved;
 
 use super::id::run_ids;
@@ -186,6 +186,7 @@ impl Job<'_> {
 /// summary's utilisation is made of what ports did, its fairness of the flows' goodput.)
 fn record_less(record: &mut RecordSpec) {
     record.flow_every = None;
+    record.accounts = Accounted::None;
     record.rtt_samples = false;
     record.trace_nodes.clear();
 }
