@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use crate::capture;
 use crate::repeats::Repeats;
 use crate::report::{self, RunData};
-use crate::results::{FlowRow, Summary, fct_table, flow_rows};
+use crate::results::{FlowRow, Summary, fct_table};
 use crate::run::Finished;
 use paceline_scenario::generate::topology_text;
 use paceline_scenario::topology::Topology;
@@ -234,22 +234,22 @@ pub fn write_run_into(
     let spec = &input.run;
     let at = |name: &str| -> PathBuf { sub.join(name) };
     write_network(folder, sub, input)?;
-    let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
-    write_fct_table(folder, &at("fct_table.tsv"), &[(&input.scheme, &rows)])?;
+    let data = RunData::new(input, finished);
+    write_fct_table(folder, &at("fct_table.tsv"), &[(&input.scheme, &data.flows)])?;
     folder.write(&at("fct.txt"), |out| ns3::fct(out, spec, outcome))?;
     if !spec.record.omit_pfc {
         folder.write(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;
     }
     folder.write(&at("qlen.txt"), |out| ns3::qlen(out, spec, outcome))?;
-    let data = RunData::new(input, finished);
     if !data.series.is_empty() {
         folder.write(&at("series.parquet"), |out| {
             series::write(out, &data.series, &metadata(input))
         })?;
     }
-    let times = flow_times(outcome);
-    if !times.is_empty() {
-        folder.write(&at("flow_time.csv"), |out| flow_time::write(out, &times))?;
+    if !data.flow_times.is_empty() {
+        folder.write(&at("flow_time.csv"), |out| {
+            flow_time::write(out, &data.flow_times)
+        })?;
     }
     if spec.record.rtt_samples {
         folder.write(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, spec, outcome))?;
