@@ -102,6 +102,61 @@ pub struct AckInfo<'a> {
     pub pint_power: u16,
     /// Whether this is a NACK: the receiver saw a gap.
     pub nack: bool,
+    /// The tag of the data packet ([`CongestionControl::tag`]) as it arrived: switches may have
+    /// changed it.
+    pub tag: u8,
+    /// What a switch on the way wrote into the data packet about its congested port, if one did and
+    /// told the sender no other way (Bolt without SRC).
+    pub congested: Option<CongestedPort>,
+    /// How long the receiver's host took to answer: from the data packet's arrival at its NIC to the
+    /// acknowledgement's way back into it. Part of `rtt`.
+    pub endpoint_delay: Span,
+}
+
+/// A congested port, as a switch describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CongestedPort {
+    /// Bytes in its queue.
+    pub queue: Bytes,
+    /// Its rate.
+    pub rate: BitRate,
+}
+
+/// What somebody on the way tells the sender in a packet of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// Bolt's SRC: a switch answers a data packet that found its port congested.
+    Congested {
+        /// The port.
+        port: CongestedPort,
+        /// From the start of the data packet's transmission to now.
+        rtt: Span,
+    },
+    /// QCN's congestion notification message: `|Fb|` in 6 bits, 1 to 63.
+    Feedback {
+        /// The value.
+        fb: u8,
+    },
+    /// PCN's periodic report of the receiver.
+    Report {
+        /// Whether the flow is one that causes congestion.
+        congested: bool,
+        /// At what rate its packets arrived, headers included.
+        rate: BitRate,
+    },
+}
+
+/// A data packet that is about to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// Offset of its first payload byte.
+    pub seq: u64,
+    /// Payload bytes.
+    pub payload: u64,
+    /// The first byte that is not acknowledged.
+    pub snd_una: u64,
+    /// Where the data ends: the flow's size.
+    pub end: u64,
 }
 
 /// A data packet that has just started on the wire.
@@ -209,7 +264,7 @@ impl Ctx<'_> {
 
 /// What a scheme needs of the network and the NIC. Validation and the fabric read it: what nobody
 /// needs is not stamped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Needs {
     /// Switches mark packets (ECN).
     pub ecn: bool,
@@ -227,6 +282,21 @@ pub struct Needs {
     /// A change of rate moves the time at which the next packet may leave (HPCC), rather than
     /// only the gap after it.
     pub repaces: bool,
+    /// The scheme writes a tag into every data packet ([`CongestionControl::tag`]).
+    pub tags: bool,
+    /// Bytes that the scheme adds to the header of data packets and their ACKs, beside those above.
+    pub header: u8,
+    /// The receiver reports to the sender at this period while data comes (PCN).
+    pub reports: Option<Reports>,
+}
+
+/// A receiver that judges its flows periodically (PCN).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reports {
+    /// The period.
+    pub every: Span,
+    /// Marked packets among all from which on a flow counts as congested, 0 to 1.
+    pub marked_share: f64,
 }
 
 /// The sender's half of a congestion control scheme.
@@ -237,6 +307,12 @@ pub trait CongestionControl: Send {
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>);
     /// A congestion notification packet arrived.
     fn on_cnp(&mut self, _cx: &mut Ctx<'_>) {}
+    /// A notice of a switch or of the receiver arrived.
+    fn on_notice(&mut self, _cx: &mut Ctx<'_>, _notice: &Notice) {}
+    /// The tag of a data packet that is about to leave; called only with [`Needs::tags`].
+    fn tag(&mut self, _cx: &mut Ctx<'_>, _packet: &Outgoing) -> u8 {
+        0
+    }
     /// The retransmission timer expired.
     fn on_timeout(&mut self, _cx: &mut Ctx<'_>) {}
     /// A data packet started on the wire; called only with [`Needs::counts_sent`].

@@ -20,6 +20,7 @@
 pub mod params;
 
 pub mod api;
+pub mod assist;
 pub mod registry;
 pub mod testkit;
 
@@ -38,6 +39,7 @@ pub mod timely;
 pub mod example;
 
 pub use api::{
-    AckInfo, CongestionControl, Ctx, HopSample, IntFormat, Needs, PathInfo, SendLimits, SentInfo, TimerBank,
-    TimerSlot,
+    AckInfo, CongestedPort, CongestionControl, Ctx, HopSample, IntFormat, Needs, Notice, Outgoing, PathInfo,
+    Reports, SendLimits, SentInfo, TimerBank, TimerSlot,
 };
+pub use assist::SwitchPart;

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::api::{CongestionControl, Needs, PathInfo};
+use crate::assist::SwitchPart;
 use crate::params::{ParamDoc, ParamError, Parameters};
 use crate::pint;
 
@@ -91,6 +92,11 @@ pub trait Definition: Parameters + Default + Clone {
 
     /// The code of HPCC-PINT's digest, if the scheme reads one.
     fn pint_code(&self) -> Option<pint::Code> {
+        None
+    }
+
+    /// What the scheme asks of every switch, beside marks and telemetry.
+    fn switch_part(&self) -> Option<SwitchPart> {
         None
     }
 
@@ -290,6 +296,11 @@ impl SchemeConfig {
     /// The code of HPCC-PINT's digest, if the scheme reads one; switches write with the same.
     pub fn pint_code(&self) -> Option<pint::Code> {
         with_params!(&self.params, params => params.pint_code())
+    }
+
+    /// What the scheme asks of every switch, beside marks and telemetry.
+    pub fn switch_part(&self) -> Option<SwitchPart> {
+        with_params!(&self.params, params => params.switch_part())
     }
 
     /// The sender's half for a new flow.

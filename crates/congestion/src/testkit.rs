@@ -24,7 +24,8 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{
-    AckInfo, CongestionControl, Ctx, IntFormat, PathInfo, SendLimits, SentInfo, TimerBank, TimerSlot,
+    AckInfo, CongestionControl, Ctx, IntFormat, Notice, Outgoing, PathInfo, SendLimits, SentInfo, TimerBank,
+    TimerSlot,
 };
 
 /// Timers that may expire at one instant before [`Pair`] calls it a loop.
@@ -54,6 +55,9 @@ pub fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
         hops: &[],
         pint_power: 0,
         nack: false,
+        tag: 0,
+        congested: None,
+        endpoint_delay: Span::ZERO,
     }
 }
 
@@ -143,6 +147,18 @@ impl<C: CongestionControl> Pair<C> {
         self.call(|cc, cx| cc.on_cnp(cx));
     }
 
+    /// A notice of a switch or of the receiver arrives now.
+    pub fn notice(&mut self, notice: &Notice) {
+        self.call(|cc, cx| cc.on_notice(cx, notice));
+    }
+
+    /// The tag of a data packet that leaves now.
+    pub fn tag(&mut self, packet: &Outgoing) -> u8 {
+        let mut tag = 0;
+        self.call(|cc, cx| tag = cc.tag(cx, packet));
+        tag
+    }
+
     /// The retransmission timer expires now.
     pub fn timeout(&mut self) {
         self.call(|cc, cx| cc.on_timeout(cx));
@@ -197,6 +213,12 @@ impl CongestionControl for Box<dyn CongestionControl> {
     }
     fn on_cnp(&mut self, cx: &mut Ctx<'_>) {
         (**self).on_cnp(cx);
+    }
+    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &Notice) {
+        (**self).on_notice(cx, notice);
+    }
+    fn tag(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
+        (**self).tag(cx, packet)
     }
     fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
         (**self).on_timeout(cx);

@@ -164,6 +164,9 @@ fn run(config: &SchemeConfig, path: &PathInfo, events: &[Event]) -> Vec<BitRate>
                     ecn: *ecn,
                     hops,
                     pint_power: *pint_power,
+                    tag: 0,
+                    congested: None,
+                    endpoint_delay: Span::ZERO,
                     nack: *nack,
                 });
             }

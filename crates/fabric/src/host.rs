@@ -28,12 +28,13 @@ impl Simulation {
             PacketKind::Data => self.receive_data(id),
             PacketKind::Ack | PacketKind::Nack => self.receive_ack(id),
             PacketKind::Cnp => self.receive_cnp(id),
+            PacketKind::Src | PacketKind::Cnm => self.receive_notice(id),
             PacketKind::Pause | PacketKind::Resume => unreachable!("PFC frames end at the port"),
         }
     }
 
     /// Whether the packet's flow still holds its queue pair.
-    fn is_current(&self, id: u32) -> bool {
+    pub(crate) fn is_current(&self, id: u32) -> bool {
         let packet = self.packets.get(id);
         let qp = &self.qps[packet.qp as usize];
         qp.flow == packet.flow && !qp.done
@@ -164,20 +165,15 @@ impl Simulation {
         let qp = &self.qps[packet.qp as usize];
         let (port, path, epoch, class) = (qp.ack_port, qp.ack_route, qp.epoch, qp.ack_class);
         let id = self.packets.insert(Packet {
-            next: NONE,
             kind: PacketKind::Cnp,
+            flow: packet.flow,
+            qp: packet.qp,
+            sent_at: packet.sent_at,
             wire: self.spec.packet.cnp.get() as u16,
-            payload: 0,
-            seq: 0,
             path,
             epoch,
             class,
-            ingress: NONE,
-            ecn: 0,
-            hops: 0,
-            ack_request: false,
-            accounted: false,
-            ..*packet
+            ..Packet::EMPTY
         });
         let class = self.ack_queue(class);
         self.enqueue(port, class, id);
@@ -246,7 +242,6 @@ impl Simulation {
     #[inline]
     fn react(&mut self, slot: u32, id: u32, packet: &Packet, newly_acked: u64, snd_nxt: u64, rtt: u64) {
         let now = Time::from_ps(self.now);
-        let qp = &mut self.qps[slot as usize];
         let too_many_hops = self.spec.quirks.int_wire_precision && usize::from(packet.hops) > WIRE_HOPS;
         let info = AckInfo {
             seq: packet.seq,
@@ -257,7 +252,11 @@ impl Simulation {
             hops: if too_many_hops { &[] } else { self.packets.hops(id) },
             pint_power: packet.pint,
             nack: packet.kind == PacketKind::Nack,
+            tag: packet.tag,
+            congested: self.congested_port(packet),
+            endpoint_delay: Span::ZERO,
         };
+        let qp = &mut self.qps[slot as usize];
         let rng = self.shared_rng.c_library.as_mut().unwrap_or(&mut qp.rng);
         let mut cx = paceline_congestion::Ctx {
             now,

@@ -21,6 +21,7 @@ mod flows;
 mod host;
 mod link;
 mod nic;
+mod notice;
 pub mod outcome;
 mod packet;
 mod pint;

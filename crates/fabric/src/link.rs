@@ -5,7 +5,7 @@ use paceline_kernel::queue::{Entry, LaneId};
 
 use crate::event::Event;
 use crate::outcome::{PacketKind, PfcEvent, TraceKind};
-use crate::packet::{NONE, Packet};
+use crate::packet::Packet;
 use crate::port::LINK_CONTROL;
 use crate::sim::Simulation;
 use crate::spec::{FlowControl, NodeId, PfcMode};
@@ -47,7 +47,7 @@ impl Simulation {
                 self.counters.ack_hops += 1;
                 self.counters.control_bytes += u64::from(wire);
             }
-            PacketKind::Cnp | PacketKind::Pause | PacketKind::Resume => {
+            PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm | PacketKind::Pause | PacketKind::Resume => {
                 self.counters.control_hops += 1;
                 self.counters.control_bytes += u64::from(wire);
             }
@@ -171,16 +171,8 @@ impl Simulation {
             streams.skip();
         }
         let id = self.packets.insert(Packet {
-            next: NONE,
-            flow: u32::MAX,
-            qp: NONE,
-            path: 0,
-            seq: 0,
             sent_at: self.now,
-            ingress: NONE,
             wire: self.spec.packet.pfc_frame.get() as u16,
-            payload: 0,
-            pint: 0,
             epoch: self.epoch,
             kind: if pause {
                 PacketKind::Pause
@@ -188,10 +180,7 @@ impl Simulation {
                 PacketKind::Resume
             },
             class,
-            ecn: 0,
-            hops: 0,
-            ack_request: false,
-            accounted: false,
+            ..Packet::EMPTY
         });
         let mode = match self.spec.switch.flow_control {
             FlowControl::Pfc(pfc) => pfc.mode,

@@ -2,7 +2,7 @@
 
 use paceline_congestion::registry::WindowMode;
 use paceline_congestion::{
-    CongestionControl, Ctx, Needs, PathInfo, SendLimits, SentInfo, TimerBank, TimerSlot,
+    CongestionControl, Ctx, Needs, Outgoing, PathInfo, SendLimits, SentInfo, TimerBank, TimerSlot,
 };
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::Rng;
@@ -10,7 +10,7 @@ use paceline_kernel::{BitRate, Bytes, Time};
 
 use crate::event::Event;
 use crate::outcome::{PacketKind, TraceKind};
-use crate::packet::{NONE, Packet};
+use crate::packet::Packet;
 use crate::port::time_to_send;
 use crate::sim::Simulation;
 
@@ -367,27 +367,28 @@ impl Simulation {
 
     fn send_data(&mut self, port: u32, slot: u32) {
         let mtu = self.spec.packet.mtu.get();
+        let tag = if self.qps[slot as usize].needs.tags {
+            self.tag(slot)
+        } else {
+            0
+        };
         let qp = &mut self.qps[slot as usize];
         let payload = mtu.min(qp.size - qp.snd_nxt) as u16;
         let wire = payload + qp.data_header;
         let id = self.packets.insert(Packet {
-            next: NONE,
             flow: qp.flow,
             qp: slot,
             path: qp.route,
             seq: qp.snd_nxt,
             sent_at: self.now,
-            ingress: NONE,
             wire,
             payload,
-            pint: 0,
             epoch: qp.epoch,
             kind: PacketKind::Data,
             class: qp.class,
-            ecn: 0,
-            hops: 0,
             ack_request: qp.in_flight() + u64::from(payload) >= qp.window,
-            accounted: false,
+            tag,
+            ..Packet::EMPTY
         });
         if self.recorder.tracing {
             self.account_send(slot, id);
@@ -424,6 +425,21 @@ impl Simulation {
         let nic = self.ports[port as usize].owner as usize;
         let more = self.awaits_end(nic, wire);
         self.start_transmission(port, id, more);
+    }
+
+    /// The tag that the scheme writes into the next data packet.
+    fn tag(&mut self, slot: u32) -> u8 {
+        let mtu = self.spec.packet.mtu.get();
+        let qp = &self.qps[slot as usize];
+        let packet = Outgoing {
+            seq: qp.snd_nxt,
+            payload: mtu.min(qp.size - qp.snd_nxt),
+            snd_una: qp.snd_una,
+            end: qp.size,
+        };
+        let mut tag = 0;
+        self.call_scheme(slot, |scheme, cx| tag = scheme.tag(cx, &packet));
+        tag
     }
 
     /// Whether the end of a transmission of `wire` bytes that starts now must be an event: only if

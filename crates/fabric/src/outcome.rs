@@ -71,7 +71,7 @@ pub struct Counters {
     pub data_hops: u64,
     /// Transmissions of ACKs and NACKs.
     pub ack_hops: u64,
-    /// Transmissions of PFC frames and CNPs.
+    /// Transmissions of PFC frames, CNPs, SRCs and CNMs.
     pub control_hops: u64,
     /// Bytes of everything that is not data, over all links.
     pub control_bytes: u64,
@@ -85,6 +85,8 @@ pub struct Counters {
     pub marked: u64,
     /// Congestion notifications that reached a sender (as packets or as flags in ACKs).
     pub notifications: u64,
+    /// Packets that switches sent to senders about congestion (SRC, CNM).
+    pub notices: u64,
     /// Negative acknowledgements sent.
     pub nacks: u64,
     /// Retransmission timeouts.
@@ -209,6 +211,10 @@ pub enum PacketKind {
     Nack,
     /// Congestion notification packet.
     Cnp,
+    /// Bolt's answer of a congested switch to the sender.
+    Src,
+    /// QCN's congestion notification message.
+    Cnm,
     /// PFC pause frame.
     Pause,
     /// PFC resume frame.

@@ -43,6 +43,48 @@ pub(crate) struct Packet {
     pub(crate) ack_request: bool,
     /// Its way is written down (see [`crate::account`]).
     pub(crate) accounted: bool,
+    /// What the scheme wrote into it when it left, and switches may change; kept in its ACK.
+    pub(crate) tag: u8,
+    /// A switch cut its payload off.
+    pub(crate) trimmed: bool,
+    /// The link profile of the congested port that `note` speaks of, [`NO_PORT`] for none.
+    pub(crate) note_port: u16,
+    /// What a switch or the receiver has to say to the sender: bytes in a queue, a feedback value, a
+    /// rate in Mbit/s, or nanoseconds spent in the receiver's host.
+    pub(crate) note: u32,
+    /// ACK, NACK: number of the data packet that it answers, for selective repeat.
+    pub(crate) answers: u32,
+}
+
+/// See [`Packet::note_port`].
+pub(crate) const NO_PORT: u16 = u16::MAX;
+
+impl Packet {
+    /// A packet with nothing in it.
+    pub(crate) const EMPTY: Self = Self {
+        next: NONE,
+        flow: u32::MAX,
+        qp: NONE,
+        path: 0,
+        seq: 0,
+        sent_at: 0,
+        ingress: NONE,
+        wire: 0,
+        payload: 0,
+        pint: 0,
+        epoch: 0,
+        kind: PacketKind::Data,
+        class: 0,
+        ecn: 0,
+        hops: 0,
+        ack_request: false,
+        accounted: false,
+        tag: 0,
+        trimmed: false,
+        note_port: NO_PORT,
+        note: 0,
+        answers: 0,
+    };
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);

@@ -196,6 +196,7 @@ impl PacketFormat {
         part(needs.int, self.int_header)
             + part(needs.pint, self.pint_header)
             + part(needs.timestamp, self.timestamp_header)
+            + u64::from(needs.header)
     }
     /// All headers of a scheme's data packets.
     pub(crate) fn data_headers(&self, needs: &Needs) -> u16 {

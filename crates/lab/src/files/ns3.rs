@@ -145,7 +145,8 @@ fn record(spec: &RunSpec, event: &TraceEvent) -> [u8; 56] {
         PacketKind::Ack => (0xfc, event.event),
         PacketKind::Nack => (0xfd, event.event),
         PacketKind::Pause | PacketKind::Resume => (0xfe, event.event),
-        PacketKind::Cnp => (0xff, event.event),
+        // The reference has no other notification.
+        PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm => (0xff, event.event),
     };
     put(26, &[protocol, event_code(kind)]);
     // An ACK's own ECN field is clear: the echo is a flag.
@@ -193,7 +194,7 @@ fn put_body(put: &mut impl FnMut(usize, &[u8]), event: &TraceEvent, flow: &FlowS
             put(38, &class);
             put(40, &seq);
         }
-        PacketKind::Cnp => {
+        PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm => {
             put(32, &(event.flow as u16).to_le_bytes());
             put(34, &[flow.class, event.ecn]);
         }

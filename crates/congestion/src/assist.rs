@@ -1,0 +1,46 @@
+//! What schemes ask of switches beside marks and telemetry, as parameters: the switches' halves
+//! are built from these.
+
+use paceline_kernel::Bytes;
+
+/// What a scheme asks of every switch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SwitchPart {
+    /// Bolt's ingress algorithm.
+    Bolt(BoltPart),
+    /// QCN's congestion point.
+    Qcn(QcnPart),
+    /// PCN's marks, which spare packets that were paused.
+    NonPausedEcn,
+}
+
+/// Bolt in a switch (Arslan et al., NSDI 2023, algorithm 1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BoltPart {
+    /// CCTHRESH: a port with so many bytes queued is congested.
+    pub threshold: Bytes,
+    /// Whether congestion is reported by a packet from the switch to the sender (SRC); otherwise the
+    /// report rides on the data packet and its ACK.
+    pub src: bool,
+    /// Whether packets of a flow's last window leave tokens for others (PRU).
+    pub pru: bool,
+    /// Whether unused capacity is handed out (SM).
+    pub sm: bool,
+    /// PRU tokens that a port can hold.
+    pub pru_max: u32,
+}
+
+/// QCN in a switch (IEEE 802.1Qau, congestion point).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QcnPart {
+    /// The queue that the point steers towards.
+    pub q_eq: Bytes,
+    /// Weight of the queue's change.
+    pub w: f64,
+    /// Bytes between samples while there is no congestion.
+    pub sample_max: Bytes,
+    /// Bytes between samples under the strongest feedback.
+    pub sample_min: Bytes,
+    /// The share by which intervals between samples vary at random, 0.15 for 15 %.
+    pub jitter: f64,
+}
