@@ -211,7 +211,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let (record, pcap) = record::resolve(
         cx,
         &mut scenario.record,
-        net.topology.nodes.len(),
+        &net.topology,
         traffic.flows.len(),
     )?;
     scenario.record.pcap = Some(pcap);
