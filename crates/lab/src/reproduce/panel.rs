@@ -12,6 +12,12 @@ pub enum Tolerance {
     Within(f64),
     /// This far off at most, in the value's own unit.
     Near(f64),
+    /// Ours has to be this or less, whatever was published.
+    AtMost(f64),
+    /// Ours has to be this or more.
+    AtLeast(f64),
+    /// Ours has to lie between these.
+    Between(f64, f64),
     /// Not judged.
     Shown,
 }
@@ -23,8 +29,16 @@ impl Tolerance {
             Self::Exact => "exact".to_string(),
             Self::Within(share) => format!("within {} %", share * 100.0),
             Self::Near(difference) => format!("within {difference}"),
+            Self::AtMost(most) => format!("at most {most}"),
+            Self::AtLeast(least) => format!("at least {least}"),
+            Self::Between(least, most) => format!("{least} to {most}"),
             Self::Shown => "shown only".to_string(),
         }
+    }
+
+    /// Whether it is of ours alone, not of its distance from the published value.
+    pub(super) const fn is_bound(self) -> bool {
+        matches!(self, Self::AtMost(_) | Self::AtLeast(_) | Self::Between(..))
     }
 }
 
@@ -42,13 +56,24 @@ pub struct Cell {
 impl Cell {
     /// Whether ours is as published; `None` where that is not judged.
     pub fn verdict(&self, decimals: usize) -> Option<bool> {
-        let (paper, ours) = (self.paper?, self.ours?);
+        let ours = self.ours?;
+        let of_paper = |good: &dyn Fn(f64) -> bool| self.paper.map(good);
         match self.tolerance {
-            Tolerance::Exact => Some(format!("{paper:.decimals$}") == format!("{ours:.decimals$}")),
-            Tolerance::Within(share) => Some((ours - paper).abs() <= share * paper.abs()),
-            Tolerance::Near(difference) => Some((ours - paper).abs() <= difference),
+            Tolerance::Exact => {
+                of_paper(&|paper| format!("{paper:.decimals$}") == format!("{ours:.decimals$}"))
+            }
+            Tolerance::Within(share) => of_paper(&|paper| (ours - paper).abs() <= share * paper.abs()),
+            Tolerance::Near(difference) => of_paper(&|paper| (ours - paper).abs() <= difference),
+            Tolerance::AtMost(most) => Some(ours <= most),
+            Tolerance::AtLeast(least) => Some(ours >= least),
+            Tolerance::Between(least, most) => Some(least <= ours && ours <= most),
             Tolerance::Shown => None,
         }
+    }
+
+    /// Whether there is something to compare ours with.
+    pub(super) const fn is_compared(&self) -> bool {
+        self.ours.is_some() && (self.paper.is_some() || self.tolerance.is_bound())
     }
 
     /// Ours over the published value.
@@ -65,12 +90,18 @@ pub struct Column {
     pub name: &'static str,
     /// The scheme whose colour it has in charts.
     pub scheme: &'static str,
+    /// What the published values beside it are called.
+    pub published: &'static str,
 }
 
 impl Column {
     /// A scheme of its own name.
     pub const fn scheme(name: &'static str) -> Self {
-        Self { name, scheme: name }
+        Self {
+            name,
+            scheme: name,
+            published: "paper",
+        }
     }
 }
 
@@ -126,6 +157,32 @@ pub struct Panel {
     pub cells: Vec<Vec<Cell>>,
     /// Whether the order of the columns in each row is part of what was published.
     pub ordered: bool,
+    /// What is drawn on the page, where that is not the table.
+    pub drawing: Option<Drawing>,
+}
+
+/// A chart of curves that no table has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawing {
+    /// Label and unit of the axis of places.
+    pub x: (&'static str, &'static str),
+    /// Label and unit of the axis of values.
+    pub y: (&'static str, &'static str),
+    /// What is drawn.
+    pub curves: Vec<Curve>,
+}
+
+/// A curve: a value holds until the next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// What it shows.
+    pub name: String,
+    /// The scheme whose colour it has.
+    pub scheme: &'static str,
+    /// Whether it was published, and is dashed.
+    pub published: bool,
+    /// Places and values.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// The columns of a row in order of their values.
@@ -179,6 +236,15 @@ impl Panel {
             columns,
             rows,
             ordered: false,
+            drawing: None,
+        }
+    }
+
+    /// A panel that is a chart alone.
+    pub fn drawn(title: impl Into<String>, drawing: Drawing) -> Self {
+        Self {
+            drawing: Some(drawing),
+            ..Self::of(title, "", Vec::new(), Vec::new(), |_, _| unreachable!("there are no cells"))
         }
     }
 

@@ -180,12 +180,7 @@ fn every_input_loads() {
 #[test]
 fn the_flows_of_the_thesis() {
     let table7 = find("thesis-table7").unwrap();
-    let need = table7.needs()[0];
-    let run = DoneRun {
-        need,
-        input: need.load().unwrap(),
-        finished: None,
-    };
+    let run = DoneRun::input_of(table7.needs().remove(0)).unwrap();
     let done = Done { runs: vec![run] };
     let verdicts = table7.records(&done).into_iter().map(|record| record.ok);
     assert_eq!(Count::of(verdicts), Count { ok: 21, judged: 21 });

@@ -194,6 +194,8 @@ pub fn scenarios() -> &'static [Shipped] {
         "bolt-incast50x100" in "bolt/incast50x100.toml",
         "bolt-star16-fb" in "bolt/star16-fb.toml" with "star16-fb.csv",
         "bolt-fat32-fb" in "bolt/fat32-fb.toml" with "fat32-fb.csv",
+        "bolt-solo-star16" in "bolt/solo-star16.toml" with "solo-star16.csv",
+        "bolt-solo-fat32" in "bolt/solo-fat32.toml" with "solo-fat32.csv",
         "bolt-lab80" in "bolt/lab80.toml" with "lab80.csv",
         "bolt-fat256-100" in "bolt/fat256-100.toml",
         "bolt-fat256-400" in "bolt/fat256-400.toml",
