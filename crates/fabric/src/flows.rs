@@ -129,6 +129,7 @@ impl Simulation {
         let class = self.classes.dense(spec.class);
         let controller = scheme.config.build(&info);
         let (route, ack_route) = (self.write_route(&paths.forward), self.write_route(&paths.back));
+        let turn = self.turn_of(&paths.forward, route);
         let packet = &self.spec.packet;
         let scheme = &self.spec.schemes[usize::from(spec.scheme)];
         let mut qp = Qp {
@@ -157,6 +158,7 @@ impl Simulation {
             route,
             epoch: self.epoch,
             ack_route,
+            turn,
             ack_port: paths.back[0],
             max_sent: 0,
             sample_after: 0,
