@@ -27,11 +27,13 @@ pub mod testkit;
 pub mod pint;
 mod rate;
 
+pub mod bolt;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod hpcc;
 pub mod hpcc_pint;
 pub mod none;
+pub mod swift;
 pub mod timely;
 
 /// The worked example of the book: not a scheme of the program, but code that compiles and passes.

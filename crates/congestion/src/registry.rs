@@ -178,6 +178,8 @@ schemes! {
     Timely(timely),
     Hpcc(hpcc),
     HpccPint(hpcc_pint),
+    Swift(swift),
+    Bolt(bolt),
 }
 
 /// The scheme or alias that `name` names.

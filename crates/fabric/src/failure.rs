@@ -101,7 +101,8 @@ impl Simulation {
             return;
         };
         let (route, ack_route) = (self.write_route(&paths.forward), self.write_route(&paths.back));
-        let info = self.path_info(&paths.forward);
+        let turn = self.turn_of(&paths.forward, route);
+        let info = self.path_info(&paths.forward, self.qps[slot as usize].data_header);
         let flow = self.qps[slot as usize].flow;
         if self.flows[flow as usize].ideal == Span::ZERO {
             // It started while there was no path.
@@ -111,6 +112,7 @@ impl Simulation {
         let qp = &mut self.qps[slot as usize];
         qp.reachable = true;
         (qp.route, qp.ack_route, qp.epoch) = (route, ack_route, self.epoch);
+        qp.turn = turn;
         (qp.port, qp.ack_port) = (paths.forward[0], paths.back[0]);
         // Without its window the flow would have kept the zero of `hpcc_divides_by_window`.
         let bdp = qp.path.bdp;
