@@ -180,7 +180,7 @@ impl DoneRun {
     }
 
     /// Of a run that has ended: keeps what is wanted of it.
-    fn of(need: Need, input: Resolved, mut finished: Finished) -> Self {
+    pub fn of(need: Need, input: Resolved, mut finished: Finished) -> Self {
         let status = Some(finished.summary.status);
         let mut numbers = None;
         if let Some(digest) = need.digest {

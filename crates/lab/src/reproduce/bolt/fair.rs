@@ -6,7 +6,7 @@ use paceline_scenario::Resolved;
 use super::port::{Place, PortEvents, step_mean};
 use super::reference::derived;
 use super::{
-    BOLT, Digest, Done, HPCC, Line, Need, Numbers, Panel, Reproduction, SWIFT10, Taken, Tolerance, Variant, needs,
+    BOLT, Digest, Done, HPCC, Line, Numbers, Panel, Reproduction, SWIFT10, Taken, Tolerance, Variant, needs,
     numbers, panel, windows,
 };
 use crate::stats::jain;

@@ -6,7 +6,7 @@ use paceline_scenario::Resolved;
 use super::port::{PortEvents, reaches};
 use super::reference::derived;
 use super::{
-    BOLT, DUMBBELL, Digest, Done, HPCC, Mode, NEITHER, NO_PRU, Need, Numbers, Panel, Quantity, Reproduction, SWIFT2,
+    BOLT, DUMBBELL, Digest, Done, HPCC, Mode, NEITHER, NO_PRU, Numbers, Panel, Quantity, Reproduction, SWIFT2,
     Taken, Tolerance, Variant, needs, numbers, panel, windows,
 };
 use crate::reproduce::panel::{Curve, Drawing};

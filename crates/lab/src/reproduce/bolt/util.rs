@@ -70,6 +70,10 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     let packets = passages.len() as f64;
     let more = [
         ("utilisation", 100.0 * events.utilisation(0.0, end)),
+        (
+            "time_p99",
+            events.time_percentile(0.0, end, 0.99).unwrap_or(0.0) * 8.0 / RECEIVER.gbps / 1e3,
+        ),
         ("mean", events.mean(0.0, end) * 8.0 / RECEIVER.gbps / 1e3),
         ("src_per_packet", outcome.counters.notices as f64 / packets.max(1.0)),
     ];
@@ -94,6 +98,10 @@ fn panels(done: &Done) -> Vec<Panel> {
         percentile(BOLT, k, tolerance).paper(PRINTED[0][k])
     });
     let swift = (0..4).map(|k| percentile(SWIFT10, k, Within(0.05)).paper(PRINTED[1][k]));
+    let over_time = [BOLT, SWIFT10].map(|variant| {
+        let line = taken.line(variant, "time_p99", ("queueing over time, p99", "µs", 2));
+        line.reference(of(variant, "queue_timeweighted_p99"), Shown)
+    });
     let hpcc = [0, 2].map(|k| percentile(HPCC, k, Shown));
     let utilisation = [BOLT, SWIFT10, NEITHER, HPCC].map(|variant| {
         let line = taken.line(variant, "utilisation", ("utilisation", "%", 2));
@@ -112,6 +120,7 @@ fn panels(done: &Done) -> Vec<Panel> {
     let lines: Vec<Line> = bolt
         .chain(swift)
         .chain([ratio, srcs])
+        .chain(over_time)
         .chain(hpcc)
         .chain(utilisation)
         .collect();
