@@ -106,7 +106,7 @@ impl Simulation {
         let dst = self.spec.flows[flow as usize].dst.0;
         let (route, data_epoch) = self.data_route(&paths.forward, dst);
         let ack_route = self.write_route(&paths.back);
-        let info = self.path_info(&paths.forward);
+        let info = self.path_info(&paths.forward, self.qps[slot as usize].data_header);
         if self.flows[flow as usize].ideal == Span::ZERO {
             // It started while there was no path.
             self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward);
