@@ -216,7 +216,7 @@ impl Simulation {
     fn load(&self, port: u32, class: u8) -> u64 {
         let port = &self.ports[port as usize];
         let profile = &self.profiles[usize::from(port.profile)];
-        let queued = u64::from(port.queued) * profile.ps_per_kib >> 10;
+        let queued = (u64::from(port.queued) * profile.ps_per_kib) >> 10;
         let paused = if port.paused & 1 << class != 0 { 1 << 62 } else { 0 };
         port.free_at.saturating_sub(self.now) + queued + paused
     }
