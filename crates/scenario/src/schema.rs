@@ -24,8 +24,8 @@ use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
 pub(crate) use values::{
-    Ack, AckClass, AssistKind, AssistPortsKind, FlowControlKind, Headroom, Nodes, OrOff, PerLink,
-    PfcModeKind, PortBins,
+    Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, FlowControlKind, Headroom, Nodes,
+    OrOff, PerLink, PfcModeKind, PortBins,
 };
 pub(crate) use workload::*;
 
@@ -218,9 +218,21 @@ tables! {
         headroom: Spanned<Headroom>,
         pfc: Pfc,
         ecn: Spanned<Ecn>,
+        load_balancing: Spanned<Balancing>,
+        flowlet: Flowlet,
+        adaptive: Adaptive,
         failure: Vec<Spanned<Failure>>,
         pause_storm: Vec<Spanned<PauseStorm>>,
         route: Vec<Spanned<Route>>,
+    }
+    /// `[network.flowlet]`.
+    struct Flowlet {
+        gap: Spanned<Span>,
+        entries: Spanned<u32>,
+    }
+    /// `[network.adaptive]`.
+    struct Adaptive {
+        per: Spanned<AdaptivePer>,
     }
     struct PauseStorm {
         node: Spanned<u32>,

@@ -5,6 +5,7 @@
 //! scenario, which resolves to the same run.
 
 mod assist;
+mod balancing;
 mod drafts;
 mod fill;
 mod network;
@@ -218,12 +219,14 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     )?;
     scenario.record.pcap = Some(pcap);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
+    let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes)?;
     let run = RunSpec {
         nodes: net.topology.nodes,
         links,
         failures,
         storms,
         routes,
+        load_balancing,
         switch,
         nic,
         packet,
