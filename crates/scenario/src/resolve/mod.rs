@@ -10,6 +10,7 @@ mod network;
 mod paths;
 mod reach;
 mod record;
+mod recovery;
 mod schemes;
 mod topology;
 mod workload;
