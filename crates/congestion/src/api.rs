@@ -28,6 +28,8 @@ pub struct PathInfo {
     pub bdp: Bytes,
     /// The largest payload of a packet.
     pub mtu: Bytes,
+    /// A packet with that payload on the wire, what the scheme adds to its headers included.
+    pub full_packet: Bytes,
     /// Rates of the switch ports on the way, in order: hop `i` of an ACK's telemetry left a port
     /// of rate `hop_rates[i]`.
     pub hop_rates: Vec<BitRate>,
@@ -42,6 +44,26 @@ pub struct IntFormat {
     pub time_wrap_ps: u64,
     /// Bytes after which a byte counter starts again at zero, at most 2^32.
     pub bytes_wrap: u64,
+}
+
+impl PathInfo {
+    /// Links on the way, the sender's included.
+    pub fn links(&self) -> usize {
+        self.hop_rates.len() + 1
+    }
+
+    /// Packets in the bandwidth-delay product.
+    pub fn bdp_packets(&self) -> f64 {
+        self.bdp.get() as f64 / self.mtu.get().max(1) as f64
+    }
+
+    /// Full packets at such a rate leave `gap` apart. (What a window below one packet comes to.)
+    pub fn rate_of_gap(&self, gap: Span) -> BitRate {
+        let bits = u128::from(self.full_packet.get()) * 8 * 1_000_000_000_000;
+        let bps = bits / u128::from(gap.as_ps().max(1));
+        let bps = u64::try_from(bps).unwrap_or(u64::MAX);
+        BitRate::from_bps(bps.max(1)).min(self.line_rate)
+    }
 }
 
 impl IntFormat {

@@ -38,6 +38,7 @@ pub fn star_path() -> PathInfo {
         base_rtt: Span::from_ns(4160),
         bdp: Bytes::new(52_000),
         mtu: Bytes::new(1000),
+        full_packet: Bytes::new(1048),
         hop_rates: vec![BitRate::from_gbps(100)],
         int: IntFormat::EXACT,
     }

@@ -69,5 +69,21 @@ fn schemes_and_their_parameters() {
       min-rate = 1Gbps; above 0
       log-base = 1.05; above 1, at most 2
       probability = 1; above 0, at most 1
+    swift [] window Off
+      base-delay = 10us; above 0
+      hop-delay = 1us; at least 0
+      flow-scaling = true; one of true, false
+      fs-range = 100us; at least 0
+      fs-min = 0.1; above 0
+      fs-max = 256; above 0
+      ai = 1; above 0
+      beta = 0.8; above 0, at most 1
+      max-mdf = 0.5; above 0, at most 0.99
+      min-window = 0.01; from 0.000001 to 1
+      max-window = 0; at least 0
+      initial-window = 0; at least 0
+      timeouts = 5; at least 1
+      endpoint = true; one of true, false
+      endpoint-target = 100us; above 0
     ");
 }

@@ -63,6 +63,7 @@ fn path() -> impl Strategy<Value = PathInfo> {
         base_rtt: Span::from_ns(4160),
         bdp: Bytes::new(bdp),
         mtu: Bytes::new(1000),
+        full_packet: Bytes::new(1048),
         hop_rates: vec![BitRate::from_gbps(100); 3],
         int: if exact {
             IntFormat::EXACT
@@ -121,14 +122,15 @@ fn configs() -> Vec<SchemeConfig> {
     configs
 }
 
-/// The scheme's lowest rate: its `min-rate`, unless the line is slower.
+/// The scheme's lowest rate: its `min-rate`, unless the line is slower. A scheme with a window of
+/// its own paces it where it is less than a packet, as slowly as that takes.
 fn lowest(config: &SchemeConfig, path: &PathInfo) -> BitRate {
-    config
-        .values()
-        .iter()
-        .find(|(name, _)| name == "min-rate")
-        .map_or(path.line_rate, |(_, value)| value.parse().unwrap())
-        .min(path.line_rate)
+    let values = config.values();
+    match values.iter().find(|(name, _)| name == "min-rate") {
+        Some((_, value)) => value.parse::<BitRate>().unwrap().min(path.line_rate),
+        None if config.name() == "none" => path.line_rate,
+        None => BitRate::from_bps(1),
+    }
 }
 
 fn run(config: &SchemeConfig, path: &PathInfo, events: &[Event]) -> Vec<BitRate> {

@@ -101,7 +101,7 @@ impl Simulation {
             return;
         };
         let (route, ack_route) = (self.write_route(&paths.forward), self.write_route(&paths.back));
-        let info = self.path_info(&paths.forward);
+        let info = self.path_info(&paths.forward, self.qps[slot as usize].data_header);
         let flow = self.qps[slot as usize].flow;
         if self.flows[flow as usize].ideal == Span::ZERO {
             // It started while there was no path.

@@ -64,7 +64,7 @@ impl Simulation {
     }
 
     /// The path as the scheme sees it.
-    pub(crate) fn path_info(&self, forward: &[u32]) -> PathInfo {
+    pub(crate) fn path_info(&self, forward: &[u32], data_header: u16) -> PathInfo {
         let mtu = self.spec.packet.mtu;
         let rate = |port: u32| self.profiles[usize::from(self.ports[port as usize].profile)].rate;
         let (base_rtt, product) = if self.spec.nic.global_rtt {
@@ -78,6 +78,7 @@ impl Simulation {
             base_rtt,
             bdp: Bytes::new(product),
             mtu,
+            full_packet: mtu + Bytes::new(u64::from(data_header)),
             hop_rates: forward[1..].iter().map(|&port| rate(port)).collect(),
             int: self.telemetry.format,
         }
@@ -119,7 +120,7 @@ impl Simulation {
         });
         let scheme = &self.spec.schemes[usize::from(spec.scheme)];
         let needs = scheme.config.needs();
-        let mut info = self.path_info(&paths.forward);
+        let mut info = self.path_info(&paths.forward, self.spec.packet.data_headers(&needs));
         if self.spec.quirks.hpcc_divides_by_window
             && scheme.window == paceline_congestion::registry::WindowMode::Off
         {

@@ -1,5 +1,8 @@
 //! The book's reference is what the program knows: schemes, scenario keys, commands.
-//! `UPDATE_BOOK=1 cargo test -p paceline --test book` writes its pages anew.
+//! `UPDATE_BOOK=1 cargo test -p paceline --test book` writes its pages anew, and the figures that
+//! runs make of every scheme.
+
+mod figures;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,6 +20,19 @@ const GENERATED: &str = "<!-- Written by `UPDATE_BOOK=1 cargo test -p paceline -
 
 fn book() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src")
+}
+
+/// Writes a file of the book anew if that is asked for; otherwise it must be what it is.
+fn keep(name: &str, text: &str) {
+    let path = book().join(name);
+    if std::env::var_os("UPDATE_BOOK").is_some() {
+        return fs::write(&path, text).unwrap();
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == text,
+        "book/src/{name} is out of date: UPDATE_BOOK=1 cargo test -p paceline --test book writes it"
+    );
 }
 
 /// A table cell: one line, no column separators.
@@ -56,7 +72,11 @@ fn scheme_page(scheme: &Scheme) -> String {
     // The header's first line is the title again.
     let (_, rest) = header.split_once("\n\n").unwrap_or_default();
     let _ = writeln!(page, "`{}`: {}\n", scheme.name, scheme.summary);
-    page.push_str(&body(rest));
+    let rest = body(rest);
+    let (what, rest) = rest.split_at(rest.find("\n## Signal").unwrap_or(rest.len()));
+    page.push_str(what);
+    let _ = writeln!(page, "{}", figures::markdown(scheme));
+    page.push_str(rest);
     let docs = (scheme.params)();
     if !docs.is_empty() {
         let _ = writeln!(
@@ -221,28 +241,19 @@ fn the_reference_is_what_the_program_knows() {
             summary.contains(&format!("({name})")),
             "SUMMARY.md does not list {name}"
         );
-        let path = book().join(&name);
-        let page = format!("{GENERATED}{page}");
-        if std::env::var_os("UPDATE_BOOK").is_some() {
-            fs::write(&path, page).unwrap();
-        } else {
-            let written = fs::read_to_string(&path).unwrap_or_default();
-            assert!(
-                written == page,
-                "book/src/{name} is out of date: UPDATE_BOOK=1 cargo test -p paceline --test book writes it"
-            );
-        }
+        keep(&name, &format!("{GENERATED}{page}"));
     }
 }
 
 #[test]
-fn no_page_of_a_scheme_outlives_it() {
-    let folder = book().join("reference/schemes");
-    for file in fs::read_dir(folder).unwrap() {
-        let name = file.unwrap().file_name().into_string().unwrap();
-        let known = name
-            .strip_suffix(".md")
-            .is_some_and(|name| SCHEMES.iter().any(|s| s.name == name));
-        assert!(known, "there is no scheme of the page {name}");
+fn nothing_of_a_scheme_outlives_it() {
+    for (folder, suffix) in [("reference/schemes", ".md"), ("images/schemes", ".svg")] {
+        for file in fs::read_dir(book().join(folder)).unwrap() {
+            let name = file.unwrap().file_name().into_string().unwrap();
+            let known = name
+                .strip_suffix(suffix)
+                .is_some_and(|name| SCHEMES.iter().any(|s| s.name == name));
+            assert!(known, "there is no scheme of {folder}/{name}");
+        }
     }
 }
