@@ -256,7 +256,7 @@ pub struct Irn {
     /// Whether new packets are sent only up to one bandwidth-delay product beyond the cumulative
     /// acknowledgement.
     pub bdp_cap: bool,
-    /// A gap counts as a loss once a packet has arrived more than so many beyond the next one.
+    /// A packet counts as lost once one has arrived that is more than so many beyond it.
     pub reordering: u32,
 }
 

@@ -50,7 +50,10 @@ fn sent(outcome: &Outcome) -> Vec<u64> {
 /// When each transmission of packet `number` began, in ps.
 fn sent_at(outcome: &Outcome, number: u64) -> Vec<u64> {
     let events = traced(outcome, 1, TraceKind::Dequeue);
-    events.filter(|e| e.seq == 1000 * number).map(|e| e.at.as_ps()).collect()
+    events
+        .filter(|e| e.seq == 1000 * number)
+        .map(|e| e.at.as_ps())
+        .collect()
 }
 
 /// At 2 us packets 11 to 22 and a part of 23 are on the first link: twelve and a half, all lost. They
@@ -68,7 +71,10 @@ fn a_burst_of_losses() {
     assert_eq!(order[..back], (0..back as u64).collect::<Vec<_>>());
     assert_eq!(order[back..back + lost.len()], lost);
     assert_eq!(order[back + lost.len()..], (back as u64..200).collect::<Vec<_>>());
-    assert_eq!(outcome.flows[0].retransmitted, Bytes::new(1000 * lost.len() as u64));
+    assert_eq!(
+        outcome.flows[0].retransmitted,
+        Bytes::new(1000 * lost.len() as u64)
+    );
     // The first packet behind the gap takes two hops, its NACK two more.
     let behind = sent_at(&outcome, 11 + lost.len() as u64)[0];
     let again = sent_at(&outcome, 11)[1];
@@ -79,7 +85,8 @@ fn a_burst_of_losses() {
         .filter(|e| e.kind == PacketKind::Nack)
         .collect();
     assert_eq!(nacks.len() as u64, outcome.counters.nacks);
-    assert!(nacks.len() > 40 && nacks.iter().all(|e| (11..24).contains(&(e.seq / 1000))));
+    let gaps: Vec<u64> = nacks.iter().map(|e| e.seq / 1000).collect();
+    assert!(gaps.len() > 30 && gaps.iter().all(|&gap| gap == 11), "{gaps:?}");
     assert_eq!(outcome.counters.timeouts, 0);
 }
 
@@ -101,7 +108,10 @@ fn a_retransmission_is_lost() {
     assert_eq!(times.len(), 3);
     assert_eq!(outcome.counters.timeouts, 1);
     let waited = times[2] - again;
-    assert!((320_000_000..320_000_000 + 2 * DATA).contains(&waited), "{waited}");
+    assert!(
+        (320_000_000..320_000_000 + 2 * DATA).contains(&waited),
+        "{waited}"
+    );
 }
 
 /// One packet, two packets: the lower timeout. Three: the higher one, and one round trip for each
@@ -119,7 +129,11 @@ fn the_tail_is_lost() {
         for number in 0..packets {
             let times = sent_at(&outcome, number);
             assert_eq!(times.len(), 2);
-            assert_eq!(times[1], timeout * 1_000_000 + number * round_trip, "{packets} {number}");
+            assert_eq!(
+                times[1],
+                timeout * 1_000_000 + number * round_trip,
+                "{packets} {number}"
+            );
         }
     }
 }
@@ -144,7 +158,10 @@ fn acknowledgements_are_lost() {
     let outcome = run(spec.clone());
     assert_complete(&spec, &outcome);
     assert_eq!(sent_at(&outcome, 0), [0, 100_000_000]);
-    assert_eq!((outcome.counters.timeouts, outcome.counters.data_received), (1, 2));
+    assert_eq!(
+        (outcome.counters.timeouts, outcome.counters.data_received),
+        (1, 2)
+    );
 }
 
 /// A bandwidth-delay product of packets leaves before the first acknowledgement is back; without the
@@ -207,5 +224,10 @@ fn slots_are_used_again() {
     }
     let outcome = run(spec.clone());
     assert_complete(&spec, &outcome);
-    assert!(outcome.flows.iter().all(|flow| flow.status == FlowStatus::Completed));
+    assert!(
+        outcome
+            .flows
+            .iter()
+            .all(|flow| flow.status == FlowStatus::Completed)
+    );
 }

@@ -42,13 +42,21 @@ impl Bits {
 
     #[inline]
     fn place(&self, packet: u32) -> (usize, u64) {
-        ((packet / 64) as usize & (self.words.len() - 1), 1 << (packet % 64))
+        (
+            (packet / 64) as usize & (self.words.len() - 1),
+            1 << (packet % 64),
+        )
     }
 
     #[inline]
     pub(super) fn get(&self, packet: u32) -> bool {
         let (word, bit) = self.place(packet);
         self.words[word] & bit != 0
+    }
+
+    /// The same for a window that begins at packet `from`, whether or not there is room for the packet.
+    pub(super) fn has(&self, from: u32, packet: u32) -> bool {
+        packet >= from && ((packet - from) as usize) < self.words.len() * 64 && self.get(packet)
     }
 
     /// Sets a bit; says whether it was zero.

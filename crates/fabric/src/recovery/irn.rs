@@ -15,8 +15,8 @@
 //!   acknowledgement (BDP-FC).
 //! * The timeout is short while few packets are in flight, where it costs little if it was too short.
 //!
-//! Beyond the paper: a packet counts as lost only if more than `reordering` packets beyond it were
-//! sent before the highest one that has arrived; and a NACK for a packet that a switch trimmed says
+//! Beyond the paper: a packet counts as lost only once one has arrived that is more than `reordering`
+//! beyond it; and a NACK for a packet that a switch trimmed says
 //! that this one is lost, at once.
 //!
 //! Against a scheme's window counts what was sent and is acknowledged neither way. A retransmission
@@ -332,7 +332,11 @@ impl Simulation {
         let Pair { sender, received } = &self.pairs[slot];
         let flow = qp.flow;
         let number = |byte: u64| byte.div_ceil(mtu) as u32;
-        assert_eq!(sender.una, number(qp.snd_una), "flow {flow}: first unacknowledged packet");
+        assert_eq!(
+            sender.una,
+            number(qp.snd_una),
+            "flow {flow}: first unacknowledged packet"
+        );
         assert_eq!(sender.next, number(qp.snd_nxt), "flow {flow}: next new packet");
         assert!(
             sender.next <= sender.total && sender.in_flight() <= sender.cap,
@@ -340,26 +344,33 @@ impl Simulation {
         );
         assert_eq!(qp.repairs, sender.lost.count() > 0, "flow {flow}: lost packets");
         let expected = number(receiver.expected);
-        let has = |bits: &Bits, packet| bits.count() > 0 && bits.first_set(packet, packet + 1).is_some();
         let (mut sacked, mut lost, mut arrived) = (0, 0, 0);
         for packet in sender.una..sender.next {
-            let is_sacked = has(&sender.sacked, packet);
-            let is_here = packet < expected || has(&received, packet);
+            let is_sacked = sender.sacked.has(sender.una, packet);
+            let is_here = packet < expected || received.has(expected, packet);
             assert!(
                 !is_sacked || is_here,
                 "flow {flow}: packet {packet} acknowledged that did not arrive"
             );
             assert!(
-                !(is_sacked && has(&sender.lost, packet)),
+                !(is_sacked && sender.lost.has(sender.una, packet)),
                 "flow {flow}: packet {packet} both lost and arrived"
             );
             sacked += u32::from(is_sacked);
-            lost += u32::from(has(&sender.lost, packet));
+            lost += u32::from(sender.lost.has(sender.una, packet));
             arrived += u32::from(packet >= expected && is_here);
         }
         let counts = [sender.sacked.count(), sender.lost.count(), received.count()];
-        assert_eq!(counts, [sacked, lost, arrived], "flow {flow}: bits outside the window");
-        assert_eq!(qp.sacked, sender.sacked_bytes(mtu, qp.size), "flow {flow}: bytes beyond a gap");
+        assert_eq!(
+            counts,
+            [sacked, lost, arrived],
+            "flow {flow}: bits outside the window"
+        );
+        assert_eq!(
+            qp.sacked,
+            sender.sacked_bytes(mtu, qp.size),
+            "flow {flow}: bytes beyond a gap"
+        );
     }
 }
 

@@ -67,7 +67,7 @@ pub fn sections() -> &'static [Entry] {
             "rto-high", TIME, "320us", "retransmission timeout otherwise: propagation and the longest queue";
             "low-packets", "", "3", "so many packets in flight are no longer few";
             "bdp-cap", "", "true", "send new packets only up to one bandwidth-delay product beyond the first unacknowledged byte (BDP-FC)";
-            "reordering", "", "0", "a gap is a loss once a packet has arrived more than so many beyond the next one: more for networks that reorder";
+            "reordering", "", "0", "a packet is lost once one has arrived that is more than so many beyond it: more than none for networks that reorder";
         }
         "network.pfc": "Priority flow control." {
             "mode", "", "on-off", "how long a pause lasts: `on-off` or `quanta`";
