@@ -26,7 +26,8 @@ use crate::sweep::Grid;
 pub(crate) use accounts::Accounts;
 pub(crate) use recovery::{ArrivalOrder, RecoveryKind};
 pub(crate) use values::{
-    Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind, PortBins,
+    Ack, AckClass, AdaptivePer, Balancing, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind,
+    PortBins,
 };
 pub(crate) use workload::*;
 
@@ -220,6 +221,9 @@ tables! {
         irn: Irn,
         pfc: Pfc,
         ecn: Spanned<Ecn>,
+        load_balancing: Spanned<Balancing>,
+        flowlet: Flowlet,
+        adaptive: Adaptive,
         failure: Vec<Spanned<Failure>>,
         pause_storm: Vec<Spanned<PauseStorm>>,
         route: Vec<Spanned<Route>>,
@@ -230,6 +234,15 @@ tables! {
         low_packets: u32,
         bdp_cap: bool,
         reordering: Spanned<u32>,
+    }
+    /// `[network.flowlet]`.
+    struct Flowlet {
+        gap: Spanned<Span>,
+        entries: Spanned<u32>,
+    }
+    /// `[network.adaptive]`.
+    struct Adaptive {
+        per: Spanned<AdaptivePer>,
     }
     struct PauseStorm {
         node: Spanned<u32>,

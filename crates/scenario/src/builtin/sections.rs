@@ -58,6 +58,9 @@ pub fn sections() -> &'static [Entry] {
             "irn", "", "", "selective repeat";
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "marking";
+            "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
+            "flowlet", "", "", "how flowlets are told apart";
+            "adaptive", "", "", "how often the least loaded port is chosen";
             "failure", "", "", "list of links that fail";
             "pause-storm", "", "", "list of hosts whose NICs pause for ever";
             "route", "", "", "list of next hops, instead of those of shortest paths";
@@ -82,6 +85,13 @@ pub fn sections() -> &'static [Entry] {
             "pmax", "", "0.2", "probability at kmax";
             "reference-rate", RATE, "25Gbps", "the rate that kmin and kmax are for";
             "curves", "", "", "list of { rate, kmin, kmax, pmax }, one for each rate, instead; [] for no marks";
+        }
+        "network.flowlet": "Flowlets, with `load-balancing = \"flowlet\"`, or `\"adaptive\"` per flowlet." {
+            "gap", TIME, "100us", "a flow that sent nothing for longer may take another path";
+            "entries", "", "4096", "entries of a switch's table of flows, a power of two; flows whose hashes meet in one are taken for one";
+        }
+        "network.adaptive": "The least loaded port, with `load-balancing = \"adaptive\"`." {
+            "per", "", "packet", "chosen for each `packet`, or for each `flowlet`";
         }
         "network.failure": "A link that fails." {
             "link", "", "", "its number, from 0";
