@@ -29,6 +29,7 @@ mod pint;
 mod port;
 mod random;
 mod record;
+mod recovery;
 pub mod routing;
 mod sim;
 pub mod spec;
