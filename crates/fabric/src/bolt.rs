@@ -133,7 +133,7 @@ impl Simulation {
             // A duplicate of a flow that is over: nobody would read it.
             return;
         }
-        let known_way = packet.epoch == self.epoch && qp.epoch == self.epoch;
+        let known_way = packet.epoch == self.epoch && qp.data_epoch == self.epoch;
         let src = Packet {
             kind: PacketKind::Src,
             flow: packet.flow,
@@ -142,12 +142,7 @@ impl Simulation {
             sent_at: packet.sent_at,
             wire: src_wire(&self.spec.packet, qp.data_header),
             path: qp.turn.wrapping_sub(packet.path),
-            // Of another generation, so that its way is looked up.
-            epoch: if known_way {
-                self.epoch
-            } else {
-                self.epoch.wrapping_sub(1)
-            },
+            epoch: if known_way { self.epoch } else { self.old_epoch() },
             class: STRICT,
             note: queue,
             note_port: self.ports[egress as usize].profile,

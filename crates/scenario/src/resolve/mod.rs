@@ -5,12 +5,14 @@
 //! scenario, which resolves to the same run.
 
 mod assist;
+mod balancing;
 mod drafts;
 mod fill;
 mod network;
 mod paths;
 mod reach;
 mod record;
+mod recovery;
 mod schemes;
 mod topology;
 mod workload;
@@ -218,12 +220,14 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     )?;
     scenario.record.pcap = Some(pcap);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
+    let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes)?;
     let run = RunSpec {
         nodes: net.topology.nodes,
         links,
         failures,
         storms,
         routes,
+        load_balancing,
         switch,
         nic,
         packet,
