@@ -159,6 +159,8 @@ pub struct Panel {
     pub ordered: bool,
     /// What is drawn on the page, where that is not the table.
     pub drawing: Option<Drawing>,
+    /// Whether its title tells its rows from those of other panels.
+    pub told_by_title: bool,
 }
 
 /// A chart of curves that no table has.
@@ -237,6 +239,7 @@ impl Panel {
             rows,
             ordered: false,
             drawing: None,
+            told_by_title: false,
         }
     }
 
@@ -297,9 +300,10 @@ impl Panel {
     pub fn records(&self, id: &'static str) -> Vec<Record> {
         let mut records = Vec::new();
         for (row, cells) in self.rows.iter().zip(&self.cells) {
-            let case = |name: &str| match row.label.as_str() {
-                "" => name.to_string(),
-                label => format!("{name}, {label}"),
+            let case = |name: &str| {
+                let parts = [name, if self.told_by_title { &self.title } else { "" }, &row.label];
+                let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+                parts.join(", ")
             };
             for (column, cell) in self.columns.iter().zip(cells) {
                 records.push(Record {

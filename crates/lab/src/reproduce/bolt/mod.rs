@@ -239,7 +239,8 @@ fn panel(title: &str, lines: &[Line]) -> Panel {
         decimals: line.decimals,
         x: None,
     };
-    Panel::of(title, "", columns, lines.iter().map(row).collect(), |row, column| {
+    let rows = lines.iter().map(row).collect();
+    let panel = Panel::of(title, "", columns, rows, |row, column| {
         let line = &lines[row];
         let (paper, (ours, tolerance)) = match column {
             0 => (line.reference, line.code),
@@ -250,7 +251,11 @@ fn panel(title: &str, lines: &[Line]) -> Panel {
             ours,
             tolerance,
         }
-    })
+    });
+    Panel {
+        told_by_title: true,
+        ..panel
+    }
 }
 
 /// What is measured, its unit, and how many digits of it are shown.

@@ -137,7 +137,7 @@ fn of_rate(done: &Done, rate: usize) -> Panel {
     };
     let rows = cases.iter().map(row).collect();
     let title = format!("99th percentile of slowdown over Bolt's, hosts at {}", RATES[rate].1);
-    Panel::of(title, "messages, load", columns.to_vec(), rows, |row, column| {
+    let panel = Panel::of(title, "messages, load", columns.to_vec(), rows, |row, column| {
         let (variant, name) = match column {
             0 => (SWIFT10, "small"),
             1 => (SWIFT10, "all"),
@@ -153,5 +153,9 @@ fn of_rate(done: &Done, rate: usize) -> Panel {
                 _ => Tolerance::Shown,
             },
         }
-    })
+    });
+    Panel {
+        told_by_title: true,
+        ..panel
+    }
 }
