@@ -23,6 +23,9 @@ enum Answer {
 impl Simulation {
     #[inline]
     pub(crate) fn host_receive(&mut self, id: u32) {
+        if self.bolt_ns3.on {
+            return self.message_receive(id);
+        }
         let packet = self.packets.get(id);
         match packet.kind {
             PacketKind::Data => self.receive_data(id),
@@ -274,7 +277,7 @@ impl Simulation {
         }
     }
 
-    fn record_rtt(&mut self, slot: u32, seq: u64, rtt: u64, newly_acked: u64) {
+    pub(crate) fn record_rtt(&mut self, slot: u32, seq: u64, rtt: u64, newly_acked: u64) {
         let qp = &mut self.qps[slot as usize];
         self.recorder.rtt_all.record(rtt);
         if seq > qp.sample_after {
@@ -328,6 +331,9 @@ impl Simulation {
 
     /// Without progress for the timeout, go back to the first unacknowledged byte.
     pub(crate) fn retransmission_timeout(&mut self, slot: u32, life: u16) {
+        if self.bolt_ns3.on {
+            return self.message_timeout(slot, life);
+        }
         let qp = &mut self.qps[slot as usize];
         let Some(rto) = self.spec.nic.rto else { return };
         if qp.life != life || qp.done {

@@ -164,6 +164,8 @@ pub(crate) struct LinkProfile {
     pub(crate) pmax: f64,
     /// Sizes that occur all the time.
     pub(crate) common: Vec<CommonSize>,
+    /// Bytes that the link adds to each packet.
+    pub(crate) framing: u16,
     pub(crate) truncate_to_ns: bool,
 }
 
@@ -194,10 +196,10 @@ impl LinkProfile {
         }
     }
 
-    /// Time for `wire` bytes at `rate`, by this run's arithmetic.
+    /// Time for a packet of `wire` bytes and its framing at `rate`, by this run's arithmetic.
     #[inline]
     pub(crate) fn time_to_send(&self, rate: BitRate, wire: u16) -> Span {
-        time_to_send(rate, wire, self.truncate_to_ns)
+        time_to_send(rate, wire + self.framing, self.truncate_to_ns)
     }
 }
 
