@@ -28,6 +28,7 @@ pub mod bolt_ns3;
 pub mod pint;
 mod rate;
 
+pub mod bolt;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod hpcc;

@@ -178,6 +178,7 @@ schemes! {
     Timely(timely),
     Hpcc(hpcc),
     HpccPint(hpcc_pint),
+    Bolt(bolt),
 }
 
 /// The scheme or alias that `name` names.
