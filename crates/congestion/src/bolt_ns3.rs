@@ -5,18 +5,11 @@
 //! the last acknowledgement. What the schemes' own files say is the papers'; where this differs, a
 //! switch of [`SenderQuirks`](crate::api::SenderQuirks) says so, or the comment beside it.
 
-use paceline_kernel::Bytes;
+use paceline_kernel::{BitRate, Bytes};
 
 use crate::api::{AckInfo, CongestedPort, CongestionControl, Ctx, Notice, Outgoing, PathInfo, SendLimits};
+use crate::bolt::{DEC, FIRST, INC, LAST};
 
-/// Tag: the sender has no feedback yet.
-pub const FIRST: u8 = 1;
-/// Tag: after the window that this packet is in, the sender has no more data.
-pub const LAST: u8 = 1 << 1;
-/// Tag: the sender asks for one more packet per round trip.
-pub const INC: u8 = 1 << 2;
-/// Tag: a port on the way was congested.
-pub const DEC: u8 = 1 << 3;
 /// Tag: the acknowledgement of this packet increases the window, and has the next one flagged.
 pub const AI: u8 = 1 << 4;
 /// Tag: the last packet of all that the flow has to send so far.
@@ -25,6 +18,8 @@ pub const FIN: u8 = 1 << 5;
 /// Numbers that both senders need.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
+    /// The first window, in bytes.
+    pub initial_window: u32,
     /// The least window, in bytes.
     pub min_window: u32,
     /// The largest window, in bytes.
@@ -68,10 +63,10 @@ struct Sender {
 }
 
 impl Sender {
-    fn new(settings: Settings, path: &PathInfo) -> Self {
+    fn new(settings: Settings) -> Self {
         Self {
             settings,
-            window: path.bdp.get() as u32,
+            window: settings.initial_window,
             rtt_ns: 0,
             decreased_at: None,
             flag_next: true,
@@ -132,7 +127,7 @@ impl Sender {
         self.flag_next = true;
     }
 
-    fn limits(&self, path_rate: paceline_kernel::BitRate) -> SendLimits {
+    fn limits(&self, path_rate: BitRate) -> SendLimits {
         SendLimits {
             rate: path_rate,
             window: Bytes::new(u64::from(self.window)),
@@ -149,14 +144,14 @@ fn drain_ns(port: &CongestedPort) -> u64 {
 #[derive(Clone, Debug)]
 pub struct Bolt {
     sender: Sender,
-    line: paceline_kernel::BitRate,
+    line: BitRate,
 }
 
 impl Bolt {
     /// A sender whose first window is the path's bandwidth-delay product.
     pub fn new(settings: Settings, path: &PathInfo) -> Self {
         Self {
-            sender: Sender::new(settings, path),
+            sender: Sender::new(settings),
             line: path.line_rate,
         }
     }
@@ -259,7 +254,7 @@ pub struct Swift {
     /// Flow scaling's factor and what is taken off, in ns.
     alpha: f64,
     beta: f64,
-    line: paceline_kernel::BitRate,
+    line: BitRate,
 }
 
 impl Swift {
@@ -269,7 +264,7 @@ impl Swift {
         let alpha = target.range_ns / (root(target.min_packets) - root(target.max_packets));
         let beta = -alpha / libm::sqrt(target.max_packets);
         Self {
-            sender: Sender::new(settings, path),
+            sender: Sender::new(settings),
             target,
             alpha,
             beta: if path.quirks.swift_beta_sign { -beta } else { beta },

@@ -23,7 +23,7 @@ use paceline_congestion::assist::SwitchPart;
 
 use crate::packet::NONE;
 use crate::port::Port;
-use crate::spec::{NodeKind, RunSpec};
+use crate::spec::{DiscPorts, NodeKind, RunSpec};
 
 pub(crate) use disc::Disc;
 pub(crate) use sender::{CLOCK, Sender};
@@ -59,7 +59,7 @@ impl BoltNs3 {
         let is_switch = |port: &Port| spec.nodes[port.node as usize] == NodeKind::Switch;
         let disc = |port: &Port| {
             let peer = &ports[port.peer as usize];
-            let has = spec.bolt_ns3.ports.has(is_switch(port), is_switch(peer));
+            let has = spec.bolt_ns3.ports == DiscPorts::All || is_switch(port) && is_switch(peer);
             has.then(|| Disc::new(&spec.bolt_ns3, part.as_ref(), &spec.packet))
         };
         Self {

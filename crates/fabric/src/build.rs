@@ -283,6 +283,7 @@ fn profile(spec: &RunSpec, i: usize, link: &LinkSpec) -> Result<LinkProfile, Bui
         common: Vec::new(),
         framing: spec.packet.framing.get() as u16,
         truncate_to_ns: spec.quirks.truncate_to_ns,
+        floor_to_ns: spec.quirks.floor_to_ns,
     })
 }
 

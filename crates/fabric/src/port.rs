@@ -167,6 +167,7 @@ pub(crate) struct LinkProfile {
     /// Bytes that the link adds to each packet.
     pub(crate) framing: u16,
     pub(crate) truncate_to_ns: bool,
+    pub(crate) floor_to_ns: bool,
 }
 
 /// A packet size with a serialisation time and event lanes of its own.
@@ -199,7 +200,11 @@ impl LinkProfile {
     /// Time for a packet of `wire` bytes and its framing at `rate`, by this run's arithmetic.
     #[inline]
     pub(crate) fn time_to_send(&self, rate: BitRate, wire: u16) -> Span {
-        time_to_send(rate, wire + self.framing, self.truncate_to_ns)
+        let wire = wire + self.framing;
+        if self.floor_to_ns {
+            return ns3::whole_time_to_send(rate, u32::from(wire));
+        }
+        time_to_send(rate, wire, self.truncate_to_ns)
     }
 }
 

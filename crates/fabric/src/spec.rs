@@ -299,6 +299,8 @@ pub struct Quirks {
     pub ns3_random: bool,
     /// HPCC-PINT's switches compute with approximate logarithms, as the reference does.
     pub pint_approximate_logs: bool,
+    /// Every duration is cut to whole nanoseconds; unlike with `truncate_to_ns` what is whole stays what it is.
+    pub floor_to_ns: bool,
     /// Ports and hosts are those of the Bolt authors' simulator: behind the queues of a port a FIFO for one
     /// packet, which belongs neither to the queue nor to the wire; messages that each send on a clock of
     /// their own into the queue of their host's port; a NACK for every packet that is not the expected one.
@@ -346,6 +348,7 @@ impl Quirks {
             last_parallel_link_only: true,
             ns3_random: true,
             pint_approximate_logs: true,
+            floor_to_ns: false,
             device_fifo: false,
             window_pause: false,
             sm_drift: false,
@@ -363,7 +366,7 @@ impl Quirks {
     /// All of the Bolt authors' ns-3 simulator.
     pub fn bolt_ns3() -> Self {
         Self {
-            truncate_to_ns: true,
+            floor_to_ns: true,
             device_fifo: true,
             window_pause: true,
             sm_drift: true,
@@ -384,7 +387,7 @@ impl Quirks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoltNs3Spec {
     /// Which ports have Bolt's queues.
-    pub ports: AssistPorts,
+    pub ports: DiscPorts,
     /// The threshold of these queues where no scheme sets one (Swift); `None`: a full packet.
     pub threshold: Option<Bytes>,
     /// Packets that a port's queues hold; only congested ports look.
@@ -398,10 +401,20 @@ pub struct BoltNs3Spec {
     pub strikes: u32,
 }
 
+/// Ports with Bolt's queues; the others have one FIFO each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiscPorts {
+    /// All, those of hosts too.
+    All,
+    /// Ports of switches that lead to other switches.
+    BetweenSwitches,
+}
+
 impl Default for BoltNs3Spec {
     fn default() -> Self {
         Self {
-            ports: AssistPorts::All,
+            ports: DiscPorts::All,
             threshold: None,
             buffer_packets: 1000,
             src_factor: 1,

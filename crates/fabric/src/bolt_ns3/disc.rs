@@ -1,7 +1,7 @@
 //! Bolt's queues as the authors have them: the ingress algorithm over strict priorities.
 
 use paceline_congestion::assist::BoltPart;
-use paceline_congestion::bolt_ns3::{DEC, FIRST, INC, LAST};
+use paceline_congestion::bolt::{DEC, FIRST, INC, LAST};
 use paceline_congestion::{CongestedPort, Notice};
 use paceline_kernel::{BitRate, Bytes, Span};
 
@@ -30,8 +30,8 @@ pub(crate) struct Disc {
     /// Tokens: packets of flows that end, bytes of capacity that was not used.
     pru_tokens: u32,
     sm_tokens: i64,
-    /// When the latter were updated, in ns.
-    updated: u64,
+    /// When the latter were updated, in ns; `None` before the first packet.
+    updated: Option<u64>,
     /// SRCs sent.
     sent: u32,
 }
@@ -72,18 +72,22 @@ impl Disc {
             packets: 0,
             pru_tokens: 0,
             sm_tokens: 0,
-            updated: 0,
+            updated: None,
             sent: 0,
         }
     }
 
     /// What the port could have sent since the last packet, less this packet.
     fn supply(&mut self, now_ns: u64, rate: BitRate, wire: u16, drift: bool) {
-        let seconds = (now_ns - self.updated) as f64 / 1e9;
+        // The authors' runs begin long before their first flow: the first packet finds the token full.
+        let Some(updated) = self.updated.replace(now_ns) else {
+            self.sm_tokens = self.mtu;
+            return;
+        };
+        let seconds = (now_ns - updated) as f64 / 1e9;
         let supply = (rate.as_bps() as f64 * seconds / 8.0) as i64;
         let demand = i64::from(wire) - i64::from(drift);
         self.sm_tokens = (self.sm_tokens - demand + supply).min(self.mtu);
-        self.updated = now_ns;
     }
 
     /// Changes the packet's flags and the port's tokens.
@@ -151,7 +155,7 @@ impl Simulation {
             class = packet.class;
             let verdict = disc.judge(packet, &at);
             if verdict.report {
-                self.send_src(port, id);
+                self.report_congestion(port, id);
             }
             if verdict.drop {
                 self.counters.buffer_drops += 1;
@@ -170,7 +174,7 @@ impl Simulation {
     }
 
     /// Tells the sender of data packet `id` that `port` is congested.
-    fn send_src(&mut self, port: u32, id: u32) {
+    fn report_congestion(&mut self, port: u32, id: u32) {
         let packet = *self.packets.get(id);
         self.counters.notices += 1;
         let qp = &self.qps[packet.qp as usize];
@@ -178,7 +182,10 @@ impl Simulation {
             return;
         }
         if self.ports[port as usize].is_host {
-            // Its own: it reaches the sender at once.
+            // Its own: it reaches the sender at once, but is for nobody while the flow's first packet leaves.
+            if !self.bolt_ns3.senders[packet.qp as usize].known {
+                return;
+            }
             self.counters.notifications += 1;
             let notice = Notice::Congested {
                 port: CongestedPort {

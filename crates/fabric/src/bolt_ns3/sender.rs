@@ -48,6 +48,10 @@ pub(crate) struct Sender {
     pub(super) back_route: u32,
     /// Its key in the table of its host's flows.
     pub(super) key: u16,
+    /// The window that flows begin with.
+    pub(super) first_window: u64,
+    /// Whether it is in that table: not before its first packet has left.
+    pub(super) known: bool,
 }
 
 /// A message of a flow.
@@ -80,12 +84,14 @@ impl Simulation {
             keep,
             back_route: self.write_route(&back),
             key: self.enter_table(slot),
+            first_window: self.qps[slot as usize].window,
             ..Sender::default()
         };
         let senders = &mut self.bolt_ns3.senders;
         senders.resize_with(senders.len().max(slot as usize + 1), Sender::default);
         senders[slot as usize] = sender;
         self.send_down(slot);
+        self.bolt_ns3.senders[slot as usize].known = true;
         self.arm_timeout(slot, self.qps[slot as usize].window);
         if let Some(found) = found {
             self.inherit_window(slot, found);
@@ -126,7 +132,7 @@ impl Simulation {
         let qp = &self.qps[slot as usize];
         if qp.snd_una + qp.window > qp.snd_nxt && qp.snd_nxt < qp.size {
             let wire = payload as u32 + u32::from(qp.data_header);
-            let gap = ns3::time_to_send(qp.path.line_rate, wire);
+            let gap = ns3::whole_time_to_send(qp.path.line_rate, wire);
             self.set_clock(slot, self.now + gap.as_ps());
         }
     }
@@ -304,6 +310,8 @@ impl Simulation {
             keep: true,
             back_route: sender.back_route,
             key: sender.key,
+            first_window: sender.first_window,
+            known: true,
             resume_at: sender.resume_at,
             setting: sender.setting,
             timeout_at: u64::MAX,

@@ -35,7 +35,7 @@ impl Simulation {
             self.bolt_ns3.senders[slot as usize].keep = false;
             return Share::New { keep: true, found };
         }
-        if size <= qp.path.bdp.get() {
+        if size <= self.bolt_ns3.senders[slot as usize].first_window {
             return Share::New { keep: false, found };
         }
         qp.size += size;

@@ -4,6 +4,7 @@
 //! changes the scenario in place until nothing is absent: written out again, it is the resolved
 //! scenario, which resolves to the same run.
 
+mod bolt_ns3;
 mod drafts;
 mod fill;
 mod network;
@@ -164,7 +165,7 @@ type Built = (RunSpec, Vec<String>, Vec<Collective>);
 
 /// Everything but the frame.
 fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
-    let ns3 = cx.fidelity == Fidelity::Ns3Hpcc;
+    let ns3 = cx.fidelity != Fidelity::Exact;
     let net = topology::resolve(cx, &mut scenario.topology)?;
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
     let traffic = workload::resolve(cx, &mut scenario.workload, &net, &mut schemes)?;
@@ -173,10 +174,10 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     }
     let quirks = fill(
         &mut scenario.quirks,
-        if ns3 {
-            Quirks::ns3_hpcc()
-        } else {
-            Quirks::default()
+        match cx.fidelity {
+            Fidelity::Exact => Quirks::default(),
+            Fidelity::Ns3Hpcc => Quirks::ns3_hpcc(),
+            Fidelity::BoltNs3 => Quirks::bolt_ns3(),
         },
     );
     let ties = match (
@@ -193,6 +194,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let written = &mut scenario.network;
     let packet = network::packet(cx, written)?;
     let nic = network::nic(cx, written)?;
+    let bolt_ns3 = bolt_ns3::resolve(cx, written)?;
     let switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
     let failures = network::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
@@ -216,6 +218,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     )?;
     scenario.record.pcap = Some(pcap);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
+    let kinds = schemes.iter().map(|scheme| scheme.config.name());
+    bolt_ns3::check(cx, &switch.flow_control, &record, kinds)?;
     let run = RunSpec {
         nodes: net.topology.nodes,
         links,
@@ -232,6 +236,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         dependencies: traffic.dependencies,
         stop: cx.stop,
         seed: cx.seed,
+        bolt_ns3,
         quirks,
         ties,
         record,
