@@ -58,7 +58,9 @@ mod tests;
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::api::{AckInfo, CongestedPort, CongestionControl, Ctx, Needs, Notice, Outgoing, PathInfo, SendLimits};
+use crate::api::{
+    AckInfo, CongestedPort, CongestionControl, Ctx, Needs, Notice, Outgoing, PathInfo, SendLimits,
+};
 use crate::assist::{BoltPart, SwitchPart};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};

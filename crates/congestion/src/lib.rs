@@ -34,6 +34,7 @@ pub mod dctcp;
 pub mod hpcc;
 pub mod hpcc_pint;
 pub mod none;
+pub mod swift;
 pub mod timely;
 
 /// The worked example of the book: not a scheme of the program, but code that compiles and passes.

@@ -178,6 +178,7 @@ schemes! {
     Timely(timely),
     Hpcc(hpcc),
     HpccPint(hpcc_pint),
+    Swift(swift),
     Bolt(bolt),
 }
 

@@ -69,5 +69,33 @@ fn schemes_and_their_parameters() {
       min-rate = 1Gbps; above 0
       log-base = 1.05; above 1, at most 2
       probability = 1; above 0, at most 1
+    swift [] window Off
+      base-delay = 10us; above 0
+      hop-delay = 1us; at least 0
+      flow-scaling = true; one of true, false
+      fs-range = 100us; at least 0
+      fs-min = 0.1; above 0
+      fs-max = 256; above 0
+      ai = 1; above 0
+      beta = 0.8; above 0, at most 1
+      max-mdf = 0.5; above 0, at most 0.99
+      min-window = 0.01; from 0.000001 to 1
+      max-window = 0; at least 0
+      initial-window = 0; at least 0
+      timeouts = 5; at least 1
+      endpoint = true; one of true, false
+      endpoint-target = 100us; above 0
+    bolt [] window Off
+      src = true; one of true, false
+      pru = true; one of true, false
+      sm = true; one of true, false
+      threshold = auto; above 0
+      pru-max = 256; at least 1
+      initial-window = auto; above 0
+      max-window = auto; above 0
+      min-window = auto; above 0
+      ai = 1; at least 0
+      max-md = 0.5; from 0 to 1
+      reset-after = 5; at least 1
     ");
 }

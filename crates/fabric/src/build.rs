@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use paceline_congestion::SwitchPart;
 use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::account::Accounts;
 use crate::bolt_ns3::BoltNs3;
+use crate::bolt::{BoltSwitches, src_wire};
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::check::{BuildError, check};
 use crate::depend::Dependencies;
@@ -23,6 +25,7 @@ use crate::record::Recorder;
 use crate::routing::{Extent, Routing};
 use crate::sim::Simulation;
 use crate::spec::{FlowControl, FlowSpec, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
+use crate::spread::Spreading;
 use crate::telemetry::{Telemetry, WIRE_HOPS};
 
 /// Builds the network of `spec`.
@@ -92,14 +95,17 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),
         qps: Vec::new(),
         receivers: Vec::new(),
+        pairs: Vec::new(),
         free_qps: Vec::new(),
         routes: Vec::new(),
         route_places: BTreeMap::new(),
         epoch: 0,
         routing,
+        spreading: Spreading::new(&spec),
         changes: build_changes(&spec),
         link_down_at: vec![u64::MAX; spec.links.len()],
         telemetry: Telemetry::new(int, multi, pint),
+        bolt: BoltSwitches::of(&spec, &ports, &profiles),
         mark_rng: if marks {
             (0..ports.len()).map(|port| stream(Purpose::Mark, port)).collect()
         } else {
@@ -177,6 +183,9 @@ fn common_sizes(spec: &RunSpec) -> Vec<u16> {
         let needs = scheme.config.needs();
         sizes.push(packet.mtu.get() as u16 + packet.data_headers(&needs));
         sizes.push(packet.ack_wire(&needs));
+        if matches!(scheme.config.switch_part(), Some(SwitchPart::Bolt(part)) if part.src) {
+            sizes.push(src_wire(packet, packet.data_headers(&needs)));
+        }
     }
     let mut seen = Vec::new();
     sizes.retain(|size| {
@@ -274,6 +283,7 @@ fn profile(spec: &RunSpec, i: usize, link: &LinkSpec) -> Result<LinkProfile, Bui
     };
     Ok(LinkProfile {
         rate: link.rate,
+        ps_per_kib: link.rate.time_to_send(Bytes::new(1024)).as_ps(),
         delay: link.delay.as_ps(),
         shift,
         headroom: headroom(spec, link),

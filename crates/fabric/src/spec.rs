@@ -71,6 +71,42 @@ pub struct StaticRoute {
     pub via: NodeId,
 }
 
+/// How switches choose among next hops that are equally near.
+///
+/// What is said of packets here is said of data packets. Acknowledgements and notifications go by
+/// [`LoadBalancing::Ecmp`] always, and so do flows to hosts for which next hops are given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoadBalancing {
+    /// By a hash of the flow's addresses and ports, seeded by the switch: a flow has one path.
+    #[default]
+    Ecmp,
+    /// At random whenever a flow has paused for longer than `gap` (LetFlow).
+    Flowlet(Flowlets),
+    /// At random for every packet.
+    Spray,
+    /// The port whose queue is the soonest empty, for every packet.
+    Adaptive,
+    /// The port whose queue is the soonest empty, whenever a flow has paused for longer than `gap`.
+    AdaptiveFlowlet(Flowlets),
+}
+
+impl LoadBalancing {
+    /// Whether packets of a flow that follow each other closely may take different paths.
+    pub const fn is_per_packet(self) -> bool {
+        matches!(self, Self::Spray | Self::Adaptive)
+    }
+}
+
+/// How switches tell flowlets apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flowlets {
+    /// A flow that sent nothing for longer than this may take another path.
+    pub gap: Span,
+    /// Entries of a switch's table of flows, a power of two. Flows whose hashes meet in one entry
+    /// are taken for one.
+    pub entries: u32,
+}
+
 /// Buffers, flow control, marking of every switch.
 #[derive(Clone, Debug)]
 pub struct SwitchSpec {
@@ -84,6 +120,18 @@ pub struct SwitchSpec {
     pub flow_control: FlowControl,
     /// Marking curves by rate of the egress port; empty for no marking.
     pub ecn: Vec<EcnCurve>,
+    /// Which ports do what schemes ask of switches beside marks and telemetry; `None`: none, and no
+    /// scheme may ask.
+    pub assist: Option<AssistPorts>,
+}
+
+/// Ports that run the switches' halves of schemes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssistPorts {
+    /// All ports of switches.
+    Switches,
+    /// Ports of switches that lead to other switches.
+    BetweenSwitches,
 }
 
 /// Size of an ingress port's headroom.
@@ -229,14 +277,42 @@ pub struct NicSpec {
     /// Go-back-N goes back to the start of the chunk of this size rather than to the gap. A chunk
     /// counts as in flight until all of it has arrived, so windows must be larger.
     pub back_to_chunk: Option<Bytes>,
-    /// Retransmission timeout: without progress for so long, go back to the first unacknowledged
-    /// byte; `None`: never.
+    /// Go-back-N's retransmission timeout: without progress for so long, go back to the first
+    /// unacknowledged byte; `None`: never.
     pub rto: Option<Span>,
+    /// How losses are repaired.
+    pub recovery: Recovery,
     /// Whether packets are paced at the scheme's rate (otherwise at line rate).
     pub pacing: bool,
     /// Whether `base_rtt` and the bandwidth-delay product are the largest of all pairs of hosts, or
     /// each flow's own.
     pub global_rtt: bool,
+}
+
+/// How losses are repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// The receiver takes packets in order only; the sender goes back to a gap and sends everything
+    /// again from there.
+    GoBackN,
+    /// The receiver takes packets in any order; the sender repeats what is missing.
+    SelectiveRepeat(Irn),
+}
+
+/// Selective repeat as IRN has it (Mittal et al., SIGCOMM 2018).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Irn {
+    /// Timeout without progress while fewer than `low_packets` are in flight.
+    pub rto_low: Span,
+    /// Timeout otherwise; not below `rto_low`.
+    pub rto_high: Span,
+    /// See `rto_low`.
+    pub low_packets: u32,
+    /// Whether new packets are sent only up to one bandwidth-delay product beyond the cumulative
+    /// acknowledgement.
+    pub bdp_cap: bool,
+    /// A packet counts as lost once one has arrived that is more than so many beyond it.
+    pub reordering: u32,
 }
 
 /// When a receiver acknowledges in-order data. The last packet is always acknowledged, except
@@ -535,6 +611,8 @@ pub struct RunSpec {
     pub storms: Vec<PauseStorm>,
     /// Next hops that are given.
     pub routes: Vec<StaticRoute>,
+    /// How switches choose among equal next hops.
+    pub load_balancing: LoadBalancing,
     /// Every switch.
     pub switch: SwitchSpec,
     /// Every host.

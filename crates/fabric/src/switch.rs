@@ -4,6 +4,7 @@ use crate::outcome::{PacketKind, TraceKind};
 use crate::packet::NONE;
 use crate::port::STRICT;
 use crate::sim::Simulation;
+use crate::spread::SPREAD;
 
 impl Simulation {
     /// A packet entered a switch.
@@ -19,6 +20,9 @@ impl Simulation {
         if self.bolt_ns3.on {
             return self.device_enqueue(egress, id);
         }
+        if self.bolt.is_some() {
+            self.bolt_ingress(ingress, egress, id);
+        }
         if class > STRICT && !self.admit(ingress, class, id) {
             self.counters.buffer_drops += 1;
             return self.discard(egress, id);
@@ -33,7 +37,8 @@ impl Simulation {
         port.queue_max = port.queue_max.max(port.queued);
     }
 
-    /// The egress port: read off the flow's path, or looked up if the topology has changed since.
+    /// The egress port: read off the flow's path, chosen here if switches choose, or looked up if the
+    /// topology has changed since.
     #[inline]
     fn route(&mut self, ingress: u32, id: u32) -> Option<u32> {
         let epoch = self.epoch;
@@ -42,6 +47,9 @@ impl Simulation {
             let egress = self.routes[packet.path as usize];
             packet.path += 1;
             return Some(egress);
+        }
+        if packet.epoch & SPREAD != 0 {
+            return self.spread(ingress, id);
         }
         self.reroute(ingress, id)
     }

@@ -26,6 +26,10 @@ pub enum Purpose {
     Ties = 7,
     /// Seeds of hash functions that spread flows over paths.
     Ecmp = 8,
+    /// A switch's choices among equal next hops.
+    Spread = 16,
+    /// The lengths of a queue's intervals between QCN's samples.
+    Qcn = 17,
     /// Resampling results for confidence intervals; never part of a run.
     Resampling = 64,
 }

@@ -47,6 +47,7 @@ pub(crate) fn spec() -> RunSpec {
         failures: Vec::new(),
         storms: Vec::new(),
         routes: Vec::new(),
+        load_balancing: paceline_fabric::spec::LoadBalancing::Ecmp,
         switch: SwitchSpec {
             buffer: Bytes::new(32 << 20),
             reserve: Bytes::new(4096),
@@ -63,6 +64,7 @@ pub(crate) fn spec() -> RunSpec {
                 mode: PfcMode::OnOff,
             }),
             ecn: Vec::new(),
+            assist: None,
         },
         nic: NicSpec {
             ack: AckPolicy::EveryPackets(1),
@@ -71,6 +73,7 @@ pub(crate) fn spec() -> RunSpec {
             nack_interval: Span::from_us(500),
             back_to_chunk: None,
             rto: None,
+            recovery: Recovery::GoBackN,
             pacing: true,
             global_rtt: true,
         },

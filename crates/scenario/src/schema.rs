@@ -5,6 +5,7 @@
 //! nothing is absent.
 
 mod accounts;
+mod recovery;
 mod values;
 mod workload;
 
@@ -23,8 +24,10 @@ use paceline_congestion::registry::SchemeParams;
 use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
+pub(crate) use recovery::{ArrivalOrder, RecoveryKind};
 pub(crate) use values::{
-    Ack, AckClass, FlowControlKind, Headroom, Nodes, OrAuto, OrOff, PerLink, PfcModeKind, PortBins,
+    Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, FlowControlKind, Headroom, Nodes,
+    OrAuto, OrOff, PerLink, PfcModeKind, PortBins,
 };
 pub(crate) use workload::*;
 
@@ -214,14 +217,22 @@ tables! {
         nack_interval: Span,
         back_to_chunk: Spanned<OrOff<Bytes>>,
         rto: OrOff<Span>,
-        pacing: bool,
+        recovery: Spanned<RecoveryKind>,
+        nic: Spanned<ArrivalOrder>,
+        pacing: Spanned<bool>,
         global_rtt: bool,
+        assist: Spanned<AssistKind>,
+        assist_ports: Spanned<AssistPortsKind>,
         error_rate: Spanned<f64>,
-        ack: Ack,
+        ack: Spanned<Ack>,
         headroom: Spanned<Headroom>,
+        irn: Irn,
         pfc: Pfc,
         ecn: Spanned<Ecn>,
         bolt_ns3: Spanned<BoltNs3>,
+        load_balancing: Spanned<Balancing>,
+        flowlet: Flowlet,
+        adaptive: Adaptive,
         failure: Vec<Spanned<Failure>>,
         pause_storm: Vec<Spanned<PauseStorm>>,
         route: Vec<Spanned<Route>>,
@@ -234,6 +245,22 @@ tables! {
         src_factor: Spanned<u32>,
         share_flows: bool,
         strikes: Spanned<u32>,
+    }
+    struct Irn {
+        rto_low: Spanned<Span>,
+        rto_high: Spanned<Span>,
+        low_packets: u32,
+        bdp_cap: bool,
+        reordering: Spanned<u32>,
+    }
+    /// `[network.flowlet]`.
+    struct Flowlet {
+        gap: Spanned<Span>,
+        entries: Spanned<u32>,
+    }
+    /// `[network.adaptive]`.
+    struct Adaptive {
+        per: Spanned<AdaptivePer>,
     }
     struct PauseStorm {
         node: Spanned<u32>,

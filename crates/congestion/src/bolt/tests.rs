@@ -285,10 +285,7 @@ fn below_a_packet_it_paces() {
         pair.notice(&src(1000, 1));
         windows.push(window(&pair));
     }
-    assert_eq!(
-        windows,
-        [3000, 2000, 1000, 500, 250, 125, 62, 31, 15, 10, 10, 10]
-    );
+    assert_eq!(windows, [3000, 2000, 1000, 500, 250, 125, 62, 31, 15, 10, 10, 10]);
     // One packet of 1048 B in a hundred base round trips of 4160 ns.
     let SendLimits { rate, window } = pair.cc.limits();
     assert_eq!(window, Bytes::new(1000));

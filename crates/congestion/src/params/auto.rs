@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn it_is_written_as_it_is_read() {
-        for text in ["auto", "3000B"] {
+        for text in ["auto", "3KB"] {
             let line = format!("window = \"{text}\"\n");
             let block: Block = toml::from_str(&line).unwrap();
             assert_eq!(toml::to_string(&block).unwrap(), line);

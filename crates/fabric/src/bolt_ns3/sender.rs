@@ -217,6 +217,7 @@ impl Simulation {
             rtt: Span::from_ps(rtt),
             ecn: false,
             hops: &[],
+            way: 0,
             pint_power: 0,
             nack: false,
             tag: packet.tag,

@@ -50,6 +50,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
         failures: Vec::new(),
         storms: Vec::new(),
         routes: Vec::new(),
+        load_balancing: LoadBalancing::Ecmp,
         switch: SwitchSpec {
             buffer: Bytes::new(32 << 20),
             reserve: Bytes::new(4096),
@@ -66,6 +67,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
                 mode: PfcMode::OnOff,
             }),
             ecn,
+            assist: Some(AssistPorts::Switches),
         },
         nic: NicSpec {
             ack: AckPolicy::EveryBytes(Bytes::new(1)),
@@ -74,6 +76,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
             nack_interval: Span::from_us(500),
             back_to_chunk: None,
             rto: None,
+            recovery: Recovery::GoBackN,
             pacing: true,
             global_rtt: true,
         },

@@ -4,6 +4,8 @@
 //! changes the scenario in place until nothing is absent: written out again, it is the resolved
 //! scenario, which resolves to the same run.
 
+mod assist;
+mod balancing;
 mod bolt_ns3;
 mod drafts;
 mod fill;
@@ -11,6 +13,7 @@ mod network;
 mod paths;
 mod reach;
 mod record;
+mod recovery;
 mod schemes;
 mod topology;
 mod workload;
@@ -195,7 +198,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let packet = network::packet(cx, written)?;
     let nic = network::nic(cx, written)?;
     let bolt_ns3 = bolt_ns3::resolve(cx, written)?;
-    let switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
+    let mut switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
+    switch.assist = assist::resolve(cx, written, schemes.all())?;
     let failures = network::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
     let routes = paths::routes(cx, written, &net)?;
@@ -220,12 +224,14 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     let kinds = schemes.iter().map(|scheme| scheme.config.name());
     bolt_ns3::check(cx, &switch.flow_control, &record, kinds)?;
+    let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes)?;
     let run = RunSpec {
         nodes: net.topology.nodes,
         links,
         failures,
         storms,
         routes,
+        load_balancing,
         switch,
         nic,
         packet,

@@ -16,6 +16,22 @@ pub(crate) enum FlowControlKind {
     None,
 }
 
+/// Whether switches do what schemes ask of them beside marks and telemetry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AssistKind {
+    Auto,
+    None,
+}
+
+/// Which ports do: see [`paceline_fabric::spec::AssistPorts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AssistPortsKind {
+    Switches,
+    BetweenSwitches,
+}
+
 /// How long a pause lasts: see [`PfcMode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -31,6 +47,24 @@ impl From<PfcMode> for PfcModeKind {
             PfcMode::Quanta { .. } => Self::Quanta,
         }
     }
+}
+
+/// How switches choose among equal next hops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Balancing {
+    Ecmp,
+    Flowlet,
+    Spray,
+    Adaptive,
+}
+
+/// How often the least loaded port is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AdaptivePer {
+    Packet,
+    Flowlet,
 }
 
 /// When the receiver acknowledges: `ack.every-packets = 1`.

@@ -1,0 +1,391 @@
+//! Swift: a window that holds the delay at a target, for the fabric and for the receiver's host apart.
+//!
+//! # What it does
+//! Each ACK tells how long the round trip took, and how much of that the receiver's host took to
+//! answer. One window answers to the rest, the fabric's delay; another to the host's. Below its
+//! target delay a window grows by a step per round trip; above it, it shrinks in proportion to the
+//! excess, at most once per round trip. The smaller window counts. The fabric's target is larger on
+//! longer paths, and for flows with small windows: many flows need more room to share, and a fair
+//! share comes of it. A window of less than one packet means less than a packet per round trip: packets
+//! are paced.
+//!
+//! # Signal it needs
+//! The round-trip time of each packet (a time stamp in data packets) and, for the endpoint window, the
+//! delay of the receiver's host, which it writes into its ACKs.
+//!
+//! # Equations
+//! With w the window in packets, of the fabric (3.1 and 3.5 of the paper):
+//! ```text
+//! alpha  = fs_range / (1/sqrt(fs_min) - 1/sqrt(fs_max)),   beta = -alpha / sqrt(fs_max)  (1)
+//! target = base + links hop + max(0, min(alpha / sqrt(w) + beta, fs_range))              (2)
+//! delay  = RTT - endpoint delay                                                          (3)
+//! ```
+//! For each ACK of n packets (Algorithm 1), for both windows, the endpoint's with `endpoint-target`:
+//! ```text
+//! delay < target, w >= 1:          w = w + ai n / w                                      (4)
+//! delay < target, w < 1:           w = w + ai n                                          (5)
+//! otherwise, if an RTT has passed since the last decrease:
+//!                w = w max(1 - beta_md (delay - target) / delay, 1 - max_mdf)            (6)
+//! ```
+//! Fast recovery (a NACK), and a retransmission timeout, if an RTT has passed: `w = w (1 - max_mdf)`
+//! (7); from the fifth timeout in a row (`timeouts`): `w = min-window`. Then `min-window <= w <=
+//! max-window`. Sent is
+//! ```text
+//! w >= 1:  up to floor(w) packets in flight, at line rate as ACKs come in
+//! w < 1:   a packet every RTT / w                                                        (8)
+//! ```
+//!
+//! # Parameters
+//! [`Params`]. `beta` is the paper's β of decreases; equation (1)'s is computed. `fs-range` zero turns
+//! flow scaling off as `flow-scaling = false` does, `hop-delay` zero the scaling with the path.
+//!
+//! # Where we differ from the paper or public code
+//! * β of flow scaling is negative, as in the paper: the public code of Bolt subtracts it, which
+//!   sets the target 4 us too high; htsim divides whole numbers of bytes under the root.
+//! * The paper's listing notes the time of a decrease also when the window has merely stayed the same,
+//!   so that ACKs above the target would put off the next decrease for ever; here when it has fallen.
+//! * The paper leaves the fraction of a window above one packet open: it waits for the rest.
+//! * Losses cut both windows: nobody knows where the packet was lost. What is sent again is
+//!   up to the network's loss recovery, for all schemes alike.
+//! * Round-trip times are used as they are, neither smoothed nor filtered. The sender's host takes no
+//!   time, and what waits there before it is sent is not part of the round trip.
+//! * Hops are links, known from the path and not from a packet's TTL.
+//!
+//! # References
+//! G. Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter",
+//! SIGCOMM 2020, §3 and Algorithm 1.
+//! S. Agarwal et al., "Understanding Host Interconnect Congestion", HotNets 2022: the endpoint's target.
+//! Public code: serhatarslan-hub/bolt_cc_ns3.
+
+use paceline_kernel::{Bytes, Span, Time};
+
+use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
+use crate::params::{ParamError, Parameters, Range};
+use crate::registry::{Definition, Scheme, WindowMode};
+
+/// Bytes that the endpoint's delay takes in headers.
+const ECHO: u8 = 4;
+
+params! {
+    /// Parameters of Swift.
+    pub struct Params {
+        /// Target delay of the fabric, without what paths and flows add.
+        base_delay: Span = Span::from_us(10), in Range::Above(0.0), from "Bolt's simulations; its code's default is 25us";
+        /// What each link of the path adds.
+        hop_delay: Span = Span::from_us(1), in Range::AtLeast(0.0), from "Bolt's simulations";
+        /// Whether the target depends on the window: equation (1).
+        flow_scaling: bool = true, in Range::Any, from "paper §3.5";
+        /// The most that flow scaling adds.
+        fs_range: Span = Span::from_us(100), in Range::AtLeast(0.0), from "Bolt's simulations";
+        /// Window in packets at and below which flow scaling adds all of it.
+        fs_min: f64 = 0.1, in Range::Above(0.0), from "Bolt's simulations, htsim";
+        /// Window in packets from which on flow scaling adds nothing.
+        fs_max: f64 = 256.0, in Range::Above(0.0), from "Bolt's simulations; htsim: 100";
+        /// Additive increase, packets per round trip.
+        ai: f64 = 1.0, in Range::Above(0.0), from "Bolt's simulations, htsim";
+        /// Weight of the excess delay in a decrease.
+        beta: f64 = 0.8, in Range::AboveUpTo(0.0, 1.0), from "Bolt's simulations, htsim";
+        /// The largest part of the window that one decrease takes.
+        max_mdf: f64 = 0.5, in Range::AboveUpTo(0.0, 0.99), from "Bolt's simulations, htsim";
+        /// The smallest window in packets.
+        min_window: f64 = 0.01, in Range::Between(1e-6, 1.0), from "Bolt's simulations: 15 of 1500 bytes";
+        /// The largest window in packets; 0 for four bandwidth-delay products, at least 256.
+        max_window: f64 = 0.0, in Range::AtLeast(0.0), from "Bolt's dumbbell: 256, which are 3.7 of its products";
+        /// A flow's first window in packets; 0 for the bandwidth-delay product.
+        initial_window: f64 = 0.0, in Range::AtLeast(0.0), from "Bolt's simulations";
+        /// Timeouts in a row after which the window is the smallest.
+        timeouts: u32 = 5, in Range::AtLeast(1.0), from "paper, RETX_RESET_THRESHOLD";
+        /// Whether the receiver's host has a window of its own.
+        endpoint: bool = true, in Range::Any, from "paper §3.5";
+        /// Target delay of the receiver's host.
+        endpoint_target: Span = Span::from_us(100), in Range::Above(0.0), from "Agarwal et al., of production";
+    }
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "swift",
+        aliases: &[],
+        title: "Swift",
+        paper: "Kumar et al., Swift: Delay is Simple and Effective for Congestion Control in the Datacenter, SIGCOMM 2020",
+        summary: "Holds the delay at a target, of the fabric and of the receiver's host apart;\n\
+                  windows go below one packet.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("swift.rs"),
+    };
+
+    fn check(&self) -> Result<(), ParamError> {
+        let above = |name, value: f64, than, limit: f64| {
+            if value > limit {
+                return Err(ParamError::new(name, format!("{value} is above {than}, {limit}")));
+            }
+            Ok(())
+        };
+        if self.fs_min >= self.fs_max {
+            let message = format!("{} is not below fs-max, {}", self.fs_min, self.fs_max);
+            return Err(ParamError::new("fs-min", message));
+        }
+        if self.max_window > 0.0 {
+            above("min-window", self.min_window, "max-window", self.max_window)?;
+            above(
+                "initial-window",
+                self.initial_window,
+                "max-window",
+                self.max_window,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            timestamp: true,
+            header: if self.endpoint { ECHO } else { 0 },
+            repaces: true,
+            ..Needs::default()
+        }
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(Swift::new(self, path))
+    }
+}
+
+/// The target delay of the fabric: equations (1) and (2), in ns.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    base: f64,
+    hop: f64,
+    range: f64,
+    alpha: f64,
+    beta: f64,
+}
+
+impl Target {
+    fn new(params: &Params) -> Self {
+        let range = if params.flow_scaling {
+            params.fs_range.as_ns_f64()
+        } else {
+            0.0
+        };
+        let alpha = range / (1.0 / params.fs_min.sqrt() - 1.0 / params.fs_max.sqrt());
+        Self {
+            base: params.base_delay.as_ns_f64(),
+            hop: params.hop_delay.as_ns_f64(),
+            range,
+            alpha,
+            beta: -alpha / params.fs_max.sqrt(),
+        }
+    }
+
+    /// What flow scaling adds at a window of `cwnd` packets.
+    fn flow_scaling(&self, cwnd: f64) -> f64 {
+        (self.alpha / cwnd.sqrt() + self.beta).min(self.range).max(0.0)
+    }
+
+    fn of(&self, links: usize, cwnd: f64) -> f64 {
+        self.base + links as f64 * self.hop + self.flow_scaling(cwnd)
+    }
+}
+
+/// How windows move: equations (4) to (7).
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    ai: f64,
+    beta: f64,
+    max_mdf: f64,
+    min: f64,
+    max: f64,
+}
+
+/// One window, in packets.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    cwnd: f64,
+    last_decrease: Option<Time>,
+}
+
+impl Window {
+    /// An ACK of `acked` packets after `delay`, both delays in ns.
+    fn on_delay(&mut self, law: &Law, round: &Round, delay: f64, target: f64, acked: f64) {
+        if delay < target {
+            let step = law.ai * acked;
+            let step = if self.cwnd >= 1.0 { step / self.cwnd } else { step };
+            self.cwnd = (self.cwnd + step).clamp(law.min, law.max);
+        } else {
+            let excess = (delay - target) / delay;
+            self.shrink(law, round, (1.0 - law.beta * excess).max(1.0 - law.max_mdf));
+        }
+    }
+
+    /// Multiplies the window, at most once per round trip.
+    fn shrink(&mut self, law: &Law, round: &Round, factor: f64) {
+        let may = self
+            .last_decrease
+            .is_none_or(|last| round.now.saturating_since(last) >= round.rtt);
+        if !may {
+            return;
+        }
+        let before = self.cwnd;
+        self.cwnd = (self.cwnd * factor).clamp(law.min, law.max);
+        if self.cwnd < before {
+            self.last_decrease = Some(round.now);
+        }
+    }
+}
+
+/// The time, and the round-trip time by which decreases are spaced.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    now: Time,
+    rtt: Span,
+}
+
+/// The sender of a flow.
+#[derive(Clone, Debug)]
+pub struct Swift {
+    target: Target,
+    law: Law,
+    mtu: f64,
+    fabric: Window,
+    /// Without an endpoint window of its own: the largest, always.
+    endpoint: Window,
+    endpoint_target: Option<f64>,
+    /// Timeouts without an ACK between them.
+    timeouts: u32,
+    timeouts_max: u32,
+    rtt: Span,
+    limits: SendLimits,
+}
+
+impl Swift {
+    /// A sender with its first window.
+    pub fn new(params: &Params, path: &PathInfo) -> Self {
+        let bdp = path.bdp_packets();
+        let or = |given: f64, auto: f64| if given > 0.0 { given } else { auto };
+        let law = Law {
+            ai: params.ai,
+            beta: params.beta,
+            max_mdf: params.max_mdf,
+            min: params.min_window,
+            max: or(params.max_window, (4.0 * bdp).max(256.0)),
+        };
+        let window = |cwnd| Window {
+            cwnd,
+            last_decrease: None,
+        };
+        let first = or(params.initial_window, bdp.max(1.0)).clamp(law.min, law.max);
+        let mut swift = Self {
+            target: Target::new(params),
+            law,
+            mtu: path.mtu.get().max(1) as f64,
+            fabric: window(first),
+            endpoint: window(if params.endpoint { first } else { law.max }),
+            endpoint_target: params.endpoint.then(|| params.endpoint_target.as_ns_f64()),
+            timeouts: 0,
+            timeouts_max: params.timeouts,
+            rtt: path.base_rtt,
+            limits: SendLimits {
+                rate: path.line_rate,
+                window: Bytes::MAX,
+            },
+        };
+        swift.set_limits(path);
+        swift
+    }
+
+    /// The window that counts, in packets.
+    pub fn window(&self) -> f64 {
+        self.fabric.cwnd.min(self.endpoint.cwnd)
+    }
+
+    /// The fabric's window and the endpoint's, in packets.
+    pub fn windows(&self) -> (f64, f64) {
+        (self.fabric.cwnd, self.endpoint.cwnd)
+    }
+
+    /// The target delay of the fabric on a path of so many links, at the present window.
+    pub fn target(&self, links: usize) -> Span {
+        Span::from_ps((self.target.of(links, self.fabric.cwnd) * 1000.0) as u64)
+    }
+
+    /// From the window to what the NIC may do: equation (8).
+    fn set_limits(&mut self, path: &PathInfo) {
+        let cwnd = self.window();
+        self.limits = if cwnd >= 1.0 {
+            SendLimits {
+                rate: path.line_rate,
+                window: Bytes::new((cwnd.floor() * self.mtu) as u64),
+            }
+        } else {
+            let gap = Span::from_ps((self.rtt.as_ps() as f64 / cwnd) as u64);
+            SendLimits {
+                rate: path.rate_of_gap(gap),
+                window: Bytes::new(self.mtu as u64),
+            }
+        };
+    }
+
+    fn round(&self, cx: &Ctx<'_>) -> Round {
+        Round {
+            now: cx.now,
+            rtt: self.rtt,
+        }
+    }
+
+    /// Equation (7).
+    fn lose(&mut self, round: &Round) {
+        let kept = 1.0 - self.law.max_mdf;
+        self.fabric.shrink(&self.law, round, kept);
+        if self.endpoint_target.is_some() {
+            self.endpoint.shrink(&self.law, round, kept);
+        }
+    }
+}
+
+impl CongestionControl for Swift {
+    fn limits(&self) -> SendLimits {
+        self.limits
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.timeouts = 0;
+        self.rtt = ack.rtt;
+        let round = self.round(cx);
+        if ack.nack {
+            self.lose(&round);
+        } else {
+            let acked = ack.newly_acked as f64 / self.mtu;
+            let endpoint = ack.endpoint_delay.as_ns_f64();
+            let fabric = ack.rtt.as_ns_f64() - endpoint;
+            let target = self.target.of(cx.path.links(), self.fabric.cwnd);
+            self.fabric.on_delay(&self.law, &round, fabric, target, acked);
+            if let Some(target) = self.endpoint_target {
+                self.endpoint.on_delay(&self.law, &round, endpoint, target, acked);
+            }
+        }
+        self.set_limits(cx.path);
+    }
+
+    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
+        self.timeouts += 1;
+        let round = self.round(cx);
+        if self.timeouts >= self.timeouts_max {
+            let min = Window {
+                cwnd: self.law.min,
+                last_decrease: Some(cx.now),
+            };
+            self.fabric = min;
+            if self.endpoint_target.is_some() {
+                self.endpoint = min;
+            }
+        } else {
+            self.lose(&round);
+        }
+        self.set_limits(cx.path);
+    }
+}
+
+#[cfg(test)]
+mod tests;

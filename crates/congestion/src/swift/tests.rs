@@ -1,0 +1,305 @@
+use paceline_kernel::{BitRate, Bytes, Span};
+use proptest::prelude::*;
+
+use super::*;
+use crate::testkit::{Pair, ack, star_path};
+
+/// Without flow scaling the target on the two links of [`star_path`] is 12 us.
+fn plain() -> Params {
+    Params {
+        flow_scaling: false,
+        initial_window: 10.0,
+        ..Params::default()
+    }
+}
+
+fn pair(params: &Params) -> Pair<Swift> {
+    Pair::new(star_path(), |path| Swift::new(params, path))
+}
+
+fn after(rtt_ns: u64) -> AckInfo<'static> {
+    AckInfo {
+        rtt: Span::from_ns(rtt_ns),
+        ..ack(1000, 50_000)
+    }
+}
+
+fn close(a: f64, b: f64) {
+    assert!((a - b).abs() <= 1e-9 * b.abs(), "{a} instead of {b}");
+}
+
+#[test]
+fn the_target_by_hand() {
+    let target = Target::new(&Params::default());
+    // alpha = 100 us / (1/sqrt(0.1) - 1/16) = 100 us / 3.0997776602 = 32260.378 ns.
+    assert!((target.alpha - 32_260.378).abs() < 0.001, "{}", target.alpha);
+    assert!((target.beta + 2_016.274).abs() < 0.001, "{}", target.beta);
+    // One packet: alpha + beta; 64 packets: alpha / 8 + beta = -beta, since alpha / 16 = -beta.
+    close(target.flow_scaling(1.0), target.alpha + target.beta);
+    close(target.flow_scaling(64.0), -target.beta);
+    // All of it at fs-min and below, nothing at fs-max and above.
+    close(target.flow_scaling(0.1), 100_000.0);
+    assert_eq!(target.flow_scaling(0.05), 100_000.0);
+    assert_eq!(target.flow_scaling(256.0), 0.0);
+    assert_eq!(target.flow_scaling(1000.0), 0.0);
+    close(target.of(3, 64.0), 10_000.0 + 3_000.0 - target.beta);
+    assert_eq!(Target::new(&plain()).of(6, 0.001), 16_000.0);
+}
+
+/// The queue at which the dumbbell of Bolt's simulations (three links of 100 Gbit/s, 7.995 us) holds
+/// still with 1, 2 and 5 flows: 74.7, 88.3, 113 KB as its reference runs predict with the right sign, from the
+/// same formula.
+#[test]
+fn the_fixed_points_of_the_dumbbell() {
+    let target = Target::new(&Params::default());
+    let mss = 1459.0;
+    for (flows, kilobytes) in [(1.0, 74.7), (2.0, 88.3), (5.0, 113.0)] {
+        // RTT = target(w), and n w packets fill a round trip.
+        let mut rtt = 10_000.0;
+        for _ in 0..200 {
+            rtt = target.of(3, rtt * 12.5 / mss / flows);
+        }
+        let queue = (rtt - 7_995.0) * 12.5 / 1000.0;
+        assert!((queue / kilobytes - 1.0).abs() < 0.015, "{flows}: {queue} KB");
+    }
+}
+
+#[test]
+fn increases_by_hand() {
+    let mut pair = pair(&plain());
+    // Equation (4): 10 + 1/10, then + 3 packets over that.
+    pair.ack(&after(11_999));
+    close(pair.cc.window(), 10.1);
+    pair.ack(&AckInfo {
+        newly_acked: 3000,
+        ..after(4160)
+    });
+    close(pair.cc.window(), 10.1 + 3.0 / 10.1);
+    // A packet's fraction waits: ten packets of 1000 bytes, at line rate.
+    assert_eq!(
+        pair.cc.limits(),
+        SendLimits {
+            rate: BitRate::from_gbps(100),
+            window: Bytes::new(10_000),
+        }
+    );
+}
+
+#[test]
+fn decreases_by_hand() {
+    let mut pair = pair(&plain());
+    // Equation (6): 1 - 0.8 * 12/24 = 0.6.
+    pair.ack(&after(24_000));
+    close(pair.cc.window(), 6.0);
+    // Within a round trip of 24 us: nothing. After it: at the target, a factor of one.
+    pair.advance(Span::from_ns(23_999));
+    pair.ack(&after(24_000));
+    close(pair.cc.window(), 6.0);
+    pair.advance(Span::from_ns(1));
+    pair.ack(&after(12_000));
+    close(pair.cc.window(), 6.0);
+    // That was no decrease, so the next one waits for the last one only, for a round trip as long as
+    // this ACK's. 1 - 0.8 * 88/100 is cut to 0.5.
+    pair.advance(Span::from_us(75));
+    pair.ack(&after(100_000));
+    close(pair.cc.window(), 6.0);
+    pair.advance(Span::from_us(1));
+    pair.ack(&after(100_000));
+    close(pair.cc.window(), 3.0);
+    // ACKs above the target do not put off the next decrease.
+    for _ in 0..10 {
+        pair.advance(Span::from_us(10));
+        pair.ack(&after(100_000));
+    }
+    close(pair.cc.window(), 1.5);
+}
+
+#[test]
+fn below_one_packet_it_is_paced() {
+    let mut pair = pair(&Params {
+        initial_window: 1.5,
+        ..plain()
+    });
+    assert_eq!(pair.cc.limits().window, Bytes::new(1000));
+    assert_eq!(pair.rate(), BitRate::from_gbps(100));
+    // 0.9 of a packet in 24 us: one of 1048 bytes every 26.667 us.
+    pair.ack(&after(24_000));
+    close(pair.cc.window(), 0.9);
+    assert_eq!(pair.cc.limits().window, Bytes::new(1000));
+    let gap = pair.rate().time_to_send(Bytes::new(1048));
+    assert!((gap.as_ns_f64() - 24_000.0 / 0.9).abs() < 0.01, "{gap}");
+    // Equation (5): + ai for the packet; 1.9 packets are one, at line rate.
+    pair.ack(&after(5_000));
+    close(pair.cc.window(), 1.9);
+    assert_eq!(pair.rate(), BitRate::from_gbps(100));
+}
+
+#[test]
+fn the_endpoint_has_its_own_window() {
+    let mut pair = pair(&plain());
+    let at_host = |rtt_us: u64, host_us| AckInfo {
+        endpoint_delay: Span::from_us(host_us),
+        ..after(rtt_us * 1000)
+    };
+    // 204 us, of which the host took 200: the fabric's 4 are below 12; 1 - 0.8 * 100/200 = 0.6.
+    pair.ack(&at_host(204, 200));
+    let (fabric, endpoint) = pair.cc.windows();
+    close(fabric, 10.1);
+    close(endpoint, 6.0);
+    close(pair.cc.window(), 6.0);
+    // 90 us in the host are below its target; the fabric's 24 cut its window to 0.6 of 10.1.
+    pair.ack(&at_host(114, 90));
+    let (fabric, endpoint) = pair.cc.windows();
+    close(fabric, 6.06);
+    close(endpoint, 6.0 + 1.0 / 6.0);
+    // Without a window of its own the host's delay is nobody's.
+    let mut pair = Pair::new(star_path(), |path| {
+        let params = Params {
+            endpoint: false,
+            ..plain()
+        };
+        Swift::new(&params, path)
+    });
+    pair.ack(&at_host(1004, 1000));
+    close(pair.cc.window(), 10.1);
+}
+
+#[test]
+fn losses_and_timeouts() {
+    let mut pair = pair(&Params {
+        initial_window: 64.0,
+        ..plain()
+    });
+    let nack = AckInfo {
+        nack: true,
+        newly_acked: 0,
+        ..after(8_000)
+    };
+    // Equation (7), once per round trip.
+    pair.ack(&nack);
+    pair.ack(&nack);
+    assert_eq!(pair.cc.windows(), (32.0, 32.0));
+    // Four timeouts halve, the fifth leaves the smallest window.
+    for expected in [16.0, 8.0, 4.0, 2.0, 0.01] {
+        pair.advance(Span::from_us(100));
+        pair.timeout();
+        assert_eq!(pair.cc.window(), expected);
+    }
+    // An ACK begins the count again: the next timeout only halves.
+    pair.ack(&after(4160));
+    close(pair.cc.window(), 1.01);
+    pair.advance(Span::from_us(100));
+    pair.timeout();
+    close(pair.cc.window(), 0.505);
+}
+
+#[test]
+fn windows_of_their_own_accord() {
+    let pair = pair(&Params::default());
+    assert_eq!(pair.cc.window(), 52.0, "the bandwidth-delay product");
+    assert_eq!(pair.cc.law.max, 256.0);
+    let long = PathInfo {
+        bdp: Bytes::new(500_000),
+        ..star_path()
+    };
+    assert_eq!(Swift::new(&Params::default(), &long).law.max, 2000.0);
+}
+
+#[test]
+fn parameters_that_contradict_each_other() {
+    let of = |params: Params| params.check().unwrap_err().param;
+    let (fs_min, max_window) = (300.0, 4.0);
+    assert_eq!(of(Params { fs_min, ..plain() }), "fs-min");
+    assert_eq!(
+        of(Params {
+            max_window,
+            ..plain()
+        }),
+        "initial-window"
+    );
+    assert_eq!(plain().check(), Ok(()));
+}
+
+/// Something that happens to a sender.
+#[derive(Clone, Debug)]
+enum Happening {
+    Ack {
+        rtt_ns: u64,
+        endpoint_ns: u64,
+        acked: u64,
+    },
+    Nack {
+        rtt_ns: u64,
+    },
+    Timeout,
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        8 => (1..2_000_000u64, 0..1000u64, 0..20_000u64).prop_map(|(rtt_ns, part, acked)| Happening::Ack {
+            rtt_ns,
+            endpoint_ns: rtt_ns * part / 1000,
+            acked,
+        }),
+        1 => (1..2_000_000u64).prop_map(|rtt_ns| Happening::Nack { rtt_ns }),
+        1 => Just(Happening::Timeout),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever delays, losses and timeouts there are: both windows stay within their bounds, no
+    /// decrease takes more than it may, and what may be sent is what the window says.
+    #[test]
+    fn windows_stay_within_their_bounds(
+        story in prop::collection::vec((0..500_000u64, happening()), 1..300),
+        max in 1.0..500.0f64,
+        endpoint in any::<bool>(),
+        flow_scaling in any::<bool>(),
+    ) {
+        let params = Params { max_window: max, endpoint, flow_scaling, ..Params::default() };
+        let mut pair = pair(&params);
+        let mut decreased = None;
+        for (wait, happening) in story {
+            pair.advance(Span::from_ns(wait));
+            let before = pair.cc.windows();
+            let hard = match happening {
+                Happening::Ack { rtt_ns, endpoint_ns, acked } => {
+                    pair.ack(&AckInfo {
+                        newly_acked: acked,
+                        endpoint_delay: Span::from_ns(endpoint_ns),
+                        ..after(rtt_ns)
+                    });
+                    false
+                }
+                Happening::Nack { rtt_ns } => {
+                    pair.ack(&AckInfo { nack: true, ..after(rtt_ns) });
+                    false
+                }
+                Happening::Timeout => {
+                    pair.timeout();
+                    pair.cc.timeouts >= params.timeouts
+                }
+            };
+            let after = pair.cc.windows();
+            for (before, after) in [(before.0, after.0), (before.1, after.1)] {
+                prop_assert!((params.min_window..=max).contains(&after), "{after}");
+                let least = (before * (1.0 - params.max_mdf)).max(params.min_window);
+                prop_assert!(hard || after >= least, "from {before} to {after}");
+            }
+            if after.0 < before.0 && !hard {
+                let rtt = pair.cc.rtt;
+                prop_assert!(decreased.is_none_or(|at| pair.now().saturating_since(at) >= rtt));
+            }
+            if after.0 < before.0 {
+                decreased = Some(pair.now());
+            }
+            let limits = pair.cc.limits();
+            let cwnd = pair.cc.window();
+            let packets = limits.window.get() as f64 / 1000.0;
+            prop_assert_eq!(packets, cwnd.floor().max(1.0));
+            prop_assert_eq!(limits.rate < BitRate::from_gbps(100), cwnd < 1.0 && pair.cc.rtt.as_ns_f64() / cwnd > 83.85);
+        }
+    }
+}
