@@ -8,6 +8,7 @@ use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::account::Accounts;
+use crate::bolt_ns3::BoltNs3;
 use crate::bolt::{BoltSwitches, src_wire};
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::check::{BuildError, check};
@@ -90,6 +91,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         rules: BufferRules::new(&spec.switch, spec.quirks.wrapping_threshold),
         buffers,
         nics,
+        bolt_ns3: BoltNs3::new(&spec, &ports),
         packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),
         qps: Vec::new(),
         receivers: Vec::new(),
@@ -145,7 +147,13 @@ const fn not_started(flow: &FlowSpec) -> FlowRecord {
 
 impl Simulation {
     fn schedule_first_events(&mut self) {
-        if let Some(first) = self.spec.flows.first() {
+        if self.bolt_ns3.on && self.spec.dependencies.is_empty() {
+            // The authors' scripts schedule all messages before the run, ahead of whatever it makes.
+            for flow in 0..self.spec.flows.len() {
+                let at = self.spec.flows[flow].start.as_ps();
+                self.schedule(LaneId::WHEEL, at, Event::FlowStart { flow: flow as u32 });
+            }
+        } else if let Some(first) = self.spec.flows.first() {
             let at = first.start.as_ps();
             self.schedule(LaneId::WHEEL, at, Event::FlowDue { flow: 0 });
         }
@@ -283,7 +291,9 @@ fn profile(spec: &RunSpec, i: usize, link: &LinkSpec) -> Result<LinkProfile, Bui
         kmax,
         pmax,
         common: Vec::new(),
+        framing: spec.packet.framing.get() as u16,
         truncate_to_ns: spec.quirks.truncate_to_ns,
+        floor_to_ns: spec.quirks.floor_to_ns,
     })
 }
 

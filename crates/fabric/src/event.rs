@@ -36,6 +36,8 @@ pub(crate) enum Event {
     Sample,
     /// A NIC begins to pause for ever, or ends.
     Storm { storm: u32, ends: bool },
+    /// A port's device has room for a packet ([`crate::bolt_ns3`]).
+    Refill { port: u32 },
 }
 
 const A_BITS: u32 = 28;
@@ -70,6 +72,7 @@ impl Event {
             Self::Arrive { port, packet } => (9, port, packet),
             Self::Sample => (10, 0, 0),
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
+            Self::Refill { port } => (12, port, 0),
         };
         kind << 60 | u64::from(a) << 32 | u64::from(b)
     }
@@ -107,10 +110,11 @@ impl Event {
             },
             9 => Self::Arrive { port: a, packet: b },
             10 => Self::Sample,
-            _ => Self::Storm {
+            11 => Self::Storm {
                 storm: b,
                 ends: a != 0,
             },
+            _ => Self::Refill { port: a },
         }
     }
 }
@@ -178,6 +182,7 @@ mod tests {
             },
             Event::Sample,
             Event::Storm { storm: 3, ends: true },
+            Event::Refill { port: 6 },
         ];
         for event in events {
             assert_eq!(Event::decode(event.encode()), event);

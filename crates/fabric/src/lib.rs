@@ -11,6 +11,7 @@ extern crate self as paceline_fabric;
 
 pub mod account;
 mod acks;
+mod bolt_ns3;
 mod bolt;
 mod buffer;
 mod build;

@@ -53,6 +53,7 @@ pub struct Simulation {
     pub(crate) rules: BufferRules,
     pub(crate) buffers: Vec<SwitchBuffer>,
     pub(crate) nics: Vec<Nic>,
+    pub(crate) bolt_ns3: crate::bolt_ns3::BoltNs3,
     pub(crate) packets: PacketSlab,
     pub(crate) qps: Vec<Qp>,
     pub(crate) receivers: Vec<Receiver>,
@@ -192,6 +193,7 @@ impl Simulation {
             Event::Topology { change } => self.change_topology(change as usize),
             Event::Sample => self.sample_queues(),
             Event::Storm { storm, ends } => self.storm(storm, !ends),
+            Event::Refill { port } => self.refill(port),
         }
     }
 
