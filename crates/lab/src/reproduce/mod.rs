@@ -7,11 +7,15 @@
 
 mod bolt;
 mod hpcc_fct;
+mod hpcc_recovery;
+mod irn_loss;
 mod need;
 mod page;
 mod panel;
 mod reference;
 mod slowdown;
+mod swift_incast;
+mod swift_targets;
 mod text;
 mod thesis;
 mod thesis_table4;
@@ -68,6 +72,10 @@ pub const REGISTRY: &[Reproduction] = &[
     bolt::REPRODUCTIONS[7],
     bolt::REPRODUCTIONS[8],
     bolt::REPRODUCTIONS[9],
+    irn_loss::REPRODUCTION,
+    hpcc_recovery::REPRODUCTION,
+    swift_incast::REPRODUCTION,
+    swift_targets::REPRODUCTION,
 ];
 
 /// The reproduction of this name.

@@ -178,7 +178,7 @@ impl PortEvents {
 }
 
 /// Mean over time of a value that holds until the next.
-pub(super) fn step_mean(points: &[(Ns, f64)], from: Ns, to: Ns) -> f64 {
+pub(in crate::reproduce) fn step_mean(points: &[(Ns, f64)], from: Ns, to: Ns) -> f64 {
     let first = points.partition_point(|&(at, _)| at <= from);
     let mut value = first.checked_sub(1).map_or(0.0, |before| points[before].1);
     let (mut last, mut sum) = (from, 0.0);
