@@ -213,10 +213,7 @@ impl Recorder {
 /// Which ports' packets are traced.
 fn traced(spec: &RecordSpec, ports: &[Port]) -> Vec<bool> {
     let is_traced = |port: &Port| {
-        let ends = (
-            NodeId(port.node),
-            NodeId(ports[port.peer as usize].node),
-        );
+        let ends = (NodeId(port.node), NodeId(ports[port.peer as usize].node));
         spec.trace_nodes.contains(&ends.0) || spec.trace_ports.contains(&ends)
     };
     ports.iter().map(is_traced).collect()

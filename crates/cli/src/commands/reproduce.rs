@@ -201,7 +201,7 @@ fn check(chosen: &[&Reproduction], runs: &Runs) -> Result<(), Failure> {
 pub(super) fn details(one: &Reproduction) -> [(&'static str, Value); 5] {
     let records = one.records(&Runs::default()).into_iter();
     let cases: Vec<Value> = records
-        .filter(|record| !record.paper.is_null())
+        .filter(|record| !record.paper.is_null() || record.tolerance != "shown only")
         .map(|record| {
             json!({
                 "case": record.case,

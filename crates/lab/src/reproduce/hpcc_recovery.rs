@@ -35,7 +35,10 @@ type Case = (&'static str, &'static [&'static str]);
 
 const CASES: [Case; 3] = [
     ("pfc", &["network.flow_control=pfc"]),
-    ("go-back-n", &["network.flow_control=none", "network.recovery=go-back-n"]),
+    (
+        "go-back-n",
+        &["network.flow_control=none", "network.recovery=go-back-n"],
+    ),
     ("irn", &["network.flow_control=none", "network.recovery=irn"]),
 ];
 
@@ -85,7 +88,11 @@ fn under(done: &Done, scheme: &'static str) -> Panel {
         Cell {
             paper: judged.then_some(1.0),
             ours,
-            tolerance: if judged { Tolerance::Near(0.1) } else { Tolerance::Shown },
+            tolerance: if judged {
+                Tolerance::Near(0.1)
+            } else {
+                Tolerance::Shown
+            },
         }
     });
     Panel {

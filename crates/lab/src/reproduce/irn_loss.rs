@@ -70,7 +70,10 @@ pub(super) fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
         ("p99", percentile(&times, 99)),
         ("slowdown_p95", percentile(&slowdowns, 95)),
         ("slowdown_p99", percentile(&slowdowns, 99)),
-        ("again", 100.0 * outcome.counters.retransmitted_bytes as f64 / payload.max(1) as f64),
+        (
+            "again",
+            100.0 * outcome.counters.retransmitted_bytes as f64 / payload.max(1) as f64,
+        ),
         ("unfinished", (outcome.flows.len() - times.len()) as f64),
         ("drops", outcome.counters.buffer_drops as f64),
         ("pauses", outcome.counters.pauses as f64),
@@ -106,7 +109,11 @@ fn under(done: &Done, scheme: &'static str) -> Panel {
         .iter()
         .map(|&(_, metric, unit, decimals)| Row::quantity(metric, unit, decimals))
         .collect();
-    rows.push(Row::quantity("p99 of completion time, go-back-N's over this", "×", 2));
+    rows.push(Row::quantity(
+        "p99 of completion time, go-back-N's over this",
+        "×",
+        2,
+    ));
     let ratio = |case| Some(value(CASES[0], "p99")? / value(case, "p99")?);
     let panel = Panel::of(format!("Under {scheme}"), "", columns, rows, |row, column| {
         let ours = match ROWS.get(row) {

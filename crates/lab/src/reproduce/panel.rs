@@ -247,7 +247,9 @@ impl Panel {
     pub fn drawn(title: impl Into<String>, drawing: Drawing) -> Self {
         Self {
             drawing: Some(drawing),
-            ..Self::of(title, "", Vec::new(), Vec::new(), |_, _| unreachable!("there are no cells"))
+            ..Self::of(title, "", Vec::new(), Vec::new(), |_, _| {
+                unreachable!("there are no cells")
+            })
         }
     }
 
@@ -301,7 +303,11 @@ impl Panel {
         let mut records = Vec::new();
         for (row, cells) in self.rows.iter().zip(&self.cells) {
             let case = |name: &str| {
-                let parts = [name, if self.told_by_title { &self.title } else { "" }, &row.label];
+                let parts = [
+                    name,
+                    if self.told_by_title { &self.title } else { "" },
+                    &row.label,
+                ];
                 let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
                 parts.join(", ")
             };

@@ -95,27 +95,39 @@ fn of(done: &Done, flows: u32) -> Panel {
         .map(|&(_, metric, unit, decimals)| Row::quantity(metric, unit, decimals))
         .collect();
     rows.push(Row::quantity("goodput over that with one packet", "", 3));
-    rows.push(Row::quantity("median round trip over that with one packet", "", 3));
-    let panel = Panel::of(format!("{flows} flows"), "", columns.to_vec(), rows, |row, column| {
-        let ours = match ROWS.get(row) {
-            Some(row) => value(WINDOWS[column], row.0),
-            None => {
-                let name = if row == ROWS.len() { "goodput" } else { "rtt_p50" };
-                let of = |window| value(window, name);
-                of(WINDOWS[column]).zip(of(WINDOWS[1])).map(|(this, one)| this / one)
+    rows.push(Row::quantity(
+        "median round trip over that with one packet",
+        "",
+        3,
+    ));
+    let panel = Panel::of(
+        format!("{flows} flows"),
+        "",
+        columns.to_vec(),
+        rows,
+        |row, column| {
+            let ours = match ROWS.get(row) {
+                Some(row) => value(WINDOWS[column], row.0),
+                None => {
+                    let name = if row == ROWS.len() { "goodput" } else { "rtt_p50" };
+                    let of = |window| value(window, name);
+                    of(WINDOWS[column])
+                        .zip(of(WINDOWS[1]))
+                        .map(|(this, one)| this / one)
+                }
+            };
+            Cell {
+                paper: None,
+                ours,
+                tolerance: match (column, row) {
+                    (0, 4) => Tolerance::AtMost(0.0),
+                    (0, 5) => Tolerance::AtLeast(0.9),
+                    (0, 6) if flows == 5000 => Tolerance::AtMost(0.5),
+                    _ => Tolerance::Shown,
+                },
             }
-        };
-        Cell {
-            paper: None,
-            ours,
-            tolerance: match (column, row) {
-                (0, 4) => Tolerance::AtMost(0.0),
-                (0, 5) => Tolerance::AtLeast(0.9),
-                (0, 6) if flows == 5000 => Tolerance::AtMost(0.5),
-                _ => Tolerance::Shown,
-            },
-        }
-    });
+        },
+    );
     Panel {
         told_by_title: true,
         ..panel

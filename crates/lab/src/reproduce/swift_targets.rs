@@ -23,7 +23,12 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "Without flow scaling the target is the same for any number of flows, and what they add per round trip together \
          makes the queue.",
     ],
-    needs: || FLOWS.iter().flat_map(|&flows| [need(flows, true), need(flows, false)]).collect(),
+    needs: || {
+        FLOWS
+            .iter()
+            .flat_map(|&flows| [need(flows, true), need(flows, false)])
+            .collect()
+    },
     panels,
 };
 
@@ -62,12 +67,12 @@ fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
         record.bytes[half..].iter().sum::<u64>() as f64
     };
     let shares: Vec<f64> = outcome.rates.iter().map(share).collect();
-    let values = [
-        ("rtt", crate::stats::mean(&rtts)),
-        ("jain", jain(&shares)),
-    ];
+    let values = [("rtt", crate::stats::mean(&rtts)), ("jain", jain(&shares))];
     Numbers {
-        values: values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
+        values: values
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect(),
         ..Numbers::default()
     }
 }

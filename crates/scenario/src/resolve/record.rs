@@ -31,7 +31,11 @@ pub(super) fn resolve(
     let pcap = fill(&mut record.pcap, false);
     // A capture file without anything to trace would be empty.
     let some_ports = record.trace_ports.as_ref().is_some_and(|ports| !ports.is_empty());
-    let default = if pcap && !some_ports { Nodes::All } else { Nodes::List(Vec::new()) };
+    let default = if pcap && !some_ports {
+        Nodes::All
+    } else {
+        Nodes::List(Vec::new())
+    };
     let trace = fill_at(&mut record.trace, default);
     let trace_nodes = match trace.get_ref() {
         Nodes::All => (0..nodes as u32).map(NodeId).collect(),
@@ -79,10 +83,10 @@ fn trace_ports(
         if topology.links.iter().any(linked) {
             return Ok(ends);
         }
-        Err(
-            Problem::new(format!("there is no link from node {node} to node {peer} to trace"))
-                .at(&cx.texts.of_value(written)),
-        )
+        Err(Problem::new(format!(
+            "there is no link from node {node} to node {peer} to trace"
+        ))
+        .at(&cx.texts.of_value(written)))
     };
     let ports = record.trace_ports.get_or_insert_default();
     ports.iter().map(port).collect()

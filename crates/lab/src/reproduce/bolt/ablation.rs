@@ -5,8 +5,8 @@ use paceline_scenario::Resolved;
 
 use super::port::{Place, PortEvents};
 use super::{
-    BOLT, Digest, Done, Line, Mode, NEITHER, NO_PRU, NO_SM, Need, Numbers, Panel, Reproduction, Tolerance, Variant,
-    need, numbers, panel,
+    BOLT, Digest, Done, Line, Mode, NEITHER, NO_PRU, NO_SM, Need, Numbers, Panel, Reproduction, Tolerance,
+    Variant, need, numbers, panel,
 };
 use crate::stats::{CONFIDENCE, mean, paired};
 use Tolerance::{AtMost, Between, Shown};
@@ -108,7 +108,11 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
         .iter()
         .filter_map(|flow| flow.received.map(|at| at.as_ps() as f64 / 1e3))
         .collect();
-    let way = input.run.links.first().map_or(0.0, |link| link.delay.as_ps() as f64 / 1e3);
+    let way = input
+        .run
+        .links
+        .first()
+        .map_or(0.0, |link| link.delay.as_ps() as f64 / 1e3);
     numbers([("utilisation", between_ends(&events, &ends, way))])
 }
 
@@ -122,7 +126,12 @@ fn panels(done: &Done) -> Vec<Panel> {
         patterns.iter().enumerate().map(of).collect()
     };
     let ours = VARIANTS.map(|variant| Mode::BOTH.map(|mode| of_mode(mode, variant)));
-    let reference = |k: usize| patterns.iter().map(|pattern| pattern.utilisation[k]).collect::<Vec<f64>>();
+    let reference = |k: usize| {
+        patterns
+            .iter()
+            .map(|pattern| pattern.utilisation[k])
+            .collect::<Vec<f64>>()
+    };
     let mut lines: Vec<Line> = (0..VARIANTS.len())
         .map(|k| {
             let means = [0, 1].map(|mode| mean(ours[k][mode].as_deref().unwrap_or_default()));
@@ -138,7 +147,8 @@ fn panels(done: &Done) -> Vec<Panel> {
         (-8.0, Between(-12.0, -8.0), AtMost(0.0)),
     ];
     for (k, (printed, code, exact)) in (1..).zip(wanted) {
-        let difference = |full: &[f64], less: &[f64]| paired(full, less, CONFIDENCE).map(|pair| pair.difference);
+        let difference =
+            |full: &[f64], less: &[f64]| paired(full, less, CONFIDENCE).map(|pair| pair.difference);
         let both = [0, 1].map(|mode| difference(ours[0][mode].as_deref()?, ours[k][mode].as_deref()?));
         let theirs = difference(&reference(0), &reference(k));
         let label = format!("{}, difference", VARIANTS[k].title);

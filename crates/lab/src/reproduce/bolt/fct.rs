@@ -8,8 +8,8 @@ use paceline_scenario::Resolved;
 use super::port::element;
 use super::reference::derived;
 use super::{
-    BOLT, Digest, Done, HPCC, Line, Mode, Need, Numbers, Panel, Reproduction, SWIFT10, Taken, Tolerance, Variant,
-    need, needs, numbers, panel,
+    BOLT, Digest, Done, HPCC, Line, Mode, Need, Numbers, Panel, Reproduction, SWIFT10, Taken, Tolerance,
+    Variant, need, needs, numbers, panel,
 };
 use crate::reproduce::panel::{Curve, Drawing};
 use Tolerance::{Exact, Shown, Within};
@@ -75,9 +75,30 @@ const GROUPS: [Group; 7] = [
     (0, 1_000, "0-1000", "up to 1 KB", "p50_1k", "p99_1k"),
     (1_000, 10_000, "1000-10000", "1 to 10 KB", "p50_10k", "p99_10k"),
     (10_000, 62_420, "10000-62420", "10 to 62 KB", "p50_62k", "p99_62k"),
-    (62_420, 300_000, "62420-300000", "62 to 300 KB", "p50_300k", "p99_300k"),
-    (300_000, 2_000_000, "300000-2000000", "0.3 to 2 MB", "p50_2m", "p99_2m"),
-    (2_000_000, 20_000_000, "2000000-20000000", "above 2 MB", "p50_20m", "p99_20m"),
+    (
+        62_420,
+        300_000,
+        "62420-300000",
+        "62 to 300 KB",
+        "p50_300k",
+        "p99_300k",
+    ),
+    (
+        300_000,
+        2_000_000,
+        "300000-2000000",
+        "0.3 to 2 MB",
+        "p50_2m",
+        "p99_2m",
+    ),
+    (
+        2_000_000,
+        20_000_000,
+        "2000000-20000000",
+        "above 2 MB",
+        "p50_20m",
+        "p99_20m",
+    ),
     (0, u64::MAX, "all", "all", "p50_all", "p99_all"),
 ];
 
@@ -130,11 +151,18 @@ pub(super) fn by_size(slowdowns: &[(u64, f64)]) -> Vec<(&'static str, Option<f64
 }
 
 fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
-    let star = input.run.links.iter().all(|link| link.rate == input.run.links[0].rate);
+    let star = input
+        .run
+        .links
+        .iter()
+        .all(|link| link.rate == input.run.links[0].rate);
     let delay = input.run.links[0].delay.as_ps() as f64 / 1e3;
     let flows = input.run.flows.iter().zip(&outcome.flows);
     let done = flows.filter(|(_, flow)| flow.status == FlowStatus::Completed);
-    let slowdown = |(spec, flow): (&paceline_fabric::spec::FlowSpec, &paceline_fabric::outcome::FlowRecord)| {
+    let slowdown = |(spec, flow): (
+        &paceline_fabric::spec::FlowSpec,
+        &paceline_fabric::outcome::FlowRecord,
+    )| {
         let size = spec.size.get();
         let ideal = ideal(size, links(star, spec.src, spec.dst), delay);
         (size, f64::max(1.0, flow.fct.as_ps() as f64 / 1e3 / ideal))
@@ -167,7 +195,10 @@ fn panels(done: &Done) -> Vec<Panel> {
             .collect();
         let taken = done.numbers(&need(network.solo, BOLT, Mode::Code, ALONE));
         let ours = taken.and_then(|taken| taken.series.get("fct")).map(|fcts| {
-            let same = expected.iter().zip(fcts).filter(|(expected, (_, ours))| *expected == ours);
+            let same = expected
+                .iter()
+                .zip(fcts)
+                .filter(|(expected, (_, ours))| *expected == ours);
             same.count() as f64
         });
         let label = format!("{}: messages alone, the same to the nanosecond", network.title);
@@ -227,5 +258,8 @@ fn chart(taken: &Taken<'_>, network: &Network) -> Panel {
         y: ("99th percentile of slowdown", "×"),
         curves: [BOLT, SWIFT10, HPCC].map(curve).to_vec(),
     };
-    Panel::drawn(format!("Slowdown by size, {}, exact fidelity", network.title), drawing)
+    Panel::drawn(
+        format!("Slowdown by size, {}, exact fidelity", network.title),
+        drawing,
+    )
 }

@@ -7,8 +7,8 @@ use super::port::{Place, PortEvents};
 use super::reference::derived;
 use super::util::queueing;
 use super::{
-    BOLT, Digest, Done, HPCC, Line, Numbers, Panel, Reproduction, SWIFT10, Taken, Tolerance, Variant, needs, numbers,
-    panel,
+    BOLT, Digest, Done, HPCC, Line, Numbers, Panel, Reproduction, SWIFT10, Taken, Tolerance, Variant, needs,
+    numbers, panel,
 };
 use Tolerance::{Between, Near, Shown, Within};
 

@@ -9,8 +9,8 @@ use super::{
     BDP, BOLT, DUMBBELL, Digest, Done, HPCC, Mode, NO_SRC, Need, Numbers, Panel, Quantity, RTT, Reproduction,
     SWIFT2, SWIFT10, Taken, Tolerance, Variant, needs, numbers, panel,
 };
-use Tolerance::{AtMost, Between, Near, Shown, Within};
 use crate::reproduce::panel::{Curve, Drawing};
+use Tolerance::{AtMost, Between, Near, Shown, Within};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b1",

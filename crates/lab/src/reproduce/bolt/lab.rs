@@ -7,8 +7,8 @@ use super::port::{Place, PortEvents};
 use super::reference::derived;
 use super::util::queueing;
 use super::{
-    BOLT, Digest, Done, HPCC, Line, Mode, Numbers, Panel, Reproduction, SWIFT10, SWIFT50, Taken, Tolerance, Variant,
-    needs, numbers, panel,
+    BOLT, Digest, Done, HPCC, Line, Mode, Numbers, Panel, Reproduction, SWIFT10, SWIFT50, Taken, Tolerance,
+    Variant, needs, numbers, panel,
 };
 use Tolerance::{Between, Shown, Within};
 
@@ -90,8 +90,18 @@ fn panels(done: &Done) -> Vec<Panel> {
         .flat_map(|variant| pair(variant, Within(0.05), Within(0.15)))
         .chain(pair(HPCC, Shown, Shown))
         .chain([
-            less("rtt_p50", "Bolt's p50 against Swift's, 50 µs", "difference of p50", -86.0),
-            less("rtt_p99", "Bolt's p99 against Swift's, 50 µs", "difference of p99", -81.0),
+            less(
+                "rtt_p50",
+                "Bolt's p50 against Swift's, 50 µs",
+                "difference of p50",
+                -86.0,
+            ),
+            less(
+                "rtt_p99",
+                "Bolt's p99 against Swift's, 50 µs",
+                "difference of p99",
+                -81.0,
+            ),
         ])
         .collect();
     vec![panel("", &lines)]

@@ -6,8 +6,8 @@ use paceline_scenario::Resolved;
 use super::port::{PortEvents, reaches};
 use super::reference::derived;
 use super::{
-    BOLT, DUMBBELL, Digest, Done, HPCC, Mode, NEITHER, NO_PRU, Numbers, Panel, Quantity, Reproduction, SWIFT2,
-    Taken, Tolerance, Variant, needs, numbers, panel, windows,
+    BOLT, DUMBBELL, Digest, Done, HPCC, Mode, NEITHER, NO_PRU, Numbers, Panel, Quantity, Reproduction,
+    SWIFT2, Taken, Tolerance, Variant, needs, numbers, panel, windows,
 };
 use crate::reproduce::panel::{Curve, Drawing};
 use Tolerance::{AtMost, Between, Shown};
@@ -98,7 +98,8 @@ pub(super) fn near(window: &[(f64, f64)], leave: f64) -> Vec<(f64, f64)> {
     let near = window
         .iter()
         .filter(|(at, _)| (-50_000.0..=450_000.0).contains(&(at - leave)));
-    near.map(|&(at, bytes)| ((at - leave) / 1e3, bytes / 1e3)).collect()
+    near.map(|&(at, bytes)| ((at - leave) / 1e3, bytes / 1e3))
+        .collect()
 }
 
 fn panels(done: &Done) -> Vec<Panel> {
@@ -128,9 +129,7 @@ fn of_leave(taken: &Taken<'_>, run: &str, title: &str) -> Panel {
     };
     let stable = |variant: Variant| {
         let reference = of(variant, "cwnd_reaches_98pct_of_max");
-        taken
-            .line(variant, "stable", STABLE)
-            .reference(reference, Shown)
+        taken.line(variant, "stable", STABLE).reference(reference, Shown)
     };
     let full = |variant: Variant| {
         let reference = of(variant, "cwnd_reaches_95pct_of_97260B");

@@ -21,9 +21,9 @@ mod tests;
 use paceline_fabric::Outcome;
 use paceline_scenario::Fidelity;
 
+use super::Reproduction;
 use super::need::{Digest, Done, Input, Need, Numbers};
 use super::panel::{Cell, Column, Panel, Row, Tolerance};
-use super::Reproduction;
 
 pub(super) use port::step_mean;
 
@@ -128,7 +128,11 @@ const HPCC: Variant = Variant {
 };
 
 /// What the scenarios say otherwise than the authors' simulator has it: Bolt's header is not extra there.
-const CODE_SETTINGS: [&str; 3] = ["network.data-header=41B", "record.accounts=off", "record.ports=off"];
+const CODE_SETTINGS: [&str; 3] = [
+    "network.data-header=41B",
+    "record.accounts=off",
+    "record.ports=off",
+];
 
 /// A run of a scenario that ships: what is taken of it, and with its folder.
 fn need(scenario: &'static str, variant: Variant, mode: Mode, digest: Digest) -> Need {
@@ -277,8 +281,14 @@ struct Taken<'a> {
 impl Taken<'_> {
     /// A number.
     fn value(&self, variant: Variant, mode: Mode, name: &str) -> Option<f64> {
-        let numbers = self.done.numbers(&need(self.scenario, variant, mode, self.digest))?;
-        numbers.values.get(name).copied().filter(|value| value.is_finite())
+        let numbers = self
+            .done
+            .numbers(&need(self.scenario, variant, mode, self.digest))?;
+        numbers
+            .values
+            .get(name)
+            .copied()
+            .filter(|value| value.is_finite())
     }
 
     /// The number in both modes.
@@ -294,7 +304,9 @@ impl Taken<'_> {
 
     /// A line of a chart.
     fn series(&self, variant: Variant, mode: Mode, name: &str) -> Vec<(f64, f64)> {
-        let numbers = self.done.numbers(&need(self.scenario, variant, mode, self.digest));
+        let numbers = self
+            .done
+            .numbers(&need(self.scenario, variant, mode, self.digest));
         let series = numbers.and_then(|numbers| numbers.series.get(name));
         series.cloned().unwrap_or_default()
     }
@@ -312,7 +324,9 @@ fn windows(outcome: &Outcome, flow: u32) -> Vec<(f64, f64)> {
 
 /// Numbers that are there, by name.
 fn numbers(values: impl IntoIterator<Item = (&'static str, Option<f64>)>) -> Numbers {
-    let there = values.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let there = values
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
     Numbers {
         values: there.collect(),
         ..Numbers::default()

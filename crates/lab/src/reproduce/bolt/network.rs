@@ -6,7 +6,8 @@ use paceline_scenario::Resolved;
 
 use super::port::element;
 use super::{
-    BOLT, Digest, Done, HPCC, Mode, Need, Numbers, Panel, Reproduction, SWIFT10, Tolerance, Variant, need, numbers,
+    BOLT, Digest, Done, HPCC, Mode, Need, Numbers, Panel, Reproduction, SWIFT10, Tolerance, Variant, need,
+    numbers,
 };
 use crate::reproduce::panel::{Cell, Column, Row};
 
@@ -136,7 +137,10 @@ fn of_rate(done: &Done, rate: usize) -> Panel {
         x: None,
     };
     let rows = cases.iter().map(row).collect();
-    let title = format!("99th percentile of slowdown over Bolt's, hosts at {}", RATES[rate].1);
+    let title = format!(
+        "99th percentile of slowdown over Bolt's, hosts at {}",
+        RATES[rate].1
+    );
     let panel = Panel::of(title, "messages, load", columns.to_vec(), rows, |row, column| {
         let (variant, name) = match column {
             0 => (SWIFT10, "small"),

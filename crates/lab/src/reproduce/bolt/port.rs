@@ -204,5 +204,7 @@ pub(super) fn reaches(points: &[(Ns, f64)], from: Ns, level: f64) -> Option<Ns> 
 /// Element floor(n p) of n values in ascending order: not interpolated.
 pub(super) fn element(ascending: &[f64], share: f64) -> Option<f64> {
     let place = (ascending.len() as f64 * share).floor() as usize;
-    ascending.get(place.min(ascending.len().saturating_sub(1))).copied()
+    ascending
+        .get(place.min(ascending.len().saturating_sub(1)))
+        .copied()
 }

@@ -6,8 +6,8 @@ use paceline_scenario::Resolved;
 use super::port::PortEvents;
 use super::reference::derived;
 use super::{
-    BOLT, DUMBBELL, Digest, Done, HPCC, Need, Numbers, Panel, SWIFT10, Taken, Tolerance, Variant,
-    needs, numbers, panel,
+    BOLT, DUMBBELL, Digest, Done, HPCC, Need, Numbers, Panel, SWIFT10, Taken, Tolerance, Variant, needs,
+    numbers, panel,
 };
 use Tolerance::{AtLeast, Exact, Near, Within};
 
@@ -27,9 +27,15 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     let utilisation = events.utilisation(20_000.0, 600_000.0);
     numbers([
         ("utilisation", Some(100.0 * utilisation)),
-        ("peak", events.peak(0.0, f64::INFINITY).map(|(_, bytes)| bytes / 1e3)),
+        (
+            "peak",
+            events.peak(0.0, f64::INFINITY).map(|(_, bytes)| bytes / 1e3),
+        ),
         ("src", Some(outcome.counters.notices as f64)),
-        ("fct", outcome.flows.first().map(|flow| flow.fct.as_ps() as f64 / 1e6)),
+        (
+            "fct",
+            outcome.flows.first().map(|flow| flow.fct.as_ps() as f64 / 1e6),
+        ),
         ("standing", Some(events.mean(400_000.0, 600_000.0) / 1e3)),
     ])
 }
@@ -47,7 +53,8 @@ pub(super) fn alone(done: &Done) -> Panel {
     };
     let full = |variant: Variant, least: f64| {
         let line = taken.line(variant, "utilisation", ("utilisation", "%", 2));
-        line.reference(of(variant, "utilisation"), Near(0.5)).wanted(AtLeast(least))
+        line.reference(of(variant, "utilisation"), Near(0.5))
+            .wanted(AtLeast(least))
     };
     let kb = |variant: Variant, name, metric, tolerance| {
         let line = taken.line(variant, name, (metric, "KB", 1));

@@ -43,7 +43,10 @@ fn port(queue: &[u8], sent: &[u8]) -> PortEvents {
 fn assert_is(ours: Option<f64>, run: &str, metric: &str, unit: f64) {
     let theirs = derived(run, metric).unwrap_or_else(|| panic!("{run} has no {metric}"));
     let ours = ours.unwrap_or_else(|| panic!("no {metric}")) * unit;
-    assert!((ours - theirs).abs() <= 6e-6 * theirs.abs(), "{metric}: {ours}, {theirs}");
+    assert!(
+        (ours - theirs).abs() <= 6e-6 * theirs.abs(),
+        "{metric}: {ours}, {theirs}"
+    );
 }
 
 /// The second flow's first packet: 1272 ns and 117 ns on the sender's link after 100 µs.
@@ -57,9 +60,24 @@ fn a_join() {
     let taken = after_join(&events, join);
     let value = |name: &str| taken.iter().find(|(known, _)| *known == name).unwrap().1;
     assert_is(value("peak"), "join100_bolt", "queue_peak", 1e3);
-    assert_is(value("peak_bdp"), "join100_bolt", "queue_peak_over_100kB_bdp", 1.0);
-    assert_is(value("peak_at"), "join100_bolt", "queue_peak_time_after_first_pkt", 1.0);
-    assert_is(value("empty_rtts"), "join100_bolt", "queue_zero_after_join_rtts", 1.0);
+    assert_is(
+        value("peak_bdp"),
+        "join100_bolt",
+        "queue_peak_over_100kB_bdp",
+        1.0,
+    );
+    assert_is(
+        value("peak_at"),
+        "join100_bolt",
+        "queue_peak_time_after_first_pkt",
+        1.0,
+    );
+    assert_is(
+        value("empty_rtts"),
+        "join100_bolt",
+        "queue_zero_after_join_rtts",
+        1.0,
+    );
     let rtt = super::RTT;
     let share = |from: f64, to: f64| Some(100.0 * events.utilisation(join + from * rtt, join + to * rtt));
     assert_is(share(0.0, 1.0), "join100_bolt", "util_rtt_0_1", 1.0);
@@ -82,8 +100,18 @@ fn a_leave() {
     let taken = after_leave(&events, &window, leave);
     let value = |name: &str| taken.iter().find(|(known, _)| *known == name).unwrap().1;
     // The list ends 105 µs after the leave; the link is never idle after that.
-    assert_is(value("idle"), "leave200_bolt", "link_idle_time_600us_after_leave", 1.0);
-    assert_is(value("bdp95"), "leave200_bolt", "cwnd_reaches_95pct_of_97260B", 1.0);
+    assert_is(
+        value("idle"),
+        "leave200_bolt",
+        "link_idle_time_600us_after_leave",
+        1.0,
+    );
+    assert_is(
+        value("bdp95"),
+        "leave200_bolt",
+        "cwnd_reaches_95pct_of_97260B",
+        1.0,
+    );
     assert_is(value("stable"), "leave200_bolt", "cwnd_reaches_98pct_of_max", 1.0);
     assert_is(value("largest"), "leave200_bolt", "cwnd_max_after", 1e3);
     let full = reaches(&window, leave, super::leave::FULL);
@@ -103,7 +131,12 @@ fn between_the_first_and_the_last_end() {
     // Packets that end a message are short; where they stand at an end of the stretch matters.
     assert!((share - theirs).abs() < 0.01, "{share}, {theirs}");
     let (first, last) = (167_461.0 - 1048.0, 219_872.0 - 1048.0);
-    assert_is(Some(events.mean(first, last)), "star5m1500_bolt", "queue_mean_first_to_last", 1.0);
+    assert_is(
+        Some(events.mean(first, last)),
+        "star5m1500_bolt",
+        "queue_mean_first_to_last",
+        1.0,
+    );
     let peak = events.peak(0.0, 260_000.0).map(|(_, bytes)| bytes);
     assert_is(peak, "star5m1500_bolt", "queue_max", 1.0);
 }
@@ -156,9 +189,15 @@ fn percentiles_over_events_and_over_time() {
         queue: vec![(0.0, 0.0), (1.0, 10.0), (3.0, 20.0), (6.0, 0.0), (10.0, 30.0)],
         ..PortEvents::default()
     };
-    assert_eq!(events.event_percentiles([0.0, 0.5, 0.99]), [Some(0.0), Some(10.0), Some(30.0)]);
+    assert_eq!(
+        events.event_percentiles([0.0, 0.5, 0.99]),
+        [Some(0.0), Some(10.0), Some(30.0)]
+    );
     let percentile = |share| events.time_percentile(0.0, 10.0, share);
-    assert_eq!([percentile(0.5), percentile(0.6), percentile(1.0)], [Some(0.0), Some(10.0), Some(20.0)]);
+    assert_eq!(
+        [percentile(0.5), percentile(0.6), percentile(1.0)],
+        [Some(0.0), Some(10.0), Some(20.0)]
+    );
     assert_eq!(events.mean(0.0, 10.0), 8.0);
     assert_eq!(step_mean(&events.queue, 2.0, 4.0), 15.0);
 }
@@ -172,7 +211,11 @@ fn idle_time() {
         ..PortEvents::default()
     };
     assert_eq!(events.idle(0.0, 40.0), 5.0 + 15.0);
-    assert_eq!(events.idle(12.0, 40.0), 20.0, "what is idle after a packet that began before");
+    assert_eq!(
+        events.idle(12.0, 40.0),
+        20.0,
+        "what is idle after a packet that began before"
+    );
     assert_eq!(events.idle(22.0, 24.0), 3.0, "what lies before does not count");
     assert_eq!(events.utilisation(0.0, 50.0), 30.0 / 50.0);
     assert_eq!(events.utilisation(5.0, 15.0), 1.0);

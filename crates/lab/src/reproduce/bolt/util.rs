@@ -6,8 +6,8 @@ use paceline_scenario::Resolved;
 use super::port::{Place, PortEvents};
 use super::reference::derived;
 use super::{
-    BOLT, Digest, Done, HPCC, Line, Mode, NEITHER, Numbers, Panel, Reproduction, SWIFT10, Taken, Tolerance, Variant,
-    needs, numbers, panel,
+    BOLT, Digest, Done, HPCC, Line, Mode, NEITHER, Numbers, Panel, Reproduction, SWIFT10, Taken, Tolerance,
+    Variant, needs, numbers, panel,
 };
 use Tolerance::{AtMost, Shown, Within};
 
@@ -75,7 +75,10 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
             events.time_percentile(0.0, end, 0.99).unwrap_or(0.0) * 8.0 / RECEIVER.gbps / 1e3,
         ),
         ("mean", events.mean(0.0, end) * 8.0 / RECEIVER.gbps / 1e3),
-        ("src_per_packet", outcome.counters.notices as f64 / packets.max(1.0)),
+        (
+            "src_per_packet",
+            outcome.counters.notices as f64 / packets.max(1.0),
+        ),
     ];
     taken.values.extend(more);
     taken
