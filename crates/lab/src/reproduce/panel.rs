@@ -29,9 +29,9 @@ impl Tolerance {
             Self::Exact => "exact".to_string(),
             Self::Within(share) => format!("within {} %", share * 100.0),
             Self::Near(difference) => format!("within {difference}"),
-            Self::AtMost(most) => format!("at most {most}"),
-            Self::AtLeast(least) => format!("at least {least}"),
-            Self::Between(least, most) => format!("{least} to {most}"),
+            Self::AtMost(most) => format!("at most {}", plain(most)),
+            Self::AtLeast(least) => format!("at least {}", plain(least)),
+            Self::Between(least, most) => format!("{} to {}", plain(least), plain(most)),
             Self::Shown => "shown only".to_string(),
         }
     }
@@ -40,6 +40,12 @@ impl Tolerance {
     pub(super) const fn is_bound(self) -> bool {
         matches!(self, Self::AtMost(_) | Self::AtLeast(_) | Self::Between(..))
     }
+}
+
+/// A bound with as many digits as it takes, three after the point at most.
+pub(super) fn plain(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
 /// A published value and ours.

@@ -1,6 +1,6 @@
 //! Reproductions on a terminal.
 
-use super::panel::{Cell, Panel, Tolerance};
+use super::panel::{Cell, Panel, Tolerance, plain};
 use super::{Done, Reproduction};
 use crate::table::{self, Column};
 
@@ -42,9 +42,9 @@ pub(super) fn shown(value: Option<f64>, decimals: usize) -> String {
 /// By how much ours differs, in percent; what rounds to nothing has no sign. Where ours has bounds, these.
 pub(super) fn difference(cell: &Cell) -> String {
     let bound = match cell.tolerance {
-        Tolerance::AtMost(most) => Some(format!("≤ {most}")),
-        Tolerance::AtLeast(least) => Some(format!("≥ {least}")),
-        Tolerance::Between(least, most) => Some(format!("{least}…{most}")),
+        Tolerance::AtMost(most) => Some(format!("≤ {}", plain(most))),
+        Tolerance::AtLeast(least) => Some(format!("≥ {}", plain(least))),
+        Tolerance::Between(least, most) => Some(format!("{}…{}", plain(least), plain(most))),
         _ => None,
     };
     if let Some(bound) = bound {
