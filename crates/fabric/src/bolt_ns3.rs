@@ -27,8 +27,8 @@ use crate::spec::{DiscPorts, NodeKind, RunSpec};
 
 pub(crate) use disc::Disc;
 pub(crate) use sender::{CLOCK, Sender};
-pub(crate) use sharing::Share;
 use sharing::HashOrder;
+pub(crate) use sharing::Share;
 
 /// State beside ports and queue pairs; empty where the mode is off.
 #[derive(Debug, Default)]

@@ -8,8 +8,8 @@ use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::account::Accounts;
-use crate::bolt_ns3::BoltNs3;
 use crate::bolt::{BoltSwitches, src_wire};
+use crate::bolt_ns3::BoltNs3;
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::check::{BuildError, check};
 use crate::depend::Dependencies;

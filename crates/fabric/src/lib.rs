@@ -11,8 +11,8 @@ extern crate self as paceline_fabric;
 
 pub mod account;
 mod acks;
-mod bolt_ns3;
 mod bolt;
+mod bolt_ns3;
 mod buffer;
 mod build;
 mod check;

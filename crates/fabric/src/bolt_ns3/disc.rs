@@ -206,7 +206,8 @@ impl Simulation {
             note_port: packet.note_port,
             wire: qp.ack_wire,
             // The way of the data packet backwards: the switch before the last is the first there.
-            path: self.bolt_ns3.senders[packet.qp as usize].back_route + qp.path.hop_rates.len() as u32 + 1 - hop,
+            path: self.bolt_ns3.senders[packet.qp as usize].back_route + qp.path.hop_rates.len() as u32 + 1
+                - hop,
             epoch: packet.epoch,
             class: STRICT,
             ..Packet::EMPTY

@@ -56,15 +56,14 @@ pub(super) fn check<'a>(
         .help("write `fidelity = \"exact\"`, or choose `bolt` or `swift`"));
     }
     if *flow_control != FlowControl::None {
-        return Err(
-            Problem::new("PFC in bolt-ns3 fidelity: that simulator has none").help("write `flow_control = \"none\"`")
-        );
+        return Err(Problem::new("PFC in bolt-ns3 fidelity: that simulator has none")
+            .help("write `flow_control = \"none\"`"));
     }
     if record.accounts != paceline_fabric::spec::Accounted::None {
-        return Err(
-            Problem::new("accounts in bolt-ns3 fidelity: flows there do not choose when a packet goes on the wire")
-                .help("write `accounts = \"off\"`"),
-        );
+        return Err(Problem::new(
+            "accounts in bolt-ns3 fidelity: flows there do not choose when a packet goes on the wire",
+        )
+        .help("write `accounts = \"off\"`"));
     }
     Ok(())
 }
