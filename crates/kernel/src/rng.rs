@@ -26,6 +26,8 @@ pub enum Purpose {
     Ties = 7,
     /// Seeds of hash functions that spread flows over paths.
     Ecmp = 8,
+    /// Jitter of a host that receives.
+    Endpoint = 9,
     /// Resampling results for confidence intervals; never part of a run.
     Resampling = 64,
 }

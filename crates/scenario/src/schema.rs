@@ -212,12 +212,20 @@ tables! {
         global_rtt: bool,
         error_rate: Spanned<f64>,
         ack: Ack,
+        endpoint: Endpoint,
         headroom: Spanned<Headroom>,
         pfc: Pfc,
         ecn: Spanned<Ecn>,
         failure: Vec<Spanned<Failure>>,
         pause_storm: Vec<Spanned<PauseStorm>>,
         route: Vec<Spanned<Route>>,
+    }
+    /// `[network.endpoint]`.
+    struct Endpoint {
+        delay: Span,
+        per_packet: Span,
+        rate: Spanned<OrOff<BitRate>>,
+        jitter: Span,
     }
     struct PauseStorm {
         node: Spanned<u32>,

@@ -55,6 +55,7 @@ pub fn sections() -> &'static [Entry] {
             "headroom", "", "per-link = { factor = 3, extra = two packets }", "room for what arrives after a pause: { per-link = { factor, extra } } (times rate times delay) or { fixed = \"size\" }";
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "marking";
+            "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
             "failure", "", "", "list of links that fail";
             "pause-storm", "", "", "list of hosts whose NICs pause for ever";
             "route", "", "", "list of next hops, instead of those of shortest paths";
@@ -72,6 +73,12 @@ pub fn sections() -> &'static [Entry] {
             "pmax", "", "0.2", "probability at kmax";
             "reference-rate", RATE, "25Gbps", "the rate that kmin and kmax are for";
             "curves", "", "", "list of { rate, kmin, kmax, pmax }, one for each rate, instead; [] for no marks";
+        }
+        "network.endpoint": "What a receiver's host takes between a data packet's arrival at its NIC and its answer: the endpoint delay of Swift." {
+            "delay", TIME, "0s", "the way from the NIC to who answers, for every packet";
+            "per-packet", TIME, "0s", "the host takes packets one after another, each for so long";
+            "rate", RATE, "off", "and for as long as its bytes take at this rate";
+            "jitter", TIME, "0s", "the way takes up to so much longer, at random; no packet overtakes another";
         }
         "network.failure": "A link that fails." {
             "link", "", "", "its number, from 0";

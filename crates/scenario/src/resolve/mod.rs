@@ -5,6 +5,7 @@
 //! scenario, which resolves to the same run.
 
 mod drafts;
+mod endpoint;
 mod fill;
 mod network;
 mod paths;
