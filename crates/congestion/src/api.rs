@@ -120,6 +120,9 @@ pub struct AckInfo<'a> {
     pub ecn: bool,
     /// Telemetry of the data packet, a sample per switch in path order; empty without INT.
     pub hops: &'a [HopSample],
+    /// The way of that packet, where switches choose it (HPCC's pathID): telemetry that came by
+    /// different ways is of different ports, and not to be compared. Otherwise always the same.
+    pub way: u16,
     /// HPCC-PINT's digest of the data packet; 0 without PINT.
     pub pint_power: u16,
     /// Whether this is a NACK: the receiver saw a gap.

@@ -152,6 +152,8 @@ pub struct Hpcc {
     u: f64,
     last_update_seq: u64,
     hops: Vec<Hop>,
+    /// The way by which their samples came.
+    way: u16,
 }
 
 impl Hpcc {
@@ -175,6 +177,7 @@ impl Hpcc {
             u: 1.0,
             last_update_seq: 0,
             hops: Vec::with_capacity(path.hop_rates.len()),
+            way: 0,
         }
     }
 
@@ -188,13 +191,15 @@ impl Hpcc {
         self.reference.rate
     }
 
-    fn record(&mut self, samples: &[HopSample]) {
+    /// Begins anew with the samples of an ACK.
+    fn record(&mut self, ack: &AckInfo<'_>) {
+        self.way = ack.way;
         let fresh = Reference {
             rate: self.law.bounds.line,
             stage: 0,
         };
         self.hops.clear();
-        self.hops.extend(samples.iter().map(|&last| Hop {
+        self.hops.extend(ack.hops.iter().map(|&last| Hop {
             last,
             u: 1.0,
             reference: fresh,
@@ -289,12 +294,13 @@ impl CongestionControl for Hpcc {
             return;
         }
         if self.last_update_seq == 0 {
-            self.record(ack.hops);
+            self.record(ack);
             self.last_update_seq = ack.snd_nxt;
             return;
         }
-        if !ack.hops.is_empty() && ack.hops.len() != self.hops.len() {
-            self.record(ack.hops);
+        let other_way = ack.hops.len() != self.hops.len() || ack.way != self.way;
+        if !ack.hops.is_empty() && other_way {
+            self.record(ack);
         } else {
             let next = if self.multi_rate {
                 self.update_hops(cx.path, ack.hops, full)

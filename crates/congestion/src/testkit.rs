@@ -54,6 +54,7 @@ pub fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
         rtt: Span::from_ns(4160),
         ecn: false,
         hops: &[],
+        way: 0,
         pint_power: 0,
         nack: false,
         tag: 0,

@@ -165,6 +165,7 @@ fn run(config: &SchemeConfig, path: &PathInfo, events: &[Event]) -> Vec<BitRate>
                     rtt: *rtt,
                     ecn: *ecn,
                     hops,
+                    way: 0,
                     pint_power: *pint_power,
                     tag: 0,
                     congested: None,

@@ -22,6 +22,7 @@ use crate::record::Recorder;
 use crate::routing::{Extent, Routing};
 use crate::sim::Simulation;
 use crate::spec::{FlowControl, FlowSpec, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
+use crate::spread::Spreading;
 use crate::telemetry::{Telemetry, WIRE_HOPS};
 
 /// Builds the network of `spec`.
@@ -96,6 +97,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         route_places: BTreeMap::new(),
         epoch: 0,
         routing,
+        spreading: Spreading::new(&spec),
         changes: build_changes(&spec),
         link_down_at: vec![u64::MAX; spec.links.len()],
         telemetry: Telemetry::new(int, multi, pint),
@@ -267,6 +269,7 @@ fn profile(spec: &RunSpec, i: usize, link: &LinkSpec) -> Result<LinkProfile, Bui
     };
     Ok(LinkProfile {
         rate: link.rate,
+        ps_per_kib: link.rate.time_to_send(Bytes::new(1024)).as_ps(),
         delay: link.delay.as_ps(),
         shift,
         headroom: headroom(spec, link),

@@ -5,7 +5,12 @@ use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::depend::find_cycle;
 use crate::event::Event;
-use crate::spec::{FlowControl, LinkSpec, NodeId, NodeKind, PfcMode, PfcThreshold, RunSpec};
+use crate::spec::{
+    FlowControl, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, PfcThreshold, RunSpec, SchemeSpec,
+};
+
+/// The largest table of flowlets of a switch.
+const MAX_FLOWLETS: u32 = 1 << 20;
 
 /// Why a network cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -160,6 +165,7 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
     }
     check_dependencies(spec)?;
     check_flow_control(&spec.switch.flow_control)?;
+    check_load_balancing(spec)?;
     let mut codes = spec.schemes.iter().filter_map(|scheme| scheme.config.pint_code());
     if let Some(first) = codes.next()
         && codes.any(|code| code != first)
@@ -273,6 +279,27 @@ fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
         }
     }
     Ok(())
+}
+
+fn check_load_balancing(spec: &RunSpec) -> Result<(), BuildError> {
+    let policy = spec.load_balancing;
+    if let LoadBalancing::Flowlet(flowlets) | LoadBalancing::AdaptiveFlowlet(flowlets) = policy
+        && !(flowlets.entries.is_power_of_two() && (2..=MAX_FLOWLETS).contains(&flowlets.entries))
+    {
+        return Err(BuildError::TooLarge(format!(
+            "a table of {} flowlets; there may be 2 to {MAX_FLOWLETS}, a power of two",
+            flowlets.entries
+        )));
+    }
+    let reads_telemetry = |scheme: &&SchemeSpec| scheme.config.needs().int;
+    match spec.schemes.iter().find(reads_telemetry) {
+        Some(scheme) if policy.is_per_packet() => Err(BuildError::BadSchemes(format!(
+            "{} compares the telemetry of one packet with the last one's, and packets that are spread \
+             one by one pass different ports",
+            scheme.config.name()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn check_flow_control(flow_control: &FlowControl) -> Result<(), BuildError> {

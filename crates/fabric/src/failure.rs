@@ -6,6 +6,7 @@ use crate::packet::NONE;
 use crate::port::STRICT;
 use crate::routing::FlowKey;
 use crate::sim::Simulation;
+use crate::spread::SPREAD;
 
 /// A link goes down, or comes up.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +34,9 @@ impl Simulation {
             self.link_down_at[link] = self.now;
         }
         self.routing.forget();
+        self.spreading.forget();
         // Packets on their way carry the old generation, and are looked up hop by hop.
-        self.epoch = self.epoch.wrapping_add(1);
+        self.epoch = (self.epoch + 1) & !SPREAD;
         self.routes.clear();
         self.route_places.clear();
         for slot in 0..self.qps.len() as u32 {
@@ -95,14 +97,16 @@ impl Simulation {
         if self.qps[slot as usize].done {
             return;
         }
-        let paths = self.find_paths(self.qps[slot as usize].flow);
+        let flow = self.qps[slot as usize].flow;
+        let paths = self.find_paths(flow);
         let Some(paths) = paths else {
             self.qps[slot as usize].reachable = false;
             return;
         };
-        let (route, ack_route) = (self.write_route(&paths.forward), self.write_route(&paths.back));
+        let dst = self.spec.flows[flow as usize].dst.0;
+        let (route, data_epoch) = self.data_route(&paths.forward, dst);
+        let ack_route = self.write_route(&paths.back);
         let info = self.path_info(&paths.forward, self.qps[slot as usize].data_header);
-        let flow = self.qps[slot as usize].flow;
         if self.flows[flow as usize].ideal == Span::ZERO {
             // It started while there was no path.
             self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward);
@@ -110,7 +114,8 @@ impl Simulation {
         let old_port = self.qps[slot as usize].port;
         let qp = &mut self.qps[slot as usize];
         qp.reachable = true;
-        (qp.route, qp.ack_route, qp.epoch) = (route, ack_route, self.epoch);
+        (qp.route, qp.data_epoch) = (route, data_epoch);
+        (qp.ack_route, qp.epoch) = (ack_route, self.epoch);
         (qp.port, qp.ack_port) = (paths.forward[0], paths.back[0]);
         // Without its window the flow would have kept the zero of `hpcc_divides_by_window`.
         let bdp = qp.path.bdp;
@@ -126,6 +131,11 @@ impl Simulation {
             let new_nic = self.ports[new_port as usize].owner as usize;
             self.nics[new_nic].qps.push(slot);
         }
+    }
+
+    /// A generation of routes that is not the network's: packets that carry it are looked up.
+    pub(crate) const fn old_epoch(&self) -> u16 {
+        self.epoch.wrapping_sub(1) & !SPREAD
     }
 
     /// The egress port of a packet that set out before the topology changed.

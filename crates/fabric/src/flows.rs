@@ -128,7 +128,8 @@ impl Simulation {
         }
         let class = self.classes.dense(spec.class);
         let controller = scheme.config.build(&info);
-        let (route, ack_route) = (self.write_route(&paths.forward), self.write_route(&paths.back));
+        let (route, data_epoch) = self.data_route(&paths.forward, spec.dst.0);
+        let ack_route = self.write_route(&paths.back);
         let packet = &self.spec.packet;
         let scheme = &self.spec.schemes[usize::from(spec.scheme)];
         let mut qp = Qp {
@@ -155,6 +156,7 @@ impl Simulation {
             done: false,
             life: 0,
             route,
+            data_epoch,
             epoch: self.epoch,
             ack_route,
             ack_port: paths.back[0],

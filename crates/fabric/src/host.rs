@@ -11,6 +11,7 @@ use crate::packet::{NONE, Packet};
 use crate::port::STRICT;
 use crate::sim::Simulation;
 use crate::spec::{AckPolicy, Awaited};
+use crate::spread::way;
 use crate::telemetry::WIRE_HOPS;
 
 /// What the receiver answers to a data packet.
@@ -66,6 +67,11 @@ impl Simulation {
         self.counters.nacks += u64::from(kind == PacketKind::Nack);
         let qp = &self.qps[packet.qp as usize];
         let ack_port = qp.ack_port;
+        let pint = if qp.needs.int {
+            way(packet.epoch)
+        } else {
+            packet.pint
+        };
         // The data packet's slot becomes the acknowledgement's: telemetry and time stamp stay.
         let ack = Packet {
             kind,
@@ -75,6 +81,7 @@ impl Simulation {
             epoch: qp.epoch,
             wire: qp.ack_wire,
             payload: 0,
+            pint,
             class: qp.ack_class,
             // Nothing accounts for it in a host.
             ingress: NONE,
@@ -251,6 +258,11 @@ impl Simulation {
             rtt: Span::from_ps(rtt),
             ecn: packet.ecn != 0,
             hops: if too_many_hops { &[] } else { self.packets.hops(id) },
+            way: if self.qps[slot as usize].needs.int {
+                packet.pint
+            } else {
+                0
+            },
             pint_power: packet.pint,
             nack: packet.kind == PacketKind::Nack,
             tag: packet.tag,

@@ -32,6 +32,7 @@ mod record;
 pub mod routing;
 mod sim;
 pub mod spec;
+mod spread;
 mod standstill;
 mod switch;
 mod telemetry;

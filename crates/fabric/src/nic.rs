@@ -56,10 +56,11 @@ pub(crate) struct Qp {
     pub(crate) done: bool,
     /// Distinguishes flows that used the same slot one after another.
     pub(crate) life: u16,
-    /// Places in the route table: of data, of ACKs.
+    /// Places in the route table: of data (see [`crate::spread`] for data that is spread), of ACKs.
     pub(crate) route: u32,
     pub(crate) ack_route: u32,
     /// Generation of these: an older one than the network's where there is no path any more.
+    pub(crate) data_epoch: u16,
     pub(crate) epoch: u16,
     pub(crate) ack_port: u32,
     /// Highest byte ever sent.
@@ -383,7 +384,7 @@ impl Simulation {
             sent_at: self.now,
             wire,
             payload,
-            epoch: qp.epoch,
+            epoch: qp.data_epoch,
             kind: PacketKind::Data,
             class: qp.class,
             ack_request: qp.in_flight() + u64::from(payload) >= qp.window,

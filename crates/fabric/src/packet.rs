@@ -28,9 +28,9 @@ pub(crate) struct Packet {
     pub(crate) wire: u16,
     /// Payload bytes.
     pub(crate) payload: u16,
-    /// HPCC-PINT's digest.
+    /// HPCC-PINT's digest. In ACKs of schemes that read telemetry: the data packet's way.
     pub(crate) pint: u16,
-    /// Generation of routes that `path` belongs to.
+    /// Generation of routes that `path` belongs to, or [`crate::spread::SPREAD`] and the way so far.
     pub(crate) epoch: u16,
     pub(crate) kind: PacketKind,
     /// Dense class (see [`crate::port::Classes`]); of a PFC frame: the class that it speaks of.

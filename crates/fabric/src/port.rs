@@ -152,6 +152,8 @@ impl ClassQueue {
 #[derive(Clone, Debug)]
 pub(crate) struct LinkProfile {
     pub(crate) rate: BitRate,
+    /// Picoseconds that 1024 bytes take, cut to whole ones.
+    pub(crate) ps_per_kib: u64,
     /// Propagation delay, in ps.
     pub(crate) delay: u64,
     /// How far a dynamic PFC threshold is shifted at this rate.

@@ -4,7 +4,7 @@
 //! kept as a distance per node. A flow's path is then looked up once, hop by hop with the hash
 //! that a switch would compute for every packet, and its packets follow the list.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::port::{LinkProfile, Port};
 use crate::spec::{FlowSpec, NodeKind, StaticRoute};
@@ -72,6 +72,8 @@ pub(crate) struct Routing {
     last_parallel_only: bool,
     /// Next hops that are given: (switch, destination) to neighbour.
     fixed: BTreeMap<(u32, u32), u32>,
+    /// Their destinations.
+    fixed_to: BTreeSet<u32>,
 }
 
 /// What a path adds up to.
@@ -107,11 +109,13 @@ impl Routing {
             seed,
             last_parallel_only,
             fixed: BTreeMap::new(),
+            fixed_to: BTreeSet::new(),
         }
     }
 
     /// Takes next hops that are given, instead of those of shortest paths.
     pub(crate) fn fix(&mut self, routes: &[StaticRoute]) {
+        self.fixed_to.extend(routes.iter().map(|route| route.to.0));
         let routes = routes
             .iter()
             .map(|route| ((route.node.0, route.to.0), route.via.0));
@@ -219,6 +223,35 @@ impl Routing {
             .filter(|&i| keep(i))
             .nth(choice as usize)
             .map(|i| list[i])
+    }
+
+    /// Whether next hops to host `dst` are given somewhere.
+    pub(crate) fn is_fixed(&self, dst: u32) -> bool {
+        self.fixed_to.contains(&dst)
+    }
+
+    /// Appends to `list` the ports of switch `node` that lead nearer to switch `root`.
+    pub(crate) fn next_hops(&mut self, ports: &[Port], node: u32, root: u32, list: &mut Vec<u32>) {
+        if !self.distances.contains_key(&root) {
+            let distance = self.search(ports, root);
+            self.distances.insert(root, distance);
+        }
+        let distance = &self.distances[&root];
+        let here = distance[node as usize];
+        let first = list.len();
+        for &port in self.ports_of(node) {
+            let peer = Self::peer(ports, port);
+            let nearer = distance[peer as usize] != FAR && distance[peer as usize] + 1 == here;
+            if !nearer || !ports[port as usize].up || self.kinds[peer as usize] == NodeKind::Host {
+                continue;
+            }
+            // Parallel links stand side by side.
+            let same = |&last: &u32| Self::peer(ports, last) == peer;
+            if self.last_parallel_only && list[first..].last().is_some_and(same) {
+                list.pop();
+            }
+            list.push(port);
+        }
     }
 
     /// The path of packets with `key` from host `src` to host `dst`.

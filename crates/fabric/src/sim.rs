@@ -16,6 +16,7 @@ use crate::port::{ClassQueue, Classes, LinkProfile, Port};
 use crate::record::Recorder;
 use crate::routing::Routing;
 use crate::spec::RunSpec;
+use crate::spread::Spreading;
 use crate::telemetry::Telemetry;
 
 pub use crate::check::BuildError;
@@ -65,6 +66,7 @@ pub struct Simulation {
     /// Generation of the routes: one more after every change of topology.
     pub(crate) epoch: u16,
     pub(crate) routing: Routing,
+    pub(crate) spreading: Spreading,
     pub(crate) changes: Vec<crate::failure::Change>,
     pub(crate) link_down_at: Vec<u64>,
     pub(crate) telemetry: Telemetry,

@@ -71,6 +71,42 @@ pub struct StaticRoute {
     pub via: NodeId,
 }
 
+/// How switches choose among next hops that are equally near.
+///
+/// What is said of packets here is said of data packets. Acknowledgements and notifications go by
+/// [`LoadBalancing::Ecmp`] always, and so do flows to hosts for which next hops are given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoadBalancing {
+    /// By a hash of the flow's addresses and ports, seeded by the switch: a flow has one path.
+    #[default]
+    Ecmp,
+    /// At random whenever a flow has paused for longer than `gap` (LetFlow).
+    Flowlet(Flowlets),
+    /// At random for every packet.
+    Spray,
+    /// The port whose queue is the soonest empty, for every packet.
+    Adaptive,
+    /// The port whose queue is the soonest empty, whenever a flow has paused for longer than `gap`.
+    AdaptiveFlowlet(Flowlets),
+}
+
+impl LoadBalancing {
+    /// Whether packets of a flow that follow each other closely may take different paths.
+    pub const fn is_per_packet(self) -> bool {
+        matches!(self, Self::Spray | Self::Adaptive)
+    }
+}
+
+/// How switches tell flowlets apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flowlets {
+    /// A flow that sent nothing for longer than this may take another path.
+    pub gap: Span,
+    /// Entries of a switch's table of flows, a power of two. Flows whose hashes meet in one entry
+    /// are taken for one.
+    pub entries: u32,
+}
+
 /// Buffers, flow control, marking of every switch.
 #[derive(Clone, Debug)]
 pub struct SwitchSpec {
@@ -442,6 +478,8 @@ pub struct RunSpec {
     pub storms: Vec<PauseStorm>,
     /// Next hops that are given.
     pub routes: Vec<StaticRoute>,
+    /// How switches choose among equal next hops.
+    pub load_balancing: LoadBalancing,
     /// Every switch.
     pub switch: SwitchSpec,
     /// Every host.

@@ -4,6 +4,7 @@ use crate::outcome::{PacketKind, TraceKind};
 use crate::packet::NONE;
 use crate::port::STRICT;
 use crate::sim::Simulation;
+use crate::spread::SPREAD;
 
 impl Simulation {
     /// A packet entered a switch.
@@ -30,7 +31,8 @@ impl Simulation {
         port.queue_max = port.queue_max.max(port.queued);
     }
 
-    /// The egress port: read off the flow's path, or looked up if the topology has changed since.
+    /// The egress port: read off the flow's path, chosen here if switches choose, or looked up if the
+    /// topology has changed since.
     #[inline]
     fn route(&mut self, ingress: u32, id: u32) -> Option<u32> {
         let epoch = self.epoch;
@@ -39,6 +41,9 @@ impl Simulation {
             let egress = self.routes[packet.path as usize];
             packet.path += 1;
             return Some(egress);
+        }
+        if packet.epoch & SPREAD != 0 {
+            return self.spread(ingress, id);
         }
         self.reroute(ingress, id)
     }

@@ -28,6 +28,10 @@ pub enum Purpose {
     Ecmp = 8,
     /// Jitter of a host that receives.
     Endpoint = 9,
+    /// A switch's choices among equal next hops.
+    Spread = 16,
+    /// The lengths of a queue's intervals between QCN's samples.
+    Qcn = 17,
     /// Resampling results for confidence intervals; never part of a run.
     Resampling = 64,
 }

@@ -47,6 +47,7 @@ pub(crate) fn spec() -> RunSpec {
         failures: Vec::new(),
         storms: Vec::new(),
         routes: Vec::new(),
+        load_balancing: paceline_fabric::spec::LoadBalancing::Ecmp,
         switch: SwitchSpec {
             buffer: Bytes::new(32 << 20),
             reserve: Bytes::new(4096),

@@ -24,7 +24,8 @@ use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
 pub(crate) use values::{
-    Ack, AckClass, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind, PortBins,
+    Ack, AckClass, AdaptivePer, Balancing, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind,
+    PortBins,
 };
 pub(crate) use workload::*;
 
@@ -216,6 +217,9 @@ tables! {
         headroom: Spanned<Headroom>,
         pfc: Pfc,
         ecn: Spanned<Ecn>,
+        load_balancing: Spanned<Balancing>,
+        flowlet: Flowlet,
+        adaptive: Adaptive,
         failure: Vec<Spanned<Failure>>,
         pause_storm: Vec<Spanned<PauseStorm>>,
         route: Vec<Spanned<Route>>,
@@ -226,6 +230,15 @@ tables! {
         per_packet: Span,
         rate: Spanned<OrOff<BitRate>>,
         jitter: Span,
+    }
+    /// `[network.flowlet]`.
+    struct Flowlet {
+        gap: Spanned<Span>,
+        entries: Spanned<u32>,
+    }
+    /// `[network.adaptive]`.
+    struct Adaptive {
+        per: Spanned<AdaptivePer>,
     }
     struct PauseStorm {
         node: Spanned<u32>,

@@ -104,6 +104,12 @@ snapshots! {
     toml_duplicate_links: star("[topology.star]\nhosts = 4", "[topology.graph]\nnodes = 5\nswitches = [0]\nlinks = [\n  { a = 0, b = 1 },\n  { a = 1, b = 0 },\n]");
     toml_host_without_link: star("[topology.star]\nhosts = 4", "[topology.graph]\nnodes = 5\nswitches = [0]\nlinks = [{ a = 0, b = 1 }, { a = 0, b = 2 }, { a = 0, b = 3 }]");
     toml_no_path: star("[topology.star]\nhosts = 4", "[topology.graph]\nnodes = 7\nswitches = [0, 6]\nlinks = [{ a = 0, b = 1 }, { a = 0, b = 2 }, { a = 0, b = 3 }, { a = 6, b = 4 }]");
+    toml_unknown_load_balancing: star_with("[network]\nload-balancing = 'sprays'\n");
+    toml_flowlets_without_a_gap: star_with("[network]\nload-balancing = 'flowlet'\nflowlet.gap = '0us'\n");
+    toml_flowlets_in_an_odd_table: star_with("[network]\nload-balancing = 'adaptive'\nadaptive.per = 'flowlet'\nflowlet.entries = 1000\n");
+    toml_spraying_with_go_back_n: star_with("[network]\nload-balancing = 'spray'\n");
+    toml_spraying_with_telemetry: outcome(&[("test.toml", format!("{}[network]\nload-balancing = 'spray'\n", STAR.replace("dcqcn", "hpcc")).as_bytes())], &[]);
+    toml_adaptive_with_telemetry: outcome(&[("test.toml", format!("{}[network]\nload-balancing = 'adaptive'\n", STAR.replace("dcqcn", "hpcc")).as_bytes())], &[]);
     toml_duration_of_nothing: star("10ms", "0s");
     toml_trace_of_no_node: star_with("[record]\ntrace = [7]\n");
     toml_ports_in_no_unit: star_with("[record]\nports = 'oft'\n");

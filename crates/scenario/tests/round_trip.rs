@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use paceline_fabric::RunSpec;
+use paceline_fabric::spec::{Flowlets, LoadBalancing};
 use paceline_kernel::{BitRate, Span};
 use paceline_scenario::{Fidelity, Origin, Overrides, Resolved, load};
 
@@ -330,6 +331,43 @@ fn changing_the_scheme_does_not_move_the_traffic() {
 }
 
 /// Ports are recorded unless the run is in the reference's manner, or was written for it.
+#[test]
+fn every_kind_of_load_balancing() {
+    for set in [
+        &["network.load-balancing=ecmp"][..],
+        &["network.load-balancing=spray"],
+        &["network.load-balancing=adaptive"],
+        &[
+            "network.load-balancing=flowlet",
+            "network.flowlet.gap=7us",
+            "network.flowlet.entries=64",
+        ],
+        &["network.load-balancing=adaptive", "network.adaptive.per=flowlet"],
+    ] {
+        let overrides = Overrides {
+            scheme: Some("dcqcn".into()),
+            set: set.iter().map(|s| (*s).to_string()).collect(),
+            ..Overrides::default()
+        };
+        let resolved = assert_round_trip("leaf-spine-failure", &overrides);
+        let policy = resolved.run.load_balancing;
+        let expected = match set {
+            [_, "network.flowlet.gap=7us", _] => LoadBalancing::Flowlet(Flowlets {
+                gap: Span::from_us(7),
+                entries: 64,
+            }),
+            [_, _] => LoadBalancing::AdaptiveFlowlet(Flowlets {
+                gap: Span::from_us(100),
+                entries: 4096,
+            }),
+            ["network.load-balancing=spray"] => LoadBalancing::Spray,
+            ["network.load-balancing=adaptive"] => LoadBalancing::Adaptive,
+            _ => LoadBalancing::Ecmp,
+        };
+        assert_eq!(policy, expected);
+    }
+}
+
 #[test]
 fn what_is_recorded() {
     let record = |input: &str, set: &[&str], fidelity: Option<Fidelity>| {

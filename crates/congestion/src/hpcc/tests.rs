@@ -187,3 +187,24 @@ fn telemetry_that_is_missing_or_changes_length_changes_no_rate() {
     feed(&mut pair, 91_000, 95_000, &two);
     assert_eq!((pair.rate(), pair.cc.hops.len()), (BitRate::from_gbps(100), 2));
 }
+
+#[test]
+fn telemetry_of_another_way_is_only_recorded() {
+    let mut pair = pair(&Params::default());
+    let ack_by = |pair: &mut Pair<Hpcc>, way, seq, hops: &[HopSample]| {
+        let snd_nxt = seq + 50_000;
+        pair.ack(&AckInfo {
+            hops,
+            way,
+            ..ack(seq, snd_nxt)
+        });
+    };
+    ack_by(&mut pair, 1, 1000, &[sample(0, 0, 10_400)]);
+    // Another port's counters: compared with the first's they would say far more than the line.
+    ack_by(&mut pair, 2, 2000, &[sample(1040, 3_000_000_000, 50_000)]);
+    assert_eq!(pair.cc.utilisation(), 1.0);
+    assert_eq!(pair.rate(), BitRate::from_gbps(100));
+    // The same port again, 50 Gbit/s and a tenth of the BDP queued: U = 0.75 + 0.25 * 0.6.
+    ack_by(&mut pair, 2, 3000, &[sample(2080, 3_000_006_500, 5200)]);
+    assert!((pair.cc.utilisation() - 0.9).abs() < 1e-12);
+}

@@ -50,6 +50,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
         failures: Vec::new(),
         storms: Vec::new(),
         routes: Vec::new(),
+        load_balancing: LoadBalancing::Ecmp,
         switch: SwitchSpec {
             buffer: Bytes::new(32 << 20),
             reserve: Bytes::new(4096),

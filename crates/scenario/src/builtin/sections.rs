@@ -56,6 +56,9 @@ pub fn sections() -> &'static [Entry] {
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "marking";
             "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
+            "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
+            "flowlet", "", "", "how flowlets are told apart";
+            "adaptive", "", "", "how often the least loaded port is chosen";
             "failure", "", "", "list of links that fail";
             "pause-storm", "", "", "list of hosts whose NICs pause for ever";
             "route", "", "", "list of next hops, instead of those of shortest paths";
@@ -79,6 +82,13 @@ pub fn sections() -> &'static [Entry] {
             "per-packet", TIME, "0s", "the host takes packets one after another, each for so long";
             "rate", RATE, "off", "and for as long as its bytes take at this rate";
             "jitter", TIME, "0s", "the way takes up to so much longer, at random; no packet overtakes another";
+        }
+        "network.flowlet": "Flowlets, with `load-balancing = \"flowlet\"`, or `\"adaptive\"` per flowlet." {
+            "gap", TIME, "100us", "a flow that sent nothing for longer may take another path";
+            "entries", "", "4096", "entries of a switch's table of flows, a power of two; flows whose hashes meet in one are taken for one";
+        }
+        "network.adaptive": "The least loaded port, with `load-balancing = \"adaptive\"`." {
+            "per", "", "packet", "chosen for each `packet`, or for each `flowlet`";
         }
         "network.failure": "A link that fails." {
             "link", "", "", "its number, from 0";

@@ -4,6 +4,7 @@
 //! changes the scenario in place until nothing is absent: written out again, it is the resolved
 //! scenario, which resolves to the same run.
 
+mod balancing;
 mod drafts;
 mod endpoint;
 mod fill;
@@ -217,12 +218,14 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     )?;
     scenario.record.pcap = Some(pcap);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
+    let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes)?;
     let run = RunSpec {
         nodes: net.topology.nodes,
         links,
         failures,
         storms,
         routes,
+        load_balancing,
         switch,
         nic,
         packet,

@@ -33,6 +33,24 @@ impl From<PfcMode> for PfcModeKind {
     }
 }
 
+/// How switches choose among equal next hops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Balancing {
+    Ecmp,
+    Flowlet,
+    Spray,
+    Adaptive,
+}
+
+/// How often the least loaded port is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AdaptivePer {
+    Packet,
+    Flowlet,
+}
+
 /// When the receiver acknowledges: `ack.every-packets = 1`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

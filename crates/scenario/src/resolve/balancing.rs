@@ -1,0 +1,86 @@
+//! From `load-balancing`, `[network.flowlet]` and `[network.adaptive]` to what switches do.
+
+use paceline_fabric::spec::{Flowlets, LoadBalancing, SchemeSpec};
+use paceline_kernel::Span;
+
+use crate::diagnostics::{Place, Problem};
+use crate::schema::{self, AdaptivePer, Balancing};
+
+use super::Cx;
+use super::fill::fill_at;
+
+/// A gap that no queue of a data centre is likely to outlast.
+const GAP: Span = Span::from_us(100);
+/// Entries of a switch's table of flowlets.
+const ENTRIES: u32 = 4096;
+const MAX_ENTRIES: u32 = 1 << 20;
+
+/// How switches choose among equal next hops.
+pub(super) fn resolve(
+    cx: &mut Cx<'_>,
+    n: &mut schema::Network,
+    schemes: &[SchemeSpec],
+) -> Result<LoadBalancing, Problem> {
+    let written = fill_at(&mut n.load_balancing, Balancing::Ecmp);
+    let mut place = cx.texts.of_value(&written);
+    let policy = match written.get_ref() {
+        Balancing::Ecmp => LoadBalancing::Ecmp,
+        Balancing::Flowlet => LoadBalancing::Flowlet(flowlets(cx, n)?),
+        Balancing::Spray => LoadBalancing::Spray,
+        Balancing::Adaptive => {
+            let per = fill_at(&mut n.adaptive.get_or_insert_default().per, AdaptivePer::Packet);
+            match per.get_ref() {
+                AdaptivePer::Packet => LoadBalancing::Adaptive,
+                AdaptivePer::Flowlet => {
+                    place = cx.texts.of_value(&per);
+                    LoadBalancing::AdaptiveFlowlet(flowlets(cx, n)?)
+                }
+            }
+        }
+    };
+    if policy.is_per_packet() {
+        check_per_packet(cx, &place, schemes)?;
+    }
+    Ok(policy)
+}
+
+fn flowlets(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Flowlets, Problem> {
+    let flowlet = n.flowlet.get_or_insert_default();
+    let gap = fill_at(&mut flowlet.gap, GAP);
+    if *gap.get_ref() == Span::ZERO {
+        return Err(Problem::new("the flowlets' gap is zero")
+            .at(&cx.texts.of_value(&gap))
+            .label("expected more than zero")
+            .help("to choose for every packet, write `load-balancing = \"spray\"`"));
+    }
+    let entries = fill_at(&mut flowlet.entries, ENTRIES);
+    let count = *entries.get_ref();
+    if !count.is_power_of_two() || !(2..=MAX_ENTRIES).contains(&count) {
+        let message = format!("a table of {count} flowlets");
+        return Err(Problem::new(message)
+            .at(&cx.texts.of_value(&entries))
+            .label(format!("expected a power of two from 2 to {MAX_ENTRIES}")));
+    }
+    Ok(Flowlets {
+        gap: *gap.get_ref(),
+        entries: count,
+    })
+}
+
+/// What packets that overtake each other do to schemes and to recovery.
+fn check_per_packet(cx: &mut Cx<'_>, place: &Place, schemes: &[SchemeSpec]) -> Result<(), Problem> {
+    if let Some(scheme) = schemes.iter().find(|scheme| scheme.config.needs().int) {
+        let name = scheme.config.name();
+        let message = format!(
+            "{name} compares the telemetry of one packet with that of the last, and packets that are \
+             spread one by one pass different ports"
+        );
+        return Err(Problem::new(message).at(place).help(
+            "write `load-balancing = \"ecmp\"` or `\"flowlet\"`, or choose a scheme that reads no telemetry",
+        ));
+    }
+    cx.warnings.push(format!(
+        "{place}: packets that take different paths overtake each other, and go-back-N takes that for loss"
+    ));
+    Ok(())
+}
