@@ -11,6 +11,7 @@ extern crate self as paceline_fabric;
 
 pub mod account;
 mod acks;
+mod bolt;
 mod buffer;
 mod build;
 mod check;
@@ -29,6 +30,7 @@ mod pint;
 mod port;
 mod random;
 mod record;
+mod recovery;
 pub mod routing;
 mod sim;
 pub mod spec;

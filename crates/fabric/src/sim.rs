@@ -58,6 +58,8 @@ pub struct Simulation {
     pub(crate) packets: PacketSlab,
     pub(crate) qps: Vec<Qp>,
     pub(crate) receivers: Vec<Receiver>,
+    /// What selective repeat knows of each queue pair; empty without it.
+    pub(crate) pairs: Vec<crate::recovery::irn::Pair>,
     pub(crate) free_qps: Vec<u32>,
     /// Egress ports of the switches on each flow's paths, in order.
     pub(crate) routes: Vec<u32>,
@@ -70,6 +72,8 @@ pub struct Simulation {
     pub(crate) changes: Vec<crate::failure::Change>,
     pub(crate) link_down_at: Vec<u64>,
     pub(crate) telemetry: Telemetry,
+    /// Bolt in switches, where a scheme asks for it.
+    pub(crate) bolt: Option<crate::bolt::BoltSwitches>,
     /// Streams of the ports' marking decisions.
     pub(crate) mark_rng: Vec<Rng>,
     pub(crate) link_errors: Vec<crate::random::LinkErrors>,

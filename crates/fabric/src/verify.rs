@@ -15,6 +15,7 @@ impl Simulation {
         self.verify_queues();
         self.verify_buffers();
         self.verify_flows();
+        self.verify_bolt();
         if self.queue.is_empty() {
             assert_eq!(
                 self.packets.live(),
@@ -88,6 +89,9 @@ impl Simulation {
                 receiver.expected <= qp.max_sent,
                 "flow {flow}: arrived beyond what was sent"
             );
+            if !self.pairs.is_empty() {
+                self.verify_selective_repeat(slot);
+            }
             assert!(
                 qp.snd_una <= qp.snd_nxt && qp.snd_nxt <= qp.size,
                 "flow {flow}: sequence numbers in order"

@@ -64,6 +64,7 @@ pub(crate) fn spec() -> RunSpec {
                 mode: PfcMode::OnOff,
             }),
             ecn: Vec::new(),
+            assist: None,
         },
         nic: NicSpec {
             ack: AckPolicy::EveryPackets(1),
@@ -73,6 +74,7 @@ pub(crate) fn spec() -> RunSpec {
             nack_interval: Span::from_us(500),
             back_to_chunk: None,
             rto: None,
+            recovery: Recovery::GoBackN,
             pacing: true,
             global_rtt: true,
         },

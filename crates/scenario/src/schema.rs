@@ -5,6 +5,7 @@
 //! nothing is absent.
 
 mod accounts;
+mod recovery;
 mod values;
 mod workload;
 
@@ -23,9 +24,10 @@ use paceline_congestion::registry::SchemeParams;
 use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
+pub(crate) use recovery::{ArrivalOrder, RecoveryKind};
 pub(crate) use values::{
-    Ack, AckClass, AdaptivePer, Balancing, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind,
-    PortBins,
+    Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, FlowControlKind, Headroom, Nodes,
+    OrOff, PerLink, PfcModeKind, PortBins,
 };
 pub(crate) use workload::*;
 
@@ -209,12 +211,17 @@ tables! {
         nack_interval: Span,
         back_to_chunk: Spanned<OrOff<Bytes>>,
         rto: OrOff<Span>,
-        pacing: bool,
+        recovery: Spanned<RecoveryKind>,
+        nic: Spanned<ArrivalOrder>,
+        pacing: Spanned<bool>,
         global_rtt: bool,
+        assist: Spanned<AssistKind>,
+        assist_ports: Spanned<AssistPortsKind>,
         error_rate: Spanned<f64>,
-        ack: Ack,
+        ack: Spanned<Ack>,
         endpoint: Endpoint,
         headroom: Spanned<Headroom>,
+        irn: Irn,
         pfc: Pfc,
         ecn: Spanned<Ecn>,
         load_balancing: Spanned<Balancing>,
@@ -230,6 +237,13 @@ tables! {
         per_packet: Span,
         rate: Spanned<OrOff<BitRate>>,
         jitter: Span,
+    }
+    struct Irn {
+        rto_low: Spanned<Span>,
+        rto_high: Spanned<Span>,
+        low_packets: u32,
+        bdp_cap: bool,
+        reordering: Spanned<u32>,
     }
     /// `[network.flowlet]`.
     struct Flowlet {

@@ -67,6 +67,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
                 mode: PfcMode::OnOff,
             }),
             ecn,
+            assist: Some(AssistPorts::Switches),
         },
         nic: NicSpec {
             ack: AckPolicy::EveryBytes(Bytes::new(1)),
@@ -76,6 +77,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
             nack_interval: Span::from_us(500),
             back_to_chunk: None,
             rto: None,
+            recovery: Recovery::GoBackN,
             pacing: true,
             global_rtt: true,
         },

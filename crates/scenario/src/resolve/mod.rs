@@ -4,6 +4,7 @@
 //! changes the scenario in place until nothing is absent: written out again, it is the resolved
 //! scenario, which resolves to the same run.
 
+mod assist;
 mod balancing;
 mod drafts;
 mod endpoint;
@@ -12,6 +13,7 @@ mod network;
 mod paths;
 mod reach;
 mod record;
+mod recovery;
 mod schemes;
 mod topology;
 mod workload;
@@ -195,7 +197,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let written = &mut scenario.network;
     let packet = network::packet(cx, written)?;
     let nic = network::nic(cx, written)?;
-    let switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
+    let mut switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
+    switch.assist = assist::resolve(cx, written, schemes.all())?;
     let failures = network::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
     let routes = paths::routes(cx, written, &net)?;
