@@ -90,6 +90,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         renew_at: vec![0; ports.len() * class_count],
         rules: BufferRules::new(&spec.switch, spec.quirks.wrapping_threshold),
         buffers,
+        endpoints: crate::endpoint::Endpoints::of(&spec, nics.len()),
         nics,
         bolt_ns3: BoltNs3::new(&spec, &ports),
         packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),

@@ -38,6 +38,8 @@ pub(crate) enum Event {
     Storm { storm: u32, ends: bool },
     /// A port's device has room for a packet ([`crate::bolt_ns3`]).
     Refill { port: u32 },
+    /// A host has brought the first packet that it holds to who answers.
+    HostDone { nic: u32 },
 }
 
 const A_BITS: u32 = 28;
@@ -72,7 +74,8 @@ impl Event {
             Self::Arrive { port, packet } => (9, port, packet),
             Self::Sample => (10, 0, 0),
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
-            Self::Refill { port } => (12, port, 0),
+            Self::Refill { port } => (13, port, 0),
+            Self::HostDone { nic } => (12, nic, 0),
         };
         kind << 60 | u64::from(a) << 32 | u64::from(b)
     }
@@ -110,11 +113,12 @@ impl Event {
             },
             9 => Self::Arrive { port: a, packet: b },
             10 => Self::Sample,
-            11 => Self::Storm {
+            12 => Self::HostDone { nic: a },
+            13 => Self::Refill { port: a },
+            _ => Self::Storm {
                 storm: b,
                 ends: a != 0,
             },
-            _ => Self::Refill { port: a },
         }
     }
 }
@@ -183,6 +187,7 @@ mod tests {
             Event::Sample,
             Event::Storm { storm: 3, ends: true },
             Event::Refill { port: 6 },
+            Event::HostDone { nic: 1 << 27 },
         ];
         for event in events {
             assert_eq!(Event::decode(event.encode()), event);

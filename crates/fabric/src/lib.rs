@@ -17,6 +17,7 @@ mod buffer;
 mod build;
 mod check;
 mod depend;
+mod endpoint;
 mod event;
 mod failure;
 mod flows;

@@ -54,6 +54,8 @@ pub struct Simulation {
     pub(crate) buffers: Vec<SwitchBuffer>,
     pub(crate) nics: Vec<Nic>,
     pub(crate) bolt_ns3: crate::bolt_ns3::BoltNs3,
+    /// Hosts that take time before they answer.
+    pub(crate) endpoints: Option<Box<crate::endpoint::Endpoints>>,
     pub(crate) packets: PacketSlab,
     pub(crate) qps: Vec<Qp>,
     pub(crate) receivers: Vec<Receiver>,
@@ -194,6 +196,7 @@ impl Simulation {
             Event::Sample => self.sample_queues(),
             Event::Storm { storm, ends } => self.storm(storm, !ends),
             Event::Refill { port } => self.refill(port),
+            Event::HostDone { nic } => self.host_done(nic),
         }
     }
 

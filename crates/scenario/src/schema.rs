@@ -225,6 +225,7 @@ tables! {
         assist_ports: Spanned<AssistPortsKind>,
         error_rate: Spanned<f64>,
         ack: Spanned<Ack>,
+        endpoint: Endpoint,
         headroom: Spanned<Headroom>,
         irn: Irn,
         pfc: Pfc,
@@ -245,6 +246,13 @@ tables! {
         src_factor: Spanned<u32>,
         share_flows: bool,
         strikes: Spanned<u32>,
+    }
+    /// `[network.endpoint]`.
+    struct Endpoint {
+        delay: Span,
+        per_packet: Span,
+        rate: Spanned<OrOff<BitRate>>,
+        jitter: Span,
     }
     struct Irn {
         rto_low: Spanned<Span>,

@@ -63,6 +63,7 @@ pub fn sections() -> &'static [Entry] {
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "marking";
             "bolt-ns3", "", "", "what the simulator of Bolt's authors is told beside its quirks; other fidelities ignore it";
+            "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
             "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
             "flowlet", "", "", "how flowlets are told apart";
             "adaptive", "", "", "how often the least loaded port is chosen";
@@ -98,6 +99,12 @@ pub fn sections() -> &'static [Entry] {
             "src-factor", "", "1", "one SRC for so many; counted are those sent, so anything above 1 means a single one per port and run";
             "share-flows", "", "false", "whether messages of the same hosts share flows (the authors' aggregation)";
             "strikes", "", "5", "expiries of the retransmission timer in a row after which a flow is given up";
+        }
+        "network.endpoint": "What a receiver's host takes between a data packet's arrival at its NIC and its answer: the endpoint delay of Swift." {
+            "delay", TIME, "0s", "the way from the NIC to who answers, for every packet";
+            "per-packet", TIME, "0s", "the host takes packets one after another, each for so long";
+            "rate", RATE, "off", "and for as long as its bytes take at this rate";
+            "jitter", TIME, "0s", "the way takes up to so much longer, at random; no packet overtakes another";
         }
         "network.flowlet": "Flowlets, with `load-balancing = \"flowlet\"`, or `\"adaptive\"` per flowlet." {
             "gap", TIME, "100us", "a flow that sent nothing for longer may take another path";

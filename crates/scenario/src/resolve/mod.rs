@@ -8,6 +8,7 @@ mod assist;
 mod balancing;
 mod bolt_ns3;
 mod drafts;
+mod endpoint;
 mod fill;
 mod network;
 mod paths;
