@@ -64,6 +64,7 @@ pub(crate) fn spec() -> RunSpec {
                 mode: PfcMode::OnOff,
             }),
             ecn: Vec::new(),
+            loss: LossSpec::NONE,
         },
         nic: NicSpec {
             ack: AckPolicy::EveryPackets(1),

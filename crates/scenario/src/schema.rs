@@ -24,7 +24,7 @@ use paceline_congestion::registry::SchemeParams;
 use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
-pub(crate) use recovery::{ArrivalOrder, RecoveryKind};
+pub(crate) use recovery::{ArrivalOrder, DropKind, RecoveryKind};
 pub(crate) use values::{
     Ack, AckClass, AdaptivePer, Balancing, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind,
     PortBins,
@@ -206,6 +206,7 @@ tables! {
         reserve: Spanned<Bytes>,
         #[serde(rename = "flow_control", alias = "flow-control")]
         flow_control: FlowControlKind,
+        lossless: Spanned<Vec<u8>>,
         ack_chunk: Spanned<Bytes>,
         ack_class: Spanned<AckClass>,
         nack_interval: Span,
@@ -219,6 +220,7 @@ tables! {
         ack: Ack,
         headroom: Spanned<Headroom>,
         irn: Irn,
+        drop: Drop,
         pfc: Pfc,
         ecn: Spanned<Ecn>,
         load_balancing: Spanned<Balancing>,
@@ -228,6 +230,16 @@ tables! {
         pause_storm: Vec<Spanned<PauseStorm>>,
         route: Vec<Spanned<Route>>,
     }
+    /// `[network.drop]`.
+    struct Drop {
+        policy: Spanned<DropKind>,
+        limit: Spanned<Bytes>,
+        packets: Spanned<u32>,
+        alpha: Spanned<f64>,
+        trim: Spanned<bool>,
+        headers: Spanned<Bytes>,
+    }
+    /// `[network.irn]`.
     struct Irn {
         rto_low: Spanned<Span>,
         rto_high: Spanned<Span>,

@@ -7,6 +7,7 @@
 mod balancing;
 mod drafts;
 mod fill;
+mod loss;
 mod network;
 mod paths;
 mod reach;
@@ -195,9 +196,10 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let written = &mut scenario.network;
     let packet = network::packet(cx, written)?;
     let nic = network::nic(cx, written)?;
-    let switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
+    let mut switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
     let failures = network::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
+    switch.loss = loss::loss(cx, written, &packet, &traffic.flows)?;
     let routes = paths::routes(cx, written, &net)?;
     let error_rate = fill_at(&mut written.error_rate, 0.0);
     let error_rate = network::probability(cx, &error_rate, "the error rate")?;

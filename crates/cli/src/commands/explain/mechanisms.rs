@@ -74,6 +74,17 @@ const MECHANISMS: &[Mechanism] = &[
         ],
     },
     Mechanism {
+        name: "drops",
+        also: &["drop", "lossy", "lossless", "trimming", "trim"],
+        about: "What happens to packets of classes that are not under flow control when there is no room for \
+                them: they are dropped, or trimmed: the payload is cut off, and the headers go on to the \
+                receiver in class 0, so that it asks for the packet at once.",
+        keys: &[
+            ("network", &["flow_control", "lossless", "buffer"]),
+            ("network.drop", &[]),
+        ],
+    },
+    Mechanism {
         name: "fidelity",
         also: &["ns3-hpcc", "exact", "quirks"],
         about: "Whose behaviour a run has. `exact`: time in picoseconds, headers and thresholds as written. \
