@@ -179,6 +179,7 @@ schemes! {
     Hpcc(hpcc),
     HpccPint(hpcc_pint),
     Swift(swift),
+    Bolt(bolt),
 }
 
 /// The scheme or alias that `name` names.

@@ -261,6 +261,7 @@ mod tests {
             flow_control: FlowControl::Pfc(pfc),
             ecn: Vec::new(),
             loss: LossSpec::NONE,
+            assist: None,
         };
         BufferRules::new(&spec, &Classes::new([3]), false)
     }
@@ -342,6 +343,7 @@ mod tests {
                 headroom: Headroom::Fixed(Bytes::new(10_000)),
                 flow_control: FlowControl::Pfc(pfc),
                 ecn: Vec::new(),
+                assist: None,
                 loss: LossSpec {
                     lossless: 1 << 3,
                     drop,

@@ -36,6 +36,8 @@ pub(crate) enum Event {
     Sample,
     /// A NIC begins to pause for ever, or ends.
     Storm { storm: u32, ends: bool },
+    /// A host has brought the first packet that it holds to who answers.
+    HostDone { nic: u32 },
 }
 
 const A_BITS: u32 = 28;
@@ -70,6 +72,7 @@ impl Event {
             Self::Arrive { port, packet } => (9, port, packet),
             Self::Sample => (10, 0, 0),
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
+            Self::HostDone { nic } => (12, nic, 0),
         };
         kind << 60 | u64::from(a) << 32 | u64::from(b)
     }
@@ -107,6 +110,7 @@ impl Event {
             },
             9 => Self::Arrive { port: a, packet: b },
             10 => Self::Sample,
+            12 => Self::HostDone { nic: a },
             _ => Self::Storm {
                 storm: b,
                 ends: a != 0,
@@ -178,6 +182,7 @@ mod tests {
             },
             Event::Sample,
             Event::Storm { storm: 3, ends: true },
+            Event::HostDone { nic: 1 << 27 },
         ];
         for event in events {
             assert_eq!(Event::decode(event.encode()), event);

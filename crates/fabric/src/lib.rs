@@ -11,10 +11,12 @@ extern crate self as paceline_fabric;
 
 pub mod account;
 mod acks;
+mod bolt;
 mod buffer;
 mod build;
 mod check;
 mod depend;
+mod endpoint;
 mod event;
 mod failure;
 mod flows;

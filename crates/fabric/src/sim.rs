@@ -53,6 +53,8 @@ pub struct Simulation {
     pub(crate) rules: BufferRules,
     pub(crate) buffers: Vec<SwitchBuffer>,
     pub(crate) nics: Vec<Nic>,
+    /// Hosts that take time before they answer.
+    pub(crate) endpoints: Option<Box<crate::endpoint::Endpoints>>,
     pub(crate) packets: PacketSlab,
     pub(crate) qps: Vec<Qp>,
     pub(crate) receivers: Vec<Receiver>,
@@ -70,6 +72,8 @@ pub struct Simulation {
     pub(crate) changes: Vec<crate::failure::Change>,
     pub(crate) link_down_at: Vec<u64>,
     pub(crate) telemetry: Telemetry,
+    /// Bolt in switches, where a scheme asks for it.
+    pub(crate) bolt: Option<crate::bolt::BoltSwitches>,
     /// Streams of the ports' marking decisions.
     pub(crate) mark_rng: Vec<Rng>,
     pub(crate) link_errors: Vec<crate::random::LinkErrors>,
@@ -190,6 +194,7 @@ impl Simulation {
             Event::Topology { change } => self.change_topology(change as usize),
             Event::Sample => self.sample_queues(),
             Event::Storm { storm, ends } => self.storm(storm, !ends),
+            Event::HostDone { nic } => self.host_done(nic),
         }
     }
 

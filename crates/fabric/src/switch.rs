@@ -17,6 +17,9 @@ impl Simulation {
         let packet = self.packets.get_mut(id);
         packet.ingress = ingress;
         let class = packet.class;
+        if self.bolt.is_some() {
+            self.bolt_ingress(ingress, egress, id);
+        }
         if class > STRICT && !self.admit(ingress, egress, class, id) {
             return self.refuse(egress, class, id);
         }

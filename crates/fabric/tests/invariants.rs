@@ -9,7 +9,7 @@ use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 
-const SCHEMES: [&str; 7] = [
+const SCHEMES: [&str; 8] = [
     "none",
     "dcqcn",
     "dcqcn-paper",
@@ -17,6 +17,7 @@ const SCHEMES: [&str; 7] = [
     "timely",
     "hpcc",
     "hpcc-pint",
+    "bolt",
 ];
 
 #[derive(Clone, Debug)]
@@ -230,7 +231,9 @@ fn build(case: &Case) -> RunSpec {
     spec.switch.buffer = Bytes::new(headroom + case.buffer_kb * 1000);
     spec.nic.ack = case.ack;
     spec.nic.recovery = case.recovery;
-    if spec.schemes[0].window == WindowMode::Off && case.recovery == Recovery::GoBackN {
+    // Bolt has a window of its own, which may be smaller than a chunk.
+    let any_window = spec.schemes[0].window == WindowMode::Off && spec.schemes[0].config.name() != "bolt";
+    if any_window && case.recovery == Recovery::GoBackN {
         spec.nic.back_to_chunk = case.chunk.map(Bytes::new);
     }
     spec.nic.pacing = case.pacing;

@@ -26,8 +26,8 @@ use crate::sweep::Grid;
 pub(crate) use accounts::Accounts;
 pub(crate) use recovery::{ArrivalOrder, DropKind, RecoveryKind};
 pub(crate) use values::{
-    Ack, AckClass, AdaptivePer, Balancing, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind,
-    PortBins,
+    Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, FlowControlKind, Headroom, Nodes,
+    OrOff, PerLink, PfcModeKind, PortBins,
 };
 pub(crate) use workload::*;
 
@@ -214,10 +214,13 @@ tables! {
         rto: OrOff<Span>,
         recovery: Spanned<RecoveryKind>,
         nic: Spanned<ArrivalOrder>,
-        pacing: bool,
+        pacing: Spanned<bool>,
         global_rtt: bool,
+        assist: Spanned<AssistKind>,
+        assist_ports: Spanned<AssistPortsKind>,
         error_rate: Spanned<f64>,
-        ack: Ack,
+        ack: Spanned<Ack>,
+        endpoint: Endpoint,
         headroom: Spanned<Headroom>,
         irn: Irn,
         drop: Drop,
@@ -238,6 +241,13 @@ tables! {
         alpha: Spanned<f64>,
         trim: Spanned<bool>,
         headers: Spanned<Bytes>,
+    }
+    /// `[network.endpoint]`.
+    struct Endpoint {
+        delay: Span,
+        per_packet: Span,
+        rate: Spanned<OrOff<BitRate>>,
+        jitter: Span,
     }
     /// `[network.irn]`.
     struct Irn {

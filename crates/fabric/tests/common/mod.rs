@@ -68,11 +68,13 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
             }),
             ecn,
             loss: LossSpec::NONE,
+            assist: Some(AssistPorts::Switches),
         },
         nic: NicSpec {
             ack: AckPolicy::EveryBytes(Bytes::new(1)),
             ack_chunk: Bytes::new(4000),
             ack_class: None,
+            endpoint: None,
             nack_interval: Span::from_us(500),
             back_to_chunk: None,
             rto: None,

@@ -54,12 +54,15 @@ pub fn sections() -> &'static [Entry] {
             "nic", "", "in-order (irn: out-of-order)", "whether NICs can take packets out of order: `in-order` or `out-of-order`";
             "pacing", "", "true", "pace packets at the scheme's rate";
             "global-rtt", "", "true", "base round-trip time: the largest of all pairs of hosts, or each flow's own";
+            "assist", "", "auto", "what schemes ask of switches beside marks and telemetry (Bolt's tokens and reports): `auto`, what the run's schemes ask for, or `none`";
+            "assist-ports", "", "switches", "which ports do: `switches` (all of theirs), or `between-switches`, those that lead to other switches";
             "error-rate", "", "0", "probability that a link loses a packet, where the link has none of its own";
             "headroom", "", "per-link = { factor = 3, extra = two packets }", "room for what arrives after a pause: { per-link = { factor, extra } } (times rate times delay) or { fixed = \"size\" }";
             "irn", "", "", "selective repeat";
             "drop", "", "", "what happens to packets of lossy classes";
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "marking";
+            "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
             "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
             "flowlet", "", "", "how flowlets are told apart";
             "adaptive", "", "", "how often the least loaded port is chosen";
@@ -95,6 +98,12 @@ pub fn sections() -> &'static [Entry] {
             "pmax", "", "0.2", "probability at kmax";
             "reference-rate", RATE, "25Gbps", "the rate that kmin and kmax are for";
             "curves", "", "", "list of { rate, kmin, kmax, pmax }, one for each rate, instead; [] for no marks";
+        }
+        "network.endpoint": "What a receiver's host takes between a data packet's arrival at its NIC and its answer: the endpoint delay of Swift." {
+            "delay", TIME, "0s", "the way from the NIC to who answers, for every packet";
+            "per-packet", TIME, "0s", "the host takes packets one after another, each for so long";
+            "rate", RATE, "off", "and for as long as its bytes take at this rate";
+            "jitter", TIME, "0s", "the way takes up to so much longer, at random; no packet overtakes another";
         }
         "network.flowlet": "Flowlets, with `load-balancing = \"flowlet\"`, or `\"adaptive\"` per flowlet." {
             "gap", TIME, "100us", "a flow that sent nothing for longer may take another path";

@@ -4,8 +4,10 @@
 //! changes the scenario in place until nothing is absent: written out again, it is the resolved
 //! scenario, which resolves to the same run.
 
+mod assist;
 mod balancing;
 mod drafts;
+mod endpoint;
 mod fill;
 mod loss;
 mod network;
@@ -197,6 +199,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let packet = network::packet(cx, written)?;
     let nic = network::nic(cx, written)?;
     let mut switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
+    switch.assist = assist::resolve(cx, written, schemes.all())?;
     let failures = network::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
     switch.loss = loss::loss(cx, written, &packet, &traffic.flows)?;
