@@ -12,6 +12,7 @@ use crate::bolt::{BoltSwitches, src_wire};
 use crate::bolt_ns3::BoltNs3;
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::check::{BuildError, check};
+use crate::crowd::Crowd;
 use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
 use crate::failure::Change;
@@ -88,7 +89,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         paused_since: vec![0; ports.len() * class_count],
         paused_until: vec![0; ports.len() * class_count],
         renew_at: vec![0; ports.len() * class_count],
-        rules: BufferRules::new(&spec.switch, spec.quirks.wrapping_threshold),
+        rules: BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold),
         buffers,
         endpoints: crate::endpoint::Endpoints::of(&spec, nics.len()),
         nics,
@@ -123,6 +124,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         watch: crate::standstill::Watch::default(),
         base_rtt: extent.rtt,
         bdp: extent.bdp,
+        crowds: false,
         digest: 0,
         done: false,
         classes,
@@ -381,6 +383,7 @@ fn number_owners(spec: &RunSpec, mut ports: Vec<Port>) -> (Vec<Port>, Vec<Nic>) 
                 served: 0,
                 wake_at: u64::MAX,
                 wake_generation: 0,
+                crowd: Crowd::default(),
             });
             nics.len() as u32 - 1
         } else {

@@ -38,7 +38,7 @@ impl Simulation {
     }
 
     pub(crate) fn receive_data(&mut self, id: u32) {
-        self.counters.data_received += 1;
+        self.counters.data_received += u64::from(!self.packets.get(id).trimmed);
         if !self.is_current(id) {
             return self.packets.remove(id);
         }
@@ -257,6 +257,7 @@ impl Simulation {
         let nic = &mut self.nics[nic];
         if let Some(place) = nic.qps.iter().position(|&other| other == slot) {
             nic.qps.remove(place);
+            nic.crowd.forget();
             // The one that would have been next stays next.
             if place <= nic.served {
                 nic.served = nic

@@ -16,6 +16,7 @@ mod bolt_ns3;
 mod buffer;
 mod build;
 mod check;
+mod crowd;
 mod depend;
 mod endpoint;
 mod event;

@@ -54,6 +54,8 @@ pub struct Simulation {
     pub(crate) buffers: Vec<SwitchBuffer>,
     pub(crate) nics: Vec<Nic>,
     pub(crate) bolt_ns3: crate::bolt_ns3::BoltNs3,
+    /// Whether any NIC has gathered: see [`crate::crowd`].
+    pub(crate) crowds: bool,
     /// Hosts that take time before they answer.
     pub(crate) endpoints: Option<Box<crate::endpoint::Endpoints>>,
     pub(crate) packets: PacketSlab,

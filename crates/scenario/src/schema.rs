@@ -24,7 +24,7 @@ use paceline_congestion::registry::SchemeParams;
 use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
-pub(crate) use recovery::{ArrivalOrder, RecoveryKind};
+pub(crate) use recovery::{ArrivalOrder, DropKind, RecoveryKind};
 pub(crate) use values::{
     Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, FlowControlKind, Headroom, Nodes,
     OrAuto, OrOff, PerLink, PfcModeKind, PortBins,
@@ -212,6 +212,7 @@ tables! {
         reserve: Spanned<Bytes>,
         #[serde(rename = "flow_control", alias = "flow-control")]
         flow_control: FlowControlKind,
+        lossless: Spanned<Vec<u8>>,
         ack_chunk: Spanned<Bytes>,
         ack_class: Spanned<AckClass>,
         nack_interval: Span,
@@ -228,6 +229,7 @@ tables! {
         endpoint: Endpoint,
         headroom: Spanned<Headroom>,
         irn: Irn,
+        drop: Drop,
         pfc: Pfc,
         ecn: Spanned<Ecn>,
         bolt_ns3: Spanned<BoltNs3>,
@@ -247,6 +249,15 @@ tables! {
         share_flows: bool,
         strikes: Spanned<u32>,
     }
+    /// `[network.drop]`.
+    struct Drop {
+        policy: Spanned<DropKind>,
+        limit: Spanned<Bytes>,
+        packets: Spanned<u32>,
+        alpha: Spanned<f64>,
+        trim: Spanned<bool>,
+        headers: Spanned<Bytes>,
+    }
     /// `[network.endpoint]`.
     struct Endpoint {
         delay: Span,
@@ -254,6 +265,7 @@ tables! {
         rate: Spanned<OrOff<BitRate>>,
         jitter: Span,
     }
+    /// `[network.irn]`.
     struct Irn {
         rto_low: Spanned<Span>,
         rto_high: Spanned<Span>,
