@@ -179,6 +179,8 @@ schemes! {
     Hpcc(hpcc),
     HpccPint(hpcc_pint),
     Swift(swift),
+    Qcn(qcn),
+    Pcn(pcn),
 }
 
 /// The scheme or alias that `name` names.
