@@ -17,8 +17,8 @@ pub enum SwitchPart {
 /// Bolt in a switch (Arslan et al., NSDI 2023, algorithm 1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoltPart {
-    /// CCTHRESH: a port with so many bytes queued is congested.
-    pub threshold: Bytes,
+    /// CCTHRESH: a port with so many bytes queued is congested; `None`: one full packet.
+    pub threshold: Option<Bytes>,
     /// Whether congestion is reported by a packet from the switch to the sender (SRC); otherwise the
     /// report rides on the data packet and its ACK.
     pub src: bool,

@@ -27,6 +27,7 @@ pub mod testkit;
 pub mod pint;
 mod rate;
 
+pub mod bolt;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod hpcc;

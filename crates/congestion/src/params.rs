@@ -7,6 +7,10 @@ use std::fmt;
 
 use paceline_kernel::{BitRate, Bytes, Span};
 
+mod auto;
+
+pub use auto::Auto;
+
 /// What help and documentation say of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamDoc {

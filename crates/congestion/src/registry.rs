@@ -181,6 +181,7 @@ schemes! {
     Swift(swift),
     Qcn(qcn),
     Pcn(pcn),
+    Bolt(bolt),
 }
 
 /// The scheme or alias that `name` names.

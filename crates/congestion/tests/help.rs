@@ -85,5 +85,17 @@ fn schemes_and_their_parameters() {
       timeouts = 5; at least 1
       endpoint = true; one of true, false
       endpoint-target = 100us; above 0
+    bolt [] window Off
+      src = true; one of true, false
+      pru = true; one of true, false
+      sm = true; one of true, false
+      threshold = auto; above 0
+      pru-max = 256; at least 1
+      initial-window = auto; above 0
+      max-window = auto; above 0
+      min-window = auto; above 0
+      ai = 1; at least 0
+      max-md = 0.5; from 0 to 1
+      reset-after = 5; at least 1
     ");
 }

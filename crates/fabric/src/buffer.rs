@@ -181,6 +181,7 @@ mod tests {
             headroom: Headroom::Fixed(Bytes::new(10_000)),
             flow_control: FlowControl::Pfc(pfc),
             ecn: Vec::new(),
+            assist: None,
         };
         BufferRules::new(&spec, false)
     }

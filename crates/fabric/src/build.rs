@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use paceline_congestion::SwitchPart;
 use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::account::Accounts;
+use crate::bolt::{BoltSwitches, src_wire};
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::check::{BuildError, check};
 use crate::depend::Dependencies;
@@ -100,6 +102,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         changes: build_changes(&spec),
         link_down_at: vec![u64::MAX; spec.links.len()],
         telemetry: Telemetry::new(int, multi, pint),
+        bolt: BoltSwitches::of(&spec, &ports, &profiles),
         mark_rng: if marks {
             (0..ports.len()).map(|port| stream(Purpose::Mark, port)).collect()
         } else {
@@ -171,6 +174,9 @@ fn common_sizes(spec: &RunSpec) -> Vec<u16> {
         let needs = scheme.config.needs();
         sizes.push(packet.mtu.get() as u16 + packet.data_headers(&needs));
         sizes.push(packet.ack_wire(&needs));
+        if matches!(scheme.config.switch_part(), Some(SwitchPart::Bolt(part)) if part.src) {
+            sizes.push(src_wire(packet, packet.data_headers(&needs)));
+        }
     }
     let mut seen = Vec::new();
     sizes.retain(|size| {

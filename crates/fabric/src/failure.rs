@@ -106,6 +106,7 @@ impl Simulation {
         let dst = self.spec.flows[flow as usize].dst.0;
         let (route, data_epoch) = self.data_route(&paths.forward, dst);
         let ack_route = self.write_route(&paths.back);
+        let turn = self.turn_of(&paths.forward, route);
         let info = self.path_info(&paths.forward, self.qps[slot as usize].data_header);
         if self.flows[flow as usize].ideal == Span::ZERO {
             // It started while there was no path.
@@ -116,6 +117,7 @@ impl Simulation {
         qp.reachable = true;
         (qp.route, qp.data_epoch) = (route, data_epoch);
         (qp.ack_route, qp.epoch) = (ack_route, self.epoch);
+        qp.turn = turn;
         (qp.port, qp.ack_port) = (paths.forward[0], paths.back[0]);
         // Without its window the flow would have kept the zero of `hpcc_divides_by_window`.
         let bdp = qp.path.bdp;

@@ -130,6 +130,7 @@ impl Simulation {
         let controller = scheme.config.build(&info);
         let (route, data_epoch) = self.data_route(&paths.forward, spec.dst.0);
         let ack_route = self.write_route(&paths.back);
+        let turn = self.turn_of(&paths.forward, route);
         let packet = &self.spec.packet;
         let scheme = &self.spec.schemes[usize::from(spec.scheme)];
         let mut qp = Qp {
@@ -159,6 +160,7 @@ impl Simulation {
             data_epoch,
             epoch: self.epoch,
             ack_route,
+            turn,
             ack_port: paths.back[0],
             max_sent: 0,
             sample_after: 0,

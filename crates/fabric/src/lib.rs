@@ -11,6 +11,7 @@ extern crate self as paceline_fabric;
 
 pub mod account;
 mod acks;
+mod bolt;
 mod buffer;
 mod build;
 mod check;

@@ -59,6 +59,8 @@ pub(crate) struct Qp {
     /// Places in the route table: of data (see [`crate::spread`] for data that is spread), of ACKs.
     pub(crate) route: u32,
     pub(crate) ack_route: u32,
+    /// See [`Simulation::turn_of`].
+    pub(crate) turn: u32,
     /// Generation of these: an older one than the network's where there is no path any more.
     pub(crate) data_epoch: u16,
     pub(crate) epoch: u16,

@@ -68,6 +68,8 @@ pub struct Simulation {
     pub(crate) changes: Vec<crate::failure::Change>,
     pub(crate) link_down_at: Vec<u64>,
     pub(crate) telemetry: Telemetry,
+    /// Bolt in switches, where a scheme asks for it.
+    pub(crate) bolt: Option<crate::bolt::BoltSwitches>,
     /// Streams of the ports' marking decisions.
     pub(crate) mark_rng: Vec<Rng>,
     pub(crate) link_errors: Vec<crate::random::LinkErrors>,

@@ -120,6 +120,18 @@ pub struct SwitchSpec {
     pub flow_control: FlowControl,
     /// Marking curves by rate of the egress port; empty for no marking.
     pub ecn: Vec<EcnCurve>,
+    /// Which ports do what schemes ask of switches beside marks and telemetry; `None`: none, and no
+    /// scheme may ask.
+    pub assist: Option<AssistPorts>,
+}
+
+/// Ports that run the switches' halves of schemes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssistPorts {
+    /// All ports of switches.
+    Switches,
+    /// Ports of switches that lead to other switches.
+    BetweenSwitches,
 }
 
 /// Size of an ingress port's headroom.

@@ -17,6 +17,9 @@ impl Simulation {
         let packet = self.packets.get_mut(id);
         packet.ingress = ingress;
         let class = packet.class;
+        if self.bolt.is_some() {
+            self.bolt_ingress(ingress, egress, id);
+        }
         if class > STRICT && !self.admit(ingress, class, id) {
             self.counters.buffer_drops += 1;
             return self.discard(egress, id);

@@ -15,6 +15,7 @@ impl Simulation {
         self.verify_queues();
         self.verify_buffers();
         self.verify_flows();
+        self.verify_bolt();
         if self.queue.is_empty() {
             assert_eq!(
                 self.packets.live(),

@@ -9,7 +9,7 @@ use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 
-const SCHEMES: [&str; 7] = [
+const SCHEMES: [&str; 8] = [
     "none",
     "dcqcn",
     "dcqcn-paper",
@@ -17,6 +17,7 @@ const SCHEMES: [&str; 7] = [
     "timely",
     "hpcc",
     "hpcc-pint",
+    "bolt",
 ];
 
 #[derive(Clone, Debug)]
@@ -212,7 +213,8 @@ fn build(case: &Case) -> RunSpec {
         .sum();
     spec.switch.buffer = Bytes::new(headroom + case.buffer_kb * 1000);
     spec.nic.ack = case.ack;
-    if spec.schemes[0].window == WindowMode::Off {
+    // Bolt has a window of its own, which may be smaller than a chunk.
+    if spec.schemes[0].window == WindowMode::Off && spec.schemes[0].config.name() != "bolt" {
         spec.nic.back_to_chunk = case.chunk.map(Bytes::new);
     }
     spec.nic.pacing = case.pacing;

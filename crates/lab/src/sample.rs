@@ -64,6 +64,7 @@ pub(crate) fn spec() -> RunSpec {
                 mode: PfcMode::OnOff,
             }),
             ecn: Vec::new(),
+            assist: None,
         },
         nic: NicSpec {
             ack: AckPolicy::EveryPackets(1),

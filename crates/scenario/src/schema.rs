@@ -24,8 +24,8 @@ use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
 pub(crate) use values::{
-    Ack, AckClass, AdaptivePer, Balancing, FlowControlKind, Headroom, Nodes, OrOff, PerLink, PfcModeKind,
-    PortBins,
+    Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, FlowControlKind, Headroom, Nodes,
+    OrOff, PerLink, PfcModeKind, PortBins,
 };
 pub(crate) use workload::*;
 
@@ -209,10 +209,12 @@ tables! {
         nack_interval: Span,
         back_to_chunk: Spanned<OrOff<Bytes>>,
         rto: OrOff<Span>,
-        pacing: bool,
+        pacing: Spanned<bool>,
         global_rtt: bool,
+        assist: Spanned<AssistKind>,
+        assist_ports: Spanned<AssistPortsKind>,
         error_rate: Spanned<f64>,
-        ack: Ack,
+        ack: Spanned<Ack>,
         headroom: Spanned<Headroom>,
         pfc: Pfc,
         ecn: Spanned<Ecn>,

@@ -99,6 +99,13 @@ snapshots! {
     toml_xon_above_xoff: star_with("[network.pfc.static]\nxoff = '80KB'\nxon = '90KB'\n");
     toml_failure_of_no_link: star_with("[[network.failure]]\nnodes = [1, 2]\nat = '1ms'\n");
     toml_hpcc_without_window: star("scheme = \"dcqcn\"", "scheme = \"hpcc\"\nwindow = \"off\"");
+    toml_bolt_without_assist: star("scheme = \"dcqcn\"", "scheme = \"bolt\"\n[network]\nassist = \"none\"");
+    toml_bolt_by_name_without_assist: star_with("[network]\nassist = 'none'\n[[workload]]\nscheme = 'bolt'\npermutation = { size = '1MB' }\n");
+    toml_bolt_with_few_acks: star("scheme = \"dcqcn\"", "scheme = \"bolt\"\n[network]\nack.every-packets = 4");
+    toml_bolt_with_chunks: star("scheme = \"dcqcn\"", "scheme = \"bolt\"\n[network]\nback-to-chunk = \"4KB\"");
+    toml_bolt_without_pacing: star("scheme = \"dcqcn\"", "scheme = \"bolt\"\n[network]\npacing = false");
+    toml_bolt_with_contradicting_windows: star("scheme = \"dcqcn\"", "scheme = \"bolt\"\nbolt.initial-window = \"20KB\"\nbolt.max-window = \"10KB\"");
+    toml_assist_of_no_ports: star_with("[network]\nassist-ports = 'hosts'\n");
     toml_duplicate_links: star("[topology.star]\nhosts = 4", "[topology.graph]\nnodes = 5\nswitches = [0]\nlinks = [\n  { a = 0, b = 1 },\n  { a = 1, b = 0 },\n]");
     toml_host_without_link: star("[topology.star]\nhosts = 4", "[topology.graph]\nnodes = 5\nswitches = [0]\nlinks = [{ a = 0, b = 1 }, { a = 0, b = 2 }, { a = 0, b = 3 }]");
     toml_no_path: star("[topology.star]\nhosts = 4", "[topology.graph]\nnodes = 7\nswitches = [0, 6]\nlinks = [{ a = 0, b = 1 }, { a = 0, b = 2 }, { a = 0, b = 3 }, { a = 6, b = 4 }]");

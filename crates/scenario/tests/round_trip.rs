@@ -70,9 +70,9 @@ fn ns3_configurations() {
 fn shipped_scenarios_under_several_schemes() {
     for shipped in paceline_scenario::scenarios() {
         // The large ones differ in numbers alone: one scheme will do.
-        let all = ["hpcc", "none", "dcqcn", "dctcp", "timely", "hpcc-pint"];
+        let all = ["hpcc", "none", "dcqcn", "dctcp", "timely", "hpcc-pint", "bolt"];
         let large = shipped.name.starts_with("fat320") && shipped.name != "fat320-hadoop30-2ms";
-        for scheme in &all[..if large { 1 } else { 6 }] {
+        for scheme in &all[..if large { 1 } else { 7 }] {
             let overrides = Overrides {
                 scheme: Some(scheme.to_string()),
                 ..Overrides::default()

@@ -67,6 +67,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
                 mode: PfcMode::OnOff,
             }),
             ecn,
+            assist: Some(AssistPorts::Switches),
         },
         nic: NicSpec {
             ack: AckPolicy::EveryBytes(Bytes::new(1)),

@@ -282,6 +282,7 @@ macro_rules! totals {
     ($($field:ident: $doc:literal),* $(,)?) => {
         /// [`Counters`], as they are written.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default)]
         pub struct Totals { $(#[doc = $doc] pub $field: u64,)* }
         impl From<&Counters> for Totals {
             fn from(counters: &Counters) -> Self {
@@ -294,13 +295,14 @@ totals! {
     events: "Events executed.",
     data_hops: "Transmissions of data packets over a link.",
     ack_hops: "Transmissions of ACKs and NACKs.",
-    control_hops: "Transmissions of PFC frames and CNPs.",
+    control_hops: "Transmissions of PFC frames, CNPs and switches' notices.",
     control_bytes: "Bytes of everything that is not data, over all links.",
     data_received: "Data packets that reached their receiver.",
     buffer_drops: "Data packets dropped in switches for lack of buffer.",
     link_drops: "Packets lost on links or without a route.",
     marked: "Data packets marked, each counted once.",
     notifications: "Congestion notifications that reached a sender.",
+    notices: "Packets that switches sent to senders about congestion.",
     nacks: "Negative acknowledgements sent.",
     timeouts: "Retransmission timeouts.",
     pauses: "PFC pause frames received.",

@@ -51,6 +51,8 @@ pub fn sections() -> &'static [Entry] {
             "rto", TIME, "4ms", "retransmission timeout, or `off` (ns3-hpcc)";
             "pacing", "", "true", "pace packets at the scheme's rate";
             "global-rtt", "", "true", "base round-trip time: the largest of all pairs of hosts, or each flow's own";
+            "assist", "", "auto", "what schemes ask of switches beside marks and telemetry (Bolt's tokens and reports): `auto`, what the run's schemes ask for, or `none`";
+            "assist-ports", "", "switches", "which ports do: `switches` (all of theirs), or `between-switches`, those that lead to other switches";
             "error-rate", "", "0", "probability that a link loses a packet, where the link has none of its own";
             "headroom", "", "per-link = { factor = 3, extra = two packets }", "room for what arrives after a pause: { per-link = { factor, extra } } (times rate times delay) or { fixed = \"size\" }";
             "pfc", "", "", "priority flow control";

@@ -173,11 +173,14 @@ impl Reader<'_> {
                 Bytes::new(config.int("BUFFER_SIZE", 16).saturating_mul(1 << 20)),
             ),
             flow_control: Some(FlowControlKind::Pfc),
-            ack: Some(if exact_ack {
-                Ack::EveryPackets(std::num::NonZeroU32::MIN)
-            } else {
-                Ack::EveryBytes(Bytes::new(interval))
-            }),
+            ack: self.at(
+                "L2_ACK_INTERVAL",
+                if exact_ack {
+                    Ack::EveryPackets(std::num::NonZeroU32::MIN)
+                } else {
+                    Ack::EveryBytes(Bytes::new(interval))
+                },
+            ),
             ack_chunk: self.at("L2_CHUNK_SIZE", chunk),
             ack_class: if self.ns3() {
                 self.at("ACK_HIGH_PRIO", AckClass(None))
@@ -185,7 +188,7 @@ impl Reader<'_> {
                 None
             },
             back_to_chunk: self.at("L2_BACK_TO_ZERO", OrOff(back)),
-            pacing: Some(config.flag("RATE_BOUND", true)),
+            pacing: self.at("RATE_BOUND", config.flag("RATE_BOUND", true)),
             global_rtt: Some(config.flag("GLOBAL_T", true)),
             error_rate: self.at("ERROR_RATE_PER_LINK", config.real("ERROR_RATE_PER_LINK", 0.0)),
             failure: config.link_down().map(|(at_us, a, b)| {

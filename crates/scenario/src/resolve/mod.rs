@@ -4,6 +4,7 @@
 //! changes the scenario in place until nothing is absent: written out again, it is the resolved
 //! scenario, which resolves to the same run.
 
+mod assist;
 mod balancing;
 mod drafts;
 mod fill;
@@ -194,7 +195,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let written = &mut scenario.network;
     let packet = network::packet(cx, written)?;
     let nic = network::nic(cx, written)?;
-    let switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
+    let mut switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
+    switch.assist = assist::resolve(cx, written, schemes.all())?;
     let failures = network::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
     let routes = paths::routes(cx, written, &net)?;

@@ -84,7 +84,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network) -> Result<NicSpec, Probl
         return Err(Problem::new("a chunk of zero bytes").at(&cx.texts.of_value(&back_to_chunk)));
     }
     Ok(NicSpec {
-        ack: match fill(&mut n.ack, ack) {
+        ack: match fill_value(&mut n.ack, ack) {
             Ack::EveryPackets(n) => AckPolicy::EveryPackets(n.get()),
             Ack::EveryBytes(bytes) => AckPolicy::EveryBytes(bytes),
         },
@@ -93,7 +93,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network) -> Result<NicSpec, Probl
         nack_interval: fill(&mut n.nack_interval, Span::from_us(500)),
         back_to_chunk: back_to_chunk.get_ref().0,
         rto: fill(&mut n.rto, OrOff(rto)).0,
-        pacing: fill(&mut n.pacing, true),
+        pacing: fill_value(&mut n.pacing, true),
         global_rtt: fill(&mut n.global_rtt, true),
     })
 }
@@ -138,6 +138,7 @@ pub(super) fn switch(
         },
         flow_control: flow_control(cx, n, net)?,
         ecn: ecn(cx, n, net, scheme)?,
+        assist: None,
     };
     if spec.flow_control != FlowControl::None {
         check_buffer(cx, &spec, net, &buffer, &headroom)?;

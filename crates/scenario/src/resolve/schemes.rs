@@ -71,6 +71,11 @@ impl<'a> Schemes<'a> {
         &self.named[0].1.config
     }
 
+    /// All of them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &SchemeConfig> {
+        self.named.iter().map(|(_, spec)| &spec.config)
+    }
+
     /// The index of the scheme that a workload names, or of the scenario's.
     pub(super) fn index(&mut self, cx: &Cx<'_>, name: Option<&Spanned<String>>) -> Result<u16, Problem> {
         match name {

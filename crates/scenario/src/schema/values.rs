@@ -16,6 +16,22 @@ pub(crate) enum FlowControlKind {
     None,
 }
 
+/// Whether switches do what schemes ask of them beside marks and telemetry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AssistKind {
+    Auto,
+    None,
+}
+
+/// Which ports do: see [`paceline_fabric::spec::AssistPorts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AssistPortsKind {
+    Switches,
+    BetweenSwitches,
+}
+
 /// How long a pause lasts: see [`PfcMode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,0 +1,340 @@
+//! Bolt: switches answer senders before the receiver can, and hand out what will soon be free.
+//!
+//! # What it does
+//! A window, changed by single packets. A switch whose queue has reached a packet sends a small
+//! packet of its own (SRC) straight back to the sender, which takes one packet off its window, no
+//! more often than its share of the queue asks for. A packet that asks for more (INC) keeps its
+//! flag only if every switch on its way has a token for it: one that a flow about to end left
+//! behind (PRU), or one of unused capacity (SM); its ACK adds one packet to the window.
+//!
+//! # Signal it needs
+//! Switches that run the ingress algorithm below (`[network] assist`): nine bytes of header in
+//! data packets, ACKs and SRCs. Flags: FIRST, no feedback came yet; LAST, the sender has no more
+//! than this window; INC, one more packet per round trip wanted; DEC, a congested port has been met.
+//!
+//! # Equations
+//! At every packet that will leave through a port of rate `C`, `gap` after the one before, and for
+//! data packets in this order, the first that applies:
+//! ```text
+//! sm = min(sm + C gap - size, 1 packet)                                                (1)
+//! queue >= threshold:  SRC(queue, C, t_tx) to the sender unless DEC;  set DEC; clear INC  (2)
+//! LAST:                pru = min(pru + 1, pru-max) unless FIRST                         (3)
+//! INC and pru > 0:     pru = pru - 1                                                    (4)
+//! INC:                 sm >= 1 packet: sm = sm - 1 packet; otherwise clear INC          (5)
+//! ```
+//! The sender, `rtt` being the latest sample:
+//! ```text
+//! target = queue (cwnd / rtt) / C, in packets                                          (6)
+//! SRC, rtt_src after t_tx: if now - last >= rtt_src / target: cwnd = cwnd - 1 packet; last = now  (7)
+//! ACK with INC: cwnd = cwnd + 1 packet                                                 (8)
+//! once per round trip: cwnd = cwnd + ai                                                (9)
+//! ```
+//! `min-window <= cwnd <= max-window`. The first window goes out at line rate. Below one packet,
+//! one packet is sent per `rtt · packet / cwnd`.
+//!
+//! # Parameters
+//! [`Params`]. `src`, `pru` and `sm` turn parts off: without SRC the report rides on the data packet
+//! and its ACK, and (7) holds with the whole round trip.
+//!
+//! # Where we differ from the paper or public code
+//! * Windows are in payload bytes, as everywhere here; (6) counts headers on both sides.
+//! * Below two packets (7) halves the window instead of taking a packet off, so that it never falls
+//!   from above a packet to next to nothing. The public code halves from one packet down, at every
+//!   SRC; here (7) spaces that, too.
+//! * (1) is kept as time on the port: exact, where the public code adds one byte per packet.
+//! * (9) goes by sequence numbers, as the paper's listing does. The public code flags a packet, and
+//!   stops increasing for good if that one is lost.
+//! * Losses as in Swift: at most once per round trip `cwnd (1 - max-md)`, the minimum after
+//!   `reset-after` timeouts in a row.
+//! * Reaction to a whole window that was sent before the first ACK: `cwnd / rtt` is the line rate then.
+//!
+//! # References
+//! S. Arslan, Y. Li, G. Kumar, N. Dukkipati, "Bolt: Sub-RTT Congestion Control for Ultra-Low
+//! Latency", NSDI 2023. Public code: serhatarslan-hub/bolt_cc_ns3.
+
+mod switch;
+#[cfg(test)]
+mod tests;
+
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+use crate::api::{
+    AckInfo, CongestedPort, CongestionControl, Ctx, Needs, Notice, Outgoing, PathInfo, SendLimits,
+};
+use crate::assist::{BoltPart, SwitchPart};
+use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::registry::{Definition, Scheme, WindowMode};
+
+pub use switch::{BoltPort, BoltRules, Report, Verdict};
+
+/// Tag: the packet has Bolt's header. No other scheme sets this bit.
+pub const BOLT: u8 = 1 << 7;
+/// Tag: the sender has no feedback yet.
+pub const FIRST: u8 = 1;
+/// Tag: after the window that this packet is in, the sender has no more data.
+pub const LAST: u8 = 1 << 1;
+/// Tag: the sender asks for one more packet per round trip.
+pub const INC: u8 = 1 << 2;
+/// Tag: a port on the way was congested.
+pub const DEC: u8 = 1 << 3;
+
+/// The header that Bolt adds: queue 3, link rate 1, flags 1, time of sending 4.
+const HEADER: u8 = 9;
+
+params! {
+    /// Parameters of Bolt.
+    pub struct Params {
+        /// Switches tell senders of congestion directly (SRC); otherwise the report rides on the data
+        /// packet and its ACK.
+        src: bool = true, in Range::Any, from "paper §3.1";
+        /// Flows that are about to end leave tokens for others (PRU).
+        pru: bool = true, in Range::Any, from "paper §3.2";
+        /// Unused capacity is handed out (SM).
+        sm: bool = true, in Range::Any, from "paper §3.3";
+        /// Bytes in a port's queue that are congestion (CCTHRESH); `auto`: one full packet.
+        threshold: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "paper §3.1";
+        /// PRU tokens that a port can hold.
+        pru_max: u32 = 256, in Range::AtLeast(1.0), from "public code";
+        /// The window of a new flow, in payload; `auto`: the bandwidth-delay product.
+        initial_window: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "paper §3";
+        /// The largest window; `auto`: the bandwidth-delay product.
+        max_window: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "public code's star and fat-tree";
+        /// The smallest window; `auto`: a hundredth of a packet.
+        min_window: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "public code: 15 B of 1500";
+        /// Packets added per round trip whatever happens.
+        ai: f64 = 1.0, in Range::AtLeast(0.0), from "paper §3.3";
+        /// The part that a loss takes off the window, at most once per round trip.
+        max_md: f64 = 0.5, in Range::Between(0.0, 1.0), from "Swift; public code";
+        /// Retransmission timeouts in a row after which the window is the smallest.
+        reset_after: u32 = 5, in Range::AtLeast(1.0), from "Swift §3.4 asks for several; public code gives up after 5";
+    }
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "bolt",
+        aliases: &[],
+        title: "Bolt",
+        paper: "Arslan et al., Bolt: Sub-RTT Congestion Control for Ultra-Low Latency, NSDI 2023",
+        summary: "Switches answer senders directly when they are congested, and hand out tokens for capacity that will be free.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("bolt.rs"),
+    };
+
+    fn check(&self) -> Result<(), ParamError> {
+        let given = |window| match window {
+            Auto::Is(bytes) => Some(bytes),
+            Auto::Auto => None,
+        };
+        let (min, initial, max) = (
+            given(self.min_window),
+            given(self.initial_window),
+            given(self.max_window),
+        );
+        let above = |name: &str, low: Option<Bytes>, what: &str, high: Option<Bytes>| match (low, high) {
+            (Some(low), Some(high)) if low > high => Err(ParamError::new(
+                name,
+                format!("{low} is more than {what} ({high}): make it at most that"),
+            )),
+            _ => Ok(()),
+        };
+        above("initial-window", initial, "max-window", max)?;
+        above("min-window", min, "initial-window", initial)?;
+        above("min-window", min, "max-window", max)
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            tags: true,
+            header: HEADER,
+            repaces: true,
+            ..Needs::default()
+        }
+    }
+
+    fn switch_part(&self) -> Option<SwitchPart> {
+        Some(SwitchPart::Bolt(BoltPart {
+            threshold: match self.threshold {
+                Auto::Auto => None,
+                Auto::Is(bytes) => Some(bytes),
+            },
+            src: self.src,
+            pru: self.pru,
+            sm: self.sm,
+            pru_max: self.pru_max,
+        }))
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(Bolt::new(self, path))
+    }
+}
+
+/// The sender of a flow.
+#[derive(Clone, Debug)]
+pub struct Bolt {
+    /// Payload bytes of a packet, and all of its bytes.
+    mtu: u64,
+    full: u64,
+    line: BitRate,
+    min: u64,
+    max: u64,
+    /// Payload bytes per round trip of (9).
+    ai: u64,
+    max_md: f64,
+    reset_after: u32,
+    cwnd: u64,
+    /// The latest sample; `None` before the first.
+    rtt: Option<Span>,
+    base_rtt: Span,
+    /// When the window was last cut; at first, when the flow began.
+    last_cut: Option<Time>,
+    /// An ACK beyond this byte is the next of (9).
+    round_end: u64,
+    /// Timeouts since the last progress.
+    timeouts: u32,
+}
+
+impl Bolt {
+    /// A sender with its first window.
+    pub fn new(params: &Params, path: &PathInfo) -> Self {
+        let mtu = path.mtu.get().max(1);
+        let bdp = path.bdp.max(Bytes::new(mtu));
+        let max = params.max_window.or(bdp).get().max(1);
+        let min = params.min_window.or(Bytes::new(mtu / 100)).get().clamp(1, max);
+        Self {
+            mtu,
+            full: path.full_packet.get(),
+            line: path.line_rate,
+            min,
+            max,
+            ai: (params.ai * mtu as f64) as u64,
+            max_md: params.max_md,
+            reset_after: params.reset_after,
+            cwnd: params.initial_window.or(bdp).get().clamp(min, max),
+            rtt: None,
+            base_rtt: path.base_rtt,
+            last_cut: None,
+            round_end: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// The window, in payload bytes.
+    pub fn window(&self) -> Bytes {
+        Bytes::new(self.cwnd)
+    }
+
+    /// The rate that goes with the window, headers included: `cwnd / rtt`.
+    fn rate(&self) -> f64 {
+        match self.rtt {
+            Some(rtt) => self.cwnd as f64 * self.packets_to_wire() * 8e12 / rtt.as_ps().max(1) as f64,
+            None => self.line.as_bps() as f64,
+        }
+    }
+
+    /// Bytes on the wire for each byte of payload.
+    fn packets_to_wire(&self) -> f64 {
+        self.full as f64 / self.mtu as f64
+    }
+
+    /// Equation (6).
+    fn target(&self, port: CongestedPort) -> f64 {
+        let queue = port.queue.get() as f64 / self.full as f64;
+        queue * self.rate() / port.rate.as_bps().max(1) as f64
+    }
+
+    /// Equation (7), with the division on the other side: a target of zero asks for nothing.
+    fn congested(&mut self, now: Time, port: CongestedPort, rtt_src: Span) {
+        let since = now.saturating_since(self.last_cut.unwrap_or(Time::ZERO));
+        if since.as_ps() as f64 * self.target(port) < rtt_src.as_ps() as f64 {
+            return;
+        }
+        self.last_cut = Some(now);
+        self.cut(self.mtu.min(self.cwnd - self.cwnd / 2));
+    }
+
+    fn cut(&mut self, bytes: u64) {
+        self.cwnd = self.cwnd.saturating_sub(bytes).max(self.min);
+    }
+
+    /// Something was lost: Swift's reaction.
+    fn lost(&mut self, now: Time) {
+        let rtt = self.rtt.unwrap_or(self.base_rtt);
+        if self.last_cut.is_some_and(|last| now.saturating_since(last) < rtt) {
+            return;
+        }
+        self.last_cut = Some(now);
+        self.cut((self.cwnd as f64 * self.max_md) as u64);
+    }
+
+    /// Equations (8) and (9).
+    fn grow(&mut self, ack: &AckInfo<'_>) {
+        if ack.tag & (INC | DEC) == INC {
+            self.cwnd += self.mtu;
+        }
+        if ack.seq > self.round_end {
+            self.round_end = ack.snd_nxt;
+            self.cwnd += self.ai;
+        }
+        self.cwnd = self.cwnd.min(self.max);
+    }
+}
+
+impl CongestionControl for Bolt {
+    fn limits(&self) -> SendLimits {
+        if self.cwnd >= self.mtu {
+            return SendLimits {
+                rate: self.line,
+                window: Bytes::new(self.cwnd),
+            };
+        }
+        // One packet per rtt · packet / cwnd.
+        let rtt = self.rtt.unwrap_or(self.base_rtt).as_ps().max(1);
+        let rate = self.cwnd as f64 * self.packets_to_wire() * 8e12 / rtt as f64;
+        SendLimits {
+            rate: BitRate::from_bps((rate as u64).max(1)).min(self.line),
+            window: Bytes::new(self.mtu),
+        }
+    }
+
+    fn tag(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
+        self.last_cut.get_or_insert(cx.now);
+        let first = if self.rtt.is_none() { FIRST } else { 0 };
+        let after = packet.seq + self.cwnd.max(packet.payload);
+        let last = if after >= packet.end { LAST } else { 0 };
+        let inc = if first | last == 0 { INC } else { 0 };
+        BOLT | first | last | inc
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.rtt = Some(ack.rtt);
+        if ack.newly_acked > 0 {
+            self.timeouts = 0;
+        }
+        if let Some(port) = ack.congested {
+            self.congested(cx.now, port, ack.rtt);
+        }
+        if ack.nack {
+            self.lost(cx.now);
+        } else {
+            self.grow(ack);
+        }
+    }
+
+    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &Notice) {
+        if let Notice::Congested { port, rtt } = *notice {
+            self.congested(cx.now, port, rtt);
+        }
+    }
+
+    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
+        self.timeouts += 1;
+        if self.timeouts >= self.reset_after {
+            self.cwnd = self.min;
+        } else {
+            self.lost(cx.now);
+        }
+    }
+}

@@ -1,0 +1,404 @@
+use paceline_kernel::{BitRate, Bytes, Span};
+use proptest::prelude::*;
+
+use super::*;
+use crate::testkit::{Pair, ack, star_path};
+
+/// Everything on, a threshold of 1048 bytes.
+const RULES: BoltRules = BoltRules {
+    threshold: 1048,
+    src: true,
+    pru: true,
+    sm: true,
+    pru_max: 3,
+};
+/// A full packet, in the unit of the token.
+const FULL: i64 = 1048;
+
+fn verdict(tag: u8, report: Report) -> Verdict {
+    Verdict { tag, report }
+}
+
+#[test]
+fn equation_1_supply_and_demand() {
+    let mut port = BoltPort::default();
+    // Twice as much could have been sent as came.
+    port.supply(2 * FULL, FULL, FULL);
+    assert_eq!(port.sm, FULL);
+    // An idle port holds one packet's worth, no more.
+    port.supply(1_000_000, FULL, FULL);
+    assert_eq!(port.sm, FULL);
+    // Three at once: a debt of two packets, which supply pays first.
+    for _ in 0..3 {
+        port.supply(0, FULL, FULL);
+    }
+    assert_eq!(port.sm, -2 * FULL);
+    port.supply(2 * FULL, 60, FULL);
+    assert_eq!(port.sm, -60);
+}
+
+#[test]
+fn equation_2_one_report_over_a_path() {
+    let mut port = BoltPort {
+        pru: 2,
+        sm: FULL,
+        last: 0,
+    };
+    // Congestion comes before everything else: no token is taken, none is left behind.
+    assert_eq!(
+        port.judge(&RULES, 1048, BOLT | INC, FULL),
+        verdict(BOLT | DEC, Report::Sender)
+    );
+    assert_eq!(
+        port.judge(&RULES, 5000, BOLT | LAST, FULL),
+        verdict(BOLT | LAST | DEC, Report::Sender)
+    );
+    assert_eq!((port.pru, port.sm), (2, FULL));
+    // The next congested port says nothing.
+    assert_eq!(
+        port.judge(&RULES, 5000, BOLT | DEC, FULL),
+        verdict(BOLT | DEC, Report::None)
+    );
+    let riding = BoltRules { src: false, ..RULES };
+    assert_eq!(
+        port.judge(&riding, 1048, BOLT | INC, FULL),
+        verdict(BOLT | DEC, Report::Packet)
+    );
+    // One byte below the threshold.
+    assert_eq!(
+        port.judge(&RULES, 1047, BOLT | INC, FULL),
+        verdict(BOLT | INC, Report::None)
+    );
+}
+
+#[test]
+fn equation_3_last_comes_before_inc() {
+    let mut port = BoltPort::default();
+    for expected in [1, 2, 3, 3] {
+        let tag = BOLT | LAST | INC;
+        // The last window leaves a token, takes none, and keeps its flags.
+        assert_eq!(port.judge(&RULES, 0, tag, FULL), verdict(tag, Report::None));
+        assert_eq!(port.pru, expected);
+    }
+    // A flow shorter than a window leaves nothing: nobody had counted with it.
+    let mut port = BoltPort::default();
+    port.judge(&RULES, 0, BOLT | FIRST | LAST, FULL);
+    port.judge(&BoltRules { pru: false, ..RULES }, 0, BOLT | LAST, FULL);
+    assert_eq!(port.pru, 0);
+}
+
+#[test]
+fn equations_4_and_5_pru_is_spent_before_sm() {
+    let mut port = BoltPort {
+        pru: 1,
+        sm: FULL,
+        last: 0,
+    };
+    let inc = BOLT | INC;
+    assert_eq!(port.judge(&RULES, 0, inc, FULL).tag, inc);
+    assert_eq!((port.pru, port.sm), (0, FULL));
+    assert_eq!(port.judge(&RULES, 0, inc, FULL).tag, inc);
+    assert_eq!((port.pru, port.sm), (0, 0));
+    assert_eq!(port.judge(&RULES, 0, inc, FULL).tag, BOLT);
+    // One short of a packet is none.
+    port.sm = FULL - 1;
+    assert_eq!(port.judge(&RULES, 0, inc, FULL).tag, BOLT);
+    // Without INC, nothing is spent.
+    port = BoltPort {
+        pru: 1,
+        sm: FULL,
+        last: 0,
+    };
+    assert_eq!(port.judge(&RULES, 0, BOLT, FULL).tag, BOLT);
+    assert_eq!((port.pru, port.sm), (1, FULL));
+    // Each part can be off.
+    let neither = BoltRules {
+        pru: false,
+        sm: false,
+        ..RULES
+    };
+    assert_eq!(port.judge(&neither, 0, inc, FULL).tag, BOLT);
+}
+
+fn pair_with(params: &Params) -> Pair<Bolt> {
+    Pair::new(star_path(), |path| Bolt::new(params, path))
+}
+
+fn pair() -> Pair<Bolt> {
+    pair_with(&Params::default())
+}
+
+fn out(seq: u64, end: u64) -> Outgoing {
+    Outgoing {
+        seq,
+        payload: 1000.min(end - seq),
+        snd_una: 0,
+        end,
+    }
+}
+
+fn src(queue_packets: u64, rtt_ns: u64) -> Notice {
+    Notice::Congested {
+        port: CongestedPort {
+            queue: Bytes::new(queue_packets * 1048),
+            rate: BitRate::from_gbps(100),
+        },
+        rtt: Span::from_ns(rtt_ns),
+    }
+}
+
+fn window(pair: &Pair<Bolt>) -> u64 {
+    pair.cc.window().get()
+}
+
+#[test]
+fn flags_follow_the_flow() {
+    let mut pair = pair();
+    // 52 packets fit the window. Before the first ACK: FIRST; the last 52 packets: LAST.
+    assert_eq!(pair.tag(&out(0, 52_000)), BOLT | FIRST | LAST);
+    assert_eq!(pair.tag(&out(0, 52_001)), BOLT | FIRST);
+    pair.advance(Span::from_ns(4160));
+    pair.ack(&AckInfo {
+        tag: BOLT | FIRST,
+        ..ack(1000, 52_000)
+    });
+    // (9) at the first ACK: the window is the largest already.
+    assert_eq!(window(&pair), 52_000);
+    assert_eq!(pair.tag(&out(48_000, 100_001)), BOLT | INC);
+    assert_eq!(pair.tag(&out(48_001, 100_001)), BOLT | LAST);
+    assert_eq!(pair.tag(&out(100_000, 100_001)), BOLT | LAST);
+}
+
+#[test]
+fn the_last_packet_is_last_even_when_the_window_is_smaller() {
+    let mut pair = pair_with(&Params {
+        initial_window: Auto::Is(Bytes::new(100)),
+        ..Params::default()
+    });
+    assert_eq!(pair.tag(&out(5000, 6500)), BOLT | FIRST);
+    assert_eq!(pair.tag(&out(6000, 6500)), BOLT | FIRST | LAST);
+}
+
+/// Two packets queued and the line rate: one packet off in half of `rtt_src`.
+#[test]
+fn equation_7_spaces_decrements() {
+    let mut pair = pair();
+    pair.tag(&out(0, 1_000_000));
+    let mut windows = Vec::new();
+    for _ in 0..5 {
+        pair.advance(Span::from_ns(500));
+        pair.notice(&src(2, 2000));
+        windows.push(window(&pair));
+    }
+    assert_eq!(windows, [52_000, 51_000, 51_000, 50_000, 50_000]);
+    // An empty queue asks for nothing, however long ago the last cut was.
+    pair.advance(Span::from_us(1_000_000));
+    pair.notice(&src(0, 2000));
+    assert_eq!(window(&pair), 50_000);
+}
+
+/// With a sample the share is `cwnd / rtt` of the port: 52 of 1048 B in 8720 ns are half of it, so
+/// two packets in the queue are one of this flow's.
+#[test]
+fn equation_6_by_the_flows_share() {
+    let mut pair = pair();
+    pair.tag(&out(0, 1_000_000));
+    let rtt = Span::from_ps(2 * 52 * 1048 * 80);
+    pair.advance(rtt);
+    pair.ack(&AckInfo {
+        rtt,
+        ..ack(1000, 52_000)
+    });
+    pair.notice(&src(2, 1)); // cut now: the flow began long ago
+    assert_eq!(window(&pair), 51_000);
+    // From here on 51/52 of a half: 2 rtt_src packets take 52/51 of rtt_src.
+    pair.advance(Span::from_ns(2000));
+    pair.notice(&src(2, 2000));
+    assert_eq!(window(&pair), 51_000);
+    pair.advance(Span::from_ns(40));
+    pair.notice(&src(2, 2000));
+    assert_eq!(window(&pair), 50_000);
+}
+
+#[test]
+fn without_src_the_ack_brings_the_report() {
+    let mut pair = pair();
+    pair.tag(&out(0, 1_000_000));
+    pair.advance(Span::from_ns(4160));
+    let congested = Some(CongestedPort {
+        queue: Bytes::new(1048),
+        rate: BitRate::from_gbps(100),
+    });
+    // cwnd / rtt is just above the line: one packet in the queue is all this flow's. (9) follows.
+    pair.ack(&AckInfo {
+        tag: BOLT | DEC,
+        congested,
+        ..ack(1000, 52_000)
+    });
+    assert_eq!(window(&pair), 51_000 + 1000);
+    pair.advance(Span::from_ns(4160));
+    pair.ack(&AckInfo {
+        tag: BOLT | DEC,
+        congested,
+        ..ack(2000, 53_000)
+    });
+    assert_eq!(window(&pair), 51_000);
+}
+
+#[test]
+fn equations_8_and_9_growth() {
+    let mut pair = pair_with(&Params {
+        initial_window: Auto::Is(Bytes::new(10_000)),
+        ..Params::default()
+    });
+    let inc = |seq, snd_nxt| AckInfo {
+        tag: BOLT | INC,
+        ..ack(seq, snd_nxt)
+    };
+    pair.ack(&ack(1000, 10_000)); // (9)
+    assert_eq!(window(&pair), 11_000);
+    pair.ack(&ack(2000, 12_000));
+    assert_eq!(window(&pair), 11_000);
+    pair.ack(&inc(3000, 13_000)); // (8)
+    assert_eq!(window(&pair), 12_000);
+    pair.ack(&ack(10_000, 22_000)); // all that was sent then, but nothing sent since
+    assert_eq!(window(&pair), 12_000);
+    // Lost or not, what was sent after the last step ends the round: (8) and (9).
+    pair.ack(&inc(14_000, 22_000));
+    assert_eq!(window(&pair), 14_000);
+    for i in 15..100 {
+        pair.ack(&inc(i * 1000, i * 1000 + 14_000));
+    }
+    assert_eq!(window(&pair), 52_000, "the largest");
+}
+
+#[test]
+fn below_a_packet_it_paces() {
+    let mut pair = pair_with(&Params {
+        initial_window: Auto::Is(Bytes::new(4000)),
+        ..Params::default()
+    });
+    pair.tag(&out(0, 1_000_000));
+    let mut windows = Vec::new();
+    for _ in 0..12 {
+        pair.advance(Span::from_us(10));
+        pair.notice(&src(1000, 1));
+        windows.push(window(&pair));
+    }
+    assert_eq!(windows, [3000, 2000, 1000, 500, 250, 125, 62, 31, 15, 10, 10, 10]);
+    // One packet of 1048 B in a hundred base round trips of 4160 ns.
+    let SendLimits { rate, window } = pair.cc.limits();
+    assert_eq!(window, Bytes::new(1000));
+    assert_eq!(rate.as_bps(), 1048 * 8 * 1_000_000 / 416);
+    // (9) brings it back above a packet, and to the line rate.
+    pair.ack(&ack(1000, 2000));
+    assert_eq!(pair.rate(), BitRate::from_gbps(100));
+}
+
+#[test]
+fn losses_halve_once_per_round_trip_and_timeouts_reset() {
+    let mut pair = pair();
+    pair.tag(&out(0, 1_000_000));
+    let nack = AckInfo {
+        nack: true,
+        newly_acked: 0,
+        ..ack(1000, 52_000)
+    };
+    pair.advance(Span::from_ns(4159));
+    pair.ack(&nack);
+    assert_eq!(window(&pair), 52_000, "the flow began less than a round trip ago");
+    pair.advance(Span::from_ns(1));
+    pair.ack(&nack);
+    pair.ack(&nack);
+    assert_eq!(window(&pair), 26_000);
+    for expected in [13_000, 6500, 3250, 1625, 10] {
+        pair.advance(Span::from_us(100));
+        pair.timeout();
+        assert_eq!(window(&pair), expected);
+    }
+    // Progress forgets the timeouts.
+    pair.ack(&ack(2000, 3000));
+    pair.advance(Span::from_us(100));
+    pair.timeout();
+    assert_eq!(window(&pair), 505);
+}
+
+#[test]
+fn windows_that_contradict_each_other() {
+    let bytes = |n| Auto::Is(Bytes::new(n));
+    let params = |initial_window, min_window, max_window| Params {
+        initial_window,
+        min_window,
+        max_window,
+        ..Params::default()
+    };
+    for (bad, param) in [
+        (params(bytes(2), Auto::Auto, bytes(1)), "initial-window"),
+        (params(Auto::Auto, bytes(2), bytes(1)), "min-window"),
+        (params(bytes(1), bytes(2), Auto::Auto), "min-window"),
+    ] {
+        assert_eq!(bad.check().unwrap_err().param, param);
+    }
+    assert_eq!(params(bytes(2), bytes(1), bytes(3)).check(), Ok(()));
+}
+
+proptest! {
+    /// Whatever comes: tokens stay at or below their caps, DEC stays, a report to the sender is the
+    /// first, INC never comes back, and an INC that stays has cost exactly one token.
+    #[test]
+    fn tokens_and_flags_at_any_ports(
+        packets in prop::collection::vec((0u8..16, prop::collection::vec((0u32..3000, 0i64..3000), 1..5)), 1..300),
+        pru: bool, sm: bool, src: bool,
+    ) {
+        let rules = BoltRules { pru, sm, src, ..RULES };
+        let mut ports = [BoltPort::default(); 5];
+        for (tag, hops) in packets {
+            let mut tag = BOLT | tag;
+            let mut reports = u32::from(tag & DEC != 0);
+            for (port, (queue, gained)) in ports.iter_mut().zip(hops) {
+                port.supply(gained, FULL, FULL);
+                let before = *port;
+                let verdict = port.judge(&rules, queue, tag, FULL);
+                prop_assert!(port.sm <= FULL && port.pru <= rules.pru_max);
+                prop_assert!(verdict.tag & INC == 0 || tag & INC != 0, "INC came back");
+                prop_assert!(verdict.tag & DEC != 0 || tag & DEC == 0, "DEC went away");
+                reports += u32::from(verdict.report == Report::Sender);
+                prop_assert!(reports <= 1);
+                let spent = i64::from(before.pru) * FULL + before.sm - i64::from(port.pru) * FULL - port.sm;
+                let kept = verdict.tag & (INC | LAST) == INC;
+                let left_behind = tag & LAST != 0 && spent == -FULL;
+                prop_assert!(left_behind || spent == i64::from(kept) * FULL, "{spent}");
+                tag = verdict.tag;
+            }
+        }
+    }
+
+    /// Whatever the sender is told, its window stays in its bounds and it may always send something.
+    #[test]
+    fn the_window_stays_in_its_bounds(
+        steps in prop::collection::vec((0u8..5, 0u64..20_000, 0u64..100_000), 1..300),
+        min in 1u64..5000,
+    ) {
+        let params = Params { min_window: Auto::Is(Bytes::new(min)), ..Params::default() };
+        let mut pair = pair_with(&params);
+        let (mut seq, mut sent) = (0, 52_000);
+        for (step, ns, value) in steps {
+            pair.advance(Span::from_ns(ns));
+            match step {
+                0 => pair.notice(&src(value % 500, ns)),
+                1 => pair.timeout(),
+                2 => { pair.tag(&out(sent, 1 << 40)); sent += 1000; }
+                nack_or_ack => {
+                    seq = (seq + value % 3 * 1000).min(sent);
+                    pair.ack(&AckInfo {
+                        nack: nack_or_ack == 3,
+                        rtt: Span::from_ns(ns),
+                        tag: BOLT | if value & 1 == 1 { INC } else { DEC },
+                        ..ack(seq, sent)
+                    });
+                }
+            }
+            prop_assert!((min..=52_000).contains(&window(&pair)), "{}", window(&pair));
+        }
+    }
+}
