@@ -62,6 +62,12 @@ pub struct CongestionPoint {
 }
 
 impl CongestionPoint {
+    /// Of a queue that is never sampled.
+    pub const OFF: Self = Self {
+        old: 0,
+        left: i64::MAX,
+    };
+
     /// Of an empty queue; its first sample is an interval without feedback away.
     pub fn new(rules: &PointRules, rng: &mut Rng) -> Self {
         Self {
