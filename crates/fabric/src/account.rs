@@ -319,9 +319,9 @@ impl Simulation {
         let port = &self.ports[qp.port as usize];
         if !qp.reachable || !port.up {
             sender.unreachable += take(now);
-        } else if qp.snd_nxt >= qp.size {
+        } else if !qp.repairs && qp.snd_nxt >= qp.size {
             sender.recovery += take(now);
-        } else if qp.in_flight() >= qp.window {
+        } else if !qp.repairs && (qp.snd_nxt >= qp.limit || qp.in_flight() >= qp.window) {
             let waited = take(now);
             sender.window += waited;
             open.stalled += waited;

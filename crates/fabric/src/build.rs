@@ -97,6 +97,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),
         qps: Vec::new(),
         receivers: Vec::new(),
+        pairs: Vec::new(),
         free_qps: Vec::new(),
         routes: Vec::new(),
         route_places: BTreeMap::new(),

@@ -6,7 +6,8 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use crate::depend::find_cycle;
 use crate::event::Event;
 use crate::spec::{
-    FlowControl, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, PfcThreshold, RunSpec, SchemeSpec,
+    FlowControl, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery, RunSpec,
+    SchemeSpec,
 };
 
 /// The largest table of flowlets of a switch.
@@ -178,6 +179,7 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
     if spec.nic.rto == Some(Span::ZERO) {
         return Err(BuildError::BadHost("the retransmission timeout is zero".into()));
     }
+    check_recovery(spec)?;
     let packet = &spec.packet;
     let header = packet.data_header.get()
         + packet.int_header.get()
@@ -209,6 +211,28 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
             spec.links.len(),
             spec.flows.len()
         )));
+    }
+    Ok(())
+}
+
+fn check_recovery(spec: &RunSpec) -> Result<(), BuildError> {
+    let Recovery::SelectiveRepeat(irn) = &spec.nic.recovery else {
+        return Ok(());
+    };
+    let bad = |why: &str| Err(BuildError::BadHost(format!("IRN: {why}")));
+    if irn.rto_low == Span::ZERO {
+        return bad("its lower timeout is zero");
+    }
+    if irn.rto_high < irn.rto_low {
+        return bad("its higher timeout is below the lower one");
+    }
+    if spec.nic.back_to_chunk.is_some() {
+        return bad("it repeats packets, not chunks");
+    }
+    let most = u64::from(u32::MAX / 2) * spec.packet.mtu.get();
+    if let Some(flow) = spec.flows.iter().position(|flow| flow.size.get() > most) {
+        let why = "it has more packets than selective repeat can number".into();
+        return Err(BuildError::BadFlow { flow, why });
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::nic::{Qp, Receiver};
 use crate::outcome::FlowStatus;
 use crate::routing::{FlowKey, bdp, path_rtt};
 use crate::sim::Simulation;
-use crate::spec::Awaited;
+use crate::spec::{Awaited, Recovery};
 
 /// A flow's two paths through the network.
 pub(crate) struct Paths {
@@ -139,6 +139,9 @@ impl Simulation {
             size: spec.size.get(),
             snd_nxt: 0,
             snd_una: 0,
+            sacked: 0,
+            limit: spec.size.get(),
+            repairs: false,
             next_avail: self.now,
             gap: 0,
             window: u64::MAX,
@@ -176,7 +179,15 @@ impl Simulation {
         if reachable {
             self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward);
         }
+        let bdp = if qp.path.bdp == Bytes::ZERO {
+            self.bdp
+        } else {
+            qp.path.bdp.get()
+        };
         let slot = self.place_qp(qp);
+        if let Recovery::SelectiveRepeat(irn) = self.spec.nic.recovery {
+            self.begin_selective_repeat(slot, &irn, bdp);
+        }
         self.recorder
             .flows
             .started(slot, &self.qps[slot as usize], self.now);
@@ -201,14 +212,7 @@ impl Simulation {
         let port = self.qps[slot as usize].port;
         let nic = self.ports[port as usize].owner as usize;
         self.nics[nic].qps.push(slot);
-        if let Some(rto) = self.spec.nic.rto {
-            let life = self.qps[slot as usize].life;
-            self.schedule(
-                LaneId::WHEEL,
-                self.now + rto.as_ps(),
-                Event::Timeout { qp: slot, life },
-            );
-        }
+        self.start_timeout(slot);
         self.nic_send(port);
     }
 }

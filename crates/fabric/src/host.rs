@@ -1,25 +1,17 @@
-//! What arrives at a host: data at the receiver, acknowledgements and notifications at the sender;
-//! and the recovery of what was lost.
+//! What arrives at a host: data at the receiver, acknowledgements and notifications at the sender.
+//! What is lost is repaired in [`crate::recovery`].
 
 use paceline_congestion::AckInfo;
-use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, Time};
 
-use crate::event::Event;
 use crate::outcome::{FlowStatus, PacketKind, RttSample, TraceKind};
 use crate::packet::{NONE, Packet};
 use crate::port::STRICT;
+use crate::recovery::{Acknowledged, Answer};
 use crate::sim::Simulation;
-use crate::spec::{AckPolicy, Awaited};
+use crate::spec::Awaited;
 use crate::spread::way;
 use crate::telemetry::WIRE_HOPS;
-
-/// What the receiver answers to a data packet.
-enum Answer {
-    Ack,
-    Nack,
-    Nothing,
-}
 
 impl Simulation {
     #[inline]
@@ -47,7 +39,7 @@ impl Simulation {
             return self.packets.remove(id);
         }
         let packet = *self.packets.get(id);
-        let answer = self.check_sequence(&packet);
+        let answer = self.take_data(&packet);
         let whole = self.receivers[packet.qp as usize].expected >= self.qps[packet.qp as usize].size;
         if whole && self.flows[packet.flow as usize].received.is_none() {
             self.flows[packet.flow as usize].received = Some(Time::from_ps(self.now));
@@ -115,57 +107,6 @@ impl Simulation {
         u8::from(std::mem::take(&mut receiver.marked))
     }
 
-    /// Go-back-N: in-order data is delivered, a gap is reported, old data is ignored.
-    fn check_sequence(&mut self, packet: &Packet) -> Answer {
-        let nic = &self.spec.nic;
-        let quirks = &self.spec.quirks;
-        let size = self.qps[packet.qp as usize].size;
-        let receiver = &mut self.receivers[packet.qp as usize];
-        receiver.marked |= packet.ecn != 0;
-        let end = packet.seq + u64::from(packet.payload);
-        // After a return to a chunk that is no multiple of the MTU, packets begin elsewhere than before:
-        // part of one may be new.
-        let partly_new = packet.seq < receiver.expected && end > receiver.expected;
-        if packet.seq == receiver.expected || partly_new && !quirks.ignore_duplicates {
-            receiver.unacked_packets += 1;
-            receiver.unacked_bytes += (end - receiver.expected) as u32;
-            receiver.expected = end;
-            let due = match nic.ack {
-                AckPolicy::EveryBytes(interval) if quirks.ack_threshold => {
-                    let chunk = nic.ack_chunk.get();
-                    receiver.expected >= interval.get()
-                        || chunk > 0 && receiver.expected.is_multiple_of(chunk)
-                }
-                AckPolicy::EveryBytes(interval) => u64::from(receiver.unacked_bytes) >= interval.get(),
-                AckPolicy::EveryPackets(n) => receiver.unacked_packets >= n,
-            };
-            let wanted = receiver.expected >= size || packet.ack_request;
-            if due || wanted && !quirks.ack_threshold {
-                receiver.unacked_packets = 0;
-                receiver.unacked_bytes = 0;
-                return Answer::Ack;
-            }
-            return Answer::Nothing;
-        }
-        if packet.seq > receiver.expected {
-            if self.now < receiver.nack_until && receiver.last_nack == receiver.expected {
-                return Answer::Nothing;
-            }
-            receiver.nack_until = self.now + nic.nack_interval.as_ps();
-            receiver.last_nack = receiver.expected;
-            if let Some(chunk) = nic.back_to_chunk {
-                receiver.expected -= receiver.expected % chunk.get().max(1);
-            }
-            return Answer::Nack;
-        }
-        // Old data. The reference says nothing, so a lost last ACK is lost for good.
-        if quirks.ignore_duplicates {
-            Answer::Nothing
-        } else {
-            Answer::Ack
-        }
-    }
-
     /// A congestion notification packet to the sender, at most one per `interval`.
     fn notify_sender(&mut self, packet: &Packet, interval: Span) {
         let receiver = &mut self.receivers[packet.qp as usize];
@@ -212,20 +153,9 @@ impl Simulation {
         }
         let packet = *self.packets.get(id);
         let slot = packet.qp;
-        let mut seq = packet.seq;
-        if let Some(chunk) = self.spec.nic.back_to_chunk
-            && seq < self.qps[slot as usize].size
-        {
-            seq -= seq % chunk.get().max(1);
-        }
-        let qp = &mut self.qps[slot as usize];
-        let newly_acked = seq.saturating_sub(qp.snd_una);
-        qp.snd_una += newly_acked;
-        if newly_acked > 0 {
-            qp.last_progress = self.now;
-            // An acknowledgement may overtake a go-back.
-            qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
-        }
+        let acknowledged = self.take_acknowledgement(slot, &packet);
+        let newly_acked = acknowledged.newly;
+        let qp = &self.qps[slot as usize];
         let finished = qp.snd_una >= qp.size;
         if newly_acked > 0 && self.recorder.tracing {
             self.account_progress(packet.flow, false);
@@ -236,17 +166,12 @@ impl Simulation {
                 self.close_account(packet.flow, id);
             }
         }
-        let qp = &mut self.qps[slot as usize];
-        if packet.kind == PacketKind::Nack {
-            qp.snd_nxt = qp.snd_una;
-        }
-        let snd_nxt = qp.snd_nxt;
         let rtt = self.now - packet.sent_at;
-        self.record_rtt(slot, packet.seq, rtt, newly_acked);
+        self.record_rtt(slot, acknowledged.highest, rtt, newly_acked);
         // Where the receiver sends notifications as packets, those are counted.
         let echo_notifies = self.qps[slot as usize].needs.cnp_interval == Span::ZERO;
         self.counters.notifications += u64::from(echo_notifies && packet.ecn != 0);
-        self.react(slot, id, &packet, newly_acked, snd_nxt, rtt);
+        self.react(slot, id, &packet, &acknowledged, rtt);
         self.packets.remove(id);
         let port = self.qps[slot as usize].port;
         if finished && !self.spec.quirks.lazy_qp_removal {
@@ -257,13 +182,14 @@ impl Simulation {
 
     /// Shows the acknowledgement to the scheme.
     #[inline]
-    fn react(&mut self, slot: u32, id: u32, packet: &Packet, newly_acked: u64, snd_nxt: u64, rtt: u64) {
+    fn react(&mut self, slot: u32, id: u32, packet: &Packet, acknowledged: &Acknowledged, rtt: u64) {
         let now = Time::from_ps(self.now);
         let too_many_hops = self.spec.quirks.int_wire_precision && usize::from(packet.hops) > WIRE_HOPS;
+        let newly_acked = acknowledged.newly;
         let info = AckInfo {
-            seq: packet.seq,
+            seq: acknowledged.highest,
             newly_acked,
-            snd_nxt,
+            snd_nxt: self.qps[slot as usize].snd_nxt,
             rtt: Span::from_ps(rtt),
             ecn: packet.ecn != 0,
             hops: if too_many_hops { &[] } else { self.packets.hops(id) },
@@ -273,7 +199,7 @@ impl Simulation {
                 0
             },
             pint_power: packet.pint,
-            nack: packet.kind == PacketKind::Nack,
+            nack: acknowledged.loss,
             tag: packet.tag,
             congested: self.congested_port(packet),
             endpoint_delay: Span::ZERO,
@@ -346,37 +272,6 @@ impl Simulation {
             }
             self.free_qps.push(slot);
         }
-    }
-
-    /// Without progress for the timeout, go back to the first unacknowledged byte.
-    pub(crate) fn retransmission_timeout(&mut self, slot: u32, life: u16) {
-        let qp = &mut self.qps[slot as usize];
-        let Some(rto) = self.spec.nic.rto else { return };
-        if qp.life != life || qp.done {
-            return;
-        }
-        self.look_for_standstill();
-        let qp = &mut self.qps[slot as usize];
-        let rto = rto.as_ps();
-        let due = qp.last_progress + rto;
-        let idle = qp.in_flight() == 0;
-        if self.now < due || idle {
-            // With nothing in flight, the timeout of what is sent next is more than `rto` away.
-            let at = if idle { self.now + rto } else { due };
-            return self.schedule(LaneId::WHEEL, at, Event::Timeout { qp: slot, life });
-        }
-        if self.recorder.tracing {
-            self.settle(slot);
-            self.account_progress(self.qps[slot as usize].flow, true);
-        }
-        let qp = &mut self.qps[slot as usize];
-        qp.snd_nxt = qp.snd_una;
-        qp.last_progress = self.now;
-        let port = qp.port;
-        self.counters.timeouts += 1;
-        self.call_scheme(slot, |scheme, cx| scheme.on_timeout(cx));
-        self.schedule(LaneId::WHEEL, self.now + rto, Event::Timeout { qp: slot, life });
-        self.nic_send(port);
     }
 
     /// The results so far of a flow that holds queue pair `slot`.

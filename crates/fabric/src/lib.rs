@@ -31,6 +31,7 @@ mod port;
 mod qcn;
 mod random;
 mod record;
+mod recovery;
 pub mod routing;
 mod sim;
 pub mod spec;

@@ -37,6 +37,10 @@ pub(crate) struct Qp {
     pub(crate) size: u64,
     pub(crate) snd_nxt: u64,
     pub(crate) snd_una: u64,
+    /// Bytes beyond `snd_una` that are acknowledged selectively.
+    pub(crate) sacked: u64,
+    /// New data is sent up to here: the size, or as far as selective repeat allows.
+    pub(crate) limit: u64,
     /// When pacing allows the next packet, in ps.
     pub(crate) next_avail: u64,
     /// The gap that pacing leaves after the start of the last packet, in ps.
@@ -54,6 +58,8 @@ pub(crate) struct Qp {
     /// Whether a path exists.
     pub(crate) reachable: bool,
     pub(crate) done: bool,
+    /// Whether lost packets are to be sent again, before new ones.
+    pub(crate) repairs: bool,
     /// Distinguishes flows that used the same slot one after another.
     pub(crate) life: u16,
     /// Places in the route table: of data (see [`crate::spread`] for data that is spread), of ACKs.
@@ -105,18 +111,17 @@ impl Receiver {
 
 impl Qp {
     pub(crate) fn in_flight(&self) -> u64 {
-        self.snd_nxt.saturating_sub(self.snd_una)
+        self.snd_nxt.saturating_sub(self.snd_una + self.sacked)
     }
     fn has_data(&self) -> bool {
-        self.snd_nxt < self.size
+        self.repairs || self.snd_nxt < self.size
     }
     /// Whether something other than pacing keeps it from sending.
     #[inline]
     fn is_blocked(&self, paused: u16) -> bool {
         paused & 1 << self.class != 0
-            || !self.has_data()
-            || self.in_flight() >= self.window
             || !self.reachable
+            || !self.repairs && (self.snd_nxt >= self.limit || self.in_flight() >= self.window)
     }
     fn is_finished(&self) -> bool {
         self.snd_una >= self.size
@@ -370,27 +375,38 @@ impl Simulation {
 
     fn send_data(&mut self, port: u32, slot: u32) {
         let mtu = self.spec.packet.mtu.get();
+        let (number, seq) = if self.pairs.is_empty() {
+            (0, self.qps[slot as usize].snd_nxt)
+        } else {
+            self.next_of_selective_repeat(slot)
+        };
         let tag = if self.qps[slot as usize].needs.tags {
-            self.tag(slot)
+            self.tag(slot, seq)
         } else {
             0
         };
         let qp = &mut self.qps[slot as usize];
-        let payload = mtu.min(qp.size - qp.snd_nxt) as u16;
+        let payload = mtu.min(qp.size - seq) as u16;
+        let is_new = seq == qp.snd_nxt;
+        // The receiver answers at once if nothing more may follow, and to what was sent again.
+        let ack_request = qp.in_flight() + u64::from(payload) >= qp.window
+            || !is_new
+            || qp.limit < qp.size && seq + u64::from(payload) >= qp.limit;
         let wire = payload + qp.data_header;
         let id = self.packets.insert(Packet {
             flow: qp.flow,
             qp: slot,
             path: qp.route,
-            seq: qp.snd_nxt,
+            seq,
             sent_at: self.now,
             wire,
             payload,
             epoch: qp.data_epoch,
             kind: PacketKind::Data,
             class: qp.class,
-            ack_request: qp.in_flight() + u64::from(payload) >= qp.window,
+            ack_request,
             tag,
+            answers: number,
             ..Packet::EMPTY
         });
         if self.recorder.tracing {
@@ -401,12 +417,15 @@ impl Simulation {
             // With nothing in flight there was nothing to wait for: the timeout starts here.
             qp.last_progress = self.now;
         }
-        qp.snd_nxt += u64::from(payload);
-        if qp.snd_nxt <= qp.max_sent {
+        let end = seq + u64::from(payload);
+        if is_new {
+            qp.snd_nxt = end;
+        }
+        if end <= qp.max_sent {
             qp.retransmitted += u64::from(payload);
             self.counters.retransmitted_bytes += u64::from(payload);
         } else {
-            qp.max_sent = qp.snd_nxt;
+            qp.max_sent = end;
         }
         if self.recorder.tracing {
             self.trace(port, TraceKind::Dequeue, id, 0);
@@ -431,12 +450,12 @@ impl Simulation {
     }
 
     /// The tag that the scheme writes into the next data packet.
-    fn tag(&mut self, slot: u32) -> u8 {
+    fn tag(&mut self, slot: u32, seq: u64) -> u8 {
         let mtu = self.spec.packet.mtu.get();
         let qp = &self.qps[slot as usize];
         let packet = Outgoing {
-            seq: qp.snd_nxt,
-            payload: mtu.min(qp.size - qp.snd_nxt),
+            seq,
+            payload: mtu.min(qp.size - seq),
             snd_una: qp.snd_una,
             end: qp.size,
         };

@@ -56,6 +56,8 @@ pub struct Simulation {
     pub(crate) packets: PacketSlab,
     pub(crate) qps: Vec<Qp>,
     pub(crate) receivers: Vec<Receiver>,
+    /// What selective repeat knows of each queue pair; empty without it.
+    pub(crate) pairs: Vec<crate::recovery::irn::Pair>,
     pub(crate) free_qps: Vec<u32>,
     /// Egress ports of the switches on each flow's paths, in order.
     pub(crate) routes: Vec<u32>,

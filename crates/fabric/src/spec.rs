@@ -270,14 +270,42 @@ pub struct NicSpec {
     /// Go-back-N goes back to the start of the chunk of this size rather than to the gap. A chunk
     /// counts as in flight until all of it has arrived, so windows must be larger.
     pub back_to_chunk: Option<Bytes>,
-    /// Retransmission timeout: without progress for so long, go back to the first unacknowledged
-    /// byte; `None`: never.
+    /// Go-back-N's retransmission timeout: without progress for so long, go back to the first
+    /// unacknowledged byte; `None`: never.
     pub rto: Option<Span>,
+    /// How losses are repaired.
+    pub recovery: Recovery,
     /// Whether packets are paced at the scheme's rate (otherwise at line rate).
     pub pacing: bool,
     /// Whether `base_rtt` and the bandwidth-delay product are the largest of all pairs of hosts, or
     /// each flow's own.
     pub global_rtt: bool,
+}
+
+/// How losses are repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// The receiver takes packets in order only; the sender goes back to a gap and sends everything
+    /// again from there.
+    GoBackN,
+    /// The receiver takes packets in any order; the sender repeats what is missing.
+    SelectiveRepeat(Irn),
+}
+
+/// Selective repeat as IRN has it (Mittal et al., SIGCOMM 2018).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Irn {
+    /// Timeout without progress while fewer than `low_packets` are in flight.
+    pub rto_low: Span,
+    /// Timeout otherwise; not below `rto_low`.
+    pub rto_high: Span,
+    /// See `rto_low`.
+    pub low_packets: u32,
+    /// Whether new packets are sent only up to one bandwidth-delay product beyond the cumulative
+    /// acknowledgement.
+    pub bdp_cap: bool,
+    /// A packet counts as lost once one has arrived that is more than so many beyond it.
+    pub reordering: u32,
 }
 
 /// When a receiver acknowledges in-order data. The last packet is always acknowledged, except

@@ -135,7 +135,12 @@ impl Simulation {
     #[cold]
     pub(crate) fn look_for_standstill(&mut self) {
         let (last, received) = self.watch.last;
-        let patience = self.spec.nic.rto.map_or(0, |rto| rto.as_ps());
+        let patience = self
+            .spec
+            .nic
+            .recovery
+            .longest_timeout(&self.spec.nic)
+            .unwrap_or(0);
         if self.now < last.saturating_add(patience) && last > 0 {
             return;
         }

@@ -90,6 +90,9 @@ impl Simulation {
                 receiver.expected <= qp.max_sent,
                 "flow {flow}: arrived beyond what was sent"
             );
+            if !self.pairs.is_empty() {
+                self.verify_selective_repeat(slot);
+            }
             assert!(
                 qp.snd_una <= qp.snd_nxt && qp.snd_nxt <= qp.size,
                 "flow {flow}: sequence numbers in order"

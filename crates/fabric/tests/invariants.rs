@@ -36,6 +36,7 @@ struct Case {
     failures: Vec<(usize, u64, u64)>,
     ack: AckPolicy,
     chunk: Option<u64>,
+    recovery: Recovery,
     ties: TieOrder,
     pacing: bool,
     global_rtt: bool,
@@ -66,6 +67,21 @@ fn flow_control() -> impl Strategy<Value = FlowControl> {
             FlowControl::Pfc(Pfc { threshold, resume_offset: Bytes::new(3072), mode })
         }),
     ]
+}
+
+/// Timeouts that no queue here lasts for: what is repeated was lost.
+fn recovery() -> impl Strategy<Value = Recovery> {
+    let irn = (1u32..5, any::<bool>(), prop_oneof![Just(0), 1u32..8]);
+    let irn = irn.prop_map(|(low_packets, bdp_cap, reordering)| {
+        Recovery::SelectiveRepeat(Irn {
+            rto_low: Span::from_us(1000),
+            rto_high: Span::from_us(1500),
+            low_packets,
+            bdp_cap,
+            reordering,
+        })
+    });
+    prop_oneof![Just(Recovery::GoBackN), irn]
 }
 
 /// What senders, receivers and the order of events are like.
@@ -109,13 +125,13 @@ fn case() -> impl Strategy<Value = Case> {
             prop_oneof![3 => Just(0), 1 => 1usize..4].prop_flat_map(|failures| {
                 prop::collection::vec((0usize..8, 1u64..100_000, 1u64..100_000), failures)
             }),
-            sender(),
+            (sender(), recovery()),
             prop_oneof![Just(Some(0)), Just(None)],
             any::<u64>(),
         );
         (shape, rest).prop_map(|((switches, extra, homes, rates, flows), rest)| {
             let (scheme, flow_control, buffer_kb, error_rate, failures, sender, ack_class, seed) = rest;
-            let (ack, chunk, ties, pacing, global_rtt) = sender;
+            let ((ack, chunk, ties, pacing, global_rtt), recovery) = sender;
             Case {
                 switches,
                 extra,
@@ -129,6 +145,7 @@ fn case() -> impl Strategy<Value = Case> {
                 failures,
                 ack,
                 chunk,
+                recovery,
                 ties,
                 pacing,
                 global_rtt,
@@ -213,8 +230,10 @@ fn build(case: &Case) -> RunSpec {
         .sum();
     spec.switch.buffer = Bytes::new(headroom + case.buffer_kb * 1000);
     spec.nic.ack = case.ack;
+    spec.nic.recovery = case.recovery;
     // Bolt has a window of its own, which may be smaller than a chunk.
-    if spec.schemes[0].window == WindowMode::Off && spec.schemes[0].config.name() != "bolt" {
+    let any_window = spec.schemes[0].window == WindowMode::Off && spec.schemes[0].config.name() != "bolt";
+    if any_window && case.recovery == Recovery::GoBackN {
         spec.nic.back_to_chunk = case.chunk.map(Bytes::new);
     }
     spec.nic.pacing = case.pacing;

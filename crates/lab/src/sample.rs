@@ -73,6 +73,7 @@ pub(crate) fn spec() -> RunSpec {
             nack_interval: Span::from_us(500),
             back_to_chunk: None,
             rto: None,
+            recovery: Recovery::GoBackN,
             pacing: true,
             global_rtt: true,
         },

@@ -5,6 +5,7 @@
 //! nothing is absent.
 
 mod accounts;
+mod recovery;
 mod values;
 mod workload;
 
@@ -23,6 +24,7 @@ use paceline_congestion::registry::SchemeParams;
 use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
+pub(crate) use recovery::{ArrivalOrder, RecoveryKind};
 pub(crate) use values::{
     Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, FlowControlKind, Headroom, Nodes,
     OrOff, PerLink, PfcModeKind, PortBins,
@@ -209,6 +211,8 @@ tables! {
         nack_interval: Span,
         back_to_chunk: Spanned<OrOff<Bytes>>,
         rto: OrOff<Span>,
+        recovery: Spanned<RecoveryKind>,
+        nic: Spanned<ArrivalOrder>,
         pacing: Spanned<bool>,
         global_rtt: bool,
         assist: Spanned<AssistKind>,
@@ -216,6 +220,7 @@ tables! {
         error_rate: Spanned<f64>,
         ack: Spanned<Ack>,
         headroom: Spanned<Headroom>,
+        irn: Irn,
         pfc: Pfc,
         ecn: Spanned<Ecn>,
         load_balancing: Spanned<Balancing>,
@@ -224,6 +229,13 @@ tables! {
         failure: Vec<Spanned<Failure>>,
         pause_storm: Vec<Spanned<PauseStorm>>,
         route: Vec<Spanned<Route>>,
+    }
+    struct Irn {
+        rto_low: Spanned<Span>,
+        rto_high: Spanned<Span>,
+        low_packets: u32,
+        bdp_cap: bool,
+        reordering: Spanned<u32>,
     }
     /// `[network.flowlet]`.
     struct Flowlet {

@@ -65,6 +65,12 @@ macro_rules! snapshots {
 
 snapshots! {
     toml_good: star_with("");
+    toml_irn_good: star_with("[network]\nrecovery = 'irn'\n");
+    toml_irn_in_order_nic: star_with("[network]\nrecovery = 'irn'\nnic = 'in-order'\n");
+    toml_irn_chunks: star_with("[network]\nrecovery = 'irn'\nback-to-chunk = '4KB'\n");
+    toml_irn_timeouts: star_with("[network]\nrecovery = 'irn'\n[network.irn]\nrto-low = '400us'\nrto-high = '300us'\n");
+    toml_irn_timeout_zero: star_with("[network]\nrecovery = 'irn'\n[network.irn]\nrto-low = '0us'\n");
+    toml_recovery_unknown: star_with("[network]\nrecovery = 'selective'\n");
     toml_syntax: star("hosts = 4", "hosts = = 4");
     toml_misspelt_key: star("hosts = 4", "hots = 4");
     toml_misspelt_block: star("topology.star", "topology.strar");

@@ -76,6 +76,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
             nack_interval: Span::from_us(500),
             back_to_chunk: None,
             rto: None,
+            recovery: Recovery::GoBackN,
             pacing: true,
             global_rtt: true,
         },

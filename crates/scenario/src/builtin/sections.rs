@@ -48,13 +48,16 @@ pub fn sections() -> &'static [Entry] {
             "ack-class", "", "0", "priority class of ACKs, or `flow` for the flow's own (ns3-hpcc)";
             "nack-interval", TIME, "500us", "a NACK for the same gap is repeated no sooner";
             "back-to-chunk", SIZE, "off", "go-back-N goes back to the start of a chunk of this size";
-            "rto", TIME, "4ms", "retransmission timeout, or `off` (ns3-hpcc)";
+            "rto", TIME, "4ms", "go-back-N's retransmission timeout, or `off` (ns3-hpcc)";
+            "recovery", "", "go-back-n", "how losses are repaired: `go-back-n`, or `irn` for selective repeat";
+            "nic", "", "in-order (irn: out-of-order)", "whether NICs can take packets out of order: `in-order` or `out-of-order`";
             "pacing", "", "true", "pace packets at the scheme's rate";
             "global-rtt", "", "true", "base round-trip time: the largest of all pairs of hosts, or each flow's own";
             "assist", "", "auto", "what schemes ask of switches beside marks and telemetry (Bolt's tokens and reports): `auto`, what the run's schemes ask for, or `none`";
             "assist-ports", "", "switches", "which ports do: `switches` (all of theirs), or `between-switches`, those that lead to other switches";
             "error-rate", "", "0", "probability that a link loses a packet, where the link has none of its own";
             "headroom", "", "per-link = { factor = 3, extra = two packets }", "room for what arrives after a pause: { per-link = { factor, extra } } (times rate times delay) or { fixed = \"size\" }";
+            "irn", "", "", "selective repeat";
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "marking";
             "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
@@ -63,6 +66,13 @@ pub fn sections() -> &'static [Entry] {
             "failure", "", "", "list of links that fail";
             "pause-storm", "", "", "list of hosts whose NICs pause for ever";
             "route", "", "", "list of next hops, instead of those of shortest paths";
+        }
+        "network.irn": "Selective repeat as IRN has it (Mittal et al., SIGCOMM 2018)." {
+            "rto-low", TIME, "100us", "retransmission timeout while few packets are in flight";
+            "rto-high", TIME, "320us", "retransmission timeout otherwise: propagation and the longest queue";
+            "low-packets", "", "3", "so many packets in flight are no longer few";
+            "bdp-cap", "", "true", "send new packets only up to one bandwidth-delay product beyond the first unacknowledged byte (BDP-FC)";
+            "reordering", "", "0", "a packet is lost once one has arrived that is more than so many beyond it: more than none for networks that reorder";
         }
         "network.pfc": "Priority flow control." {
             "mode", "", "on-off", "how long a pause lasts: `on-off` or `quanta`";

@@ -12,6 +12,7 @@ mod network;
 mod paths;
 mod reach;
 mod record;
+mod recovery;
 mod schemes;
 mod topology;
 mod workload;

@@ -93,6 +93,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network) -> Result<NicSpec, Probl
         nack_interval: fill(&mut n.nack_interval, Span::from_us(500)),
         back_to_chunk: back_to_chunk.get_ref().0,
         rto: fill(&mut n.rto, OrOff(rto)).0,
+        recovery: super::recovery::recovery(cx, n)?,
         pacing: fill_value(&mut n.pacing, true),
         global_rtt: fill(&mut n.global_rtt, true),
     })

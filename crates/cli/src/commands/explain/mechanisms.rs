@@ -52,14 +52,24 @@ const MECHANISMS: &[Mechanism] = &[
     },
     Mechanism {
         name: "loss-recovery",
-        also: &["rto", "go-back-n", "nack", "failures"],
-        about: "A receiver that sees a gap sends a NACK, and the sender goes back to it (go-back-N). A \
-                timeout of the sender repairs losses that leave no gap to see: the last packets of a flow.",
+        also: &["rto", "go-back-n", "irn", "selective-repeat", "nack", "failures"],
+        about: "A receiver that sees a gap sends a NACK. With go-back-N it takes packets in order only, and \
+                the sender goes back to the gap; with IRN (selective repeat) it takes them in any order, and \
+                the sender repeats what is missing. A timeout of the sender repairs losses that leave no gap \
+                to see: the last packets of a flow.",
         keys: &[
             (
                 "network",
-                &["rto", "nack-interval", "back-to-chunk", "error-rate"],
+                &[
+                    "recovery",
+                    "nic",
+                    "rto",
+                    "nack-interval",
+                    "back-to-chunk",
+                    "error-rate",
+                ],
             ),
+            ("network.irn", &[]),
             ("network.failure", &[]),
         ],
     },

@@ -1,0 +1,76 @@
+//! Go-back-N: the receiver takes packets in order only, and the sender goes back to a gap and sends
+//! everything again from there.
+
+use super::{Acknowledged, Answer};
+use crate::outcome::PacketKind;
+use crate::packet::Packet;
+use crate::sim::Simulation;
+
+impl Simulation {
+    /// In-order data is delivered, a gap is reported, old data is ignored.
+    pub(super) fn take_in_sequence(&mut self, packet: &Packet) -> Answer {
+        let nic = &self.spec.nic;
+        let quirks = &self.spec.quirks;
+        let size = self.qps[packet.qp as usize].size;
+        let receiver = &mut self.receivers[packet.qp as usize];
+        receiver.marked |= packet.ecn != 0;
+        let end = packet.seq + u64::from(packet.payload);
+        // After a return to a chunk that is no multiple of the MTU, packets begin elsewhere than before:
+        // part of one may be new.
+        let partly_new = packet.seq < receiver.expected && end > receiver.expected;
+        if packet.seq == receiver.expected || partly_new && !quirks.ignore_duplicates {
+            return receiver.take_in_order(end, size, packet.ack_request, nic, quirks);
+        }
+        if packet.seq > receiver.expected {
+            if self.now < receiver.nack_until && receiver.last_nack == receiver.expected {
+                return Answer::Nothing;
+            }
+            receiver.nack_until = self.now + nic.nack_interval.as_ps();
+            receiver.last_nack = receiver.expected;
+            if let Some(chunk) = nic.back_to_chunk {
+                receiver.expected -= receiver.expected % chunk.get().max(1);
+            }
+            return Answer::Nack;
+        }
+        // Old data. The reference says nothing, so a lost last ACK is lost for good.
+        if quirks.ignore_duplicates {
+            Answer::Nothing
+        } else {
+            Answer::Ack
+        }
+    }
+
+    /// Everything up to the acknowledgement's sequence number has arrived; a NACK makes the sender go
+    /// back to it.
+    pub(super) fn acknowledge_up_to(&mut self, slot: u32, packet: &Packet) -> Acknowledged {
+        let mut seq = packet.seq;
+        let qp = &mut self.qps[slot as usize];
+        if let Some(chunk) = self.spec.nic.back_to_chunk
+            && seq < qp.size
+        {
+            seq -= seq % chunk.get().max(1);
+        }
+        let newly = seq.saturating_sub(qp.snd_una);
+        qp.snd_una += newly;
+        if newly > 0 {
+            qp.last_progress = self.now;
+            // An acknowledgement may overtake a go-back.
+            qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
+        }
+        let loss = packet.kind == PacketKind::Nack;
+        if loss {
+            qp.snd_nxt = qp.snd_una;
+        }
+        Acknowledged {
+            newly,
+            highest: packet.seq,
+            loss,
+        }
+    }
+
+    /// After a timeout: back to the first unacknowledged byte.
+    pub(super) fn go_back(&mut self, slot: u32) {
+        let qp = &mut self.qps[slot as usize];
+        qp.snd_nxt = qp.snd_una;
+    }
+}

@@ -1,0 +1,176 @@
+use super::*;
+
+/// A sender that has sent packets 0 to `sent` - 1 of 1000.
+fn sender(sent: u32) -> Sender {
+    let mut sender = Sender::default();
+    sender.begin(1000, u32::MAX);
+    sender.next = sent;
+    sender
+}
+
+impl Sender {
+    /// A NACK for the gap at `una` that packet `packet` showed.
+    fn nack(&mut self, una: u32, packet: u32) -> bool {
+        self.acknowledge(una, Some(Arrived::Whole(packet)), 0, 0)
+    }
+    /// The packets that it sends again now.
+    fn resends(&mut self, now: u64) -> Vec<u32> {
+        std::iter::from_fn(|| self.resend(now)).collect()
+    }
+}
+
+/// Packet 4 of ten is lost: 5 shows it, 6 to 9 show nothing new, and it is sent again once.
+#[test]
+fn one_loss() {
+    let mut sender = sender(10);
+    assert!(!sender.acknowledge(4, None, 0, 0));
+    assert!(!sender.dirty, "without losses nothing is written down");
+    assert!(sender.nack(4, 5));
+    assert_eq!(sender.resends(1), [4]);
+    for packet in 6..10 {
+        assert!(!sender.nack(4, packet));
+        assert_eq!(sender.resends(2), []);
+    }
+    assert!(sender.recovering && sender.until == 10);
+    assert_eq!(sender.sacked_bytes(1000, 1_000_000), 5000);
+    // The retransmission arrives: everything is acknowledged, recovery is over.
+    assert!(!sender.acknowledge(10, None, 1, 0));
+    assert!(!sender.recovering && !sender.dirty);
+    assert_eq!(sender.sacked_bytes(1000, 1_000_000), 0);
+}
+
+/// Packets 2, 3 and 6 are lost: the first NACK shows two of them, that of 7 the third.
+#[test]
+fn several_losses() {
+    let mut sender = sender(9);
+    assert!(sender.nack(2, 4));
+    assert_eq!(sender.resends(1), [2, 3]);
+    assert!(!sender.nack(2, 5));
+    assert!(sender.nack(2, 7));
+    assert_eq!(sender.resends(2), [6]);
+    assert!(!sender.nack(2, 8));
+    // 2 arrives, then 3, then 6, each acknowledged as far as it goes.
+    for (una, sent_at) in [(3, 1), (6, 1), (9, 2)] {
+        assert!(!sender.acknowledge(una, None, sent_at, 0));
+        assert_eq!(sender.resends(3), []);
+    }
+    assert!(!sender.dirty);
+}
+
+/// Recovery lasts until everything is acknowledged that was sent before the last retransmission.
+#[test]
+fn recovery_sequence() {
+    let mut sender = sender(5);
+    sender.nack(1, 2);
+    assert_eq!(sender.until, 5);
+    sender.next = 8;
+    assert_eq!(sender.resends(1), [1]);
+    assert_eq!(sender.until, 8);
+    sender.acknowledge(7, None, 1, 0);
+    assert!(sender.recovering);
+    sender.acknowledge(8, None, 1, 0);
+    assert!(!sender.recovering);
+}
+
+/// The retransmission is lost: nothing but the timeout sends it again, and with it every gap.
+#[test]
+fn loss_of_a_retransmission() {
+    let mut sender = sender(8);
+    sender.nack(1, 3);
+    assert_eq!(sender.resends(1), [1, 2]);
+    for packet in 4..8 {
+        assert!(!sender.nack(1, packet));
+    }
+    assert_eq!(sender.resends(2), []);
+    // 2 arrived, 1 did not.
+    assert!(!sender.nack(1, 2));
+    assert_eq!(sender.resends(3), []);
+    sender.time_out(0);
+    assert_eq!(sender.resends(4), [1], "2 is not missing any more");
+    sender.acknowledge(8, None, 4, 0);
+    assert!(!sender.dirty);
+}
+
+/// The last three packets are lost. After the timeout each acknowledgement of a retransmission shows
+/// that the next one is missing too.
+#[test]
+fn loss_of_the_tail() {
+    let mut sender = sender(6);
+    sender.acknowledge(3, None, 0, 0);
+    sender.time_out(0);
+    assert_eq!(sender.resends(10), [3]);
+    assert!(sender.acknowledge(4, None, 10, 0));
+    assert_eq!(sender.resends(20), [4]);
+    assert!(sender.acknowledge(5, None, 20, 0));
+    assert_eq!(sender.resends(30), [5]);
+    assert!(!sender.acknowledge(6, None, 30, 0));
+    assert!(!sender.dirty);
+}
+
+/// The timeout was too short: acknowledgements of what was sent before the retransmission do not
+/// make the sender repeat everything.
+#[test]
+fn a_timeout_too_early() {
+    let mut sender = sender(6);
+    sender.time_out(0);
+    assert_eq!(sender.resends(10), [0]);
+    for una in 1..=5 {
+        assert!(!sender.acknowledge(una, None, u64::from(una), 0));
+        assert_eq!(sender.resends(20), []);
+    }
+    sender.acknowledge(6, None, 6, 0);
+    assert!(!sender.dirty);
+}
+
+/// With `reordering = 3` a packet is lost once one has arrived that is more than 3 beyond it.
+#[test]
+fn reordering() {
+    let mut sender = sender(10);
+    for packet in [3, 4, 5] {
+        assert!(
+            !sender.acknowledge(2, Some(Arrived::Whole(packet)), 0, 3),
+            "{packet}"
+        );
+    }
+    assert_eq!(sender.resends(1), []);
+    let mut late = sender.clone();
+    assert!(!late.acknowledge(6, None, 0, 3), "it was only late");
+    assert!(!late.dirty);
+    assert!(sender.acknowledge(2, Some(Arrived::Whole(6)), 0, 3));
+    assert_eq!(sender.resends(1), [2]);
+}
+
+/// Trimmed packets are lost at once, each time; what arrived is not sent again.
+#[test]
+fn trimmed() {
+    let mut sender = sender(8);
+    assert!(sender.acknowledge(0, Some(Arrived::Trimmed(4)), 0, 0));
+    assert!(!sender.acknowledge(0, Some(Arrived::Trimmed(4)), 0, 0));
+    assert_eq!(sender.resends(1), [4]);
+    assert!(!sender.nack(4, 5));
+    assert_eq!(sender.resends(2), []);
+    // The retransmission is trimmed too.
+    assert!(sender.acknowledge(4, Some(Arrived::Trimmed(4)), 1, 0));
+    assert_eq!(sender.resends(3), [4]);
+    assert!(
+        !sender.acknowledge(0, Some(Arrived::Trimmed(3)), 0, 0),
+        "old news"
+    );
+    assert!(!sender.acknowledge(8, None, 3, 0));
+    assert!(!sender.dirty);
+}
+
+/// A queue pair's next flow begins with nothing from the last one.
+#[test]
+fn memory_is_kept_and_empty() {
+    let mut sender = sender(500);
+    sender.nack(1, 400);
+    sender.begin(10, 5);
+    assert_eq!(
+        (sender.sacked.count(), sender.lost.count(), sender.resent.count()),
+        (0, 0, 0)
+    );
+    sender.next = 5;
+    assert!(sender.nack(2, 4));
+    assert_eq!(sender.resends(1), [2, 3]);
+}

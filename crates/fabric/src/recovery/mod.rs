@@ -1,0 +1,145 @@
+//! Recovery of what was lost: what a receiver answers, what a sender sends again, and when it stops
+//! waiting. One file for each kind of recovery; here is what they share.
+
+mod bits;
+mod go_back_n;
+pub(crate) mod irn;
+
+use paceline_kernel::queue::LaneId;
+
+use crate::event::Event;
+use crate::nic::Receiver;
+use crate::packet::Packet;
+use crate::sim::Simulation;
+use crate::spec::{AckPolicy, NicSpec, Quirks, Recovery};
+
+/// What the receiver answers to a data packet.
+pub(crate) enum Answer {
+    Ack,
+    Nack,
+    Nothing,
+}
+
+/// What an acknowledgement told the sender.
+pub(crate) struct Acknowledged {
+    /// Bytes that it is the first to acknowledge.
+    pub(crate) newly: u64,
+    /// Behind the highest byte that is known to have arrived.
+    pub(crate) highest: u64,
+    /// Whether it tells of a loss.
+    pub(crate) loss: bool,
+}
+
+impl Recovery {
+    /// The shortest time without progress after which a sender does something; `None`: it never does.
+    pub(crate) fn shortest_timeout(&self, nic: &NicSpec) -> Option<u64> {
+        match self {
+            Self::GoBackN => nic.rto.map(|rto| rto.as_ps()),
+            Self::SelectiveRepeat(irn) => Some(irn.rto_low.as_ps()),
+        }
+    }
+    /// The longest.
+    pub(crate) fn longest_timeout(&self, nic: &NicSpec) -> Option<u64> {
+        match self {
+            Self::GoBackN => nic.rto.map(|rto| rto.as_ps()),
+            Self::SelectiveRepeat(irn) => Some(irn.rto_high.as_ps()),
+        }
+    }
+}
+
+impl Receiver {
+    /// Counts a packet with `new` bytes in order up to `end`, and says whether an acknowledgement is due.
+    #[inline]
+    fn take_in_order(&mut self, end: u64, size: u64, asked: bool, nic: &NicSpec, quirks: &Quirks) -> Answer {
+        self.unacked_packets += 1;
+        self.unacked_bytes += (end - self.expected) as u32;
+        self.expected = end;
+        let due = match nic.ack {
+            AckPolicy::EveryBytes(interval) if quirks.ack_threshold => {
+                let chunk = nic.ack_chunk.get();
+                self.expected >= interval.get() || chunk > 0 && self.expected.is_multiple_of(chunk)
+            }
+            AckPolicy::EveryBytes(interval) => u64::from(self.unacked_bytes) >= interval.get(),
+            AckPolicy::EveryPackets(n) => self.unacked_packets >= n,
+        };
+        let wanted = self.expected >= size || asked;
+        if due || wanted && !quirks.ack_threshold {
+            self.unacked_packets = 0;
+            self.unacked_bytes = 0;
+            return Answer::Ack;
+        }
+        Answer::Nothing
+    }
+}
+
+impl Simulation {
+    /// A data packet reached its receiver: takes what is new of it.
+    #[inline]
+    pub(crate) fn take_data(&mut self, packet: &Packet) -> Answer {
+        match self.spec.nic.recovery {
+            Recovery::GoBackN => self.take_in_sequence(packet),
+            Recovery::SelectiveRepeat(_) => self.take_in_any_order(packet),
+        }
+    }
+
+    /// An acknowledgement reached its sender.
+    #[inline]
+    pub(crate) fn take_acknowledgement(&mut self, slot: u32, packet: &Packet) -> Acknowledged {
+        match self.spec.nic.recovery {
+            Recovery::GoBackN => self.acknowledge_up_to(slot, packet),
+            Recovery::SelectiveRepeat(irn) => self.acknowledge_selectively(slot, packet, &irn),
+        }
+    }
+
+    /// A new queue pair's retransmission timer starts.
+    pub(crate) fn start_timeout(&mut self, slot: u32) {
+        if let Some(rto) = self.spec.nic.recovery.shortest_timeout(&self.spec.nic) {
+            self.schedule_timeout(slot, self.now + rto);
+        }
+    }
+
+    fn schedule_timeout(&mut self, slot: u32, at: u64) {
+        let life = self.qps[slot as usize].life;
+        self.schedule(LaneId::WHEEL, at, Event::Timeout { qp: slot, life });
+    }
+
+    /// A queue pair's retransmission timer expires. It is one event that is put off as long as there
+    /// is progress.
+    pub(crate) fn retransmission_timeout(&mut self, slot: u32, life: u16) {
+        let qp = &self.qps[slot as usize];
+        if qp.life != life || qp.done {
+            return;
+        }
+        let Some(shortest) = self.spec.nic.recovery.shortest_timeout(&self.spec.nic) else {
+            return;
+        };
+        self.look_for_standstill();
+        let qp = &self.qps[slot as usize];
+        let rto = match &self.spec.nic.recovery {
+            Recovery::GoBackN => shortest,
+            Recovery::SelectiveRepeat(irn) => self.pairs[slot as usize].timeout(irn),
+        };
+        let due = qp.last_progress + rto;
+        if qp.snd_nxt <= qp.snd_una {
+            // With nothing in flight, the timeout of what is sent next is more than this away.
+            return self.schedule_timeout(slot, self.now + shortest);
+        }
+        if self.now < due {
+            // By then the shorter timeout may be the one that counts.
+            return self.schedule_timeout(slot, due.min(self.now + shortest));
+        }
+        if self.recorder.tracing {
+            self.settle(slot);
+            self.account_progress(self.qps[slot as usize].flow, true);
+        }
+        self.qps[slot as usize].last_progress = self.now;
+        match self.spec.nic.recovery {
+            Recovery::GoBackN => self.go_back(slot),
+            Recovery::SelectiveRepeat(irn) => self.resend_after_timeout(slot, &irn),
+        }
+        self.counters.timeouts += 1;
+        self.call_scheme(slot, |scheme, cx| scheme.on_timeout(cx));
+        self.schedule_timeout(slot, self.now + shortest);
+        self.nic_send(self.qps[slot as usize].port);
+    }
+}
