@@ -168,6 +168,9 @@ pub fn scenarios() -> &'static [Shipped] {
         "link-flap",
         "pfc-storm",
         "pfc-deadlock",
+        "load-balancing",
+        "pcn-head-of-line",
+        "qcn-incast",
     ]
 }
 
