@@ -57,7 +57,7 @@ params! {
     /// Parameters of PCN.
     pub struct Params {
         /// The receiver's period, T.
-        period: Span = Span::from_us(50), in Range::AtLeast(1_000_000.0), from "paper";
+        period: Span = Span::from_us(50), in Range::Above(0.0), from "paper";
         /// Share of marked packets from which on a flow is congested.
         marked_share: f64 = 0.95, in Range::AboveUpTo(0.0, 1.0), from "paper: 95 %";
         /// The smallest w: how far a congested flow goes below its arrival rate, and its first step back.
@@ -87,6 +87,13 @@ impl Definition for Params {
             return Err(ParamError::new(
                 "w-min",
                 format!("{} is above w-max, {}", self.w_min, self.w_max),
+            ));
+        }
+        // Periods so short would make a run a run of reports.
+        if self.period < Span::from_us(1) {
+            return Err(ParamError::new(
+                "period",
+                format!("{} is too short: expected 1us or more", self.period),
             ));
         }
         Ok(())

@@ -110,6 +110,19 @@ pub struct HopTotals {
     pub paused_max: Span,
 }
 
+/// Time that a flow's data spent in the receiver's host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostTime {
+    /// The packet's that the last acknowledgement answered.
+    pub time: Span,
+    /// Packets that arrived there.
+    pub packets: u64,
+    /// Their time, summed.
+    pub total: Span,
+    /// The longest.
+    pub max: Span,
+}
+
 /// Where one flow's time went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowAccount {
@@ -121,6 +134,8 @@ pub struct FlowAccount {
     pub sender: SenderTime,
     /// The way of the data packet that the last acknowledgement answered.
     pub data: Vec<HopTime>,
+    /// That packet's time in the receiver's host, and that of all others.
+    pub host: HostTime,
     /// The way of that acknowledgement.
     pub ack: Vec<HopTime>,
     /// Every egress port that packets of the flow left, in the order in which they were met: data
@@ -132,7 +147,7 @@ impl FlowAccount {
     /// The sum of all parts: the flow's completion time, or the time from its start to the run's end.
     pub fn total(&self) -> Span {
         let ways = self.data.iter().chain(&self.ack);
-        ways.fold(self.sender.total(), |sum, hop| sum + hop.total())
+        ways.fold(self.sender.total() + self.host.time, |sum, hop| sum + hop.total())
     }
 }
 
@@ -143,6 +158,8 @@ struct PacketLog {
     sender: SenderTime,
     /// Ports it left, and whether as an acknowledgement.
     way: Vec<(u32, bool, HopTime)>,
+    /// Time in the receiver's host.
+    host: Span,
     /// When it came to the queue that it is in, and how long its class had been paused there by then.
     queued_at: u64,
     paused_before: u64,
@@ -285,6 +302,7 @@ impl Simulation {
                 completed: false,
                 sender: SenderTime::default(),
                 data: Vec::new(),
+                host: HostTime::default(),
                 ack: Vec::new(),
                 hops: Vec::new(),
             },
@@ -382,9 +400,26 @@ impl Simulation {
         let sender = open.account.sender;
         let log = self.accounts.log(id);
         log.sender = sender;
+        log.host = Span::ZERO;
         log.way.clear();
         log.way.push((port, false, hop));
         self.packets.get_mut(id).accounted = true;
+    }
+
+    /// A data packet enters the receiver's host and will be there for `inside`.
+    #[cold]
+    pub(crate) fn account_host(&mut self, id: u32, inside: Span) {
+        let packet = *self.packets.get(id);
+        if !packet.accounted {
+            return;
+        }
+        self.accounts.log(id).host = inside;
+        if let Some(open) = self.accounts.of(packet.flow) {
+            let host = &mut open.account.host;
+            host.packets += 1;
+            host.total += inside;
+            host.max = host.max.max(inside);
+        }
     }
 
     fn hop(&self, port: u32, wire: u16, queueing: Span, paused: Span) -> HopTime {
@@ -471,6 +506,7 @@ impl Simulation {
         let account = &mut open.account;
         account.completed = true;
         account.sender = log.sender;
+        account.host.time = log.host;
         for (_, back, hop) in log.way {
             (if back { &mut account.ack } else { &mut account.data }).push(hop);
         }

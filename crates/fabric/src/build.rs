@@ -93,6 +93,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         renew_at: vec![0; ports.len() * class_count],
         rules: BufferRules::new(&spec.switch, spec.quirks.wrapping_threshold),
         buffers,
+        endpoints: crate::endpoint::Endpoints::of(&spec, nics.len()),
         nics,
         packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),
         qps: Vec::new(),

@@ -38,6 +38,8 @@ pub(crate) enum Event {
     Report { qp: u32, life: u16 },
     /// A NIC begins to pause for ever, or ends.
     Storm { storm: u32, ends: bool },
+    /// A host has brought the first packet that it holds to who answers.
+    HostDone { nic: u32 },
 }
 
 const A_BITS: u32 = 28;
@@ -73,6 +75,7 @@ impl Event {
             Self::Sample => (10, 0, 0),
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
             Self::Report { qp, life } => (13, qp, u32::from(life)),
+            Self::HostDone { nic } => (12, nic, 0),
         };
         kind << 60 | u64::from(a) << 32 | u64::from(b)
     }
@@ -114,6 +117,7 @@ impl Event {
                 qp: a,
                 life: b as u16,
             },
+            12 => Self::HostDone { nic: a },
             _ => Self::Storm {
                 storm: b,
                 ends: a != 0,
@@ -186,6 +190,7 @@ mod tests {
             Event::Sample,
             Event::Report { qp: 6, life: 78 },
             Event::Storm { storm: 3, ends: true },
+            Event::HostDone { nic: 1 << 27 },
         ];
         for event in events {
             assert_eq!(Event::decode(event.encode()), event);

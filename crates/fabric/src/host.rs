@@ -15,9 +15,10 @@ use crate::telemetry::WIRE_HOPS;
 
 impl Simulation {
     #[inline]
-    pub(crate) fn host_receive(&mut self, id: u32) {
+    pub(crate) fn host_receive(&mut self, port: u32, id: u32) {
         let packet = self.packets.get(id);
         match packet.kind {
+            PacketKind::Data if self.endpoints.is_some() => self.enter_host(port, id),
             PacketKind::Data => self.receive_data(id),
             PacketKind::Ack | PacketKind::Nack => self.receive_ack(id),
             PacketKind::Cnp => self.receive_cnp(id),
@@ -33,7 +34,7 @@ impl Simulation {
         qp.flow == packet.flow && !qp.done
     }
 
-    fn receive_data(&mut self, id: u32) {
+    pub(crate) fn receive_data(&mut self, id: u32) {
         self.counters.data_received += 1;
         if !self.is_current(id) {
             return self.packets.remove(id);
@@ -202,7 +203,7 @@ impl Simulation {
             nack: acknowledged.loss,
             tag: packet.tag,
             congested: self.congested_port(packet),
-            endpoint_delay: Span::ZERO,
+            endpoint_delay: self.endpoint_delay(packet),
         };
         let qp = &mut self.qps[slot as usize];
         let rng = self.shared_rng.c_library.as_mut().unwrap_or(&mut qp.rng);

@@ -16,6 +16,7 @@ mod buffer;
 mod build;
 mod check;
 mod depend;
+mod endpoint;
 mod event;
 mod failure;
 mod flows;

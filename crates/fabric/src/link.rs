@@ -115,7 +115,7 @@ impl Simulation {
             self.trace(port, TraceKind::Receive, id, 0);
         }
         if is_host {
-            self.host_receive(id)
+            self.host_receive(port, id)
         } else {
             self.switch_receive(port, id)
         }

@@ -53,6 +53,8 @@ pub struct Simulation {
     pub(crate) rules: BufferRules,
     pub(crate) buffers: Vec<SwitchBuffer>,
     pub(crate) nics: Vec<Nic>,
+    /// Hosts that take time before they answer.
+    pub(crate) endpoints: Option<Box<crate::endpoint::Endpoints>>,
     pub(crate) packets: PacketSlab,
     pub(crate) qps: Vec<Qp>,
     pub(crate) receivers: Vec<Receiver>,
@@ -199,6 +201,7 @@ impl Simulation {
             Event::Sample => self.sample_queues(),
             Event::Report { qp, life } => self.report(qp, life),
             Event::Storm { storm, ends } => self.storm(storm, !ends),
+            Event::HostDone { nic } => self.host_done(nic),
         }
     }
 

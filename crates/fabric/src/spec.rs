@@ -265,6 +265,8 @@ pub struct NicSpec {
     pub ack_chunk: Bytes,
     /// Class of ACKs, NACKs and CNPs in hosts and switches; `None`: the flow's own.
     pub ack_class: Option<u8>,
+    /// What a receiver's host takes before it answers; `None`: nothing.
+    pub endpoint: Option<Endpoint>,
     /// A receiver repeats the NACK for the same gap no sooner than this.
     pub nack_interval: Span,
     /// Go-back-N goes back to the start of the chunk of this size rather than to the gap. A chunk
@@ -280,6 +282,20 @@ pub struct NicSpec {
     /// Whether `base_rtt` and the bandwidth-delay product are the largest of all pairs of hosts, or
     /// each flow's own.
     pub global_rtt: bool,
+}
+
+/// What a receiver's host takes between a data packet's arrival at its NIC and its answer. Its memory
+/// for packets that wait is not limited.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Endpoint {
+    /// The way from the NIC to who answers, for every packet: interrupts, the bus, software.
+    pub delay: Span,
+    /// The receive engine serves one packet at a time, each for so long.
+    pub per_packet: Span,
+    /// And as long as its bytes take at this rate.
+    pub rate: Option<BitRate>,
+    /// The way takes up to so much longer, at random; no packet overtakes another.
+    pub jitter: Span,
 }
 
 /// How losses are repaired.

@@ -26,6 +26,8 @@ pub enum Purpose {
     Ties = 7,
     /// Seeds of hash functions that spread flows over paths.
     Ecmp = 8,
+    /// Jitter of a host that receives.
+    Endpoint = 9,
     /// A switch's choices among equal next hops.
     Spread = 16,
     /// The lengths of a queue's intervals between QCN's samples.

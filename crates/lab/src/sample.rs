@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use paceline_congestion::registry::{SchemeConfig, WindowMode};
 use paceline_fabric::Outcome;
-use paceline_fabric::account::{FlowAccount, HopTime, HopTotals, SenderTime};
+use paceline_fabric::account::{FlowAccount, HopTime, HopTotals, HostTime, SenderTime};
 use paceline_fabric::outcome::*;
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
@@ -70,6 +70,7 @@ pub(crate) fn spec() -> RunSpec {
             ack: AckPolicy::EveryPackets(1),
             ack_chunk: Bytes::new(4000),
             ack_class: None,
+            endpoint: None,
             nack_interval: Span::from_us(500),
             back_to_chunk: None,
             rto: None,
@@ -194,6 +195,7 @@ fn account() -> FlowAccount {
             paused: Span::from_ns(1_000),
             ..SenderTime::default()
         },
+        host: HostTime::default(),
         data: vec![hop(host, 84, 1_000, 0, 0), hop(down, 84, 1_000, 1_332, 500)],
         ack: vec![hop(far, 5, 495, 0, 0), hop(up, 5, 495, 0, 0)],
         hops: vec![

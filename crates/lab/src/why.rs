@@ -135,7 +135,8 @@ impl<'a> Why<'a> {
     /// What all packets met at each port.
     fn hops(&self) -> Vec<Hop<'a>> {
         let mut hops: Vec<Hop<'_>> = Vec::new();
-        for row in self.parts.iter().filter(|row| row.stage != Stage::Sender) {
+        let on_the_way = |row: &&&FlowTime| matches!(row.stage, Stage::Data | Stage::Ack);
+        for row in self.parts.iter().filter(on_the_way) {
             let known = hops
                 .iter()
                 .position(|hop| (hop.stage, hop.port) == (row.stage, row.port.as_str()));
@@ -166,6 +167,7 @@ impl<'a> Why<'a> {
             let place = match row.stage {
                 Stage::Sender => format!("sender: host {}", self.flow.src),
                 Stage::Data => format!("data: {}", self.place(&row.port)),
+                Stage::Host => format!("receiver: host {}", self.flow.dst),
                 Stage::Ack => format!("ACK: {}", self.place(&row.port)),
             };
             let bar = bar(row.time_ps, self.total_ps, bar_width);
@@ -260,6 +262,7 @@ fn meaning(stage: Stage, part: &str) -> &'static str {
         (Stage::Data, "propagation") => "was its last packet on cables",
         (Stage::Data, "queueing") => "was its last packet queueing behind others",
         (Stage::Data, _) => "was its last packet waiting at paused ports (PFC)",
+        (Stage::Host, _) => "was its last packet in the receiver's host, before that answered",
         (Stage::Ack, "queueing") => "was the last acknowledgement queueing behind others",
         (Stage::Ack, "paused") => "was the last acknowledgement waiting at paused ports (PFC)",
         (Stage::Ack, _) => "was the last acknowledgement on its way back",

@@ -219,6 +219,7 @@ tables! {
         assist_ports: Spanned<AssistPortsKind>,
         error_rate: Spanned<f64>,
         ack: Spanned<Ack>,
+        endpoint: Endpoint,
         headroom: Spanned<Headroom>,
         irn: Irn,
         pfc: Pfc,
@@ -229,6 +230,13 @@ tables! {
         failure: Vec<Spanned<Failure>>,
         pause_storm: Vec<Spanned<PauseStorm>>,
         route: Vec<Spanned<Route>>,
+    }
+    /// `[network.endpoint]`.
+    struct Endpoint {
+        delay: Span,
+        per_packet: Span,
+        rate: Spanned<OrOff<BitRate>>,
+        jitter: Span,
     }
     struct Irn {
         rto_low: Spanned<Span>,

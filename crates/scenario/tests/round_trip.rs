@@ -5,7 +5,7 @@ use std::path::Path;
 
 use paceline_fabric::RunSpec;
 use paceline_fabric::spec::{Flowlets, LoadBalancing};
-use paceline_kernel::Span;
+use paceline_kernel::{BitRate, Span};
 use paceline_scenario::{Fidelity, Origin, Overrides, Resolved, load};
 
 fn data(path: &str) -> String {
@@ -87,6 +87,23 @@ fn shipped_scenarios_under_several_schemes() {
             assert_eq!(shipped.description(), resolved.description);
         }
     }
+}
+
+#[test]
+fn hosts_that_take_time() {
+    let set = |keys: &[&str]| Overrides {
+        set: keys.iter().map(|key| format!("network.endpoint.{key}")).collect(),
+        scheme: Some("swift".into()),
+        ..Overrides::default()
+    };
+    let some = assert_round_trip("incast-16", &set(&["per-packet=50ns", "rate=80Gbps"]));
+    let endpoint = some.run.nic.endpoint.unwrap();
+    assert_eq!(endpoint.per_packet, Span::from_ns(50));
+    assert_eq!(endpoint.rate, Some(BitRate::from_gbps(80)));
+    assert_eq!((endpoint.delay, endpoint.jitter), (Span::ZERO, Span::ZERO));
+    // A model in which nothing takes time is none.
+    let nothing = assert_round_trip("incast-16", &set(&["delay=0s", "rate=off"]));
+    assert_eq!(nothing.run.nic.endpoint, None);
 }
 
 #[test]

@@ -73,6 +73,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
             ack: AckPolicy::EveryBytes(Bytes::new(1)),
             ack_chunk: Bytes::new(4000),
             ack_class: None,
+            endpoint: None,
             nack_interval: Span::from_us(500),
             back_to_chunk: None,
             rto: None,

@@ -110,11 +110,12 @@ Paceline.detail = Paceline.topology && (() => {
     sending: ["sending", 0], resending: ["sending again", 3], window: ["window full", 6], pacing: ["pacing", 4],
     paused: ["paused (PFC)", 1], nic: ["NIC busy", 7], recovery: ["waiting for ACKs", 3], unreachable: ["no path", 7],
   };
-  const account = ({ sender, data, ack }) => {
+  const account = ({ sender, data, host: inside = 0, ack }) => {
     const sum = (way, ...parts) => way.reduce((all, hop) => all + parts.reduce((s, i) => s + hop.ps[i], 0), 0);
     const parts = [
       ...sender.map(([part, ps]) => ["sender", ...(SENDER[part] ?? [part, 7]), ps]),
       ["way", "wires", 2, sum(data, 0, 1)], ["way", "queues", 5, sum(data, 2)], ["way", "paused (PFC)", 1, sum(data, 3)],
+      ["receiver", "its host", 4, inside],
       ["ACK back", "wires", 2, sum(ack, 0, 1)], ["ACK back", "queues", 5, sum(ack, 2)], ["ACK back", "paused (PFC)", 1, sum(ack, 3)],
     ].filter(([, , , ps]) => ps > 0);
     const total = parts.reduce((all, part) => all + part[3], 0);

@@ -18,6 +18,8 @@ pub enum Stage {
     Sender,
     /// That packet's way.
     Data,
+    /// That packet in the receiver's host.
+    Host,
     /// That acknowledgement's way back.
     Ack,
 }
@@ -33,14 +35,15 @@ pub struct FlowTime {
     pub flow_id: u32,
     /// Whose time.
     pub stage: Stage,
-    /// The egress port, as series name it (`port N.I->P`); empty in stage `sender`.
+    /// The egress port, as series name it (`port N.I->P`); empty in stages `sender` and `host`.
     pub port: String,
     /// Which part. Of the sender: `sending`, `resending`, `window`, `pacing`, `paused`, `nic`,
-    /// `recovery`, `unreachable`. Of the way: `serialisation`, `propagation`, `queueing`, `paused`.
+    /// `recovery`, `unreachable`. Of the way: `serialisation`, `propagation`, `queueing`, `paused`. Of the
+    /// receiver's host: `processing`.
     pub part: String,
     /// How long, in ps.
     pub time_ps: u64,
-    /// Packets that left the port.
+    /// Packets that left the port, or that the host received.
     pub packets: Option<u64>,
     /// The part's mean over them, in ps; `None` for serialisation and propagation.
     pub mean_ps: Option<f64>,
@@ -76,9 +79,21 @@ fn rows(account: &FlowAccount) -> Vec<FlowTime> {
             max_ps: None,
         })
         .collect();
-    for (stage, way) in [(Stage::Data, &account.data), (Stage::Ack, &account.ack)] {
-        way_rows(account, stage, way, &mut rows);
+    way_rows(account, Stage::Data, &account.data, &mut rows);
+    let host = &account.host;
+    if host.total.as_ps() > 0 {
+        rows.push(FlowTime {
+            flow_id: account.flow,
+            stage: Stage::Host,
+            port: String::new(),
+            part: "processing".to_string(),
+            time_ps: host.time.as_ps(),
+            packets: Some(host.packets),
+            mean_ps: Some(host.total.as_ps() as f64 / host.packets as f64),
+            max_ps: Some(host.max.as_ps()),
+        });
     }
+    way_rows(account, Stage::Ack, &account.ack, &mut rows);
     rows
 }
 

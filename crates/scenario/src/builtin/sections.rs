@@ -60,6 +60,7 @@ pub fn sections() -> &'static [Entry] {
             "irn", "", "", "selective repeat";
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "marking";
+            "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
             "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
             "flowlet", "", "", "how flowlets are told apart";
             "adaptive", "", "", "how often the least loaded port is chosen";
@@ -87,6 +88,12 @@ pub fn sections() -> &'static [Entry] {
             "pmax", "", "0.2", "probability at kmax";
             "reference-rate", RATE, "25Gbps", "the rate that kmin and kmax are for";
             "curves", "", "", "list of { rate, kmin, kmax, pmax }, one for each rate, instead; [] for no marks";
+        }
+        "network.endpoint": "What a receiver's host takes between a data packet's arrival at its NIC and its answer: the endpoint delay of Swift." {
+            "delay", TIME, "0s", "the way from the NIC to who answers, for every packet";
+            "per-packet", TIME, "0s", "the host takes packets one after another, each for so long";
+            "rate", RATE, "off", "and for as long as its bytes take at this rate";
+            "jitter", TIME, "0s", "the way takes up to so much longer, at random; no packet overtakes another";
         }
         "network.flowlet": "Flowlets, with `load-balancing = \"flowlet\"`, or `\"adaptive\"` per flowlet." {
             "gap", TIME, "100us", "a flow that sent nothing for longer may take another path";

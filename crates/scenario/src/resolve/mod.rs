@@ -7,6 +7,7 @@
 mod assist;
 mod balancing;
 mod drafts;
+mod endpoint;
 mod fill;
 mod network;
 mod paths;

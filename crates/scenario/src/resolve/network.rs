@@ -90,6 +90,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network) -> Result<NicSpec, Probl
         },
         ack_chunk: above_zero(cx, &chunk, "the ACK chunk")?,
         ack_class: fill_value(&mut n.ack_class, class).0,
+        endpoint: super::endpoint::resolve(cx, n)?,
         nack_interval: fill(&mut n.nack_interval, Span::from_us(500)),
         back_to_chunk: back_to_chunk.get_ref().0,
         rto: fill(&mut n.rto, OrOff(rto)).0,

@@ -46,7 +46,14 @@ struct Account {
     sender: Vec<(String, u64)>,
     /// The way of the packet whose acknowledgement was the last, and that of the acknowledgement.
     data: Vec<Hop>,
+    /// That packet's time in the receiver's host, in ps.
+    #[serde(skip_serializing_if = "is_zero")]
+    host: u64,
     ack: Vec<Hop>,
+}
+
+fn is_zero(ps: &u64) -> bool {
+    *ps == 0
 }
 
 /// A port on a way; times in ps.
@@ -72,6 +79,10 @@ impl Account {
             let way = match time.stage {
                 Stage::Sender => {
                     account.sender.push((time.part.clone(), time.time_ps));
+                    continue;
+                }
+                Stage::Host => {
+                    account.host += time.time_ps;
                     continue;
                 }
                 Stage::Data => &mut account.data,
@@ -180,6 +191,7 @@ mod tests {
             row(Stage::Data, "port 0.4->4", "serialisation", 8, None, None),
             row(Stage::Data, "port 0.4->4", "queueing", 5, Some(6.5), Some(20)),
             row(Stage::Data, "port 0.4->4", "paused", 1, Some(2.0), Some(30)),
+            row(Stage::Host, "", "processing", 3, Some(4.0), Some(9)),
             row(Stage::Ack, "port 4.1->0", "propagation", 10, None, None),
         ];
         let rows = ["port 0.4->4", "port 1.1->0", "port 4.1->0"];
@@ -196,6 +208,7 @@ mod tests {
             .map(|hop| (hop.port, hop.ps, hop.packets, hop.mean_ps, hop.max_ps))
             .collect();
         assert_eq!(hops, [(6, [8, 0, 0, 0], 9, 0, 0), (5, [8, 0, 5, 1], 9, 8, 30)]);
+        assert_eq!(account.host, 3);
         assert_eq!((account.ack[0].port, account.ack[0].ps), (7, [0, 10, 0, 0]));
     }
 

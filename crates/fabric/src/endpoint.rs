@@ -1,0 +1,105 @@
+//! What a receiver's host takes before it answers: the model of [`crate::spec::Endpoint`].
+//!
+//! Data packets that arrive at a host port enter its receive engine, which serves one after another;
+//! then each takes the fixed delay and its share of the jitter, without overtaking. At the end of
+//! that it is data: the receiver looks at it and answers. Acknowledgements and notices end in the NIC.
+
+use paceline_kernel::queue::LaneId;
+use paceline_kernel::rng::{Purpose, Rng};
+use paceline_kernel::{Bytes, Span};
+
+use crate::event::Event;
+use crate::packet::{NO_PORT, Packet, PacketSlab};
+use crate::port::ClassQueue;
+use crate::sim::Simulation;
+use crate::spec::{Endpoint, RunSpec};
+
+/// The receiving half of the hosts, by NIC.
+#[derive(Debug)]
+pub(crate) struct Endpoints {
+    model: Endpoint,
+    hosts: Vec<Host>,
+}
+
+#[derive(Debug)]
+struct Host {
+    /// When its engine has served what it holds, and when the last of that is data, in ps.
+    free_at: u64,
+    data_at: u64,
+    /// What is in the host, in order.
+    inside: ClassQueue,
+    rng: Rng,
+}
+
+impl Endpoints {
+    /// Of a network with so many NICs, where hosts take time.
+    pub(crate) fn of(spec: &RunSpec, nics: usize) -> Option<Box<Self>> {
+        let model = spec.nic.endpoint?;
+        let host = |nic| Host {
+            free_at: 0,
+            data_at: 0,
+            inside: ClassQueue::EMPTY,
+            rng: Rng::stream(spec.seed, Purpose::Endpoint, nic as u64),
+        };
+        let hosts = (0..nics).map(host).collect();
+        Some(Box::new(Self { model, hosts }))
+    }
+
+    /// When a packet that arrives at `now` is data.
+    fn admit(&mut self, nic: u32, now: u64, wire: u16) -> u64 {
+        let (model, host) = (&self.model, &mut self.hosts[nic as usize]);
+        let bytes = Bytes::new(u64::from(wire));
+        let reading = model.rate.map_or(Span::ZERO, |rate| rate.time_to_send(bytes));
+        host.free_at = host.free_at.max(now) + (model.per_packet + reading).as_ps();
+        let mut at = host.free_at + model.delay.as_ps();
+        if model.jitter > Span::ZERO {
+            at += (model.jitter.as_ps() as f64 * host.rng.next_f64()) as u64;
+        }
+        host.data_at = host.data_at.max(at);
+        host.data_at
+    }
+
+    fn pop(&mut self, nic: u32, packets: &PacketSlab) -> u32 {
+        self.hosts[nic as usize].inside.pop(packets)
+    }
+}
+
+impl Simulation {
+    /// A data packet arrived at a host's NIC.
+    #[inline(never)]
+    pub(crate) fn enter_host(&mut self, port: u32, id: u32) {
+        let Some(endpoints) = &mut self.endpoints else {
+            return;
+        };
+        let nic = self.ports[port as usize].owner;
+        let packet = self.packets.get_mut(id);
+        let at = endpoints.admit(nic, self.now, packet.wire);
+        let inside = Span::from_ps(at - self.now);
+        if packet.note_port == NO_PORT {
+            packet.note = u32::try_from(inside.as_ns()).unwrap_or(u32::MAX);
+        }
+        endpoints.hosts[nic as usize].inside.push(&mut self.packets, id);
+        if self.accounts.on() {
+            self.account_host(id, inside);
+        }
+        self.schedule(LaneId::WHEEL, at, Event::HostDone { nic });
+    }
+
+    /// The first packet in a host is data now.
+    #[inline(never)]
+    pub(crate) fn host_done(&mut self, nic: u32) {
+        if let Some(endpoints) = &mut self.endpoints {
+            let id = endpoints.pop(nic, &self.packets);
+            self.receive_data(id);
+        }
+    }
+
+    /// How long the receiver's host took, as an acknowledgement tells it: in whole ns.
+    #[inline]
+    pub(crate) fn endpoint_delay(&self, ack: &Packet) -> Span {
+        if self.endpoints.is_none() || ack.note_port != NO_PORT {
+            return Span::ZERO;
+        }
+        Span::from_ns(u64::from(ack.note))
+    }
+}
