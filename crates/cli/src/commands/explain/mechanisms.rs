@@ -76,6 +76,17 @@ const MECHANISMS: &[Mechanism] = &[
         ],
     },
     Mechanism {
+        name: "drops",
+        also: &["drop", "lossy", "lossless", "trimming", "trim"],
+        about: "What happens to packets of classes that are not under flow control when there is no room for \
+                them: they are dropped, or trimmed: the payload is cut off, and the headers go on to the \
+                receiver in class 0, so that it asks for the packet at once.",
+        keys: &[
+            ("network", &["flow_control", "lossless", "buffer"]),
+            ("network.drop", &[]),
+        ],
+    },
+    Mechanism {
         name: "load-balancing",
         also: &["ecmp", "flowlet", "spray", "adaptive"],
         about: "Which of several equally short ways a packet takes. ECMP: a flow's own, by a hash with a \
