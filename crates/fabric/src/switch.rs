@@ -20,8 +20,8 @@ impl Simulation {
         if self.bolt_ns3.on {
             return self.device_enqueue(egress, id);
         }
-        if self.bolt.is_some() {
-            self.bolt_ingress(ingress, egress, id);
+        if self.assists {
+            self.assist(ingress, egress, id);
         }
         if class > STRICT && !self.admit(ingress, egress, class, id) {
             return self.refuse(egress, class, id);
@@ -154,7 +154,9 @@ impl Simulation {
         let queue = &mut self.queues[ingress as usize * self.class_count + usize::from(class)];
         self.rules.release(buffer, queue, size);
         let resume = port.asked & 1 << class != 0 && self.rules.may_resume(buffer, queue, profile.shift);
-        self.mark(egress, id, left);
+        if !self.was_held_back(egress, class) {
+            self.mark(egress, id, left);
+        }
         if resume {
             self.send_pfc(ingress, class, false);
         }

@@ -1,6 +1,6 @@
 //! From `load-balancing`, `[network.flowlet]` and `[network.adaptive]` to what switches do.
 
-use paceline_fabric::spec::{Flowlets, LoadBalancing, SchemeSpec};
+use paceline_fabric::spec::{Flowlets, LoadBalancing, Recovery, SchemeSpec};
 use paceline_kernel::Span;
 
 use crate::diagnostics::{Place, Problem};
@@ -20,6 +20,7 @@ pub(super) fn resolve(
     cx: &mut Cx<'_>,
     n: &mut schema::Network,
     schemes: &[SchemeSpec],
+    recovery: Recovery,
 ) -> Result<LoadBalancing, Problem> {
     let written = fill_at(&mut n.load_balancing, Balancing::Ecmp);
     let mut place = cx.texts.of_value(&written);
@@ -39,7 +40,7 @@ pub(super) fn resolve(
         }
     };
     if policy.is_per_packet() {
-        check_per_packet(cx, &place, schemes)?;
+        check_per_packet(cx, &place, schemes, recovery)?;
     }
     Ok(policy)
 }
@@ -68,7 +69,12 @@ fn flowlets(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Flowlets, Problem> {
 }
 
 /// What packets that overtake each other do to schemes and to recovery.
-fn check_per_packet(cx: &mut Cx<'_>, place: &Place, schemes: &[SchemeSpec]) -> Result<(), Problem> {
+fn check_per_packet(
+    cx: &mut Cx<'_>,
+    place: &Place,
+    schemes: &[SchemeSpec],
+    recovery: Recovery,
+) -> Result<(), Problem> {
     if let Some(scheme) = schemes.iter().find(|scheme| scheme.config.needs().int) {
         let name = scheme.config.name();
         let message = format!(
@@ -79,8 +85,15 @@ fn check_per_packet(cx: &mut Cx<'_>, place: &Place, schemes: &[SchemeSpec]) -> R
             "write `load-balancing = \"ecmp\"` or `\"flowlet\"`, or choose a scheme that reads no telemetry",
         ));
     }
+    let advice = match recovery {
+        Recovery::GoBackN => "go-back-N takes that for loss; write `network.recovery = \"irn\"`",
+        Recovery::SelectiveRepeat(irn) if irn.reordering == 0 => {
+            "IRN takes the first that is overtaken for lost; write for example `network.irn.reordering = 64`"
+        }
+        Recovery::SelectiveRepeat(_) => return Ok(()),
+    };
     cx.warnings.push(format!(
-        "{place}: packets that take different paths overtake each other, and go-back-N takes that for loss"
+        "{place}: packets that take different paths overtake each other, and {advice}"
     ));
     Ok(())
 }

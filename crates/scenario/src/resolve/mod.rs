@@ -227,7 +227,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     let kinds = schemes.iter().map(|scheme| scheme.config.name());
     bolt_ns3::check(cx, &switch.flow_control, &record, kinds)?;
-    let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes)?;
+    let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
     let run = RunSpec {
         nodes: net.topology.nodes,
         links,
