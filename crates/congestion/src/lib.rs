@@ -33,6 +33,8 @@ pub mod dctcp;
 pub mod hpcc;
 pub mod hpcc_pint;
 pub mod none;
+pub mod pcn;
+pub mod qcn;
 pub mod swift;
 pub mod timely;
 

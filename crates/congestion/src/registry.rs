@@ -179,6 +179,8 @@ schemes! {
     Hpcc(hpcc),
     HpccPint(hpcc_pint),
     Swift(swift),
+    Qcn(qcn),
+    Pcn(pcn),
     Bolt(bolt),
 }
 

@@ -170,6 +170,9 @@ pub fn scenarios() -> &'static [Shipped] {
         "hpcc-recovery",
         "pfc-storm",
         "pfc-deadlock",
+        "load-balancing",
+        "pcn-head-of-line",
+        "qcn-incast",
     ]
 }
 
