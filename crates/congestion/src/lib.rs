@@ -30,9 +30,11 @@ mod rate;
 pub mod bolt;
 pub mod dcqcn;
 pub mod dctcp;
+pub mod dx;
 pub mod hpcc;
 pub mod hpcc_pint;
 pub mod none;
+pub mod powertcp;
 pub mod swift;
 pub mod timely;
 
