@@ -29,14 +29,15 @@
 //! ACK with INC: cwnd = cwnd + 1 packet                                                 (8)
 //! once per round trip: cwnd = cwnd + ai                                                (9)
 //! ```
-//! `min-window <= cwnd <= max-window`. The first window goes out at line rate. Below one packet,
-//! one packet is sent per `rtt · packet / cwnd`.
+//! `min-window <= cwnd <= max-window`. The first window goes out at line rate, later packets
+//! `rtt · packet / cwnd` apart; below one packet, that is all there is to a window.
 //!
 //! # Parameters
 //! [`Params`]. `src`, `pru` and `sm` turn parts off: without SRC the report rides on the data packet
 //! and its ACK, and (7) holds with the whole round trip.
 //!
 //! # Where we differ from the paper or public code
+//! * `threshold` is one packet, as in the paper; the public code's scripts have two.
 //! * Windows are in payload bytes, as everywhere here; (6) counts headers on both sides.
 //! * Below two packets (7) halves the window instead of taking a packet off, so that it never falls
 //!   from above a packet to next to nothing. The public code halves from one packet down, at every
@@ -46,7 +47,11 @@
 //!   stops increasing for good if that one is lost.
 //! * Losses as in Swift: at most once per round trip `cwnd (1 - max-md)`, the minimum after
 //!   `reset-after` timeouts in a row.
-//! * Reaction to a whole window that was sent before the first ACK: `cwnd / rtt` is the line rate then.
+//! * Packets are paced at `cwnd / rtt` (`pace`). Clocked by ACKs alone, the flows of a port end up sending
+//!   their windows one after the other, back to back, and (1), which holds one packet, sees of the
+//!   gap that a flow leaves behind one packet per round trip. The public code pauses for
+//!   `rtt · packet / cwnd` whenever less than a packet of the window is left, which is nearly always.
+//! * Before the first ACK the rate in (6) is the line's.
 //!
 //! # References
 //! S. Arslan, Y. Li, G. Kumar, N. Dukkipati, "Bolt: Sub-RTT Congestion Control for Ultra-Low
@@ -101,6 +106,9 @@ params! {
         max_window: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "public code's star and fat-tree";
         /// The smallest window; `auto`: a hundredth of a packet.
         min_window: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "public code: 15 B of 1500";
+        /// Packets leave at the window's rate, one by one; otherwise as ACKs let them, and at that rate
+        /// only below one packet.
+        pace: bool = true, in Range::Any, from "us: see where we differ";
         /// Packets added per round trip whatever happens.
         ai: f64 = 1.0, in Range::AtLeast(0.0), from "paper §3.3";
         /// The part that a loss takes off the window, at most once per round trip.
@@ -184,7 +192,10 @@ pub struct Bolt {
     ai: u64,
     max_md: f64,
     reset_after: u32,
+    pace: bool,
     cwnd: u64,
+    /// At which packets leave.
+    rate: BitRate,
     /// The latest sample; `None` before the first.
     rtt: Option<Span>,
     base_rtt: Span,
@@ -203,7 +214,7 @@ impl Bolt {
         let bdp = path.bdp.max(Bytes::new(mtu));
         let max = params.max_window.or(bdp).get().max(1);
         let min = params.min_window.or(Bytes::new(mtu / 100)).get().clamp(1, max);
-        Self {
+        let mut bolt = Self {
             mtu,
             full: path.full_packet.get(),
             line: path.line_rate,
@@ -212,13 +223,17 @@ impl Bolt {
             ai: (params.ai * mtu as f64) as u64,
             max_md: params.max_md,
             reset_after: params.reset_after,
+            pace: params.pace,
+            rate: path.line_rate,
             cwnd: params.initial_window.or(bdp).get().clamp(min, max),
             rtt: None,
             base_rtt: path.base_rtt,
             last_cut: None,
             round_end: 0,
             timeouts: 0,
-        }
+        };
+        bolt.set_rate();
+        bolt
     }
 
     /// The window, in payload bytes.
@@ -226,29 +241,37 @@ impl Bolt {
         Bytes::new(self.cwnd)
     }
 
-    /// The rate that goes with the window, headers included: `cwnd / rtt`.
-    fn rate(&self) -> f64 {
-        match self.rtt {
-            Some(rtt) => self.cwnd as f64 * self.packets_to_wire() * 8e12 / rtt.as_ps().max(1) as f64,
-            None => self.line.as_bps() as f64,
-        }
+    /// The rate that goes with the window, headers included, in bit/s.
+    fn window_rate(&self) -> f64 {
+        let rtt = self.rtt.unwrap_or(self.base_rtt).as_ps().max(1);
+        let wire = self.cwnd as f64 * self.full as f64 / self.mtu as f64;
+        wire * 8e12 / rtt as f64
     }
 
-    /// Bytes on the wire for each byte of payload.
-    fn packets_to_wire(&self) -> f64 {
-        self.full as f64 / self.mtu as f64
+    /// The first window goes out at line rate, and so do all others unless they are paced.
+    fn set_rate(&mut self) {
+        let paced = self.pace && self.rtt.is_some() || self.cwnd < self.mtu;
+        self.rate = if paced {
+            BitRate::from_bps((self.window_rate() as u64).max(1)).min(self.line)
+        } else {
+            self.line
+        };
     }
 
     /// Equation (6).
     fn target(&self, port: CongestedPort) -> f64 {
+        let rate = match self.rtt {
+            Some(_) => self.window_rate(),
+            None => self.line.as_bps() as f64,
+        };
         let queue = port.queue.get() as f64 / self.full as f64;
-        queue * self.rate() / port.rate.as_bps().max(1) as f64
+        queue * rate / port.rate.as_bps().max(1) as f64
     }
 
     /// Equation (7), with the division on the other side: a target of zero asks for nothing.
     fn congested(&mut self, now: Time, port: CongestedPort, rtt_src: Span) {
         let since = now.saturating_since(self.last_cut.unwrap_or(Time::ZERO));
-        if since.as_ps() as f64 * self.target(port) < rtt_src.as_ps() as f64 {
+        if (since.as_ps() as f64) * self.target(port) < rtt_src.as_ps() as f64 {
             return;
         }
         self.last_cut = Some(now);
@@ -257,6 +280,7 @@ impl Bolt {
 
     fn cut(&mut self, bytes: u64) {
         self.cwnd = self.cwnd.saturating_sub(bytes).max(self.min);
+        self.set_rate();
     }
 
     /// Something was lost: Swift's reaction.
@@ -284,18 +308,9 @@ impl Bolt {
 
 impl CongestionControl for Bolt {
     fn limits(&self) -> SendLimits {
-        if self.cwnd >= self.mtu {
-            return SendLimits {
-                rate: self.line,
-                window: Bytes::new(self.cwnd),
-            };
-        }
-        // One packet per rtt · packet / cwnd.
-        let rtt = self.rtt.unwrap_or(self.base_rtt).as_ps().max(1);
-        let rate = self.cwnd as f64 * self.packets_to_wire() * 8e12 / rtt as f64;
         SendLimits {
-            rate: BitRate::from_bps((rate as u64).max(1)).min(self.line),
-            window: Bytes::new(self.mtu),
+            rate: self.rate,
+            window: Bytes::new(self.cwnd.max(self.mtu)),
         }
     }
 
@@ -321,6 +336,7 @@ impl CongestionControl for Bolt {
         } else {
             self.grow(ack);
         }
+        self.set_rate();
     }
 
     fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &Notice) {
@@ -333,6 +349,7 @@ impl CongestionControl for Bolt {
         self.timeouts += 1;
         if self.timeouts >= self.reset_after {
             self.cwnd = self.min;
+            self.set_rate();
         } else {
             self.lost(cx.now);
         }

@@ -94,6 +94,7 @@ fn schemes_and_their_parameters() {
       initial-window = auto; above 0
       max-window = auto; above 0
       min-window = auto; above 0
+      pace = true; one of true, false
       ai = 1; at least 0
       max-md = 0.5; from 0 to 1
       reset-after = 5; at least 1

@@ -1,16 +1,26 @@
 //! The shared buffer of a switch: admission, ingress accounting, and when to pause and resume.
 //!
 //! Bytes are counted by the (port, class) through which they came in: first against its reserve,
-//! then against the shared pool up to a threshold, then against the port's headroom.
+//! then against the shared pool up to a threshold, then against the port's headroom. Lossy classes have
+//! no threshold and no headroom: they are dropped when the pool is empty, and perhaps before, when their
+//! egress queue reaches a bound.
 
-use crate::port::ClassQueue;
-use crate::spec::{FlowControl, PfcThreshold, SwitchSpec};
+use crate::port::{ClassQueue, Classes, STRICT};
+use crate::spec::{DropPolicy, FlowControl, PfcThreshold, SwitchSpec};
 
 /// What all switches of a run share.
 #[derive(Clone, Debug)]
 pub(crate) struct BufferRules {
     reserve: u32,
     kind: Kind,
+    /// Bit per dense class under flow control.
+    lossless: u16,
+    /// Bit per dense class whose egress queues are bounded by `limit`.
+    pub(crate) bounded: u16,
+    limit: Limit,
+    /// Bytes of class 0 up to which headers of trimmed packets are let into an egress port; `None` for
+    /// no trimming.
+    pub(crate) trim: Option<u32>,
     /// See [`crate::spec::Quirks::wrapping_threshold`].
     wrapping: bool,
 }
@@ -28,6 +38,15 @@ enum Kind {
     },
 }
 
+/// Bound of the egress queues of lossy classes.
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    None,
+    Bytes(u32),
+    /// Times what is free of the pool.
+    Share(f64),
+}
+
 /// One switch's pool.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SwitchBuffer {
@@ -39,7 +58,7 @@ pub(crate) struct SwitchBuffer {
 }
 
 impl BufferRules {
-    pub(crate) fn new(spec: &SwitchSpec, wrapping: bool) -> Self {
+    pub(crate) fn new(spec: &SwitchSpec, classes: &Classes, wrapping: bool) -> Self {
         let kind = match spec.flow_control {
             FlowControl::None => Kind::Lossy,
             FlowControl::Pfc(pfc) => match pfc.threshold {
@@ -52,10 +71,60 @@ impl BufferRules {
                 },
             },
         };
+        let accounted = (usize::from(STRICT) + 1..classes.count()).map(|class| class as u8);
+        let lossless: u16 = match spec.flow_control {
+            FlowControl::None => 0,
+            FlowControl::Pfc(_) => accounted
+                .clone()
+                .filter(|&class| spec.loss.lossless >> classes.priority(class) & 1 == 1)
+                .map(|class| 1 << class)
+                .sum(),
+        };
+        let lossy = accounted.map(|class| 1 << class).sum::<u16>() & !lossless;
+        let limit = match spec.loss.drop {
+            DropPolicy::Shared => Limit::None,
+            DropPolicy::Tail(limit) => Limit::Bytes(u32::try_from(limit.get()).unwrap_or(u32::MAX)),
+            DropPolicy::Dynamic { alpha } => Limit::Share(alpha),
+        };
         Self {
             reserve: spec.reserve.get() as u32,
             kind,
+            lossless,
+            bounded: if matches!(limit, Limit::None) { 0 } else { lossy },
+            limit,
+            trim: spec
+                .loss
+                .trim
+                .map(|trim| u32::try_from(trim.queue.get()).unwrap_or(u32::MAX)),
             wrapping,
+        }
+    }
+
+    /// Whether packets of a class may be dropped.
+    #[inline]
+    pub(crate) fn is_lossy(&self, class: u8) -> bool {
+        self.lossless >> class & 1 == 0
+    }
+
+    /// Whether the egress queue of a lossy class has room for `size` more bytes.
+    pub(crate) fn has_room(&self, buffer: &SwitchBuffer, queue: &ClassQueue, size: u32) -> bool {
+        let length = queue.bytes.saturating_add(size);
+        match self.limit {
+            Limit::None => true,
+            Limit::Bytes(limit) => length <= limit,
+            Limit::Share(alpha) => {
+                let free = buffer.pool - i64::from(buffer.shared_used);
+                f64::from(length) <= alpha * free as f64
+            }
+        }
+    }
+
+    #[inline]
+    fn kind_of(&self, class: u8) -> Kind {
+        if self.is_lossy(class) {
+            Kind::Lossy
+        } else {
+            self.kind
         }
     }
 
@@ -86,6 +155,7 @@ impl BufferRules {
         &self,
         buffer: &mut SwitchBuffer,
         queue: &mut ClassQueue,
+        class: u8,
         shift: u32,
         headroom: u32,
         size: u32,
@@ -96,7 +166,7 @@ impl BufferRules {
         let from_pool = size.min(above_reserve);
         let in_pool = from_pool == 0 || i64::from(buffer.shared_used) + i64::from(from_pool) <= buffer.pool;
         let no_headroom = size + queue.headroom > headroom;
-        let (fits, dropped) = match self.kind {
+        let (fits, dropped) = match self.kind_of(class) {
             Kind::Lossy => (in_pool, !in_pool),
             // The threshold is a part of what is free. As the reference does it, a packet without
             // headroom is measured whole against it, reserve or not.
@@ -134,8 +204,14 @@ impl BufferRules {
 
     /// Whether the ingress (port, class) must ask for a pause.
     #[inline]
-    pub(crate) fn must_pause(&self, buffer: &SwitchBuffer, queue: &ClassQueue, shift: u32) -> bool {
-        match self.kind {
+    pub(crate) fn must_pause(
+        &self,
+        buffer: &SwitchBuffer,
+        queue: &ClassQueue,
+        class: u8,
+        shift: u32,
+    ) -> bool {
+        match self.kind_of(class) {
             Kind::Lossy => false,
             Kind::Dynamic { .. } => queue.headroom > 0 || self.shared(queue) >= self.threshold(buffer, shift),
             // Headroom is in use below the threshold when the pool is full.
@@ -166,8 +242,11 @@ impl BufferRules {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Headroom, Pfc, PfcMode};
+    use crate::spec::{Headroom, LossSpec, Pfc, PfcMode};
     use paceline_kernel::{BitRate, Bytes};
+
+    /// Of priority 3, the only one.
+    const CLASS: u8 = STRICT + 1;
 
     fn rules(threshold: PfcThreshold) -> BufferRules {
         let pfc = Pfc {
@@ -181,9 +260,10 @@ mod tests {
             headroom: Headroom::Fixed(Bytes::new(10_000)),
             flow_control: FlowControl::Pfc(pfc),
             ecn: Vec::new(),
+            loss: LossSpec::NONE,
             assist: None,
         };
-        BufferRules::new(&spec, false)
+        BufferRules::new(&spec, &Classes::new([3]), false)
     }
 
     /// Pool 80 000 B, shift 3, reserve 4096 B, packets of 1000 B: the reference's rules by hand.
@@ -199,29 +279,29 @@ mod tests {
         };
         let mut queue = ClassQueue::EMPTY;
         for _ in 0..4 {
-            assert!(rules.admit(&mut buffer, &mut queue, 3, 10_000, 1000));
+            assert!(rules.admit(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
         }
         assert_eq!((queue.ingress, buffer.shared_used), (4000, 0));
         // The fifth is 904 bytes above the reserve.
-        assert!(rules.admit(&mut buffer, &mut queue, 3, 10_000, 1000));
+        assert!(rules.admit(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
         assert_eq!((queue.ingress, buffer.shared_used), (5000, 904));
         // (80000 - used) / 8 allows shared bytes up to 8904 at used = 8904 - 1000: until then pool.
         for _ in 0..8 {
-            assert!(!rules.must_pause(&buffer, &queue, 3));
-            assert!(rules.admit(&mut buffer, &mut queue, 3, 10_000, 1000));
+            assert!(!rules.must_pause(&buffer, &queue, CLASS, 3));
+            assert!(rules.admit(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
         }
         // shared 8904 against (80000 - 8904) / 8 = 8887: pause, and the next goes to headroom.
         assert_eq!(
             (queue.ingress, buffer.shared_used, queue.headroom),
             (13_000, 8904, 0)
         );
-        assert!(rules.must_pause(&buffer, &queue, 3));
+        assert!(rules.must_pause(&buffer, &queue, CLASS, 3));
         for n in 1..=10 {
-            assert!(rules.admit(&mut buffer, &mut queue, 3, 10_000, 1000));
+            assert!(rules.admit(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
             assert_eq!(queue.headroom, n * 1000);
         }
         assert!(
-            !rules.admit(&mut buffer, &mut queue, 3, 10_000, 1000),
+            !rules.admit(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000),
             "headroom is full"
         );
         // Draining gives headroom back first; resume needs it empty and 3072 B of distance.
@@ -244,6 +324,72 @@ mod tests {
         assert_eq!(buffer.shared_used, 0);
     }
 
+    /// Classes 3 (lossless) and 5 (lossy) share a pool of 80 000 B with a reserve of 4096 B each.
+    #[test]
+    fn lossy_beside_lossless() {
+        let lossy = CLASS + 1;
+        let with = |drop: DropPolicy| {
+            let pfc = Pfc {
+                threshold: PfcThreshold::Static {
+                    xoff: Bytes::new(6000),
+                    xon: Bytes::new(4000),
+                },
+                resume_offset: Bytes::ZERO,
+                mode: PfcMode::OnOff,
+            };
+            let spec = SwitchSpec {
+                buffer: Bytes::new(1 << 20),
+                reserve: Bytes::new(4096),
+                headroom: Headroom::Fixed(Bytes::new(10_000)),
+                flow_control: FlowControl::Pfc(pfc),
+                ecn: Vec::new(),
+                assist: None,
+                loss: LossSpec {
+                    lossless: 1 << 3,
+                    drop,
+                    trim: None,
+                },
+            };
+            BufferRules::new(&spec, &Classes::new([3, 5]), false)
+        };
+        let pool = || SwitchBuffer {
+            shared_used: 0,
+            pool: 80_000,
+        };
+        let rules = with(DropPolicy::Shared);
+        assert!(rules.is_lossy(lossy) && !rules.is_lossy(CLASS) && rules.bounded == 0);
+        let (mut buffer, mut queue) = (pool(), ClassQueue::EMPTY);
+        // The reserve and the whole pool, no headroom, no pause.
+        let taken = (0..100)
+            .take_while(|_| rules.admit(&mut buffer, &mut queue, lossy, 0, 10_000, 1000))
+            .count();
+        assert_eq!((taken, queue.headroom), (84, 0));
+        assert!(!rules.must_pause(&buffer, &queue, lossy, 0));
+        // Then the lossless class has its reserve, pauses, and has its headroom.
+        let mut lossless = ClassQueue::EMPTY;
+        for n in 1..=14 {
+            assert!(
+                rules.admit(&mut buffer, &mut lossless, CLASS, 0, 10_000, 1000),
+                "{n}"
+            );
+            assert_eq!(rules.must_pause(&buffer, &lossless, CLASS, 0), n > 4);
+        }
+
+        let rules = with(DropPolicy::Tail(Bytes::new(8_000)));
+        assert_eq!(rules.bounded, 1 << lossy);
+        queue.bytes = 7_000;
+        assert!(rules.has_room(&pool(), &queue, 1000) && !rules.has_room(&pool(), &queue, 1001));
+
+        // A quarter of the 64 000 B that are free.
+        let rules = with(DropPolicy::Dynamic { alpha: 0.25 });
+        let buffer = SwitchBuffer {
+            shared_used: 16_000,
+            pool: 80_000,
+        };
+        queue.bytes = 15_000;
+        assert!(rules.has_room(&buffer, &queue, 1000) && !rules.has_room(&buffer, &queue, 1001));
+    }
+
     #[test]
     fn static_thresholds() {
         let rules = rules(PfcThreshold::Static {
@@ -257,8 +403,8 @@ mod tests {
         let mut queue = ClassQueue::EMPTY;
         let mut pauses_at = None;
         for n in 1..=8 {
-            assert!(rules.admit(&mut buffer, &mut queue, 0, 10_000, 1000));
-            if pauses_at.is_none() && rules.must_pause(&buffer, &queue, 0) {
+            assert!(rules.admit(&mut buffer, &mut queue, CLASS, 0, 10_000, 1000));
+            if pauses_at.is_none() && rules.must_pause(&buffer, &queue, CLASS, 0) {
                 pauses_at = Some(n * 1000);
             }
         }

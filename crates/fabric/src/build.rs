@@ -87,7 +87,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         paused_since: vec![0; ports.len() * class_count],
         paused_until: vec![0; ports.len() * class_count],
         renew_at: vec![0; ports.len() * class_count],
-        rules: BufferRules::new(&spec.switch, spec.quirks.wrapping_threshold),
+        rules: BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold),
         buffers,
         endpoints: crate::endpoint::Endpoints::of(&spec, nics.len()),
         nics,

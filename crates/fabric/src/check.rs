@@ -6,8 +6,8 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use crate::depend::find_cycle;
 use crate::event::Event;
 use crate::spec::{
-    FlowControl, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery, RunSpec,
-    SchemeSpec,
+    DropPolicy, FlowControl, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery,
+    RunSpec, SchemeSpec,
 };
 
 /// The largest table of flowlets of a switch.
@@ -179,6 +179,7 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
         return Err(BuildError::BadHost("the retransmission timeout is zero".into()));
     }
     check_recovery(spec)?;
+    check_loss(spec)?;
     let packet = &spec.packet;
     let header = packet.data_header.get()
         + packet.int_header.get()
@@ -209,6 +210,31 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
             "{} links and {} flows are more than can be numbered",
             spec.links.len(),
             spec.flows.len()
+        )));
+    }
+    Ok(())
+}
+
+/// What may be lost, and how.
+fn check_loss(spec: &RunSpec) -> Result<(), BuildError> {
+    let loss = &spec.switch.loss;
+    let bad = |why: &str| Err(BuildError::BadFlowControl(why.into()));
+    match loss.drop {
+        DropPolicy::Dynamic { alpha } if !(alpha > 0.0 && alpha.is_finite()) => {
+            return bad("the share of a lossy queue is not a number above zero");
+        }
+        DropPolicy::Tail(Bytes::ZERO) => return bad("lossy queues hold zero bytes"),
+        _ => {}
+    }
+    let lossless =
+        |class: u8| spec.switch.flow_control != FlowControl::None && loss.lossless >> class & 1 == 1;
+    if loss.trim.is_some() && !spec.flows.is_empty() && spec.flows.iter().all(|flow| lossless(flow.class)) {
+        return bad("switches are to trim packets, and every flow's class is lossless");
+    }
+    if let Some(storm) = spec.storms.iter().find(|storm| !lossless(storm.class)) {
+        return Err(BuildError::BadFlowControl(format!(
+            "a pause storm of class {}, which is lossy: nobody heeds a pause",
+            storm.class
         )));
     }
     Ok(())

@@ -35,7 +35,7 @@ impl Simulation {
     }
 
     pub(crate) fn receive_data(&mut self, id: u32) {
-        self.counters.data_received += 1;
+        self.counters.data_received += u64::from(!self.packets.get(id).trimmed);
         if !self.is_current(id) {
             return self.packets.remove(id);
         }

@@ -91,6 +91,8 @@ pub(crate) struct Receiver {
     pub(crate) last_nack: u64,
     pub(crate) nack_until: u64,
     pub(crate) cnp_until: u64,
+    /// Go-back-N: the first byte beyond `expected` whose packet is known to be trimmed.
+    pub(crate) trimmed: u64,
     pub(crate) unacked_packets: u32,
     pub(crate) unacked_bytes: u32,
     /// Whether a packet since the last ACK was marked.
@@ -103,6 +105,7 @@ impl Receiver {
         last_nack: u64::MAX,
         nack_until: 0,
         cnp_until: 0,
+        trimmed: u64::MAX,
         unacked_packets: 0,
         unacked_bytes: 0,
         marked: false,

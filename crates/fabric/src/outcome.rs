@@ -77,8 +77,12 @@ pub struct Counters {
     pub control_bytes: u64,
     /// Data packets that reached their receiver.
     pub data_received: u64,
-    /// Data packets dropped in switches for lack of buffer.
+    /// Packets dropped in switches for lack of buffer.
     pub buffer_drops: u64,
+    /// Of these, packets of classes under flow control: the headroom was too small.
+    pub lossless_drops: u64,
+    /// Data packets of which switches dropped only the payload, not counted above.
+    pub trimmed: u64,
     /// Packets of any kind lost on links (errors, failures) or without a route.
     pub link_drops: u64,
     /// Data packets marked "congestion experienced" (each counted once).

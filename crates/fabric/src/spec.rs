@@ -123,6 +123,54 @@ pub struct SwitchSpec {
     /// Which ports do what schemes ask of switches beside marks and telemetry; `None`: none, and no
     /// scheme may ask.
     pub assist: Option<AssistPorts>,
+    /// What happens to packets for which there is no room.
+    pub loss: LossSpec,
+}
+
+/// What happens to packets for which there is no room.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossSpec {
+    /// Priorities under flow control, a bit each; the others are lossy. Without flow control all are.
+    pub lossless: u8,
+    /// When a lossy packet is dropped.
+    pub drop: DropPolicy,
+    /// Whether lossy data packets lose their payload only.
+    pub trim: Option<Trim>,
+}
+
+impl LossSpec {
+    /// With flow control no class is lossy, without it all are; what is lossy is dropped when the
+    /// buffer is full.
+    pub const NONE: Self = Self {
+        lossless: u8::MAX,
+        drop: DropPolicy::Shared,
+        trim: None,
+    };
+}
+
+/// When a packet of a lossy class is dropped: always when the buffer is full, and perhaps before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DropPolicy {
+    /// Not before.
+    Shared,
+    /// When its egress queue would be longer than this.
+    Tail(Bytes),
+    /// When its egress queue would be longer than `alpha` times what is free of the shared buffer
+    /// (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches",
+    /// 1998).
+    Dynamic {
+        /// The factor.
+        alpha: f64,
+    },
+}
+
+/// A data packet that would be dropped loses its payload, and its headers go on in class 0, which
+/// overtakes all others (Cheng et al., "Catch the Whole Lot in an Action: Rapid Precise Packet Loss
+/// Notification in Data Centers", NSDI 2014; Handley et al., NDP, SIGCOMM 2017).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trim {
+    /// Bytes that class 0 of the egress port may hold; a header beyond them is dropped.
+    pub queue: Bytes,
 }
 
 /// Ports that run the switches' halves of schemes.
@@ -151,7 +199,7 @@ pub enum Headroom {
 /// Hop-by-hop flow control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FlowControl {
-    /// None: packets are dropped when the buffer is full.
+    /// None: packets are dropped when there is no room for them, see [`LossSpec`].
     None,
     /// Priority flow control (IEEE 802.1Qbb).
     Pfc(Pfc),

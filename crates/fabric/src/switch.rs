@@ -20,9 +20,8 @@ impl Simulation {
         if self.bolt.is_some() {
             self.bolt_ingress(ingress, egress, id);
         }
-        if class > STRICT && !self.admit(ingress, class, id) {
-            self.counters.buffer_drops += 1;
-            return self.discard(egress, id);
+        if class > STRICT && !self.admit(ingress, egress, class, id) {
+            return self.refuse(egress, class, id);
         }
         let port = &self.ports[egress as usize];
         if port.ready == 0 && port.paused == 0 && !self.recorder.tracing && port.up && !self.is_busy(egress) {
@@ -53,22 +52,54 @@ impl Simulation {
 
     /// Takes a packet into the buffer; asks for a pause if that makes it too much.
     #[inline]
-    fn admit(&mut self, ingress: u32, class: u8, id: u32) -> bool {
+    fn admit(&mut self, ingress: u32, egress: u32, class: u8, id: u32) -> bool {
         let size = u32::from(self.packets.get(id).wire);
         let port = &self.ports[ingress as usize];
         let profile = &self.profiles[usize::from(port.profile)];
         let buffer = &mut self.buffers[port.owner as usize];
+        if self.rules.bounded >> class & 1 == 1 {
+            let ahead = &self.queues[egress as usize * self.class_count + usize::from(class)];
+            if !self.rules.has_room(buffer, ahead, size) {
+                return false;
+            }
+        }
         let queue = &mut self.queues[ingress as usize * self.class_count + usize::from(class)];
         if !self
             .rules
-            .admit(buffer, queue, profile.shift, profile.headroom, size)
+            .admit(buffer, queue, class, profile.shift, profile.headroom, size)
         {
             return false;
         }
-        if port.asked & 1 << class == 0 && self.rules.must_pause(buffer, queue, profile.shift) {
+        if port.asked & 1 << class == 0 && self.rules.must_pause(buffer, queue, class, profile.shift) {
             self.send_pfc(ingress, class, true);
         }
         true
+    }
+
+    /// There is no room for a packet of `class`: it is dropped, or its payload is.
+    #[cold]
+    fn refuse(&mut self, egress: u32, class: u8, id: u32) {
+        let lossy = self.rules.is_lossy(class);
+        let packet = self.packets.get_mut(id);
+        if lossy
+            && packet.kind == PacketKind::Data
+            && let Some(limit) = self.rules.trim
+        {
+            let header = packet.wire - packet.payload;
+            let queue = &self.queues[egress as usize * self.class_count + usize::from(STRICT)];
+            if queue.bytes + u32::from(header) <= limit {
+                packet.trimmed = true;
+                (packet.wire, packet.payload, packet.class) = (header, 0, STRICT);
+                self.counters.trimmed += 1;
+                self.enqueue(egress, STRICT, id);
+                let port = &mut self.ports[egress as usize];
+                port.queue_max = port.queue_max.max(port.queued);
+                return;
+            }
+        }
+        self.counters.buffer_drops += 1;
+        self.counters.lossless_drops += u64::from(!lossy);
+        self.discard(egress, id);
     }
 
     /// Sends the next packet of an idle port, if any may go.

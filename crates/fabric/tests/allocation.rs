@@ -101,6 +101,23 @@ fn packets_allocate_nothing() {
     let (count, _) = allocations(&chain);
     assert!(count <= 4, "{count}");
 
+    // The same with selective repeat, and with trimmed packets: bitmaps grow to what is in flight.
+    let irn = Irn {
+        rto_low: Span::from_us(100),
+        rto_high: Span::from_us(320),
+        low_packets: 3,
+        bdp_cap: false,
+        reordering: 0,
+    };
+    chain.nic.recovery = Recovery::SelectiveRepeat(irn);
+    let (count, _) = allocations(&chain);
+    assert!(count <= 4, "{count}");
+    chain.switch.flow_control = FlowControl::None;
+    chain.switch.loss.drop = DropPolicy::Tail(kb(50));
+    chain.switch.loss.trim = Some(Trim { queue: kb(20) });
+    let (count, _) = allocations(&chain);
+    assert!(count <= 4, "{count}");
+
     // Pauses all the time: the list of them grows by doubling, the rest does not.
     let mut paused = incast(natural(star(17, scheme("none"))));
     static_pfc(&mut paused, 20_000, 18_000, 60_000);

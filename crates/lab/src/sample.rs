@@ -64,6 +64,7 @@ pub(crate) fn spec() -> RunSpec {
                 mode: PfcMode::OnOff,
             }),
             ecn: Vec::new(),
+            loss: LossSpec::NONE,
             assist: None,
         },
         nic: NicSpec {

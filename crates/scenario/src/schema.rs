@@ -24,7 +24,7 @@ use paceline_congestion::registry::SchemeParams;
 use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
-pub(crate) use recovery::{ArrivalOrder, RecoveryKind};
+pub(crate) use recovery::{ArrivalOrder, DropKind, RecoveryKind};
 pub(crate) use values::{
     Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, FlowControlKind, Headroom, Nodes,
     OrOff, PerLink, PfcModeKind, PortBins,
@@ -206,6 +206,7 @@ tables! {
         reserve: Spanned<Bytes>,
         #[serde(rename = "flow_control", alias = "flow-control")]
         flow_control: FlowControlKind,
+        lossless: Spanned<Vec<u8>>,
         ack_chunk: Spanned<Bytes>,
         ack_class: Spanned<AckClass>,
         nack_interval: Span,
@@ -222,6 +223,7 @@ tables! {
         endpoint: Endpoint,
         headroom: Spanned<Headroom>,
         irn: Irn,
+        drop: Drop,
         pfc: Pfc,
         ecn: Spanned<Ecn>,
         load_balancing: Spanned<Balancing>,
@@ -231,6 +233,15 @@ tables! {
         pause_storm: Vec<Spanned<PauseStorm>>,
         route: Vec<Spanned<Route>>,
     }
+    /// `[network.drop]`.
+    struct Drop {
+        policy: Spanned<DropKind>,
+        limit: Spanned<Bytes>,
+        packets: Spanned<u32>,
+        alpha: Spanned<f64>,
+        trim: Spanned<bool>,
+        headers: Spanned<Bytes>,
+    }
     /// `[network.endpoint]`.
     struct Endpoint {
         delay: Span,
@@ -238,6 +249,7 @@ tables! {
         rate: Spanned<OrOff<BitRate>>,
         jitter: Span,
     }
+    /// `[network.irn]`.
     struct Irn {
         rto_low: Spanned<Span>,
         rto_high: Spanned<Span>,

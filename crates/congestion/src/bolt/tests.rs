@@ -290,9 +290,30 @@ fn below_a_packet_it_paces() {
     let SendLimits { rate, window } = pair.cc.limits();
     assert_eq!(window, Bytes::new(1000));
     assert_eq!(rate.as_bps(), 1048 * 8 * 1_000_000 / 416);
-    // (9) brings it back above a packet, and to the line rate.
+    // (9) brings it back above a packet: 1010 bytes of payload per round trip.
     pair.ack(&ack(1000, 2000));
-    assert_eq!(pair.rate(), BitRate::from_gbps(100));
+    assert_eq!(pair.rate().as_bps(), 1010 * 1048 * 8 * 1_000_000 / 4160);
+}
+
+#[test]
+fn windows_are_paced_after_the_first() {
+    let small = Params {
+        initial_window: Auto::Is(Bytes::new(10_000)),
+        ai: 0.0,
+        ..Params::default()
+    };
+    for (pace, bps) in [
+        (true, 10 * 1048 * 8 * 1_000_000_000 / 4160),
+        (false, 100_000_000_000),
+    ] {
+        let mut pair = pair_with(&Params {
+            pace,
+            ..small.clone()
+        });
+        assert_eq!(pair.rate(), BitRate::from_gbps(100));
+        pair.ack(&ack(1000, 10_000));
+        assert_eq!(pair.rate().as_bps(), bps);
+    }
 }
 
 #[test]

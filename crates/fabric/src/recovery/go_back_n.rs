@@ -14,12 +14,19 @@ impl Simulation {
         let size = self.qps[packet.qp as usize].size;
         let receiver = &mut self.receivers[packet.qp as usize];
         receiver.marked |= packet.ecn != 0;
+        if packet.trimmed && packet.seq >= receiver.expected {
+            return self.take_headers(packet);
+        }
         let end = packet.seq + u64::from(packet.payload);
         // After a return to a chunk that is no multiple of the MTU, packets begin elsewhere than before:
         // part of one may be new.
         let partly_new = packet.seq < receiver.expected && end > receiver.expected;
         if packet.seq == receiver.expected || partly_new && !quirks.ignore_duplicates {
-            return receiver.take_in_order(end, size, packet.ack_request, nic, quirks);
+            let answer = receiver.take_in_order(end, size, packet.ack_request, nic, quirks);
+            if end < receiver.trimmed {
+                return answer;
+            }
+            return self.reach_trimmed(packet.qp, answer);
         }
         if packet.seq > receiver.expected {
             if self.now < receiver.nack_until && receiver.last_nack == receiver.expected {
@@ -38,6 +45,33 @@ impl Simulation {
         } else {
             Answer::Ack
         }
+    }
+
+    /// The headers of a packet that was trimmed. They have overtaken what was sent before and waits in
+    /// queues, so the gap is reported when that has arrived.
+    #[cold]
+    fn take_headers(&mut self, packet: &Packet) -> Answer {
+        let receiver = &mut self.receivers[packet.qp as usize];
+        receiver.trimmed = receiver.trimmed.min(packet.seq);
+        if packet.seq > receiver.expected {
+            return Answer::Nothing;
+        }
+        self.reach_trimmed(packet.qp, Answer::Nothing)
+    }
+
+    /// What is expected next was trimmed, or came after all. Each transmission is trimmed once, so there
+    /// is no need to space these NACKs.
+    #[cold]
+    fn reach_trimmed(&mut self, slot: u32, answer: Answer) -> Answer {
+        let receiver = &mut self.receivers[slot as usize];
+        let is_missing = receiver.expected == receiver.trimmed;
+        receiver.trimmed = u64::MAX;
+        if !is_missing {
+            return answer;
+        }
+        receiver.nack_until = self.now + self.spec.nic.nack_interval.as_ps();
+        receiver.last_nack = receiver.expected;
+        Answer::Nack
     }
 
     /// Everything up to the acknowledgement's sequence number has arrived; a NACK makes the sender go

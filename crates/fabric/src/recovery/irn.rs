@@ -56,7 +56,7 @@ pub(crate) struct Sender {
     recovering: bool,
     /// Recovery ends when all before this one are acknowledged.
     until: u32,
-    /// When the last retransmission was sent.
+    /// When the last retransmission was sent; none in this recovery: the end of time.
     resent_at: u64,
     /// No lost packet is before this one.
     lost_from: u32,
@@ -103,8 +103,14 @@ impl Sender {
     }
 
     /// An acknowledgement of all packets before `una`, and perhaps of one beyond, whose data packet was
-    /// sent at `sent_at`. Says whether it tells of a loss that was not known.
-    fn acknowledge(&mut self, una: u32, beyond: Option<Arrived>, sent_at: u64, reordering: u32) -> bool {
+    /// sent at `sent_at`, after which nothing arrived that was sent before. Says whether it tells of a loss that was not known.
+    fn acknowledge(
+        &mut self,
+        una: u32,
+        beyond: Option<Arrived>,
+        sent_at: Option<u64>,
+        reordering: u32,
+    ) -> bool {
         let advanced = una > self.una;
         if !self.dirty && beyond.is_none() {
             self.una = self.una.max(una);
@@ -132,7 +138,7 @@ impl Sender {
             self.recovering = false;
         }
         // What was sent before the retransmission that has arrived, and has not arrived, is lost.
-        let after_resent = self.recovering && advanced && sent_at >= self.resent_at;
+        let after_resent = self.recovering && advanced && sent_at >= Some(self.resent_at);
         if after_resent && !self.resent.get(self.una) && !self.sacked.get(self.una) {
             loss |= self.lose(self.una);
         }
@@ -182,6 +188,7 @@ impl Sender {
         if !self.recovering {
             self.recovering = true;
             self.until = self.next;
+            self.resent_at = u64::MAX;
         }
         self.lost.set(packet)
     }
@@ -204,8 +211,7 @@ impl Sender {
         self.make_room();
         self.resent.reset();
         self.judged = self.una;
-        self.recovering = true;
-        self.until = self.next;
+        self.recovering = false;
         self.lose(self.una);
         self.judge(reordering);
     }
@@ -291,7 +297,9 @@ impl Simulation {
         }
         // The last packet ends where the flow does.
         let una = qp.snd_una.div_ceil(mtu) as u32;
-        let loss = sender.acknowledge(una, beyond, packet.sent_at, irn.reordering);
+        // The headers of a trimmed packet overtake what was sent before.
+        let sent_at = (!packet.trimmed).then_some(packet.sent_at);
+        let loss = sender.acknowledge(una, beyond, sent_at, irn.reordering);
         qp.sacked = sender.sacked_bytes(mtu, qp.size);
         qp.repairs = sender.lost.count() > 0;
         qp.limit = qp.size.min((u64::from(una) + u64::from(sender.cap)) * mtu);

@@ -67,6 +67,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
                 mode: PfcMode::OnOff,
             }),
             ecn,
+            loss: LossSpec::NONE,
             assist: Some(AssistPorts::Switches),
         },
         nic: NicSpec {

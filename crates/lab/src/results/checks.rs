@@ -2,7 +2,6 @@
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
-use paceline_fabric::spec::FlowControl;
 
 use super::standstill;
 use super::summary::RunStatus;
@@ -69,11 +68,11 @@ pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -
         ));
     }
     let counters = &outcome.counters;
-    if counters.buffer_drops > 0 && input.run.switch.flow_control != FlowControl::None {
+    if counters.lossless_drops > 0 {
         found.push(format!(
             "{} packets were dropped for lack of buffer although flow control should prevent it: \
              the headroom does not cover the worst case.",
-            counters.buffer_drops
+            counters.lossless_drops
         ));
     }
     found
@@ -112,7 +111,7 @@ mod tests {
     fn what_looks_better_than_it_is_gets_a_warning() {
         let (input, mut outcome) = sample::incast();
         assert_eq!(warnings(&input, &outcome, RunStatus::Completed).len(), 2);
-        outcome.counters.buffer_drops = 7;
+        outcome.counters.lossless_drops = 7;
         outcome.flows[1].status = FlowStatus::NotStarted;
         insta::assert_snapshot!(
             "warnings",

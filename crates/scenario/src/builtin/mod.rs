@@ -166,6 +166,8 @@ pub fn scenarios() -> &'static [Shipped] {
         "fat320-hadoop50-incast",
         "leaf-spine-failure",
         "link-flap",
+        "recovery-loss",
+        "hpcc-recovery",
         "pfc-storm",
         "pfc-deadlock",
     ]

@@ -43,6 +43,7 @@ pub fn sections() -> &'static [Entry] {
             "buffer", SIZE, "32MiB", "shared buffer of a switch";
             "reserve", SIZE, "4096B", "what each ingress port and class always has";
             "flow_control", "", "pfc", "hop by hop: `pfc` or `none`";
+            "lossless", "", "[1, 2, 3, 4, 5, 6, 7]", "with pfc: the priority classes under flow control; the others are lossy";
             "ack", "", "every-packets = 1", "when the receiver acknowledges: { every-packets = n } or { every-bytes = \"size\" }";
             "ack-chunk", SIZE, "4000B", "ns3-hpcc: an ACK also whenever the expected byte is a multiple of it";
             "ack-class", "", "0", "priority class of ACKs, or `flow` for the flow's own (ns3-hpcc)";
@@ -58,6 +59,7 @@ pub fn sections() -> &'static [Entry] {
             "error-rate", "", "0", "probability that a link loses a packet, where the link has none of its own";
             "headroom", "", "per-link = { factor = 3, extra = two packets }", "room for what arrives after a pause: { per-link = { factor, extra } } (times rate times delay) or { fixed = \"size\" }";
             "irn", "", "", "selective repeat";
+            "drop", "", "", "what happens to packets of lossy classes";
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "marking";
             "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
@@ -74,6 +76,14 @@ pub fn sections() -> &'static [Entry] {
             "low-packets", "", "3", "so many packets in flight are no longer few";
             "bdp-cap", "", "true", "send new packets only up to one bandwidth-delay product beyond the first unacknowledged byte (BDP-FC)";
             "reordering", "", "0", "a packet is lost once one has arrived that is more than so many beyond it: more than none for networks that reorder";
+        }
+        "network.drop": "What happens to packets of lossy classes for which there is no room." {
+            "policy", "", "shared (beside lossless classes: dynamic)", "when they are dropped: `shared` when the buffer is full, `tail` also when the egress queue has reached a limit, `dynamic` also when it has reached alpha times what is free of the buffer";
+            "limit", SIZE, "", "with tail: bytes of an egress queue and class";
+            "packets", "", "", "with tail: the same in full packets, instead of limit";
+            "alpha", "", "1", "with dynamic: the factor";
+            "trim", "", "false", "cut off the payload of a data packet that would be dropped and send the headers on to the receiver, in class 0";
+            "headers", SIZE, "100KB", "with trim: bytes of class 0 in an egress port beyond which headers are dropped";
         }
         "network.pfc": "Priority flow control." {
             "mode", "", "on-off", "how long a pause lasts: `on-off` or `quanta`";

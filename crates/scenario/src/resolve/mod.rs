@@ -9,6 +9,7 @@ mod balancing;
 mod drafts;
 mod endpoint;
 mod fill;
+mod loss;
 mod network;
 mod paths;
 mod reach;
@@ -201,6 +202,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     switch.assist = assist::resolve(cx, written, schemes.all())?;
     let failures = network::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
+    switch.loss = loss::loss(cx, written, &packet, &traffic.flows)?;
     let routes = paths::routes(cx, written, &net)?;
     let error_rate = fill_at(&mut written.error_rate, 0.0);
     let error_rate = network::probability(cx, &error_rate, "the error rate")?;

@@ -1,8 +1,8 @@
 //! From `[network]` to switches, hosts and packets.
 
 use paceline_fabric::spec::{
-    AckPolicy, EcnCurve, FlowControl, Headroom, LinkFailure, NicSpec, NodeId, PacketFormat, Pfc, PfcMode,
-    PfcThreshold, SwitchSpec,
+    AckPolicy, EcnCurve, FlowControl, Headroom, LinkFailure, LossSpec, NicSpec, NodeId, PacketFormat, Pfc,
+    PfcMode, PfcThreshold, SwitchSpec,
 };
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::Spanned;
@@ -140,6 +140,7 @@ pub(super) fn switch(
         },
         flow_control: flow_control(cx, n, net)?,
         ecn: ecn(cx, n, net, scheme)?,
+        loss: LossSpec::NONE,
         assist: None,
     };
     if spec.flow_control != FlowControl::None {

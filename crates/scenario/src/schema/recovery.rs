@@ -1,4 +1,4 @@
-//! How hosts repair losses: `recovery`, `nic`, `[network.irn]`.
+//! What is lost, and how hosts repair it: `recovery`, `nic`, `[network.drop]`.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,4 +16,13 @@ pub(crate) enum RecoveryKind {
 pub(crate) enum ArrivalOrder {
     InOrder,
     OutOfOrder,
+}
+
+/// When a packet of a lossy class is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DropKind {
+    Shared,
+    Tail,
+    Dynamic,
 }

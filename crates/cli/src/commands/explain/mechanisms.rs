@@ -52,26 +52,69 @@ const MECHANISMS: &[Mechanism] = &[
     },
     Mechanism {
         name: "loss-recovery",
-        also: &["rto", "go-back-n", "irn", "selective-repeat", "nack", "failures"],
-        about: "A receiver that sees a gap sends a NACK. With go-back-N it takes packets in order only, and \
-                the sender goes back to the gap; with IRN (selective repeat) it takes them in any order, and \
-                the sender repeats what is missing. A timeout of the sender repairs losses that leave no gap \
-                to see: the last packets of a flow.",
+        also: &[
+            "irn",
+            "rto",
+            "go-back-n",
+            "nack",
+            "failures",
+            "selective-repeat",
+            "sack",
+        ],
+        about: "How NICs repair losses, whatever the scheme. Go-back-N: a receiver takes packets in order \
+                only; one that sees a gap sends a NACK, and the sender goes back to it. IRN (selective \
+                repeat): the receiver keeps what comes out of order and names it; the sender sends again \
+                only what is missing, with at most a bandwidth-delay product in flight. A timeout repairs \
+                losses that leave no gap to see: the last packets of a flow.",
         keys: &[
             (
                 "network",
-                &[
-                    "recovery",
-                    "nic",
-                    "rto",
-                    "nack-interval",
-                    "back-to-chunk",
-                    "error-rate",
-                ],
+                &["recovery", "rto", "nack-interval", "back-to-chunk", "error-rate"],
             ),
             ("network.irn", &[]),
             ("network.failure", &[]),
         ],
+    },
+    Mechanism {
+        name: "drops",
+        also: &["drop", "lossy", "lossless", "trimming", "trim"],
+        about: "What happens to packets of classes that are not under flow control when there is no room for \
+                them: they are dropped, or trimmed: the payload is cut off, and the headers go on to the \
+                receiver in class 0, so that it asks for the packet at once.",
+        keys: &[
+            ("network", &["flow_control", "lossless", "buffer"]),
+            ("network.drop", &[]),
+        ],
+    },
+    Mechanism {
+        name: "load-balancing",
+        also: &["ecmp", "flowlet", "spray", "adaptive"],
+        about: "Which of several equally short ways a packet takes. ECMP: a flow's own, by a hash with a \
+                seed per switch. Flowlets: a flow may change after a pause. Spraying: every packet at \
+                random. Adaptive: the port that is soonest empty. What reorders packets wants a NIC \
+                that bears it: network.recovery = \"irn\".",
+        keys: &[
+            ("network", &["load-balancing"]),
+            ("network.flowlet", &[]),
+            ("network.adaptive", &[]),
+        ],
+    },
+    Mechanism {
+        name: "switch-assistance",
+        also: &["assist", "src", "pru", "sm"],
+        about: "What switches do for schemes beside marks and telemetry: Bolt's answers to senders (SRC) and \
+                its tokens for capacity that is about to be free (PRU) or is (SM), QCN's congestion point. \
+                There is as much of it as the schemes of a run ask for; their blocks in [cc] have its \
+                parameters.",
+        keys: &[("network", &["assist", "assist-ports"])],
+    },
+    Mechanism {
+        name: "endpoint-delay",
+        also: &["host-delay"],
+        about: "What the receiver's host adds to a round trip: packets wait for an engine that takes each for \
+                so long, then a delay, perhaps with jitter. ACKs tell the sender how long it was; Swift has a \
+                window of its own for it.",
+        keys: &[("network.endpoint", &[])],
     },
     Mechanism {
         name: "fidelity",

@@ -11,7 +11,7 @@ fn sender(sent: u32) -> Sender {
 impl Sender {
     /// A NACK for the gap at `una` that packet `packet` showed.
     fn nack(&mut self, una: u32, packet: u32) -> bool {
-        self.acknowledge(una, Some(Arrived::Whole(packet)), 0, 0)
+        self.acknowledge(una, Some(Arrived::Whole(packet)), Some(0), 0)
     }
     /// The packets that it sends again now.
     fn resends(&mut self, now: u64) -> Vec<u32> {
@@ -23,7 +23,7 @@ impl Sender {
 #[test]
 fn one_loss() {
     let mut sender = sender(10);
-    assert!(!sender.acknowledge(4, None, 0, 0));
+    assert!(!sender.acknowledge(4, None, Some(0), 0));
     assert!(!sender.dirty, "without losses nothing is written down");
     assert!(sender.nack(4, 5));
     assert_eq!(sender.resends(1), [4]);
@@ -34,7 +34,7 @@ fn one_loss() {
     assert!(sender.recovering && sender.until == 10);
     assert_eq!(sender.sacked_bytes(1000, 1_000_000), 5000);
     // The retransmission arrives: everything is acknowledged, recovery is over.
-    assert!(!sender.acknowledge(10, None, 1, 0));
+    assert!(!sender.acknowledge(10, None, Some(1), 0));
     assert!(!sender.recovering && !sender.dirty);
     assert_eq!(sender.sacked_bytes(1000, 1_000_000), 0);
 }
@@ -51,7 +51,7 @@ fn several_losses() {
     assert!(!sender.nack(2, 8));
     // 2 arrives, then 3, then 6, each acknowledged as far as it goes.
     for (una, sent_at) in [(3, 1), (6, 1), (9, 2)] {
-        assert!(!sender.acknowledge(una, None, sent_at, 0));
+        assert!(!sender.acknowledge(una, None, Some(sent_at), 0));
         assert_eq!(sender.resends(3), []);
     }
     assert!(!sender.dirty);
@@ -66,9 +66,9 @@ fn recovery_sequence() {
     sender.next = 8;
     assert_eq!(sender.resends(1), [1]);
     assert_eq!(sender.until, 8);
-    sender.acknowledge(7, None, 1, 0);
+    sender.acknowledge(7, None, Some(1), 0);
     assert!(sender.recovering);
-    sender.acknowledge(8, None, 1, 0);
+    sender.acknowledge(8, None, Some(1), 0);
     assert!(!sender.recovering);
 }
 
@@ -87,7 +87,7 @@ fn loss_of_a_retransmission() {
     assert_eq!(sender.resends(3), []);
     sender.time_out(0);
     assert_eq!(sender.resends(4), [1], "2 is not missing any more");
-    sender.acknowledge(8, None, 4, 0);
+    sender.acknowledge(8, None, Some(4), 0);
     assert!(!sender.dirty);
 }
 
@@ -96,14 +96,14 @@ fn loss_of_a_retransmission() {
 #[test]
 fn loss_of_the_tail() {
     let mut sender = sender(6);
-    sender.acknowledge(3, None, 0, 0);
+    sender.acknowledge(3, None, Some(0), 0);
     sender.time_out(0);
     assert_eq!(sender.resends(10), [3]);
-    assert!(sender.acknowledge(4, None, 10, 0));
+    assert!(sender.acknowledge(4, None, Some(10), 0));
     assert_eq!(sender.resends(20), [4]);
-    assert!(sender.acknowledge(5, None, 20, 0));
+    assert!(sender.acknowledge(5, None, Some(20), 0));
     assert_eq!(sender.resends(30), [5]);
-    assert!(!sender.acknowledge(6, None, 30, 0));
+    assert!(!sender.acknowledge(6, None, Some(30), 0));
     assert!(!sender.dirty);
 }
 
@@ -115,10 +115,10 @@ fn a_timeout_too_early() {
     sender.time_out(0);
     assert_eq!(sender.resends(10), [0]);
     for una in 1..=5 {
-        assert!(!sender.acknowledge(una, None, u64::from(una), 0));
+        assert!(!sender.acknowledge(una, None, Some(u64::from(una)), 0));
         assert_eq!(sender.resends(20), []);
     }
-    sender.acknowledge(6, None, 6, 0);
+    sender.acknowledge(6, None, Some(6), 0);
     assert!(!sender.dirty);
 }
 
@@ -128,15 +128,15 @@ fn reordering() {
     let mut sender = sender(10);
     for packet in [3, 4, 5] {
         assert!(
-            !sender.acknowledge(2, Some(Arrived::Whole(packet)), 0, 3),
+            !sender.acknowledge(2, Some(Arrived::Whole(packet)), Some(0), 3),
             "{packet}"
         );
     }
     assert_eq!(sender.resends(1), []);
     let mut late = sender.clone();
-    assert!(!late.acknowledge(6, None, 0, 3), "it was only late");
+    assert!(!late.acknowledge(6, None, Some(0), 3), "it was only late");
     assert!(!late.dirty);
-    assert!(sender.acknowledge(2, Some(Arrived::Whole(6)), 0, 3));
+    assert!(sender.acknowledge(2, Some(Arrived::Whole(6)), Some(0), 3));
     assert_eq!(sender.resends(1), [2]);
 }
 
@@ -144,20 +144,32 @@ fn reordering() {
 #[test]
 fn trimmed() {
     let mut sender = sender(8);
-    assert!(sender.acknowledge(0, Some(Arrived::Trimmed(4)), 0, 0));
-    assert!(!sender.acknowledge(0, Some(Arrived::Trimmed(4)), 0, 0));
+    assert!(sender.acknowledge(0, Some(Arrived::Trimmed(4)), Some(0), 0));
+    assert!(!sender.acknowledge(0, Some(Arrived::Trimmed(4)), Some(0), 0));
     assert_eq!(sender.resends(1), [4]);
     assert!(!sender.nack(4, 5));
     assert_eq!(sender.resends(2), []);
     // The retransmission is trimmed too.
-    assert!(sender.acknowledge(4, Some(Arrived::Trimmed(4)), 1, 0));
+    assert!(sender.acknowledge(4, Some(Arrived::Trimmed(4)), Some(1), 0));
     assert_eq!(sender.resends(3), [4]);
     assert!(
-        !sender.acknowledge(0, Some(Arrived::Trimmed(3)), 0, 0),
+        !sender.acknowledge(0, Some(Arrived::Trimmed(3)), Some(0), 0),
         "old news"
     );
-    assert!(!sender.acknowledge(8, None, 3, 0));
+    assert!(!sender.acknowledge(8, None, Some(3), 0));
     assert!(!sender.dirty);
+}
+
+/// Pacing holds the retransmission back: until it has left, acknowledgements of what was sent before
+/// say nothing about what comes next.
+#[test]
+fn recovery_without_a_retransmission() {
+    let mut sender = sender(10);
+    assert!(sender.acknowledge(2, Some(Arrived::Trimmed(6)), None, 0));
+    assert!(!sender.acknowledge(3, None, Some(5), 0));
+    assert_eq!(sender.resends(7), [6]);
+    assert!(!sender.acknowledge(4, None, Some(6), 0));
+    assert_eq!(sender.resends(8), []);
 }
 
 /// A queue pair's next flow begins with nothing from the last one.

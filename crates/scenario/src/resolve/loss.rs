@@ -1,0 +1,161 @@
+//! From `lossless` and `[network.drop]` to what may be lost, and how.
+
+use paceline_fabric::spec::{DropPolicy, FlowSpec, LossSpec, PacketFormat, Trim};
+use paceline_kernel::Bytes;
+use toml::Spanned;
+
+use crate::diagnostics::Problem;
+use crate::schema::{self, DropKind, FlowControlKind};
+
+use super::Cx;
+use super::fill::fill_at;
+
+/// What happens to packets for which there is no room.
+pub(super) fn loss(
+    cx: &Cx<'_>,
+    n: &mut schema::Network,
+    packet: &PacketFormat,
+    flows: &[FlowSpec],
+) -> Result<LossSpec, Problem> {
+    let lossless = lossless(cx, n)?;
+    storms_of_lossy_classes(cx, n, lossless)?;
+    let some_are_lossless = n.flow_control != Some(FlowControlKind::None);
+    let drop = n.drop.get_or_insert_default();
+    let is_partly_lossy = some_are_lossless && lossless != ALL;
+    // Beside lossless classes, so that these keep a part of the buffer.
+    let default = if is_partly_lossy {
+        DropKind::Dynamic
+    } else {
+        DropKind::Shared
+    };
+    let kind = fill_at(&mut drop.policy, default);
+    let policy = match kind.get_ref() {
+        DropKind::Shared => DropPolicy::Shared,
+        DropKind::Tail => tail(cx, drop, packet, &kind)?,
+        DropKind::Dynamic => dynamic(cx, drop)?,
+    };
+    let trim = fill_at(&mut drop.trim, false);
+    if !*trim.get_ref() {
+        return Ok(LossSpec {
+            lossless,
+            drop: policy,
+            trim: None,
+        });
+    }
+    let is_lossless = |class: u8| some_are_lossless && lossless >> class & 1 == 1;
+    let help = "set `network.flow_control = \"none\"`, or leave the flows' class out of `network.lossless`";
+    if some_are_lossless && lossless == ALL {
+        let message = "packets of lossless classes are not trimmed, and all classes are lossless";
+        return Err(Problem::new(message).at(&cx.texts.of_value(&trim)).help(help));
+    }
+    if !flows.is_empty() && flows.iter().all(|flow| is_lossless(flow.class)) {
+        let message =
+            "packets of lossless classes are not trimmed, and the classes of all flows are lossless";
+        let problem = Problem::new(message).at(&cx.texts.of_value(&trim)).help(help);
+        return Err(match &n.lossless {
+            Some(list) => problem.see(&cx.texts.of_value(list), "the lossless classes"),
+            None => problem,
+        });
+    }
+    let headers = fill_at(&mut drop.headers, Bytes::new(100_000));
+    Ok(LossSpec {
+        lossless,
+        drop: policy,
+        trim: Some(Trim {
+            queue: *headers.get_ref(),
+        }),
+    })
+}
+
+/// Priorities 1 to 7. (0 is for control, and is not accounted for.)
+const ALL: u8 = 0b1111_1110;
+
+/// The priorities under flow control.
+fn lossless(cx: &Cx<'_>, n: &mut schema::Network) -> Result<u8, Problem> {
+    if n.flow_control == Some(FlowControlKind::None) {
+        if let Some(list) = &n.lossless
+            && !list.get_ref().is_empty()
+        {
+            let message = "there are no lossless classes without flow control";
+            return Err(Problem::new(message)
+                .at(&cx.texts.of_value(list))
+                .help("leave out `network.lossless`, or set `network.flow_control = \"pfc\"`"));
+        }
+        return Ok(ALL);
+    }
+    let list = fill_at(&mut n.lossless, (1..8).collect());
+    let mut mask = 0;
+    for &class in list.get_ref() {
+        if !(1..8).contains(&class) {
+            let message = format!("class {class} is not one of 1 to 7");
+            return Err(Problem::new(message).at(&cx.texts.of_value(&list)));
+        }
+        mask |= 1 << class;
+    }
+    if mask == 0 {
+        let message = "no class is lossless";
+        return Err(Problem::new(message)
+            .at(&cx.texts.of_value(&list))
+            .help("set `network.flow_control = \"none\"` for a network without flow control"));
+    }
+    Ok(mask)
+}
+
+/// A pause of a lossy class would be heeded by nobody.
+fn storms_of_lossy_classes(cx: &Cx<'_>, n: &schema::Network, lossless: u8) -> Result<(), Problem> {
+    for storm in n.pause_storm.iter().flatten() {
+        let class = storm
+            .get_ref()
+            .priority
+            .as_ref()
+            .map_or(3, |class| *class.get_ref());
+        if lossless >> class & 1 == 0 {
+            let message = format!("a pause storm of class {class}, which is lossy: nobody heeds a pause");
+            return Err(Problem::new(message)
+                .at(&cx.texts.of_value(storm))
+                .help("add the class to `network.lossless`"));
+        }
+    }
+    Ok(())
+}
+
+fn tail(
+    cx: &Cx<'_>,
+    drop: &schema::Drop,
+    packet: &PacketFormat,
+    kind: &Spanned<DropKind>,
+) -> Result<DropPolicy, Problem> {
+    let zero = |place| {
+        Problem::new("the limit of lossy queues is zero")
+            .at(&place)
+            .label("expected more than zero")
+    };
+    match (&drop.limit, &drop.packets) {
+        (Some(limit), None) if *limit.get_ref() == Bytes::ZERO => Err(zero(cx.texts.of_value(limit))),
+        (Some(limit), None) => Ok(DropPolicy::Tail(*limit.get_ref())),
+        (None, Some(packets)) if *packets.get_ref() == 0 => Err(zero(cx.texts.of_value(packets))),
+        (None, Some(packets)) => {
+            let full = (packet.mtu + packet.data_header).get();
+            Ok(DropPolicy::Tail(Bytes::new(
+                u64::from(*packets.get_ref()).saturating_mul(full),
+            )))
+        }
+        (Some(limit), Some(packets)) => Err(Problem::new("lossy queues have a limit twice")
+            .at(&cx.texts.of_value(packets))
+            .see(&cx.texts.of_value(limit), "and here")
+            .help("keep one of `limit` and `packets`")),
+        (None, None) => Err(Problem::new("the drop policy `tail` has no limit")
+            .at(&cx.texts.of_value(kind))
+            .help("set `network.drop.limit` to bytes, or `network.drop.packets` to full packets")),
+    }
+}
+
+fn dynamic(cx: &Cx<'_>, drop: &mut schema::Drop) -> Result<DropPolicy, Problem> {
+    let alpha: Spanned<f64> = fill_at(&mut drop.alpha, 1.0);
+    let value = *alpha.get_ref();
+    if value > 0.0 && value.is_finite() {
+        return Ok(DropPolicy::Dynamic { alpha: value });
+    }
+    let message = format!("alpha is {value}: expected more than zero");
+    Err(Problem::new(message).at(&cx.texts.of_value(&alpha)))
+}
