@@ -279,6 +279,7 @@ mod tests {
     fn pair(variant: Variant) -> Pair<PowerTcp> {
         let params = Params {
             variant,
+            max_window: 2.0,
             ..Params::default()
         };
         Pair::new(path(), |path| PowerTcp::new(&params, path))
