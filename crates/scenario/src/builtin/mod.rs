@@ -168,6 +168,8 @@ pub fn scenarios() -> &'static [Shipped] {
         "link-flap",
         "recovery-loss",
         "hpcc-recovery",
+        "swift-incast",
+        "swift-target-scaling",
         "pfc-storm",
         "pfc-deadlock",
     ]
