@@ -11,6 +11,7 @@ use crate::account::Accounts;
 use crate::bolt::{BoltSwitches, src_wire};
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::check::{BuildError, check};
+use crate::crowd::Crowd;
 use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
 use crate::failure::Change;
@@ -121,6 +122,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         watch: crate::standstill::Watch::default(),
         base_rtt: extent.rtt,
         bdp: extent.bdp,
+        crowds: false,
         digest: 0,
         done: false,
         classes,
@@ -371,6 +373,7 @@ fn number_owners(spec: &RunSpec, mut ports: Vec<Port>) -> (Vec<Port>, Vec<Nic>) 
                 served: 0,
                 wake_at: u64::MAX,
                 wake_generation: 0,
+                crowd: Crowd::default(),
             });
             nics.len() as u32 - 1
         } else {

@@ -43,6 +43,7 @@ impl Simulation {
             self.find_new_path(slot);
         }
         for nic in 0..self.nics.len() {
+            self.nics[nic].crowd.forget();
             self.nic_send(self.nics[nic].port);
         }
     }

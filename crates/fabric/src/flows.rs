@@ -136,6 +136,7 @@ impl Simulation {
         let mut qp = Qp {
             flow,
             port: paths.forward[0],
+            place: 0,
             size: spec.size.get(),
             snd_nxt: 0,
             snd_una: 0,
@@ -212,6 +213,7 @@ impl Simulation {
         let port = self.qps[slot as usize].port;
         let nic = self.ports[port as usize].owner as usize;
         self.nics[nic].qps.push(slot);
+        self.nics[nic].crowd.forget();
         self.start_timeout(slot);
         self.nic_send(port);
     }

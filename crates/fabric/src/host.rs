@@ -254,6 +254,7 @@ impl Simulation {
         let nic = &mut self.nics[nic];
         if let Some(place) = nic.qps.iter().position(|&other| other == slot) {
             nic.qps.remove(place);
+            nic.crowd.forget();
             // The one that would have been next stays next.
             if place <= nic.served {
                 nic.served = nic

@@ -15,6 +15,7 @@ mod bolt;
 mod buffer;
 mod build;
 mod check;
+mod crowd;
 mod depend;
 mod endpoint;
 mod event;

@@ -8,6 +8,7 @@ use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Time};
 
+use crate::crowd::Crowd;
 use crate::event::Event;
 use crate::outcome::{PacketKind, TraceKind};
 use crate::packet::Packet;
@@ -15,7 +16,7 @@ use crate::port::time_to_send;
 use crate::sim::Simulation;
 
 /// Up to so many queue pairs of a NIC are looked through at every packet to save an event.
-const FEW_QPS: usize = 8;
+pub(crate) const FEW_QPS: usize = 8;
 
 /// The sending half of one host port.
 #[derive(Clone, Debug)]
@@ -28,12 +29,16 @@ pub(crate) struct Nic {
     /// Time of the pending wake-up; `u64::MAX` for none.
     pub(crate) wake_at: u64,
     pub(crate) wake_generation: u32,
+    /// When many queue pairs may go.
+    pub(crate) crowd: Crowd,
 }
 
 /// A queue pair's sender: one flow.
 pub(crate) struct Qp {
     pub(crate) flow: u32,
     pub(crate) port: u32,
+    /// Its place in its NIC's list, where the NIC has gathered (see [`crate::crowd`]).
+    pub(crate) place: u32,
     pub(crate) size: u64,
     pub(crate) snd_nxt: u64,
     pub(crate) snd_una: u64,
@@ -121,7 +126,7 @@ impl Qp {
     }
     /// Whether something other than pacing keeps it from sending.
     #[inline]
-    fn is_blocked(&self, paused: u16) -> bool {
+    pub(crate) fn is_blocked(&self, paused: u16) -> bool {
         paused & 1 << self.class != 0
             || !self.reachable
             || !self.repairs && (self.snd_nxt >= self.limit || self.in_flight() >= self.window)
@@ -192,6 +197,7 @@ impl Simulation {
         if self.qps[slot as usize].timers.has_requests() {
             self.start_timers(slot);
         }
+        self.regard(slot);
     }
 
     /// A change of rate moves the time at which the next packet may leave: the gap after the last
@@ -308,10 +314,13 @@ impl Simulation {
                 return None;
             }
         }
+        if self.gather(nic) {
+            return self.choose_of_crowd(nic);
+        }
         self.choose_of_many(nic, paused)
     }
 
-    fn choose_of_many(&mut self, nic: usize, paused: u16) -> Option<usize> {
+    pub(crate) fn choose_of_many(&mut self, nic: usize, paused: u16) -> Option<usize> {
         let nic = &mut self.nics[nic];
         let count = nic.qps.len();
         let (mut chosen, mut first_finished) = (None, usize::MAX);
@@ -347,16 +356,20 @@ impl Simulation {
             kept += 1;
         }
         nic.qps.truncate(kept);
+        nic.crowd.forget();
         chosen
     }
 
     /// Arms the wake-up for the queue pair that may go first.
     fn arm_wake(&mut self, nic: usize) {
         let suppression = self.spec.quirks.wakeup_suppression;
+        let gathered = self.gather(nic);
         let n = &self.nics[nic];
         let paused = self.ports[n.port as usize].paused;
         let candidates = n.qps.iter().map(|&slot| &self.qps[slot as usize]);
-        let next = if suppression {
+        let next = if gathered {
+            self.soonest_of_crowd(nic)
+        } else if suppression {
             // Blocked ones count as well: see the quirk.
             candidates
                 .filter(|qp| qp.has_data())
@@ -447,6 +460,7 @@ impl Simulation {
         qp.last_wire = wire;
         qp.gap = time_to_send(rate, wire, truncate).as_ps();
         qp.next_avail = self.now + qp.gap;
+        self.regard(slot);
         let nic = self.ports[port as usize].owner as usize;
         let more = self.awaits_end(nic, wire);
         self.start_transmission(port, id, more);

@@ -53,6 +53,8 @@ pub struct Simulation {
     pub(crate) rules: BufferRules,
     pub(crate) buffers: Vec<SwitchBuffer>,
     pub(crate) nics: Vec<Nic>,
+    /// Whether any NIC has gathered: see [`crate::crowd`].
+    pub(crate) crowds: bool,
     /// Hosts that take time before they answer.
     pub(crate) endpoints: Option<Box<crate::endpoint::Endpoints>>,
     pub(crate) packets: PacketSlab,

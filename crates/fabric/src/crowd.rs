@@ -1,0 +1,193 @@
+//! NICs with many queue pairs: when each of them may go, side by side in one array, so that the NIC
+//! need not look at hundreds of queue pairs to find the one that may, or that none may.
+//!
+//! What is chosen is what looking at all of them would choose.
+
+use crate::nic::{FEW_QPS, Nic, Qp};
+use crate::sim::Simulation;
+
+/// When the queue pairs of a NIC may go.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Crowd {
+    /// In the order of [`Nic::qps`], pauses apart; [`NEVER`] for what something else than pacing keeps
+    /// back. Empty where it is not known.
+    due: Vec<u64>,
+    /// Nothing may go before this.
+    soonest: u64,
+}
+
+/// See [`Crowd::due`].
+const NEVER: u64 = u64::MAX;
+
+impl Crowd {
+    /// The queue pairs of the NIC are others now.
+    pub(crate) fn forget(&mut self) {
+        self.due.clear();
+    }
+}
+
+fn due(qp: &Qp) -> u64 {
+    if qp.is_blocked(0) { NEVER } else { qp.next_avail }
+}
+
+impl Simulation {
+    /// Whether the NIC knows when each of its queue pairs may go; where it can know, it does after
+    /// this. With few of them looking is cheaper, and pauses and quirks are not in the array.
+    #[inline]
+    pub(crate) fn gather(&mut self, nic: usize) -> bool {
+        let n = &self.nics[nic];
+        if n.qps.len() <= FEW_QPS || self.ports[n.port as usize].paused != 0 {
+            return false;
+        }
+        if n.crowd.due.is_empty() {
+            return self.gather_anew(nic);
+        }
+        true
+    }
+
+    #[cold]
+    fn gather_anew(&mut self, nic: usize) -> bool {
+        let quirks = &self.spec.quirks;
+        if quirks.wakeup_suppression || quirks.lazy_qp_removal {
+            return false;
+        }
+        self.crowds = true;
+        let Nic { qps, crowd, .. } = &mut self.nics[nic];
+        for (place, &slot) in qps.iter().enumerate() {
+            let qp = &mut self.qps[slot as usize];
+            qp.place = place as u32;
+            crowd.due.push(due(qp));
+        }
+        crowd.soonest = 0;
+        true
+    }
+
+    /// A queue pair has changed.
+    #[inline]
+    pub(crate) fn regard(&mut self, slot: u32) {
+        if self.crowds {
+            self.regard_in_crowd(slot);
+        }
+    }
+
+    #[inline(never)]
+    fn regard_in_crowd(&mut self, slot: u32) {
+        let qp = &self.qps[slot as usize];
+        let nic = &mut self.nics[self.ports[qp.port as usize].owner as usize];
+        let place = qp.place as usize;
+        if place < nic.crowd.due.len() && nic.qps[place] == slot {
+            let due = due(qp);
+            nic.crowd.due[place] = due;
+            nic.crowd.soonest = nic.crowd.soonest.min(due);
+        }
+    }
+
+    /// Round robin from the queue pair served last, in a NIC that has gathered.
+    pub(crate) fn choose_of_crowd(&mut self, nic: usize) -> Option<usize> {
+        let now = self.now;
+        let Nic { served, crowd, .. } = &mut self.nics[nic];
+        if crowd.soonest > now {
+            return None;
+        }
+        let start = (*served + 1).min(crowd.due.len());
+        let (before, after) = crowd.due.split_at(start);
+        let ready = |&due: &u64| due <= now;
+        let place = match after.iter().position(ready) {
+            Some(place) => Some(start + place),
+            None => before.iter().position(ready),
+        };
+        if place.is_none() {
+            crowd.soonest = crowd.due.iter().copied().min().unwrap_or(NEVER);
+        }
+        place
+    }
+
+    /// When the first of the queue pairs may go, in a NIC that has gathered.
+    pub(crate) fn soonest_of_crowd(&self, nic: usize) -> Option<u64> {
+        let soonest = self.nics[nic].crowd.due.iter().copied().min();
+        soonest.filter(|&at| at != NEVER)
+    }
+
+    /// What NICs know of their queue pairs is so.
+    pub(crate) fn verify_crowds(&self) {
+        for (id, nic) in self
+            .nics
+            .iter()
+            .enumerate()
+            .filter(|(_, nic)| !nic.crowd.due.is_empty())
+        {
+            assert_eq!(nic.crowd.due.len(), nic.qps.len(), "NIC {id}: queue pairs");
+            for (&slot, &known) in nic.qps.iter().zip(&nic.crowd.due) {
+                let is = due(&self.qps[slot as usize]);
+                assert_eq!(known, is, "NIC {id}: when queue pair {slot} may go");
+                assert!(
+                    is >= nic.crowd.soonest,
+                    "NIC {id}: queue pair {slot} may go sooner"
+                );
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{Irn, LinkFailure, Recovery};
+    use crate::telemetry::common::{add_flow, assert_complete, natural, scheme, star};
+    use paceline_kernel::{Span, Time};
+
+    const IRN: Irn = Irn {
+        rto_low: Span::from_us(100),
+        rto_high: Span::from_us(320),
+        low_packets: 3,
+        bdp_cap: true,
+        reordering: 0,
+    };
+
+    /// Hundreds of flows of two senders, with windows, pacing, pauses, losses and a failure: what is
+    /// known of each queue pair is so after every event, and what would be chosen by looking is chosen.
+    #[test]
+    fn the_array_is_what_looking_would_find() {
+        for (name, recovery) in [
+            ("bolt", Recovery::GoBackN),
+            ("hpcc", Recovery::SelectiveRepeat(IRN)),
+            ("dcqcn", Recovery::GoBackN),
+        ] {
+            let mut spec = natural(star(3, scheme(name)));
+            spec.check = false;
+            spec.nic.recovery = recovery;
+            for flow in 0..60 {
+                add_flow(
+                    &mut spec,
+                    1 + flow % 2,
+                    3,
+                    9_000 + u64::from(flow) * 100,
+                    u64::from(flow / 40) * 7000,
+                );
+            }
+            for link in &mut spec.links {
+                link.error_rate = 0.002;
+            }
+            spec.failures.push(LinkFailure {
+                link: 0,
+                at: Time::from_ns(15_000),
+                until: Some(Time::from_ns(25_000)),
+            });
+            let mut simulation = Simulation::new(spec.clone()).unwrap();
+            let mut chosen = 0;
+            while !simulation.advance(1).done {
+                simulation.verify_crowds();
+                for nic in 0..simulation.nics.len() {
+                    if !simulation.gather(nic) {
+                        continue;
+                    }
+                    let found = simulation.choose_of_crowd(nic);
+                    assert_eq!(found, simulation.choose_of_many(nic, 0), "{name}");
+                    chosen += u32::from(found.is_some());
+                }
+            }
+            assert!(chosen > 300, "{name}: {chosen}");
+            assert_complete(&spec, &simulation.finish());
+        }
+    }
+}
