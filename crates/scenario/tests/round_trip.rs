@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use paceline_fabric::RunSpec;
-use paceline_fabric::spec::{Flowlets, LoadBalancing};
-use paceline_kernel::{BitRate, Span};
+use paceline_fabric::spec::{DropPolicy, Flowlets, Irn, LoadBalancing, Recovery, Trim};
+use paceline_kernel::{BitRate, Bytes, Span};
 use paceline_scenario::{Fidelity, Origin, Overrides, Resolved, load};
 
 fn data(path: &str) -> String {
@@ -366,6 +366,46 @@ fn every_kind_of_load_balancing() {
         };
         assert_eq!(policy, expected);
     }
+}
+
+#[test]
+fn loss_and_recovery() {
+    let defaults = "[topology.star]\nhosts = 4\n[[workload]]\nincast = { fan-in = 3, receiver = 4 }\n[cc]\nscheme = \"dcqcn\"\n";
+    let folder = tempfile::tempdir().unwrap();
+    let resolve = |more: &str| {
+        let path = folder.path().join("loss.toml");
+        fs::write(&path, format!("{defaults}{more}")).unwrap();
+        assert_round_trip(path.to_str().unwrap(), &Overrides::default()).run
+    };
+    let plain = resolve("");
+    assert_eq!(plain.nic.recovery, Recovery::GoBackN);
+    assert_eq!(plain.switch.loss.drop, DropPolicy::Shared);
+    let irn = resolve(
+        "[network]\nflow_control = 'none'\nrecovery = 'irn'\n[network.irn]\nreordering = 9\nbdp-cap = false\n",
+    );
+    let expected = Irn {
+        rto_low: Span::from_us(100),
+        rto_high: Span::from_us(320),
+        low_packets: 3,
+        bdp_cap: false,
+        reordering: 9,
+    };
+    assert_eq!(irn.nic.recovery, Recovery::SelectiveRepeat(expected));
+    // Eight packets of 1048 bytes; headers up to the default.
+    let trimmed = resolve(
+        "[network]\nflow_control = 'none'\n[network.drop]\npolicy = 'tail'\npackets = 8\ntrim = true\n",
+    );
+    assert_eq!(trimmed.switch.loss.drop, DropPolicy::Tail(Bytes::new(8 * 1048)));
+    assert_eq!(
+        trimmed.switch.loss.trim,
+        Some(Trim {
+            queue: Bytes::new(100_000)
+        })
+    );
+    // Beside lossless classes the others share what is free.
+    let both = resolve("[network]\nlossless = [4, 5]\n");
+    assert_eq!(both.switch.loss.drop, DropPolicy::Dynamic { alpha: 1.0 });
+    assert_eq!(both.switch.loss.lossless, 0b11_0000);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use paceline_fabric::spec::{Flowlets, LoadBalancing, SchemeSpec};
 use paceline_kernel::Span;
+use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem};
-use crate::schema::{self, AdaptivePer, Balancing};
+use crate::schema::{self, AdaptivePer, Balancing, RecoveryKind};
 
 use super::Cx;
 use super::fill::fill_at;
@@ -39,7 +40,7 @@ pub(super) fn resolve(
         }
     };
     if policy.is_per_packet() {
-        check_per_packet(cx, &place, schemes)?;
+        check_per_packet(cx, n, &place, schemes)?;
     }
     Ok(policy)
 }
@@ -68,7 +69,12 @@ fn flowlets(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Flowlets, Problem> {
 }
 
 /// What packets that overtake each other do to schemes and to recovery.
-fn check_per_packet(cx: &mut Cx<'_>, place: &Place, schemes: &[SchemeSpec]) -> Result<(), Problem> {
+fn check_per_packet(
+    cx: &mut Cx<'_>,
+    n: &schema::Network,
+    place: &Place,
+    schemes: &[SchemeSpec],
+) -> Result<(), Problem> {
     if let Some(scheme) = schemes.iter().find(|scheme| scheme.config.needs().int) {
         let name = scheme.config.name();
         let message = format!(
@@ -79,8 +85,20 @@ fn check_per_packet(cx: &mut Cx<'_>, place: &Place, schemes: &[SchemeSpec]) -> R
             "write `load-balancing = \"ecmp\"` or `\"flowlet\"`, or choose a scheme that reads no telemetry",
         ));
     }
+    let is_irn = |kind: &Spanned<RecoveryKind>| *kind.get_ref() == RecoveryKind::Irn;
+    let takes = if !n.recovery.as_ref().is_some_and(is_irn) {
+        "go-back-N takes that for loss"
+    } else if n
+        .irn
+        .as_ref()
+        .is_some_and(|irn| irn.reordering.as_ref().is_some_and(|r| *r.get_ref() > 0))
+    {
+        return Ok(());
+    } else {
+        "IRN takes that for loss as long as `network.irn.reordering` is 0"
+    };
     cx.warnings.push(format!(
-        "{place}: packets that take different paths overtake each other, and go-back-N takes that for loss"
+        "{place}: packets that take different paths overtake each other, and {takes}"
     ));
     Ok(())
 }
