@@ -34,7 +34,9 @@ pub mod dx;
 pub mod hpcc;
 pub mod hpcc_pint;
 pub mod none;
+pub mod pcn;
 pub mod powertcp;
+pub mod qcn;
 pub mod swift;
 pub mod timely;
 

@@ -181,6 +181,8 @@ schemes! {
     Swift(swift),
     Dx(dx),
     PowerTcp(powertcp),
+    Qcn(qcn),
+    Pcn(pcn),
     Bolt(bolt),
 }
 

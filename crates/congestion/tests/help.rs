@@ -95,6 +95,25 @@ fn schemes_and_their_parameters() {
       flows = 10; at least 1
       max-window = 1; at least 1
       min-rate = 100Mbps; above 0
+    qcn [qcn-10g] window Off
+      q-eq = 260KB; above 0
+      w = 2; from 0 to 100
+      sample-max = 150KB; above 0
+      sample-min = 15KB; above 0
+      jitter = 0.15; from 0 to 1
+      gd = 0.0078125; above 0, at most 0.015625
+      byte-counter = 150KB; above 0
+      timer = 1.5ms; above 0
+      fast-recovery-cycles = 5; at least 0
+      rate-ai = 50Mbps; above 0
+      rate-hai = 500Mbps; above 0
+      min-rate = 100Mbps; above 0
+    pcn [] window Off
+      period = 50us; above 0
+      marked-share = 0.95; above 0, at most 1
+      w-min = 0.0078125; above 0, at most 1
+      w-max = 0.5; above 0, at most 1
+      min-rate = 100Mbps; above 0
     bolt [] window Off
       src = true; one of true, false
       pru = true; one of true, false

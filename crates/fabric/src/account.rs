@@ -441,7 +441,10 @@ impl Simulation {
     /// Something happened to a packet at a port.
     pub(crate) fn account(&mut self, port: u32, event: TraceKind, id: u32) {
         let packet = *self.packets.get(id);
-        let answers = matches!(packet.kind, PacketKind::Ack | PacketKind::Nack | PacketKind::Cnp);
+        let answers = matches!(
+            packet.kind,
+            PacketKind::Ack | PacketKind::Nack | PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm
+        );
         let is_host = self.ports[port as usize].is_host;
         if event == TraceKind::Receive && answers && is_host {
             // The sender is about to learn something.

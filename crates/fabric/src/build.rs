@@ -18,8 +18,10 @@ use crate::failure::Change;
 use crate::nic::Nic;
 use crate::outcome::{Counters, FlowRecord, FlowStatus};
 use crate::packet::{NONE, PacketSlab};
+use crate::pcn::held_back;
 use crate::pint::PintPorts;
 use crate::port::{ClassQueue, Classes, CommonSize, LinkProfile, Port};
+use crate::qcn::QcnSwitches;
 use crate::random::{LinkErrors, SharedRandom};
 use crate::record::Recorder;
 use crate::routing::{Extent, Routing};
@@ -78,6 +80,8 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     let mut recorder = Recorder::new(&spec, &ports);
     // What is traced takes no short cuts through queues: the accounts are told of every step, too.
     recorder.tracing |= accounts.on();
+    let bolt = BoltSwitches::of(&spec, &ports, &profiles);
+    let qcn = QcnSwitches::of(&spec, &ports, class_count);
     let mut simulation = Simulation {
         now: 0,
         tie: 0,
@@ -105,7 +109,11 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         changes: build_changes(&spec),
         link_down_at: vec![u64::MAX; spec.links.len()],
         telemetry: Telemetry::new(int, multi, pint),
-        bolt: BoltSwitches::of(&spec, &ports, &profiles),
+        assists: bolt.is_some() || qcn.is_some(),
+        bolt,
+        qcn,
+        held_back: held_back(&spec, ports.len() * class_count),
+        meters: Vec::new(),
         mark_rng: if marks {
             (0..ports.len()).map(|port| stream(Purpose::Mark, port)).collect()
         } else {

@@ -175,6 +175,7 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
         return Err(BuildError::BadSchemes(why.into()));
     }
     crate::bolt::check(spec)?;
+    crate::qcn::check(spec)?;
     if spec.nic.rto == Some(Span::ZERO) {
         return Err(BuildError::BadHost("the retransmission timeout is zero".into()));
     }

@@ -34,6 +34,8 @@ pub(crate) enum Event {
     Arrive { port: u32, packet: u32 },
     /// Time to sample the queues.
     Sample,
+    /// A receiver's period of reports is over.
+    Report { qp: u32, life: u16 },
     /// A NIC begins to pause for ever, or ends.
     Storm { storm: u32, ends: bool },
     /// A host has brought the first packet that it holds to who answers.
@@ -72,6 +74,7 @@ impl Event {
             Self::Arrive { port, packet } => (9, port, packet),
             Self::Sample => (10, 0, 0),
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
+            Self::Report { qp, life } => (13, qp, u32::from(life)),
             Self::HostDone { nic } => (12, nic, 0),
         };
         kind << 60 | u64::from(a) << 32 | u64::from(b)
@@ -110,6 +113,10 @@ impl Event {
             },
             9 => Self::Arrive { port: a, packet: b },
             10 => Self::Sample,
+            13 => Self::Report {
+                qp: a,
+                life: b as u16,
+            },
             12 => Self::HostDone { nic: a },
             _ => Self::Storm {
                 storm: b,
@@ -181,6 +188,7 @@ mod tests {
                 packet: 0xdead_beef,
             },
             Event::Sample,
+            Event::Report { qp: 6, life: 78 },
             Event::Storm { storm: 3, ends: true },
             Event::HostDone { nic: 1 << 27 },
         ];

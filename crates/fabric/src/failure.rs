@@ -72,6 +72,7 @@ impl Simulation {
                 self.accounts.pause_ended(first + class, span);
             }
         }
+        self.forget_held_back(port);
         let p = &mut self.ports[port as usize];
         p.ready = 0;
         p.paused = 0;

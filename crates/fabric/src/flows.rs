@@ -67,11 +67,12 @@ impl Simulation {
     pub(crate) fn path_info(&self, forward: &[u32], data_header: u16) -> PathInfo {
         let mtu = self.spec.packet.mtu;
         let rate = |port: u32| self.profiles[usize::from(self.ports[port as usize].profile)].rate;
-        let (base_rtt, product) = if self.spec.nic.global_rtt {
-            (self.base_rtt, self.bdp)
-        } else {
-            let (rtt, bps) = path_rtt(forward, &self.ports, &self.profiles, mtu);
-            (rtt, bdp(rtt, bps))
+        let (rtt, bps) = path_rtt(forward, &self.ports, &self.profiles, mtu);
+        let together = self.rate_of_all_ways(forward);
+        let (base_rtt, product) = match together {
+            _ if !self.spec.nic.global_rtt => (rtt, bdp(rtt, together.unwrap_or(bps))),
+            None => (self.base_rtt, self.bdp),
+            Some(bps) => (self.base_rtt, self.bdp.max(bdp(self.base_rtt, bps))),
         };
         PathInfo {
             line_rate: rate(forward[0]),
@@ -85,11 +86,12 @@ impl Simulation {
     }
 
     /// The completion time of flow `flow` alone: round trip plus all bytes, with plain headers, at
-    /// the slowest link.
+    /// the slowest link (or links, where packets are spread).
     pub(crate) fn ideal_fct(&self, flow: u32, forward: &[u32]) -> Span {
         let packet = &self.spec.packet;
         let size = self.spec.flows[flow as usize].size.get();
         let (rtt, bps) = path_rtt(forward, &self.ports, &self.profiles, packet.mtu);
+        let bps = self.rate_of_all_ways(forward).unwrap_or(bps);
         let total = size + packet.data_header.get() * size.div_ceil(packet.mtu.get());
         let rate = BitRate::from_bps(bps);
         if self.spec.quirks.truncate_to_ns {
@@ -118,6 +120,7 @@ impl Simulation {
             forward: vec![self.routing.ports_of(spec.src.0)[0]],
             back: vec![self.routing.ports_of(spec.dst.0)[0]],
         });
+        let (route, data_epoch) = self.data_route(&paths.forward, spec.dst.0);
         let scheme = &self.spec.schemes[usize::from(spec.scheme)];
         let needs = scheme.config.needs();
         let mut info = self.path_info(&paths.forward, self.spec.packet.data_headers(&needs));
@@ -128,7 +131,6 @@ impl Simulation {
         }
         let class = self.classes.dense(spec.class);
         let controller = scheme.config.build(&info);
-        let (route, data_epoch) = self.data_route(&paths.forward, spec.dst.0);
         let ack_route = self.write_route(&paths.back);
         let turn = self.turn_of(&paths.forward, route);
         let packet = &self.spec.packet;

@@ -47,7 +47,11 @@ impl Simulation {
             self.release(packet.flow, Awaited::Received);
         }
         let marked = packet.ecn != 0;
-        let interval = self.qps[packet.qp as usize].needs.cnp_interval;
+        let needs = &self.qps[packet.qp as usize].needs;
+        let interval = needs.cnp_interval;
+        if let Some(reports) = needs.reports {
+            self.meter(&packet, reports);
+        }
         if marked && interval > Span::ZERO {
             self.notify_sender(&packet, interval);
         }
@@ -129,10 +133,16 @@ impl Simulation {
     }
 
     fn receive_cnp(&mut self, id: u32) {
-        let slot = self.packets.get(id).qp;
+        let packet = *self.packets.get(id);
+        let slot = packet.qp;
         if self.is_current(id) {
             self.counters.notifications += 1;
-            self.call_scheme(slot, |scheme, cx| scheme.on_cnp(cx));
+            if self.qps[slot as usize].needs.reports.is_some() {
+                let report = Self::read_report(&packet);
+                self.call_scheme(slot, |scheme, cx| scheme.on_notice(cx, &report));
+            } else {
+                self.call_scheme(slot, |scheme, cx| scheme.on_cnp(cx));
+            }
             self.nic_send(self.qps[slot as usize].port);
         }
         self.packets.remove(id);

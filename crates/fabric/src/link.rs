@@ -254,6 +254,7 @@ impl Simulation {
             let span = self.now - self.paused_since[slot];
             self.counters.paused_ps += span;
             self.accounts.pause_ended(slot, span);
+            self.count_held_back(port, class);
         }
         self.kick(port);
     }

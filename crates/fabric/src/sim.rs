@@ -75,7 +75,13 @@ pub struct Simulation {
     pub(crate) link_down_at: Vec<u64>,
     pub(crate) telemetry: Telemetry,
     /// Bolt in switches, where a scheme asks for it.
+    /// Whether switches do anything for schemes when a packet comes in.
+    pub(crate) assists: bool,
     pub(crate) bolt: Option<crate::bolt::BoltSwitches>,
+    pub(crate) qcn: Option<crate::qcn::QcnSwitches>,
+    /// See [`crate::pcn`].
+    pub(crate) held_back: Vec<u32>,
+    pub(crate) meters: Vec<crate::pcn::Meter>,
     /// Streams of the ports' marking decisions.
     pub(crate) mark_rng: Vec<Rng>,
     pub(crate) link_errors: Vec<crate::random::LinkErrors>,
@@ -195,6 +201,7 @@ impl Simulation {
             Event::PauseRenew { port, class } => self.pause_renew(port, class),
             Event::Topology { change } => self.change_topology(change as usize),
             Event::Sample => self.sample_queues(),
+            Event::Report { qp, life } => self.report(qp, life),
             Event::Storm { storm, ends } => self.storm(storm, !ends),
             Event::HostDone { nic } => self.host_done(nic),
         }

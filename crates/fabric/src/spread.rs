@@ -129,6 +129,33 @@ impl Simulation {
         (last, SPREAD)
     }
 
+    /// The rate in bit/s that a flow whose packets are spread one by one can have: of its own links,
+    /// and of all next hops together at every switch of `forward`, which is one of its paths. `None`
+    /// for other flows, which have one path at a time.
+    pub(crate) fn rate_of_all_ways(&self, forward: &[u32]) -> Option<u64> {
+        if !self.spreading.policy.is_per_packet() || forward.len() < 3 {
+            return None;
+        }
+        let (first, last) = (forward[0], forward[forward.len() - 1]);
+        let column = self.spreading.column_of[self.ports[last as usize].owner as usize];
+        if column == NONE {
+            return None;
+        }
+        let rate = |port: u32| {
+            self.profiles[usize::from(self.ports[port as usize].profile)]
+                .rate
+                .as_bps()
+        };
+        let switches = forward[1..forward.len() - 1].iter().map(|&port| {
+            let switch = self.ports[port as usize].owner as usize;
+            let Stretch { first, count } =
+                self.spreading.stretches[column as usize * self.spreading.rng.len() + switch];
+            let hops = &self.spreading.hops[first as usize..(first + count) as usize];
+            hops.iter().map(|&hop| rate(hop)).sum()
+        });
+        switches.chain([rate(first), rate(last)]).min()
+    }
+
     /// The egress port of a packet whose way every switch chooses.
     pub(crate) fn spread(&mut self, ingress: u32, id: u32) -> Option<u32> {
         let packet = self.packets.get(id);

@@ -17,8 +17,8 @@ impl Simulation {
         let packet = self.packets.get_mut(id);
         packet.ingress = ingress;
         let class = packet.class;
-        if self.bolt.is_some() {
-            self.bolt_ingress(ingress, egress, id);
+        if self.assists {
+            self.assist(ingress, egress, id);
         }
         if class > STRICT && !self.admit(ingress, egress, class, id) {
             return self.refuse(egress, class, id);
@@ -151,7 +151,9 @@ impl Simulation {
         let queue = &mut self.queues[ingress as usize * self.class_count + usize::from(class)];
         self.rules.release(buffer, queue, size);
         let resume = port.asked & 1 << class != 0 && self.rules.may_resume(buffer, queue, profile.shift);
-        self.mark(egress, id, left);
+        if !self.was_held_back(egress, class) {
+            self.mark(egress, id, left);
+        }
         if resume {
             self.send_pfc(ingress, class, false);
         }

@@ -16,6 +16,7 @@ impl Simulation {
         self.verify_buffers();
         self.verify_flows();
         self.verify_bolt();
+        self.verify_held_back();
         self.verify_crowds();
         if self.queue.is_empty() {
             assert_eq!(

@@ -72,6 +72,8 @@ fn packets_allocate_nothing() {
         "timely",
         "hpcc",
         "hpcc-pint",
+        "qcn",
+        "pcn",
     ] {
         let mut recorded = incast(natural(star(17, scheme(name))));
         recorded.record.port_bin = Some(Span::from_us(1));
@@ -84,6 +86,27 @@ fn packets_allocate_nothing() {
             let (count, _) = allocations(&spec);
             assert!(count <= 4, "{name} {mode}: {count} allocations in 100000 events");
         }
+    }
+
+    // Every packet's way is chosen.
+    for policy in [
+        LoadBalancing::Spray,
+        LoadBalancing::AdaptiveFlowlet(Flowlets {
+            gap: Span::from_us(1),
+            entries: 64,
+        }),
+    ] {
+        let mut spread = natural(star(3, scheme("dctcp")));
+        spread.nodes.extend([NodeKind::Switch, NodeKind::Host]);
+        spread.links.push(link(4, 5, G100));
+        spread.links.extend((0..4).map(|_| link(0, 4, G100)));
+        spread.load_balancing = policy;
+        spread.check = false;
+        for src in 1..=3 {
+            add_flow(&mut spread, src, 5, 100_000_000, 0);
+        }
+        let (count, _) = allocations(&spread);
+        assert!(count <= 4, "{policy:?}: {count}");
     }
 
     // Two switches, losses and timeouts; pauses are recorded one by one, so there are none.

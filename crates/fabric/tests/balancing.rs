@@ -129,6 +129,47 @@ fn spraying_is_even_for_a_single_flow() {
     assert_eq!(outcome.counters.nacks, 0);
 }
 
+/// A flow of 100 Gbit/s over four links of 40: by one of them with ECMP, by all of them when its packets
+/// are spread, and with selective repeat nothing is sent twice.
+#[test]
+fn an_elephant_fills_parallel_links_with_selective_repeat() {
+    let g40 = BitRate::from_gbps(40);
+    let fct = |policy, bdp_cap| {
+        let mut spec = parallel(&[g40; 4], 1, policy);
+        spec.nic.recovery = Recovery::SelectiveRepeat(Irn {
+            rto_low: Span::from_us(1000),
+            rto_high: Span::from_us(1000),
+            low_packets: 3,
+            bdp_cap,
+            reordering: 256,
+        });
+        add_flow(&mut spec, 2, 3, 10_000_000, 0);
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        assert_eq!(outcome.counters.retransmitted_bytes, 0, "{policy:?}");
+        let uplinks = counts(&outcome, 4);
+        let used = uplinks.iter().filter(|&&n| n > 2000).count();
+        assert_eq!(
+            used,
+            if policy == LoadBalancing::Ecmp { 1 } else { 4 },
+            "{uplinks:?}"
+        );
+        (outcome.flows[0].fct.as_ns(), outcome.flows[0].ideal.as_ns())
+    };
+    // 10.48 MB on the wire: 838 us at 100 Gbit/s, 2096 us at 40.
+    let (ecmp, _) = fct(LoadBalancing::Ecmp, false);
+    assert!(ecmp > 2_096_000, "{ecmp}");
+    for policy in [LoadBalancing::Spray, LoadBalancing::Adaptive] {
+        let (spread, ideal) = fct(policy, false);
+        assert!((838_400..860_000).contains(&ideal), "{ideal}");
+        assert!(spread < ideal + ideal / 100, "{policy:?}: {spread} for {ideal}");
+        // A BDP in flight is that of all links together, and just too little where chance makes some
+        // packets wait.
+        let (capped, _) = fct(policy, true);
+        assert!(capped < ideal + ideal / 20, "{policy:?}: {capped} for {ideal}");
+    }
+}
+
 /// A host on a link of 1 Gbit/s sends a packet every 8.384 us.
 fn slow_sender(policy: LoadBalancing) -> RunSpec {
     let mut spec = parallel(&[G100; 4], 1, policy);

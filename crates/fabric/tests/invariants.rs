@@ -9,7 +9,7 @@ use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 
-const SCHEMES: [&str; 8] = [
+const SCHEMES: [&str; 10] = [
     "none",
     "dcqcn",
     "dcqcn-paper",
@@ -18,6 +18,8 @@ const SCHEMES: [&str; 8] = [
     "hpcc",
     "hpcc-pint",
     "bolt",
+    "qcn",
+    "pcn",
 ];
 
 #[derive(Clone, Debug)]

@@ -134,6 +134,11 @@ snapshots! {
     toml_flowlets_without_a_gap: star_with("[network]\nload-balancing = 'flowlet'\nflowlet.gap = '0us'\n");
     toml_flowlets_in_an_odd_table: star_with("[network]\nload-balancing = 'adaptive'\nadaptive.per = 'flowlet'\nflowlet.entries = 1000\n");
     toml_spraying_with_go_back_n: star_with("[network]\nload-balancing = 'spray'\n");
+    toml_spraying_with_strict_irn: star_with("[network]\nload-balancing = 'spray'\nrecovery = 'irn'\n");
+    toml_spraying_with_lenient_irn: star_with("[network]\nload-balancing = 'spray'\nrecovery = 'irn'\nirn.reordering = 64\n");
+    toml_qcn_without_switches: outcome(&[("test.toml", format!("{}[network]\nassist = 'none'\n", STAR.replace("dcqcn", "qcn")).as_bytes())], &[]);
+    toml_pcn_without_marks: outcome(&[("test.toml", format!("{}[network]\necn.curves = []\n", STAR.replace("dcqcn", "pcn")).as_bytes())], &[]);
+    toml_pcn_without_pauses: outcome(&[("test.toml", format!("{}[network]\nflow_control = 'none'\n", STAR.replace("dcqcn", "pcn")).as_bytes())], &[]);
     toml_spraying_with_telemetry: outcome(&[("test.toml", format!("{}[network]\nload-balancing = 'spray'\n", STAR.replace("dcqcn", "hpcc")).as_bytes())], &[]);
     toml_adaptive_with_telemetry: outcome(&[("test.toml", format!("{}[network]\nload-balancing = 'adaptive'\n", STAR.replace("dcqcn", "hpcc")).as_bytes())], &[]);
     toml_duration_of_nothing: star("10ms", "0s");

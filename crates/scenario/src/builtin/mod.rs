@@ -172,6 +172,9 @@ pub fn scenarios() -> &'static [Shipped] {
         "swift-target-scaling",
         "pfc-storm",
         "pfc-deadlock",
+        "load-balancing",
+        "pcn-head-of-line",
+        "qcn-incast",
     ]
 }
 

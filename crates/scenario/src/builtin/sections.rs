@@ -92,7 +92,7 @@ pub fn sections() -> &'static [Entry] {
             "dynamic", "", "shift = 3", "pause at 2^-shift of what is free: { shift, reference-rate }";
             "static", "", "", "pause above xoff, resume below xon: { xoff, xon }; instead of dynamic";
         }
-        "network.ecn": "Marking by the length of the queue, scaled with the port's rate. DCTCP's default is a step of 30KB at 10Gbps." {
+        "network.ecn": "Marking by the length of the queue, scaled with the port's rate. The default of DCTCP and PCN is a step of 30KB at 10Gbps." {
             "kmin", SIZE, "100KB", "no marks below";
             "kmax", SIZE, "400KB", "every packet is marked above";
             "pmax", "", "0.2", "probability at kmax";

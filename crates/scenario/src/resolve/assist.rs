@@ -7,14 +7,14 @@ use paceline_kernel::Bytes;
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Ack, AssistKind, AssistPortsKind};
+use crate::schema::{self, Ack, AssistKind, AssistPortsKind, FlowControlKind};
 
 use super::Cx;
 use super::fill::{fill_at, fill_value};
 
 /// Which ports help; refused if none does and a scheme needs it. After the rest of `[network]`.
 pub(super) fn resolve<'a>(
-    cx: &Cx<'_>,
+    cx: &mut Cx<'_>,
     n: &mut schema::Network,
     schemes: impl Iterator<Item = &'a SchemeConfig>,
 ) -> Result<Option<AssistPorts>, Problem> {
@@ -39,11 +39,33 @@ pub(super) fn resolve<'a>(
                 scheme.label()
             )));
         }
-        if let SwitchPart::Bolt(_) = part {
-            bolt(cx, n)?;
+        match part {
+            SwitchPart::Bolt(_) => bolt(cx, n)?,
+            SwitchPart::NonPausedEcn => pcn(cx, n)?,
+            SwitchPart::Qcn(_) => {}
         }
     }
     Ok((*assist.get_ref() == AssistKind::Auto).then_some(ports))
+}
+
+/// Switches that PCN cannot work with: it judges flows by marks, and spares what pauses held back.
+fn pcn(cx: &mut Cx<'_>, n: &schema::Network) -> Result<(), Problem> {
+    if let Some(ecn) = &n.ecn
+        && ecn.get_ref().curves.as_ref().is_some_and(Vec::is_empty)
+    {
+        return Err(unfit(
+            cx,
+            ecn,
+            "PCN judges flows by their marks, and no switch marks",
+            "leave out `network.ecn.curves`, or list a curve for each rate",
+        ));
+    }
+    if n.flow_control == Some(FlowControlKind::None) {
+        cx.warnings.push(
+            "PCN is made for networks with pauses; without PFC its marks are those of plain ECN".to_string(),
+        );
+    }
+    Ok(())
 }
 
 /// Hosts that Bolt cannot work with.

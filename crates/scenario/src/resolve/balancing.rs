@@ -1,11 +1,10 @@
 //! From `load-balancing`, `[network.flowlet]` and `[network.adaptive]` to what switches do.
 
-use paceline_fabric::spec::{Flowlets, LoadBalancing, SchemeSpec};
+use paceline_fabric::spec::{Flowlets, LoadBalancing, Recovery, SchemeSpec};
 use paceline_kernel::Span;
-use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem};
-use crate::schema::{self, AdaptivePer, Balancing, RecoveryKind};
+use crate::schema::{self, AdaptivePer, Balancing};
 
 use super::Cx;
 use super::fill::fill_at;
@@ -21,6 +20,7 @@ pub(super) fn resolve(
     cx: &mut Cx<'_>,
     n: &mut schema::Network,
     schemes: &[SchemeSpec],
+    recovery: Recovery,
 ) -> Result<LoadBalancing, Problem> {
     let written = fill_at(&mut n.load_balancing, Balancing::Ecmp);
     let mut place = cx.texts.of_value(&written);
@@ -40,7 +40,7 @@ pub(super) fn resolve(
         }
     };
     if policy.is_per_packet() {
-        check_per_packet(cx, n, &place, schemes)?;
+        check_per_packet(cx, &place, schemes, recovery)?;
     }
     Ok(policy)
 }
@@ -71,9 +71,9 @@ fn flowlets(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Flowlets, Problem> {
 /// What packets that overtake each other do to schemes and to recovery.
 fn check_per_packet(
     cx: &mut Cx<'_>,
-    n: &schema::Network,
     place: &Place,
     schemes: &[SchemeSpec],
+    recovery: Recovery,
 ) -> Result<(), Problem> {
     if let Some(scheme) = schemes.iter().find(|scheme| scheme.config.needs().int) {
         let name = scheme.config.name();
@@ -85,20 +85,15 @@ fn check_per_packet(
             "write `load-balancing = \"ecmp\"` or `\"flowlet\"`, or choose a scheme that reads no telemetry",
         ));
     }
-    let is_irn = |kind: &Spanned<RecoveryKind>| *kind.get_ref() == RecoveryKind::Irn;
-    let takes = if !n.recovery.as_ref().is_some_and(is_irn) {
-        "go-back-N takes that for loss"
-    } else if n
-        .irn
-        .as_ref()
-        .is_some_and(|irn| irn.reordering.as_ref().is_some_and(|r| *r.get_ref() > 0))
-    {
-        return Ok(());
-    } else {
-        "IRN takes that for loss as long as `network.irn.reordering` is 0"
+    let advice = match recovery {
+        Recovery::GoBackN => "go-back-N takes that for loss; write `network.recovery = \"irn\"`",
+        Recovery::SelectiveRepeat(irn) if irn.reordering == 0 => {
+            "IRN takes the first that is overtaken for lost; write for example `network.irn.reordering = 64`"
+        }
+        Recovery::SelectiveRepeat(_) => return Ok(()),
     };
     cx.warnings.push(format!(
-        "{place}: packets that take different paths overtake each other, and {takes}"
+        "{place}: packets that take different paths overtake each other, and {advice}"
     ));
     Ok(())
 }

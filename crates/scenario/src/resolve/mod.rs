@@ -223,7 +223,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     )?;
     scenario.record.pcap = Some(pcap);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
-    let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes)?;
+    let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
     let run = RunSpec {
         nodes: net.topology.nodes,
         links,

@@ -291,8 +291,8 @@ fn ecn(cx: &Cx<'_>, n: &mut schema::Network, net: &Net, scheme: &str) -> Result<
         }
         return listed(cx, curves, net, &place);
     }
-    // HPCC's launcher: 100 and 400 KB at 25 Gbit/s; DCTCP: a step at 30 KB at 10 Gbit/s.
-    let (kmin, kmax, pmax, gbps) = if scheme == "dctcp" {
+    // HPCC's launcher: 100 and 400 KB at 25 Gbit/s; DCTCP, PCN: a step at 30 KB at 10 Gbit/s.
+    let (kmin, kmax, pmax, gbps) = if matches!(scheme, "dctcp" | "pcn") {
         (30, 30, 1.0, 10)
     } else {
         (100, 400, 0.2, 25)

@@ -1,0 +1,277 @@
+//! PCN: photonic congestion notification.
+//!
+//! # What it does
+//! Switches mark as queues grow, but spare packets that were held back by a pause: those say where a
+//! pause was, not where congestion is. The receiver judges each flow once per period by the share of
+//! marks among its packets, and tells the sender the verdict and the rate at which the flow arrives. A
+//! sender whose flow is congested falls to that rate at once; one whose flow is not climbs towards
+//! the line's, gently at first.
+//!
+//! # Signal it needs
+//! ECN with marks that spare paused packets (NP-ECN), best a step; per flow and period a notification
+//! packet (CNP) from the receiver with a bit and a rate. Pauses: without PFC it is plain ECN.
+//!
+//! # Equations
+//! Switch, for each queue, at the end of a pause, at each departure:
+//! ```text
+//! N = packets in the queue;  N = max(0, N - 1);  a packet may be marked if N was 0     (1)
+//! ```
+//! Receiver, at the end of a period T in which packets of the flow came:
+//! ```text
+//! CE = marked / packets >= marked-share,  RecRate = bytes / T                          (2)
+//! ```
+//! Sender, at a CNP:
+//! ```text
+//! CE:      R = min(R, RecRate (1 - w_min));  w = w_min                                 (3)
+//! not CE:  R = R (1 - w) + C w;  w = w (1 - w) + w_max w                               (4)
+//! ```
+//! C is the line's rate; flows begin at R = C, w = w_min. R stays from `min-rate` to C.
+//!
+//! # Parameters
+//! [`Params`]. None depends on the rates; the period should be several round trips. Marking is the
+//! network's: `[network.ecn]`, by default a step at 30 KB per 10 Gbit/s. In a network whose steps
+//! are out of reach below the pause threshold, nobody is ever congested.
+//!
+//! # Where we differ from the paper or public code
+//! * Reconstructed: the authors' code is not public. The laws (1) to (4), the period, 95 % and the
+//!   bounds of w are as their paper and a thesis from the same group give them; `min-rate`, the step
+//!   of marks and the following are ours.
+//! * A period begins with the first packet after the last one's end, so a silent flow costs nothing,
+//!   and gets no CNP.
+//! * RecRate counts headers, and is sent in whole Mbit/s.
+//! * N is counted when the pause ends, over the whole class; a pause that renews itself (quanta) ends
+//!   when its time is up.
+//!
+//! # References
+//! W. Cheng et al., "Re-architecting Congestion Management in Lossless Ethernet", NSDI 2020.
+
+use paceline_kernel::{BitRate, Bytes, Span};
+
+use crate::api::{AckInfo, CongestionControl, Ctx, Needs, Notice, PathInfo, Reports, SendLimits};
+use crate::assist::SwitchPart;
+use crate::params::{ParamError, Parameters, Range};
+use crate::rate::Bounds;
+use crate::registry::{Definition, Scheme, WindowMode};
+
+params! {
+    /// Parameters of PCN.
+    pub struct Params {
+        /// The receiver's period, T.
+        period: Span = Span::from_us(50), in Range::Above(0.0), from "paper";
+        /// Share of marked packets from which on a flow is congested.
+        marked_share: f64 = 0.95, in Range::AboveUpTo(0.0, 1.0), from "paper: 95 %";
+        /// The smallest w: how far a congested flow goes below its arrival rate, and its first step back.
+        w_min: f64 = 1.0 / 128.0, in Range::AboveUpTo(0.0, 1.0), from "paper";
+        /// What w grows to.
+        w_max: f64 = 0.5, in Range::AboveUpTo(0.0, 1.0), from "paper";
+        /// The lowest rate.
+        min_rate: BitRate = BitRate::from_bps(100_000_000), in Range::Above(0.0), from "ours";
+    }
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "pcn",
+        aliases: &[],
+        title: "PCN",
+        paper: "Cheng et al., Re-architecting Congestion Management in Lossless Ethernet, NSDI 2020",
+        summary: "Marks spare packets that were paused; the receiver names congested flows and their\n\
+                  arrival rate, to which senders fall at once.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("pcn.rs"),
+    };
+
+    fn check(&self) -> Result<(), ParamError> {
+        if self.w_min > self.w_max {
+            return Err(ParamError::new(
+                "w-min",
+                format!("{} is above w-max, {}", self.w_min, self.w_max),
+            ));
+        }
+        // Periods so short would make a run a run of reports.
+        if self.period < Span::from_us(1) {
+            return Err(ParamError::new(
+                "period",
+                format!("{} is too short: expected 1us or more", self.period),
+            ));
+        }
+        Ok(())
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            ecn: true,
+            reports: Some(Reports {
+                every: self.period,
+                marked_share: self.marked_share,
+            }),
+            ..Needs::default()
+        }
+    }
+
+    fn switch_part(&self) -> Option<SwitchPart> {
+        Some(SwitchPart::NonPausedEcn)
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(Pcn::new(self, path))
+    }
+}
+
+/// The sender of a flow.
+#[derive(Clone, Debug)]
+pub struct Pcn {
+    w_min: f64,
+    w_max: f64,
+    bounds: Bounds,
+    rate: BitRate,
+    w: f64,
+}
+
+impl Pcn {
+    /// A sender at line rate.
+    pub fn new(params: &Params, path: &PathInfo) -> Self {
+        Self {
+            w_min: params.w_min,
+            w_max: params.w_max,
+            bounds: Bounds::new(params.min_rate, path.line_rate),
+            rate: path.line_rate,
+            w: params.w_min,
+        }
+    }
+
+    /// The weight w of the line's rate in the next increase.
+    pub fn w(&self) -> f64 {
+        self.w
+    }
+
+    /// Equation (3).
+    fn decrease(&mut self, arrival: BitRate) {
+        self.rate = self.bounds.clamp(self.rate.min(arrival.scale(1.0 - self.w_min)));
+        self.w = self.w_min;
+    }
+
+    /// Equation (4).
+    fn increase(&mut self) {
+        let w = self.w;
+        let grown = self.rate.scale(1.0 - w).saturating_add(self.bounds.line.scale(w));
+        self.rate = self.bounds.clamp(grown);
+        self.w = w * (1.0 - w) + self.w_max * w;
+    }
+}
+
+impl CongestionControl for Pcn {
+    fn limits(&self) -> SendLimits {
+        SendLimits {
+            rate: self.rate,
+            window: Bytes::MAX,
+        }
+    }
+
+    fn on_ack(&mut self, _cx: &mut Ctx<'_>, _ack: &AckInfo<'_>) {}
+
+    fn on_notice(&mut self, _cx: &mut Ctx<'_>, notice: &Notice) {
+        match *notice {
+            Notice::Report {
+                congested: true,
+                rate,
+            } => self.decrease(rate),
+            Notice::Report { congested: false, .. } => self.increase(),
+            Notice::Congested { .. } | Notice::Feedback { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{Pair, star_path};
+    use proptest::prelude::*;
+
+    fn pair() -> Pair<Pcn> {
+        Pair::new(star_path(), |path| Pcn::new(&Params::default(), path))
+    }
+
+    fn report(congested: bool, gbps: u64) -> Notice {
+        Notice::Report {
+            congested,
+            rate: BitRate::from_gbps(gbps),
+        }
+    }
+
+    #[test]
+    fn equation_3_by_hand() {
+        let mut pair = pair();
+        // 50 (1 - 1/128).
+        pair.notice(&report(true, 50));
+        assert_eq!(pair.rate().as_bps(), 49_609_375_000);
+        // Never up: what arrives was sent before the cut.
+        pair.notice(&report(true, 80));
+        assert_eq!(pair.rate().as_bps(), 49_609_375_000);
+        pair.notice(&report(true, 16));
+        assert_eq!(pair.rate().as_bps(), 15_875_000_000);
+        pair.notice(&report(true, 0));
+        assert_eq!(pair.rate(), BitRate::from_bps(100_000_000), "min-rate");
+    }
+
+    #[test]
+    fn equation_4_by_hand() {
+        let mut pair = pair();
+        pair.notice(&report(true, 64));
+        assert_eq!(pair.rate().as_bps(), 63_500_000_000);
+        // 63.5 * 127/128 + 100/128; w = 127/128^2 + 1/256 = 191/16384.
+        pair.notice(&report(false, 0));
+        assert_eq!(pair.rate().as_bps(), 63_785_156_250);
+        assert!((pair.cc.w() - 191.0 / 16384.0).abs() < 1e-15);
+        // 63.78515625 + (100 - 63.78515625) 191/16384.
+        pair.notice(&report(false, 0));
+        let expected = 63_785_156_250.0 + 36_214_843_750.0 * 191.0 / 16384.0;
+        assert!((pair.rate().as_bps() as f64 - expected).abs() < 3.0);
+        // A cut sets w back.
+        pair.notice(&report(true, 1));
+        assert_eq!(pair.cc.w(), 1.0 / 128.0);
+    }
+
+    /// Gentle, then aggressive: from 1 % of the line, how many periods to half of it and to 99 %.
+    #[test]
+    fn increases_grow() {
+        let mut pair = pair();
+        pair.notice(&report(true, 1));
+        let mut periods_to = |gbps| {
+            (1..)
+                .find(|_| {
+                    pair.notice(&report(false, 0));
+                    pair.rate() >= BitRate::from_gbps(gbps)
+                })
+                .unwrap()
+        };
+        let (half, most): (u32, u32) = (periods_to(50), periods_to(99));
+        // w grows by half of itself at first: 1/128 (1.5^n - 1) / 0.5 reaches ln 2 after 9 or 10.
+        assert!((8..=11).contains(&half), "{half}");
+        assert!(most <= 10, "{most}");
+        assert!(pair.cc.w() > 0.3 && pair.cc.w() <= 0.5);
+    }
+
+    proptest! {
+        /// R stays on the line, w between its bounds; a cut leaves R below what arrived, an increase
+        /// does not lower it by more than the rounding.
+        #[test]
+        fn r_and_w_stay_within_bounds(reports in prop::collection::vec((any::<bool>(), 0u64..200_000_000_000), 1..200)) {
+            let mut pair = pair();
+            for (congested, bps) in reports {
+                let before = pair.rate();
+                pair.notice(&Notice::Report { congested, rate: BitRate::from_bps(bps) });
+                let (low, high) = (BitRate::from_bps(100_000_000), BitRate::from_gbps(100));
+                prop_assert!(pair.rate() >= low && pair.rate() <= high);
+                prop_assert!((1.0 / 128.0..=0.5).contains(&pair.cc.w()));
+                if congested {
+                    prop_assert!(pair.rate() <= before);
+                    prop_assert!(pair.rate().as_bps() <= bps.max(low.as_bps()));
+                } else {
+                    prop_assert!(pair.rate().as_bps() + 2 >= before.as_bps());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! QCN: quantised congestion notification, IEEE 802.1Qau.
+//!
+//! # What it does
+//! A switch samples the frames that join a queue and tells a frame's sender how far the queue is
+//! from an equilibrium and how fast it moves away, in six bits. The sender cuts its rate in
+//! proportion and finds its way back on its own, counting bytes and time: half-way to the rate before
+//! the cut (fast recovery), then beyond it by steps (active increase) that grow (hyper-active).
+//!
+//! # Signal it needs
+//! Congestion notification messages (CNMs) of switches that run the congestion point: from the
+//! congested port straight to the sender, in the control class. No marks, no receiver.
+//!
+//! # Equations
+//! Congestion point, at a sample, with the queue Q in bytes and Q_old at the sample before:
+//! ```text
+//! Fb = -((Q - Qeq) + w (Q - Q_old)),  |Fb| at most (1 + 2 w) Qeq                       (1)
+//! fb = 63 |Fb| / ((1 + 2 w) Qeq) if Fb < 0, else 0, cut to a whole number              (2)
+//! bytes to the next sample = sample-max / (1 + (sample-max / sample-min - 1) fb / 63)  (3)
+//! ```
+//! give or take `jitter` at random; a CNM with fb goes to the sender if fb > 0. Reaction point, at a
+//! CNM:
+//! ```text
+//! Rt = R, unless no byte cycle has ended since the last cut;  R = R (1 - Gd fb)        (4)
+//! ```
+//! B and T count the cycles of bytes and of time since the cut; the first F of each kind last
+//! `byte-counter` and `timer`, later ones half of that. At the end of each:
+//! ```text
+//! max(B, T) <= F:  R = (Rt + R)/2                                   fast recovery      (5)
+//! otherwise:       Rt = Rt + AI;  R = (Rt + R)/2                    active             (6)
+//! min(B, T) > F:   Rt = Rt + (min(B, T) - F) HAI;  R = (Rt + R)/2   hyper-active       (7)
+//! ```
+//! Rt and R are at most the line's rate, R at least `min-rate`.
+//!
+//! # Parameters
+//! [`Params`]. The standard's are for 10 Gbit/s (the alias `qcn-10g`); the defaults are those for
+//! 100 Gbit/s: `q-eq`, `rate-ai`, `rate-hai`, `min-rate` times 10, `timer` divided by 10. For
+//! 40 Gbit/s take 104 KB, 20 and 200 Mbit/s, 40 Mbit/s, 3.75 ms. The intervals in bytes stay: so
+//! senders hear ten times as often, and round trips have become as much shorter.
+//!
+//! # Where we differ from the paper or public code
+//! * (3) makes the sampling rate linear in |Fb|; the standard has a table of eight steps of it.
+//! * Cycles have no jitter. There is no division of Rt by 8 after deep cuts.
+//! * Once R is within `rate-ai` of the line the limiter ends: halving would never arrive.
+//! * Congestion points look at data of all schemes; senders of others ignore CNMs. CNMs are routed
+//!   as any packet: the standard's end at the edge of the layer 2 network.
+//!
+//! # References
+//! IEEE 802.1Qau-2010 (now 802.1Q, clauses 30 to 33).
+//! M. Alizadeh et al., "Data Center Transport Mechanisms: Congestion Control Theory and IEEE
+//! Standardization", Allerton 2008.
+//! R. Pan, "QCN Pseudo Code", IEEE 802.1 working group, 2008.
+
+use paceline_kernel::{BitRate, Bytes, Span};
+
+use crate::api::{AckInfo, CongestionControl, Ctx, Needs, Notice, PathInfo, SendLimits, SentInfo, TimerSlot};
+use crate::assist::{QcnPart, SwitchPart};
+use crate::params::{ParamError, Parameters, Range};
+use crate::rate::{Bounds, average};
+use crate::registry::{Alias, Definition, Scheme, WindowMode};
+
+mod switch;
+#[cfg(test)]
+mod tests;
+
+pub use switch::{CongestionPoint, PointRules};
+
+/// Cycles of time.
+const CYCLE: TimerSlot = TimerSlot(0);
+
+params! {
+    /// Parameters of QCN.
+    pub struct Params {
+        /// Congestion point: the queue that it steers towards.
+        q_eq: Bytes = Bytes::new(260_000), in Range::Above(0.0), from "the standard's 26 KB at 10 Gbit/s";
+        /// Congestion point: weight of the queue's change.
+        w: f64 = 2.0, in Range::Between(0.0, 100.0), from "the standard";
+        /// Congestion point: bytes between samples while there is no congestion.
+        sample_max: Bytes = Bytes::new(150_000), in Range::Above(0.0), from "the standard";
+        /// Congestion point: bytes between samples under the strongest feedback.
+        sample_min: Bytes = Bytes::new(15_000), in Range::Above(0.0), from "the standard: a tenth";
+        /// Congestion point: share by which intervals between samples vary at random.
+        jitter: f64 = 0.15, in Range::Between(0.0, 1.0), from "the standard";
+        /// Gain of a cut: the strongest feedback, 63, halves the rate.
+        gd: f64 = 1.0 / 128.0, in Range::AboveUpTo(0.0, 1.0 / 64.0), from "the standard";
+        /// Bytes on the wire of a cycle of bytes.
+        byte_counter: Bytes = Bytes::new(150_000), in Range::Above(0.0), from "the standard";
+        /// Length of a cycle of time.
+        timer: Span = Span::from_us(1500), in Range::Above(0.0), from "the standard's 15 ms at 10 Gbit/s";
+        /// Cycles of fast recovery, F.
+        fast_recovery_cycles: u32 = 5, in Range::AtLeast(0.0), from "the standard";
+        /// Step of active increase.
+        rate_ai: BitRate = BitRate::from_bps(50_000_000), in Range::Above(0.0), from "the standard's 5 Mbit/s at 10 Gbit/s";
+        /// Step of hyper-active increase.
+        rate_hai: BitRate = BitRate::from_bps(500_000_000), in Range::Above(0.0), from "the standard's 50 Mbit/s at 10 Gbit/s";
+        /// The lowest rate.
+        min_rate: BitRate = BitRate::from_bps(100_000_000), in Range::Above(0.0), from "the standard's 10 Mbit/s at 10 Gbit/s";
+    }
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "qcn",
+        aliases: &[Alias {
+            name: "qcn-10g",
+            help: "with the standard's numbers, which are for 10 Gbit/s",
+            settings: &[
+                ("q-eq", "26KB"),
+                ("timer", "15ms"),
+                ("rate-ai", "5Mbps"),
+                ("rate-hai", "50Mbps"),
+                ("min-rate", "10Mbps"),
+            ],
+            window: None,
+        }],
+        title: "QCN",
+        paper: "IEEE 802.1Qau; Alizadeh et al., Data Center Transport Mechanisms, Allerton 2008",
+        summary: "Switches sample their queues and tell senders how far they are from equilibrium;\n\
+                  senders cut at once and recover by counting bytes and time.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("qcn.rs"),
+    };
+
+    fn check(&self) -> Result<(), ParamError> {
+        if self.sample_min > self.sample_max {
+            return Err(ParamError::new(
+                "sample-min",
+                format!("{} is above sample-max, {}", self.sample_min, self.sample_max),
+            ));
+        }
+        // Cycles so short would make a run a run of timers.
+        if self.timer < Span::from_ns(10) {
+            return Err(ParamError::new(
+                "timer",
+                format!("{} is too short: expected 10ns or more", self.timer),
+            ));
+        }
+        Ok(())
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            counts_sent: true,
+            ..Needs::default()
+        }
+    }
+
+    fn switch_part(&self) -> Option<SwitchPart> {
+        Some(SwitchPart::Qcn(QcnPart {
+            q_eq: self.q_eq,
+            w: self.w,
+            sample_max: self.sample_max,
+            sample_min: self.sample_min,
+            jitter: self.jitter,
+        }))
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(Qcn::new(self, path))
+    }
+}
+
+/// The sender of a flow: the reaction point.
+#[derive(Clone, Debug)]
+pub struct Qcn {
+    gd: f64,
+    byte_counter: u64,
+    timer: Span,
+    cycles: u32,
+    rate_ai: BitRate,
+    rate_hai: BitRate,
+    bounds: Bounds,
+    rate: BitRate,
+    target: BitRate,
+    /// Whether the rate is limited: from a cut until it is the line's again.
+    limited: bool,
+    /// Bytes on the wire in the present cycle.
+    sent: u64,
+    /// Cycles of bytes and of time since the last cut, B and T.
+    byte_cycles: u32,
+    time_cycles: u32,
+}
+
+impl Qcn {
+    /// A sender at line rate.
+    pub fn new(params: &Params, path: &PathInfo) -> Self {
+        Self {
+            gd: params.gd,
+            byte_counter: params.byte_counter.get().max(2),
+            timer: params.timer,
+            cycles: params.fast_recovery_cycles,
+            rate_ai: params.rate_ai,
+            rate_hai: params.rate_hai,
+            bounds: Bounds::new(params.min_rate, path.line_rate),
+            rate: path.line_rate,
+            target: path.line_rate,
+            limited: false,
+            sent: 0,
+            byte_cycles: 0,
+            time_cycles: 0,
+        }
+    }
+
+    /// The target rate Rt.
+    pub fn target_rate(&self) -> BitRate {
+        self.target
+    }
+
+    /// Equation (4).
+    fn cut(&mut self, cx: &mut Ctx<'_>, fb: u8) {
+        if self.byte_cycles > 0 || !self.limited {
+            self.target = self.rate;
+            self.sent = 0;
+        }
+        self.rate = self.bounds.clamp(self.rate.scale(1.0 - self.gd * f64::from(fb)));
+        (self.byte_cycles, self.time_cycles, self.limited) = (0, 0, true);
+        cx.arm(CYCLE, self.timer);
+    }
+
+    /// Equations (5) to (7), at the end of a cycle.
+    fn increase(&mut self, cx: &mut Ctx<'_>) {
+        let step = if self.byte_cycles.max(self.time_cycles) <= self.cycles {
+            BitRate::from_bps(0)
+        } else {
+            match self.byte_cycles.min(self.time_cycles).saturating_sub(self.cycles) {
+                0 => self.rate_ai,
+                i => BitRate::from_bps(self.rate_hai.as_bps().saturating_mul(i.into())),
+            }
+        };
+        self.target = self.target.saturating_add(step).min(self.bounds.line);
+        self.rate = self.bounds.clamp(average(self.rate, self.target));
+        if self.rate.saturating_add(self.rate_ai) > self.bounds.line {
+            (self.rate, self.target) = (self.bounds.line, self.bounds.line);
+            self.limited = false;
+            cx.cancel(CYCLE);
+        }
+    }
+}
+
+impl CongestionControl for Qcn {
+    fn limits(&self) -> SendLimits {
+        SendLimits {
+            rate: self.rate,
+            window: Bytes::MAX,
+        }
+    }
+
+    fn on_ack(&mut self, _cx: &mut Ctx<'_>, _ack: &AckInfo<'_>) {}
+
+    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &Notice) {
+        if let Notice::Feedback { fb: fb @ 1.. } = *notice {
+            self.cut(cx, fb.min(63));
+        }
+    }
+
+    fn on_send(&mut self, cx: &mut Ctx<'_>, sent: &SentInfo) {
+        if !self.limited {
+            return;
+        }
+        self.sent = self.sent.saturating_add(sent.wire.get());
+        let cycle = if self.byte_cycles < self.cycles {
+            self.byte_counter
+        } else {
+            self.byte_counter / 2
+        };
+        if self.sent >= cycle {
+            self.sent -= cycle;
+            self.byte_cycles = self.byte_cycles.saturating_add(1);
+            self.increase(cx);
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Ctx<'_>, _slot: TimerSlot) {
+        self.time_cycles = self.time_cycles.saturating_add(1);
+        cx.arm(
+            CYCLE,
+            if self.time_cycles < self.cycles {
+                self.timer
+            } else {
+                Span::from_ps(self.timer.as_ps() / 2)
+            },
+        );
+        self.increase(cx);
+    }
+}
