@@ -195,7 +195,8 @@ pub(crate) struct ChangeArgs {
     /// Simulated time after which the run ends [default: the scenario's]
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<Span>,
-    /// Whose behaviour: exact time and no quirks, or HPCC's ns-3 simulator, quirk by quirk
+    /// Whose behaviour: exact time and no quirks, or HPCC's or the Bolt authors' ns-3 simulator,
+    /// quirk by quirk
     /// [default: exact, and ns3-hpcc for a config.txt]
     #[arg(long, value_name = "MODE")]
     pub(crate) fidelity: Option<Mode>,
@@ -212,6 +213,7 @@ pub(crate) struct ChangeArgs {
 pub(crate) enum Mode {
     Exact,
     Ns3Hpcc,
+    BoltNs3,
 }
 
 impl ChangeArgs {
@@ -225,6 +227,7 @@ impl ChangeArgs {
             fidelity: self.fidelity.map(|mode| match mode {
                 Mode::Exact => Fidelity::Exact,
                 Mode::Ns3Hpcc => Fidelity::Ns3Hpcc,
+                Mode::BoltNs3 => Fidelity::BoltNs3,
             }),
             shuffle_ties: self.shuffle_ties,
             check: self.check,

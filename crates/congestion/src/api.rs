@@ -35,6 +35,24 @@ pub struct PathInfo {
     pub hop_rates: Vec<BitRate>,
     /// How telemetry fields wrap.
     pub int: IntFormat,
+    /// What a reference simulator's senders do and the papers do not.
+    pub quirks: SenderQuirks,
+}
+
+/// What the senders of a reference simulator do and the papers do not: see the switches of the same
+/// names in the fabric's `Quirks`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderQuirks {
+    /// Bolt, Swift: the whole sender is that of the Bolt authors ([`crate::bolt_ns3`]).
+    pub bolt_ns3_sender: bool,
+    /// Bolt: what a switch reports is a time in whole nanoseconds, from which the sender computes bytes.
+    pub drain_time: bool,
+    /// Bolt: a window of at most one packet is halved by every report.
+    pub ungated_halving: bool,
+    /// Swift: flow scaling adds what it should subtract.
+    pub swift_beta_sign: bool,
+    /// Swift: an acknowledgement with Bolt's DEC counts twice.
+    pub swift_double_update: bool,
 }
 
 /// How the fields of in-band telemetry wrap: differences are taken modulo these.
@@ -344,4 +362,11 @@ pub trait CongestionControl: Send {
     fn on_send(&mut self, _cx: &mut Ctx<'_>, _sent: &SentInfo) {}
     /// A timer of this scheme expired.
     fn on_timer(&mut self, _cx: &mut Ctx<'_>, _slot: TimerSlot) {}
+    /// The acknowledgement of all that a flow had to send arrived, and the flow waits for further
+    /// messages (only where messages share flows); called instead of [`Self::on_ack`].
+    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.on_ack(cx, ack);
+    }
+    /// The flow takes over the window of another between the same hosts (only where messages share flows).
+    fn inherit(&mut self, _window: Bytes) {}
 }

@@ -175,7 +175,24 @@ impl Definition for Params {
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        if path.quirks.bolt_ns3_sender {
+            return Box::new(crate::bolt_ns3::Bolt::new(self.ns3_settings(path), path));
+        }
         Box::new(Bolt::new(self, path))
+    }
+}
+
+impl Params {
+    /// As the sender of the authors' simulator takes them.
+    fn ns3_settings(&self, path: &PathInfo) -> crate::bolt_ns3::Settings {
+        let bytes = |value: Auto<Bytes>, auto: Bytes| u32::try_from(value.or(auto).get()).unwrap_or(u32::MAX);
+        crate::bolt_ns3::Settings {
+            initial_window: bytes(self.initial_window, path.bdp),
+            min_window: bytes(self.min_window, Bytes::new(15)),
+            max_window: bytes(self.max_window, path.bdp),
+            ai: self.ai,
+            max_md: self.max_md,
+        }
     }
 }
 

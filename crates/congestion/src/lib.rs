@@ -24,6 +24,7 @@ pub mod assist;
 pub mod registry;
 pub mod testkit;
 
+pub mod bolt_ns3;
 pub mod pint;
 mod rate;
 
@@ -46,6 +47,6 @@ pub mod example;
 
 pub use api::{
     AckInfo, CongestedPort, CongestionControl, Ctx, HopSample, IntFormat, Needs, Notice, Outgoing, PathInfo,
-    Reports, SendLimits, SentInfo, TimerBank, TimerSlot,
+    Reports, SendLimits, SenderQuirks, SentInfo, TimerBank, TimerSlot,
 };
 pub use assist::SwitchPart;

@@ -24,8 +24,8 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{
-    AckInfo, CongestionControl, Ctx, IntFormat, Notice, Outgoing, PathInfo, SendLimits, SentInfo, TimerBank,
-    TimerSlot,
+    AckInfo, CongestionControl, Ctx, IntFormat, Notice, Outgoing, PathInfo, SendLimits, SenderQuirks,
+    SentInfo, TimerBank, TimerSlot,
 };
 
 /// Timers that may expire at one instant before [`Pair`] calls it a loop.
@@ -41,6 +41,7 @@ pub fn star_path() -> PathInfo {
         full_packet: Bytes::new(1048),
         hop_rates: vec![BitRate::from_gbps(100)],
         int: IntFormat::EXACT,
+        quirks: SenderQuirks::default(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use paceline_congestion::registry::{SCHEMES, SchemeConfig, SchemeParams};
 use paceline_congestion::testkit::Pair;
-use paceline_congestion::{AckInfo, HopSample, IntFormat, PathInfo, TimerBank};
+use paceline_congestion::{AckInfo, HopSample, IntFormat, PathInfo, SenderQuirks, TimerBank};
 use paceline_kernel::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 
@@ -73,6 +73,7 @@ fn path() -> impl Strategy<Value = PathInfo> {
                 bytes_wrap: 1 << 32,
             }
         },
+        quirks: SenderQuirks::default(),
     })
 }
 

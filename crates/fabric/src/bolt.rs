@@ -61,6 +61,10 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
 impl BoltSwitches {
     /// Of a run that was checked; `None` where no flow uses Bolt.
     pub(crate) fn of(spec: &RunSpec, ports: &[Port], profiles: &[LinkProfile]) -> Option<Self> {
+        if spec.quirks.device_fifo {
+            // Ports are of another make there, Bolt's part of them too.
+            return None;
+        }
         let (full, part) = asked(spec).ok().flatten()?;
         let assist = spec.switch.assist?;
         let takes_part = |port: &Port| {

@@ -9,6 +9,7 @@ use paceline_kernel::{Bytes, Span, Time};
 
 use crate::account::Accounts;
 use crate::bolt::{BoltSwitches, src_wire};
+use crate::bolt_ns3::BoltNs3;
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::check::{BuildError, check};
 use crate::crowd::Crowd;
@@ -96,6 +97,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         buffers,
         endpoints: crate::endpoint::Endpoints::of(&spec, nics.len()),
         nics,
+        bolt_ns3: BoltNs3::new(&spec, &ports),
         packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),
         qps: Vec::new(),
         receivers: Vec::new(),
@@ -156,7 +158,13 @@ const fn not_started(flow: &FlowSpec) -> FlowRecord {
 
 impl Simulation {
     fn schedule_first_events(&mut self) {
-        if let Some(first) = self.spec.flows.first() {
+        if self.bolt_ns3.on && self.spec.dependencies.is_empty() {
+            // The authors' scripts schedule all messages before the run, ahead of whatever it makes.
+            for flow in 0..self.spec.flows.len() {
+                let at = self.spec.flows[flow].start.as_ps();
+                self.schedule(LaneId::WHEEL, at, Event::FlowStart { flow: flow as u32 });
+            }
+        } else if let Some(first) = self.spec.flows.first() {
             let at = first.start.as_ps();
             self.schedule(LaneId::WHEEL, at, Event::FlowDue { flow: 0 });
         }
@@ -294,7 +302,9 @@ fn profile(spec: &RunSpec, i: usize, link: &LinkSpec) -> Result<LinkProfile, Bui
         kmax,
         pmax,
         common: Vec::new(),
+        framing: spec.packet.framing.get() as u16,
         truncate_to_ns: spec.quirks.truncate_to_ns,
+        floor_to_ns: spec.quirks.floor_to_ns,
     })
 }
 

@@ -38,6 +38,8 @@ pub(crate) enum Event {
     Report { qp: u32, life: u16 },
     /// A NIC begins to pause for ever, or ends.
     Storm { storm: u32, ends: bool },
+    /// A port's device has room for a packet ([`crate::bolt_ns3`]).
+    Refill { port: u32 },
     /// A host has brought the first packet that it holds to who answers.
     HostDone { nic: u32 },
 }
@@ -74,6 +76,7 @@ impl Event {
             Self::Arrive { port, packet } => (9, port, packet),
             Self::Sample => (10, 0, 0),
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
+            Self::Refill { port } => (14, port, 0),
             Self::Report { qp, life } => (13, qp, u32::from(life)),
             Self::HostDone { nic } => (12, nic, 0),
         };
@@ -118,6 +121,7 @@ impl Event {
                 life: b as u16,
             },
             12 => Self::HostDone { nic: a },
+            14 => Self::Refill { port: a },
             _ => Self::Storm {
                 storm: b,
                 ends: a != 0,
@@ -190,6 +194,7 @@ mod tests {
             Event::Sample,
             Event::Report { qp: 6, life: 78 },
             Event::Storm { storm: 3, ends: true },
+            Event::Refill { port: 6 },
             Event::HostDone { nic: 1 << 27 },
         ];
         for event in events {

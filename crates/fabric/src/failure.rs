@@ -20,6 +20,13 @@ impl Simulation {
     /// Applies a change of topology: drops what is lost, recomputes every flow's path.
     pub(crate) fn change_topology(&mut self, change: usize) {
         let Change { link, up, .. } = self.changes[change];
+        if self.spec.quirks.gentle_failures {
+            // What is queued or under way still arrives, and nobody looks for another way.
+            for port in [2 * link, 2 * link + 1] {
+                self.ports[port].up = up;
+            }
+            return;
+        }
         self.settle_all();
         let ends = [2 * link as u32, 2 * link as u32 + 1];
         for port in ends {

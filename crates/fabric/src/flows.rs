@@ -1,10 +1,11 @@
 //! The start of a flow: its paths, its queue pair, its first packet.
 
-use paceline_congestion::{PathInfo, TimerBank};
+use paceline_congestion::{PathInfo, SenderQuirks, TimerBank};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
+use crate::bolt_ns3::Share;
 use crate::event::Event;
 use crate::nic::{Qp, Receiver};
 use crate::outcome::FlowStatus;
@@ -41,7 +42,10 @@ impl Simulation {
     /// Finds both paths of a flow.
     pub(crate) fn find_paths(&mut self, flow: u32) -> Option<Paths> {
         let spec = self.spec.flows[flow as usize];
-        let key = FlowKey::of(&spec);
+        let mut key = FlowKey::of(&spec);
+        if self.spec.quirks.hash_hosts_only {
+            key = FlowKey::new(spec.src.0, spec.dst.0, 0, 0);
+        }
         let forward = self.routing.path(&self.ports, spec.src.0, spec.dst.0, key)?.ports;
         let back = self
             .routing
@@ -82,6 +86,13 @@ impl Simulation {
             full_packet: mtu + Bytes::new(u64::from(data_header)),
             hop_rates: forward[1..].iter().map(|&port| rate(port)).collect(),
             int: self.telemetry.format,
+            quirks: SenderQuirks {
+                bolt_ns3_sender: self.spec.quirks.bolt_ns3_sender,
+                drain_time: self.spec.quirks.src_drain_time,
+                ungated_halving: self.spec.quirks.ungated_halving,
+                swift_beta_sign: self.spec.quirks.swift_beta_sign,
+                swift_double_update: self.spec.quirks.swift_double_update,
+            },
         }
     }
 
@@ -109,6 +120,16 @@ impl Simulation {
         record.status = FlowStatus::Unfinished;
         record.start = Time::from_ps(self.now);
         self.release(flow, Awaited::Started);
+        let mut share = Share::New {
+            keep: false,
+            found: None,
+        };
+        if self.bolt_ns3.on {
+            share = self.share(flow);
+        }
+        let Share::New { keep, found } = share else {
+            return;
+        };
         let paths = self.find_paths(flow);
         if paths.is_none() && self.changes.is_empty() {
             self.flows[flow as usize].status = FlowStatus::Unreachable;
@@ -195,6 +216,9 @@ impl Simulation {
             .flows
             .started(slot, &self.qps[slot as usize], self.now);
         self.open_account(flow);
+        if self.bolt_ns3.on {
+            return self.start_sender(slot, &paths.forward, keep, found);
+        }
         self.join_nic(slot);
     }
 

@@ -16,6 +16,9 @@ use crate::telemetry::WIRE_HOPS;
 impl Simulation {
     #[inline]
     pub(crate) fn host_receive(&mut self, port: u32, id: u32) {
+        if self.bolt_ns3.on {
+            return self.message_receive(id);
+        }
         let packet = self.packets.get(id);
         match packet.kind {
             PacketKind::Data if self.endpoints.is_some() => self.enter_host(port, id),
@@ -223,7 +226,7 @@ impl Simulation {
         }
     }
 
-    fn record_rtt(&mut self, slot: u32, seq: u64, rtt: u64, newly_acked: u64) {
+    pub(crate) fn record_rtt(&mut self, slot: u32, seq: u64, rtt: u64, newly_acked: u64) {
         let qp = &mut self.qps[slot as usize];
         self.recorder.rtt_all.record(rtt);
         if seq > qp.sample_after {

@@ -12,6 +12,7 @@ extern crate self as paceline_fabric;
 pub mod account;
 mod acks;
 mod bolt;
+mod bolt_ns3;
 mod buffer;
 mod build;
 mod check;

@@ -89,7 +89,9 @@ impl Simulation {
             return;
         }
         p.done_pending = false;
-        if p.is_host {
+        if self.bolt_ns3.on {
+            self.device_done(port);
+        } else if p.is_host {
             self.nic_send(port);
         } else if p.up && p.ready != 0 {
             self.switch_send(port);
@@ -126,6 +128,9 @@ impl Simulation {
     fn is_lost(&mut self, port: u32, id: u32) -> bool {
         let p = &self.ports[port as usize];
         let link = p.link as usize;
+        if self.spec.quirks.gentle_failures {
+            return self.is_corrupted(link, id);
+        }
         if !p.up {
             return true;
         }
@@ -137,6 +142,10 @@ impl Simulation {
                 return true;
             }
         }
+        self.is_corrupted(link, id)
+    }
+
+    fn is_corrupted(&mut self, link: usize, id: u32) -> bool {
         let rate = self.spec.links[link].error_rate;
         // A lost resume would pause for ever what real pauses' timers end: the on/off abstraction
         // needs frames that arrive. (The reference's do get lost.)

@@ -8,6 +8,7 @@ use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Time};
 
+use crate::bolt_ns3::CLOCK;
 use crate::crowd::Crowd;
 use crate::event::Event;
 use crate::outcome::{PacketKind, TraceKind};
@@ -235,6 +236,9 @@ impl Simulation {
     }
 
     pub(crate) fn scheme_timer(&mut self, slot: u32, timer: u8, generation: u8, life: u16) {
+        if timer == CLOCK {
+            return self.clock(slot, generation, life);
+        }
         let qp = &mut self.qps[slot as usize];
         if qp.life != life || qp.done || !qp.timers.fires(TimerSlot(timer), generation) {
             return;
@@ -274,7 +278,7 @@ impl Simulation {
     #[inline]
     pub(crate) fn nic_send(&mut self, port: u32) {
         let p = &self.ports[port as usize];
-        if !p.up {
+        if !p.up || self.bolt_ns3.on {
             return;
         }
         let nic = p.owner as usize;

@@ -166,7 +166,10 @@ pub(crate) struct LinkProfile {
     pub(crate) pmax: f64,
     /// Sizes that occur all the time.
     pub(crate) common: Vec<CommonSize>,
+    /// Bytes that the link adds to each packet.
+    pub(crate) framing: u16,
     pub(crate) truncate_to_ns: bool,
+    pub(crate) floor_to_ns: bool,
 }
 
 /// A packet size with a serialisation time and event lanes of its own.
@@ -196,9 +199,13 @@ impl LinkProfile {
         }
     }
 
-    /// Time for `wire` bytes at `rate`, by this run's arithmetic.
+    /// Time for a packet of `wire` bytes and its framing at `rate`, by this run's arithmetic.
     #[inline]
     pub(crate) fn time_to_send(&self, rate: BitRate, wire: u16) -> Span {
+        let wire = wire + self.framing;
+        if self.floor_to_ns {
+            return ns3::whole_time_to_send(rate, u32::from(wire));
+        }
         time_to_send(rate, wire, self.truncate_to_ns)
     }
 }

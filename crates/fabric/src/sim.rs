@@ -53,6 +53,7 @@ pub struct Simulation {
     pub(crate) rules: BufferRules,
     pub(crate) buffers: Vec<SwitchBuffer>,
     pub(crate) nics: Vec<Nic>,
+    pub(crate) bolt_ns3: crate::bolt_ns3::BoltNs3,
     /// Whether any NIC has gathered: see [`crate::crowd`].
     pub(crate) crowds: bool,
     /// Hosts that take time before they answer.
@@ -203,6 +204,7 @@ impl Simulation {
             Event::Sample => self.sample_queues(),
             Event::Report { qp, life } => self.report(qp, life),
             Event::Storm { storm, ends } => self.storm(storm, !ends),
+            Event::Refill { port } => self.refill(port),
             Event::HostDone { nic } => self.host_done(nic),
         }
     }

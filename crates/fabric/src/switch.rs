@@ -17,6 +17,9 @@ impl Simulation {
         let packet = self.packets.get_mut(id);
         packet.ingress = ingress;
         let class = packet.class;
+        if self.bolt_ns3.on {
+            return self.device_enqueue(egress, id);
+        }
         if self.assists {
             self.assist(ingress, egress, id);
         }

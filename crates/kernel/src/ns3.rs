@@ -20,6 +20,12 @@ pub fn time_to_send(rate: BitRate, bytes: u32) -> Span {
     span_of_seconds(f64::from(bytes) * 8.0 / rate.as_bps() as f64)
 }
 
+/// The same in later versions of ns-3, where it is whole nanoseconds, cut, of the exact quotient.
+pub fn whole_time_to_send(rate: BitRate, bytes: u32) -> Span {
+    let ns = u128::from(bytes) * 8_000_000_000 / u128::from(rate.as_bps().max(1));
+    Span::from_ns(ns as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

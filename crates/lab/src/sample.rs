@@ -89,6 +89,8 @@ pub(crate) fn spec() -> RunSpec {
             int_header: Bytes::new(42),
             pint_header: Bytes::new(2),
             timestamp_header: Bytes::new(8),
+            scheme_headers: true,
+            framing: Bytes::ZERO,
         },
         int_multi: 1,
         schemes: vec![SchemeSpec {
@@ -100,6 +102,7 @@ pub(crate) fn spec() -> RunSpec {
         dependencies: Vec::new(),
         stop: at(100_000),
         seed: 7,
+        bolt_ns3: BoltNs3Spec::default(),
         quirks: Quirks::default(),
         ties: TieOrder::Structural,
         record: RecordSpec {

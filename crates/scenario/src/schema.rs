@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use paceline_congestion::registry::WindowMode;
-use paceline_fabric::spec::Quirks;
+use paceline_fabric::spec::{DiscPorts, Quirks};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -27,7 +27,7 @@ pub(crate) use accounts::Accounts;
 pub(crate) use recovery::{ArrivalOrder, DropKind, RecoveryKind};
 pub(crate) use values::{
     Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, FlowControlKind, Headroom, Nodes,
-    OrOff, PerLink, PfcModeKind, PortBins,
+    OrAuto, OrOff, PerLink, PfcModeKind, PortBins,
 };
 pub(crate) use workload::*;
 
@@ -40,6 +40,8 @@ pub enum Fidelity {
     Exact,
     /// HPCC's ns-3 simulator, quirk by quirk.
     Ns3Hpcc,
+    /// The Bolt authors' ns-3 simulator, quirk by quirk.
+    BoltNs3,
 }
 
 impl Fidelity {
@@ -48,6 +50,7 @@ impl Fidelity {
         match self {
             Self::Exact => "exact",
             Self::Ns3Hpcc => "ns3-hpcc",
+            Self::BoltNs3 => "bolt-ns3",
         }
     }
 }
@@ -58,8 +61,9 @@ impl FromStr for Fidelity {
         match text {
             "exact" => Ok(Self::Exact),
             "ns3-hpcc" => Ok(Self::Ns3Hpcc),
+            "bolt-ns3" => Ok(Self::BoltNs3),
             _ => Err(format!(
-                "unknown fidelity `{text}`: expected `exact` or `ns3-hpcc`"
+                "unknown fidelity `{text}`: expected `exact`, `ns3-hpcc` or `bolt-ns3`"
             )),
         }
     }
@@ -201,6 +205,8 @@ tables! {
         int_header: Spanned<Bytes>,
         pint_header: Spanned<Bytes>,
         timestamp_header: Spanned<Bytes>,
+        scheme_headers: bool,
+        framing: Spanned<Bytes>,
         int_multi: Spanned<u32>,
         buffer: Spanned<Bytes>,
         reserve: Spanned<Bytes>,
@@ -226,12 +232,22 @@ tables! {
         drop: Drop,
         pfc: Pfc,
         ecn: Spanned<Ecn>,
+        bolt_ns3: Spanned<BoltNs3>,
         load_balancing: Spanned<Balancing>,
         flowlet: Flowlet,
         adaptive: Adaptive,
         failure: Vec<Spanned<Failure>>,
         pause_storm: Vec<Spanned<PauseStorm>>,
         route: Vec<Spanned<Route>>,
+    }
+    /// `[network.bolt-ns3]`: what that simulator is told beside its quirks.
+    struct BoltNs3 {
+        ports: DiscPorts,
+        threshold: OrAuto<Bytes>,
+        buffer_packets: Spanned<u32>,
+        src_factor: Spanned<u32>,
+        share_flows: bool,
+        strikes: Spanned<u32>,
     }
     /// `[network.drop]`.
     struct Drop {

@@ -106,6 +106,9 @@ impl Simulation {
     /// A queue pair's retransmission timer expires. It is one event that is put off as long as there
     /// is progress.
     pub(crate) fn retransmission_timeout(&mut self, slot: u32, life: u16) {
+        if self.bolt_ns3.on {
+            return self.message_timeout(slot, life);
+        }
         let qp = &self.qps[slot as usize];
         if qp.life != life || qp.done {
             return;

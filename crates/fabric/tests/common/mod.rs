@@ -90,6 +90,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
         dependencies: Vec::new(),
         stop: Time::from_ns(4_000_000_000),
         seed: 1,
+        bolt_ns3: BoltNs3Spec::default(),
         quirks: Quirks::ns3_hpcc(),
         ties: TieOrder::Insertion,
         record: RecordSpec::default(),
@@ -108,6 +109,8 @@ pub fn packet_format(pfc: u64) -> PacketFormat {
         int_header: Bytes::new(42),
         pint_header: Bytes::new(2),
         timestamp_header: Bytes::new(8),
+        scheme_headers: true,
+        framing: Bytes::ZERO,
     }
 }
 

@@ -5,7 +5,10 @@
 //! With `--reference` the runs are those of a folder with all of the reference's output
 //! (`runs/<scenario>/<scheme>/` and `scenarios/`), otherwise those that ship. The status is 1 if
 //! any file differs.
+//!
+//! With `--reference-bolt [DIR]` it runs what the Bolt authors' simulator ran instead, and prints a table.
 
+mod bolt;
 mod compare;
 mod equality;
 mod reference;
@@ -17,7 +20,7 @@ use std::process::ExitCode;
 
 use crate::equality::Checked;
 
-const USAGE: &str = "validate [--reference DIR] [--write FILE]";
+const USAGE: &str = "validate [--reference DIR] [--write FILE], or validate --reference-bolt [DIR]";
 
 const INTRODUCTION: &str = "\
 # Validation
@@ -51,6 +54,12 @@ fn arguments() -> Result<(PathBuf, Option<PathBuf>), String> {
 }
 
 fn main() -> ExitCode {
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    if given.first().is_some_and(|option| option == "--reference-bolt") {
+        let root = given.get(1).map_or_else(bolt::shipped, PathBuf::from);
+        println!("{}", bolt::section(&root));
+        return ExitCode::SUCCESS;
+    }
     let (root, write) = match arguments() {
         Ok(arguments) => arguments,
         Err(message) => {

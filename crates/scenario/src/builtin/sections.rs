@@ -11,7 +11,7 @@ pub fn sections() -> &'static [Entry] {
             "description", "", "", "what it is, in a line";
             "seed", "", "1", "seed of every random stream";
             "duration", TIME, "1s", "the run ends here at the latest";
-            "fidelity", "", "exact", "whose behaviour: `exact`, or `ns3-hpcc` for HPCC's ns-3 simulator";
+            "fidelity", "", "exact", "whose behaviour: `exact`, or `ns3-hpcc` for HPCC's ns-3 simulator, or `bolt-ns3` for that of the authors of Bolt";
             "ties", "", "structural", "order of simultaneous events: `structural` (by who scheduled them) or `insertion` (as ns-3)";
             "shuffle-ties", "", "", "seed of a random order of simultaneous events";
             "check", "", "false", "check every invariant while running";
@@ -39,6 +39,8 @@ pub fn sections() -> &'static [Entry] {
             "int-header", SIZE, "42B", "HPCC's telemetry";
             "pint-header", SIZE, "2B", "HPCC-PINT's digest";
             "timestamp-header", SIZE, "8B", "a time stamp";
+            "scheme-headers", "", "true", "whether what a scheme adds to headers is counted (bolt-ns3: false)";
+            "framing", SIZE, "0B", "what a link adds to every packet: takes time on the link, and is counted nowhere else (bolt-ns3: 2B)";
             "int-multi", "", "1", "factor of the telemetry's units, where these are narrow (ns3-hpcc)";
             "buffer", SIZE, "32MiB", "shared buffer of a switch";
             "reserve", SIZE, "4096B", "what each ingress port and class always has";
@@ -62,6 +64,7 @@ pub fn sections() -> &'static [Entry] {
             "drop", "", "", "what happens to packets of lossy classes";
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "marking";
+            "bolt-ns3", "", "", "what the simulator of Bolt's authors is told beside its quirks; other fidelities ignore it";
             "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
             "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
             "flowlet", "", "", "how flowlets are told apart";
@@ -98,6 +101,14 @@ pub fn sections() -> &'static [Entry] {
             "pmax", "", "0.2", "probability at kmax";
             "reference-rate", RATE, "25Gbps", "the rate that kmin and kmax are for";
             "curves", "", "", "list of { rate, kmin, kmax, pmax }, one for each rate, instead; [] for no marks";
+        }
+        "network.bolt-ns3": "What the simulator of Bolt's authors is told beside its quirks; read with `fidelity = \"bolt-ns3\"` only." {
+            "ports", "", "all", "ports with Bolt's queues: `all`, those of hosts too, or `between-switches`; the others have one FIFO each";
+            "threshold", SIZE, "auto", "where no scheme sets one (Swift): a port with so much queued marks packets; `auto`: a full packet";
+            "buffer-packets", "", "1000", "packets that a port's queues hold; only congested ports look";
+            "src-factor", "", "1", "one SRC for so many; counted are those sent, so anything above 1 means a single one per port and run";
+            "share-flows", "", "false", "whether messages of the same hosts share flows (the authors' aggregation)";
+            "strikes", "", "5", "expiries of the retransmission timer in a row after which a flow is given up";
         }
         "network.endpoint": "What a receiver's host takes between a data packet's arrival at its NIC and its answer: the endpoint delay of Swift." {
             "delay", TIME, "0s", "the way from the NIC to who answers, for every packet";

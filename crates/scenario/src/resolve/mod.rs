@@ -6,6 +6,7 @@
 
 mod assist;
 mod balancing;
+mod bolt_ns3;
 mod drafts;
 mod endpoint;
 mod fill;
@@ -169,7 +170,7 @@ type Built = (RunSpec, Vec<String>, Vec<Collective>);
 
 /// Everything but the frame.
 fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
-    let ns3 = cx.fidelity == Fidelity::Ns3Hpcc;
+    let ns3 = cx.fidelity != Fidelity::Exact;
     let net = topology::resolve(cx, &mut scenario.topology)?;
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
     let traffic = workload::resolve(cx, &mut scenario.workload, &net, &mut schemes)?;
@@ -178,10 +179,10 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     }
     let quirks = fill(
         &mut scenario.quirks,
-        if ns3 {
-            Quirks::ns3_hpcc()
-        } else {
-            Quirks::default()
+        match cx.fidelity {
+            Fidelity::Exact => Quirks::default(),
+            Fidelity::Ns3Hpcc => Quirks::ns3_hpcc(),
+            Fidelity::BoltNs3 => Quirks::bolt_ns3(),
         },
     );
     let ties = match (
@@ -198,6 +199,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let written = &mut scenario.network;
     let packet = network::packet(cx, written)?;
     let nic = network::nic(cx, written)?;
+    let bolt_ns3 = bolt_ns3::resolve(cx, written)?;
     let mut switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
     switch.assist = assist::resolve(cx, written, schemes.all())?;
     let failures = network::failures(cx, written, &net)?;
@@ -223,6 +225,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     )?;
     scenario.record.pcap = Some(pcap);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
+    let kinds = schemes.iter().map(|scheme| scheme.config.name());
+    bolt_ns3::check(cx, &switch.flow_control, &record, kinds)?;
     let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
     let run = RunSpec {
         nodes: net.topology.nodes,
@@ -241,6 +245,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         dependencies: traffic.dependencies,
         stop: cx.stop,
         seed: cx.seed,
+        bolt_ns3,
         quirks,
         ties,
         record,

@@ -43,9 +43,11 @@ fn above_zero<T: Copy + PartialEq + Default>(
 
 /// Sizes of packets.
 pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketFormat, Problem> {
-    let mtu = fill_at(&mut n.mtu, Bytes::new(1000));
+    let bolt = cx.fidelity == Fidelity::BoltNs3;
+    let mtu = fill_at(&mut n.mtu, Bytes::new(if bolt { 1459 } else { 1000 }));
     above_zero(cx, &mtu, "the MTU")?;
     let frame = if cx.fidelity == Fidelity::Ns3Hpcc { 43 } else { 64 };
+    let (data_header, ack_header, ack_min) = if bolt { (41, 41, 0) } else { (48, 46, 60) };
     let size = |slot: &mut Option<Spanned<Bytes>>, default: u64| {
         let size = fill_at(slot, Bytes::new(default));
         if size.get_ref().get() <= 65_000 {
@@ -57,14 +59,16 @@ pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketForma
     };
     Ok(PacketFormat {
         mtu: size(&mut n.mtu, 1000)?,
-        data_header: size(&mut n.data_header, 48)?,
-        ack_header: size(&mut n.ack_header, 46)?,
-        ack_min: size(&mut n.ack_min, 60)?,
+        data_header: size(&mut n.data_header, data_header)?,
+        ack_header: size(&mut n.ack_header, ack_header)?,
+        ack_min: size(&mut n.ack_min, ack_min)?,
         pfc_frame: size(&mut n.pfc_frame, frame)?,
         cnp: size(&mut n.cnp, 64)?,
         int_header: size(&mut n.int_header, 42)?,
         pint_header: size(&mut n.pint_header, 2)?,
         timestamp_header: size(&mut n.timestamp_header, 8)?,
+        scheme_headers: fill(&mut n.scheme_headers, !bolt),
+        framing: size(&mut n.framing, if bolt { 2 } else { 0 })?,
     })
 }
 
@@ -77,7 +81,11 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network) -> Result<NicSpec, Probl
         Ack::EveryPackets(std::num::NonZeroU32::MIN)
     };
     let class = AckClass((!ns3).then_some(0));
-    let rto = (!ns3).then_some(Span::from_us(4000));
+    let rto = match cx.fidelity {
+        Fidelity::Exact => Some(Span::from_us(4000)),
+        Fidelity::Ns3Hpcc => None,
+        Fidelity::BoltNs3 => Some(Span::from_us(10_000)),
+    };
     let chunk = fill_at(&mut n.ack_chunk, Bytes::new(4000));
     let back_to_chunk = fill_at(&mut n.back_to_chunk, OrOff(None));
     if *back_to_chunk.get_ref() == OrOff(Some(Bytes::ZERO)) {
@@ -150,7 +158,11 @@ pub(super) fn switch(
 }
 
 fn flow_control(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<FlowControl, Problem> {
-    if fill(&mut n.flow_control, FlowControlKind::Pfc) == FlowControlKind::None {
+    let default = match cx.fidelity {
+        Fidelity::BoltNs3 => FlowControlKind::None,
+        Fidelity::Exact | Fidelity::Ns3Hpcc => FlowControlKind::Pfc,
+    };
+    if fill(&mut n.flow_control, default) == FlowControlKind::None {
         return Ok(FlowControl::None);
     }
     let pfc = n.pfc.get_or_insert_default();

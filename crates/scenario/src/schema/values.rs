@@ -123,6 +123,38 @@ impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for OrOff<T> {
     }
 }
 
+/// A quantity, or `"auto"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OrAuto<T>(pub(crate) Option<T>);
+
+impl<T: fmt::Display> Serialize for OrAuto<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Some(value) => serializer.collect_str(value),
+            None => serializer.serialize_str("auto"),
+        }
+    }
+}
+
+impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for OrAuto<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text<T>(std::marker::PhantomData<T>);
+        impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Text<T> {
+            type Value = OrAuto<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a quantity as a text with its unit, or \"auto\"")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<OrAuto<T>, E> {
+                match text {
+                    "auto" => Ok(OrAuto(None)),
+                    _ => text.parse().map(|value| OrAuto(Some(value))).map_err(E::custom),
+                }
+            }
+        }
+        deserializer.deserialize_str(Text(std::marker::PhantomData))
+    }
+}
+
 /// Bins of the ports' recording: `"auto"`, `"off"`, or the width of the first ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PortBins {

@@ -118,12 +118,16 @@ const MECHANISMS: &[Mechanism] = &[
     },
     Mechanism {
         name: "fidelity",
-        also: &["ns3-hpcc", "exact", "quirks"],
+        also: &["ns3-hpcc", "bolt-ns3", "exact", "quirks"],
         about: "Whose behaviour a run has. `exact`: time in picoseconds, headers and thresholds as written. \
                 `ns3-hpcc`: HPCC's ns-3 simulator quirk by quirk, so that published numbers can be \
-                reproduced; a config.txt runs so unless told otherwise. The scenario.toml in a run's folder \
+                reproduced; a config.txt runs so unless told otherwise. `bolt-ns3`: the simulator of Bolt's authors in the \
+                same way. The scenario.toml in a run's folder \
                 names every quirk as a switch of [quirks].",
-        keys: &[("", &["fidelity", "ties", "shuffle-ties", "check", "quirks"])],
+        keys: &[
+            ("", &["fidelity", "ties", "shuffle-ties", "check", "quirks"]),
+            ("network.bolt-ns3", &[]),
+        ],
     },
 ];
 

@@ -1,0 +1,340 @@
+//! The senders of the Bolt authors' simulator (ns-3), Bolt and Swift, for `fidelity = "bolt-ns3"`.
+//!
+//! Windows are whole bytes of payload in 32 bits, times whole nanoseconds. Both senders share one time
+//! of the last decrease with the handling of losses, and nothing is smoothed: the round-trip time is that of
+//! the last acknowledgement. What the schemes' own files say is the papers'; where this differs, a
+//! switch of [`SenderQuirks`](crate::api::SenderQuirks) says so, or the comment beside it.
+
+use paceline_kernel::{BitRate, Bytes};
+
+use crate::api::{AckInfo, CongestedPort, CongestionControl, Ctx, Notice, Outgoing, PathInfo, SendLimits};
+use crate::bolt::{DEC, FIRST, INC, LAST};
+
+/// Tag: the acknowledgement of this packet increases the window, and has the next one flagged.
+pub const AI: u8 = 1 << 4;
+/// Tag: the last packet of all that the flow has to send so far.
+pub const FIN: u8 = 1 << 5;
+
+/// Numbers that both senders need.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The first window, in bytes.
+    pub initial_window: u32,
+    /// The least window, in bytes.
+    pub min_window: u32,
+    /// The largest window, in bytes.
+    pub max_window: u32,
+    /// Additive increase, in packets.
+    pub ai: f64,
+    /// The largest multiplicative decrease: that of losses, too.
+    pub max_md: f64,
+}
+
+/// Swift's numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Base delay in ns.
+    pub base_ns: u64,
+    /// What each link adds, in ns.
+    pub per_hop_ns: u64,
+    /// Largest flow scaling, in ns.
+    pub range_ns: f64,
+    /// Window in packets at which flow scaling reaches its largest value.
+    pub min_packets: f64,
+    /// Window in packets at which it vanishes.
+    pub max_packets: f64,
+    /// Multiplicative decrease.
+    pub md: f64,
+}
+
+/// What both have in common.
+#[derive(Clone, Debug)]
+struct Sender {
+    settings: Settings,
+    window: u32,
+    /// Of the last acknowledgement, in ns; 0 before the first.
+    rtt_ns: u64,
+    /// When the window was last decreased; at first, when the flow started.
+    decreased_at: Option<u64>,
+    /// The next packet carries the AI flag: exactly one outstanding packet does.
+    flag_next: bool,
+    /// A switch has reported by itself, so flags in acknowledgements say nothing new, for good.
+    src_seen: bool,
+}
+
+impl Sender {
+    fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            window: settings.initial_window,
+            rtt_ns: 0,
+            decreased_at: None,
+            flag_next: true,
+            src_seen: false,
+        }
+    }
+
+    fn since_decrease(&self, now: u64) -> u64 {
+        now - self.decreased_at.unwrap_or(now)
+    }
+
+    /// The window times `factor`, cut to whole bytes.
+    fn scale(&mut self, factor: f64) {
+        self.window = (f64::from(self.window) * factor) as u32;
+    }
+
+    fn grow(&mut self, bytes: f64) {
+        self.window = (f64::from(self.window) + bytes) as u32;
+    }
+
+    fn clamp(&mut self) {
+        let Settings {
+            min_window,
+            max_window,
+            ..
+        } = self.settings;
+        self.window = min_window.max(self.window.min(max_window));
+    }
+
+    /// A gap or a timeout: at most once in a round-trip time.
+    fn lose(&mut self, now: u64) {
+        if self.since_decrease(now) >= self.rtt_ns {
+            self.scale(1.0 - self.settings.max_md);
+            self.decreased_at = Some(now);
+        }
+    }
+
+    fn tag(&mut self, now: u64, packet: &Outgoing) -> u8 {
+        self.decreased_at.get_or_insert(now);
+        let in_window = packet.seq + u64::from(self.window) >= packet.end;
+        let mut tag = 0;
+        if self.rtt_ns == 0 {
+            tag |= FIRST;
+        } else if !in_window {
+            tag |= INC;
+        }
+        if in_window || packet.seq + packet.payload >= packet.end {
+            tag |= LAST;
+        }
+        if std::mem::take(&mut self.flag_next) {
+            tag |= AI;
+        }
+        tag
+    }
+
+    fn idle(&mut self) {
+        self.rtt_ns = 0;
+        self.flag_next = true;
+    }
+
+    fn limits(&self, path_rate: BitRate) -> SendLimits {
+        SendLimits {
+            rate: path_rate,
+            window: Bytes::new(u64::from(self.window)),
+        }
+    }
+}
+
+/// Nanoseconds that `bytes` take at `rate`, cut to whole ones.
+fn drain_ns(port: &CongestedPort) -> u64 {
+    (u128::from(port.queue.get()) * 8_000_000_000 / u128::from(port.rate.as_bps().max(1))) as u64
+}
+
+/// Bolt's sender.
+#[derive(Clone, Debug)]
+pub struct Bolt {
+    sender: Sender,
+    line: BitRate,
+}
+
+impl Bolt {
+    /// A sender whose first window is the path's bandwidth-delay product.
+    pub fn new(settings: Settings, path: &PathInfo) -> Self {
+        Self {
+            sender: Sender::new(settings),
+            line: path.line_rate,
+        }
+    }
+
+    /// A port on the way is congested; `rtt_ns` is how old the report is.
+    fn congested(&mut self, cx: &Ctx<'_>, port: &CongestedPort, rtt_ns: u64) {
+        let now = cx.now.as_ns();
+        let packet = cx.path.mtu.get() as u32;
+        let sender = &mut self.sender;
+        let gated = sender.window > packet || !cx.path.quirks.ungated_halving;
+        let share = if sender.rtt_ns > 0 {
+            f64::from(sender.window) * 8.0 / sender.rtt_ns as f64
+        } else {
+            cx.path.line_rate.as_bps() as f64 * 1e-9
+        } / (port.rate.as_bps() as f64 * 1e-9);
+        let bits = if cx.path.quirks.drain_time {
+            drain_ns(port) as f64 * (port.rate.as_bps() / 1_000_000_000) as f64
+        } else {
+            port.queue.get() as f64 * 8.0
+        };
+        let queue = bits / (cx.path.full_packet.get() as f64 * 8.0);
+        let interval = (rtt_ns as f64 / (queue * share)) as u64;
+        if !gated || sender.since_decrease(now) >= interval {
+            if sender.window <= packet {
+                sender.scale(1.0 - sender.settings.max_md);
+            } else {
+                sender.window -= packet;
+            }
+            if gated {
+                sender.decreased_at = Some(now);
+            }
+        }
+        // Only from below.
+        sender.window = sender.window.max(sender.settings.min_window);
+    }
+
+    fn decrease_by_ack(&mut self, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
+        if !self.sender.src_seen
+            && ack.tag & DEC != 0
+            && let Some(port) = ack.congested
+        {
+            self.congested(cx, &port, self.sender.rtt_ns);
+        }
+    }
+}
+
+impl CongestionControl for Bolt {
+    fn limits(&self) -> SendLimits {
+        self.sender.limits(self.line)
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.sender.rtt_ns = ack.rtt.as_ns();
+        if ack.nack {
+            return self.sender.lose(cx.now.as_ns());
+        }
+        self.decrease_by_ack(cx, ack);
+        let packet = cx.path.mtu.get() as f64;
+        if ack.tag & AI != 0 {
+            self.sender.flag_next = true;
+            self.sender.grow(self.sender.settings.ai * packet);
+        }
+        if ack.tag & (DEC | INC) == INC {
+            self.sender.grow(packet);
+        }
+        self.sender.clamp();
+    }
+
+    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &Notice) {
+        if let Notice::Congested { port, rtt } = notice {
+            self.sender.src_seen = true;
+            self.congested(cx, port, rtt.as_ns());
+        }
+    }
+
+    fn tag(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
+        self.sender.tag(cx.now.as_ns(), packet)
+    }
+
+    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
+        self.sender.lose(cx.now.as_ns());
+    }
+
+    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.sender.rtt_ns = ack.rtt.as_ns();
+        self.decrease_by_ack(cx, ack);
+        self.sender.idle();
+    }
+
+    fn inherit(&mut self, window: Bytes) {
+        self.sender.window = window.get() as u32;
+    }
+}
+
+/// Swift's sender.
+#[derive(Clone, Debug)]
+pub struct Swift {
+    sender: Sender,
+    target: Target,
+    /// Flow scaling's factor and what is taken off, in ns.
+    alpha: f64,
+    beta: f64,
+    line: BitRate,
+}
+
+impl Swift {
+    /// A sender whose first window is the path's bandwidth-delay product.
+    pub fn new(settings: Settings, target: Target, path: &PathInfo) -> Self {
+        let root = |packets: f64| 1.0 / libm::sqrt(packets);
+        let alpha = target.range_ns / (root(target.min_packets) - root(target.max_packets));
+        let beta = -alpha / libm::sqrt(target.max_packets);
+        Self {
+            sender: Sender::new(settings),
+            target,
+            alpha,
+            beta: if path.quirks.swift_beta_sign { -beta } else { beta },
+            line: path.line_rate,
+        }
+    }
+
+    fn target_ns(&self, packets: f64, links: u64) -> u64 {
+        let scaling = self.alpha / libm::sqrt(packets) + self.beta;
+        let scaling = scaling.min(self.target.range_ns).max(0.0);
+        (self.target.base_ns as f64 + scaling) as u64 + self.target.per_hop_ns * links
+    }
+
+    fn update(&mut self, cx: &Ctx<'_>, acked: u64) {
+        let now = cx.now.as_ns();
+        let sender = &mut self.sender;
+        let packets = f64::from(sender.window) / cx.path.mtu.get() as f64;
+        let (window, rtt) = (sender.window, sender.rtt_ns);
+        let target = self.target_ns(packets, cx.path.links() as u64);
+        let sender = &mut self.sender;
+        if rtt < target {
+            let mut bytes = sender.settings.ai * acked as f64;
+            if packets >= 1.0 {
+                bytes /= f64::from(window) / cx.path.mtu.get() as f64;
+            }
+            sender.grow(bytes);
+        } else if sender.since_decrease(now) >= rtt {
+            let excess = (rtt - target) as f64 / rtt as f64;
+            sender.scale(1.0 - (excess * self.target.md).min(sender.settings.max_md));
+            sender.decreased_at = Some(now);
+        }
+    }
+
+    fn update_by_flag(&mut self, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
+        if cx.path.quirks.swift_double_update && !self.sender.src_seen && ack.tag & DEC != 0 {
+            self.update(cx, cx.path.full_packet.get());
+        }
+    }
+}
+
+impl CongestionControl for Swift {
+    fn limits(&self) -> SendLimits {
+        self.sender.limits(self.line)
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.sender.rtt_ns = ack.rtt.as_ns();
+        if ack.nack {
+            return self.sender.lose(cx.now.as_ns());
+        }
+        self.update_by_flag(cx, ack);
+        self.update(cx, ack.newly_acked);
+        self.sender.clamp();
+    }
+
+    fn tag(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
+        self.sender.tag(cx.now.as_ns(), packet)
+    }
+
+    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
+        self.sender.lose(cx.now.as_ns());
+    }
+
+    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.sender.rtt_ns = ack.rtt.as_ns();
+        self.update_by_flag(cx, ack);
+        self.sender.idle();
+    }
+
+    fn inherit(&mut self, window: Bytes) {
+        self.sender.window = window.get() as u32;
+    }
+}

@@ -1,0 +1,93 @@
+//! The transport of a receiving host: every packet is answered, the expected one by an ACK, any other by a
+//! NACK.
+
+use paceline_congestion::bolt_ns3::FIN;
+use paceline_kernel::{Bytes, Span};
+
+use crate::outcome::{FlowStatus, PacketKind};
+use crate::packet::{NONE, Packet};
+use crate::sim::Simulation;
+use crate::spec::Awaited;
+
+impl Simulation {
+    /// A packet arrived at a host.
+    pub(crate) fn message_receive(&mut self, id: u32) {
+        let kind = self.packets.get(id).kind;
+        if kind == PacketKind::Data {
+            self.counters.data_received += 1;
+        }
+        if !self.is_current(id) {
+            return self.packets.remove(id);
+        }
+        match kind {
+            PacketKind::Data => self.message_data(id),
+            PacketKind::Ack | PacketKind::Nack => self.message_ack(id),
+            _ => self.receive_notice(id),
+        }
+    }
+
+    fn message_data(&mut self, id: u32) {
+        let packet = *self.packets.get(id);
+        let receiver = &mut self.receivers[packet.qp as usize];
+        let mut kind = PacketKind::Nack;
+        if packet.seq == receiver.expected {
+            receiver.expected += u64::from(packet.payload);
+            kind = PacketKind::Ack;
+        } else {
+            self.counters.nacks += 1;
+        }
+        let expected = receiver.expected;
+        let qp = &self.qps[packet.qp as usize];
+        let port = qp.ack_port;
+        // The data packet's slot becomes the acknowledgement's: tag, note and time stamp stay.
+        *self.packets.get_mut(id) = Packet {
+            kind,
+            seq: expected,
+            path: qp.ack_route,
+            epoch: qp.epoch,
+            wire: qp.ack_wire,
+            payload: 0,
+            class: qp.ack_class,
+            ingress: NONE,
+            ..packet
+        };
+        self.device_enqueue(port, id);
+        if kind == PacketKind::Ack {
+            self.note_received(packet.qp, expected);
+            let sender = &self.bolt_ns3.senders[packet.qp as usize];
+            if packet.tag & FIN != 0 && sender.keep {
+                // What comes next on this flow starts anew.
+                self.receivers[packet.qp as usize].expected = 0;
+            }
+        }
+    }
+
+    /// Messages that end by `expected` have arrived.
+    fn note_received(&mut self, slot: u32, expected: u64) {
+        let messages = &self.bolt_ns3.senders[slot as usize].messages;
+        for place in 0..messages.len() {
+            let message = &mut self.bolt_ns3.senders[slot as usize].messages[place];
+            if message.end > expected {
+                break;
+            }
+            if !std::mem::replace(&mut message.received, true) {
+                let flow = message.flow;
+                self.flows[flow as usize].received = Some(self.instant());
+                self.release(flow, Awaited::Received);
+            }
+        }
+    }
+
+    /// A message is acknowledged.
+    pub(super) fn complete_message(&mut self, slot: u32, flow: u32, size: Bytes) {
+        let now = self.now;
+        let retransmitted = std::mem::take(&mut self.qps[slot as usize].retransmitted);
+        let record = &mut self.flows[flow as usize];
+        record.status = FlowStatus::Completed;
+        record.fct = Span::from_ps(now - record.start.as_ps());
+        record.retransmitted = Bytes::new(retransmitted);
+        record.delivered = size;
+        self.completions.push(flow);
+        self.release(flow, Awaited::Acknowledged);
+    }
+}

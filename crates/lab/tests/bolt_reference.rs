@@ -1,0 +1,48 @@
+//! Messages, reports, packets and queues of the Bolt authors' simulator, each exactly.
+
+#[path = "../examples/validate/bolt.rs"]
+#[allow(dead_code, reason = "shared with the validation command")]
+mod bolt;
+
+use bolt::{runs, shipped};
+
+/// Runs those of a scenario; how many there were.
+fn assert_equal(scenario: &str) -> usize {
+    let mut found = runs(&shipped());
+    found.retain(|run| run.name.starts_with(scenario));
+    for run in &found {
+        let close = run.closeness();
+        assert_eq!(
+            close.equal, close.messages,
+            "{}: messages to the nanosecond",
+            run.name
+        );
+        assert_eq!(close.srcs.0, close.srcs.1, "{}: SRCs", run.name);
+        assert_eq!(close.packets.0, close.packets.1, "{}: data packets", run.name);
+        assert_eq!(close.queue.0, close.queue.1, "{}: the largest queue", run.name);
+    }
+    found.len()
+}
+
+#[test]
+fn a_flow_alone() {
+    assert_eq!(assert_equal("single_"), 2);
+}
+
+#[test]
+fn flows_that_join_and_leave() {
+    assert_eq!(assert_equal("join"), 5);
+    assert_eq!(assert_equal("leave200_"), 1);
+    assert_eq!(assert_equal("down400_"), 1);
+}
+
+#[test]
+fn five_senders_with_parts_of_bolt_off() {
+    assert_eq!(assert_equal("star5_"), 6);
+    assert_eq!(assert_equal("star5m1500_"), 6);
+}
+
+#[test]
+fn messages_that_share_flows() {
+    assert_eq!(assert_equal("lab80_"), 3);
+}

@@ -1,0 +1,69 @@
+//! `[network.bolt-ns3]`, and what that simulator does not have.
+
+use paceline_fabric::spec::{BoltNs3Spec, DiscPorts, FlowControl, RecordSpec};
+use toml::Spanned;
+
+use crate::diagnostics::Problem;
+use crate::schema::{self, Fidelity, OrAuto};
+
+use super::Cx;
+use super::fill::{fill, fill_at};
+
+/// What the simulator is told; in other fidelities the table is left alone.
+pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<BoltNs3Spec, Problem> {
+    if cx.fidelity != Fidelity::BoltNs3 {
+        return Ok(BoltNs3Spec::default());
+    }
+    let default = BoltNs3Spec::default();
+    let table = n
+        .bolt_ns3
+        .get_or_insert_with(|| Spanned::new(0..0, schema::BoltNs3::default()))
+        .get_mut();
+    let texts = cx.texts;
+    let above_zero = |slot: &mut Option<Spanned<u32>>, default: u32, what: &str| {
+        let value = fill_at(slot, default);
+        match value.get_ref() {
+            0 => Err(Problem::new(format!("{what} is zero"))
+                .at(&texts.of_value(&value))
+                .label("expected at least 1")),
+            _ => Ok(value.into_inner()),
+        }
+    };
+    Ok(BoltNs3Spec {
+        ports: fill(&mut table.ports, DiscPorts::All),
+        threshold: fill(&mut table.threshold, OrAuto(None)).0,
+        buffer_packets: above_zero(&mut table.buffer_packets, default.buffer_packets, "the buffer")?,
+        src_factor: above_zero(&mut table.src_factor, default.src_factor, "the factor of SRCs")?,
+        share_flows: fill(&mut table.share_flows, default.share_flows),
+        strikes: above_zero(&mut table.strikes, default.strikes, "the number of strikes")?,
+    })
+}
+
+/// What the simulator has is Bolt and Swift, over queues that drop.
+pub(super) fn check<'a>(
+    cx: &Cx<'_>,
+    flow_control: &FlowControl,
+    record: &RecordSpec,
+    schemes: impl IntoIterator<Item = &'a str>,
+) -> Result<(), Problem> {
+    if cx.fidelity != Fidelity::BoltNs3 {
+        return Ok(());
+    }
+    if let Some(scheme) = schemes.into_iter().find(|name| !["bolt", "swift"].contains(name)) {
+        return Err(Problem::new(format!(
+            "`{scheme}` in bolt-ns3 fidelity: that simulator has Bolt and Swift only"
+        ))
+        .help("write `fidelity = \"exact\"`, or choose `bolt` or `swift`"));
+    }
+    if *flow_control != FlowControl::None {
+        return Err(Problem::new("PFC in bolt-ns3 fidelity: that simulator has none")
+            .help("write `flow_control = \"none\"`"));
+    }
+    if record.accounts != paceline_fabric::spec::Accounted::None {
+        return Err(Problem::new(
+            "accounts in bolt-ns3 fidelity: flows there do not choose when a packet goes on the wire",
+        )
+        .help("write `accounts = \"off\"`"));
+    }
+    Ok(())
+}
