@@ -9,8 +9,9 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "hpcc-recovery",
     title: "HPCC and DCQCN with PFC, go-back-N and IRN",
     source: "HPCC: High Precision Congestion Control (Li et al., SIGCOMM 2019), figure 12",
-    setting: "HPCC's network of 320 hosts, Hadoop flows at 30 % load and incasts of 60 flows, arriving during 2 ms; \
-              lossless with PFC, or without it and with go-back-N or IRN for what switches drop.",
+    setting: "The experiment in small: 16 hosts of a fat tree, Hadoop flows at 50 % load and incasts of 15 flows, arriving \
+              during 2 ms, into buffers of 250 KB; lossless with PFC, or without it and with go-back-N or IRN for \
+              what switches drop.",
     notes: &[
         "The figure prints no numbers. What it shows: HPCC keeps queues so short that the choice hardly matters, \
          since nothing is dropped and nobody pauses; under DCQCN it does.",
@@ -48,7 +49,7 @@ fn need(scheme: &'static str, (name, settings): Case) -> Need {
         settings: settings.iter().map(ToString::to_string).collect(),
         digest: Some(DIGEST),
         folder: false,
-        ..Need::of(Input::Shipped("fat320-hadoop30-2ms", 1), scheme)
+        ..Need::of(Input::Shipped("hpcc-recovery", 1), scheme)
     }
 }
 

@@ -13,8 +13,8 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     title: "IRN against go-back-N where one packet in a thousand is lost",
     source: "Revisiting Network Support for RDMA (IRN: Mittal et al., SIGCOMM 2018): that selective repeat with a \
              bound on what is in flight makes losses cheap",
-    setting: "Web search flows at 50 % load during 20 ms between 32 hosts at 100 Gbit/s, four leaves and four spines; \
-              every link loses one packet in a thousand. Beside both, PFC without losses. Completion times of all \
+    setting: "Web search flows at 50 % load during 10 ms between 16 hosts of a fat tree at 100 Gbit/s; every link loses \
+              one packet in a thousand; go-back-N has IRN's timeout, so that it is not that. Beside both, PFC without losses. Completion times of all \
               flows.",
     notes: &[
         "The paper prints ratios for its own networks and loads; what has to hold here is that IRN's 99th percentile \
@@ -49,7 +49,7 @@ fn need(scheme: &'static str, (name, settings): Case) -> Need {
         variant: name.to_string(),
         settings: settings.iter().map(ToString::to_string).collect(),
         digest: Some(DIGEST),
-        ..Need::of(Input::Shipped("irn-loss", 1), scheme)
+        ..Need::of(Input::Shipped("recovery-loss", 1), scheme)
     }
 }
 

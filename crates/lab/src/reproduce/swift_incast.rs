@@ -48,7 +48,7 @@ fn need(flows: u32, (window, _): (&str, &str)) -> Need {
         ],
         digest: Some(DIGEST),
         folder: false,
-        ..Need::of(Input::Shipped("swift-incast", 1), "swift")
+        ..Need::of(Input::Shipped("swift-many-flows", 1), "swift")
     }
 }
 

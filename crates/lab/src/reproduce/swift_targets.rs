@@ -48,7 +48,7 @@ fn need(flows: u32, scaling: bool) -> Need {
         ],
         digest: Some(DIGEST),
         folder: false,
-        ..Need::of(Input::Shipped("swift-target-scaling", 1), "swift")
+        ..Need::of(Input::Shipped("swift-long-flows", 1), "swift")
     }
 }
 
