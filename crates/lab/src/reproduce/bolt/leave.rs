@@ -26,6 +26,10 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          time until the window is stable.",
         "Swift's figure is met with a base delay of 2 µs, which is what the file behind the paper's figure is called \
          after; with 10 µs the queue is so long that the link is never idle.",
+        "In exact fidelity Swift's flow scaling has the paper's sign. With a base delay of 2 µs the target is then below \
+         the round trip of an empty network: the remaining flow never gets the whole link, and its window is stable \
+         early, at too little.",
+        "HPCC aims at 95 % of the link: of what it loses within 600 µs, 30 µs are meant.",
         "What is lost after 4 ms hangs on the tokens that happen to be there when the flow ends.",
     ],
     needs: || {
