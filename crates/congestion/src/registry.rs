@@ -179,6 +179,8 @@ schemes! {
     Hpcc(hpcc),
     HpccPint(hpcc_pint),
     Swift(swift),
+    Dx(dx),
+    PowerTcp(powertcp),
     Qcn(qcn),
     Pcn(pcn),
     Bolt(bolt),

@@ -85,6 +85,16 @@ fn schemes_and_their_parameters() {
       timeouts = 5; at least 1
       endpoint = true; one of true, false
       endpoint-target = 100us; above 0
+    dx [] window Off
+      noise = 0ps; at least 0
+      initial-window = 0; at least 0
+      max-window = 0; at least 0
+    powertcp [powertcp-theta] window Off
+      variant = int; one of int, theta
+      gamma = 0.9; above 0, at most 1
+      flows = 10; at least 1
+      max-window = 1; at least 1
+      min-rate = 100Mbps; above 0
     qcn [qcn-10g] window Off
       q-eq = 260KB; above 0
       w = 2; from 0 to 100

@@ -225,7 +225,7 @@ pub enum PacketKind {
     Resume,
 }
 
-/// One event of a traced packet, at a node named in [`crate::spec::RecordSpec::trace_nodes`].
+/// One event of a traced packet, at a node or port that [`crate::spec::RecordSpec`] names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceEvent {
     /// When.
@@ -288,7 +288,7 @@ pub struct Outcome {
     pub queue_max: Bytes,
     /// With [`crate::spec::RecordSpec::rate_every`].
     pub rates: Vec<RateRecord>,
-    /// With [`crate::spec::RecordSpec::trace_nodes`], in order of time.
+    /// With [`crate::spec::RecordSpec::trace_nodes`] or `trace_ports`, in order of time.
     pub trace: Vec<TraceEvent>,
     /// The base round-trip time and bandwidth-delay product of the network, as the reference
     /// defines them (largest over all pairs of hosts that have flows).

@@ -14,7 +14,7 @@ use crate::outcome::{
 use crate::packet::Packet;
 use crate::port::{Classes, Port, STRICT};
 use crate::sim::Simulation;
-use crate::spec::{FlowControl, NodeId, PfcMode, RunSpec};
+use crate::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
 
 mod flows;
 mod ports;
@@ -30,7 +30,10 @@ pub(crate) struct Recorder {
     /// Whether acknowledgements are to be shown to what follows flows.
     pub(crate) follows_flows: bool,
     pub(crate) tracing: bool,
+    /// Whether a port's packets are traced.
     traced: Vec<bool>,
+    /// First and last instant of tracing.
+    trace_window: (u64, u64),
     /// Interface number of each port at its node, from 1 in the order of links.
     interfaces: Vec<u32>,
     pub(crate) pfc: Vec<PfcEvent>,
@@ -76,12 +79,7 @@ impl RttStats {
 impl Recorder {
     pub(crate) fn new(run: &RunSpec, ports: &[Port]) -> Self {
         let (spec, nodes) = (&run.record, run.nodes.len());
-        let mut traced = vec![false; nodes];
-        for node in &spec.trace_nodes {
-            if let Some(flag) = traced.get_mut(node.0 as usize) {
-                *flag = true;
-            }
-        }
+        let traced = traced(spec, ports);
         let mut interfaces = Vec::with_capacity(ports.len());
         let mut counts = vec![0u32; nodes];
         for port in ports {
@@ -112,8 +110,11 @@ impl Recorder {
             ports: PortRecorder::new(run, ports),
             follows_flows: flows.is_on() || spec.rate_every.is_some(),
             flows,
-            tracing: !spec.trace_nodes.is_empty(),
+            tracing: traced.contains(&true),
             traced,
+            trace_window: spec
+                .trace_window
+                .map_or((0, u64::MAX), |(from, to)| (from.as_ps(), to.as_ps())),
             interfaces,
             pfc: Vec::new(),
             rtt: RttStats::new(),
@@ -168,7 +169,8 @@ impl Recorder {
         classes: &Classes,
         spec: &RunSpec,
     ) {
-        if !self.traced[node as usize] {
+        let (from, to) = self.trace_window;
+        if !self.traced[port as usize] || now < from || now > to {
             return;
         }
         let pause = match (packet.kind, spec.switch.flow_control) {
@@ -206,6 +208,15 @@ impl Recorder {
             });
         }
     }
+}
+
+/// Which ports' packets are traced.
+fn traced(spec: &RecordSpec, ports: &[Port]) -> Vec<bool> {
+    let is_traced = |port: &Port| {
+        let ends = (NodeId(port.node), NodeId(ports[port.peer as usize].node));
+        spec.trace_nodes.contains(&ends.0) || spec.trace_ports.contains(&ends)
+    };
+    ports.iter().map(is_traced).collect()
 }
 
 impl Simulation {

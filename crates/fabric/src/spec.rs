@@ -644,6 +644,10 @@ pub struct RecordSpec {
     pub omit_pfc: bool,
     /// Which nodes' packets to trace.
     pub trace_nodes: Vec<NodeId>,
+    /// And at which single ports: a node, and its neighbour at the other end of the link.
+    pub trace_ports: Vec<(NodeId, NodeId)>,
+    /// First and last instant of tracing; always, if there is none.
+    pub trace_window: Option<(Time, Time)>,
     /// Keep every round-trip time sample of the first kind (one per flow and round trip).
     pub rtt_samples: bool,
     /// Whose time to account for: see [`crate::account`].

@@ -208,6 +208,8 @@ fn recorders_change_nothing() {
             flows_max: 9,
             omit_pfc: true,
             trace_nodes: (0..spec.nodes.len() as u32).map(NodeId).collect(),
+            trace_ports: Vec::new(),
+            trace_window: None,
             rtt_samples: true,
             accounts: Accounted::All,
         };

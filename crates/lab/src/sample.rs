@@ -115,6 +115,8 @@ pub(crate) fn spec() -> RunSpec {
             omit_pfc: false,
             rate_every: Some(Span::from_us(5)),
             trace_nodes: Vec::new(),
+            trace_ports: Vec::new(),
+            trace_window: None,
             rtt_samples: true,
             accounts: Accounted::All,
         },

@@ -136,12 +136,8 @@ fn published_round_trip_times() {
     let table = reproduce::find("thesis-table6").unwrap();
     let runs = table.needs().into_iter().map(|need| {
         let input = need.load().unwrap();
-        let finished = Some(run(&input));
-        DoneRun {
-            need,
-            input,
-            finished,
-        }
+        let finished = run(&input);
+        DoneRun::of(need, input, finished)
     });
     let done = Done { runs: runs.collect() };
     let records = table.records(&done);

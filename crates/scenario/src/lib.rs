@@ -179,12 +179,9 @@ fn open(input: &str) -> Result<Opened, Diagnostics> {
         path.to_path_buf()
     };
     if !path.is_file() {
-        let source = Source::new(format!("{input}.toml"), shipped(input)?.text);
-        return Ok(Opened::Toml(
-            source,
-            Files::within([PathBuf::new()]),
-            input.to_string(),
-        ));
+        let shipped = shipped(input)?;
+        let source = Source::new(format!("{input}.toml"), shipped.text);
+        return Ok(Opened::Toml(source, shipped.files(), input.to_string()));
     }
     let source = files::read(&path)?;
     if ns3::config::looks_like_config(source.text()) {
@@ -201,7 +198,18 @@ fn open(input: &str) -> Result<Opened, Diagnostics> {
 /// # Errors
 /// If there is none of this name, or an override does not fit it.
 pub fn load_shipped(name: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
-    load_text(&format!("{name}.toml"), shipped(name)?.text, overrides)
+    let shipped = shipped(name)?;
+    let source = Source::new(format!("{name}.toml"), shipped.text);
+    load_toml(&source, shipped.files(), name, overrides)
+}
+
+impl builtin::Shipped {
+    /// Where its files are: the texts that ship with it, then the working directory.
+    fn files(&self) -> Files {
+        let own = |&(path, text): &(&str, &str)| (path.to_string(), text.to_string());
+        let texts: Vec<_> = self.files.iter().map(own).collect();
+        Files::within([PathBuf::new()]).with_memory(&texts)
+    }
 }
 
 fn shipped(name: &str) -> Result<&'static builtin::Shipped, Problem> {

@@ -344,6 +344,9 @@ tables! {
         accounts: Spanned<Accounts>,
         pcap: bool,
         trace: Spanned<Nodes>,
+        trace_ports: Vec<Spanned<(u32, u32)>>,
+        trace_from: Spanned<Time>,
+        trace_to: Spanned<Time>,
     }
 }
 

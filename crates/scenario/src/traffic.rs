@@ -31,7 +31,7 @@ pub struct SizeDistribution {
 }
 
 /// Distributions that are built in: name, text, where it is from.
-pub const DISTRIBUTIONS: [(&str, &str, &str); 4] = [
+pub const DISTRIBUTIONS: [(&str, &str, &str); 6] = [
     (
         "websearch",
         include_str!("../data/websearch.tsv"),
@@ -51,6 +51,18 @@ pub const DISTRIBUTIONS: [(&str, &str, &str); 4] = [
         "google-rpc",
         include_str!("../data/google-rpc.tsv"),
         "Google's remote procedure calls, 2008, as HPCC's traffic generator has it",
+    ),
+    (
+        "google-rpc-read",
+        include_str!("../data/google-rpc-read.tsv"),
+        "remote reads at Google, as Bolt (NSDI 2023) has them; approximate: the deciles that its code's figures are \
+         labelled with, on a logarithmic scale between them",
+    ),
+    (
+        "google-rpc-batch",
+        include_str!("../data/google-rpc-batch.tsv"),
+        "remote procedure calls of batch jobs at Google, as Bolt (NSDI 2023) has them; approximate like \
+         google-rpc-read",
     ),
 ];
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use paceline_lab::reproduce::{self, Count, Done as Runs, DoneRun, Plan, REGISTRY, Reproduction};
-use paceline_lab::run::{self, Finished};
+use paceline_lab::results::RunStatus;
 use paceline_scenario::Resolved;
 use serde_json::{Value, json};
 
@@ -20,8 +20,8 @@ Examples:
   paceline reproduce thesis-table8 hpcc-fct --jobs 4   minutes
   paceline reproduce all --force --json | jq '.[] | select(.ok == false)'
 
-A value has a tolerance: exact (to the printed digits), within a share of the published value, or shown
-only; in an ordering everything that is smaller in the paper has to be smaller. --json prints a list of
+A value has a tolerance: exact (to the printed digits), within a share of the published value, bounds
+of its own, or shown only; in an ordering everything that is smaller in the paper has to be smaller. --json prints a list of
 {id, case, metric, unit, paper, ours, tolerance, ok}: paper and ours are numbers, or for orderings texts;
 ours is null where it was not run, ok where nothing is judged.
 
@@ -71,8 +71,11 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     if let Some(failure) = failure {
         return Err(failure);
     }
-    let finished: Vec<&Finished> = runs.runs.iter().filter_map(|run| run.finished.as_ref()).collect();
-    let done = super::run::ending(&finished);
+    let partial = |run: &DoneRun| run.status == Some(RunStatus::Partial);
+    let done = match runs.runs.iter().any(partial) {
+        true => Done::Interrupted,
+        false => Done::All,
+    };
     if args.check && done == Done::All {
         check(&chosen, &runs)?;
     }
@@ -118,30 +121,21 @@ fn run_all(chosen: &[&Reproduction], args: &ReproduceArgs) -> Result<(Runs, Opti
         Vec::new()
     } else {
         let meter = Meter::new(&inputs, args.say);
-        run::compare(&inputs, args.jobs.count(), &|i, now| {
+        reproduce::run_each(&simulated, &inputs, args.jobs.count(), &|i, now| {
             meter.update(i, now);
             interrupt::control()
         })
     };
     let mut runs = Runs::default();
     let mut failure = None;
-    for ((need, input), result) in simulated.into_iter().zip(inputs).zip(results) {
+    for result in results {
         match result {
-            Ok(finished) => runs.runs.push(DoneRun {
-                need,
-                input,
-                finished: Some(finished),
-            }),
+            Ok(run) => runs.runs.push(run),
             Err(error) => failure = failure.or(Some(Failure::from(error))),
         }
     }
     for need in rest {
-        let input = need.load()?;
-        runs.runs.push(DoneRun {
-            need,
-            input,
-            finished: None,
-        });
+        runs.runs.push(DoneRun::input_of(need)?);
     }
     Ok((runs, failure))
 }
@@ -207,7 +201,7 @@ fn check(chosen: &[&Reproduction], runs: &Runs) -> Result<(), Failure> {
 pub(super) fn details(one: &Reproduction) -> [(&'static str, Value); 5] {
     let records = one.records(&Runs::default()).into_iter();
     let cases: Vec<Value> = records
-        .filter(|record| !record.paper.is_null())
+        .filter(|record| !record.paper.is_null() || record.tolerance != "shown only")
         .map(|record| {
             json!({
                 "case": record.case,

@@ -260,7 +260,7 @@ pub fn write_run_into(
             capture::write(out, spec, outcome, capture::WHOLE)
         })?;
     }
-    if input.fidelity == Fidelity::Ns3Hpcc && !spec.record.trace_nodes.is_empty() {
+    if input.fidelity == Fidelity::Ns3Hpcc && !outcome.trace.is_empty() {
         folder.write(&at("trace.tr"), |out| ns3::trace(out, spec, outcome))?;
     }
     Ok(())

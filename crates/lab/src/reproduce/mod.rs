@@ -5,12 +5,17 @@
 //! what came of them; [`Reproduction::panels`] puts both side by side, judged. Rendered they are by
 //! [`text`] for a terminal, [`records`] for programs, and [`write()`] as a page with the runs' folders.
 
+mod bolt;
 mod hpcc_fct;
+mod hpcc_recovery;
+mod irn_loss;
 mod need;
 mod page;
 mod panel;
 mod reference;
 mod slowdown;
+mod swift_incast;
+mod swift_targets;
 mod text;
 mod thesis;
 mod thesis_table4;
@@ -23,9 +28,8 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use need::DoneRun;
-pub use need::{Done, Input, Need, Plan};
-pub use panel::{Cell, Column, Ordering, Panel, Record, Row, Tolerance};
+pub use need::{Digest, Done, DoneRun, Input, Need, Numbers, Plan, run_each};
+pub use panel::{Cell, Column, Curve, Drawing, Ordering, Panel, Record, Row, Tolerance};
 pub use reference::Reference;
 pub use text::{Count, text};
 pub use thesis_table6::{
@@ -58,6 +62,20 @@ pub const REGISTRY: &[Reproduction] = &[
     thesis_table7::REPRODUCTION,
     thesis_table8::REPRODUCTION,
     hpcc_fct::REPRODUCTION,
+    bolt::REPRODUCTIONS[0],
+    bolt::REPRODUCTIONS[1],
+    bolt::REPRODUCTIONS[2],
+    bolt::REPRODUCTIONS[3],
+    bolt::REPRODUCTIONS[4],
+    bolt::REPRODUCTIONS[5],
+    bolt::REPRODUCTIONS[6],
+    bolt::REPRODUCTIONS[7],
+    bolt::REPRODUCTIONS[8],
+    bolt::REPRODUCTIONS[9],
+    irn_loss::REPRODUCTION,
+    hpcc_recovery::REPRODUCTION,
+    swift_incast::REPRODUCTION,
+    swift_targets::REPRODUCTION,
 ];
 
 /// The reproduction of this name.

@@ -1,13 +1,15 @@
 //! Which runs reproductions need, and what came of them.
 
-use paceline_fabric::Outcome;
+use std::collections::BTreeMap;
+
+use paceline_fabric::{Outcome, Progress};
 use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved};
 
 use super::reference::Reference;
 use crate::results::{RunStatus, Summary};
-use crate::run::Finished;
+use crate::run::{self, Control, Finished, RunError};
 
-/// What a run is made from. All run in `ns3-hpcc` fidelity: the publications used that simulator.
+/// What a run is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A scenario that ships, with a seed.
@@ -17,7 +19,7 @@ pub enum Input {
 }
 
 /// A run that a reproduction needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Need {
     /// What it is made from.
     pub input: Input,
@@ -25,25 +27,82 @@ pub struct Need {
     pub scheme: &'static str,
     /// Whether its flows will do, without running it.
     pub flows_only: bool,
+    /// Whose behaviour a scenario that ships has; reference runs have their own.
+    pub fidelity: Fidelity,
+    /// What tells it from other runs of the same scenario under the same scheme; may be empty.
+    pub variant: String,
+    /// What is different in them, as `--set` has it.
+    pub settings: Vec<String>,
+    /// What is taken of it when it ends, if not the whole.
+    pub digest: Option<Digest>,
+    /// Whether its folder is written; otherwise nothing but the digest is kept.
+    pub folder: bool,
+}
+
+/// What is taken of a run when it ends, so that a trace need not be kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Digest {
+    /// Digests of different names are different.
+    pub name: &'static str,
+    /// The numbers of a run.
+    pub of: fn(&Resolved, &Outcome) -> Numbers,
+}
+
+impl PartialEq for Digest {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// Numbers of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Numbers {
+    /// By name.
+    pub values: BTreeMap<&'static str, f64>,
+    /// Lines of a chart, by name.
+    pub series: BTreeMap<&'static str, Vec<(f64, f64)>>,
 }
 
 impl Need {
-    /// A run of `input` under each of `schemes`.
+    /// A run of `input` under each of `schemes`, in the manner of HPCC's simulator.
     pub fn each(input: Input, schemes: &[&'static str]) -> Vec<Self> {
         let one = |&scheme: &&'static str| Self {
-            input,
-            scheme,
-            flows_only: false,
+            fidelity: Fidelity::Ns3Hpcc,
+            ..Self::of(input, scheme)
         };
         schemes.iter().map(one).collect()
     }
 
+    /// A run of `input` under `scheme` as it stands there.
+    pub fn of(input: Input, scheme: &'static str) -> Self {
+        Self {
+            input,
+            scheme,
+            flows_only: false,
+            fidelity: Fidelity::Exact,
+            variant: String::new(),
+            settings: Vec::new(),
+            digest: None,
+            folder: true,
+        }
+    }
+
     /// A name that a folder can have; different for different runs.
     pub fn name(&self) -> String {
-        match self.input {
+        let mut name = match self.input {
             Input::Shipped(name, seed) => format!("{name}-{}-{seed}", self.scheme),
             Input::Reference(reference) => format!("{}-{}", reference.name, self.scheme),
+        };
+        if !self.variant.is_empty() {
+            name = format!("{name}-{}", self.variant);
         }
+        name
+    }
+
+    /// Whether it is the same run as another, whatever is wanted of it.
+    fn is_run_of(&self, other: &Self) -> bool {
+        (self.input, self.scheme, self.fidelity) == (other.input, other.scheme, other.fidelity)
+            && (&self.settings, &self.digest) == (&other.settings, &other.digest)
     }
 
     /// Reads its input.
@@ -56,7 +115,8 @@ impl Need {
                 let overrides = Overrides {
                     scheme: Some(self.scheme.to_string()),
                     seed: Some(seed),
-                    fidelity: Some(Fidelity::Ns3Hpcc),
+                    fidelity: Some(self.fidelity),
+                    set: self.settings.clone(),
                     ..Overrides::default()
                 };
                 paceline_scenario::load_shipped(name, &overrides)
@@ -78,10 +138,12 @@ impl Plan {
     pub fn of(needs: impl IntoIterator<Item = Need>) -> Self {
         let mut unique: Vec<Need> = Vec::new();
         for need in needs {
-            let same = |known: &&mut Need| known.input == need.input && known.scheme == need.scheme;
-            match unique.iter_mut().find(same) {
+            match unique.iter_mut().find(|known| known.is_run_of(&need)) {
                 // What one needs run, others need not load again.
-                Some(known) => known.flows_only &= need.flows_only,
+                Some(known) => {
+                    known.flows_only &= need.flows_only;
+                    known.folder |= need.folder;
+                }
                 None => unique.push(need),
             }
         }
@@ -96,8 +158,59 @@ pub struct DoneRun {
     pub need: Need,
     /// Its input.
     pub input: Resolved,
-    /// What came of it, if it was run.
+    /// What came of it, if it was run and is kept.
     pub finished: Option<Finished>,
+    /// What was taken of it, if it ended by itself.
+    pub numbers: Option<Numbers>,
+    /// How it ended, if it was run.
+    pub status: Option<RunStatus>,
+}
+
+impl DoneRun {
+    /// Of an input that is not run.
+    pub fn input_of(need: Need) -> Result<Self, Diagnostics> {
+        let input = need.load()?;
+        Ok(Self {
+            need,
+            input,
+            finished: None,
+            numbers: None,
+            status: None,
+        })
+    }
+
+    /// Of a run that has ended: keeps what is wanted of it.
+    pub fn of(need: Need, input: Resolved, mut finished: Finished) -> Self {
+        let status = Some(finished.summary.status);
+        let mut numbers = None;
+        if let Some(digest) = need.digest {
+            if finished.summary.status == RunStatus::Completed {
+                numbers = Some((digest.of)(&input, &finished.outcome));
+            }
+            finished.outcome.trace = Vec::new();
+        }
+        Self {
+            finished: need.folder.then_some(finished),
+            need,
+            input,
+            numbers,
+            status,
+        }
+    }
+}
+
+/// Runs `needs`, with their inputs, on at most `jobs` threads; otherwise as [`run::compare`]. A run of which
+/// nothing is kept but numbers is kept no longer than it takes to compute them.
+pub fn run_each(
+    needs: &[Need],
+    inputs: &[Resolved],
+    jobs: usize,
+    progress: &(dyn Fn(usize, &Progress) -> Control + Sync),
+) -> Vec<Result<DoneRun, RunError>> {
+    run::side_by_side(needs.len(), jobs, &|i| {
+        let finished = run::execute(&inputs[i], &mut |now| progress(i, now))?;
+        Ok(DoneRun::of(needs[i].clone(), inputs[i].clone(), finished))
+    })
 }
 
 /// What came of a plan.
@@ -111,6 +224,12 @@ impl Done {
     fn find(&self, input: Input, scheme: &str) -> Option<&DoneRun> {
         let this = |run: &&DoneRun| run.need.input == input && run.need.scheme == scheme;
         self.runs.iter().find(this)
+    }
+
+    /// What was taken of a run that ended by itself.
+    pub(super) fn numbers(&self, need: &Need) -> Option<&Numbers> {
+        let this = |run: &&DoneRun| run.need.is_run_of(need);
+        self.runs.iter().find(this)?.numbers.as_ref()
     }
 
     /// The input of a run.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Reproduction;
 use super::need::Done;
-use super::panel::{Cell, Panel, Row};
+use super::panel::{Cell, Curve, Drawing, Panel, Row};
 use super::text::{Count, difference, orderings, shown, tolerances};
 use crate::report::charts::{Axis, Chart, Kind, Line, Width};
 use crate::report::{Look, RenderError, fill, palette, script_json};
@@ -70,6 +70,7 @@ struct Table {
 #[derive(Serialize)]
 struct Head {
     name: &'static str,
+    published: &'static str,
     color: usize,
 }
 
@@ -159,7 +160,10 @@ fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
         .into_iter()
         .map(|(color, _)| color)
         .collect();
-    let chart = chart(panel, &colors);
+    let chart = match &panel.drawing {
+        Some(drawing) => drawn(panel, drawing),
+        None => chart(panel, &colors),
+    };
     let drawn = chart.is_some();
     charts.extend(chart.map(|chart| Placed {
         place: place.clone(),
@@ -172,12 +176,13 @@ fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
     Table {
         title: panel.title.clone(),
         place: if drawn { place } else { String::new() },
-        // A table in which nothing differs says no more than its chart.
-        open: !(drawn && all_good),
+        // A table in which nothing differs says no more than its chart; one of no rows, nothing.
+        open: !(drawn && all_good) || panel.rows.is_empty(),
         head: panel.head,
         columns: heads
             .map(|(column, &color)| Head {
                 name: column.name,
+                published: column.published,
                 color,
             })
             .collect(),
@@ -205,6 +210,37 @@ fn row((row, cells): (&Row, &Vec<Cell>)) -> Lines {
         name: row.name(),
         cells: cells.iter().map(cell).collect(),
     }
+}
+
+/// The curves of a drawing; `None` where there are none.
+fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
+    let schemes: Vec<&str> = drawing.curves.iter().map(|curve| curve.scheme).collect();
+    let mut known: Vec<&str> = Vec::new();
+    for &scheme in &schemes {
+        if !known.contains(&scheme) {
+            known.push(scheme);
+        }
+    }
+    let colors = palette::assign(&known);
+    let color = |scheme: &str| {
+        let place = known.iter().position(|known| *known == scheme);
+        place.map_or(0, |place| colors[place].0)
+    };
+    let line = |curve: &Curve| Line {
+        dash: if curve.published { DASHED } else { 0 },
+        ..Line::new(curve.name.clone(), color(curve.scheme), &curve.points)
+    };
+    let drawable = drawing.curves.iter().filter(|curve| !curve.points.is_empty());
+    let lines: Vec<Line> = drawable.map(line).collect();
+    (!lines.is_empty()).then(|| Chart {
+        title: panel.title.clone(),
+        note: "Ours solid, published dashed.".to_string(),
+        x: Axis::new(drawing.x.0, drawing.x.1),
+        y: Axis::new(drawing.y.0, drawing.y.1),
+        kind: Kind::Step,
+        width: Width::Full,
+        lines,
+    })
 }
 
 /// Lines over the rows' places, ours solid and the published dashed; `None` where rows have none.

@@ -12,6 +12,12 @@ pub enum Tolerance {
     Within(f64),
     /// This far off at most, in the value's own unit.
     Near(f64),
+    /// Ours has to be this or less, whatever was published.
+    AtMost(f64),
+    /// Ours has to be this or more.
+    AtLeast(f64),
+    /// Ours has to lie between these.
+    Between(f64, f64),
     /// Not judged.
     Shown,
 }
@@ -23,9 +29,23 @@ impl Tolerance {
             Self::Exact => "exact".to_string(),
             Self::Within(share) => format!("within {} %", share * 100.0),
             Self::Near(difference) => format!("within {difference}"),
+            Self::AtMost(most) => format!("at most {}", plain(most)),
+            Self::AtLeast(least) => format!("at least {}", plain(least)),
+            Self::Between(least, most) => format!("{} to {}", plain(least), plain(most)),
             Self::Shown => "shown only".to_string(),
         }
     }
+
+    /// Whether it is of ours alone, not of its distance from the published value.
+    pub(super) const fn is_bound(self) -> bool {
+        matches!(self, Self::AtMost(_) | Self::AtLeast(_) | Self::Between(..))
+    }
+}
+
+/// A bound with as many digits as it takes, three after the point at most.
+pub(super) fn plain(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
 /// A published value and ours.
@@ -42,13 +62,24 @@ pub struct Cell {
 impl Cell {
     /// Whether ours is as published; `None` where that is not judged.
     pub fn verdict(&self, decimals: usize) -> Option<bool> {
-        let (paper, ours) = (self.paper?, self.ours?);
+        let ours = self.ours?;
+        let of_paper = |good: &dyn Fn(f64) -> bool| self.paper.map(good);
         match self.tolerance {
-            Tolerance::Exact => Some(format!("{paper:.decimals$}") == format!("{ours:.decimals$}")),
-            Tolerance::Within(share) => Some((ours - paper).abs() <= share * paper.abs()),
-            Tolerance::Near(difference) => Some((ours - paper).abs() <= difference),
+            Tolerance::Exact => {
+                of_paper(&|paper| format!("{paper:.decimals$}") == format!("{ours:.decimals$}"))
+            }
+            Tolerance::Within(share) => of_paper(&|paper| (ours - paper).abs() <= share * paper.abs()),
+            Tolerance::Near(difference) => of_paper(&|paper| (ours - paper).abs() <= difference),
+            Tolerance::AtMost(most) => Some(ours <= most),
+            Tolerance::AtLeast(least) => Some(ours >= least),
+            Tolerance::Between(least, most) => Some(least <= ours && ours <= most),
             Tolerance::Shown => None,
         }
+    }
+
+    /// Whether there is something to compare ours with.
+    pub(super) const fn is_compared(&self) -> bool {
+        self.ours.is_some() && (self.paper.is_some() || self.tolerance.is_bound())
     }
 
     /// Ours over the published value.
@@ -65,12 +96,18 @@ pub struct Column {
     pub name: &'static str,
     /// The scheme whose colour it has in charts.
     pub scheme: &'static str,
+    /// What the published values beside it are called.
+    pub published: &'static str,
 }
 
 impl Column {
     /// A scheme of its own name.
     pub const fn scheme(name: &'static str) -> Self {
-        Self { name, scheme: name }
+        Self {
+            name,
+            scheme: name,
+            published: "paper",
+        }
     }
 }
 
@@ -126,6 +163,34 @@ pub struct Panel {
     pub cells: Vec<Vec<Cell>>,
     /// Whether the order of the columns in each row is part of what was published.
     pub ordered: bool,
+    /// What is drawn on the page, where that is not the table.
+    pub drawing: Option<Drawing>,
+    /// Whether its title tells its rows from those of other panels.
+    pub told_by_title: bool,
+}
+
+/// A chart of curves that no table has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawing {
+    /// Label and unit of the axis of places.
+    pub x: (&'static str, &'static str),
+    /// Label and unit of the axis of values.
+    pub y: (&'static str, &'static str),
+    /// What is drawn.
+    pub curves: Vec<Curve>,
+}
+
+/// A curve: a value holds until the next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// What it shows.
+    pub name: String,
+    /// The scheme whose colour it has.
+    pub scheme: &'static str,
+    /// Whether it was published, and is dashed.
+    pub published: bool,
+    /// Places and values.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// The columns of a row in order of their values.
@@ -179,6 +244,18 @@ impl Panel {
             columns,
             rows,
             ordered: false,
+            drawing: None,
+            told_by_title: false,
+        }
+    }
+
+    /// A panel that is a chart alone.
+    pub fn drawn(title: impl Into<String>, drawing: Drawing) -> Self {
+        Self {
+            drawing: Some(drawing),
+            ..Self::of(title, "", Vec::new(), Vec::new(), |_, _| {
+                unreachable!("there are no cells")
+            })
         }
     }
 
@@ -231,9 +308,14 @@ impl Panel {
     pub fn records(&self, id: &'static str) -> Vec<Record> {
         let mut records = Vec::new();
         for (row, cells) in self.rows.iter().zip(&self.cells) {
-            let case = |name: &str| match row.label.as_str() {
-                "" => name.to_string(),
-                label => format!("{name}, {label}"),
+            let case = |name: &str| {
+                let parts = [
+                    name,
+                    if self.told_by_title { &self.title } else { "" },
+                    &row.label,
+                ];
+                let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+                parts.join(", ")
             };
             for (column, cell) in self.columns.iter().zip(cells) {
                 records.push(Record {

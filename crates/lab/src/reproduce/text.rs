@@ -1,6 +1,6 @@
 //! Reproductions on a terminal.
 
-use super::panel::{Cell, Panel, Tolerance};
+use super::panel::{Cell, Panel, Tolerance, plain};
 use super::{Done, Reproduction};
 use crate::table::{self, Column};
 
@@ -39,8 +39,17 @@ pub(super) fn shown(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "–".to_string(), |value| format!("{value:.decimals$}"))
 }
 
-/// By how much ours differs, in percent; what rounds to nothing has no sign.
+/// By how much ours differs, in percent; what rounds to nothing has no sign. Where ours has bounds, these.
 pub(super) fn difference(cell: &Cell) -> String {
+    let bound = match cell.tolerance {
+        Tolerance::AtMost(most) => Some(format!("≤ {}", plain(most))),
+        Tolerance::AtLeast(least) => Some(format!("≥ {}", plain(least))),
+        Tolerance::Between(least, most) => Some(format!("{}…{}", plain(least), plain(most))),
+        _ => None,
+    };
+    if let Some(bound) = bound {
+        return bound;
+    }
     let Some(ratio) = cell.ratio() else {
         return "–".to_string();
     };
@@ -55,10 +64,7 @@ pub(super) fn difference(cell: &Cell) -> String {
 pub(super) fn tolerances(panel: &Panel) -> Vec<String> {
     let mut kinds: Vec<(Tolerance, Vec<Option<bool>>)> = Vec::new();
     for (row, cells) in panel.rows.iter().zip(&panel.cells) {
-        for cell in cells
-            .iter()
-            .filter(|cell| cell.paper.is_some() && cell.ours.is_some())
-        {
+        for cell in cells.iter().filter(|cell| cell.is_compared()) {
             let verdict = cell.verdict(row.decimals);
             match kinds.iter_mut().find(|(known, _)| *known == cell.tolerance) {
                 Some((_, verdicts)) => verdicts.push(verdict),
@@ -138,7 +144,7 @@ fn part(panel: &Panel, first: usize, width: usize) -> (String, usize) {
         let group = panel.columns[next].name;
         columns.push(Column::right(
             group,
-            "paper",
+            panel.columns[next].published,
             column(&|cell, d| shown(cell.paper, d)),
         ));
         columns.push(Column::right(
@@ -166,7 +172,7 @@ pub fn text(reproduction: &Reproduction, done: &Done, width: usize) -> String {
     let mut text = format!("{}: {}\n", reproduction.id, reproduction.title);
     text.push_str(&paragraph(reproduction.source, width, ""));
     text.push_str(&paragraph(reproduction.setting, width, ""));
-    for panel in &panels {
+    for panel in panels.iter().filter(|panel| !panel.rows.is_empty()) {
         text.push('\n');
         if !panel.title.is_empty() {
             text.push_str(&format!("{}\n", panel.title));

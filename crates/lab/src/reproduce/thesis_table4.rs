@@ -40,6 +40,7 @@ pub(super) fn columns() -> Vec<Column> {
     let target = |name| Column {
         name,
         scheme: "lstm-pid",
+        published: "paper",
     };
     let targets = ["lstm-pid, 5 µs", "lstm-pid, 6 µs", "lstm-pid, 7 µs"].map(target);
     let others = INCAST_SCHEMES.map(Column::scheme);

@@ -2,6 +2,8 @@
 
 use paceline_scenario::Resolved;
 
+use paceline_scenario::Fidelity;
+
 use super::Reproduction;
 use super::need::{Done, Input, Need};
 use super::panel::{Cell, Column, Panel, Row, Tolerance};
@@ -22,9 +24,9 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     ],
     needs: || {
         vec![Need {
-            input: FLOWS,
-            scheme: "hpcc",
             flows_only: true,
+            fidelity: Fidelity::Ns3Hpcc,
+            ..Need::of(FLOWS, "hpcc")
         }]
     },
     panels,
@@ -78,6 +80,7 @@ fn panels(done: &Done) -> Vec<Panel> {
         vec![Column {
             name: "flows",
             scheme: "hpcc",
+            published: "paper",
         }]
     };
     let rows = PRINTED.map(|(size, _)| Row {

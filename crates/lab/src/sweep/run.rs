@@ -189,6 +189,7 @@ fn record_less(record: &mut RecordSpec) {
     record.accounts = Accounted::None;
     record.rtt_samples = false;
     record.trace_nodes.clear();
+    record.trace_ports.clear();
 }
 
 /// Why a run has no summary.

@@ -39,6 +39,8 @@ pub struct Shipped {
     pub name: &'static str,
     /// The whole file.
     pub text: &'static str,
+    /// Files that it names: path as it stands there, and text.
+    pub files: &'static [(&'static str, &'static str)],
 }
 
 impl Shipped {
@@ -131,8 +133,19 @@ pub fn distributions() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 macro_rules! shipped {
-    ($($name:literal),* $(,)?) => {
-        &[$(Shipped { name: $name, text: include_str!(concat!("../../../../scenarios/", $name, ".toml")) },)*]
+    ($($name:literal $(in $path:literal $(with $file:literal)?)?),* $(,)?) => {
+        &[$(shipped!(@one $name $($path $($file)?)?),)*]
+    };
+    (@one $name:literal) => { shipped!(@text $name, concat!($name, ".toml"), &[]) };
+    (@one $name:literal $path:literal) => { shipped!(@text $name, $path, &[]) };
+    (@one $name:literal $path:literal $file:literal) => {
+        shipped!(@text $name, $path, &[(
+            concat!("flows/", $file),
+            include_str!(concat!("../../../../scenarios/bolt/flows/", $file)),
+        )])
+    };
+    (@text $name:literal, $path:expr, $files:expr) => {
+        Shipped { name: $name, text: include_str!(concat!("../../../../scenarios/", $path)), files: $files }
     };
 }
 
@@ -168,11 +181,33 @@ pub fn scenarios() -> &'static [Shipped] {
         "link-flap",
         "recovery-loss",
         "hpcc-recovery",
+        "swift-incast",
+        "swift-target-scaling",
         "pfc-storm",
         "pfc-deadlock",
         "load-balancing",
         "pcn-head-of-line",
         "qcn-incast",
+        "swift-many-flows",
+        "swift-long-flows",
+        "bolt-single" in "bolt/single.toml",
+        "bolt-join100" in "bolt/join100.toml",
+        "bolt-join1000" in "bolt/join1000.toml",
+        "bolt-leave200" in "bolt/leave200.toml",
+        "bolt-leave4000" in "bolt/leave4000.toml",
+        "bolt-down400" in "bolt/down400.toml",
+        "bolt-fair5" in "bolt/fair5.toml",
+        "bolt-star5-1500" in "bolt/star5-1500.toml",
+        "bolt-star5-5000" in "bolt/star5-5000.toml",
+        "bolt-util60" in "bolt/util60.toml" with "util60.csv",
+        "bolt-incast50x100" in "bolt/incast50x100.toml",
+        "bolt-star16-fb" in "bolt/star16-fb.toml" with "star16-fb.csv",
+        "bolt-fat32-fb" in "bolt/fat32-fb.toml" with "fat32-fb.csv",
+        "bolt-solo-star16" in "bolt/solo-star16.toml" with "solo-star16.csv",
+        "bolt-solo-fat32" in "bolt/solo-fat32.toml" with "solo-fat32.csv",
+        "bolt-lab80" in "bolt/lab80.toml" with "lab80.csv",
+        "bolt-fat256-100" in "bolt/fat256-100.toml",
+        "bolt-fat256-400" in "bolt/fat256-400.toml",
     ]
 }
 

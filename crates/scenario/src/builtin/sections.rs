@@ -158,6 +158,9 @@ pub fn sections() -> &'static [Entry] {
             "rtt-samples", "", "false", "keep every round-trip time sample";
             "accounts", "", "auto", "flows whose time to account for, part by part: `off`, `all`, a list of flow ids, or `auto`: 1000 of them, all if there are no more (with ns3-hpcc: `off`)";
             "trace", "", "[]", "nodes whose packets to trace, or `all`";
+            "trace-ports", "", "[]", "single ports to trace: [[node, neighbour], ..]";
+            "trace-from", TIME, "0s", "nothing is traced before";
+            "trace-to", TIME, "the duration", "nothing is traced after";
             "pcap", "", "false", "write traced packets as a capture file";
         }
         "sweep": "The grid of `paceline sweep`: every combination of the values, each with the same seeds. Keys are paths, as with --set: \"cc.scheme\" = [\"hpcc\", \"dcqcn\"]." {

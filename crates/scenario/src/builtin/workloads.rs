@@ -27,7 +27,7 @@ pub fn workloads() -> &'static [Entry] {
             "period", TIME, "", "time from one round to the next";
         }
         "poisson": "Poisson arrivals at every host, sizes drawn from a distribution, to another host at random (HPCC's traffic generator)." {
-            "sizes", "", "", "distribution of flow sizes: websearch, fb-hadoop, alistorage, google-rpc, a file of lines `bytes percent`, or a list of { size, share }";
+            "sizes", "", "", "distribution of flow sizes: websearch, fb-hadoop, alistorage, google-rpc, google-rpc-read, google-rpc-batch, a file of lines `bytes percent`, or a list of { size, share }";
             "load", "", "", "share of the hosts' rate that the payload fills";
             "from", TIME, "0s", "first arrivals";
             "to", TIME, "the duration", "no arrivals from here on";

@@ -217,12 +217,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     for link in links.iter_mut().filter(|link| link.error_rate == 0.0) {
         link.error_rate = error_rate;
     }
-    let (record, pcap) = record::resolve(
-        cx,
-        &mut scenario.record,
-        net.topology.nodes.len(),
-        traffic.flows.len(),
-    )?;
+    let (record, pcap) = record::resolve(cx, &mut scenario.record, &net.topology, traffic.flows.len())?;
     scenario.record.pcap = Some(pcap);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     let kinds = schemes.iter().map(|scheme| scheme.config.name());

@@ -1,11 +1,12 @@
 //! From `[record]` to what is recorded.
 
-use paceline_fabric::spec::{Accounted, NodeId, RecordSpec};
+use paceline_fabric::spec::{Accounted, LinkSpec, NodeId, RecordSpec};
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
 use crate::schema::{self, Accounts, Fidelity, Nodes, OrOff, PortBins};
+use crate::topology::Topology;
 
 use super::Cx;
 use super::fill::{fill, fill_at, fill_value};
@@ -14,9 +15,10 @@ use super::fill::{fill, fill_at, fill_value};
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     record: &mut schema::Record,
-    nodes: usize,
+    topology: &Topology,
     flows: usize,
 ) -> Result<(RecordSpec, bool), Problem> {
+    let nodes = topology.nodes.len();
     let from = fill_value(&mut record.queue_from, Time::ZERO);
     let to = fill_at(&mut record.queue_to, cx.stop);
     if from > *to.get_ref() {
@@ -27,8 +29,13 @@ pub(super) fn resolve(
         return Err(Problem::new(message).at(&cx.texts.of_value(&to)));
     }
     let pcap = fill(&mut record.pcap, false);
-    // A capture file without nodes to trace would be empty.
-    let default = if pcap { Nodes::All } else { Nodes::List(Vec::new()) };
+    // A capture file without anything to trace would be empty.
+    let some_ports = record.trace_ports.as_ref().is_some_and(|ports| !ports.is_empty());
+    let default = if pcap && !some_ports {
+        Nodes::All
+    } else {
+        Nodes::List(Vec::new())
+    };
     let trace = fill_at(&mut record.trace, default);
     let trace_nodes = match trace.get_ref() {
         Nodes::All => (0..nodes as u32).map(NodeId).collect(),
@@ -43,6 +50,8 @@ pub(super) fn resolve(
             list.iter().copied().map(NodeId).collect()
         }
     };
+    let trace_ports = trace_ports(cx, record, topology)?;
+    let trace_window = trace_window(cx, record)?;
     let spec = RecordSpec {
         queue_every: period(&mut record.queue, "queue")?,
         queue_window: (from, to.into_inner()),
@@ -53,10 +62,45 @@ pub(super) fn resolve(
         flows_max: fill(&mut record.flows_max, FLOWS_MAX),
         omit_pfc: !fill(&mut record.pfc, true),
         trace_nodes,
+        trace_ports,
+        trace_window: Some(trace_window),
         rtt_samples: fill(&mut record.rtt_samples, false),
         accounts: accounts(cx, record, flows)?,
     };
     Ok((spec, pcap))
+}
+
+/// The single ports that are traced: each the end of a link.
+fn trace_ports(
+    cx: &Cx<'_>,
+    record: &mut schema::Record,
+    topology: &Topology,
+) -> Result<Vec<(NodeId, NodeId)>, Problem> {
+    let port = |written: &Spanned<(u32, u32)>| {
+        let (node, peer) = *written.get_ref();
+        let ends = (NodeId(node), NodeId(peer));
+        let linked = |link: &LinkSpec| [(link.a, link.b), (link.b, link.a)].contains(&ends);
+        if topology.links.iter().any(linked) {
+            return Ok(ends);
+        }
+        Err(Problem::new(format!(
+            "there is no link from node {node} to node {peer} to trace"
+        ))
+        .at(&cx.texts.of_value(written)))
+    };
+    let ports = record.trace_ports.get_or_insert_default();
+    ports.iter().map(port).collect()
+}
+
+/// From when to when packets are traced.
+fn trace_window(cx: &Cx<'_>, record: &mut schema::Record) -> Result<(Time, Time), Problem> {
+    let from = fill_value(&mut record.trace_from, Time::ZERO);
+    let to = fill_at(&mut record.trace_to, cx.stop);
+    if from <= *to.get_ref() {
+        return Ok((from, to.into_inner()));
+    }
+    let message = format!("tracing ends at {}, before it begins ({from})", to.get_ref());
+    Err(Problem::new(message).at(&cx.texts.of_value(&to)))
 }
 
 /// How many flows are followed unless told otherwise.

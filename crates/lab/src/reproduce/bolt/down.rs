@@ -1,0 +1,104 @@
+//! B4: one of two flows is cut off without notice.
+
+use paceline_fabric::Outcome;
+use paceline_scenario::Resolved;
+
+use super::leave::{after_leave, last_of, near};
+use super::port::PortEvents;
+use super::reference::derived;
+use super::{
+    BOLT, DUMBBELL, Digest, Done, HPCC, Mode, NO_SM, Need, Numbers, Panel, RTT, Reproduction, SWIFT2, Taken,
+    Tolerance, Variant, needs, numbers, panel, windows,
+};
+use crate::reproduce::panel::{Curve, Drawing};
+use Tolerance::{AtLeast, AtMost, Between, Near, Shown};
+
+pub(super) const REPRODUCTION: Reproduction = Reproduction {
+    id: "bolt-b4",
+    title: "A flow is cut off: what finds the free capacity when nothing announced it",
+    source: "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency (Arslan et al., NSDI 2023), section 6.1.3 and \
+             figure 12; the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc)",
+    setting: "Two flows over one link of 100 Gbit/s, round trip 8 µs; one sender's link fails after 400 µs. Times count \
+              from its last packet at the link. A bandwidth-delay product is 97.26 KB of payload; the plateau is \
+              98 % of the largest window within 600 µs.",
+    notes: &["The paper: 23 µs with supply matching, more than 33 round trips (of 8 µs) without."],
+    needs: run_needs,
+    panels,
+};
+
+const SCENARIO: &str = "bolt-down400";
+
+const DIGEST: Digest = Digest {
+    name: "down",
+    of: digest,
+};
+
+const VARIANTS: [Variant; 4] = [BOLT, NO_SM, SWIFT2, HPCC];
+
+fn run_needs() -> Vec<Need> {
+    needs(SCENARIO, &VARIANTS, DIGEST)
+}
+
+fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+    let (events, passages) = PortEvents::of(&input.run, outcome, DUMBBELL);
+    let Some(leave) = last_of(&passages, 0) else {
+        return Numbers::default();
+    };
+    let window = windows(outcome, 1);
+    let mut taken = numbers(after_leave(&events, &window, leave));
+    let plateau = taken.values.get("stable").map(|us| us * 1e3 / RTT);
+    taken.values.extend(plateau.map(|rtts| ("plateau_rtts", rtts)));
+    taken.series.insert("window", near(&window, leave));
+    taken
+}
+
+fn panels(done: &Done) -> Vec<Panel> {
+    let taken = Taken {
+        done,
+        scenario: SCENARIO,
+        digest: DIGEST,
+    };
+    let of = |variant: Variant, metric: &str| derived(&format!("down400_{}", variant.name), metric);
+    let full = |variant: Variant| {
+        let line = taken.line(variant, "bdp95", ("window at 95 % of a BDP after", "µs", 1));
+        line.reference(of(variant, "cwnd_reaches_95pct_of_97260B"), Shown)
+    };
+    let plateau = |variant: Variant| {
+        let line = taken.line(variant, "plateau_rtts", ("plateau after", "round trips", 1));
+        let us = of(variant, "cwnd_reaches_98pct_of_max");
+        line.reference(us.map(|us| us * 1e3 / RTT), Shown)
+    };
+    let lost = |variant: Variant, tolerance| {
+        let line = taken.line(variant, "idle", ("lost time of the link", "µs", 2));
+        line.reference(of(variant, "link_idle_time_600us_after_leave"), tolerance)
+    };
+    let mut with = full(BOLT).paper(23.0).wanted(AtMost(35.0));
+    with.code.1 = Between(20.0, 24.0);
+    let mut without = plateau(NO_SM).paper(33.0).wanted(AtLeast(30.0));
+    without.code.1 = Between(34.0, 37.0);
+    let lines = [
+        with,
+        lost(BOLT, Near(0.7)),
+        without,
+        full(NO_SM),
+        lost(NO_SM, Near(7.0)),
+        full(SWIFT2),
+        full(HPCC),
+    ];
+    vec![panel("", &lines), chart(&taken)]
+}
+
+fn chart(taken: &Taken<'_>) -> Panel {
+    let curve = |variant: Variant| Curve {
+        name: variant.title.to_string(),
+        scheme: variant.scheme,
+        published: variant == NO_SM,
+        points: taken.series(variant, Mode::Paper, "window"),
+    };
+    let drawing = Drawing {
+        x: ("time after the last packet of the flow that is cut off", "µs"),
+        y: ("window", "KB"),
+        curves: [BOLT, NO_SM, HPCC].map(curve).to_vec(),
+    };
+    Panel::drawn("The remaining flow's window when the other is cut off", drawing)
+}

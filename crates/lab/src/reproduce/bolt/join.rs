@@ -1,0 +1,167 @@
+//! B1: a second flow joins.
+
+use paceline_fabric::Outcome;
+use paceline_scenario::Resolved;
+
+use super::port::PortEvents;
+use super::reference::derived;
+use super::{
+    BDP, BOLT, DUMBBELL, Digest, Done, HPCC, Mode, NO_SRC, Need, Numbers, Panel, Quantity, RTT, Reproduction,
+    SWIFT2, SWIFT10, Taken, Tolerance, Variant, needs, numbers, panel,
+};
+use crate::reproduce::panel::{Curve, Drawing};
+use Tolerance::{AtMost, Between, Near, Shown, Within};
+
+pub(super) const REPRODUCTION: Reproduction = Reproduction {
+    id: "bolt-b1",
+    title: "A flow joins another at line rate: the queue that it makes",
+    source: "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency (Arslan et al., NSDI 2023), section 6.1.1 and \
+             figure 8; the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc)",
+    setting: "Two flows over one link of 100 Gbit/s, round trip 8 µs, packets of 1500 bytes; the second starts 0.1 or \
+              1 ms after the first. Times count from the second flow's first packet at the link. Dips are the least \
+              share of any 8 µs within 200 µs in which the link carries packets.",
+    notes: &[
+        "The paper's figure is drawn for a join at 100 µs. Its words are judged: Bolt's queue stays below a \
+         bandwidth-delay product and is gone within 2 round trips; HPCC's reaches one, and the link's \
+         utilisation falls to 75 % afterwards.",
+        "Without SRC the report comes back on the acknowledgement: what is left of Bolt is a scheme that reacts a \
+         round trip later.",
+    ],
+    needs: run_needs,
+    panels,
+};
+
+const DIGEST: Digest = Digest {
+    name: "join",
+    of: digest,
+};
+
+/// Scenario, its name in the reference, and what tables call it.
+const JOINS: [(&str, &str, &str); 2] = [
+    ("bolt-join100", "join100", "join at 100 µs"),
+    ("bolt-join1000", "join1000", "join at 1 ms"),
+];
+
+const VARIANTS: [Variant; 5] = [BOLT, NO_SRC, SWIFT10, SWIFT2, HPCC];
+
+fn run_needs() -> Vec<Need> {
+    let joins = JOINS
+        .iter()
+        .flat_map(|(scenario, ..)| needs(scenario, &VARIANTS, DIGEST));
+    super::single::run_needs().into_iter().chain(joins).collect()
+}
+
+/// After a join at `join`: the queue's peak, when it is empty, what the link lost.
+pub(super) fn after_join(events: &PortEvents, join: f64) -> [(&'static str, Option<f64>); 6] {
+    let end = join + 200_000.0;
+    let peak = events.peak(join, end);
+    let empty = peak.and_then(|(at, _)| events.empty_after(at));
+    let dip = empty.map(|empty| 100.0 * events.least_utilisation(empty, end, 8000.0, 250.0));
+    [
+        ("peak", peak.map(|(_, bytes)| bytes / 1e3)),
+        ("peak_at", peak.map(|(at, _)| (at - join) / 1e3)),
+        ("peak_bdp", peak.map(|(_, bytes)| bytes / BDP)),
+        ("empty_rtts", empty.map(|at| (at - join) / RTT)),
+        ("dip", dip),
+        (
+            "standing",
+            Some(events.mean(join + 100_000.0, join + 300_000.0) / 1e3),
+        ),
+    ]
+}
+
+fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+    let (events, passages) = PortEvents::of(&input.run, outcome, DUMBBELL);
+    let Some(first) = passages.iter().find(|passage| passage.flow == 1) else {
+        return Numbers::default();
+    };
+    let join = first.at;
+    let mut taken = numbers(after_join(&events, join));
+    taken.values.insert("src", outcome.counters.notices as f64);
+    taken
+        .values
+        .insert("before", events.mean(join - 60_000.0, join) / 1e3);
+    let near = events
+        .queue
+        .iter()
+        .filter(|(at, _)| (-10_000.0..=60_000.0).contains(&(at - join)));
+    let points = near.map(|&(at, bytes)| ((at - join) / 1e3, bytes / 1e3));
+    taken.series.insert("queue", points.collect());
+    taken
+}
+
+fn panels(done: &Done) -> Vec<Panel> {
+    let joins = JOINS.iter().map(|&(scenario, run, title)| {
+        let taken = Taken {
+            done,
+            scenario,
+            digest: DIGEST,
+        };
+        of_join(&taken, run, title)
+    });
+    let alone = std::iter::once(super::single::alone(done));
+    alone.chain(joins).chain([chart(done)]).collect()
+}
+
+fn of_join(taken: &Taken<'_>, run: &str, title: &str) -> Panel {
+    const PEAK: Quantity = ("queue peak", "KB", 1);
+    const EMPTY: Quantity = ("empty after the peak", "round trips", 2);
+    const DIP: Quantity = ("dip of utilisation", "%", 1);
+    const STANDING: Quantity = ("queue 100 to 300 µs after", "KB", 1);
+    let of = |variant: Variant, metric: &str| derived(&format!("{run}_{}", variant.name), metric);
+    let peak = |variant: Variant, tolerance| {
+        let reference = of(variant, "queue_peak").map(|bytes| bytes / 1e3);
+        taken.line(variant, "peak", PEAK).reference(reference, tolerance)
+    };
+    let empty = |variant: Variant, tolerance| {
+        let reference = of(variant, "queue_zero_after_join_rtts");
+        taken
+            .line(variant, "empty_rtts", EMPTY)
+            .reference(reference, tolerance)
+    };
+    let standing = |variant: Variant, tolerance| {
+        let reference = of(variant, "queue_mean_100_300us_after").map(|bytes| bytes / 1e3);
+        taken
+            .line(variant, "standing", STANDING)
+            .reference(reference, tolerance)
+    };
+    let dip = |variant: Variant| taken.line(variant, "dip", DIP);
+    let srcs = taken.line(BOLT, "src", ("SRCs", "", 0));
+    let hpcc = taken.line(HPCC, "peak_bdp", ("queue peak", "BDP", 2));
+    let lines = [
+        peak(BOLT, Within(0.03)).wanted(AtMost(100.0)),
+        empty(BOLT, Near(0.05)).wanted(AtMost(2.0)),
+        dip(BOLT).reference(of(BOLT, "min_util_8us_window_in_200us"), Shown),
+        srcs.reference(of(BOLT, "src_port_c0a"), Within(0.1)),
+        peak(NO_SRC, Within(0.05)),
+        empty(NO_SRC, Shown),
+        peak(SWIFT10, Shown),
+        standing(SWIFT10, Within(0.015)),
+        standing(SWIFT2, Within(0.015)),
+        hpcc.paper(1.0).wanted(Between(0.8, 1.2)),
+        dip(HPCC).paper(75.0).wanted(AtMost(85.0)),
+    ];
+    panel(title, &lines)
+}
+
+fn chart(done: &Done) -> Panel {
+    let taken = Taken {
+        done,
+        scenario: JOINS[0].0,
+        digest: DIGEST,
+    };
+    let curve = |variant: Variant, mode: Mode, suffix: &str| Curve {
+        name: format!("{}{suffix}", variant.title),
+        scheme: variant.scheme,
+        published: mode == Mode::Code,
+        points: taken.series(variant, mode, "queue"),
+    };
+    let shown = [BOLT, HPCC, SWIFT2];
+    let curves = shown.map(|variant| curve(variant, Mode::Paper, ""));
+    let drawing = Drawing {
+        x: ("time after the second flow's first packet", "µs"),
+        y: ("queue", "KB"),
+        curves: curves.to_vec(),
+    };
+    Panel::drawn("Queue at the link when a second flow joins at 100 µs", drawing)
+}

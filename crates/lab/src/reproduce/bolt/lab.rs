@@ -1,0 +1,108 @@
+//! B9: a dumbbell like the paper's laboratory.
+
+use paceline_fabric::Outcome;
+use paceline_scenario::Resolved;
+
+use super::port::{Place, PortEvents};
+use super::reference::derived;
+use super::util::queueing;
+use super::{
+    BOLT, Digest, Done, HPCC, Line, Mode, Numbers, Panel, Reproduction, SWIFT10, SWIFT50, Taken, Tolerance,
+    Variant, needs, numbers, panel,
+};
+use Tolerance::{Between, Shown, Within};
+
+pub(super) const REPRODUCTION: Reproduction = Reproduction {
+    id: "bolt-b9",
+    title: "Round trips in a network like the paper's laboratory, at 80 % load",
+    source: "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency (Arslan et al., NSDI 2023), section 6.2; the \
+             authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc)",
+    setting: "Four hosts send messages of Google's RPCs to one behind a link of 25 Gbit/s, 80 % of it, 100 ms; round \
+              trip 14 µs, packets of 5000 bytes. Percentiles over all acknowledgements.",
+    notes: &[
+        "The paper measured in a laboratory: Bolt's median is 86 % and its tail 81 % below Swift's. A simulation has \
+         none of the hosts' delays; sign and order have to agree: at least half is gone.",
+        "The reference runs collect messages of a pair of hosts in one flow.",
+    ],
+    needs: || needs(SCENARIO, &VARIANTS, DIGEST),
+    panels,
+};
+
+const SCENARIO: &str = "bolt-lab80";
+
+const DIGEST: Digest = Digest {
+    name: "lab",
+    of: digest,
+};
+
+const VARIANTS: [Variant; 4] = [BOLT, SWIFT10, SWIFT50, HPCC];
+
+const BOTTLENECK: Place = Place {
+    node: 5,
+    peer: 6,
+    gbps: 25.0,
+};
+
+fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+    let (events, _) = PortEvents::of(&input.run, outcome, BOTTLENECK);
+    let mut taken = numbers(queueing(&events, BOTTLENECK.gbps));
+    let rtt = |share: f64| outcome.rtt_all.histogram_ns.value_at_quantile(share) as f64 / 1e3;
+    let more = [
+        ("rtt_p50", rtt(0.5)),
+        ("rtt_p99", rtt(0.99)),
+        ("completed", outcome.completions.len() as f64),
+    ];
+    taken.values.extend(more);
+    taken
+}
+
+fn panels(done: &Done) -> Vec<Panel> {
+    let taken = Taken {
+        done,
+        scenario: SCENARIO,
+        digest: DIGEST,
+    };
+    let of = |variant: Variant, metric: &str| derived(&format!("lab80_{}", variant.name), metric);
+    let rtt = |variant: Variant, name: &str, metric, tolerance| {
+        let line = taken.line(variant, name, (metric, "µs", 2));
+        line.reference(of(variant, name), tolerance)
+    };
+    let pair = |variant: Variant, p50, p99| {
+        [
+            rtt(variant, "rtt_p50", "round trip, p50", p50),
+            rtt(variant, "rtt_p99", "round trip, p99", p99),
+        ]
+    };
+    let less = |name: &str, label: &str, metric, printed: f64| {
+        let of_mode = |mode| {
+            let value = |variant| taken.value(variant, mode, name);
+            Some(100.0 * (value(BOLT)? / value(SWIFT50)? - 1.0))
+        };
+        let reference = || Some(100.0 * (of(BOLT, name)? / of(SWIFT50, name)? - 1.0));
+        Line::new(label, metric, "%", 1)
+            .ours(Mode::BOTH.map(of_mode))
+            .reference(reference(), Shown)
+            .paper(printed)
+            .wanted(Between(-100.0, -50.0))
+    };
+    let lines: Vec<Line> = [BOLT, SWIFT10, SWIFT50]
+        .into_iter()
+        .flat_map(|variant| pair(variant, Within(0.05), Within(0.15)))
+        .chain(pair(HPCC, Shown, Shown))
+        .chain([
+            less(
+                "rtt_p50",
+                "Bolt's p50 against Swift's, 50 µs",
+                "difference of p50",
+                -86.0,
+            ),
+            less(
+                "rtt_p99",
+                "Bolt's p99 against Swift's, 50 µs",
+                "difference of p99",
+                -81.0,
+            ),
+        ])
+        .collect();
+    vec![panel("", &lines)]
+}
