@@ -15,6 +15,8 @@ pub(crate) struct BufferRules {
     kind: Kind,
     /// Bit per dense class under flow control.
     lossless: u16,
+    /// All classes are alike, and none is bounded.
+    pub(crate) alike: bool,
     /// Bit per dense class whose egress queues are bounded by `limit`.
     pub(crate) bounded: u16,
     limit: Limit,
@@ -86,11 +88,13 @@ impl BufferRules {
             DropPolicy::Tail(limit) => Limit::Bytes(u32::try_from(limit.get()).unwrap_or(u32::MAX)),
             DropPolicy::Dynamic { alpha } => Limit::Share(alpha),
         };
+        let bounded = if matches!(limit, Limit::None) { 0 } else { lossy };
         Self {
             reserve: spec.reserve.get() as u32,
             kind,
             lossless,
-            bounded: if matches!(limit, Limit::None) { 0 } else { lossy },
+            alike: bounded == 0 && (lossless == 0 || lossy == 0),
+            bounded,
             limit,
             trim: spec
                 .loss
@@ -119,9 +123,10 @@ impl BufferRules {
         }
     }
 
-    #[inline]
-    fn kind_of(&self, class: u8) -> Kind {
-        if self.is_lossy(class) {
+    /// What happens to packets of a class; with `ALIKE` classes there is one answer.
+    #[inline(always)]
+    fn kind_of<const ALIKE: bool>(&self, class: u8) -> Kind {
+        if !ALIKE && self.is_lossy(class) {
             Kind::Lossy
         } else {
             self.kind
@@ -151,7 +156,7 @@ impl BufferRules {
 
     /// Takes in a packet of `size` bytes; false if there is no room and it must be dropped.
     #[inline]
-    pub(crate) fn admit(
+    pub(crate) fn admit<const ALIKE: bool>(
         &self,
         buffer: &mut SwitchBuffer,
         queue: &mut ClassQueue,
@@ -166,7 +171,7 @@ impl BufferRules {
         let from_pool = size.min(above_reserve);
         let in_pool = from_pool == 0 || i64::from(buffer.shared_used) + i64::from(from_pool) <= buffer.pool;
         let no_headroom = size + queue.headroom > headroom;
-        let (fits, dropped) = match self.kind_of(class) {
+        let (fits, dropped) = match self.kind_of::<ALIKE>(class) {
             Kind::Lossy => (in_pool, !in_pool),
             // The threshold is a part of what is free. As the reference does it, a packet without
             // headroom is measured whole against it, reserve or not.
@@ -204,14 +209,14 @@ impl BufferRules {
 
     /// Whether the ingress (port, class) must ask for a pause.
     #[inline]
-    pub(crate) fn must_pause(
+    pub(crate) fn must_pause<const ALIKE: bool>(
         &self,
         buffer: &SwitchBuffer,
         queue: &ClassQueue,
         class: u8,
         shift: u32,
     ) -> bool {
-        match self.kind_of(class) {
+        match self.kind_of::<ALIKE>(class) {
             Kind::Lossy => false,
             Kind::Dynamic { .. } => queue.headroom > 0 || self.shared(queue) >= self.threshold(buffer, shift),
             // Headroom is in use below the threshold when the pool is full.
@@ -279,29 +284,29 @@ mod tests {
         };
         let mut queue = ClassQueue::EMPTY;
         for _ in 0..4 {
-            assert!(rules.admit(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
+            assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
         }
         assert_eq!((queue.ingress, buffer.shared_used), (4000, 0));
         // The fifth is 904 bytes above the reserve.
-        assert!(rules.admit(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
+        assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
         assert_eq!((queue.ingress, buffer.shared_used), (5000, 904));
         // (80000 - used) / 8 allows shared bytes up to 8904 at used = 8904 - 1000: until then pool.
         for _ in 0..8 {
-            assert!(!rules.must_pause(&buffer, &queue, CLASS, 3));
-            assert!(rules.admit(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
+            assert!(!rules.must_pause::<false>(&buffer, &queue, CLASS, 3));
+            assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
         }
         // shared 8904 against (80000 - 8904) / 8 = 8887: pause, and the next goes to headroom.
         assert_eq!(
             (queue.ingress, buffer.shared_used, queue.headroom),
             (13_000, 8904, 0)
         );
-        assert!(rules.must_pause(&buffer, &queue, CLASS, 3));
+        assert!(rules.must_pause::<false>(&buffer, &queue, CLASS, 3));
         for n in 1..=10 {
-            assert!(rules.admit(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
+            assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
             assert_eq!(queue.headroom, n * 1000);
         }
         assert!(
-            !rules.admit(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000),
+            !rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000),
             "headroom is full"
         );
         // Draining gives headroom back first; resume needs it empty and 3072 B of distance.
@@ -361,18 +366,18 @@ mod tests {
         let (mut buffer, mut queue) = (pool(), ClassQueue::EMPTY);
         // The reserve and the whole pool, no headroom, no pause.
         let taken = (0..100)
-            .take_while(|_| rules.admit(&mut buffer, &mut queue, lossy, 0, 10_000, 1000))
+            .take_while(|_| rules.admit::<false>(&mut buffer, &mut queue, lossy, 0, 10_000, 1000))
             .count();
         assert_eq!((taken, queue.headroom), (84, 0));
-        assert!(!rules.must_pause(&buffer, &queue, lossy, 0));
+        assert!(!rules.must_pause::<false>(&buffer, &queue, lossy, 0));
         // Then the lossless class has its reserve, pauses, and has its headroom.
         let mut lossless = ClassQueue::EMPTY;
         for n in 1..=14 {
             assert!(
-                rules.admit(&mut buffer, &mut lossless, CLASS, 0, 10_000, 1000),
+                rules.admit::<false>(&mut buffer, &mut lossless, CLASS, 0, 10_000, 1000),
                 "{n}"
             );
-            assert_eq!(rules.must_pause(&buffer, &lossless, CLASS, 0), n > 4);
+            assert_eq!(rules.must_pause::<false>(&buffer, &lossless, CLASS, 0), n > 4);
         }
 
         let rules = with(DropPolicy::Tail(Bytes::new(8_000)));
@@ -403,8 +408,8 @@ mod tests {
         let mut queue = ClassQueue::EMPTY;
         let mut pauses_at = None;
         for n in 1..=8 {
-            assert!(rules.admit(&mut buffer, &mut queue, CLASS, 0, 10_000, 1000));
-            if pauses_at.is_none() && rules.must_pause(&buffer, &queue, CLASS, 0) {
+            assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, 0, 10_000, 1000));
+            if pauses_at.is_none() && rules.must_pause::<false>(&buffer, &queue, CLASS, 0) {
                 pauses_at = Some(n * 1000);
             }
         }

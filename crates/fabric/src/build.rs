@@ -111,7 +111,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         changes: build_changes(&spec),
         link_down_at: vec![u64::MAX; spec.links.len()],
         telemetry: Telemetry::new(int, multi, pint),
-        assists: bolt.is_some() || qcn.is_some(),
+        assists: bolt.is_some() || qcn.is_some() || spec.quirks.device_fifo,
         bolt,
         qcn,
         held_back: held_back(&spec, ports.len() * class_count),

@@ -107,6 +107,11 @@ pub enum BuildError {
 
 /// Everything that would make the run fail or lie later.
 pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
+    if spec.quirks.device_fifo != spec.quirks.bolt_ns3_sender {
+        let why =
+            "the quirks device-fifo and bolt-ns3-sender go together: senders leave their pace to those hosts";
+        return Err(BuildError::BadHost(why.into()));
+    }
     let nodes = spec.nodes.len();
     let exists = |what: &dyn Fn() -> String, node: NodeId| {
         if (node.0 as usize) < nodes {

@@ -76,7 +76,7 @@ pub struct Simulation {
     pub(crate) link_down_at: Vec<u64>,
     pub(crate) telemetry: Telemetry,
     /// Bolt in switches, where a scheme asks for it.
-    /// Whether switches do anything for schemes when a packet comes in.
+    /// Whether switches do anything for schemes when a packet comes in, or are those of `bolt-ns3`.
     pub(crate) assists: bool,
     pub(crate) bolt: Option<crate::bolt::BoltSwitches>,
     pub(crate) qcn: Option<crate::qcn::QcnSwitches>,

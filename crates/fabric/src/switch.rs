@@ -17,10 +17,10 @@ impl Simulation {
         let packet = self.packets.get_mut(id);
         packet.ingress = ingress;
         let class = packet.class;
-        if self.bolt_ns3.on {
-            return self.device_enqueue(egress, id);
-        }
         if self.assists {
+            if self.bolt_ns3.on {
+                return self.device_enqueue(egress, id);
+            }
             self.assist(ingress, egress, id);
         }
         if class > STRICT && !self.admit(ingress, egress, class, id) {
@@ -56,24 +56,45 @@ impl Simulation {
     /// Takes a packet into the buffer; asks for a pause if that makes it too much.
     #[inline]
     fn admit(&mut self, ingress: u32, egress: u32, class: u8, id: u32) -> bool {
-        let size = u32::from(self.packets.get(id).wire);
-        let port = &self.ports[ingress as usize];
-        let profile = &self.profiles[usize::from(port.profile)];
-        let buffer = &mut self.buffers[port.owner as usize];
+        if self.rules.alike {
+            self.admit_where::<true>(ingress, class, id)
+        } else {
+            self.admit_by_class(ingress, egress, class, id)
+        }
+    }
+
+    #[inline(never)]
+    fn admit_by_class(&mut self, ingress: u32, egress: u32, class: u8, id: u32) -> bool {
         if self.rules.bounded >> class & 1 == 1 {
+            let size = u32::from(self.packets.get(id).wire);
+            let buffer = &self.buffers[self.ports[egress as usize].owner as usize];
             let ahead = &self.queues[egress as usize * self.class_count + usize::from(class)];
             if !self.rules.has_room(buffer, ahead, size) {
                 return false;
             }
         }
+        self.admit_where::<false>(ingress, class, id)
+    }
+
+    /// Where classes are `ALIKE`, or where they differ.
+    #[inline(always)]
+    fn admit_where<const ALIKE: bool>(&mut self, ingress: u32, class: u8, id: u32) -> bool {
+        let size = u32::from(self.packets.get(id).wire);
+        let port = &self.ports[ingress as usize];
+        let profile = &self.profiles[usize::from(port.profile)];
+        let buffer = &mut self.buffers[port.owner as usize];
         let queue = &mut self.queues[ingress as usize * self.class_count + usize::from(class)];
         if !self
             .rules
-            .admit(buffer, queue, class, profile.shift, profile.headroom, size)
+            .admit::<ALIKE>(buffer, queue, class, profile.shift, profile.headroom, size)
         {
             return false;
         }
-        if port.asked & 1 << class == 0 && self.rules.must_pause(buffer, queue, class, profile.shift) {
+        if port.asked & 1 << class == 0
+            && self
+                .rules
+                .must_pause::<ALIKE>(buffer, queue, class, profile.shift)
+        {
             self.send_pfc(ingress, class, true);
         }
         true

@@ -38,7 +38,9 @@ impl Simulation {
         let p = &mut self.ports[port as usize];
         p.ready |= 1 << class;
         p.queued += wire;
-        p.queue_max = p.queue_max.max(p.queued);
+        if !p.is_host {
+            p.queue_max = p.queue_max.max(p.queued);
+        }
     }
 
     /// Takes the first packet of the first queue that has one.

@@ -1,6 +1,8 @@
 //! `[network.bolt-ns3]`, and what that simulator does not have.
 
-use paceline_fabric::spec::{BoltNs3Spec, DiscPorts, FlowControl, RecordSpec};
+use paceline_fabric::spec::{
+    Accounted, BoltNs3Spec, DiscPorts, FlowControl, LoadBalancing, NicSpec, RecordSpec, Recovery, SwitchSpec,
+};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
@@ -39,31 +41,45 @@ pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<BoltNs
     })
 }
 
-/// What the simulator has is Bolt and Swift, over queues that drop.
+/// What the simulator has is Bolt and Swift over queues that drop, go-back-N, and one path for two hosts.
 pub(super) fn check<'a>(
     cx: &Cx<'_>,
-    flow_control: &FlowControl,
+    switch: &SwitchSpec,
+    nic: &NicSpec,
+    load_balancing: LoadBalancing,
     record: &RecordSpec,
     schemes: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), Problem> {
     if cx.fidelity != Fidelity::BoltNs3 {
         return Ok(());
     }
+    let refuse = |what: &str, help: &str| {
+        let message = format!("{what} in bolt-ns3 fidelity: that simulator has none");
+        Err(Problem::new(message).help(format!("write `{help}`, or `fidelity = \"exact\"`")))
+    };
     if let Some(scheme) = schemes.into_iter().find(|name| !["bolt", "swift"].contains(name)) {
         return Err(Problem::new(format!(
             "`{scheme}` in bolt-ns3 fidelity: that simulator has Bolt and Swift only"
         ))
         .help("write `fidelity = \"exact\"`, or choose `bolt` or `swift`"));
     }
-    if *flow_control != FlowControl::None {
-        return Err(Problem::new("PFC in bolt-ns3 fidelity: that simulator has none")
-            .help("write `flow_control = \"none\"`"));
+    if switch.flow_control != FlowControl::None {
+        return refuse("PFC", "flow_control = \"none\"");
     }
-    if record.accounts != paceline_fabric::spec::Accounted::None {
-        return Err(Problem::new(
-            "accounts in bolt-ns3 fidelity: flows there do not choose when a packet goes on the wire",
-        )
-        .help("write `accounts = \"off\"`"));
+    if nic.recovery != Recovery::GoBackN {
+        return refuse("selective repeat", "recovery = \"go-back-n\"");
+    }
+    if nic.endpoint.is_some() {
+        return refuse("hosts that take time", "no [network.endpoint]");
+    }
+    if load_balancing != LoadBalancing::Ecmp {
+        return refuse(
+            "load balancing by packets or flowlets",
+            "load-balancing = \"ecmp\"",
+        );
+    }
+    if record.accounts != Accounted::None {
+        return refuse("accounts of flows' time", "accounts = \"off\"");
     }
     Ok(())
 }

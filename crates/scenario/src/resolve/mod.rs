@@ -220,9 +220,9 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let (record, pcap) = record::resolve(cx, &mut scenario.record, &net.topology, traffic.flows.len())?;
     scenario.record.pcap = Some(pcap);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
-    let kinds = schemes.iter().map(|scheme| scheme.config.name());
-    bolt_ns3::check(cx, &switch.flow_control, &record, kinds)?;
     let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
+    let kinds = schemes.iter().map(|scheme| scheme.config.name());
+    bolt_ns3::check(cx, &switch, &nic, load_balancing, &record, kinds)?;
     let run = RunSpec {
         nodes: net.topology.nodes,
         links,
