@@ -6,6 +6,7 @@ use common::{add_flow, run, scheme, star};
 use paceline_fabric::outcome::{PacketKind, TraceEvent, TraceKind};
 use paceline_fabric::routing::address;
 use paceline_fabric::spec::{FlowSpec, NodeId};
+use paceline_kernel::Time;
 
 /// One event as the reference's trace reader prints it.
 fn line(event: &TraceEvent, flow: &FlowSpec, timestamps: bool) -> String {
@@ -87,4 +88,21 @@ fn strip_ack_time(line: &str) -> String {
         fields[place] = "0";
     }
     fields.join(" ")
+}
+
+/// A port and a stretch of time: of the events of its node those that are its own, and in it.
+#[test]
+fn single_ports_and_windows() {
+    let (from, to) = (Time::from_ns(2_000_001_500), Time::from_ns(2_000_002_000));
+    let mut whole = star(2, scheme("dcqcn"));
+    add_flow(&mut whole, 1, 2, 10_000, 2_000_000_000);
+    let mut part = whole.clone();
+    whole.record.trace_nodes = vec![NodeId(0)];
+    part.record.trace_ports = vec![(NodeId(0), NodeId(2))];
+    part.record.trace_window = Some((from, to));
+    let mut expected = run(whole).trace;
+    let all = expected.len();
+    expected.retain(|event| event.interface == 2 && from <= event.at && event.at <= to);
+    assert!(!expected.is_empty() && expected.len() < all / 2);
+    assert_eq!(run(part).trace, expected);
 }
