@@ -29,8 +29,12 @@
 //! ACK with INC: cwnd = cwnd + 1 packet                                                 (8)
 //! once per round trip: cwnd = cwnd + ai                                                (9)
 //! ```
-//! `min-window <= cwnd <= max-window`. The first window goes out at line rate, later packets
-//! `rtt · packet / cwnd` apart; below one packet, that is all there is to a window.
+//! `min-window <= cwnd <= max-window`. The first window goes out at line rate. After that ACKs clock
+//! what is sent, and a pacer keeps packets apart:
+//! ```text
+//! gap >= base_rtt packet / (pace-gain cwnd)                                            (10)
+//! ```
+//! Below one packet they are `rtt · packet / cwnd` apart: that is all there is to such a window.
 //!
 //! # Parameters
 //! [`Params`]. `src`, `pru` and `sm` turn parts off: without SRC the report rides on the data packet
@@ -47,10 +51,14 @@
 //!   stops increasing for good if that one is lost.
 //! * Losses as in Swift: at most once per round trip `cwnd (1 - max-md)`, the minimum after
 //!   `reset-after` timeouts in a row.
-//! * Packets are paced at `cwnd / rtt` (`pace`). Clocked by ACKs alone, the flows of a port end up sending
-//!   their windows one after the other, back to back, and (1), which holds one packet, sees of the
-//!   gap that a flow leaves behind one packet per round trip. The public code pauses for
-//!   `rtt · packet / cwnd` whenever less than a packet of the window is left, which is nearly always.
+//! * (10) (`pace`). Clocked by ACKs alone, the flows of a port end up sending their windows one after
+//!   the other, back to back, and (1), which holds one packet, sees of the gap that a flow leaves
+//!   behind one packet per round trip. At just `cwnd / rtt` a queue that stands, or one that has just
+//!   gone, slows a flow below its window, and the link idles when another ends. So the pacer is
+//!   faster than the window by `pace-gain` and goes by the empty network: it spreads packets, and
+//!   the window decides how many. From twice the rate on it no longer spreads enough. The public code
+//!   pauses for `rtt · packet / cwnd` whenever less than a packet of the window is left, which is
+//!   nearly always.
 //! * Before the first ACK the rate in (6) is the line's.
 //!
 //! # References
@@ -106,9 +114,11 @@ params! {
         max_window: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "public code's star and fat-tree";
         /// The smallest window; `auto`: a hundredth of a packet.
         min_window: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "public code: 15 B of 1500";
-        /// Packets leave at the window's rate, one by one; otherwise as ACKs let them, and at that rate
-        /// only below one packet.
+        /// ACKs release packets one by one, not in bursts at line rate (10); windows below one packet are
+        /// paced either way.
         pace: bool = true, in Range::Any, from "us: see where we differ";
+        /// How much faster than the window the pacer is, in a network without queues.
+        pace_gain: f64 = 1.25, in Range::AtLeast(1.0), from "us: see where we differ";
         /// Packets added per round trip whatever happens.
         ai: f64 = 1.0, in Range::AtLeast(0.0), from "paper §3.3";
         /// The part that a loss takes off the window, at most once per round trip.
@@ -209,7 +219,8 @@ pub struct Bolt {
     ai: u64,
     max_md: f64,
     reset_after: u32,
-    pace: bool,
+    /// How much faster than the window the pacer is; `None`: only windows below a packet are paced.
+    pace_gain: Option<f64>,
     cwnd: u64,
     /// At which packets leave.
     rate: BitRate,
@@ -240,7 +251,7 @@ impl Bolt {
             ai: (params.ai * mtu as f64) as u64,
             max_md: params.max_md,
             reset_after: params.reset_after,
-            pace: params.pace,
+            pace_gain: params.pace.then_some(params.pace_gain),
             rate: path.line_rate,
             cwnd: params.initial_window.or(bdp).get().clamp(min, max),
             rtt: None,
@@ -258,21 +269,28 @@ impl Bolt {
         Bytes::new(self.cwnd)
     }
 
-    /// The rate that goes with the window, headers included, in bit/s.
-    fn window_rate(&self) -> f64 {
-        let rtt = self.rtt.unwrap_or(self.base_rtt).as_ps().max(1);
+    /// The rate of a window per `rtt`, headers included, in bit/s.
+    fn rate_over(&self, rtt: Span) -> f64 {
         let wire = self.cwnd as f64 * self.full as f64 / self.mtu as f64;
-        wire * 8e12 / rtt as f64
+        wire * 8e12 / rtt.as_ps().max(1) as f64
     }
 
-    /// The first window goes out at line rate, and so do all others unless they are paced.
+    /// The rate that goes with the window.
+    fn window_rate(&self) -> f64 {
+        self.rate_over(self.rtt.unwrap_or(self.base_rtt))
+    }
+
+    /// The first window goes out at line rate, and so do all others unless they are paced (10).
     fn set_rate(&mut self) {
-        let paced = self.pace && self.rtt.is_some() || self.cwnd < self.mtu;
-        self.rate = if paced {
-            BitRate::from_bps((self.window_rate() as u64).max(1)).min(self.line)
-        } else {
-            self.line
+        let rate = match (self.pace_gain, self.rtt) {
+            _ if self.cwnd < self.mtu => self.window_rate(),
+            (Some(gain), Some(_)) => gain * self.rate_over(self.base_rtt),
+            _ => {
+                self.rate = self.line;
+                return;
+            }
         };
+        self.rate = BitRate::from_bps((rate as u64).max(1)).min(self.line);
     }
 
     /// Equation (6).

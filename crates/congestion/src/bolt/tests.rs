@@ -290,9 +290,9 @@ fn below_a_packet_it_paces() {
     let SendLimits { rate, window } = pair.cc.limits();
     assert_eq!(window, Bytes::new(1000));
     assert_eq!(rate.as_bps(), 1048 * 8 * 1_000_000 / 416);
-    // (9) brings it back above a packet: 1010 bytes of payload per round trip.
+    // (9) brings it back above a packet: 1010 bytes of payload per round trip, and (10) a quarter more.
     pair.ack(&ack(1000, 2000));
-    assert_eq!(pair.rate().as_bps(), 1010 * 1048 * 8 * 1_000_000 / 4160);
+    assert_eq!(pair.rate().as_bps(), 1010 * 1048 * 8 * 1_000_000 / 3328);
 }
 
 #[test]
@@ -302,16 +302,25 @@ fn windows_are_paced_after_the_first() {
         ai: 0.0,
         ..Params::default()
     };
-    for (pace, bps) in [
-        (true, 10 * 1048 * 8 * 1_000_000_000 / 4160),
-        (false, 100_000_000_000),
+    // Ten packets of 1048 B per 4160 ns, and a quarter more.
+    for (pace, pace_gain, bps) in [
+        (true, 1.0, 10 * 1048 * 8 * 1_000_000_000 / 4160),
+        (true, 1.25, 10 * 1048 * 8 * 1_000_000_000 / 3328),
+        (false, 1.25, 100_000_000_000),
     ] {
         let mut pair = pair_with(&Params {
             pace,
+            pace_gain,
             ..small.clone()
         });
         assert_eq!(pair.rate(), BitRate::from_gbps(100));
         pair.ack(&ack(1000, 10_000));
+        assert_eq!(pair.rate().as_bps(), bps);
+        // A queue on the way does not slow the pacer down: that is the window's part.
+        pair.ack(&AckInfo {
+            rtt: Span::from_ns(8320),
+            ..ack(2000, 10_000)
+        });
         assert_eq!(pair.rate().as_bps(), bps);
     }
 }
