@@ -37,6 +37,7 @@ impl Simulation {
         qp.flow == packet.flow && !qp.done
     }
 
+    #[inline(always)]
     pub(crate) fn receive_data(&mut self, id: u32) {
         self.counters.data_received += u64::from(!self.packets.get(id).trimmed);
         if !self.is_current(id) {
@@ -226,6 +227,7 @@ impl Simulation {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn record_rtt(&mut self, slot: u32, seq: u64, rtt: u64, newly_acked: u64) {
         let qp = &mut self.qps[slot as usize];
         self.recorder.rtt_all.record(rtt);

@@ -128,9 +128,8 @@ impl Qp {
     /// Whether something other than pacing keeps it from sending.
     #[inline]
     pub(crate) fn is_blocked(&self, paused: u16) -> bool {
-        paused & 1 << self.class != 0
-            || !self.reachable
-            || !self.repairs && (self.snd_nxt >= self.limit || self.in_flight() >= self.window)
+        let exhausted = self.snd_nxt >= self.limit || self.in_flight() >= self.window;
+        exhausted && !self.repairs || paused & 1 << self.class != 0 || !self.reachable
     }
     fn is_finished(&self) -> bool {
         self.snd_una >= self.size

@@ -70,9 +70,16 @@ pub(super) fn loss(
 /// Priorities 1 to 7. (0 is for control, and is not accounted for.)
 const ALL: u8 = 0b1111_1110;
 
+fn mask_of(classes: &[u8]) -> u8 {
+    let known = classes.iter().filter(|&&class| class < 8);
+    known.fold(0, |mask, &class| mask | 1 << class)
+}
+
 /// The priorities under flow control.
 fn lossless(cx: &Cx<'_>, n: &mut schema::Network) -> Result<u8, Problem> {
     if n.flow_control == Some(FlowControlKind::None) {
+        // All of them is what a resolved scenario says: without flow control it means nothing.
+        n.lossless = n.lossless.take().filter(|list| mask_of(list.get_ref()) != ALL);
         if let Some(list) = &n.lossless
             && !list.get_ref().is_empty()
         {
@@ -84,14 +91,11 @@ fn lossless(cx: &Cx<'_>, n: &mut schema::Network) -> Result<u8, Problem> {
         return Ok(ALL);
     }
     let list = fill_at(&mut n.lossless, (1..8).collect());
-    let mut mask = 0;
-    for &class in list.get_ref() {
-        if !(1..8).contains(&class) {
-            let message = format!("class {class} is not one of 1 to 7");
-            return Err(Problem::new(message).at(&cx.texts.of_value(&list)));
-        }
-        mask |= 1 << class;
+    if let Some(class) = list.get_ref().iter().find(|class| !(1..8).contains(*class)) {
+        let message = format!("class {class} is not one of 1 to 7");
+        return Err(Problem::new(message).at(&cx.texts.of_value(&list)));
     }
+    let mask = mask_of(list.get_ref());
     if mask == 0 {
         let message = "no class is lossless";
         return Err(Problem::new(message)

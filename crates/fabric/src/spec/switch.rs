@@ -1,0 +1,158 @@
+//! Switches: buffers, flow control, what is lost, marks.
+
+use paceline_kernel::{BitRate, Bytes, Span};
+
+/// Buffers, flow control, marking of every switch.
+#[derive(Clone, Debug)]
+pub struct SwitchSpec {
+    /// Shared buffer of a switch, everything included.
+    pub buffer: Bytes,
+    /// Bytes that each (ingress port, class) always has.
+    pub reserve: Bytes,
+    /// What each ingress port keeps for packets that arrive after it asked for a pause.
+    pub headroom: Headroom,
+    /// Flow control.
+    pub flow_control: FlowControl,
+    /// Marking curves by rate of the egress port; empty for no marking.
+    pub ecn: Vec<EcnCurve>,
+    /// Which ports do what schemes ask of switches beside marks and telemetry; `None`: none, and no
+    /// scheme may ask.
+    pub assist: Option<AssistPorts>,
+    /// What happens to packets for which there is no room.
+    pub loss: LossSpec,
+}
+
+/// What happens to packets for which there is no room.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossSpec {
+    /// Priorities under flow control, a bit each; the others are lossy. Without flow control all are.
+    pub lossless: u8,
+    /// When a lossy packet is dropped.
+    pub drop: DropPolicy,
+    /// Whether lossy data packets lose their payload only.
+    pub trim: Option<Trim>,
+}
+
+impl LossSpec {
+    /// With flow control no class is lossy, without it all are; what is lossy is dropped when the
+    /// buffer is full.
+    pub const NONE: Self = Self {
+        lossless: u8::MAX,
+        drop: DropPolicy::Shared,
+        trim: None,
+    };
+}
+
+/// When a packet of a lossy class is dropped: always when the buffer is full, and perhaps before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DropPolicy {
+    /// Not before.
+    Shared,
+    /// When its egress queue would be longer than this.
+    Tail(Bytes),
+    /// When its egress queue would be longer than `alpha` times what is free of the shared buffer
+    /// (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches",
+    /// 1998).
+    Dynamic {
+        /// The factor.
+        alpha: f64,
+    },
+}
+
+/// A data packet that would be dropped loses its payload, and its headers go on in class 0, which
+/// overtakes all others (Cheng et al., "Catch the Whole Lot in an Action: Rapid Precise Packet Loss
+/// Notification in Data Centers", NSDI 2014; Handley et al., NDP, SIGCOMM 2017).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trim {
+    /// Bytes that class 0 of the egress port may hold; a header beyond them is dropped.
+    pub queue: Bytes,
+}
+
+/// Ports that run the switches' halves of schemes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssistPorts {
+    /// All ports of switches.
+    Switches,
+    /// Ports of switches that lead to other switches.
+    BetweenSwitches,
+}
+
+/// Size of an ingress port's headroom.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Headroom {
+    /// `factor` times rate times one-way delay, plus `extra` bytes.
+    PerLink {
+        /// Multiple of rate times delay.
+        factor: f64,
+        /// Bytes on top: packets that had started, processing time.
+        extra: Bytes,
+    },
+    /// The same for every port.
+    Fixed(Bytes),
+}
+
+/// Hop-by-hop flow control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FlowControl {
+    /// None: packets are dropped when there is no room for them, see [`LossSpec`].
+    None,
+    /// Priority flow control (IEEE 802.1Qbb).
+    Pfc(Pfc),
+}
+
+/// Priority flow control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pfc {
+    /// When to pause.
+    pub threshold: PfcThreshold,
+    /// A dynamic threshold's resume: shared bytes at least this far below the threshold.
+    pub resume_offset: Bytes,
+    /// How long a pause lasts.
+    pub mode: PfcMode,
+}
+
+/// When an ingress (port, class) asks for a pause.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PfcThreshold {
+    /// Shared bytes of the (port, class) reach `alpha` times what is free of the shared pool, where
+    /// alpha is `2^-shift`, the shift one less for each doubling of the port's rate above
+    /// `reference_rate` (never below zero).
+    Dynamic {
+        /// The shift of ports at `reference_rate`.
+        shift: u32,
+        /// The rate that goes with `shift`: the hosts' link rate.
+        reference_rate: BitRate,
+    },
+    /// Bytes of the (port, class) exceed `xoff`; resume below `xon`.
+    Static {
+        /// Pause above.
+        xoff: Bytes,
+        /// Resume below.
+        xon: Bytes,
+    },
+}
+
+/// How long a pause lasts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PfcMode {
+    /// Until the resume frame.
+    OnOff,
+    /// For `pause` unless renewed; the pausing port renews it every half of that while it must.
+    Quanta {
+        /// The time that a pause frame carries.
+        pause: Span,
+    },
+}
+
+/// RED marking of the ports of one rate, at dequeue. `kmin == kmax` is a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EcnCurve {
+    /// The ports' rate.
+    pub rate: BitRate,
+    /// No mark at or below.
+    pub kmin: Bytes,
+    /// Every packet is marked above.
+    pub kmax: Bytes,
+    /// Probability at `kmax`.
+    pub pmax: f64,
+}
