@@ -233,9 +233,12 @@ fn build(case: &Case) -> RunSpec {
     spec.switch.buffer = Bytes::new(headroom + case.buffer_kb * 1000);
     spec.nic.ack = case.ack;
     spec.nic.recovery = case.recovery;
+    spec.load_balancing = balancing(&spec, case.seed);
     // Bolt has a window of its own, which may be smaller than a chunk.
     let any_window = spec.schemes[0].window == WindowMode::Off && spec.schemes[0].config.name() != "bolt";
-    if any_window && case.recovery == Recovery::GoBackN {
+    // Where packets overtake each other, a chunk may never come whole.
+    let in_order = spec.load_balancing == LoadBalancing::Ecmp;
+    if any_window && in_order && case.recovery == Recovery::GoBackN {
         spec.nic.back_to_chunk = case.chunk.map(Bytes::new);
     }
     spec.nic.pacing = case.pacing;
@@ -243,7 +246,6 @@ fn build(case: &Case) -> RunSpec {
     spec.ties = case.ties;
     spec.nic.ack_class = case.ack_class;
     spec.seed = case.seed;
-    spec.load_balancing = balancing(&spec, case.seed);
     spec.record.accounts = Accounted::All;
     for &(which, at, span) in &case.failures {
         let at = Time::from_ns(at);
