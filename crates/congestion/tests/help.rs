@@ -124,6 +124,7 @@ fn schemes_and_their_parameters() {
       max-window = auto; above 0
       min-window = auto; above 0
       pace = true; one of true, false
+      pace-gain = 1.25; at least 1
       ai = 1; at least 0
       max-md = 0.5; from 0 to 1
       reset-after = 5; at least 1
