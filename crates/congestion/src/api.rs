@@ -223,6 +223,7 @@ pub struct TimerBank {
     armed: u8,
     requests: [u8; Self::SLOTS],
     request_count: u8,
+    decision: bool,
 }
 
 impl TimerBank {
@@ -276,9 +277,19 @@ impl TimerBank {
         wanted
     }
 
-    /// Whether a timer was armed and not yet handed out.
+    /// Whether a timer was armed, or a decision asked for, and not yet handed out.
     pub const fn has_requests(&self) -> bool {
-        self.request_count > 0
+        self.request_count > 0 || self.decision
+    }
+
+    /// Asks for a decision: see [`Ctx::decide`].
+    pub fn ask_decision(&mut self) {
+        self.decision = true;
+    }
+
+    /// Whether a decision was asked for since the last call.
+    pub const fn take_decision(&mut self) -> bool {
+        std::mem::replace(&mut self.decision, false)
     }
 }
 
@@ -302,6 +313,12 @@ impl Ctx<'_> {
     /// Stops a timer.
     pub fn cancel(&mut self, slot: TimerSlot) {
         self.timers.cancel(slot);
+    }
+    /// Asks the NIC to compute a decision: it takes [`Decisions::latency`], after a wait for its turn,
+    /// and ends with [`CongestionControl::on_decision`]. Only with [`Needs::decisions`]; not again
+    /// before that call.
+    pub fn decide(&mut self) {
+        self.timers.ask_decision();
     }
 }
 
@@ -331,6 +348,21 @@ pub struct Needs {
     pub header: u8,
     /// The receiver reports to the sender at this period while data comes (PCN).
     pub reports: Option<Reports>,
+    /// Decisions take time at the NIC ([`Ctx::decide`]).
+    pub decisions: Option<Decisions>,
+    /// The scheme wants [`CongestionControl::on_foresight`] before each [`CongestionControl::on_ack`]:
+    /// what no sender can know, to measure what knowing it would be worth.
+    pub foresight: bool,
+}
+
+/// What computing a decision costs a NIC, in simulated time: a processor of the NIC works on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decisions {
+    /// From its start to its effect.
+    pub latency: Span,
+    /// How many the NIC works on at a time, of all its flows; others wait their turn in the order in
+    /// which they were asked for. 0 for any number.
+    pub in_service: u32,
 }
 
 /// A receiver that judges its flows periodically (PCN).
@@ -360,6 +392,11 @@ pub trait CongestionControl: Send {
     fn on_timeout(&mut self, _cx: &mut Ctx<'_>) {}
     /// A data packet started on the wire; called only with [`Needs::counts_sent`].
     fn on_send(&mut self, _cx: &mut Ctx<'_>, _sent: &SentInfo) {}
+    /// The decision that was asked for with [`Ctx::decide`] takes effect now.
+    fn on_decision(&mut self, _cx: &mut Ctx<'_>) {}
+    /// The round-trip time that a data packet sent right now would have, as far as the network's present
+    /// state decides it; called only with [`Needs::foresight`], before each acknowledgement.
+    fn on_foresight(&mut self, _rtt: Span) {}
     /// A timer of this scheme expired.
     fn on_timer(&mut self, _cx: &mut Ctx<'_>, _slot: TimerSlot) {}
     /// The acknowledgement of all that a flow had to send arrived, and the flow waits for further

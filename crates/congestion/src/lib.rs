@@ -46,7 +46,7 @@ pub mod timely;
 pub mod example;
 
 pub use api::{
-    AckInfo, CongestedPort, CongestionControl, Ctx, HopSample, IntFormat, Needs, Notice, Outgoing, PathInfo,
-    Reports, SendLimits, SenderQuirks, SentInfo, TimerBank, TimerSlot,
+    AckInfo, CongestedPort, CongestionControl, Ctx, Decisions, HopSample, IntFormat, Needs, Notice, Outgoing,
+    PathInfo, Reports, SendLimits, SenderQuirks, SentInfo, TimerBank, TimerSlot,
 };
 pub use assist::SwitchPart;

@@ -2,6 +2,9 @@
 //!
 //! Command line, validation, help and documentation read it; nothing else knows a scheme by name.
 
+use std::fmt;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::api::{CongestionControl, Needs, PathInfo};
@@ -155,7 +158,7 @@ macro_rules! schemes {
 
         $(impl From<crate::$module::Params> for SchemeConfig {
             fn from(params: crate::$module::Params) -> Self {
-                Self { params: AnyParams::$Variant(params), alias: None }
+                Self { params: AnyParams::$Variant(params), alias: None, maker: None }
             }
         })+
 
@@ -249,7 +252,11 @@ impl SchemeParams {
     pub fn configure(&self, name: &str) -> Result<SchemeConfig, UnknownScheme> {
         let (scheme, alias) = find(name)?;
         let params = self.get(scheme.name).ok_or_else(|| UnknownScheme::new(name))?;
-        let mut config = SchemeConfig { params, alias };
+        let mut config = SchemeConfig {
+            params,
+            alias,
+            maker: None,
+        };
         for (key, value) in alias.map_or(&[][..], |alias| alias.settings) {
             config.set(key, value).expect("settings of aliases are tested");
         }
@@ -262,6 +269,32 @@ impl SchemeParams {
 pub struct SchemeConfig {
     params: AnyParams,
     alias: Option<&'static Alias>,
+    maker: Option<Maker>,
+}
+
+type Make = dyn Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync;
+
+/// What makes senders in place of a scheme's own: training runs, where senders learn as they go.
+#[derive(Clone)]
+pub struct Maker(Arc<Make>);
+
+impl Maker {
+    /// Of a function.
+    pub fn new(make: impl Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+}
+
+impl fmt::Debug for Maker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Maker")
+    }
+}
+
+impl PartialEq for Maker {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 impl SchemeConfig {
@@ -311,7 +344,16 @@ impl SchemeConfig {
 
     /// The sender's half for a new flow.
     pub fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        if let Some(Maker(make)) = &self.maker {
+            return make(path);
+        }
         with_params!(&self.params, params => params.build(path))
+    }
+
+    /// The same scheme to all who ask (needs, window, parameters), with senders that `maker` makes.
+    pub fn made_by(mut self, maker: Maker) -> Self {
+        self.maker = Some(maker);
+        self
     }
 
     /// The parameters.
