@@ -14,8 +14,7 @@ impl Simulation {
     /// Whether the port is sending, up to the place of the running event within this instant.
     #[inline]
     pub(crate) fn is_busy(&self, port: u32) -> bool {
-        let port = &self.ports[port as usize];
-        port.free_at > self.now || port.free_at == self.now && port.free_tie > self.tie
+        self.ports[port as usize].is_busy(self.now, self.tie)
     }
 
     /// Makes the end of the current transmission an event, now that something waits for it.

@@ -4,7 +4,7 @@
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::nic::Qp;
+use crate::qp::Qp;
 use crate::outcome::{FlowPoint, FlowSeries};
 use crate::sim::Simulation;
 use crate::spec::RunSpec;
