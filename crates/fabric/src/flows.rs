@@ -7,8 +7,8 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::bolt_ns3::Share;
 use crate::event::Event;
-use crate::qp::{Qp, Receiver};
 use crate::outcome::FlowStatus;
+use crate::qp::{Qp, Receiver};
 use crate::routing::{FlowKey, bdp, path_rtt};
 use crate::sim::Simulation;
 use crate::spec::{Awaited, Recovery};

@@ -53,31 +53,31 @@ impl Simulation {
         }
         let timing = profile.serialise(wire);
         let arrival = self.now + timing.tx + profile.delay;
+        let done = Event::TxDone { port }.encode();
         p.tx_bytes += u64::from(wire);
         p.free_at = self.now + timing.tx;
-        p.free_tie = self.ties.next(Event::TxDone { port });
+        p.free_tie = self.ties.next(done);
         p.done_pending = more;
         let arrive = Event::Arrive {
             port: p.peer,
             packet: id,
         };
-        let tie = self.ties.next(arrive);
+        let what = arrive.encode();
+        let tie = self.ties.next(what);
         if more {
             let entry = Entry {
                 at: p.free_at,
                 tie: p.free_tie,
-                what: Event::TxDone { port }.encode(),
+                what: done,
             };
             self.queue.push(timing.tx_lane, entry);
         }
-        self.queue.push(
-            timing.arrive_lane,
-            Entry {
-                at: arrival,
-                tie,
-                what: arrive.encode(),
-            },
-        );
+        let entry = Entry {
+            at: arrival,
+            tie,
+            what,
+        };
+        self.queue.push(timing.arrive_lane, entry);
     }
 
     #[inline]

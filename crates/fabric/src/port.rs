@@ -196,10 +196,14 @@ impl LinkProfile {
                 return *common;
             }
         }
-        let tx = self.time_to_send(self.rate, wire).as_ps();
+        self.serialise_rare(wire)
+    }
+
+    #[cold]
+    fn serialise_rare(&self, wire: u16) -> CommonSize {
         CommonSize {
             wire,
-            tx,
+            tx: self.time_to_send(self.rate, wire).as_ps(),
             tx_lane: LaneId::WHEEL,
             arrive_lane: LaneId::WHEEL,
         }

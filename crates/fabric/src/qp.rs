@@ -130,7 +130,12 @@ impl Qp {
 
     /// What was put together is still so.
     pub(crate) fn verify(&self) {
-        assert_eq!(self.bound, self.bound_now(), "flow {}: what it may send", self.flow);
+        assert_eq!(
+            self.bound,
+            self.bound_now(),
+            "flow {}: what it may send",
+            self.flow
+        );
     }
 
     /// Takes over what the scheme allows now.
