@@ -11,6 +11,7 @@
 
 pub mod dataset;
 mod error;
+pub mod reproduce;
 mod rng;
 pub mod train;
 
