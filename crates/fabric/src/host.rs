@@ -188,6 +188,9 @@ impl Simulation {
     /// Shows the acknowledgement to the scheme.
     #[inline]
     fn react(&mut self, slot: u32, id: u32, packet: &Packet, acknowledged: &Acknowledged, rtt: u64) {
+        if self.qps[slot as usize].needs.foresight {
+            self.tell_foresight(slot);
+        }
         let now = Time::from_ps(self.now);
         let too_many_hops = self.spec.quirks.int_wire_precision && usize::from(packet.hops) > WIRE_HOPS;
         let newly_acked = acknowledged.newly;
