@@ -1,5 +1,6 @@
 //! How far runs are, on standard error: a bar on a terminal, a line now and then elsewhere.
 
+mod steps;
 mod sweep;
 
 use std::io::IsTerminal as _;
@@ -13,6 +14,7 @@ use paceline_scenario::Resolved;
 
 use crate::args::SayArgs;
 
+pub(crate) use steps::StepMeter;
 pub(crate) use sweep::SweepMeter;
 
 /// Steps of a bar.

@@ -57,7 +57,11 @@ struct Seer {
 
 impl CongestionControl for Seer {
     fn limits(&self) -> SendLimits {
-        let swing = if self.acks % 2 == 1 { self.manner.swing } else { 1.0 };
+        let swing = if self.acks % 2 == 1 {
+            self.manner.swing
+        } else {
+            1.0
+        };
         SendLimits {
             rate: BitRate::from_bps((self.manner.rate.as_bps() as f64 * swing) as u64),
             window: Bytes::new(self.manner.window),
@@ -121,7 +125,10 @@ fn error(comparisons: &[(u64, u64, u64)]) -> (f64, f64) {
     let of = |&(told, is, _): &(u64, u64, u64)| (told as f64 - is as f64).abs() / is as f64;
     let exact = comparisons.iter().filter(|(told, is, _)| told == is).count();
     let count = comparisons.len() as f64;
-    (comparisons.iter().map(of).sum::<f64>() / count, exact as f64 / count)
+    (
+        comparisons.iter().map(of).sum::<f64>() / count,
+        exact as f64 / count,
+    )
 }
 
 /// 2 x (83.84 + 4.8 + 2 x 1000) ns.
@@ -162,7 +169,11 @@ fn a_run_with_foresight_is_the_run_without() {
     let digest = |foresight| {
         let (mut spec, _) = seers(5, foresight, vec![window(5); 8]);
         for i in 0..8 {
-            let (there, back) = if i % 3 == 0 { (5, 1 + i % 4) } else { (1 + i % 4, 5) };
+            let (there, back) = if i % 3 == 0 {
+                (5, 1 + i % 4)
+            } else {
+                (1 + i % 4, 5)
+            };
             add_flow(&mut spec, there, back, 50_000, u64::from(i) * 500);
         }
         run(spec).digest
@@ -183,7 +194,10 @@ fn an_incast_of_windows_is_foreseen_exactly() {
         assert_complete(&spec, &outcome);
         let found = comparisons(&log);
         let (error, exact) = error(&found);
-        println!("window of {packets}: error {error:.6}, exact {exact:.4} of {}", found.len());
+        println!(
+            "window of {packets}: error {error:.6}, exact {exact:.4} of {}",
+            found.len()
+        );
         assert_eq!(found.len() as u64, 20 * (100 - packets));
         assert_eq!(exact, 1.0, "{error}");
     }
@@ -238,7 +252,10 @@ fn queues_behind_each_other_are_foreseen() {
         assert_complete(&spec, &outcome);
         let found = comparisons(&log);
         let (error, exact) = error(&found);
-        println!("{ack_class:?}, {delay} ns: error {error:.5}, exact {exact:.4} of {}", found.len());
+        println!(
+            "{ack_class:?}, {delay} ns: error {error:.5}, exact {exact:.4} of {}",
+            found.len()
+        );
         assert!(found.len() > 800 && exact == 1.0, "{exact} {error}");
     }
 }

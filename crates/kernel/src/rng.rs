@@ -34,6 +34,8 @@ pub enum Purpose {
     Qcn = 17,
     /// Resampling results for confidence intervals; never part of a run.
     Resampling = 64,
+    /// Training a learned scheme: drawing data, initial weights, orders.
+    Training = 65,
 }
 
 /// One random stream.

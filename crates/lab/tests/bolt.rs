@@ -14,6 +14,7 @@ fn a_flow_joins_another() {
     let runs = reproduce::run_each(&plan.needs, &inputs, 2, &|_, _| Control::Continue);
     let done = Done {
         runs: runs.into_iter().map(Result::unwrap).collect(),
+        ..Done::default()
     };
     assert!(
         done.runs

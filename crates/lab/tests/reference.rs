@@ -139,7 +139,10 @@ fn published_round_trip_times() {
         let finished = run(&input);
         DoneRun::of(need, input, finished)
     });
-    let done = Done { runs: runs.collect() };
+    let done = Done {
+        runs: runs.collect(),
+        ..Done::default()
+    };
     let records = table.records(&done);
     let differing: Vec<(&str, &str)> = records
         .iter()

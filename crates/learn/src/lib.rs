@@ -2,3 +2,17 @@
 //!
 //! Runs of [`paceline_lab`] are its environment. What decides inside a run is not here: inference is
 //! code of [`paceline_congestion`], which knows nothing of training.
+//!
+//! 1. [`dataset::record`] runs scenarios and keeps the round-trip times that senders measured
+//!    ([`dataset::Trace`]); [`dataset::Trace::from_folder`] takes them from the folder of an earlier run.
+//! 2. [`dataset::Dataset::draw`] makes pairs of them: three features and what came next, drawn so that
+//!    calm and restless moments are about equally many.
+//! 3. [`train::train`] fits a network to the pairs, round by round.
+
+pub mod dataset;
+mod error;
+pub mod reproduce;
+mod rng;
+pub mod train;
+
+pub use error::Error;

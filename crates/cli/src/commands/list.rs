@@ -1,7 +1,7 @@
 //! `paceline list`: what is built in.
 
 use paceline_congestion::registry::SCHEMES;
-use paceline_lab::reproduce::{REGISTRY, Reproduction};
+use paceline_lab::reproduce::Reproduction;
 use paceline_scenario::builtin::{self, Entry};
 use serde_json::{Value, json};
 
@@ -127,5 +127,5 @@ fn reproductions() -> Vec<Item> {
         item.more.extend(super::reproduce::details(one));
         item
     };
-    REGISTRY.iter().map(item).collect()
+    super::reproduce::registry().map(item).collect()
 }

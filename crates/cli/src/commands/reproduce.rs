@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use paceline_lab::reproduce::{self, Count, Done as Runs, DoneRun, Plan, REGISTRY, Reproduction};
+use paceline_lab::reproduce::{self, Count, Done as Runs, DoneRun, Plan, Reproduction, StepError};
 use paceline_lab::results::RunStatus;
 use paceline_scenario::Resolved;
 use serde_json::{Value, json};
 
 use crate::args::{JobArgs, ListArgs, Listed, SayArgs};
 use crate::failure::{Done, Ended, Failure};
-use crate::progress::Meter;
+use crate::progress::{Meter, StepMeter};
 use crate::{interrupt, output, text};
 
 const EXAMPLES: &str = "\
@@ -54,6 +54,13 @@ pub(crate) struct ReproduceArgs {
     pub(crate) jobs: JobArgs,
 }
 
+/// Every reproduction: those that need runs alone, and those that train.
+pub(super) fn registry() -> impl Iterator<Item = &'static Reproduction> {
+    reproduce::REGISTRY
+        .iter()
+        .chain(paceline_learn::reproduce::REGISTRY)
+}
+
 /// Runs what the chosen ones need, each run once; prints their tables and writes the page.
 pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     if args.ids.is_empty() {
@@ -65,14 +72,18 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     let chosen = chosen(&args.ids)?;
     output::check_folder(&args.out, args.force)?;
     interrupt::listen();
-    let (runs, failure) = run_all(&chosen, args)?;
+    let (mut runs, mut failure) = run_all(&chosen, args)?;
+    let stopped = match interrupt::asked() {
+        true => true,
+        false => step_all(&chosen, args, &mut runs, &mut failure),
+    };
     reproduce::write(&args.out, &chosen, &runs, args.force)?;
     show(&chosen, &runs, args)?;
     if let Some(failure) = failure {
         return Err(failure);
     }
     let partial = |run: &DoneRun| run.status == Some(RunStatus::Partial);
-    let done = match runs.runs.iter().any(partial) {
+    let done = match stopped || runs.runs.iter().any(partial) {
         true => Done::Interrupted,
         false => Done::All,
     };
@@ -86,8 +97,8 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
 fn chosen(ids: &[String]) -> Result<Vec<&'static Reproduction>, Failure> {
     let mut chosen: Vec<&Reproduction> = Vec::new();
     for id in ids {
-        let found: Vec<&Reproduction> = match (id.as_str(), reproduce::find(id)) {
-            ("all", _) => REGISTRY.iter().collect(),
+        let found: Vec<&Reproduction> = match (id.as_str(), registry().find(|one| one.id == id)) {
+            ("all", _) => registry().collect(),
             (_, Some(one)) => vec![one],
             (_, None) => return Err(unknown(id)),
         };
@@ -101,7 +112,7 @@ fn chosen(ids: &[String]) -> Result<Vec<&'static Reproduction>, Failure> {
 }
 
 fn unknown(id: &str) -> Failure {
-    let names: Vec<&str> = REGISTRY.iter().map(|one| one.id).collect();
+    let names: Vec<&str> = registry().map(|one| one.id).collect();
     let hint = match text::nearest(id, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("there are {}", names.join(", ")),
@@ -138,6 +149,33 @@ fn run_all(chosen: &[&Reproduction], args: &ReproduceArgs) -> Result<(Runs, Opti
         runs.runs.push(DoneRun::input_of(need)?);
     }
     Ok((runs, failure))
+}
+
+/// Does the steps of `chosen`; the first failure is told when the others are shown. Whether it was
+/// interrupted.
+fn step_all(
+    chosen: &[&Reproduction],
+    args: &ReproduceArgs,
+    runs: &mut Runs,
+    failure: &mut Option<Failure>,
+) -> bool {
+    let mut meter = StepMeter::new(args.say);
+    let steps = chosen.iter().flat_map(|one| one.steps.iter().copied());
+    let errors = reproduce::run_steps(steps, runs, args.jobs.count(), &mut |step, share, words| {
+        meter.update(step, share, words);
+        interrupt::control()
+    });
+    let mut stopped = false;
+    for (step, error) in errors {
+        match error {
+            StepError::Stopped => stopped = true,
+            StepError::Failed(why) if failure.is_none() => {
+                *failure = Some(Failure::run(format!("{}: {why}", step.title)));
+            }
+            StepError::Failed(_) => {}
+        }
+    }
+    stopped
 }
 
 fn show(chosen: &[&Reproduction], runs: &Runs, args: &ReproduceArgs) -> Result<(), Failure> {

@@ -5,7 +5,7 @@
 
 pub(crate) mod charts;
 mod data;
-mod decimate;
+pub(crate) mod decimate;
 pub(crate) mod palette;
 #[cfg(test)]
 mod size;

@@ -24,6 +24,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          come out far worse than printed, DCQCN up to twice (issues 30 and 36 of its repository). The authors' \
          settings for those two are not known.",
     ],
+    steps: &[],
     needs: || Need::each(INPUT, &SCHEMES),
     panels,
 };

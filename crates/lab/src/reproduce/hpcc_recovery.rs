@@ -18,6 +18,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "Judged: HPCC's 95th percentile of slowdown without PFC is within 10 % of that with it. In buffers as small as \
          these it is better without: some thousand packets are dropped, and nobody waits for pauses.",
     ],
+    steps: &[],
     needs: || {
         let under = |scheme| CASES.map(|case| need(scheme, case));
         SCHEMES.into_iter().flat_map(under).collect()

@@ -21,6 +21,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          is at most half of go-back-N's under DCQCN, the scheme that both are run with there.",
         "Under HPCC go-back-N loses less: its windows leave less in flight to be sent again. It is shown, not judged.",
     ],
+    steps: &[],
     needs: || {
         let under = |scheme| CASES.map(|case| need(scheme, case));
         SCHEMES.into_iter().flat_map(under).collect()

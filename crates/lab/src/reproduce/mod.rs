@@ -14,6 +14,7 @@ mod page;
 mod panel;
 mod reference;
 mod slowdown;
+mod step;
 mod swift_incast;
 mod swift_targets;
 mod text;
@@ -31,6 +32,7 @@ mod tests;
 pub use need::{Digest, Done, DoneRun, Input, Need, Numbers, Plan, run_each};
 pub use panel::{Cell, Column, Curve, Drawing, Ordering, Panel, Record, Row, Tolerance};
 pub use reference::Reference;
+pub use step::{Step, StepError, Work, run_steps};
 pub use text::{Count, text};
 pub use thesis_table6::{
     PRINTED as THESIS_TABLE_6, beside as beside_thesis_table6, covers as in_thesis_table6,
@@ -50,11 +52,15 @@ pub struct Reproduction {
     pub setting: &'static str,
     /// Where ours is known to differ, and why.
     pub notes: &'static [&'static str],
-    needs: fn() -> Vec<Need>,
-    panels: fn(&Done) -> Vec<Panel>,
+    /// The runs that it needs.
+    pub needs: fn() -> Vec<Need>,
+    /// What is done with them before there are numbers.
+    pub steps: &'static [Step],
+    /// Its tables: what was published, and ours as far as there is any.
+    pub panels: fn(&Done) -> Vec<Panel>,
 }
 
-/// Every reproduction.
+/// Every reproduction that needs no more than runs; the command has those of other crates, too.
 pub const REGISTRY: &[Reproduction] = &[
     thesis_table4::REPRODUCTION,
     thesis_table5::REPRODUCTION,

@@ -27,7 +27,7 @@ pub struct Need {
     pub scheme: &'static str,
     /// Whether its flows will do, without running it.
     pub flows_only: bool,
-    /// Whose behaviour a scenario that ships has; reference runs have their own.
+    /// Whose behaviour it has.
     pub fidelity: Fidelity,
     /// What tells it from other runs of the same scenario under the same scheme; may be empty.
     pub variant: String,
@@ -121,7 +121,7 @@ impl Need {
                 };
                 paceline_scenario::load_shipped(name, &overrides)
             }
-            Input::Reference(reference) => reference.load(self.scheme),
+            Input::Reference(reference) => reference.load(self.scheme, self.fidelity, &self.settings),
         }
     }
 }
@@ -162,6 +162,8 @@ pub struct DoneRun {
     pub finished: Option<Finished>,
     /// What was taken of it, if it ended by itself.
     pub numbers: Option<Numbers>,
+    /// What it came to, if it was run.
+    pub summary: Option<Summary>,
     /// How it ended, if it was run.
     pub status: Option<RunStatus>,
 }
@@ -175,6 +177,7 @@ impl DoneRun {
             input,
             finished: None,
             numbers: None,
+            summary: None,
             status: None,
         })
     }
@@ -190,6 +193,7 @@ impl DoneRun {
             finished.outcome.trace = Vec::new();
         }
         Self {
+            summary: Some(finished.summary.clone()),
             finished: need.folder.then_some(finished),
             need,
             input,
@@ -218,18 +222,36 @@ pub fn run_each(
 pub struct Done {
     /// The runs, in the plan's order; those that failed are missing.
     pub runs: Vec<DoneRun>,
+    /// What came of steps, by their names.
+    pub steps: BTreeMap<&'static str, Numbers>,
 }
 
 impl Done {
+    /// The plain run of an input under a scheme: variants of it have settings, and are asked for by them.
     fn find(&self, input: Input, scheme: &str) -> Option<&DoneRun> {
-        let this = |run: &&DoneRun| run.need.input == input && run.need.scheme == scheme;
-        self.runs.iter().find(this)
+        let plain = |need: &Need| need.input == input && need.scheme == scheme && need.variant.is_empty();
+        self.runs.iter().find(|run| plain(&run.need))
     }
 
-    /// What was taken of a run that ended by itself.
-    pub(super) fn numbers(&self, need: &Need) -> Option<&Numbers> {
-        let this = |run: &&DoneRun| run.need.is_run_of(need);
-        self.runs.iter().find(this)?.numbers.as_ref()
+    /// A run, if it was run and ended by itself: the numbers of others stand for nothing.
+    fn ended(&self, need: &Need) -> Option<&DoneRun> {
+        let run = self.runs.iter().find(|run| run.need.is_run_of(need))?;
+        (run.status == Some(RunStatus::Completed)).then_some(run)
+    }
+
+    /// What was taken of a run.
+    pub fn numbers(&self, need: &Need) -> Option<&Numbers> {
+        self.ended(need)?.numbers.as_ref()
+    }
+
+    /// What a run came to.
+    pub fn summary_of(&self, need: &Need) -> Option<&Summary> {
+        self.ended(need)?.summary.as_ref()
+    }
+
+    /// What came of a step.
+    pub fn step(&self, name: &str) -> Option<&Numbers> {
+        self.steps.get(name)
     }
 
     /// The input of a run.

@@ -237,7 +237,7 @@ fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
         note: "Ours solid, published dashed.".to_string(),
         x: Axis::new(drawing.x.0, drawing.x.1),
         y: Axis::new(drawing.y.0, drawing.y.1),
-        kind: Kind::Step,
+        kind: if drawing.stepped { Kind::Step } else { Kind::Points },
         width: Width::Full,
         lines,
     })
@@ -281,8 +281,8 @@ fn chart(panel: &Panel, colors: &[usize]) -> Option<Chart> {
         },
         note: "Ours solid, published dashed.".to_string(),
         x: Axis {
-            log: true,
-            ..Axis::new("flow size", "B")
+            log: panel.along.log,
+            ..Axis::new(panel.along.label, panel.along.unit)
         },
         y: match first.unit {
             "%" => Axis::new(first.metric, first.unit),

@@ -167,6 +167,28 @@ pub struct Panel {
     pub drawing: Option<Drawing>,
     /// Whether its title tells its rows from those of other panels.
     pub told_by_title: bool,
+    /// The axis along which its rows have places.
+    pub along: Along,
+}
+
+/// The axis along which rows have places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Along {
+    /// Label.
+    pub label: &'static str,
+    /// Unit.
+    pub unit: &'static str,
+    /// Whether it is logarithmic.
+    pub log: bool,
+}
+
+impl Along {
+    /// Sizes of flows.
+    pub const SIZES: Self = Self {
+        label: "flow size",
+        unit: "B",
+        log: true,
+    };
 }
 
 /// A chart of curves that no table has.
@@ -178,9 +200,11 @@ pub struct Drawing {
     pub y: (&'static str, &'static str),
     /// What is drawn.
     pub curves: Vec<Curve>,
+    /// Whether a value holds until the next; otherwise straight lines join the points.
+    pub stepped: bool,
 }
 
-/// A curve: a value holds until the next.
+/// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// What it shows.
@@ -246,7 +270,20 @@ impl Panel {
             ordered: false,
             drawing: None,
             told_by_title: false,
+            along: Along::SIZES,
         }
+    }
+
+    /// With rows that have places along another axis than that of sizes.
+    pub const fn along(mut self, label: &'static str, unit: &'static str, log: bool) -> Self {
+        self.along = Along { label, unit, log };
+        self
+    }
+
+    /// With rows that its title tells from those of other panels.
+    pub const fn told_by_title(mut self) -> Self {
+        self.told_by_title = true;
+        self
     }
 
     /// A panel that is a chart alone.

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
-use paceline_scenario::{Diagnostics, Overrides, Problem, Resolved};
+use paceline_scenario::{Diagnostics, Fidelity, Overrides, Problem, Resolved};
 
 /// A scenario of the reference runs, with its configurations.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,16 +71,28 @@ pub(super) static FAT_2MS: Reference = Reference {
 };
 
 impl Reference {
-    /// The run under one of its schemes.
-    pub(super) fn load(&self, scheme: &str) -> Result<Resolved, Diagnostics> {
-        let config = self.configs.iter().find(|(name, _)| *name == scheme);
-        let (_, config) = config.ok_or_else(|| {
-            Problem::new(format!("the reference runs have no {} under {scheme}", self.name))
-        })?;
+    /// The run under one of its schemes; or its network and flows under another, with that scheme's
+    /// defaults.
+    pub(super) fn load(
+        &self,
+        scheme: &str,
+        fidelity: Fidelity,
+        settings: &[String],
+    ) -> Result<Resolved, Diagnostics> {
+        let own = self.configs.iter().find(|(name, _)| *name == scheme);
+        let (_, config) = own
+            .or_else(|| self.configs.first())
+            .ok_or_else(|| Problem::new(format!("the reference runs have no {}", self.name)))?;
+        let overrides = Overrides {
+            scheme: own.is_none().then(|| scheme.to_string()),
+            fidelity: Some(fidelity),
+            set: settings.to_vec(),
+            ..Overrides::default()
+        };
         let unpacked = |&(path, content): &(&str, &[u8])| Some((path.to_string(), text(content)?));
         let files: Option<Vec<_>> = self.files.iter().map(unpacked).collect();
         let files = files.ok_or_else(|| Problem::new(format!("the files of {} are damaged", self.name)))?;
-        paceline_scenario::load_config_text(self.name, config, &files, &Overrides::default())
+        paceline_scenario::load_config_text(self.name, config, &files, &overrides)
     }
 }
 

@@ -21,6 +21,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "Judged: windows below one packet cost at most a tenth of the goodput, nothing is dropped, and the median round \
          trip of 5000 flows is at most half of that without.",
     ],
+    steps: &[],
     needs: || {
         let of = |flows| WINDOWS.map(|window| need(flows, window));
         FLOWS.into_iter().flat_map(of).collect()

@@ -23,6 +23,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "Without flow scaling the target is the same for any number of flows, and what they add per round trip together \
          makes the queue.",
     ],
+    steps: &[],
     needs: || {
         FLOWS
             .iter()

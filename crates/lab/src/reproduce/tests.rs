@@ -82,6 +82,7 @@ const SYNTHETIC: Reproduction = Reproduction {
     source: "Nobody et al., table 1",
     setting: "Nothing is run.",
     notes: &["A note on <known> differences, which is long enough to be broken into lines on a terminal."],
+    steps: &[],
     needs: Vec::new,
     panels: panel,
 };
@@ -210,7 +211,10 @@ fn every_input_loads() {
 fn the_flows_of_the_thesis() {
     let table7 = find("thesis-table7").unwrap();
     let run = DoneRun::input_of(table7.needs().remove(0)).unwrap();
-    let done = Done { runs: vec![run] };
+    let done = Done {
+        runs: vec![run],
+        ..Done::default()
+    };
     let verdicts = table7.records(&done).into_iter().map(|record| record.ok);
     assert_eq!(Count::of(verdicts), Count { ok: 21, judged: 21 });
 }

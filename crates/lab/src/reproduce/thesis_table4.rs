@@ -11,6 +11,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     source: "a thesis on congestion control by neural networks, section 4.3.2, table 4",
     setting: "The incast of table 6; there the same quantities of HPCC, TIMELY and DCTCP are judged.",
     notes: &[NOT_BUILT],
+    steps: &[],
     needs: || Need::each(INCAST, &INCAST_SCHEMES),
     panels,
 };

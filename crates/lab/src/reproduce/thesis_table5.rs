@@ -18,6 +18,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "635 MB are 665.5 MB with headers of 48 bytes on every 1000: 53.24 ms at 100 Gbit/s. A last \
          completion near that means that the link was never idle.",
     ],
+    steps: &[],
     needs: || Need::each(INCAST, &INCAST_SCHEMES),
     panels,
 };

@@ -20,6 +20,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          nature. Shuffled, ours is 16.31 to 16.79 Gbit/s.",
         "The column of the thesis's own scheme (LSTM and PID) is in table 4.",
     ],
+    steps: &[],
     needs: || Need::each(INCAST, &INCAST_SCHEMES),
     panels: |done| vec![panel(|scheme| done.summary(INCAST, scheme))],
 };

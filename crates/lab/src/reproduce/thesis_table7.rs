@@ -22,6 +22,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "The thesis expects 26.67 incasts and drew 34. Table 8 runs the first three seeds that draw 34: \
          4, 8 and 37; this is the first.",
     ],
+    steps: &[],
     needs: || {
         vec![Need {
             flows_only: true,

@@ -30,6 +30,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "Exact fidelity gives less (seed 1: HPCC and DCTCP 0.64 to 0.91 times the thesis's, TIMELY about 0.55, \
          DCQCN 0.4): in the simulator acknowledgements wait and are paused with the data.",
     ],
+    steps: &[],
     needs: || {
         DRAWS
             .iter()

@@ -25,6 +25,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "In exact fidelity the signs have to be the same: less without PRU and without both, and without SM alone no \
          more than two points either way.",
     ],
+    steps: &[],
     needs: run_needs,
     panels,
 };

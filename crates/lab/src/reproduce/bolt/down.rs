@@ -22,6 +22,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
               from its last packet at the link. A bandwidth-delay product is 97.26 KB of payload; the plateau is \
               98 % of the largest window within 600 µs.",
     notes: &["The paper: 23 µs with supply matching, more than 33 round trips (of 8 µs) without."],
+    steps: &[],
     needs: run_needs,
     panels,
 };
@@ -96,6 +97,7 @@ fn chart(taken: &Taken<'_>) -> Panel {
         points: taken.series(variant, Mode::Paper, "window"),
     };
     let drawing = Drawing {
+        stepped: true,
         x: ("time after the last packet of the flow that is cut off", "µs"),
         y: ("window", "KB"),
         curves: [BOLT, NO_SM, HPCC].map(curve).to_vec(),

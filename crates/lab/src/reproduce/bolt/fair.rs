@@ -20,6 +20,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     setting: "A flow starts every 2 ms over one link of 100 Gbit/s, round trip 8 µs; from 10 ms on a sender's link fails \
               every 2 ms. Jain's index of the flows' windows, averaged over the second half of each 2 ms.",
     notes: &["The paper's figure has no numbers: shares look equal."],
+    steps: &[],
     needs: || needs(SCENARIO, &VARIANTS, DIGEST),
     panels,
 };

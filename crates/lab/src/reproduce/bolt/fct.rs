@@ -26,6 +26,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          how far two right simulations may be apart was estimated by moving starts.",
         "The authors' ideal counts two full packets' times for messages of any size: it is too large for small ones.",
     ],
+    steps: &[],
     needs: run_needs,
     panels,
 };
@@ -254,6 +255,7 @@ fn chart(taken: &Taken<'_>, network: &Network) -> Panel {
         points: taken.series(variant, Mode::Paper, "p99"),
     };
     let drawing = Drawing {
+        stepped: true,
         x: ("largest size of the group", "KB"),
         y: ("99th percentile of slowdown", "×"),
         curves: [BOLT, SWIFT10, HPCC].map(curve).to_vec(),

@@ -26,6 +26,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "Swift's 57 Gbit/s is that of the authors' code, whose target delay grows where it should fall \
          (the sign of a constant).",
     ],
+    steps: &[],
     needs: || needs(SCENARIO, &VARIANTS, DIGEST),
     panels,
 };

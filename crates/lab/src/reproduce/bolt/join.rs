@@ -27,6 +27,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "Without SRC the report comes back on the acknowledgement: what is left of Bolt is a scheme that reacts a \
          round trip later.",
     ],
+    steps: &[],
     needs: run_needs,
     panels,
 };
@@ -159,6 +160,7 @@ fn chart(done: &Done) -> Panel {
     let shown = [BOLT, HPCC, SWIFT2];
     let curves = shown.map(|variant| curve(variant, Mode::Paper, ""));
     let drawing = Drawing {
+        stepped: true,
         x: ("time after the second flow's first packet", "µs"),
         y: ("queue", "KB"),
         curves: curves.to_vec(),

@@ -24,6 +24,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          none of the hosts' delays; sign and order have to agree: at least half is gone.",
         "The reference runs collect messages of a pair of hosts in one flow.",
     ],
+    steps: &[],
     needs: || needs(SCENARIO, &VARIANTS, DIGEST),
     panels,
 };

@@ -32,6 +32,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "HPCC aims at 95 % of the link: of what it loses within 600 µs, 30 µs are meant.",
         "What is lost after 4 ms hangs on the tokens that happen to be there when the flow ends.",
     ],
+    steps: &[],
     needs: || {
         LEAVES
             .iter()
@@ -169,6 +170,7 @@ fn chart(done: &Done) -> Panel {
         points: taken.series(variant, Mode::Paper, "window"),
     };
     let drawing = Drawing {
+        stepped: true,
         x: ("time after the last packet of the flow that ends", "µs"),
         y: ("window", "KB"),
         curves: [BOLT, HPCC, SWIFT2].map(curve).to_vec(),

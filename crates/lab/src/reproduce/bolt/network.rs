@@ -25,6 +25,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          Web search has hardly any; the other ratios are shown beside the paper's 3.",
         "Google's RPCs are drawn between the ten deciles that are known.",
     ],
+    steps: &[],
     needs: run_needs,
     panels,
 };

@@ -24,6 +24,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          code.",
         "The reference runs are those without aggregation of messages: a flow per message, as here.",
     ],
+    steps: &[],
     needs: || needs(SCENARIO, &VARIANTS, DIGEST),
     panels,
 };

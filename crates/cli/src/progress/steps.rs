@@ -1,0 +1,51 @@
+//! How far the steps after runs are.
+
+use std::time::Instant;
+
+use paceline_lab::reproduce::Step;
+
+use super::{LINE_EVERY, STEPS, Show};
+use crate::args::SayArgs;
+
+/// Shows how far steps are, one after another.
+pub(crate) struct StepMeter {
+    show: Show,
+    /// The step of the last line, and when that was written.
+    last: Option<(&'static str, Instant)>,
+}
+
+impl StepMeter {
+    pub(crate) fn new(say: SayArgs) -> Self {
+        Self {
+            show: Show::of(say),
+            last: None,
+        }
+    }
+
+    /// Takes in which share of a step is done.
+    pub(crate) fn update(&mut self, step: &Step, share: f64, words: &str) {
+        let text = format!("{}: {words}", step.title);
+        match &self.show {
+            Show::Nothing => {}
+            Show::Bar(bar) => {
+                bar.set_message(text);
+                bar.set_position((share * STEPS as f64) as u64);
+            }
+            Show::Lines => {
+                let late = |(name, at): (&str, Instant)| name != step.name || at.elapsed() >= LINE_EVERY;
+                if self.last.is_none_or(late) {
+                    self.last = Some((step.name, Instant::now()));
+                    eprintln!("{:3.0}%  {text}", share * 100.0);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for StepMeter {
+    fn drop(&mut self) {
+        if let Show::Bar(bar) = &self.show {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Datasets: what senders measured in recorded runs, as pairs of features and what came next.
+//!
+//! The way of a round-trip time through this module:
+//!
+//! 1. [`record`] runs [`Source`]s and keeps each flow's samples, one per completion window: a [`Trace`].
+//! 2. [`Trace::candidates`] smooths them and makes a [`Pair`] of every four that follow one another:
+//!    `K[t-2], K[t-1], K[t]` and `L[t]`.
+//! 3. [`Dataset::draw`] draws from them by [`stratum`], so that the many calm moments do not drown the
+//!    few restless ones. The order of its pairs is drawn too: rounds of training are chunks of it.
+//! 4. [`Dataset::write`] and [`Dataset::read`]: Parquet, with everything that says where it is from.
+
+mod draw;
+mod features;
+mod file;
+mod record;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+use paceline_kernel::Time;
+use paceline_scenario::{Fidelity, Overrides};
+use serde::{Deserialize, Serialize};
+
+pub use features::SMOOTHING;
+pub use record::{Watch, record};
+pub use trace::{FlowTrace, Trace};
+
+/// Version of the form of datasets: which features, in which order, with which columns.
+pub const FORMAT: u32 = 1;
+
+/// Upper edges of the strata of `|K[t]|`; what is not below the last is in one more.
+pub const EDGES: [f32; 3] = [0.02, 0.08, 0.15];
+
+/// Number of strata.
+pub const STRATA: usize = EDGES.len() + 1;
+
+/// Pairs of the published training: 19 rounds of 1000, and 58 that nobody uses.
+pub const THESIS_PAIRS: usize = 19_058;
+
+/// Which stratum a newest feature is in.
+pub fn stratum(k: f32) -> u8 {
+    EDGES.iter().filter(|&&edge| k.abs() >= edge).count() as u8
+}
+
+/// A run to be recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// As on the command line: the name of a scenario that ships, or a path.
+    pub scenario: String,
+    /// The scheme; `None` for the scenario's own.
+    pub scheme: Option<String>,
+    /// `path.to.key=value`, as with `--set`.
+    pub settings: Vec<String>,
+    /// The seed; `None` for the scenario's own.
+    pub seed: Option<u64>,
+    /// Whose behaviour the run has; `None` for the scenario's own.
+    pub fidelity: Option<Fidelity>,
+}
+
+impl Source {
+    /// The 20-to-1 incast of the thesis, in the manner of its simulator.
+    pub fn incast(scheme: &str, settings: &[&str]) -> Self {
+        Self {
+            scenario: "incast-20".into(),
+            scheme: Some(scheme.into()),
+            settings: settings.iter().map(ToString::to_string).collect(),
+            seed: None,
+            fidelity: Some(Fidelity::Ns3Hpcc),
+        }
+    }
+
+    /// The same run with simultaneous events in another order: another course of the same events.
+    pub fn shuffled(mut self, seed: u64) -> Self {
+        self.settings.push(format!("shuffle-ties={seed}"));
+        self
+    }
+
+    fn overrides(&self) -> Overrides {
+        Overrides {
+            set: self.settings.clone(),
+            scheme: self.scheme.clone(),
+            seed: self.seed,
+            fidelity: self.fidelity,
+            ..Overrides::default()
+        }
+    }
+}
+
+/// Where pairs are from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Name of the scheme.
+    pub scheme: String,
+    /// What was set beside the scenario; what a recorded folder's was is in its own scenario.
+    pub settings: Vec<String>,
+    /// The seed.
+    pub seed: u64,
+    /// Whose behaviour the run had.
+    pub fidelity: Fidelity,
+    /// The version that ran it.
+    pub version: String,
+    /// Samples that were recorded.
+    pub samples: u64,
+    /// SHA-256 of them: flow, time, round-trip time.
+    pub sha256: String,
+}
+
+/// One example: what a sender knew, and the round-trip time that it measured next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// `K[t-2], K[t-1], K[t]`.
+    pub k: [f32; 3],
+    /// `L[t]`: what is to be predicted.
+    pub l: f32,
+    /// The smoothed round-trip time `S[t]`, in µs.
+    pub s: f64,
+    /// The round-trip time `R[t+1]` that `l` stands for, in µs.
+    pub r: f64,
+    /// Which of the [`STRATA`] `K[t]` is in.
+    pub stratum: u8,
+    /// Index in [`Dataset::origins`].
+    pub source: u16,
+    /// Which flow of the run.
+    pub flow: u32,
+    /// When `R[t]` was measured.
+    pub at: Time,
+}
+
+impl Pair {
+    /// The relative error of the round-trip time that the output `out` predicts:
+    /// `|(1 + out) S - R| / R = |out - L| / (1 + L)`.
+    pub fn error(&self, out: f32) -> f64 {
+        f64::from((out - self.l).abs()) / (1.0 + f64::from(self.l))
+    }
+}
+
+/// Pairs, in the order in which training takes them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dataset {
+    /// The pairs.
+    pub pairs: Vec<Pair>,
+    /// Where they are from.
+    pub origins: Vec<Origin>,
+    /// The scenarios of the origins, every parameter with its value (TOML).
+    pub scenarios: Vec<String>,
+    /// The seed with which they were drawn.
+    pub seed: u64,
+}
+
+impl Dataset {
+    /// How many pairs are in each stratum.
+    pub fn strata(&self) -> [usize; STRATA] {
+        let mut counts = [0; STRATA];
+        for pair in &self.pairs {
+            counts[usize::from(pair.stratum)] += 1;
+        }
+        counts
+    }
+}

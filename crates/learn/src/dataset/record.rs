@@ -1,0 +1,47 @@
+//! Running what is to be recorded.
+
+use paceline_fabric::Progress;
+use paceline_fabric::spec::RecordSpec;
+use paceline_lab::results::RunStatus;
+use paceline_lab::run::{self, Control};
+use paceline_scenario::Resolved;
+
+use super::{Source, Trace};
+use crate::Error;
+
+/// Called as runs go on: the number of the source, and how far its run is.
+pub type Watch<'a> = &'a (dyn Fn(usize, &Progress) -> Control + Sync);
+
+/// Runs `sources` on at most `jobs` threads and keeps what their senders measured. The result does not
+/// depend on `jobs`.
+///
+/// # Errors
+/// A scenario is wrong, a run failed, or `watch` stopped one.
+pub fn record(sources: &[Source], jobs: usize, watch: Watch<'_>) -> Result<Vec<Trace>, Error> {
+    let inputs: Result<Vec<Resolved>, Error> = sources.iter().map(load).collect();
+    let inputs = inputs?;
+    let runs = run::compare(&inputs, jobs, watch).into_iter();
+    let traces = runs
+        .zip(inputs.iter().zip(sources))
+        .map(|(run, (input, source))| {
+            let run = run?;
+            match run.summary.status {
+                RunStatus::Partial => Err(Error::Stopped("the runs were recorded")),
+                // What was measured until a standstill was measured.
+                RunStatus::Completed | RunStatus::Standstill => {
+                    Ok(Trace::new(input, &source.settings, &run.outcome.rtt_samples))
+                }
+            }
+        });
+    traces.collect()
+}
+
+fn load(source: &Source) -> Result<Resolved, Error> {
+    let mut input = paceline_lab::load(&source.scenario, &source.overrides())?;
+    // Other recorders move nothing in a run, but cost time and memory.
+    input.run.record = RecordSpec {
+        rtt_samples: true,
+        ..RecordSpec::default()
+    };
+    Ok(input)
+}

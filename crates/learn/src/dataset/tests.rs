@@ -1,0 +1,207 @@
+use super::draw::shares;
+use super::*;
+use paceline_kernel::Span;
+use std::path::Path;
+
+/// A trace with one flow of these round-trip times in ns, a sample every µs.
+fn trace(rtt_ns: &[u64]) -> Trace {
+    let samples = rtt_ns.iter().zip(1..);
+    let samples = samples.map(|(&rtt, i)| (Time::from_ns(i), Span::from_ns(rtt)));
+    Trace {
+        origin: Origin {
+            scenario: "made-up".into(),
+            scheme: "timely".into(),
+            settings: vec!["a=1".into()],
+            seed: 3,
+            fidelity: Fidelity::Exact,
+            version: env!("CARGO_PKG_VERSION").into(),
+            samples: rtt_ns.len() as u64,
+            sha256: "0".into(),
+        },
+        scenario: "seed = 3\n".into(),
+        flows: vec![FlowTrace {
+            flow: 7,
+            samples: samples.collect(),
+        }],
+    }
+}
+
+/// Round-trip times that wander through all strata.
+fn restless(samples: u64) -> Trace {
+    let mut rng = crate::rng::Stream::Draw.rng(9);
+    let steps: Vec<u64> = (0..samples)
+        .map(|i| match i / 50 % 3 {
+            0 => 5_000 + rng.below(50),
+            1 => 5_000 + rng.below(700),
+            _ => 4_000 + rng.below(6_000),
+        })
+        .collect();
+    trace(&steps)
+}
+
+/// S: 5, 5.2, 5.16, 5.928, all in µs; K and L by hand from them.
+#[test]
+fn pairs_are_those_of_the_formulas() {
+    let pairs = trace(&[5_000, 6_000, 5_000, 9_000, 4_000]).candidates(2);
+    assert_eq!(pairs.len(), 2);
+    let first = pairs[0];
+    let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
+    let (s1, s2, s3) = (5.2, 5.16, 5.928);
+    for (k, by_hand) in first.k.iter().zip([0.0, (6.0 - s1) / s1, (5.0 - s2) / s2]) {
+        assert!(close(f64::from(*k), by_hand), "{k} {by_hand}");
+    }
+    assert!(close(f64::from(first.l), (9.0 - s2) / s2) && close(first.s, s2));
+    assert_eq!((first.r, first.flow, first.source, first.stratum), (9.0, 7, 2, 1));
+    assert_eq!(first.at, Time::from_ns(3));
+    assert!(close(f64::from(pairs[1].k[2]), (9.0 - s3) / s3) && pairs[1].stratum == 3);
+    // An output of L predicts what came; one of K[t] predicts that nothing changes.
+    assert_eq!(first.error(first.l), 0.0);
+    assert!(close(first.error(first.k[2]), (9.0 - 5.0) / 9.0));
+    // Three samples have no pair.
+    assert!(trace(&[5_000, 6_000, 5_000]).candidates(0).is_empty());
+}
+
+#[test]
+fn strata_have_their_edges() {
+    let of = |k: f32| stratum(k);
+    assert_eq!(
+        [0.0, 0.0199, 0.02, -0.0799, 0.08, 0.1499, -0.15, 3.9].map(of),
+        [0, 0, 1, 1, 2, 2, 3, 3]
+    );
+}
+
+#[test]
+fn shares_are_as_equal_as_can_be() {
+    assert_eq!(shares(8, &[9, 9, 9, 9]), [2; 4]);
+    assert_eq!(shares(10, &[9, 1, 9, 0]), [4, 1, 5, 0]);
+    assert_eq!(shares(7, &[9, 9, 9, 9]).iter().sum::<usize>(), 7);
+    assert_eq!(shares(20, &[5, 5, 5, 5]), [5; 4]);
+    assert_eq!(shares(0, &[5, 0, 5, 5]), [0; 4]);
+}
+
+#[test]
+fn a_drawn_dataset_is_even_and_repeats() {
+    let traces = [restless(3_000)];
+    let all = Dataset::whole(&traces);
+    assert_eq!(all.pairs.len(), 2_997);
+    let there = all.strata();
+    assert!(there.iter().all(|&count| count >= 251), "{there:?}");
+    let drawn = Dataset::draw(&traces, 1_002, 1).unwrap();
+    let mut counts = drawn.strata();
+    counts.sort_unstable();
+    assert_eq!(counts, [250, 250, 251, 251]);
+    assert_eq!(drawn, Dataset::draw(&traces, 1_002, 1).unwrap());
+    let other = Dataset::draw(&traces, 1_002, 2).unwrap();
+    assert!(other.hash() != drawn.hash() && other.pairs[0] != drawn.pairs[0]);
+    // Nothing is drawn twice, and the order is not that of time.
+    let mut times: Vec<Time> = drawn.pairs.iter().map(|pair| pair.at).collect();
+    assert!(!times.is_sorted());
+    times.sort_unstable();
+    times.dedup();
+    assert_eq!(times.len(), 1_002);
+    let message = Dataset::draw(&traces, 5_000, 1).unwrap_err().to_string();
+    assert!(
+        message.contains("5000 pairs") && message.contains("2997"),
+        "{message}"
+    );
+}
+
+/// The hash is of bytes that are the same everywhere (this one was computed with another program): it may
+/// not move unnoticed, since model cards carry it.
+#[test]
+fn the_hash_is_stable() {
+    let data = Dataset::whole(&[trace(&[5_000, 6_000, 5_000, 9_000, 4_000])]);
+    assert_eq!(data.hash(), data.clone().hash());
+    assert_eq!(
+        data.hash(),
+        "ee1c151bddef08fd5309797f197457aa52fc811e68a56ee79a3b551787c46aff"
+    );
+    let mut versioned = data.clone();
+    versioned.origins[0].version = "9.9.9".into();
+    assert_eq!(versioned.hash(), data.hash());
+    let mut moved = data.clone();
+    moved.pairs[1].k[0] += 1e-7;
+    assert_ne!(moved.hash(), data.hash());
+    let mut renamed = data.clone();
+    renamed.origins[0].settings[0] = "a=2".into();
+    assert_ne!(renamed.hash(), data.hash());
+}
+
+fn written(data: &Dataset) -> (tempfile::TempDir, std::path::PathBuf) {
+    let tmp = tempfile::tempdir().unwrap();
+    let path = tmp.path().join("pairs.parquet");
+    data.write(&path).unwrap();
+    (tmp, path)
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let data = Dataset::draw(&[restless(3_000), restless(500)], 1_000, 5).unwrap();
+    let (tmp, path) = written(&data);
+    assert_eq!(Dataset::read(&path).unwrap(), data);
+    let again = tmp.path().join("again.parquet");
+    data.write(&again).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), std::fs::read(&again).unwrap());
+}
+
+fn refused(path: &Path) -> String {
+    Dataset::read(path).unwrap_err().to_string()
+}
+
+#[test]
+fn what_is_no_dataset_is_refused() {
+    let data = Dataset::whole(&[trace(&[5_000, 6_000, 5_000, 9_000, 4_000])]);
+    let (tmp, path) = written(&data);
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
+    assert!(refused(&path).contains("pairs.parquet is not a dataset: "));
+    let missing = tmp.path().join("none.parquet");
+    assert!(refused(&missing).starts_with("cannot read "));
+    // Another table.
+    use paceline_lab::files::columns::{Column, Values, write_parquet};
+    let other = [Column::new("entity", Values::Int(vec![Some(1)]))];
+    let mut out = Vec::new();
+    write_parquet(&mut out, &other, &[]).unwrap();
+    std::fs::write(&path, &out).unwrap();
+    assert!(refused(&path).contains("`paceline train` did not write"));
+}
+
+/// The file of `data` with one of its metadata changed.
+fn with_metadata(data: &Dataset, key: &str, value: &str) -> String {
+    let (_tmp, path) = written(data);
+    let mut metadata: Vec<(String, String)> = super::file::metadata(&path).unwrap().into_iter().collect();
+    metadata.sort();
+    for (name, content) in &mut metadata {
+        if name == key {
+            *content = value.into();
+        }
+    }
+    let metadata: Vec<(&str, String)> = metadata
+        .iter()
+        .map(|(key, value)| (&**key, value.clone()))
+        .collect();
+    let columns = paceline_lab::files::columns::read_parquet(&path).unwrap();
+    let mut out = Vec::new();
+    paceline_lab::files::columns::write_parquet(&mut out, &columns, &metadata).unwrap();
+    std::fs::write(&path, out).unwrap();
+    refused(&path)
+}
+
+#[test]
+fn another_versions_dataset_is_refused_with_what_to_do() {
+    let data = Dataset::whole(&[trace(&[5_000, 6_000, 5_000, 9_000, 4_000])]);
+    let message = with_metadata(&data, "version", "0.0.3");
+    assert!(
+        message.contains("recorded by version 0.0.3, this is version")
+            && message.contains("record it again (its sources: made-up under timely)"),
+        "{message}"
+    );
+    let message = with_metadata(&data, "format", "7");
+    assert!(message.contains("(form 7, expected 1)"), "{message}");
+    let message = with_metadata(&data, "smoothing", "0.3");
+    assert!(message.contains("smoothed with 0.3, not 0.2"), "{message}");
+    let message = with_metadata(&data, "sha256", "00");
+    assert!(message.contains("the hash differs"), "{message}");
+    let message = with_metadata(&data, "origins", "[]");
+    assert!(message.contains("from a source beyond its 0"), "{message}");
+}

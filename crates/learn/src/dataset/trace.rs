@@ -1,0 +1,189 @@
+//! The samples of a run, flow by flow.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use paceline_fabric::outcome::RttSample;
+use paceline_fabric::spec::FlowSpec;
+use paceline_kernel::{Span, Time};
+use paceline_scenario::{Overrides, Resolved};
+use sha2::{Digest, Sha256};
+
+use super::features::Smoother;
+use super::{Origin, Pair, stratum};
+use crate::Error;
+
+/// What the senders of a run measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// Which run.
+    pub origin: Origin,
+    /// Its scenario, every parameter with its value (TOML).
+    pub scenario: String,
+    /// Its flows, in their order; only those with samples.
+    pub flows: Vec<FlowTrace>,
+}
+
+/// What one sender measured: a sample per completion window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowTrace {
+    /// Which flow of the run.
+    pub flow: u32,
+    /// When, and the round-trip time.
+    pub samples: Vec<(Time, Span)>,
+}
+
+impl FlowTrace {
+    /// The round-trip times in µs.
+    pub fn rtt_us(&self) -> impl Iterator<Item = f64> {
+        self.samples.iter().map(|(_, rtt)| rtt.as_ps() as f64 / 1e6)
+    }
+}
+
+impl Trace {
+    /// Of the samples of a run that `input` describes.
+    pub(super) fn new(input: &Resolved, settings: &[String], samples: &[RttSample]) -> Self {
+        let mut flows: Vec<FlowTrace> = Vec::new();
+        let mut places = HashMap::new();
+        for sample in samples {
+            let place = *places.entry(sample.flow).or_insert_with(|| {
+                flows.push(FlowTrace {
+                    flow: sample.flow,
+                    samples: Vec::new(),
+                });
+                flows.len() - 1
+            });
+            flows[place].samples.push((sample.at, sample.rtt));
+        }
+        flows.sort_by_key(|flow| flow.flow);
+        let origin = Origin {
+            scenario: input.name.clone(),
+            scheme: input.scheme.clone(),
+            settings: settings.to_vec(),
+            seed: input.seed,
+            fidelity: input.fidelity,
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            samples: samples.len() as u64,
+            sha256: hash(&flows),
+        };
+        Self {
+            origin,
+            scenario: input.toml.clone(),
+            flows,
+        }
+    }
+
+    /// Of the folder of a run that was recorded with `record.rtt-samples`. Its times are whole
+    /// nanoseconds.
+    ///
+    /// # Errors
+    /// It is not such a folder, or another version's.
+    pub fn from_folder(folder: &Path) -> Result<Self, Error> {
+        let summary = folder.join("summary.json");
+        let content = |path: &Path, expected, message: String| Error::Content {
+            path: path.to_path_buf(),
+            expected,
+            message,
+        };
+        let text = fs::read_to_string(&summary).map_err(|error| Error::io("read", &summary, error))?;
+        let said: serde_json::Value = serde_json::from_str(&text)
+            .map_err(|error| content(&summary, "the summary of a run", error.to_string()))?;
+        let version = said["version"].as_str().unwrap_or("nothing").to_string();
+        if version != env!("CARGO_PKG_VERSION") {
+            return Err(Error::OtherVersion {
+                path: folder.to_path_buf(),
+                found: version,
+                sources: format!(
+                    "{} under {}",
+                    said["scenario"].as_str().unwrap_or("?"),
+                    said["scheme"].as_str().unwrap_or("?")
+                ),
+            });
+        }
+        let input = paceline_lab::load(&folder.to_string_lossy(), &Overrides::default())?;
+        let path = folder.join("rtt_samples.txt");
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let message = "there is no rtt_samples.txt in it: run it again with \
+                               --set record.rtt-samples=true";
+                return Err(content(folder, "a recorded run", message.into()));
+            }
+            Err(error) => return Err(Error::io("read", &path, error)),
+        };
+        let samples = samples_of(&text, &input.run.flows)
+            .map_err(|message| content(&path, "a file of samples", message))?;
+        Ok(Self::new(&input, &[], &samples))
+    }
+
+    /// Every pair that the trace has, flow by flow; `source` is what they say where they are from.
+    pub fn candidates(&self, source: u16) -> Vec<Pair> {
+        let mut pairs = Vec::new();
+        for flow in &self.flows {
+            let mut smoother = Smoother::default();
+            let points: Vec<(f32, f64)> = flow.rtt_us().map(|r| smoother.push(r)).collect();
+            for t in 2..points.len().saturating_sub(1) {
+                let (at, (k, s)) = (flow.samples[t].0, points[t]);
+                let r = flow.samples[t + 1].1.as_ps() as f64 / 1e6;
+                pairs.push(Pair {
+                    k: [points[t - 2].0, points[t - 1].0, k],
+                    l: ((r - s) / s) as f32,
+                    s,
+                    r,
+                    stratum: stratum(k),
+                    source,
+                    flow: flow.flow,
+                    at,
+                });
+            }
+        }
+        pairs
+    }
+}
+
+/// The samples of an `rtt_samples.txt`: `time src dst sport acked rtt`, times in ns.
+fn samples_of(text: &str, flows: &[FlowSpec]) -> Result<Vec<RttSample>, String> {
+    let ends = |flow: &FlowSpec| {
+        (
+            u64::from(flow.src.0),
+            u64::from(flow.dst.0),
+            u64::from(flow.sport),
+        )
+    };
+    let known: HashMap<_, u32> = flows.iter().map(ends).zip(0..).collect();
+    let mut samples = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let values: Option<Vec<u64>> = line.split(' ').map(|word| word.parse().ok()).collect();
+        let Some(&[at, src, dst, sport, seq, rtt]) = values.as_deref() else {
+            return Err(format!("line {number} is `{line}`, not six whole numbers"));
+        };
+        let Some(&flow) = known.get(&(src, dst, sport)) else {
+            return Err(format!(
+                "line {number}: the scenario has no flow from {src} to {dst} with port {sport}"
+            ));
+        };
+        if rtt == 0 {
+            return Err(format!("line {number}: a round-trip time of 0"));
+        }
+        samples.push(RttSample {
+            at: Time::from_ns(at),
+            flow,
+            seq,
+            rtt: Span::from_ns(rtt),
+        });
+    }
+    Ok(samples)
+}
+
+fn hash(flows: &[FlowTrace]) -> String {
+    let mut hash = Sha256::new();
+    for flow in flows {
+        for (at, rtt) in &flow.samples {
+            hash.update(flow.flow.to_le_bytes());
+            hash.update(at.as_ps().to_le_bytes());
+            hash.update(rtt.as_ps().to_le_bytes());
+        }
+    }
+    super::file::hex(&hash.finalize())
+}

@@ -1,0 +1,84 @@
+//! What can go wrong, for people.
+
+use std::path::PathBuf;
+
+use paceline_lab::files::OutputError;
+use paceline_lab::run::RunError;
+use paceline_scenario::Diagnostics;
+
+/// Why there is no dataset, or no model.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A scenario that was to be recorded is wrong.
+    #[error("{0}")]
+    Scenario(#[from] Diagnostics),
+    /// A run that was to be recorded failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The caller stopped before there was anything.
+    #[error("stopped before {0}")]
+    Stopped(&'static str),
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{} is not {expected}: {message}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What it should be, with its article.
+        expected: &'static str,
+        /// What is wrong.
+        message: String,
+    },
+    /// A dataset was made by another version.
+    #[error(
+        "{} was recorded by version {found}, this is version {}: record it again \
+         (its sources: {sources})",
+        path.display(), env!("CARGO_PKG_VERSION")
+    )]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+        /// Who wrote it.
+        found: String,
+        /// What it was recorded from.
+        sources: String,
+    },
+    /// There are not enough pairs.
+    #[error(
+        "{wanted} pairs are wanted, but the recorded runs have only {found}: record more runs, or ask for fewer"
+    )]
+    TooFewPairs {
+        /// How many were asked for.
+        wanted: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// The options of a training do not fit together or the data.
+    #[error("{0}")]
+    Options(String),
+    /// Output cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// The training library failed: a fault of the program.
+    #[error("the training library failed: {0} (this is a fault of the program: please report it)")]
+    Library(#[from] candle_core::Error),
+}
+
+impl Error {
+    pub(crate) fn io(action: &'static str, path: &std::path::Path, source: std::io::Error) -> Self {
+        Self::Io {
+            action,
+            path: path.to_path_buf(),
+            source,
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Random numbers of training: streams of their own, so that one choice does not move another.
+
+use paceline_kernel::rng::{Purpose, Rng};
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug)]
+#[repr(u64)]
+pub(crate) enum Stream {
+    /// The pairs of a dataset.
+    Draw = 0,
+    /// Weights before training.
+    Weights = 1,
+    /// The order of a round's pairs.
+    Order = 2,
+}
+
+impl Stream {
+    pub(crate) fn rng(self, seed: u64) -> Rng {
+        Rng::stream(seed, Purpose::Training, self as u64)
+    }
+}

@@ -1,0 +1,374 @@
+//! Training a predictor of the next round-trip time.
+//!
+//! A training is some rounds; a round is a chunk of the dataset that no other round sees: first pairs to
+//! learn from, in small batches, then pairs to test on. (What the thesis calls an epoch: 19 rounds of
+//! 800 and 200 use up its 19 058 pairs once.)
+
+mod linear;
+mod net;
+#[cfg(test)]
+mod tests;
+mod weights;
+
+use std::fmt;
+use std::str::FromStr;
+
+use candle_nn::{AdamW, Optimizer as _};
+use linear::LeastSquares;
+use paceline_kernel::rng::Rng;
+pub use paceline_lab::run::Control;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::dataset::{Dataset, Pair};
+use crate::rng::Stream;
+pub use net::Net;
+pub use weights::{Tensor, Weights};
+
+/// What predicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// A long short-term memory.
+    Lstm,
+    /// Gated recurrent units.
+    Gru,
+    /// A simple recurrent network (tanh).
+    Rnn,
+    /// A weight for each of the three features and a constant, by least squares.
+    Ar3,
+    /// The next round-trip time is the last: `K[t]` itself, nothing to learn.
+    Persistence,
+}
+
+impl Network {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Lstm, Self::Gru, Self::Rnn, Self::Ar3, Self::Persistence];
+
+    /// Its name on the command line and in model cards.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lstm => "lstm",
+            Self::Gru => "gru",
+            Self::Rnn => "rnn",
+            Self::Ar3 => "ar3",
+            Self::Persistence => "persistence",
+        }
+    }
+
+    /// Its name in a table.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Lstm => "LSTM",
+            Self::Gru => "GRU",
+            Self::Rnn => "simple RNN",
+            Self::Ar3 => "AR(3)",
+            Self::Persistence => "persistence",
+        }
+    }
+
+    /// Whether it is trained by steps.
+    pub const fn is_recurrent(self) -> bool {
+        matches!(self, Self::Lstm | Self::Gru | Self::Rnn)
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Network {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|network| network.name() == text)
+            .ok_or_else(|| {
+                format!("unknown network `{text}`: expected one of lstm, gru, rnn, ar3, persistence")
+            })
+    }
+}
+
+/// How to train. The defaults are the thesis's, and where it says nothing what gives its curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// What is trained.
+    pub network: Network,
+    /// Size of the hidden state.
+    pub hidden: usize,
+    /// Rounds.
+    pub rounds: usize,
+    /// Pairs of a round to learn from.
+    pub train_pairs: usize,
+    /// Pairs of a round to test on.
+    pub test_pairs: usize,
+    /// Pairs of a step.
+    pub batch: usize,
+    /// Learning rate.
+    pub learning_rate: f64,
+    /// Of initial weights and of the order of a round's pairs.
+    pub seed: u64,
+}
+
+impl Options {
+    /// The defaults.
+    pub const fn new(network: Network) -> Self {
+        Self {
+            network,
+            hidden: 16,
+            rounds: 19,
+            train_pairs: 800,
+            test_pairs: 200,
+            batch: 10,
+            learning_rate: 1e-3,
+            seed: 1,
+        }
+    }
+
+    /// Pairs that the rounds use.
+    pub const fn pairs(&self) -> usize {
+        self.rounds * (self.train_pairs + self.test_pairs)
+    }
+
+    fn check(&self, data: &Dataset) -> Result<(), Error> {
+        let nothing = |what: &str| Err(Error::Options(format!("a training without {what} is none")));
+        if self.rounds == 0 {
+            return nothing("rounds");
+        }
+        if self.train_pairs == 0 || self.test_pairs == 0 {
+            return nothing("pairs to learn from and to test on");
+        }
+        if self.batch == 0 || self.hidden == 0 {
+            return nothing("pairs in a batch and a hidden state");
+        }
+        if !(self.learning_rate > 0.0 && self.learning_rate.is_finite()) {
+            return Err(Error::Options(format!(
+                "a learning rate of {} is not above 0",
+                self.learning_rate
+            )));
+        }
+        if data.pairs.len() < self.pairs() {
+            return Err(Error::Options(format!(
+                "{} rounds of {} pairs to learn from and {} to test on need {} pairs, the dataset has {}",
+                self.rounds,
+                self.train_pairs,
+                self.test_pairs,
+                self.pairs(),
+                data.pairs.len()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// What a round came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// Its number, from 1.
+    pub number: usize,
+    /// Mean relative error of the predicted round-trip time over the pairs that were learned from, each
+    /// before it was.
+    pub train_mape: f64,
+    /// The same over the test pairs, when the round was over.
+    pub test_mape: f64,
+    /// Mean loss of the round's steps.
+    pub loss: f64,
+    /// Loss of each step.
+    pub losses: Vec<f32>,
+}
+
+/// How far a training is.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// A step of a round is done.
+    Step {
+        /// The round, from 1.
+        round: usize,
+        /// The step in it, from 1.
+        step: usize,
+        /// Its loss.
+        loss: f32,
+    },
+    /// A round is done, and these are the weights: a checkpoint.
+    Round(&'a Round, &'a Weights),
+}
+
+/// A predictor that was trained.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trained {
+    /// How.
+    pub options: Options,
+    /// The weights after the last whole round; none for persistence.
+    pub weights: Weights,
+    /// The rounds.
+    pub rounds: Vec<Round>,
+    /// Whether it was stopped early.
+    pub stopped: bool,
+}
+
+impl Trained {
+    /// The last round.
+    pub fn last(&self) -> &Round {
+        self.rounds.last().expect("a training has a round")
+    }
+}
+
+/// Called after every step and every round; may stop the training, which then has its rounds so far.
+pub type Watch<'a> = &'a mut dyn FnMut(Progress<'_>) -> Control;
+
+/// Trains on the pairs of `data`, in their order. On one machine the result is the same bits every time.
+///
+/// # Errors
+/// The options do not fit the data, or it was stopped before the first round was over.
+pub fn train(data: &Dataset, options: &Options, watch: Watch<'_>) -> Result<Trained, Error> {
+    options.check(data)?;
+    let mut training = Training::new(options)?;
+    let mut rounds = Vec::with_capacity(options.rounds);
+    let mut weights = Weights::new();
+    let chunks = data.pairs.chunks(options.train_pairs + options.test_pairs);
+    for (pairs, number) in chunks.take(options.rounds).zip(1..) {
+        let (learn, test) = pairs.split_at(options.train_pairs);
+        let Some((train_mape, losses)) = training.learn(number, learn, watch)? else {
+            break;
+        };
+        let round = Round {
+            number,
+            train_mape,
+            test_mape: mape(test, &training.predict(test)?),
+            loss: losses.iter().copied().map(f64::from).sum::<f64>() / losses.len().max(1) as f64,
+            losses,
+        };
+        weights = training.weights()?;
+        let control = watch(Progress::Round(&round, &weights));
+        rounds.push(round);
+        if control == Control::Stop {
+            break;
+        }
+    }
+    if rounds.is_empty() {
+        return Err(Error::Stopped("the first round was over"));
+    }
+    Ok(Trained {
+        options: options.clone(),
+        weights,
+        stopped: rounds.len() < options.rounds,
+        rounds,
+    })
+}
+
+/// Mean relative error of the predicted round-trip times: `out` are the outputs for `pairs`.
+pub fn mape(pairs: &[Pair], out: &[f32]) -> f64 {
+    let errors = pairs.iter().zip(out).map(|(pair, &out)| pair.error(out));
+    errors.sum::<f64>() / pairs.len().max(1) as f64
+}
+
+/// The outputs for `pairs` of a trained predictor.
+///
+/// # Errors
+/// The weights are not those of such a network.
+pub fn predict(network: Network, weights: &Weights, pairs: &[Pair]) -> Result<Vec<f32>, Error> {
+    match network {
+        Network::Lstm | Network::Gru | Network::Rnn => {
+            let hidden = weights
+                .get("linear.weight")
+                .and_then(|tensor| tensor.shape.get(1));
+            Net::new(network, hidden.copied().unwrap_or_default(), weights)?.predict(pairs)
+        }
+        Network::Ar3 => Ok(linear::predict(weights, pairs)),
+        Network::Persistence => Ok(pairs.iter().map(|pair| pair.k[2]).collect()),
+    }
+}
+
+/// A predictor on its way.
+enum Training {
+    Recurrent(Box<Recurrent>),
+    Linear(LeastSquares, Weights),
+    Persistence,
+}
+
+struct Recurrent {
+    net: Net,
+    adam: AdamW,
+    rng: Rng,
+    batch: usize,
+}
+
+impl Training {
+    fn new(options: &Options) -> Result<Self, Error> {
+        Ok(match options.network {
+            Network::Ar3 => Self::Linear(LeastSquares::default(), Weights::new()),
+            Network::Persistence => Self::Persistence,
+            network => {
+                let mut rng = Stream::Weights.rng(options.seed);
+                let weights = net::initial(network, options.hidden, &mut rng);
+                let net = Net::new(network, options.hidden, &weights)?;
+                let adam = net::adam(&net, options.learning_rate)?;
+                Self::Recurrent(Box::new(Recurrent {
+                    net,
+                    adam,
+                    rng: Stream::Order.rng(options.seed),
+                    batch: options.batch,
+                }))
+            }
+        })
+    }
+
+    /// Learns from a round's pairs: their error before they were learned from, and the loss of each step.
+    fn learn(
+        &mut self,
+        round: usize,
+        pairs: &[Pair],
+        watch: Watch<'_>,
+    ) -> Result<Option<(f64, Vec<f32>)>, Error> {
+        let recurrent = match self {
+            Self::Recurrent(recurrent) => recurrent,
+            Self::Linear(sums, weights) => {
+                pairs.iter().for_each(|pair| sums.add(pair));
+                *weights = sums.weights();
+                let out = linear::predict(weights, pairs);
+                return Ok(Some((mape(pairs, &out), vec![mean_loss(pairs, &out)])));
+            }
+            Self::Persistence => {
+                let out = predict(Network::Persistence, &Weights::new(), pairs)?;
+                return Ok(Some((mape(pairs, &out), vec![mean_loss(pairs, &out)])));
+            }
+        };
+        let mut order = pairs.to_vec();
+        recurrent.rng.shuffle(&mut order);
+        let (mut errors, mut losses) = (0.0, Vec::new());
+        for (batch, step) in order.chunks(recurrent.batch).zip(1..) {
+            let (out, loss) = recurrent.net.loss(batch)?;
+            recurrent.adam.backward_step(&loss)?;
+            let loss = loss.to_scalar::<f32>()?;
+            errors += mape(batch, &out) * batch.len() as f64;
+            losses.push(loss);
+            if watch(Progress::Step { round, step, loss }) == Control::Stop {
+                return Ok(None);
+            }
+        }
+        Ok(Some((errors / pairs.len() as f64, losses)))
+    }
+
+    fn predict(&self, pairs: &[Pair]) -> Result<Vec<f32>, Error> {
+        match self {
+            Self::Recurrent(recurrent) => recurrent.net.predict(pairs),
+            Self::Linear(_, weights) => Ok(linear::predict(weights, pairs)),
+            Self::Persistence => predict(Network::Persistence, &Weights::new(), pairs),
+        }
+    }
+
+    fn weights(&self) -> Result<Weights, Error> {
+        match self {
+            Self::Recurrent(recurrent) => recurrent.net.weights(),
+            Self::Linear(_, weights) => Ok(weights.clone()),
+            Self::Persistence => Ok(Weights::new()),
+        }
+    }
+}
+
+fn mean_loss(pairs: &[Pair], out: &[f32]) -> f32 {
+    let errors = pairs.iter().zip(out).map(|(pair, out)| (out - pair.l).abs());
+    errors.sum::<f32>() / pairs.len().max(1) as f32
+}

@@ -1,0 +1,241 @@
+use super::*;
+use paceline_kernel::Time;
+
+/// Pairs of a made-up course: `L` follows from the features by a rule that is not linear.
+fn data(count: usize) -> Dataset {
+    let mut rng = Stream::Draw.rng(4);
+    let mut uniform = |width: f64| (width * (2.0 * rng.next_f64() - 1.0)) as f32;
+    let pair = |_| {
+        let k = [uniform(0.5), uniform(0.5), uniform(0.5)];
+        Pair {
+            k,
+            l: 0.6 * k[2] - 0.3 * k[0] + 0.2 * (3.0 * k[1]).tanh() + uniform(0.02),
+            s: 5.0,
+            r: 5.0,
+            stratum: crate::dataset::stratum(k[2]),
+            source: 0,
+            flow: 0,
+            at: Time::ZERO,
+        }
+    };
+    Dataset {
+        pairs: (0..count).map(pair).collect(),
+        origins: Vec::new(),
+        scenarios: Vec::new(),
+        seed: 0,
+    }
+}
+
+fn tiny(network: Network) -> Options {
+    Options {
+        hidden: 8,
+        rounds: 6,
+        train_pairs: 160,
+        test_pairs: 40,
+        batch: 8,
+        learning_rate: 5e-3,
+        ..Options::new(network)
+    }
+}
+
+fn go(data: &Dataset, options: &Options) -> Trained {
+    train(data, options, &mut |_| Control::Continue).unwrap()
+}
+
+#[test]
+fn every_network_learns() {
+    let data = data(1_200);
+    for network in [Network::Lstm, Network::Gru, Network::Rnn] {
+        let trained = go(&data, &tiny(network));
+        let (first, last) = (&trained.rounds[0], trained.last());
+        assert_eq!(
+            (trained.rounds.len(), first.losses.len(), last.number),
+            (6, 20, 6)
+        );
+        assert!(
+            last.loss < 0.5 * first.loss,
+            "{network}: {} {}",
+            first.loss,
+            last.loss
+        );
+        assert!(last.test_mape < 0.5 * first.losses[0] as f64, "{network}");
+        // What the rounds say is what the weights do.
+        let test = &data.pairs[1_160..];
+        let again = mape(test, &predict(network, &trained.weights, test).unwrap());
+        assert_eq!(again, last.test_mape);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits() {
+    let data = data(1_200);
+    for network in Network::ALL {
+        let one = go(&data, &tiny(network));
+        assert_eq!(one, go(&data, &tiny(network)), "{network}");
+        if network.is_recurrent() {
+            let other = Options {
+                seed: 2,
+                ..tiny(network)
+            };
+            assert_ne!(one.weights, go(&data, &other).weights, "{network}");
+        }
+    }
+}
+
+/// The library's gradient of the loss against differences of the loss, weight by weight.
+#[test]
+fn gradients_are_those_of_finite_differences() {
+    let mut pairs = data(12).pairs;
+    for network in [Network::Lstm, Network::Gru, Network::Rnn] {
+        let hidden = 5;
+        let weights = net::initial(network, hidden, &mut Stream::Weights.rng(3));
+        let net = Net::new(network, hidden, &weights).unwrap();
+        // The loss has a kink where an output is a label: labels are well away from outputs.
+        let outputs = net.predict(&pairs).unwrap();
+        for (i, (pair, out)) in pairs.iter_mut().zip(outputs).enumerate() {
+            pair.l = if i % 3 == 0 { out - 0.2 } else { out + 0.2 };
+        }
+        let pairs = &pairs;
+        let gradients = net.loss(pairs).unwrap().1.backward().unwrap();
+        // The outputs as doubles: the loss of floats is too coarse to be differenced.
+        let loss = |weights: &Weights| -> f64 {
+            let net = Net::new(network, hidden, weights).unwrap();
+            let out = net.loss(pairs).unwrap().0;
+            let errors = out
+                .iter()
+                .zip(pairs)
+                .map(|(&out, pair)| (f64::from(out) - f64::from(pair.l)).abs());
+            errors.sum::<f64>() / pairs.len() as f64
+        };
+        let mut largest = 0.0_f64;
+        for (name, var) in &net.vars {
+            let gradient = Tensor::of_library(gradients.get(var).unwrap()).unwrap().values;
+            for (i, &by_library) in gradient.iter().enumerate() {
+                let step = 4e-3_f32;
+                let mut moved = weights.clone();
+                let at = |moved: &mut Weights, by: f32| {
+                    moved.get_mut(name).unwrap().values[i] = weights[name].values[i] + by;
+                    loss(moved)
+                };
+                let by_difference = (at(&mut moved, step) - at(&mut moved, -step)) / (2.0 * f64::from(step));
+                let error = (by_difference - f64::from(by_library)).abs();
+                assert!(
+                    error < 2e-3 * (1.0 + by_library.abs() as f64),
+                    "{network} {name}[{i}]: {by_library} {by_difference}"
+                );
+                largest = largest.max(f64::from(by_library).abs());
+            }
+        }
+        assert!(largest > 0.05, "{network}: nothing was tested");
+    }
+}
+
+/// Four examples of `L = 0.5 K[t] - 0.25 K[t-1] + 0.125`: no noise, so least squares finds it.
+#[test]
+fn least_squares_finds_a_line() {
+    let mut data = data(600);
+    for pair in &mut data.pairs {
+        pair.l = 0.5 * pair.k[2] - 0.25 * pair.k[1] + 0.125;
+    }
+    let options = Options {
+        rounds: 2,
+        ..tiny(Network::Ar3)
+    };
+    let trained = go(&data, &options);
+    let weights = [
+        &trained.weights["linear.weight"].values[..],
+        &trained.weights["linear.bias"].values,
+    ]
+    .concat();
+    for (found, by_hand) in weights.iter().zip([0.0, -0.25, 0.5, 0.125]) {
+        assert!((found - by_hand).abs() < 1e-6, "{weights:?}");
+    }
+    assert!(trained.last().test_mape < 1e-6);
+    // Features that are all the same leave the constant.
+    for pair in &mut data.pairs {
+        (pair.k, pair.l) = ([0.0; 3], 0.25);
+    }
+    assert_eq!(go(&data, &options).weights["linear.bias"].values, [0.25]);
+}
+
+#[test]
+fn persistence_predicts_the_last_round_trip() {
+    let data = data(400);
+    let trained = go(
+        &data,
+        &Options {
+            rounds: 2,
+            ..tiny(Network::Persistence)
+        },
+    );
+    let pairs = &data.pairs[360..];
+    let by_hand = pairs
+        .iter()
+        .map(|p| f64::from((p.k[2] - p.l).abs()) / (1.0 + f64::from(p.l)));
+    assert!((trained.last().test_mape - by_hand.sum::<f64>() / 40.0).abs() < 1e-12);
+    assert!(trained.weights.is_empty());
+}
+
+#[test]
+fn a_stopped_training_keeps_its_last_round() {
+    let data = data(1_200);
+    let whole = go(&data, &tiny(Network::Gru));
+    let mut kept = Vec::new();
+    let stopped = train(&data, &tiny(Network::Gru), &mut |progress| match progress {
+        Progress::Step {
+            round: 3, step: 7, ..
+        } => Control::Stop,
+        Progress::Round(_, weights) => {
+            kept.push(weights.clone());
+            Control::Continue
+        }
+        Progress::Step { .. } => Control::Continue,
+    });
+    let stopped = stopped.unwrap();
+    assert!(stopped.stopped && !whole.stopped);
+    assert_eq!(stopped.rounds, whole.rounds[..2]);
+    assert_eq!(kept.len(), 2);
+    assert_eq!(kept[1], stopped.weights);
+    let none = train(&data, &tiny(Network::Gru), &mut |_| Control::Stop);
+    assert!(none.unwrap_err().to_string().contains("before the first round"));
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused() {
+    let data = data(100);
+    let message = |options: Options| {
+        let refused = train(&data, &options, &mut |_| Control::Continue);
+        refused.unwrap_err().to_string()
+    };
+    assert_eq!(
+        message(Options::new(Network::Lstm)),
+        "19 rounds of 800 pairs to learn from and 200 to test on need 19000 pairs, the dataset has 100"
+    );
+    assert!(
+        message(Options {
+            rounds: 0,
+            ..Options::new(Network::Lstm)
+        })
+        .contains("without rounds")
+    );
+    assert!(
+        message(Options {
+            batch: 0,
+            ..Options::new(Network::Lstm)
+        })
+        .contains("in a batch")
+    );
+    assert!(
+        message(Options {
+            learning_rate: -1.0,
+            ..Options::new(Network::Lstm)
+        })
+        .contains("-1")
+    );
+    assert!(
+        "lstn"
+            .parse::<Network>()
+            .unwrap_err()
+            .contains("unknown network `lstn`")
+    );
+}
