@@ -17,8 +17,8 @@ use paceline_kernel::Span;
 use paceline_kernel::queue::{EventQueue, LaneId};
 
 use crate::event::Event;
-use crate::nic::Qp;
 use crate::outcome::DecisionStats;
+use crate::qp::Qp;
 use crate::sim::Simulation;
 
 /// The processors of all NICs; empty until a decision is asked for.
