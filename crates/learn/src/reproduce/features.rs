@@ -73,7 +73,11 @@ macro_rules! names {
 }
 
 /// The controller before it is trained.
-const UNTUNED: &[&str] = &["cc.lstm-pid.k-p=-0.2", "cc.lstm-pid.k-i=-0.05", "cc.lstm-pid.k-d=0.1"];
+const UNTUNED: &[&str] = &[
+    "cc.lstm-pid.k-p=-0.2",
+    "cc.lstm-pid.k-i=-0.05",
+    "cc.lstm-pid.k-d=0.1",
+];
 
 const SCHEMES: [Names; 4] = [
     names!("hpcc", &[], "hpcc"),
@@ -96,13 +100,19 @@ const SMOOTHED: &str = "smoothed";
 const SHOWN: usize = 300;
 
 fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
-    let sources = SCHEMES.iter().map(|names| Source::incast(names.scheme, names.settings));
+    let sources = SCHEMES
+        .iter()
+        .map(|names| Source::incast(names.scheme, names.settings));
     let sources: Vec<Source> = sources.collect();
     work.tell(0.0, "running the incast under four schemes")?;
     let traces = recorded(&sources, work)?;
     let mut numbers = Numbers::default();
     for (names, trace) in SCHEMES.iter().zip(&traces) {
-        let mut sizes: Vec<f64> = trace.candidates(0).iter().map(|pair| f64::from(pair.k[2].abs())).collect();
+        let mut sizes: Vec<f64> = trace
+            .candidates(0)
+            .iter()
+            .map(|pair| f64::from(pair.k[2].abs()))
+            .collect();
         sizes.sort_by(f64::total_cmp);
         numbers.series.insert(names.cdf, cdf(&sizes));
         for (name, range) in names.shares.into_iter().zip(RANGES) {
@@ -133,7 +143,10 @@ fn cdf(ascending: &[f64]) -> Vec<(f64, f64)> {
 
 /// What the first node measures, by number of the sample: as it is, and smoothed.
 fn first_node(trace: &Trace) -> [Vec<(f64, f64)>; 2] {
-    let samples: Vec<f64> = trace.flows.first().map_or_else(Vec::new, |flow| flow.rtt_us().take(SHOWN).collect());
+    let samples: Vec<f64> = trace
+        .flows
+        .first()
+        .map_or_else(Vec::new, |flow| flow.rtt_us().take(SHOWN).collect());
     let mut smooth = samples.first().copied().unwrap_or_default();
     let smoothed = samples.iter().map(|rtt| {
         smooth = SMOOTHING * rtt + (1.0 - SMOOTHING) * smooth;
@@ -146,7 +159,12 @@ fn first_node(trace: &Trace) -> [Vec<(f64, f64)>; 2] {
 fn smoothing(done: &Done) -> Vec<Panel> {
     let numbers = done.step(FEATURES.name);
     let both = [(MEASURED, "timely"), (SMOOTHED, "pidnn")];
-    let points = |name: &str| numbers.and_then(|numbers| numbers.series.get(name)).cloned().unwrap_or_default();
+    let points = |name: &str| {
+        numbers
+            .and_then(|numbers| numbers.series.get(name))
+            .cloned()
+            .unwrap_or_default()
+    };
     let spread = |name: &str| {
         let values: Vec<f64> = points(name).iter().map(|&(_, value)| value).collect();
         let mean = paceline_lab::stats::mean(&values)?;
@@ -154,7 +172,11 @@ fn smoothing(done: &Done) -> Vec<Panel> {
         Some([mean, paceline_lab::stats::mean(&squares)?.sqrt()])
     };
     let row = |label: &str, k: usize| {
-        Line::shown(label, ("RTT", "µs", 3), both.map(|(name, _)| spread(name).map(|values| values[k])))
+        Line::shown(
+            label,
+            ("RTT", "µs", 3),
+            both.map(|(name, _)| spread(name).map(|values| values[k])),
+        )
     };
     let lines = [row("mean, µs", 0), row("standard deviation, µs", 1)];
     let columns = both.map(|(name, scheme)| column(name, scheme)).to_vec();
@@ -182,7 +204,10 @@ fn distribution(done: &Done) -> Vec<Panel> {
         name: names.title.to_string(),
         scheme: names.scheme,
         published: false,
-        points: numbers.and_then(|numbers| numbers.series.get(names.cdf)).cloned().unwrap_or_default(),
+        points: numbers
+            .and_then(|numbers| numbers.series.get(names.cdf))
+            .cloned()
+            .unwrap_or_default(),
     });
     let line = |place: usize| {
         let (from, to) = RANGES[place];
@@ -191,7 +216,9 @@ fn distribution(done: &Done) -> Vec<Panel> {
             (0.0, _) => format!("below {to:.2}"),
             _ => format!("from {from:.2} to {to:.2}"),
         };
-        let ours = SCHEMES.iter().map(|names| Some(100.0 * numbers?.values.get(names.shares[place])?));
+        let ours = SCHEMES
+            .iter()
+            .map(|names| Some(100.0 * numbers?.values.get(names.shares[place])?));
         Line::shown(label, ("share of samples", "%", 1), ours)
     };
     let lines: Vec<Line> = (0..RANGES.len())
@@ -201,7 +228,10 @@ fn distribution(done: &Done) -> Vec<Panel> {
             _ => line(place),
         })
         .collect();
-    let columns = SCHEMES.iter().map(|names| column(names.title, names.scheme)).collect();
+    let columns = SCHEMES
+        .iter()
+        .map(|names| column(names.title, names.scheme))
+        .collect();
     vec![Panel {
         drawing: Some(Drawing {
             stepped: false,

@@ -1,6 +1,8 @@
 //! Predicted and measured round-trip times side by side: figure 17.
 
-use paceline_lab::reproduce::{Curve, Done, Drawing, Need, Numbers, Panel, Reproduction, Step, StepError, THESIS_INCAST, Work};
+use paceline_lab::reproduce::{
+    Curve, Done, Drawing, Need, Numbers, Panel, Reproduction, Step, StepError, THESIS_INCAST, Work,
+};
 use paceline_scenario::Fidelity;
 
 use super::watched::run_all;
@@ -48,12 +50,21 @@ fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
     let seen = run_all(&[need], work)?.remove(0);
     let mut numbers = Numbers::default();
     for (node, course) in seen.log.course.iter().enumerate() {
-        let drawn = || (FROM..).map(|place| place as f64).zip(course.iter().skip(FROM).take(SHOWN));
-        let predicted = drawn().map(|(place, &(predicted, _))| (place, predicted)).collect();
+        let drawn = || {
+            (FROM..)
+                .map(|place| place as f64)
+                .zip(course.iter().skip(FROM).take(SHOWN))
+        };
+        let predicted = drawn()
+            .map(|(place, &(predicted, _))| (place, predicted))
+            .collect();
         let measured = drawn().map(|(place, &(_, measured))| (place, measured)).collect();
         numbers.series.insert(PREDICTED[node], predicted);
         numbers.series.insert(MEASURED[node], measured);
-        let errors: Vec<f64> = course.iter().map(|(predicted, measured)| (predicted - measured).abs() / measured).collect();
+        let errors: Vec<f64> = course
+            .iter()
+            .map(|(predicted, measured)| (predicted - measured).abs() / measured)
+            .collect();
         if let Some(error) = paceline_lab::stats::mean(&errors) {
             numbers.values.insert(NODE_ERRORS[node], 100.0 * error);
         }
@@ -71,23 +82,42 @@ fn panels(done: &Done) -> Vec<Panel> {
     let error = ("error of the predicted round-trip time", "%", 2);
     let lines = [
         Line::shown("error, all nodes, %", error, [value(ERROR)]),
-        Line::shown("error, the beginning of node 1, %", error, [value(NODE_ERRORS[0])]),
-        Line::shown("error, the beginning of node 2, %", error, [value(NODE_ERRORS[1])]),
+        Line::shown(
+            "error, the beginning of node 1, %",
+            error,
+            [value(NODE_ERRORS[0])],
+        ),
+        Line::shown(
+            "error, the beginning of node 2, %",
+            error,
+            [value(NODE_ERRORS[1])],
+        ),
         Line::shown("predictions", ("predictions", "", 0), [value(COUNT)]),
     ];
-    let table = panel("All predictions", "", vec![column("lstm-pid", "lstm-pid")], &lines);
+    let table = panel(
+        "All predictions",
+        "",
+        vec![column("lstm-pid", "lstm-pid")],
+        &lines,
+    );
     let node = |node: usize| {
         let curve = |name: &'static str, scheme| Curve {
             name: name.to_string(),
             scheme,
             published: false,
-            points: numbers.and_then(|numbers| numbers.series.get(name)).cloned().unwrap_or_default(),
+            points: numbers
+                .and_then(|numbers| numbers.series.get(name))
+                .cloned()
+                .unwrap_or_default(),
         };
         let drawing = Drawing {
             stepped: false,
             x: ("sample", ""),
             y: ("RTT", "µs"),
-            curves: vec![curve(PREDICTED[node], "lstm-pid"), curve(MEASURED[node], "timely")],
+            curves: vec![
+                curve(PREDICTED[node], "lstm-pid"),
+                curve(MEASURED[node], "timely"),
+            ],
         };
         Panel::drawn(format!("Node {}", node + 1), drawing)
     };

@@ -1,7 +1,9 @@
 //! Training of the predictors: table 1 and figure 11.
 
 use paceline_fabric::Progress as RunProgress;
-use paceline_lab::reproduce::{Curve, Done, Drawing, Numbers, Panel, Reproduction, Step, StepError, Tolerance, Work};
+use paceline_lab::reproduce::{
+    Curve, Done, Drawing, Numbers, Panel, Reproduction, Step, StepError, Tolerance, Work,
+};
 use paceline_lab::run::Control;
 
 use super::{Line, column, panel};
@@ -124,7 +126,10 @@ const RECORDING: f64 = 0.1;
 
 fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
     let sources = Source::thesis();
-    let others: Vec<Source> = sources.iter().map(|source| source.clone().shuffled(OTHER_COURSE)).collect();
+    let others: Vec<Source> = sources
+        .iter()
+        .map(|source| source.clone().shuffled(OTHER_COURSE))
+        .collect();
     work.tell(0.0, "recording")?;
     let traces = recorded(&sources, work)?;
     let other = recorded(&others, work)?;
@@ -135,10 +140,18 @@ fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
     for (place, names) in NETWORKS.iter().enumerate() {
         let trained = one(work, &data, place, names)?;
         let by_round = |of: fn(&crate::train::Round) -> f64| {
-            trained.rounds.iter().map(|round| (round.number as f64, of(round))).collect()
+            trained
+                .rounds
+                .iter()
+                .map(|round| (round.number as f64, of(round)))
+                .collect()
         };
-        numbers.series.insert(names.train, by_round(|round| round.train_mape));
-        numbers.series.insert(names.test, by_round(|round| round.test_mape));
+        numbers
+            .series
+            .insert(names.train, by_round(|round| round.train_mape));
+        numbers
+            .series
+            .insert(names.test, by_round(|round| round.test_mape));
         numbers.series.insert(names.loss, loss(&trained));
         let error = |pairs: &[_]| -> Result<f64, StepError> {
             let out = predict(names.network, &trained.weights, pairs).map_err(StepError::of)?;
@@ -147,7 +160,12 @@ fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
         numbers.values.insert(names.whole, error(&whole.pairs)?);
         numbers.values.insert(names.drawn, error(&drawn.pairs)?);
         for (stratum, name) in (0..).zip(names.strata) {
-            let pairs: Vec<_> = whole.pairs.iter().filter(|pair| pair.stratum == stratum).copied().collect();
+            let pairs: Vec<_> = whole
+                .pairs
+                .iter()
+                .filter(|pair| pair.stratum == stratum)
+                .copied()
+                .collect();
             if !pairs.is_empty() {
                 numbers.values.insert(name, error(&pairs)?);
             }
@@ -195,7 +213,12 @@ fn one(work: &mut Work<'_>, data: &Dataset, place: usize, names: &Names) -> Resu
 const MEAN_OF: usize = 20;
 
 fn loss(trained: &Trained) -> Vec<(f64, f64)> {
-    let losses: Vec<f64> = trained.rounds.iter().flat_map(|round| &round.losses).map(|&loss| loss.into()).collect();
+    let losses: Vec<f64> = trained
+        .rounds
+        .iter()
+        .flat_map(|round| &round.losses)
+        .map(|&loss| loss.into())
+        .collect();
     let means = losses.chunks(MEAN_OF).enumerate();
     means
         .map(|(place, chunk)| {
@@ -223,7 +246,9 @@ fn rounds(done: &Done) -> Panel {
     let mut kept = vec![series(done, NETWORKS[0].train)];
     kept.extend(NETWORKS.iter().map(|names| series(done, names.test)));
     let line = |(round, &(train, test)): (usize, &(f64, f64))| {
-        let ours = kept.iter().map(|series| series.get(round).map(|&(_, value)| value));
+        let ours = kept
+            .iter()
+            .map(|series| series.get(round).map(|&(_, value)| value));
         let line = Line::shown(format!("round {}", round + 1), MAPE, ours);
         line.printed(0, train).printed(1, test).at((round + 1) as f64)
     };
@@ -238,9 +263,13 @@ fn judged(done: &Done) -> Panel {
     let (of_train, of_test) = (PRINTED[0].0 / PRINTED[18].0, PRINTED[0].1 / PRINTED[18].1);
     let ratio = ("first round over last", "×", 2);
     let lines = [
-        Line::shown("test pairs of the last round, %", ("error after the last round", "%", 2), [last(test).map(|e| 100.0 * e)])
-            .printed(0, 3.6)
-            .wanted(0, Tolerance::AtMost(5.0)),
+        Line::shown(
+            "test pairs of the last round, %",
+            ("error after the last round", "%", 2),
+            [last(test).map(|e| 100.0 * e)],
+        )
+        .printed(0, 3.6)
+        .wanted(0, Tolerance::AtMost(5.0)),
         Line::shown("first round over last, test pairs", ratio, [fall(test)])
             .printed(0, of_test)
             .wanted(0, Tolerance::Between(2.0, 4.0)),
@@ -248,11 +277,19 @@ fn judged(done: &Done) -> Panel {
             .printed(0, of_train)
             .wanted(0, Tolerance::Between(2.0, 4.0)),
     ];
-    panel("The LSTM's learning", "", vec![column("LSTM", "lstm-pid")], &lines)
+    panel(
+        "The LSTM's learning",
+        "",
+        vec![column("LSTM", "lstm-pid")],
+        &lines,
+    )
 }
 
 fn compared(done: &Done) -> Panel {
-    let columns = NETWORKS.iter().map(|names| column(names.title, names.scheme)).collect();
+    let columns = NETWORKS
+        .iter()
+        .map(|names| column(names.title, names.scheme))
+        .collect();
     let value = |name: &str| Some(100.0 * done.step(TRAIN.name)?.values.get(name)?);
     let tail = |names: &Names| {
         let test = series(done, names.test);
@@ -271,7 +308,9 @@ fn compared(done: &Done) -> Panel {
     ];
     let mut lines = vec![
         of("mean of the last five rounds", &tail),
-        of("another course, as many calm as restless", &|names| value(names.drawn)),
+        of("another course, as many calm as restless", &|names| {
+            value(names.drawn)
+        }),
         of("another course, all pairs", &|names| value(names.whole)),
     ];
     for (stratum, band) in bands.iter().enumerate() {
@@ -288,11 +327,20 @@ fn losses(done: &Done) -> Vec<Panel> {
         published: false,
         points: series(done, names.loss).to_vec(),
     });
-    let columns = trained.clone().map(|names| column(names.title, names.scheme)).collect();
+    let columns = trained
+        .clone()
+        .map(|names| column(names.title, names.scheme))
+        .collect();
     let steps = [1, 10, 20, 40, 76];
     let line = |&place: &usize| {
-        let ours = trained.clone().map(|names| series(done, names.loss).get(place - 1).map(|&(_, loss)| loss));
-        Line::shown(format!("steps {} to {}", (place - 1) * MEAN_OF + 1, place * MEAN_OF), ("mean loss", "", 4), ours)
+        let ours = trained
+            .clone()
+            .map(|names| series(done, names.loss).get(place - 1).map(|&(_, loss)| loss));
+        Line::shown(
+            format!("steps {} to {}", (place - 1) * MEAN_OF + 1, place * MEAN_OF),
+            ("mean loss", "", 4),
+            ours,
+        )
     };
     let lines: Vec<Line> = steps.iter().map(line).collect();
     vec![Panel {

@@ -1,6 +1,8 @@
 //! What prediction is worth: the same controller under several predictors.
 
-use paceline_lab::reproduce::{Done, Need, Numbers, Panel, Reproduction, Step, StepError, THESIS_INCAST, Work};
+use paceline_lab::reproduce::{
+    Done, Need, Numbers, Panel, Reproduction, Step, StepError, THESIS_INCAST, Work,
+};
 use paceline_lab::results::Summary;
 use paceline_lab::stats::{CONFIDENCE, interval, mean};
 use paceline_scenario::Fidelity;
@@ -143,23 +145,38 @@ fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
 fn value(done: &Done, predictor: usize, order: usize, quantity: usize) -> Option<f64> {
     let series = done.step(STEP.name)?.series.get(PREDICTORS[predictor].name)?;
     let wanted = place(order, quantity);
-    series.iter().find(|&&(x, _)| x == wanted).map(|&(_, value)| value)
+    series
+        .iter()
+        .find(|&&(x, _)| x == wanted)
+        .map(|&(_, value)| value)
 }
 
 /// A quantity in each of the orders.
 fn in_orders(done: &Done, predictor: usize, quantity: usize) -> Option<Vec<f64>> {
-    (1..=ORDERS).map(|order| value(done, predictor, order, quantity)).collect()
+    (1..=ORDERS)
+        .map(|order| value(done, predictor, order, quantity))
+        .collect()
 }
 
 /// The changes in percent against the first predictor, order by order.
 fn changes(done: &Done, predictor: usize, quantity: usize) -> Option<Vec<f64>> {
     let without = in_orders(done, 0, quantity)?;
     let with = in_orders(done, predictor, quantity)?;
-    Some(with.iter().zip(&without).map(|(with, without)| 100.0 * (with / without - 1.0)).collect())
+    Some(
+        with.iter()
+            .zip(&without)
+            .map(|(with, without)| 100.0 * (with / without - 1.0))
+            .collect(),
+    )
 }
 
 fn panels(done: &Done) -> Vec<Panel> {
-    let columns = |from: usize| PREDICTORS[from..].iter().map(|one| column(one.title, one.scheme)).collect();
+    let columns = |from: usize| {
+        PREDICTORS[from..]
+            .iter()
+            .map(|one| column(one.title, one.scheme))
+            .collect()
+    };
     let label = |(metric, unit, _): Quantity| match unit {
         "" => metric.to_string(),
         unit => format!("{metric}, {unit}"),
@@ -167,7 +184,8 @@ fn panels(done: &Done) -> Vec<Panel> {
     let all = 0..PREDICTORS.len();
     let table = |of: &dyn Fn(usize, usize) -> Option<f64>| -> Vec<Line> {
         let rows = QUANTITIES.iter().enumerate();
-        rows.map(|(k, &quantity)| Line::shown(label(quantity), quantity, all.clone().map(|p| of(p, k)))).collect()
+        rows.map(|(k, &quantity)| Line::shown(label(quantity), quantity, all.clone().map(|p| of(p, k))))
+            .collect()
     };
     let reference = table(&|predictor, quantity| value(done, predictor, 0, quantity));
     let exact = table(&|predictor, quantity| mean(&in_orders(done, predictor, quantity)?));
@@ -178,13 +196,27 @@ fn panels(done: &Done) -> Vec<Panel> {
         let halves = others.map(|p| found(p).map(|found| found.half_width()));
         [
             Line::shown(format!("{metric}: change, %"), (metric, "%", 1), means),
-            Line::shown(format!("{metric}: half of the 95 % interval"), (metric, "%", 1), halves),
+            Line::shown(
+                format!("{metric}: half of the 95 % interval"),
+                (metric, "%", 1),
+                halves,
+            ),
         ]
     });
     let rows: Vec<Line> = rows.collect();
     vec![
         panel("In the manner of HPCC's simulator", "", columns(0), &reference),
-        panel("Exact fidelity, mean of ten orders of simultaneous events", "", columns(0), &exact),
-        panel("Exact fidelity, change against no prediction", "", columns(1), &rows),
+        panel(
+            "Exact fidelity, mean of ten orders of simultaneous events",
+            "",
+            columns(0),
+            &exact,
+        ),
+        panel(
+            "Exact fidelity, change against no prediction",
+            "",
+            columns(1),
+            &rows,
+        ),
     ]
 }

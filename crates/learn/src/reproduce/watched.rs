@@ -59,10 +59,9 @@ impl Watched {
             let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
             log.count += 1;
             log.errors += (expected - decision.rtt).abs() / decision.rtt;
-            if let Some(course) = log.course.get_mut(self.number) {
-                if course.len() < COURSE_MAX {
-                    course.push((expected, decision.rtt));
-                }
+            let course = log.course.get_mut(self.number);
+            if let Some(course) = course.filter(|course| course.len() < COURSE_MAX) {
+                course.push((expected, decision.rtt));
             }
         }
         self.expected = (self.seen >= 3).then_some(decision.prediction);
@@ -102,7 +101,9 @@ pub(super) struct Seen {
 
 /// Runs `need`, whose scheme is `lstm-pid` or an alias of it, in which decisions take no time.
 fn run(need: &Need) -> Result<Seen, StepError> {
-    let mut input = need.load().map_err(|error| StepError::Failed(error.to_string()))?;
+    let mut input = need
+        .load()
+        .map_err(|error| StepError::Failed(error.to_string()))?;
     let log = Arc::new(Mutex::new(Log {
         course: vec![Vec::new(); COURSES],
         ..Log::default()
@@ -139,7 +140,9 @@ pub(super) fn run_all(needs: &[Need], work: &mut Work<'_>) -> Result<Vec<Seen>, 
         let results: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = chunk.iter().map(|need| scope.spawn(|| run(need))).collect();
             let ended = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-                thread.join().unwrap_or_else(|_| Err(StepError::of("a run broke off")))
+                thread
+                    .join()
+                    .unwrap_or_else(|_| Err(StepError::of("a run broke off")))
             };
             threads.into_iter().map(ended).collect()
         });
