@@ -89,6 +89,8 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         rules: BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold),
         buffers,
         endpoints: crate::endpoint::Endpoints::of(&spec, nics.len()),
+        decisions: crate::decision::DecisionBank::default(),
+        foresight: None,
         nics,
         bolt_ns3: BoltNs3::new(&spec, &ports),
         packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),

@@ -116,6 +116,14 @@ impl EventQueue {
         Some(next)
     }
 
+    /// Shows every pending event, in no particular order: for those who ask what is under way, not for
+    /// each event.
+    pub fn for_each(&self, mut show: impl FnMut(&Entry)) {
+        self.batch.iter().for_each(&mut show);
+        self.lanes.iter().flat_map(Ring::iter).for_each(&mut show);
+        self.wheel.for_each(&mut show);
+    }
+
     /// Events that will probably run soon: a lane is in order, so what it holds next is known, and
     /// its data can be fetched in time. Each is told once, after the [`EventQueue::pop`] that found it.
     #[inline]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks;
 use super::collectives::{CollectiveTime, collective_times};
+use super::decisions::DecisionTimes;
 use super::flows::{FlowRow, FlowState, flow_rows};
 use super::groups::{FlowCount, Group, SizeBucket, by_scheme};
 use super::ports::{PauseShare, Utilisation, pause_share, utilisation};
@@ -131,6 +132,9 @@ pub struct Summary {
     /// How long each iteration of each collective took; absent without collectives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveTime>,
+    /// What decisions that take time came to; absent if no sender asked for any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<DecisionTimes>,
     /// Everything that was counted.
     pub counters: Totals,
     /// What to know before trusting the run.
@@ -272,6 +276,7 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         jain_over_time: goodputs.as_ref().and_then(Goodputs::jain_over_time),
         convergence_us: goodputs.as_ref().and_then(Goodputs::convergence),
         collectives: collective_times(input, outcome),
+        decisions: outcome.decisions.as_ref().map(DecisionTimes::of),
         counters: Totals::from(counters),
         warnings: checks::warnings(input, outcome, status),
         digest: format!("{:016x}", outcome.digest),
