@@ -355,6 +355,14 @@ pub struct Needs {
     pub foresight: bool,
 }
 
+impl Needs {
+    /// Whether the receiver sends packets of its own: notifications or reports.
+    #[inline]
+    pub fn is_told(&self) -> bool {
+        self.cnp_interval > Span::ZERO || self.reports.is_some()
+    }
+}
+
 /// What computing a decision costs a NIC, in simulated time: a processor of the NIC works on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decisions {

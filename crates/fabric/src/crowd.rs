@@ -3,7 +3,8 @@
 //!
 //! What is chosen is what looking at all of them would choose.
 
-use crate::nic::{FEW_QPS, Nic, Qp};
+use crate::nic::{FEW_QPS, Nic};
+use crate::qp::Qp;
 use crate::sim::Simulation;
 
 /// When the queue pairs of a NIC may go.

@@ -142,19 +142,19 @@ impl Ties {
         Self { order, counter: 0 }
     }
 
-    /// The tie of an event scheduled now.
+    /// The tie of an event scheduled now, which is `what` encoded.
     ///
     /// Structural: kind of event, then who scheduled it. No entity schedules two events of one kind
     /// for the same instant that another could tell apart (a port ends one transmission and starts
     /// one arrival at a time), so nothing more is needed, and nothing hangs on the moment of the call.
     #[inline]
-    pub(crate) fn next(&mut self, event: Event) -> u64 {
+    pub(crate) fn next(&mut self, what: u64) -> u64 {
         match self.order {
             TieOrder::Insertion => {
                 self.counter += 1;
                 self.counter
             }
-            TieOrder::Structural => event.encode(),
+            TieOrder::Structural => what,
             TieOrder::Shuffled(seed) => {
                 self.counter += 1;
                 mix(seed ^ self.counter)

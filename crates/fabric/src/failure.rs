@@ -109,7 +109,9 @@ impl Simulation {
         let flow = self.qps[slot as usize].flow;
         let paths = self.find_paths(flow);
         let Some(paths) = paths else {
-            self.qps[slot as usize].reachable = false;
+            let qp = &mut self.qps[slot as usize];
+            qp.reachable = false;
+            qp.reckon();
             return;
         };
         let dst = self.spec.flows[flow as usize].dst.0;

@@ -7,8 +7,8 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::bolt_ns3::Share;
 use crate::event::Event;
-use crate::nic::{Qp, Receiver};
 use crate::outcome::FlowStatus;
+use crate::qp::{Qp, Receiver};
 use crate::routing::{FlowKey, bdp, path_rtt};
 use crate::sim::Simulation;
 use crate::spec::{Awaited, Recovery};
@@ -169,6 +169,7 @@ impl Simulation {
             next_avail: self.now,
             gap: 0,
             window: u64::MAX,
+            bound: 0,
             rate: info.line_rate,
             last_wire: 0,
             data_header: packet.data_headers(&needs),

@@ -5,7 +5,7 @@ use paceline_congestion::AckInfo;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::outcome::{FlowStatus, PacketKind, RttSample, TraceKind};
-use crate::packet::{NONE, Packet};
+use crate::packet::{NO_PORT, NONE, Packet};
 use crate::port::STRICT;
 use crate::recovery::{Acknowledged, Answer};
 use crate::sim::Simulation;
@@ -39,77 +39,96 @@ impl Simulation {
 
     #[inline(always)]
     pub(crate) fn receive_data(&mut self, id: u32) {
-        self.counters.data_received += u64::from(!self.packets.get(id).trimmed);
-        if !self.is_current(id) {
+        let packet = self.packets.get(id);
+        self.counters.data_received += u64::from(!packet.trimmed);
+        let (slot, flow, marked) = (packet.qp as usize, packet.flow, packet.ecn != 0);
+        let qp = &self.qps[slot];
+        if qp.flow != flow || qp.done {
             return self.packets.remove(id);
         }
-        let packet = *self.packets.get(id);
-        let answer = self.take_data(&packet);
-        let whole = self.receivers[packet.qp as usize].expected >= self.qps[packet.qp as usize].size;
-        if whole && self.flows[packet.flow as usize].received.is_none() {
-            self.flows[packet.flow as usize].received = Some(Time::from_ps(self.now));
-            self.release(packet.flow, Awaited::Received);
+        let answer = self.take_data(id);
+        if self.receivers[slot].expected >= self.qps[slot].size {
+            self.received_whole(flow);
         }
-        let marked = packet.ecn != 0;
-        let needs = &self.qps[packet.qp as usize].needs;
-        let interval = needs.cnp_interval;
-        if let Some(reports) = needs.reports {
-            self.meter(&packet, reports);
+        if self.qps[slot].needs.is_told() {
+            self.tell_sender(id);
         }
-        if marked && interval > Span::ZERO {
-            self.notify_sender(&packet, interval);
-        }
-        let (kind, ecn) = match answer {
-            Answer::Ack => (PacketKind::Ack, self.take_marks(packet.qp, marked)),
-            Answer::Nack => (PacketKind::Nack, u8::from(marked)),
+        let (kind, echo) = match answer {
+            Answer::Ack => (PacketKind::Ack, self.take_marks(slot, marked)),
+            Answer::Nack => {
+                self.counters.nacks += 1;
+                (PacketKind::Nack, marked)
+            }
             Answer::Nothing => return self.packets.remove(id),
         };
-        self.counters.nacks += u64::from(kind == PacketKind::Nack);
-        let qp = &self.qps[packet.qp as usize];
-        let ack_port = qp.ack_port;
-        let pint = if qp.needs.int {
-            way(packet.epoch)
-        } else {
-            packet.pint
-        };
-        // The data packet's slot becomes the acknowledgement's: telemetry and time stamp stay.
-        let ack = Packet {
-            kind,
-            ecn: if ecn != 0 { 3 } else { 0 },
-            seq: self.receivers[packet.qp as usize].expected,
-            path: qp.ack_route,
-            epoch: qp.epoch,
-            wire: qp.ack_wire,
-            payload: 0,
-            pint,
-            class: qp.ack_class,
-            // Nothing accounts for it in a host.
-            ingress: NONE,
-            ..packet
-        };
-        *self.packets.get_mut(id) = ack;
-        let class = self.ack_queue(ack.class);
-        let port = &self.ports[ack_port as usize];
+        self.answer(slot, id, kind, echo);
+    }
+
+    /// Data packet `id` becomes its acknowledgement and leaves. It keeps its slot, telemetry and time stamp.
+    #[inline(always)]
+    fn answer(&mut self, slot: usize, id: u32, kind: PacketKind, echo: bool) {
+        let qp = &self.qps[slot];
+        let packet = self.packets.get_mut(id);
+        if qp.needs.int {
+            packet.pint = way(packet.epoch);
+        }
+        packet.kind = kind;
+        packet.ecn = if echo { 3 } else { 0 };
+        packet.seq = self.receivers[slot].expected;
+        packet.path = qp.ack_route;
+        packet.epoch = qp.epoch;
+        packet.wire = qp.ack_wire;
+        packet.payload = 0;
+        packet.class = qp.ack_class;
+        // Nothing accounts for it in a host.
+        packet.ingress = NONE;
+        let (wire, ack_port) = (qp.ack_wire, qp.ack_port);
+        let class = self.ack_queue(qp.ack_class);
+        let port = &mut self.ports[ack_port as usize];
         let nothing_before = port.ready == 0 && port.paused == 0 && port.up;
-        if nothing_before && !self.recorder.tracing && !self.is_busy(ack_port) {
+        if nothing_before && !self.recorder.tracing && !port.is_busy(self.now, self.tie) {
             // As if it were queued and taken out again.
-            let more = self.awaits_end(port.owner as usize, ack.wire);
             if class > STRICT {
-                self.ports[ack_port as usize].served = class;
+                port.served = class;
             }
+            let nic = port.owner as usize;
+            let more = self.awaits_end(nic, wire);
             return self.start_transmission(ack_port, id, more);
         }
         self.enqueue(ack_port, class, id);
     }
 
+    /// A flow's last byte is here, and perhaps was before.
+    fn received_whole(&mut self, flow: u32) {
+        let record = &mut self.flows[flow as usize];
+        if record.received.is_none() {
+            record.received = Some(Time::from_ps(self.now));
+            self.release(flow, Awaited::Received);
+        }
+    }
+
+    /// The receiver of a flow whose scheme asks for packets of its own counts data packet `id`.
+    #[inline(never)]
+    fn tell_sender(&mut self, id: u32) {
+        let packet = *self.packets.get(id);
+        let needs = &self.qps[packet.qp as usize].needs;
+        let interval = needs.cnp_interval;
+        if let Some(reports) = needs.reports {
+            self.meter(&packet, reports);
+        }
+        if packet.ecn != 0 && interval > Span::ZERO {
+            self.notify_sender(&packet, interval);
+        }
+    }
+
     /// The congestion echo of an ACK: of this packet in the reference, of all since the last ACK
     /// where ACKs answer for several packets.
-    fn take_marks(&mut self, qp: u32, marked: bool) -> u8 {
+    #[inline]
+    fn take_marks(&mut self, slot: usize, marked: bool) -> bool {
         if self.spec.quirks.ack_threshold {
-            return u8::from(marked);
+            return marked;
         }
-        let receiver = &mut self.receivers[qp as usize];
-        u8::from(std::mem::take(&mut receiver.marked))
+        std::mem::take(&mut self.receivers[slot].marked)
     }
 
     /// A congestion notification packet to the sender, at most one per `interval`.
@@ -153,32 +172,31 @@ impl Simulation {
     }
 
     fn receive_ack(&mut self, id: u32) {
-        if !self.is_current(id) {
+        let packet = self.packets.get(id);
+        let (slot, flow, sent_at, marked) = (packet.qp, packet.flow, packet.sent_at, packet.ecn != 0);
+        let qp = &self.qps[slot as usize];
+        if qp.flow != flow || qp.done {
             return self.packets.remove(id);
         }
-        let packet = *self.packets.get(id);
-        let slot = packet.qp;
-        let acknowledged = self.take_acknowledgement(slot, &packet);
-        let newly_acked = acknowledged.newly;
-        let qp = &self.qps[slot as usize];
-        let finished = qp.snd_una >= qp.size;
-        if newly_acked > 0 && self.recorder.tracing {
-            self.account_progress(packet.flow, false);
+        let port = qp.port;
+        // Where the receiver sends notifications as packets, those are counted.
+        let echo_notifies = marked && qp.needs.cnp_interval == Span::ZERO;
+        self.counters.notifications += u64::from(echo_notifies);
+        let acknowledged = self.take_acknowledgement(slot, id);
+        if acknowledged.newly > 0 && self.recorder.tracing {
+            self.account_progress(flow, false);
         }
+        let finished = self.qps[slot as usize].is_finished();
         if finished {
             self.complete(slot);
-            if packet.accounted {
-                self.close_account(packet.flow, id);
+            if self.packets.get(id).accounted {
+                self.close_account(flow, id);
             }
         }
-        let rtt = self.now - packet.sent_at;
-        self.record_rtt(slot, acknowledged.highest, rtt, newly_acked);
-        // Where the receiver sends notifications as packets, those are counted.
-        let echo_notifies = self.qps[slot as usize].needs.cnp_interval == Span::ZERO;
-        self.counters.notifications += u64::from(echo_notifies && packet.ecn != 0);
-        self.react(slot, id, &packet, &acknowledged, rtt);
+        let rtt = self.now - sent_at;
+        self.record_rtt(slot, acknowledged.highest, rtt, acknowledged.newly);
+        self.react(slot, id, &acknowledged, rtt);
         self.packets.remove(id);
-        let port = self.qps[slot as usize].port;
         if finished && !self.spec.quirks.lazy_qp_removal {
             self.remove_qp(slot);
         }
@@ -187,38 +205,38 @@ impl Simulation {
 
     /// Shows the acknowledgement to the scheme.
     #[inline]
-    fn react(&mut self, slot: u32, id: u32, packet: &Packet, acknowledged: &Acknowledged, rtt: u64) {
-        let now = Time::from_ps(self.now);
+    fn react(&mut self, slot: u32, id: u32, acknowledged: &Acknowledged, rtt: u64) {
+        let packet = self.packets.get(id);
+        let (congested, endpoint_delay) = if packet.note_port == NO_PORT && self.endpoints.is_none() {
+            (None, Span::ZERO)
+        } else {
+            (self.congested_port(packet), self.endpoint_delay(packet))
+        };
         let too_many_hops = self.spec.quirks.int_wire_precision && usize::from(packet.hops) > WIRE_HOPS;
-        let newly_acked = acknowledged.newly;
+        let qp = &mut self.qps[slot as usize];
         let info = AckInfo {
             seq: acknowledged.highest,
-            newly_acked,
-            snd_nxt: self.qps[slot as usize].snd_nxt,
+            newly_acked: acknowledged.newly,
+            snd_nxt: qp.snd_nxt,
             rtt: Span::from_ps(rtt),
             ecn: packet.ecn != 0,
             hops: if too_many_hops { &[] } else { self.packets.hops(id) },
-            way: if self.qps[slot as usize].needs.int {
-                packet.pint
-            } else {
-                0
-            },
+            way: if qp.needs.int { packet.pint } else { 0 },
             pint_power: packet.pint,
             nack: acknowledged.loss,
             tag: packet.tag,
-            congested: self.congested_port(packet),
-            endpoint_delay: self.endpoint_delay(packet),
+            congested,
+            endpoint_delay,
         };
-        let qp = &mut self.qps[slot as usize];
         let rng = self.shared_rng.c_library.as_mut().unwrap_or(&mut qp.rng);
         let mut cx = paceline_congestion::Ctx {
-            now,
+            now: Time::from_ps(self.now),
             path: &qp.path,
             timers: &mut qp.timers,
             rng,
         };
         qp.scheme.on_ack(&mut cx, &info);
-        let repaces = qp.needs.repaces && newly_acked < qp.snd_una;
+        let repaces = qp.needs.repaces && acknowledged.newly < qp.snd_una;
         self.take_limits(slot);
         if repaces {
             // Also where the rate is what it was; but not for a flow's first acknowledgement, which

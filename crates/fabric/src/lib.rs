@@ -32,6 +32,7 @@ mod pcn;
 mod pint;
 mod port;
 mod qcn;
+mod qp;
 mod random;
 mod record;
 mod recovery;

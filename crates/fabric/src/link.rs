@@ -14,8 +14,7 @@ impl Simulation {
     /// Whether the port is sending, up to the place of the running event within this instant.
     #[inline]
     pub(crate) fn is_busy(&self, port: u32) -> bool {
-        let port = &self.ports[port as usize];
-        port.free_at > self.now || port.free_at == self.now && port.free_tie > self.tie
+        self.ports[port as usize].is_busy(self.now, self.tie)
     }
 
     /// Makes the end of the current transmission an event, now that something waits for it.
@@ -54,31 +53,31 @@ impl Simulation {
         }
         let timing = profile.serialise(wire);
         let arrival = self.now + timing.tx + profile.delay;
+        let done = Event::TxDone { port }.encode();
         p.tx_bytes += u64::from(wire);
         p.free_at = self.now + timing.tx;
-        p.free_tie = self.ties.next(Event::TxDone { port });
+        p.free_tie = self.ties.next(done);
         p.done_pending = more;
         let arrive = Event::Arrive {
             port: p.peer,
             packet: id,
         };
-        let tie = self.ties.next(arrive);
+        let what = arrive.encode();
+        let tie = self.ties.next(what);
         if more {
             let entry = Entry {
                 at: p.free_at,
                 tie: p.free_tie,
-                what: Event::TxDone { port }.encode(),
+                what: done,
             };
             self.queue.push(timing.tx_lane, entry);
         }
-        self.queue.push(
-            timing.arrive_lane,
-            Entry {
-                at: arrival,
-                tie,
-                what: arrive.encode(),
-            },
-        );
+        let entry = Entry {
+            at: arrival,
+            tie,
+            what,
+        };
+        self.queue.push(timing.arrive_lane, entry);
     }
 
     #[inline]

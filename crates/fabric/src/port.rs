@@ -83,6 +83,12 @@ pub(crate) struct Port {
 const _: () = assert!(size_of::<Port>() == 64);
 
 impl Port {
+    /// Whether it is sending, up to the place `tie` within the instant `now`.
+    #[inline]
+    pub(crate) fn is_busy(&self, now: u64, tie: u64) -> bool {
+        self.free_at > now || self.free_at == now && self.free_tie > tie
+    }
+
     /// The class to serve now: link control, priority 0, then round robin over what is not paused.
     #[inline]
     pub(crate) fn next_class(&self) -> Option<u8> {
@@ -190,10 +196,14 @@ impl LinkProfile {
                 return *common;
             }
         }
-        let tx = self.time_to_send(self.rate, wire).as_ps();
+        self.serialise_rare(wire)
+    }
+
+    #[cold]
+    fn serialise_rare(&self, wire: u16) -> CommonSize {
         CommonSize {
             wire,
-            tx,
+            tx: self.time_to_send(self.rate, wire).as_ps(),
             tx_lane: LaneId::WHEEL,
             arrive_lane: LaneId::WHEEL,
         }

@@ -9,14 +9,16 @@ use crate::account::Accounts;
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
-use crate::nic::{Nic, Qp, Receiver};
+use crate::nic::Nic;
 use crate::outcome::{Counters, FlowRecord, Outcome};
 use crate::packet::PacketSlab;
 use crate::port::{ClassQueue, Classes, LinkProfile, Port};
+use crate::qp::{Qp, Receiver};
 use crate::record::Recorder;
 use crate::routing::Routing;
 use crate::spec::RunSpec;
 use crate::spread::Spreading;
+use crate::standstill::LOOK_EVERY;
 use crate::telemetry::Telemetry;
 
 pub use crate::check::BuildError;
@@ -116,15 +118,9 @@ impl Simulation {
     #[inline]
     pub(crate) fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
         let at = at.min(EventQueue::END_OF_TIME - 1);
-        let tie = self.ties.next(event);
-        self.queue.push(
-            lane,
-            Entry {
-                at,
-                tie,
-                what: event.encode(),
-            },
-        );
+        let what = event.encode();
+        let tie = self.ties.next(what);
+        self.queue.push(lane, Entry { at, tie, what });
     }
 
     /// Executes at most `events` events.
@@ -157,10 +153,9 @@ impl Simulation {
                 ^ (entry.what >> 32);
             self.prefetch_upcoming();
             self.dispatch(Event::decode(entry.what));
-            if self.spec.check && self.counters.events.is_multiple_of(1024) {
-                self.verify();
+            if self.counters.events.is_multiple_of(LOOK_EVERY) {
+                self.look_now_and_then();
             }
-            self.look_now_and_then();
             if self.done {
                 break;
             }

@@ -77,7 +77,9 @@ pub(crate) struct Watch {
 }
 
 /// Events between two looks, beside those when retransmission timers expire and at the end.
-const LOOK_EVERY: u64 = 1 << 18;
+const SEARCH_EVERY: u64 = 1 << 18;
+/// See [`Simulation::look_now_and_then`].
+pub(crate) const LOOK_EVERY: u64 = 1 << 10;
 /// Pauses that have lasted for less, in ps, are not looked at before the end: 1 ms.
 const LONG: u64 = 1_000_000_000;
 
@@ -122,10 +124,13 @@ impl Simulation {
         }
     }
 
-    /// Looks for endless pauses now and then.
-    #[inline]
+    /// What is done every [`LOOK_EVERY`] events: looks at the invariants, and, less often, for endless pauses.
+    #[cold]
     pub(crate) fn look_now_and_then(&mut self) {
-        if self.counters.events.is_multiple_of(LOOK_EVERY) {
+        if self.spec.check {
+            self.verify();
+        }
+        if self.counters.events.is_multiple_of(SEARCH_EVERY) {
             self.look_for_standstill();
         }
     }

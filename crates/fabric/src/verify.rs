@@ -94,6 +94,9 @@ impl Simulation {
                 receiver.expected <= qp.max_sent,
                 "flow {flow}: arrived beyond what was sent"
             );
+            if !self.bolt_ns3.on {
+                qp.verify();
+            }
             if !self.pairs.is_empty() {
                 self.verify_selective_repeat(slot);
             }

@@ -4,8 +4,8 @@
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::nic::Qp;
 use crate::outcome::{FlowPoint, FlowSeries};
+use crate::qp::Qp;
 use crate::sim::Simulation;
 use crate::spec::RunSpec;
 

@@ -3,19 +3,33 @@
 
 use super::{Acknowledged, Answer};
 use crate::outcome::PacketKind;
-use crate::packet::Packet;
 use crate::sim::Simulation;
 
 impl Simulation {
     /// In-order data is delivered, a gap is reported, old data is ignored.
-    pub(super) fn take_in_sequence(&mut self, packet: &Packet) -> Answer {
-        let nic = &self.spec.nic;
-        let quirks = &self.spec.quirks;
+    #[inline(always)]
+    pub(super) fn take_in_sequence(&mut self, id: u32) -> Answer {
+        let packet = self.packets.get(id);
+        let (nic, quirks) = (&self.spec.nic, &self.spec.quirks);
         let size = self.qps[packet.qp as usize].size;
         let receiver = &mut self.receivers[packet.qp as usize];
         receiver.marked |= packet.ecn != 0;
+        let end = packet.seq + u64::from(packet.payload);
+        if packet.seq != receiver.expected || packet.trimmed || end >= receiver.trimmed {
+            return self.take_out_of_sequence(id);
+        }
+        receiver.take_in_order(end, size, packet.ack_request, nic, quirks)
+    }
+
+    /// What is not simply the next packet.
+    #[inline(never)]
+    fn take_out_of_sequence(&mut self, id: u32) -> Answer {
+        let packet = self.packets.get(id);
+        let (nic, quirks) = (&self.spec.nic, &self.spec.quirks);
+        let size = self.qps[packet.qp as usize].size;
+        let receiver = &mut self.receivers[packet.qp as usize];
         if packet.trimmed && packet.seq >= receiver.expected {
-            return self.take_headers(packet);
+            return self.take_headers(id);
         }
         let end = packet.seq + u64::from(packet.payload);
         // After a return to a chunk that is no multiple of the MTU, packets begin elsewhere than before:
@@ -26,7 +40,8 @@ impl Simulation {
             if end < receiver.trimmed {
                 return answer;
             }
-            return self.reach_trimmed(packet.qp, answer);
+            let slot = packet.qp;
+            return self.reach_trimmed(slot, answer);
         }
         if packet.seq > receiver.expected {
             if self.now < receiver.nack_until && receiver.last_nack == receiver.expected {
@@ -50,13 +65,15 @@ impl Simulation {
     /// The headers of a packet that was trimmed. They have overtaken what was sent before and waits in
     /// queues, so the gap is reported when that has arrived.
     #[cold]
-    fn take_headers(&mut self, packet: &Packet) -> Answer {
+    fn take_headers(&mut self, id: u32) -> Answer {
+        let packet = self.packets.get(id);
         let receiver = &mut self.receivers[packet.qp as usize];
         receiver.trimmed = receiver.trimmed.min(packet.seq);
         if packet.seq > receiver.expected {
             return Answer::Nothing;
         }
-        self.reach_trimmed(packet.qp, Answer::Nothing)
+        let slot = packet.qp;
+        self.reach_trimmed(slot, Answer::Nothing)
     }
 
     /// What is expected next was trimmed, or came after all. Each transmission is trimmed once, so there
@@ -76,7 +93,9 @@ impl Simulation {
 
     /// Everything up to the acknowledgement's sequence number has arrived; a NACK makes the sender go
     /// back to it.
-    pub(super) fn acknowledge_up_to(&mut self, slot: u32, packet: &Packet) -> Acknowledged {
+    #[inline(always)]
+    pub(super) fn acknowledge_up_to(&mut self, slot: u32, id: u32) -> Acknowledged {
+        let packet = self.packets.get(id);
         let mut seq = packet.seq;
         let qp = &mut self.qps[slot as usize];
         if let Some(chunk) = self.spec.nic.back_to_chunk
@@ -90,6 +109,7 @@ impl Simulation {
             qp.last_progress = self.now;
             // An acknowledgement may overtake a go-back.
             qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
+            qp.reckon();
         }
         let loss = packet.kind == PacketKind::Nack;
         if loss {

@@ -25,7 +25,6 @@
 use super::bits::Bits;
 use super::{Acknowledged, Answer};
 use crate::outcome::PacketKind;
-use crate::packet::Packet;
 use crate::sim::Simulation;
 use crate::spec::Irn;
 
@@ -242,13 +241,16 @@ impl Simulation {
             u32::MAX
         };
         qp.limit = qp.size.min(u64::from(cap).saturating_mul(mtu));
+        qp.reckon();
         let pair = &mut self.pairs[slot as usize];
         pair.sender.begin(qp.size.div_ceil(mtu) as u32, cap);
         pair.received.reset();
     }
 
     /// The receiver takes a packet in any order; what is out of order it reports.
-    pub(super) fn take_in_any_order(&mut self, packet: &Packet) -> Answer {
+    #[inline(never)]
+    pub(super) fn take_in_any_order(&mut self, id: u32) -> Answer {
+        let packet = self.packets.get(id);
         let mtu = self.spec.packet.mtu.get();
         let size = self.qps[packet.qp as usize].size;
         let receiver = &mut self.receivers[packet.qp as usize];
@@ -281,7 +283,9 @@ impl Simulation {
     }
 
     /// An acknowledgement, cumulative and perhaps of one packet beyond.
-    pub(super) fn acknowledge_selectively(&mut self, slot: u32, packet: &Packet, irn: &Irn) -> Acknowledged {
+    #[inline(never)]
+    pub(super) fn acknowledge_selectively(&mut self, slot: u32, id: u32, irn: &Irn) -> Acknowledged {
+        let packet = self.packets.get(id);
         let mtu = self.spec.packet.mtu.get();
         let qp = &mut self.qps[slot as usize];
         let sender = &mut self.pairs[slot as usize].sender;
@@ -303,6 +307,7 @@ impl Simulation {
         qp.sacked = sender.sacked_bytes(mtu, qp.size);
         qp.repairs = sender.lost.count() > 0;
         qp.limit = qp.size.min((u64::from(una) + u64::from(sender.cap)) * mtu);
+        qp.reckon();
         Acknowledged {
             newly: qp.snd_una + qp.sacked - before,
             highest: qp.snd_una.max(qp.size.min(u64::from(sender.high) * mtu)),
@@ -317,6 +322,7 @@ impl Simulation {
         let sender = &mut self.pairs[slot as usize].sender;
         let again = if qp.repairs { sender.resend(self.now) } else { None };
         qp.repairs = sender.lost.count() > 0;
+        qp.reckon();
         let Some(packet) = again else {
             sender.next += 1;
             return (sender.next - 1, qp.snd_nxt);
@@ -330,7 +336,9 @@ impl Simulation {
 
     pub(super) fn resend_after_timeout(&mut self, slot: u32, irn: &Irn) {
         self.pairs[slot as usize].sender.time_out(irn.reordering);
-        self.qps[slot as usize].repairs = true;
+        let qp = &mut self.qps[slot as usize];
+        qp.repairs = true;
+        qp.reckon();
     }
 
     /// What sender and receiver know of one another's packets agrees.

@@ -8,8 +8,7 @@ pub(crate) mod irn;
 use paceline_kernel::queue::LaneId;
 
 use crate::event::Event;
-use crate::nic::Receiver;
-use crate::packet::Packet;
+use crate::qp::Receiver;
 use crate::sim::Simulation;
 use crate::spec::{AckPolicy, NicSpec, Quirks, Recovery};
 
@@ -73,21 +72,21 @@ impl Receiver {
 }
 
 impl Simulation {
-    /// A data packet reached its receiver: takes what is new of it.
+    /// Data packet `id` reached its receiver: takes what is new of it.
     #[inline]
-    pub(crate) fn take_data(&mut self, packet: &Packet) -> Answer {
+    pub(crate) fn take_data(&mut self, id: u32) -> Answer {
         match self.spec.nic.recovery {
-            Recovery::GoBackN => self.take_in_sequence(packet),
-            Recovery::SelectiveRepeat(_) => self.take_in_any_order(packet),
+            Recovery::GoBackN => self.take_in_sequence(id),
+            Recovery::SelectiveRepeat(_) => self.take_in_any_order(id),
         }
     }
 
-    /// An acknowledgement reached its sender.
+    /// Acknowledgement `id` reached its sender.
     #[inline]
-    pub(crate) fn take_acknowledgement(&mut self, slot: u32, packet: &Packet) -> Acknowledged {
+    pub(crate) fn take_acknowledgement(&mut self, slot: u32, id: u32) -> Acknowledged {
         match self.spec.nic.recovery {
-            Recovery::GoBackN => self.acknowledge_up_to(slot, packet),
-            Recovery::SelectiveRepeat(irn) => self.acknowledge_selectively(slot, packet, &irn),
+            Recovery::GoBackN => self.acknowledge_up_to(slot, id),
+            Recovery::SelectiveRepeat(irn) => self.acknowledge_selectively(slot, id, &irn),
         }
     }
 

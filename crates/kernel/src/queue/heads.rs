@@ -11,11 +11,12 @@ pub(super) const MAX_LANES: usize = 1 << LANE_BITS;
 /// their times do. Times up to 2^59 ps (6.6 days) fit.
 #[inline]
 pub(super) const fn head_key(at: u64, lane: usize) -> u64 {
-    if at == NEVER {
-        NEVER
-    } else {
-        at << LANE_BITS | lane as u64
-    }
+    if at == NEVER { NEVER } else { head_of(at, lane) }
+}
+/// The same, where there is an event.
+#[inline]
+pub(super) const fn head_of(at: u64, lane: usize) -> u64 {
+    at << LANE_BITS | lane as u64
 }
 #[inline]
 pub(super) const fn time_of(head: u64) -> u64 {
@@ -58,12 +59,9 @@ impl Heads {
         self.count += 1;
     }
 
-    /// The least head's lane has `key` (or [`NEVER`]) as its head now.
+    /// The least head's lane, which is not the wheel, has `key` as its head now.
     #[inline]
     pub(super) fn replace_first(&mut self, key: u64) {
-        if lane_of(self.keys[0]) == 0 {
-            self.wheel = key;
-        }
         // What is beyond the last key is NEVER, so the search ends there.
         let mut i = 0;
         while i + 1 < self.keys.len() && self.keys[i + 1] < key {
@@ -71,6 +69,19 @@ impl Heads {
             i += 1;
         }
         self.keys[i] = key;
+    }
+
+    /// The least head's lane is empty now.
+    #[inline]
+    pub(super) fn remove_first(&mut self) {
+        self.replace_first(NEVER);
+        self.count -= 1;
+    }
+
+    /// The wheel's head is the least, and is `key` (or [`NEVER`]) now.
+    pub(super) fn replace_wheel(&mut self, key: u64) {
+        self.wheel = key;
+        self.replace_first(key);
         self.count -= usize::from(key == NEVER);
     }
 

@@ -1,6 +1,6 @@
 //! FIFO lanes for constant delays over a timing wheel for the rest.
 
-use super::heads::{Heads, LANE_BITS, MAX_LANES, NEVER, head_key, lane_of, time_of};
+use super::heads::{Heads, LANE_BITS, MAX_LANES, NEVER, head_key, head_of, lane_of, time_of};
 use super::ring::Ring;
 use super::{Entry, LaneId, Wheel};
 
@@ -93,7 +93,7 @@ impl EventQueue {
             "a lane must stay in order"
         );
         if queue.is_empty() {
-            self.heads.insert(head_key(entry.at, i));
+            self.heads.insert(head_of(entry.at, i));
         }
         queue.push_back(entry);
     }
@@ -173,7 +173,7 @@ impl EventQueue {
         }
         let exact = head_key(self.wheel.settle(), 0);
         if exact != first {
-            self.heads.replace_first(exact);
+            self.heads.replace_wheel(exact);
         }
         exact == first
     }
@@ -181,16 +181,20 @@ impl EventQueue {
     /// Takes the first event of lane `i`, whose head is the least.
     #[inline]
     fn take_first(&mut self, i: usize) -> Option<Entry> {
-        let (entry, next) = if i == 0 {
-            self.wheel.pop()
-        } else {
-            let entry = self.lanes[i].pop_front();
-            if self.len > CACHE_HOLDS {
-                self.look_ahead(i);
-            }
-            (entry, self.lanes[i].front().map_or(NEVER, |next| next.at))
-        };
-        self.heads.replace_first(head_key(next, i));
+        if i == 0 {
+            let (entry, next) = self.wheel.pop();
+            self.heads.replace_wheel(head_key(next, 0));
+            return entry;
+        }
+        let lane = &mut self.lanes[i];
+        let entry = lane.pop_front();
+        match lane.front() {
+            Some(next) => self.heads.replace_first(head_of(next.at, i)),
+            None => self.heads.remove_first(),
+        }
+        if self.len > CACHE_HOLDS {
+            self.look_ahead(i);
+        }
         entry
     }
 }

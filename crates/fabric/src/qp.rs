@@ -1,0 +1,165 @@
+//! Queue pairs: what sender and receiver of a flow keep, and what lets the sender send.
+
+use paceline_congestion::registry::WindowMode;
+use paceline_congestion::{CongestionControl, Needs, PathInfo, SendLimits, TimerBank};
+use paceline_kernel::BitRate;
+use paceline_kernel::rng::Rng;
+
+/// A queue pair's sender: one flow.
+pub(crate) struct Qp {
+    pub(crate) flow: u32,
+    pub(crate) port: u32,
+    /// Its place in its NIC's list, where the NIC has gathered (see [`crate::crowd`]).
+    pub(crate) place: u32,
+    pub(crate) size: u64,
+    pub(crate) snd_nxt: u64,
+    pub(crate) snd_una: u64,
+    /// Bytes beyond `snd_una` that are acknowledged selectively.
+    pub(crate) sacked: u64,
+    /// New data is sent up to here: the size, or as far as selective repeat allows.
+    pub(crate) limit: u64,
+    /// When pacing allows the next packet, in ps.
+    pub(crate) next_avail: u64,
+    /// The gap that pacing leaves after the start of the last packet, in ps.
+    pub(crate) gap: u64,
+    /// Payload bytes that may be in flight.
+    pub(crate) window: u64,
+    /// Where `snd_nxt` has to stop, pauses and pacing apart: see [`Qp::reckon`].
+    pub(crate) bound: u64,
+    pub(crate) rate: BitRate,
+    pub(crate) last_wire: u16,
+    pub(crate) data_header: u16,
+    pub(crate) ack_wire: u16,
+    /// Dense class of data, and of ACKs in switches.
+    pub(crate) class: u8,
+    pub(crate) ack_class: u8,
+    pub(crate) window_mode: WindowMode,
+    /// Whether a path exists.
+    pub(crate) reachable: bool,
+    pub(crate) done: bool,
+    /// Whether lost packets are to be sent again, before new ones.
+    pub(crate) repairs: bool,
+    /// Distinguishes flows that used the same slot one after another.
+    pub(crate) life: u16,
+    /// Places in the route table: of data (see [`crate::spread`] for data that is spread), of ACKs.
+    pub(crate) route: u32,
+    pub(crate) ack_route: u32,
+    /// See [`Simulation::turn_of`].
+    pub(crate) turn: u32,
+    /// Generation of these: an older one than the network's where there is no path any more.
+    pub(crate) data_epoch: u16,
+    pub(crate) epoch: u16,
+    pub(crate) ack_port: u32,
+    /// Highest byte ever sent.
+    pub(crate) max_sent: u64,
+    /// The next round-trip sample counts once this byte is acknowledged.
+    pub(crate) sample_after: u64,
+    pub(crate) last_progress: u64,
+    pub(crate) retransmitted: u64,
+    pub(crate) needs: Needs,
+    pub(crate) scheme: Box<dyn CongestionControl>,
+    pub(crate) timers: TimerBank,
+    pub(crate) rng: Rng,
+    pub(crate) path: Box<PathInfo>,
+}
+
+/// A queue pair's receiver.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receiver {
+    pub(crate) expected: u64,
+    pub(crate) last_nack: u64,
+    pub(crate) nack_until: u64,
+    pub(crate) cnp_until: u64,
+    /// Go-back-N: the first byte beyond `expected` whose packet is known to be trimmed.
+    pub(crate) trimmed: u64,
+    pub(crate) unacked_packets: u32,
+    pub(crate) unacked_bytes: u32,
+    /// Whether a packet since the last ACK was marked.
+    pub(crate) marked: bool,
+}
+
+impl Receiver {
+    pub(crate) const NEW: Self = Self {
+        expected: 0,
+        last_nack: u64::MAX,
+        nack_until: 0,
+        cnp_until: 0,
+        trimmed: u64::MAX,
+        unacked_packets: 0,
+        unacked_bytes: 0,
+        marked: false,
+    };
+}
+
+impl Qp {
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.snd_nxt.saturating_sub(self.snd_una + self.sacked)
+    }
+    pub(crate) fn has_data(&self) -> bool {
+        self.repairs || self.snd_nxt < self.size
+    }
+    /// Whether something other than pacing keeps it from sending.
+    #[inline]
+    pub(crate) fn is_blocked(&self, paused: u16) -> bool {
+        self.snd_nxt >= self.bound || paused >> self.class & 1 != 0
+    }
+    #[inline]
+    pub(crate) fn is_finished(&self) -> bool {
+        self.snd_una >= self.size
+    }
+
+    /// Whether it may send is asked much more often than the answer changes: what bounds it is put
+    /// together here, after every change of what is acknowledged, of the window, of the limit, of what
+    /// is to be repaired and of the path.
+    #[inline]
+    pub(crate) fn reckon(&mut self) {
+        self.bound = self.bound_now();
+    }
+
+    #[inline]
+    fn bound_now(&self) -> u64 {
+        match (self.reachable, self.repairs) {
+            (false, _) => 0,
+            (true, true) => u64::MAX,
+            (true, false) => {
+                let acknowledged = self.snd_una + self.sacked;
+                self.limit.min(acknowledged.saturating_add(self.window))
+            }
+        }
+    }
+
+    /// What was put together is still so.
+    pub(crate) fn verify(&self) {
+        assert_eq!(
+            self.bound,
+            self.bound_now(),
+            "flow {}: what it may send",
+            self.flow
+        );
+    }
+
+    /// Takes over what the scheme allows now.
+    #[inline]
+    pub(crate) fn apply(&mut self, limits: SendLimits) {
+        self.rate = limits.rate;
+        let by_mode = match self.window_mode {
+            WindowMode::Off => u64::MAX,
+            WindowMode::Fixed => self.path.bdp.get(),
+            // Integers, as the reference has it; at least one byte.
+            WindowMode::Variable => {
+                let (bdp, rate, line) = (
+                    self.path.bdp.get(),
+                    limits.rate.as_bps(),
+                    self.path.line_rate.as_bps(),
+                );
+                let window = match bdp.checked_mul(rate) {
+                    Some(product) => product / line,
+                    None => (u128::from(bdp) * u128::from(rate) / u128::from(line)) as u64,
+                };
+                window.max(1)
+            }
+        };
+        self.window = by_mode.min(limits.window.get());
+        self.reckon();
+    }
+}
