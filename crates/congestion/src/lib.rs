@@ -34,6 +34,7 @@ pub mod dctcp;
 pub mod dx;
 pub mod hpcc;
 pub mod hpcc_pint;
+pub mod lstm_pid;
 pub mod none;
 pub mod pcn;
 pub mod powertcp;

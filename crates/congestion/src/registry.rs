@@ -187,6 +187,7 @@ schemes! {
     Qcn(qcn),
     Pcn(pcn),
     Bolt(bolt),
+    LstmPid(lstm_pid),
 }
 
 /// The scheme or alias that `name` names.

@@ -88,6 +88,7 @@ pub struct Pair<C> {
     rng: Rng,
     pending: Vec<Pending>,
     armed: u64,
+    deciding: bool,
 }
 
 impl<C: CongestionControl> Pair<C> {
@@ -105,6 +106,7 @@ impl<C: CongestionControl> Pair<C> {
             rng: Rng::stream(1, Purpose::Congestion, 0),
             pending: Vec::new(),
             armed: 0,
+            deciding: false,
         }
     }
 
@@ -143,6 +145,26 @@ impl<C: CongestionControl> Pair<C> {
     /// An acknowledgement arrives now.
     pub fn ack(&mut self, ack: &AckInfo<'_>) {
         self.call(|cc, cx| cc.on_ack(cx, ack));
+    }
+
+    /// The NIC tells what the oracle knows: [`crate::Needs::foresight`].
+    pub fn foresight(&mut self, rtt: Span) {
+        self.cc.on_foresight(rtt);
+    }
+
+    /// Whether a decision that was asked for ([`Ctx::decide`]) is not yet done.
+    pub fn deciding(&self) -> bool {
+        self.deciding
+    }
+
+    /// The decision that was asked for takes effect now.
+    ///
+    /// # Panics
+    /// If none was.
+    pub fn decision(&mut self) {
+        assert!(self.deciding, "no decision was asked for");
+        self.deciding = false;
+        self.call(|cc, cx| cc.on_decision(cx));
     }
 
     /// A congestion notification packet arrives now.
@@ -194,6 +216,10 @@ impl<C: CongestionControl> Pair<C> {
                 generation,
             });
         }
+        if self.timers.take_decision() {
+            assert!(!self.deciding, "a decision is asked for before the last is done");
+            self.deciding = true;
+        }
         let SendLimits { rate, window } = self.cc.limits();
         assert!(
             rate > BitRate::from_bps(0) && rate <= self.path.line_rate,
@@ -229,8 +255,20 @@ impl CongestionControl for Box<dyn CongestionControl> {
     fn on_send(&mut self, cx: &mut Ctx<'_>, sent: &SentInfo) {
         (**self).on_send(cx, sent);
     }
+    fn on_decision(&mut self, cx: &mut Ctx<'_>) {
+        (**self).on_decision(cx);
+    }
+    fn on_foresight(&mut self, rtt: Span) {
+        (**self).on_foresight(rtt);
+    }
     fn on_timer(&mut self, cx: &mut Ctx<'_>, slot: TimerSlot) {
         (**self).on_timer(cx, slot);
+    }
+    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        (**self).on_idle(cx, ack);
+    }
+    fn inherit(&mut self, window: Bytes) {
+        (**self).inherit(window);
     }
 }
 

@@ -30,12 +30,22 @@ const LONG: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
 const JOINING: RGBColor = RGBColor(0xc8, 0x55, 0x1b);
 const QUEUE: RGBColor = RGBColor(0x3a, 0x3a, 0x3a);
 
+/// What a scheme cannot have as its default on this path: a key, a value, and why.
+fn setting(scheme: &Scheme) -> Option<(&'static str, &'static str, &'static str)> {
+    // The default is for half the round trip: the sender would stay at its lowest rate.
+    (scheme.name == "lstm-pid").then_some(("target", "10us", "above this path's round trip"))
+}
+
 /// The figure in a scheme's page.
 pub(crate) fn markdown(scheme: &Scheme) -> String {
+    let parameters = setting(scheme).map_or_else(
+        || "default parameters".to_string(),
+        |(key, value, why)| format!("`{key}` {value} ({why}), otherwise default parameters"),
+    );
     format!(
         "\n![Rates of two flows and the queue between them under {title}](../../images/schemes/{name}.svg)\n\n\
          *A long flow has a link of 100 Gbit/s to itself until a second, of 2.5 MB, joins at 200 us; round-trip\n\
-         time 8 us, default parameters, time in us. Above: what is acknowledged per flow in every 10 us. Below:\n\
+         time 8 us, {parameters}, time in us. Above: what is acknowledged per flow in every 10 us. Below:\n\
          the queue that they share. Drawn from a run of this version.*",
         title = scheme.title,
         name = scheme.name,
@@ -45,6 +55,10 @@ pub(crate) fn markdown(scheme: &Scheme) -> String {
 fn run(scheme: &Scheme) -> Outcome {
     let overrides = Overrides {
         scheme: Some(scheme.name.to_string()),
+        set: setting(scheme)
+            .map(|(key, value, _)| format!("cc.{}.{key}={value}", scheme.name))
+            .into_iter()
+            .collect(),
         ..Overrides::default()
     };
     let resolved = paceline_scenario::load_text("share-and-take-back.toml", SCENARIO, &overrides)

@@ -1,0 +1,396 @@
+//! LSTM+PID: a predictor of the next round-trip time, and a trained PID controller of the rate.
+//!
+//! # What it does
+//! Once per completion window the sender takes a round-trip time. It smooths the series, makes of each
+//! sample a feature that is free of scale, predicts the next sample from the last three features, and
+//! multiplies its rate by what a PID controller says of the difference between prediction and target.
+//! The gains were trained once, on-line, as the weights of a network of three neurons (PIDNN).
+//! `pidnn` is the controller without the predictor. With RTTch the target follows the mean round-trip
+//! time of a flow whose samples stay on one side of it; with a window (WIN) the bytes in flight are
+//! bounded too.
+//!
+//! # Signal it needs
+//! The round-trip time of one packet per completion window: the acknowledgement of a packet that was
+//! sent after the last sample is the next. Data packets carry the time at which they were sent.
+//! Switches do nothing.
+//!
+//! # Equations
+//! R being the samples in us, s `smoothing` (preprocessing; (2), (3), (12) of the thesis):
+//! ```text
+//! S[0] = R[0];  S[t] = s R[t] + (1 - s) S[t-1]                                          (1)
+//! K[t] = (R[t] - S[t]) / S[t];  L[t] = (R[t+1] - S[t]) / S[t]                           (2)
+//! prediction of R[t+1] = (1 + out) S[t]                                                 (3)
+//! ```
+//! T being the target (rate control; (14) to (20) of the thesis):
+//! ```text
+//! e[t] = (prediction - T) / T                                                           (4)
+//! P = e[t];  I = mean of e[0..t];  D = e[t] - e[t-1]                                    (5)
+//! a = K_P P + K_I I + K_D D, from -clamp-lo to clamp-hi;  rate = rate (1 + a)           (6)
+//! ```
+//! The rate stays from `min-rate` to the line's. With `rtt-change`, after more than `rtt-change-after`
+//! samples in a row above the target, or in a row not above it ((27), (28) of the thesis):
+//! ```text
+//! T = mean of all R of the flow, from `target` to `rtt-change-max`                      (7)
+//! ```
+//!
+//! # Parameters
+//! [`Params`]. The gains and the target are those of the thesis, for 100 Gbit/s and an empty network's
+//! round trip of 4.2 us: a target has to be above that of the empty network.
+//!
+//! # Where we differ from the paper or public code
+//! There is no public code. Where the thesis contradicts itself or is silent:
+//! * A step is at most +0.5 and -0.6, as its equation (20); its table 3 has 0.6 both ways: `clamp-hi`.
+//! * The error is relative to the target, as equation (14); table 3 leaves the division out.
+//! * I is a "long-time average" of unstated length: here over all decisions of the flow. The first
+//!   decision of a flow has no change, D = 0.
+//! * RTTch: table 2 counts samples not above the target only once, so its target can only rise:
+//!   `printed-counter`. Here both sides count alike. (28) adds the mean deviation from targets that
+//!   differ; the mean round-trip time is what it means. It has no bounds: here the target goes neither
+//!   below `target` nor above `rtt-change-max`.
+//! * What is sent again gives no sample before it is past what had been sent at the last one.
+//! * A new rate counts for the gap after the next packet, as TIMELY's does.
+//! * Decisions can take time (`decision-latency`, and a NIC that computes few at a time,
+//!   `decisions-in-service`); the thesis has none. A decision is of the samples up to its start. What is
+//!   sampled while it is on its way enters the history (S, K, RTTch), but starts no decision, and has no
+//!   part in I and D.
+//! * The oracle predicts, from a flow's third sample on, the round-trip time of a packet that would be
+//!   sent right now.
+//!
+//! # References
+//! A thesis on congestion control in data centres by neural networks (LSTM+PIDNN), chapters 3 and 4.
+//! R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015.
+//! Y. Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, §5.3 (windows for rates).
+
+use paceline_kernel::{BitRate, Bytes, Span};
+
+use crate::api::{AckInfo, CongestionControl, Ctx, Decisions, Needs, PathInfo, SendLimits};
+use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::rate::Bounds;
+use crate::registry::{Alias, Definition, Scheme, WindowMode};
+
+pub mod collect;
+pub mod pid;
+pub mod predict;
+pub mod preprocess;
+pub mod target;
+#[cfg(test)]
+mod tests;
+
+pub use collect::Collector;
+pub use pid::{Clamp, Gains, Pid, Terms};
+pub use predict::Predictor;
+pub use preprocess::Features;
+pub use target::Target;
+
+params! {
+    /// Parameters of LSTM+PID.
+    pub struct Params {
+        /// Where the next round-trip time is taken from: the last sample itself (`none`,
+        /// `persistence`), or what no sender knows, the network's present state (`oracle`).
+        predictor: Predictor = Predictor::None, in Range::Any, from "thesis §3.4";
+        /// Weight of a new sample in the smoothed round-trip time.
+        smoothing: f64 = 0.2, in Range::AboveUpTo(0.0, 1.0), from "thesis §3.3";
+        /// The round-trip time aimed at.
+        target: Span = Span::from_us(5), in Range::Above(0.0), from "thesis §3.5";
+        /// Gain of the error.
+        k_p: f64 = -0.358, in Range::Any, from "thesis §3.5.3";
+        /// Gain of the mean error.
+        k_i: f64 = -0.060, in Range::Any, from "thesis §3.5.3";
+        /// Gain of the error's change.
+        k_d: f64 = 0.040, in Range::Any, from "thesis §3.5.3";
+        /// The largest relative rise of the rate in one step.
+        clamp_hi: f64 = 0.5, in Range::AtLeast(0.0), from "thesis, equation (20)";
+        /// The largest relative fall of the rate in one step.
+        clamp_lo: f64 = 0.6, in Range::Between(0.0, 1.0), from "thesis, equation (20)";
+        /// A flow's first rate.
+        initial_rate: BitRate = BitRate::from_gbps(10), in Range::Above(0.0), from "thesis §4.1.2";
+        /// The lowest rate.
+        min_rate: BitRate = BitRate::from_gbps(1), in Range::Above(0.0), from "thesis §4.1.2";
+        /// Whether the target follows the flow's mean round-trip time (RTTch).
+        rtt_change: bool = false, in Range::Any, from "thesis §3.5.4: with background traffic only";
+        /// RTTch: the target moves after more samples in a row on one side than this.
+        rtt_change_after: u32 = 6, in Range::Any, from "thesis, table 2";
+        /// RTTch: the highest target; auto is ten round trips of an empty network.
+        rtt_change_max: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "us: the thesis has none";
+        /// RTTch: whether samples are counted as table 2 is printed, which lets the target only rise.
+        printed_counter: bool = false, in Range::Any, from "thesis, table 2";
+        /// From a sample to the rate that follows from it: the time that a NIC computes.
+        decision_latency: Span = Span::ZERO, in Range::AtLeast(0.0), from "us: the thesis has none";
+        /// Decisions that a NIC computes at a time, of all its flows; others wait. 0 for any number.
+        decisions_in_service: u32 = 0, in Range::Any, from "us";
+    }
+}
+
+/// RTTch, as an alias sets it.
+const RTT_CHANGE: (&str, &str) = ("rtt-change", "true");
+/// No predictor, as an alias sets it.
+const NO_PREDICTOR: (&str, &str) = ("predictor", "none");
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "lstm-pid",
+        aliases: &[
+            Alias {
+                name: "lstm-pid-rttch",
+                help: "with a target that follows the flow's mean round-trip time (RTTch)",
+                settings: &[RTT_CHANGE],
+                window: None,
+            },
+            Alias {
+                name: "lstm-pid-rttch-win",
+                help: "with RTTch, and the bytes in flight bounded by a window that follows the rate",
+                settings: &[RTT_CHANGE],
+                window: Some(WindowMode::Variable),
+            },
+            Alias {
+                name: "pidnn",
+                help: "the controller without the predictor",
+                settings: &[NO_PREDICTOR],
+                window: None,
+            },
+            Alias {
+                name: "pidnn-rttch",
+                help: "the controller without the predictor, with RTTch",
+                settings: &[NO_PREDICTOR, RTT_CHANGE],
+                window: None,
+            },
+            Alias {
+                name: "pidnn-rttch-win",
+                help: "the controller without the predictor, with RTTch and a window that follows the rate",
+                settings: &[NO_PREDICTOR, RTT_CHANGE],
+                window: Some(WindowMode::Variable),
+            },
+        ],
+        title: "LSTM+PID",
+        paper: "A thesis on congestion control in data centres by neural networks (LSTM+PIDNN)",
+        summary: "Predicts the next round-trip time with a small neural network and holds it at a target\n\
+                  with a trained PID controller of the rate.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("lstm_pid.rs"),
+    };
+
+    fn check(&self) -> Result<(), ParamError> {
+        match self.rtt_change_max {
+            Auto::Is(max) if max < self.target => Err(ParamError::new(
+                "rtt-change-max",
+                format!("{max} is below target, {}", self.target),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            timestamp: true,
+            decisions: (self.decision_latency > Span::ZERO).then_some(Decisions {
+                latency: self.decision_latency,
+                in_service: self.decisions_in_service,
+            }),
+            foresight: self.predictor == Predictor::Oracle,
+            ..Needs::default()
+        }
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(LstmPid::new(self, path))
+    }
+}
+
+impl Params {
+    /// The gains.
+    pub fn gains(&self) -> Gains {
+        Gains {
+            p: self.k_p,
+            i: self.k_i,
+            d: self.k_d,
+        }
+    }
+
+    fn target(&self, path: &PathInfo) -> Target {
+        let target = self.target.as_us_f64();
+        if !self.rtt_change {
+            return Target::fixed(target);
+        }
+        let max = self
+            .rtt_change_max
+            .or(Span::from_ps(path.base_rtt.as_ps().saturating_mul(10)));
+        Target::adaptive(
+            target,
+            max.as_us_f64(),
+            self.rtt_change_after,
+            self.printed_counter,
+        )
+    }
+}
+
+/// A decision: from what it was made, and what it did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// The sample, in us.
+    pub rtt: f64,
+    /// The predicted next sample, in us.
+    pub prediction: f64,
+    /// The target, in us.
+    pub target: f64,
+    /// What the terms of the controller gave.
+    pub terms: Terms,
+    /// The relative change of the rate.
+    pub action: f64,
+    /// The rate that it found.
+    pub rate_before: BitRate,
+    /// The rate that it left.
+    pub rate_after: BitRate,
+}
+
+/// The sender of a flow.
+#[derive(Clone, Debug)]
+pub struct LstmPid {
+    collector: Collector,
+    features: Features,
+    predictor: Predictor,
+    pid: Pid,
+    target: Target,
+    bounds: Bounds,
+    rate: BitRate,
+    /// Whether decisions take time.
+    delayed: bool,
+    /// The decision that is on its way.
+    pending: Option<Decision>,
+    /// The last decision that took effect.
+    last: Option<Decision>,
+    samples: u64,
+    decisions: u64,
+    /// What the oracle said last, in us.
+    foresight: f64,
+}
+
+impl LstmPid {
+    /// A sender at `initial-rate`.
+    pub fn new(params: &Params, path: &PathInfo) -> Self {
+        let bounds = Bounds::new(params.min_rate, path.line_rate);
+        let clamp = Clamp {
+            hi: params.clamp_hi,
+            lo: params.clamp_lo,
+        };
+        Self {
+            collector: Collector::default(),
+            features: Features::new(params.smoothing),
+            predictor: params.predictor,
+            pid: Pid::new(params.gains(), clamp),
+            target: params.target(path),
+            bounds,
+            rate: bounds.clamp(params.initial_rate),
+            delayed: params.decision_latency > Span::ZERO,
+            pending: None,
+            last: None,
+            samples: 0,
+            decisions: 0,
+            foresight: 0.0,
+        }
+    }
+
+    /// The last decision that took effect.
+    pub fn last_decision(&self) -> Option<&Decision> {
+        self.last.as_ref()
+    }
+
+    /// Decisions that have taken effect.
+    pub fn decisions(&self) -> u64 {
+        self.decisions
+    }
+
+    /// Samples that have been taken.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// The history from which predictions are made.
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// The target, in us.
+    pub fn target_us(&self) -> f64 {
+        self.target.get()
+    }
+
+    /// The gains.
+    pub fn gains(&self) -> Gains {
+        self.pid.gains()
+    }
+
+    /// Other gains from now on: training.
+    pub fn set_gains(&mut self, gains: Gains) {
+        self.pid.set_gains(gains);
+    }
+
+    /// The flow of table 3 of the thesis, up to the rate.
+    fn decide(&mut self, rtt: f64) -> Decision {
+        let prediction = self.predictor.predict(&self.features, rtt, self.foresight);
+        let target = self.target.get();
+        let terms = self.pid.terms((prediction - target) / target);
+        Decision {
+            rtt,
+            prediction,
+            target,
+            terms,
+            action: self.pid.action(&terms),
+            rate_before: self.rate,
+            rate_after: self.rate,
+        }
+    }
+
+    /// Equation (6) on the rate that is found now.
+    fn apply(&mut self, mut decision: Decision) {
+        decision.rate_before = self.rate;
+        self.rate = self.bounds.clamp(self.rate.scale(1.0 + decision.action));
+        decision.rate_after = self.rate;
+        self.last = Some(decision);
+        self.decisions += 1;
+    }
+}
+
+impl CongestionControl for LstmPid {
+    fn limits(&self) -> SendLimits {
+        SendLimits {
+            rate: self.rate,
+            window: Bytes::MAX,
+        }
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        if !self.collector.takes(ack) {
+            return;
+        }
+        let rtt = ack.rtt.as_us_f64();
+        self.samples += 1;
+        self.features.push(rtt);
+        self.target.observe(rtt);
+        if self.pending.is_some() {
+            return;
+        }
+        let decision = self.decide(rtt);
+        if self.delayed {
+            self.pending = Some(decision);
+            cx.decide();
+        } else {
+            self.apply(decision);
+        }
+    }
+
+    fn on_decision(&mut self, _cx: &mut Ctx<'_>) {
+        if let Some(decision) = self.pending.take() {
+            self.apply(decision);
+        }
+    }
+
+    fn on_foresight(&mut self, rtt: Span) {
+        self.foresight = rtt.as_us_f64();
+    }
+
+    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.on_ack(cx, ack);
+        self.collector.restart();
+    }
+}

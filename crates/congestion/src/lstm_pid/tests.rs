@@ -1,0 +1,368 @@
+use paceline_kernel::{BitRate, Span};
+use proptest::prelude::*;
+
+use super::*;
+use crate::testkit::{Pair, ack, star_path};
+
+const THESIS: Gains = Gains {
+    p: -0.358,
+    i: -0.060,
+    d: 0.040,
+};
+const CLAMP: Clamp = Clamp { hi: 0.5, lo: 0.6 };
+
+fn params() -> Params {
+    Params {
+        predictor: Predictor::None,
+        ..Params::default()
+    }
+}
+
+fn sender(params: &Params) -> Pair<LstmPid> {
+    Pair::new(star_path(), |path| LstmPid::new(params, path))
+}
+
+/// Feeds round-trip times, a completion window each.
+fn feed(pair: &mut Pair<LstmPid>, rtts_us: &[f64]) {
+    for &rtt in rtts_us {
+        let seq = 1000 * (pair.cc.samples() + 1);
+        pair.ack(&sample(seq, rtt));
+    }
+}
+
+/// An acknowledgement with which a completion window ends.
+fn sample(seq: u64, rtt_us: f64) -> AckInfo<'static> {
+    AckInfo {
+        rtt: Span::from_ps((rtt_us * 1e6) as u64),
+        ..ack(seq, seq)
+    }
+}
+
+fn close(a: f64, b: f64) {
+    assert!((a - b).abs() < 1e-12, "{a} is not {b}");
+}
+
+#[test]
+fn one_sample_per_completion_window() {
+    let mut collector = Collector::default();
+    let taken: Vec<bool> = [
+        (1000, 5000), // the first
+        (2000, 6000), // sent before that
+        (5000, 9000), // the last that had been sent by then
+        (6000, 10_000),
+        (10_000, 14_000),
+        (11_000, 15_000),
+    ]
+    .iter()
+    .map(|&(seq, snd_nxt)| collector.takes(&ack(seq, snd_nxt)))
+    .collect();
+    assert_eq!(taken, [true, false, false, true, false, true]);
+    collector.restart();
+    assert!(collector.takes(&ack(1000, 2000)));
+}
+
+#[test]
+fn equations_1_to_3_by_hand() {
+    let mut features = Features::new(0.2);
+    close(features.push(5.0), 0.0);
+    close(features.smoothed(), 5.0);
+    close(features.label(6.0), 0.2);
+    close(features.push(6.0), 0.8 / 5.2);
+    close(features.smoothed(), 5.2);
+    assert_eq!(features.window(), None);
+    close(features.push(4.0), -0.96 / 4.96);
+    close(features.smoothed(), 4.96);
+    // L of the third sample, and back.
+    let label = features.label(10.0);
+    close(label, 5.04 / 4.96);
+    close(features.rtt_of(label), 10.0);
+    let k = [0.0, 0.8 / 5.2, -0.96 / 4.96];
+    assert_eq!(features.window(), Some(&k.map(|k: f64| k as f32)));
+    // The window slides.
+    close(features.push(10.0), 4.032 / 5.968);
+    let k = [k[1], k[2], 4.032 / 5.968];
+    assert_eq!(features.window(), Some(&k.map(|k: f64| k as f32)));
+}
+
+#[test]
+fn equations_5_and_6_by_hand() {
+    let mut pid = Pid::new(THESIS, CLAMP);
+    let mut step = |error| {
+        let terms = pid.terms(error);
+        (terms, pid.action(&terms))
+    };
+    assert_eq!(step(0.0), (Terms::default(), 0.0));
+    let (terms, action) = step(0.2);
+    assert_eq!((terms.p, terms.i, terms.d), (0.2, 0.1, 0.2));
+    close(action, -0.0716 - 0.006 + 0.008);
+    let (terms, action) = step(-0.2);
+    assert_eq!((terms.p, terms.i, terms.d), (-0.2, 0.0, -0.4));
+    close(action, 0.0716 - 0.016);
+    let (terms, action) = step(1.0);
+    assert_eq!((terms.p, terms.i, terms.d), (1.0, 0.25, 1.2));
+    close(action, -0.358 - 0.015 + 0.048);
+    // -1.074 - 0.048 + 0.08: too much for one step.
+    assert_eq!(step(3.0).1, -0.6);
+}
+
+#[test]
+fn the_first_error_has_no_change() {
+    let mut pid = Pid::new(THESIS, CLAMP);
+    let terms = pid.terms(0.4);
+    assert_eq!((terms.p, terms.i, terms.d), (0.4, 0.4, 0.0));
+}
+
+#[test]
+fn a_step_up_is_bounded_apart_from_a_step_down() {
+    let steep = Gains { p: -2.0, ..THESIS };
+    let mut pid = Pid::new(steep, CLAMP);
+    let terms = pid.terms(-0.8);
+    assert_eq!(pid.action(&terms), 0.5);
+    let mut pid = Pid::new(steep, Clamp { hi: 0.6, lo: 0.6 });
+    let terms = pid.terms(-0.8);
+    assert_eq!(pid.action(&terms), 0.6);
+}
+
+#[test]
+fn the_rate_by_hand() {
+    let mut pair = sender(&params());
+    assert_eq!(pair.rate(), BitRate::from_gbps(10));
+    feed(&mut pair, &[5.0, 6.0]);
+    assert_eq!(pair.rate().as_bps(), 9_304_000_000);
+    let decision = pair.cc.last_decision().unwrap();
+    assert_eq!(
+        (decision.rtt, decision.prediction, decision.target),
+        (6.0, 6.0, 5.0)
+    );
+    assert_eq!(decision.rate_before, BitRate::from_gbps(10));
+    assert_eq!(decision.rate_after, pair.rate());
+    // 9.304 Gbit/s (1 + 0.0556).
+    feed(&mut pair, &[4.0]);
+    assert!(pair.rate().as_bps().abs_diff(9_821_302_400) <= 1);
+    // Acknowledgements within the window change nothing.
+    let before = pair.rate();
+    pair.ack(&ack(3000, 9000));
+    assert_eq!((pair.rate(), pair.cc.samples()), (before, 3));
+    // Far above the target: 0.4 at most is left of it, and never less than the lowest rate.
+    feed(&mut pair, &[60.0]);
+    assert_eq!(pair.rate(), before.scale(0.4));
+    feed(&mut pair, &[60.0; 5]);
+    assert_eq!(pair.rate(), BitRate::from_gbps(1));
+    // Below the target for long: the line's rate.
+    feed(&mut pair, &[1.0; 200]);
+    assert_eq!(pair.rate(), BitRate::from_gbps(100));
+}
+
+#[test]
+fn another_message_of_the_flow_is_sampled_from_its_start() {
+    let mut pair = sender(&params());
+    feed(&mut pair, &[5.0, 5.0, 5.0]);
+    let mut path_ack = |seq, idle: bool| {
+        let mut timers = crate::TimerBank::default();
+        let mut rng = paceline_kernel::rng::Rng::stream(1, paceline_kernel::rng::Purpose::Congestion, 0);
+        let path = star_path();
+        let mut cx = Ctx {
+            now: pair.now(),
+            path: &path,
+            timers: &mut timers,
+            rng: &mut rng,
+        };
+        if idle {
+            pair.cc.on_idle(&mut cx, &ack(seq, seq));
+        } else {
+            pair.cc.on_ack(&mut cx, &ack(seq, seq));
+        }
+        pair.cc.samples()
+    };
+    assert_eq!(path_ack(4000, true), 4);
+    assert_eq!(path_ack(1000, false), 5);
+}
+
+/// The target after each of the samples.
+fn targets(target: &mut Target, rtts: &[f64]) -> Vec<f64> {
+    rtts.iter()
+        .map(|&rtt| {
+            target.observe(rtt);
+            target.get()
+        })
+        .collect()
+}
+
+#[test]
+fn rttch_by_hand() {
+    // Six samples above are not enough, the seventh moves the target to the mean of all.
+    let mut target = Target::adaptive(5.0, 40.0, 6, false);
+    assert_eq!(
+        targets(&mut target, &[4.0, 8.0, 8.0, 8.0, 8.0, 8.0, 8.0]),
+        [5.0; 7]
+    );
+    assert_eq!(targets(&mut target, &[8.0]), [60.0 / 8.0]);
+    // The count starts anew, against the new target: 8 is above 7.5, six times more.
+    assert_eq!(targets(&mut target, &[8.0; 6]), [7.5; 6]);
+    close(targets(&mut target, &[8.0])[0], 116.0 / 15.0);
+    // A sample on the other side starts it too.
+    let before = target.get();
+    assert_eq!(
+        targets(&mut target, &[9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 1.0, 9.0]),
+        [before; 8]
+    );
+    // Seven below bring it down again, to the mean.
+    let mut target = Target::adaptive(5.0, 40.0, 6, false);
+    targets(&mut target, &[12.0; 7]);
+    assert_eq!(target.get(), 12.0);
+    targets(&mut target, &[6.0; 7]);
+    assert_eq!(target.get(), 9.0);
+    // Never below what it was set to, nor above the bound.
+    targets(&mut target, &[1.0; 70]);
+    assert_eq!(target.get(), 5.0);
+    targets(&mut target, &[1000.0; 50]);
+    assert_eq!(target.get(), 40.0);
+    let mut fixed = Target::fixed(5.0);
+    assert_eq!(targets(&mut fixed, &[9.0; 20]), [5.0; 20]);
+}
+
+#[test]
+fn rttch_as_printed_counts_only_upwards() {
+    // Below: the count goes 1, 0, 1, 0: the target stays where it was brought.
+    let mut printed = Target::adaptive(5.0, 40.0, 6, true);
+    targets(&mut printed, &[12.0; 7]);
+    assert_eq!(printed.get(), 12.0);
+    targets(&mut printed, &[6.0; 70]);
+    assert_eq!(printed.get(), 12.0);
+    // One below after a start at zero counts as one of the seven: six above are then enough.
+    let mut printed = Target::adaptive(5.0, 40.0, 6, true);
+    targets(&mut printed, &[5.0, 11.0, 11.0, 11.0, 11.0, 11.0]);
+    assert_eq!(printed.get(), 5.0);
+    targets(&mut printed, &[11.0]);
+    assert_eq!(printed.get(), 71.0 / 7.0);
+}
+
+#[test]
+fn the_highest_target_follows_the_path() {
+    let adapting = Params {
+        rtt_change: true,
+        ..params()
+    };
+    let mut pair = sender(&adapting);
+    feed(&mut pair, &[1000.0; 7]);
+    close(pair.cc.target_us(), 41.6); // ten times 4160 ns
+    let bounded = Params {
+        rtt_change_max: Auto::Is(Span::from_us(20)),
+        ..adapting
+    };
+    let mut pair = sender(&bounded);
+    feed(&mut pair, &[1000.0; 7]);
+    close(pair.cc.target_us(), 20.0);
+    let mut wrong = params();
+    wrong.rtt_change_max = Auto::Is(Span::from_us(4));
+    assert_eq!(
+        wrong.check().unwrap_err().to_string(),
+        "parameter `rtt-change-max`: 4us is below target, 5us"
+    );
+}
+
+#[test]
+fn the_oracle_counts_from_the_third_sample_on() {
+    let mut pair = sender(&Params {
+        predictor: Predictor::Oracle,
+        ..params()
+    });
+    pair.foresight(Span::from_us(9));
+    feed(&mut pair, &[5.0, 5.0]);
+    assert_eq!(pair.cc.last_decision().unwrap().prediction, 5.0);
+    feed(&mut pair, &[5.0]);
+    assert_eq!(pair.cc.last_decision().unwrap().prediction, 9.0);
+}
+
+#[test]
+fn decisions_on_their_way_are_of_the_samples_before() {
+    let mut pair = sender(&Params {
+        decision_latency: Span::from_us(3),
+        ..params()
+    });
+    feed(&mut pair, &[6.0]);
+    assert!(pair.deciding());
+    assert_eq!(pair.rate(), BitRate::from_gbps(10));
+    // These enter the history only.
+    feed(&mut pair, &[20.0, 20.0]);
+    pair.decision();
+    // e = I = 0.2, D = 0: 1 - 0.0836.
+    assert_eq!(pair.rate().as_bps(), 9_164_000_000);
+    assert_eq!((pair.cc.decisions(), pair.cc.samples()), (1, 3));
+    let mut history = Features::new(0.2);
+    let [_, _, k] = [6.0, 20.0, 20.0].map(|rtt| history.push(rtt));
+    assert_eq!(pair.cc.features().window().unwrap()[2], k as f32);
+    // The next sample asks again: e = 0, I = 0.1, D = -0.2.
+    feed(&mut pair, &[5.0]);
+    pair.decision();
+    assert_eq!(pair.cc.last_decision().unwrap().terms.d, -0.2);
+    let needs = |params: &Params| params.needs().decisions;
+    assert_eq!(needs(&params()), None);
+    let slow = Params {
+        decision_latency: Span::from_us(3),
+        decisions_in_service: 2,
+        ..params()
+    };
+    assert_eq!(
+        needs(&slow),
+        Some(Decisions {
+            latency: Span::from_us(3),
+            in_service: 2
+        })
+    );
+}
+
+#[test]
+fn aliases_are_the_variants_of_the_thesis() {
+    use crate::registry::SchemeParams;
+    for (name, rttch, window) in [
+        ("pidnn", "false", WindowMode::Off),
+        ("pidnn-rttch", "true", WindowMode::Off),
+        ("pidnn-rttch-win", "true", WindowMode::Variable),
+        ("lstm-pid-rttch", "true", WindowMode::Off),
+        ("lstm-pid-rttch-win", "true", WindowMode::Variable),
+    ] {
+        let config = SchemeParams::default().configure(name).unwrap();
+        let values = config.values();
+        let of = |key: &str| &values.iter().find(|(name, _)| name == key).unwrap().1;
+        assert_eq!(of("rtt-change"), rttch, "{name}");
+        assert_eq!(config.default_window(), window, "{name}");
+        if name.starts_with("pidnn") {
+            assert_eq!(of("predictor"), "none", "{name}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_rate_stays_between_its_bounds(
+        rtts in prop::collection::vec(1e-6..1e6f64, 1..200),
+        gains in prop::array::uniform3(-3.0..3.0f64),
+        oracle in any::<bool>(),
+        rtt_change in any::<bool>(),
+        printed_counter in any::<bool>(),
+        latency in 0..3u64,
+    ) {
+        let params = Params {
+            predictor: if oracle { Predictor::Oracle } else { Predictor::None },
+            rtt_change,
+            printed_counter,
+            k_p: gains[0],
+            k_i: gains[1],
+            k_d: gains[2],
+            decision_latency: Span::from_us(latency),
+            ..params()
+        };
+        let mut pair = sender(&params);
+        for (i, rtt) in rtts.iter().enumerate() {
+            // The pair itself checks that the rate is at most the line's, and above zero.
+            pair.foresight(Span::from_ps((rtts[rtts.len() - 1 - i] * 1e6) as u64));
+            feed(&mut pair, &[*rtt]);
+            if pair.deciding() && (i as u64).is_multiple_of(latency.max(1)) {
+                pair.decision();
+            }
+            prop_assert!(pair.rate() >= BitRate::from_gbps(1));
+            prop_assert!(pair.cc.target_us() >= 5.0 && pair.cc.target_us() <= 41.6 + 1e-9);
+        }
+    }
+}
