@@ -69,13 +69,20 @@ impl Source {
         }
     }
 
+    /// The runs of the thesis's data: its incast under TIMELY, and under its controller before that was
+    /// tuned.
+    pub fn thesis() -> Vec<Self> {
+        let untuned = ["cc.lstm-pid.k-p=-0.2", "cc.lstm-pid.k-i=-0.05", "cc.lstm-pid.k-d=0.1"];
+        vec![Self::incast("timely", &[]), Self::incast("pidnn", &untuned)]
+    }
+
     /// The same run with simultaneous events in another order: another course of the same events.
     pub fn shuffled(mut self, seed: u64) -> Self {
         self.settings.push(format!("shuffle-ties={seed}"));
         self
     }
 
-    fn overrides(&self) -> Overrides {
+    pub(crate) fn overrides(&self) -> Overrides {
         Overrides {
             set: self.settings.clone(),
             scheme: self.scheme.clone(),
