@@ -277,12 +277,24 @@ type Make = dyn Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync;
 
 /// What makes senders in place of a scheme's own: training runs, where senders learn as they go.
 #[derive(Clone)]
-pub struct Maker(Arc<Make>);
+pub struct Maker {
+    make: Arc<Make>,
+    needs: Option<Needs>,
+}
 
 impl Maker {
     /// Of a function.
     pub fn new(make: impl Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(make))
+        Self {
+            make: Arc::new(make),
+            needs: None,
+        }
+    }
+
+    /// The same, of senders that need something else than the scheme's own.
+    pub fn needing(mut self, needs: Needs) -> Self {
+        self.needs = Some(needs);
+        self
     }
 }
 
@@ -294,7 +306,7 @@ impl fmt::Debug for Maker {
 
 impl PartialEq for Maker {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.make, &other.make) && self.needs == other.needs
     }
 }
 
@@ -323,7 +335,8 @@ impl SchemeConfig {
 
     /// What the scheme, with these parameters, needs.
     pub fn needs(&self) -> Needs {
-        with_params!(&self.params, params => params.needs())
+        let made = self.maker.as_ref().and_then(|maker| maker.needs);
+        made.unwrap_or_else(|| with_params!(&self.params, params => params.needs()))
     }
 
     /// The window mode that the scheme's paper uses, or that its alias asks for.
@@ -345,13 +358,14 @@ impl SchemeConfig {
 
     /// The sender's half for a new flow.
     pub fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
-        if let Some(Maker(make)) = &self.maker {
-            return make(path);
+        if let Some(maker) = &self.maker {
+            return (maker.make)(path);
         }
         with_params!(&self.params, params => params.build(path))
     }
 
-    /// The same scheme to all who ask (needs, window, parameters), with senders that `maker` makes.
+    /// The same scheme to all who ask (window, parameters, and needs unless [`Maker::needing`] says
+    /// otherwise), with senders that `maker` makes.
     pub fn made_by(mut self, maker: Maker) -> Self {
         self.maker = Some(maker);
         self

@@ -128,5 +128,22 @@ fn schemes_and_their_parameters() {
       ai = 1; at least 0
       max-md = 0.5; from 0 to 1
       reset-after = 5; at least 1
+    lstm-pid [lstm-pid-rttch lstm-pid-rttch-win pidnn pidnn-rttch pidnn-rttch-win] window Off
+      predictor = none; one of none, persistence, oracle
+      smoothing = 0.2; above 0, at most 1
+      target = 5us; above 0
+      k-p = -0.358; any
+      k-i = -0.06; any
+      k-d = 0.04; any
+      clamp-hi = 0.5; at least 0
+      clamp-lo = 0.6; from 0 to 1
+      initial-rate = 10Gbps; above 0
+      min-rate = 1Gbps; above 0
+      rtt-change = false; one of true, false
+      rtt-change-after = 6; any
+      rtt-change-max = auto; above 0
+      printed-counter = false; one of true, false
+      decision-latency = 0ps; at least 0
+      decisions-in-service = 0; any
     ");
 }

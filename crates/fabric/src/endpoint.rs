@@ -23,12 +23,33 @@ pub(crate) struct Endpoints {
 
 #[derive(Debug)]
 struct Host {
-    /// When its engine has served what it holds, and when the last of that is data, in ps.
-    free_at: u64,
-    data_at: u64,
+    line: Line,
     /// What is in the host, in order.
     inside: ClassQueue,
     rng: Rng,
+}
+
+/// What a host's receive engine has to do: when it has served what it holds, and when the last of that is
+/// data, in ps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Line {
+    free_at: u64,
+    data_at: u64,
+}
+
+impl Line {
+    /// When a packet that arrives at `now` is data, with so much jitter of its own.
+    fn enter(&mut self, model: &Endpoint, now: u64, wire: u16, jitter: impl FnOnce() -> u64) -> u64 {
+        let bytes = Bytes::new(u64::from(wire));
+        let reading = model.rate.map_or(Span::ZERO, |rate| rate.time_to_send(bytes));
+        self.free_at = self.free_at.max(now) + (model.per_packet + reading).as_ps();
+        let mut at = self.free_at + model.delay.as_ps();
+        if model.jitter > Span::ZERO {
+            at += jitter();
+        }
+        self.data_at = self.data_at.max(at);
+        self.data_at
+    }
 }
 
 impl Endpoints {
@@ -36,8 +57,7 @@ impl Endpoints {
     pub(crate) fn of(spec: &RunSpec, nics: usize) -> Option<Box<Self>> {
         let model = spec.nic.endpoint?;
         let host = |nic| Host {
-            free_at: 0,
-            data_at: 0,
+            line: Line::default(),
             inside: ClassQueue::EMPTY,
             rng: Rng::stream(spec.seed, Purpose::Endpoint, nic as u64),
         };
@@ -47,16 +67,25 @@ impl Endpoints {
 
     /// When a packet that arrives at `now` is data.
     fn admit(&mut self, nic: u32, now: u64, wire: u16) -> u64 {
-        let (model, host) = (&self.model, &mut self.hosts[nic as usize]);
-        let bytes = Bytes::new(u64::from(wire));
-        let reading = model.rate.map_or(Span::ZERO, |rate| rate.time_to_send(bytes));
-        host.free_at = host.free_at.max(now) + (model.per_packet + reading).as_ps();
-        let mut at = host.free_at + model.delay.as_ps();
-        if model.jitter > Span::ZERO {
-            at += (model.jitter.as_ps() as f64 * host.rng.next_f64()) as u64;
-        }
-        host.data_at = host.data_at.max(at);
-        host.data_at
+        let (model, Host { line, rng, .. }) = (&self.model, &mut self.hosts[nic as usize]);
+        line.enter(model, now, wire, || {
+            (model.jitter.as_ps() as f64 * rng.next_f64()) as u64
+        })
+    }
+
+    /// What the engine of a host has to do.
+    pub(crate) fn line(&self, nic: u32) -> Line {
+        self.hosts[nic as usize].line
+    }
+
+    /// The first packet that is in a host; the others hang on it.
+    pub(crate) fn first_inside(&self, nic: u32) -> u32 {
+        self.hosts[nic as usize].inside.head
+    }
+
+    /// When a packet that arrives at `now` will be data, with the mean of the jitter.
+    pub(crate) fn expect(&self, line: &mut Line, now: u64, wire: u16) -> u64 {
+        line.enter(&self.model, now, wire, || self.model.jitter.as_ps() / 2)
     }
 
     fn pop(&mut self, nic: u32, packets: &PacketSlab) -> u32 {

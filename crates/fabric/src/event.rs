@@ -42,6 +42,8 @@ pub(crate) enum Event {
     Refill { port: u32 },
     /// A host has brought the first packet that it holds to who answers.
     HostDone { nic: u32 },
+    /// A NIC has computed a decision ([`crate::decision`]).
+    Decided { nic: u32 },
 }
 
 const A_BITS: u32 = 28;
@@ -79,6 +81,7 @@ impl Event {
             Self::Refill { port } => (14, port, 0),
             Self::Report { qp, life } => (13, qp, u32::from(life)),
             Self::HostDone { nic } => (12, nic, 0),
+            Self::Decided { nic } => (15, nic, 0),
         };
         kind << 60 | u64::from(a) << 32 | u64::from(b)
     }
@@ -122,10 +125,11 @@ impl Event {
             },
             12 => Self::HostDone { nic: a },
             14 => Self::Refill { port: a },
-            _ => Self::Storm {
+            11 => Self::Storm {
                 storm: b,
                 ends: a != 0,
             },
+            _ => Self::Decided { nic: a },
         }
     }
 }
@@ -196,6 +200,7 @@ mod tests {
             Event::Storm { storm: 3, ends: true },
             Event::Refill { port: 6 },
             Event::HostDone { nic: 1 << 27 },
+            Event::Decided { nic: 1 << 26 },
         ];
         for event in events {
             assert_eq!(Event::decode(event.encode()), event);

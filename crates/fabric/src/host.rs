@@ -206,6 +206,9 @@ impl Simulation {
     /// Shows the acknowledgement to the scheme.
     #[inline]
     fn react(&mut self, slot: u32, id: u32, acknowledged: &Acknowledged, rtt: u64) {
+        if self.qps[slot as usize].needs.foresight {
+            self.tell_foresight(slot);
+        }
         let packet = self.packets.get(id);
         let (congested, endpoint_delay) = if packet.note_port == NO_PORT && self.endpoints.is_none() {
             (None, Span::ZERO)

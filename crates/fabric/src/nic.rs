@@ -102,6 +102,9 @@ impl Simulation {
             };
             self.schedule(LaneId::WHEEL, at.as_ps(), event);
         }
+        if self.qps[slot as usize].timers.take_decision() {
+            self.decide(slot);
+        }
     }
 
     pub(crate) fn scheme_timer(&mut self, slot: u32, timer: u8, generation: u8, life: u16) {

@@ -23,6 +23,8 @@ pub enum FlowStatus {
     NotStarted,
     /// There is no path between its hosts (a failed link).
     Unreachable,
+    /// Its sender gave up after too many timeouts in a row (see [`crate::spec::BoltNs3::strikes`]).
+    GivenUp,
 }
 
 /// One flow's results, in the order of [`crate::spec::RunSpec::flows`].
@@ -257,6 +259,40 @@ pub struct TraceEvent {
     pub pause: Span,
 }
 
+/// Decisions that took time at NICs (see [`paceline_congestion::api::Decisions`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DecisionStats {
+    /// Decisions that took effect.
+    pub made: u64,
+    /// Decisions whose flow had ended before they could.
+    pub flow_ended: u64,
+    /// Decisions that waited or were worked on when the run ended.
+    pub under_way: u64,
+    /// Decisions that were begun: those whose waiting time is known.
+    pub started: u64,
+    /// How long these waited for a processor, summed, in ps.
+    pub waited_ps: u128,
+    /// The longest of those times.
+    pub waited_max: Span,
+    /// NICs that had decisions to make.
+    pub nics: u32,
+    /// Time that their processors worked, summed, in ps.
+    pub busy_ps: u128,
+    /// Time that they could have worked, from each NIC's first decision to its last, in ps.
+    pub available_ps: u128,
+    /// Whether some NIC has any number of processors.
+    pub any_number: bool,
+}
+
+impl DecisionStats {
+    /// The share of time that processors worked, from each NIC's first decision to its last; `None`
+    /// where a NIC has any number of them.
+    pub fn busy_share(&self) -> Option<f64> {
+        let known = !self.any_number && self.available_ps > 0;
+        known.then(|| self.busy_ps as f64 / self.available_ps as f64)
+    }
+}
+
 /// Everything that a run leaves behind.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -299,6 +335,8 @@ pub struct Outcome {
     pub accounts: Vec<crate::account::FlowAccount>,
     /// Pauses that will never end, if there are any.
     pub standstill: Option<Standstill>,
+    /// What decisions that take time came to; `None` if no sender asked for any.
+    pub decisions: Option<DecisionStats>,
     /// A digest of the order and time of all events: equal runs have equal digests.
     pub digest: u64,
 }

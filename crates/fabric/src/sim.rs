@@ -60,6 +60,8 @@ pub struct Simulation {
     pub(crate) crowds: bool,
     /// Hosts that take time before they answer.
     pub(crate) endpoints: Option<Box<crate::endpoint::Endpoints>>,
+    pub(crate) decisions: crate::decision::DecisionBank,
+    pub(crate) foresight: Option<Box<crate::foresight::Foresight>>,
     pub(crate) packets: PacketSlab,
     pub(crate) qps: Vec<Qp>,
     pub(crate) receivers: Vec<Receiver>,
@@ -201,6 +203,7 @@ impl Simulation {
             Event::Storm { storm, ends } => self.storm(storm, !ends),
             Event::Refill { port } => self.refill(port),
             Event::HostDone { nic } => self.host_done(nic),
+            Event::Decided { nic } => self.decided(nic),
         }
     }
 
@@ -237,6 +240,7 @@ impl Simulation {
         }
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.port_refs());
+        let decisions = self.decision_stats();
         let Recorder {
             ports,
             flows,
@@ -270,6 +274,7 @@ impl Simulation {
             bdp: paceline_kernel::Bytes::new(self.bdp),
             accounts: self.accounts.close(),
             standstill: self.watch.found,
+            decisions,
             digest: self.digest,
         }
     }

@@ -21,6 +21,7 @@ impl Simulation {
         self.verify_bolt();
         self.verify_held_back();
         self.verify_crowds();
+        self.verify_decisions();
         if self.queue.is_empty() {
             assert_eq!(
                 self.packets.live(),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::results::{FlowRow, RunStatus, Summary};
 use crate::stats::{CONFIDENCE, FlowPairs, Interval, Paired, interval, pair_repeats, paired};
-use crate::table::{COLLECTIVES, METRICS};
+use crate::table::{METRICS, occasional};
 
 /// A half width above this share of the 99th percentile is worth a warning.
 const WIDE: f64 = 0.1;
@@ -155,7 +155,7 @@ fn of_scheme(runs: &[Part<'_>]) -> OfScheme {
     };
     OfScheme {
         scheme: scheme_of(runs),
-        metrics: METRICS.iter().chain(COLLECTIVES).filter_map(one).collect(),
+        metrics: METRICS.iter().chain(occasional()).filter_map(one).collect(),
     }
 }
 
@@ -177,7 +177,7 @@ fn pair(reference: &[Part<'_>], runs: &[Part<'_>]) -> PairedSchemes {
     PairedSchemes {
         scheme: scheme_of(runs),
         reference: scheme_of(reference),
-        metrics: METRICS.iter().chain(COLLECTIVES).filter_map(one).collect(),
+        metrics: METRICS.iter().chain(occasional()).filter_map(one).collect(),
         flows: pair_repeats(&flows, CONFIDENCE),
     }
 }

@@ -298,6 +298,7 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
         bdp: Bytes::new(52_000),
         accounts: vec![account()],
         standstill: None,
+        decisions: None,
         digest: 0x0123_4567_89ab_cdef,
     };
     (input, outcome)

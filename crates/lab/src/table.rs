@@ -101,11 +101,34 @@ const COLLECTIVE_TIME: Metric = Metric {
     cost: |s| mean_of(s, |time| time.time_us),
 };
 
+/// Decisions that took effect.
+const DECISIONS_MADE: Metric = Metric {
+    group: "decisions",
+    name: "made",
+    key: "decisions.made",
+    text: |s| whole(s.decisions.map(|of| of.made as f64)),
+    value: |s| s.decisions.map(|of| of.made as f64),
+    show: whole,
+    cost: |_| None,
+};
+
 /// What is shown besides where a run has collectives.
-pub(crate) const COLLECTIVES: &[Metric] = metrics! {
+const COLLECTIVES: &[Metric] = metrics! {
     COLLECTIVE_TIME;
     "collectives" "bus Gbit/s" "collectives.busbw_gbps": |s| mean_of(s, |time| time.busbw_gbps), number, high;
 };
+
+/// What is shown besides where decisions take time.
+const DECISIONS: &[Metric] = metrics! {
+    DECISIONS_MADE;
+    "decisions" "mean wait" "decisions.wait_us_mean": |s| s.decisions.map(|of| of.wait_us_mean), duration_us, low;
+    "decisions" "busy" "decisions.busy": |s| s.decisions.and_then(|of| of.busy), number, low;
+};
+
+/// What is shown only of runs that have it.
+pub(crate) fn occasional() -> impl Iterator<Item = &'static Metric> + Clone {
+    COLLECTIVES.iter().chain(DECISIONS)
+}
 
 /// The mean over iterations that came to their end.
 fn mean_of(summary: &Summary, value: fn(&CollectiveTime) -> Option<f64>) -> Option<f64> {
@@ -117,12 +140,15 @@ fn mean_of(summary: &Summary, value: fn(&CollectiveTime) -> Option<f64>) -> Opti
 ///
 /// RTT is sampled once per flow and round trip, and for "all ACKs" at every acknowledgement; the
 /// mean rate is the payload of the completed flows over the sum of their completion times. Collectives
-/// are shown where there are any.
+/// and decisions that take time are shown where there are any.
 pub fn comparison(runs: &[&Summary], width: usize) -> String {
     let names = row_names(runs);
     let collectives = runs.iter().any(|run| !run.collectives.is_empty());
-    let more = if collectives { COLLECTIVES } else { &[] };
-    let metrics: Vec<&Metric> = METRICS.iter().chain(more).collect();
+    let decisions = runs.iter().any(|run| run.decisions.is_some());
+    let mut metrics: Vec<&Metric> = METRICS.iter().collect();
+    for (more, shown) in [(COLLECTIVES, collectives), (DECISIONS, decisions)] {
+        metrics.extend(more.iter().filter(|_| shown));
+    }
     let values: Vec<Vec<String>> = metrics
         .iter()
         .map(|m| runs.iter().map(|run| (m.text)(run)).collect())

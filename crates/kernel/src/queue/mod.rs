@@ -82,6 +82,9 @@ mod tests {
                     heap.push(entry);
                 }
                 prop_assert_eq!(lanes.len(), heap.len());
+                let mut pending = 0;
+                lanes.for_each(|_| pending += 1);
+                prop_assert_eq!(pending, lanes.len());
                 let (a, b) = (lanes.pop(), heap.pop());
                 prop_assert_eq!(a, b);
                 if let Some(entry) = a {
@@ -90,8 +93,14 @@ mod tests {
                     popped += 1;
                 }
             }
+            // What is shown of the pending events is what comes.
+            let mut shown = Vec::new();
+            lanes.for_each(|entry| shown.push(*entry));
+            shown.sort_unstable();
+            let mut shown = shown.into_iter();
             while let Some(b) = heap.pop() {
                 prop_assert_eq!(lanes.pop(), Some(b));
+                prop_assert_eq!(shown.next(), Some(b));
                 popped += 1;
             }
             prop_assert_eq!(lanes.pop(), None);

@@ -69,6 +69,11 @@ impl Ring {
         }
     }
 
+    /// All events, from the front.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        (0..self.len).filter_map(|i| self.get(i))
+    }
+
     #[inline]
     pub(super) fn front(&self) -> Option<&Entry> {
         self.get(0)

@@ -142,6 +142,24 @@ impl Wheel {
         (entry, self.head())
     }
 
+    /// Shows every event, in no particular order.
+    pub(super) fn for_each(&self, show: &mut impl FnMut(&Entry)) {
+        self.current.iter().for_each(&mut *show);
+        self.heap.iter().for_each(|Reverse(entry)| show(entry));
+        for (word, &occupied) in self.occupied.iter().enumerate() {
+            let mut bits = occupied;
+            while bits != 0 {
+                let mut node = self.buckets[word * 64 + bits.trailing_zeros() as usize];
+                while node != NONE {
+                    let (entry, next) = &self.nodes[node as usize];
+                    show(entry);
+                    node = *next;
+                }
+                bits &= bits - 1;
+            }
+        }
+    }
+
     fn drain_bucket(&mut self, slot: usize) {
         let mut node = std::mem::replace(&mut self.buckets[slot], NONE);
         self.occupied[slot / 64] &= !(1 << (slot % 64));

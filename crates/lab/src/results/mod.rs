@@ -2,6 +2,7 @@
 
 mod checks;
 mod collectives;
+mod decisions;
 mod flows;
 mod groups;
 mod ports;
@@ -12,6 +13,7 @@ mod standstill;
 mod summary;
 
 pub use collectives::CollectiveTime;
+pub use decisions::DecisionTimes;
 pub use flows::{FlowRow, FlowState, flow_rows};
 pub use groups::{FlowCount, Group, SIZE_EDGES, SizeBucket};
 pub use ports::{PauseShare, PortShare, TierShare, Utilisation};

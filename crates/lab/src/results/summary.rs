@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks;
 use super::collectives::{CollectiveTime, collective_times};
+use super::decisions::DecisionTimes;
 use super::flows::{FlowRow, FlowState, flow_rows};
 use super::groups::{FlowCount, Group, SizeBucket, by_scheme};
 use super::ports::{PauseShare, Utilisation, pause_share, utilisation};
@@ -131,6 +132,9 @@ pub struct Summary {
     /// How long each iteration of each collective took; absent without collectives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveTime>,
+    /// What decisions that take time came to; absent if no sender asked for any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<DecisionTimes>,
     /// Everything that was counted.
     pub counters: Totals,
     /// What to know before trusting the run.
@@ -181,10 +185,10 @@ pub struct Ecn {
 /// From the first start to the last completion, or to the end of the run when flows were still
 /// under way, in ps; `None` if no flow started.
 fn busy_time(outcome: &Outcome, rows: &[FlowRow<'_>]) -> Option<Range<u64>> {
-    let started = |row: &&FlowRow<'_>| matches!(row.status, FlowState::Completed | FlowState::Unfinished);
+    let open = |row: &FlowRow<'_>| matches!(row.status, FlowState::Unfinished | FlowState::GivenUp);
+    let started = |row: &&FlowRow<'_>| row.status == FlowState::Completed || open(row);
     let first = rows.iter().filter(started).map(|row| row.start_ps).min()?;
-    let unfinished = rows.iter().any(|row| row.status == FlowState::Unfinished);
-    let end = if unfinished {
+    let end = if rows.iter().any(open) {
         outcome.end.as_ps()
     } else {
         rows.iter().filter_map(FlowRow::end_ps).max().unwrap_or(first)
@@ -272,6 +276,7 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         jain_over_time: goodputs.as_ref().and_then(Goodputs::jain_over_time),
         convergence_us: goodputs.as_ref().and_then(Goodputs::convergence),
         collectives: collective_times(input, outcome),
+        decisions: outcome.decisions.as_ref().map(DecisionTimes::of),
         counters: Totals::from(counters),
         warnings: checks::warnings(input, outcome, status),
         digest: format!("{:016x}", outcome.digest),

@@ -1,6 +1,6 @@
 //! Repeats with several seeds.
 
-use super::{COLLECTIVES, Column, METRICS, Metric, number, render};
+use super::{Column, METRICS, Metric, number, occasional, render};
 use crate::repeats::{PairedSchemes, Repeats};
 use crate::stats::{FlowPairs, Interval, Paired};
 
@@ -48,7 +48,7 @@ fn means(all: &Repeats, width: usize) -> String {
         None => number(None),
     };
     let known = |metric: &&Metric| all.intervals.iter().any(|of| of.metrics.contains_key(metric.key));
-    let rows = METRICS.iter().chain(COLLECTIVES.iter().filter(known));
+    let rows = METRICS.iter().chain(occasional().filter(known));
     let column = |i: usize| {
         let of = &all.intervals[i];
         let cells = rows
@@ -90,7 +90,7 @@ fn labels<'a>(metrics: impl Iterator<Item = &'a Metric> + Clone) -> Vec<Column> 
 fn differences(other: &PairedSchemes) -> String {
     let differs = |paired: &&Paired| paired.difference.mean != 0.0 || paired.difference.half_width() > 0.0;
     let of = |metric: &&Metric| other.metrics.get(metric.key).filter(differs).is_some();
-    let metrics = METRICS.iter().chain(COLLECTIVES).filter(of);
+    let metrics = METRICS.iter().chain(occasional()).filter(of);
     let cells = |text: &dyn Fn(&Metric, &Paired) -> String| -> Vec<String> {
         let one = |metric: &Metric| other.metrics.get(metric.key).map(|paired| text(metric, paired));
         metrics.clone().filter_map(one).collect()

@@ -1,0 +1,248 @@
+//! Decisions that take time: what computing them costs the NICs of schemes that say so
+//! ([`paceline_congestion::api::Decisions`]).
+//!
+//! A NIC has processors. A decision that a sender asks for starts at once where one is free, and waits
+//! its turn otherwise; it takes its latency, and then the sender's scheme is called. What a decision is
+//! made of was fixed when it was asked for; all that is simulated here is when it takes effect.
+//!
+//! A flow that has ended leaves its decision behind: one that waits is passed over when its turn comes,
+//! one that is being worked on keeps its processor to the end. Schemes with different numbers of
+//! processors may share a NIC: a decision starts where fewer than its own scheme's number are being
+//! worked on, of whatever scheme; schemes with any number do not wait at all.
+
+use std::collections::VecDeque;
+
+use paceline_congestion::Decisions;
+use paceline_kernel::Span;
+use paceline_kernel::queue::{EventQueue, LaneId};
+
+use crate::event::Event;
+use crate::outcome::DecisionStats;
+use crate::qp::Qp;
+use crate::sim::Simulation;
+
+/// The processors of all NICs; empty until a decision is asked for.
+#[derive(Debug, Default)]
+pub(crate) struct DecisionBank {
+    nics: Vec<Processors>,
+    made: u64,
+    ended: u64,
+    started: u64,
+    waited_ps: u128,
+    waited_max: u64,
+}
+
+/// What one NIC works on.
+#[derive(Debug, Default)]
+struct Processors {
+    /// What is being worked on; the one that ends first in front.
+    in_service: VecDeque<Job>,
+    /// What waits, in the order in which it was asked for.
+    waiting: VecDeque<Asked>,
+    /// The largest number of processors that a scheme gave this NIC; 0 until there is one.
+    number: u32,
+    any_number: bool,
+    first_asked: Option<u64>,
+    last_ended: u64,
+    busy_ps: u128,
+}
+
+/// A decision, and the life of the queue pair's slot that asked for it.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    qp: u32,
+    life: u16,
+    at: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    qp: u32,
+    life: u16,
+    started: u64,
+    ends: u64,
+}
+
+impl Asked {
+    fn lives(&self, qps: &[Qp]) -> bool {
+        lives(qps, self.qp, self.life)
+    }
+}
+
+fn lives(qps: &[Qp], slot: u32, life: u16) -> bool {
+    let qp = &qps[slot as usize];
+    qp.life == life && !qp.done
+}
+
+/// A scheme that asks for decisions and does not say what they cost has them for nothing.
+fn cost(qp: &Qp) -> Decisions {
+    qp.needs.decisions.unwrap_or(Decisions {
+        latency: Span::ZERO,
+        in_service: 0,
+    })
+}
+
+impl Processors {
+    fn has_room(&self, cost: Decisions) -> bool {
+        cost.in_service == 0 || self.in_service.len() < cost.in_service as usize
+    }
+
+    fn note(&mut self, cost: Decisions, now: u64) {
+        self.number = self.number.max(cost.in_service);
+        self.any_number |= cost.in_service == 0;
+        self.first_asked.get_or_insert(now);
+    }
+}
+
+impl Simulation {
+    /// A queue pair's scheme has asked for a decision.
+    #[cold]
+    pub(crate) fn decide(&mut self, slot: u32) {
+        let qp = &self.qps[slot as usize];
+        if qp.done {
+            return;
+        }
+        let (cost, nic) = (cost(qp), self.ports[qp.port as usize].owner);
+        let asked = Asked {
+            qp: slot,
+            life: qp.life,
+            at: self.now,
+        };
+        if self.decisions.nics.is_empty() {
+            self.decisions
+                .nics
+                .resize_with(self.nics.len(), Processors::default);
+        }
+        let processors = &mut self.decisions.nics[nic as usize];
+        processors.note(cost, self.now);
+        let first = cost.in_service == 0 || processors.waiting.is_empty();
+        if first && processors.has_room(cost) {
+            self.start_decision(nic, asked);
+        } else {
+            processors.waiting.push_back(asked);
+        }
+    }
+
+    fn start_decision(&mut self, nic: u32, asked: Asked) {
+        let latency = cost(&self.qps[asked.qp as usize]).latency.as_ps();
+        let ends = self.now.saturating_add(latency).min(EventQueue::END_OF_TIME - 1);
+        let bank = &mut self.decisions;
+        let waited = self.now - asked.at;
+        bank.started += 1;
+        bank.waited_ps += u128::from(waited);
+        bank.waited_max = bank.waited_max.max(waited);
+        let in_service = &mut bank.nics[nic as usize].in_service;
+        // Nearly always the last; of those that end together the one that started first ends first.
+        let place = in_service.partition_point(|other| other.ends <= ends);
+        in_service.insert(
+            place,
+            Job {
+                qp: asked.qp,
+                life: asked.life,
+                started: self.now,
+                ends,
+            },
+        );
+        self.schedule(LaneId::WHEEL, ends, Event::Decided { nic });
+    }
+
+    /// The decision of a NIC that ends first has ended.
+    #[cold]
+    pub(crate) fn decided(&mut self, nic: u32) {
+        let processors = &mut self.decisions.nics[nic as usize];
+        let Some(job) = processors.in_service.pop_front() else {
+            return;
+        };
+        processors.busy_ps += u128::from(self.now - job.started);
+        processors.last_ended = self.now;
+        if lives(&self.qps, job.qp, job.life) {
+            self.decisions.made += 1;
+            if self.recorder.tracing {
+                self.settle(job.qp);
+            }
+            self.call_scheme(job.qp, |scheme, cx| scheme.on_decision(cx));
+            self.nic_send(self.qps[job.qp as usize].port);
+        } else {
+            self.decisions.ended += 1;
+        }
+        self.start_waiting(nic);
+    }
+
+    /// Starts what may start of what waits.
+    fn start_waiting(&mut self, nic: u32) {
+        while let Some(&asked) = self.decisions.nics[nic as usize].waiting.front() {
+            let processors = &mut self.decisions.nics[nic as usize];
+            let lives = asked.lives(&self.qps);
+            if lives && !processors.has_room(cost(&self.qps[asked.qp as usize])) {
+                return;
+            }
+            processors.waiting.pop_front();
+            if lives {
+                self.start_decision(nic, asked);
+            } else {
+                self.decisions.ended += 1;
+            }
+        }
+    }
+
+    /// What decisions came to; `None` if none was asked for.
+    pub(crate) fn decision_stats(&self) -> Option<DecisionStats> {
+        let bank = &self.decisions;
+        if bank.nics.is_empty() {
+            return None;
+        }
+        let mut stats = DecisionStats {
+            made: bank.made,
+            flow_ended: bank.ended,
+            started: bank.started,
+            waited_ps: bank.waited_ps,
+            waited_max: Span::from_ps(bank.waited_max),
+            ..DecisionStats::default()
+        };
+        for processors in &bank.nics {
+            let Some(first) = processors.first_asked else {
+                continue;
+            };
+            let works = processors.in_service.iter();
+            let unfinished: u128 = works.map(|job| u128::from(self.now - job.started)).sum();
+            let until = if processors.in_service.is_empty() && processors.waiting.is_empty() {
+                processors.last_ended
+            } else {
+                self.now
+            };
+            stats.under_way += (processors.in_service.len() + processors.waiting.len()) as u64;
+            stats.nics += 1;
+            stats.busy_ps += processors.busy_ps + unfinished;
+            let number = if processors.any_number {
+                0
+            } else {
+                processors.number
+            };
+            stats.any_number |= processors.any_number;
+            stats.available_ps += u128::from(until.max(first) - first) * u128::from(number);
+        }
+        Some(stats)
+    }
+
+    /// Nothing waits that could start, and no NIC works on more than its schemes allow.
+    pub(crate) fn verify_decisions(&self) {
+        for (id, processors) in self.decisions.nics.iter().enumerate() {
+            let ends = processors.in_service.iter().map(|job| job.ends);
+            assert!(ends.is_sorted(), "NIC {id}: decisions in the order of their ends");
+            let working = processors.in_service.len();
+            assert!(
+                processors.any_number || working <= processors.number as usize,
+                "NIC {id}: {working} decisions in service, of {}",
+                processors.number
+            );
+            let Some(next) = processors.waiting.front() else {
+                continue;
+            };
+            assert!(
+                working > 0,
+                "NIC {id}: queue pair {} waits for a decision that nothing will start",
+                next.qp
+            );
+        }
+    }
+}

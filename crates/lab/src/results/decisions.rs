@@ -1,0 +1,72 @@
+//! Decisions that take time at NICs, in `summary.json`.
+
+use paceline_fabric::outcome::DecisionStats;
+use serde::{Deserialize, Serialize};
+
+/// What computing decisions cost: see [`DecisionStats`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DecisionTimes {
+    /// Decisions that took effect.
+    pub made: u64,
+    /// Decisions whose flow had ended before they could.
+    pub flow_ended: u64,
+    /// How long they waited for a processor of their NIC, in microseconds: the mean.
+    pub wait_us_mean: f64,
+    /// The longest.
+    pub wait_us_max: f64,
+    /// The share of time in which processors worked, from each NIC's first decision to its last; null
+    /// where a NIC has any number of them.
+    pub busy: Option<f64>,
+}
+
+impl DecisionTimes {
+    pub(super) fn of(stats: &DecisionStats) -> Self {
+        Self {
+            made: stats.made,
+            flow_ended: stats.flow_ended,
+            wait_us_mean: stats.waited_ps as f64 / stats.started.max(1) as f64 / 1e6,
+            wait_us_max: stats.waited_max.as_us_f64(),
+            busy: stats.busy_share(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{Machine, RunStatus, summarise};
+    use crate::{sample, table};
+    use paceline_kernel::Span;
+
+    #[test]
+    fn decisions_are_in_the_summary_and_the_table_where_there_are_any() {
+        let (input, mut outcome) = sample::incast();
+        let text = |outcome: &paceline_fabric::Outcome| {
+            let summary = summarise(&input, outcome, RunStatus::Completed, Machine::default());
+            (
+                serde_json::to_string(&summary).unwrap(),
+                table::comparison(&[&summary], 400),
+            )
+        };
+        let (json, shown) = text(&outcome);
+        assert!(!json.contains("decisions") && !shown.contains("decisions"));
+        outcome.decisions = Some(DecisionStats {
+            made: 7,
+            flow_ended: 1,
+            started: 8,
+            waited_ps: 20_000_000,
+            waited_max: Span::from_us(9),
+            busy_ps: 300,
+            available_ps: 400,
+            ..DecisionStats::default()
+        });
+        let (json, shown) = text(&outcome);
+        let expected =
+            r#""decisions":{"made":7,"flow_ended":1,"wait_us_mean":2.5,"wait_us_max":9.0,"busy":0.75}"#;
+        assert!(json.contains(expected), "{json}");
+        assert!(
+            shown.contains("decisions") && shown.contains("2.50 µs"),
+            "{shown}"
+        );
+    }
+}
