@@ -119,11 +119,18 @@ pub(super) struct History {
 
 impl Default for History {
     fn default() -> Self {
-        let nothing = Gains { p: 0.0, i: 0.0, d: 0.0 };
+        let nothing = Gains {
+            p: 0.0,
+            i: 0.0,
+            d: 0.0,
+        };
         Self {
             points: Vec::new(),
             every: 1,
-            last: Point { update: 0, gains: nothing },
+            last: Point {
+                update: 0,
+                gains: nothing,
+            },
         }
     }
 }
@@ -157,7 +164,13 @@ impl History {
         };
         let of = |Gains { p, i, d }: Gains| [p, i, d];
         let moved = of(then.gains).into_iter().zip(of(self.last.gains));
-        let relative = |(then, now): (f64, f64)| if then == now { 0.0 } else { (now - then).abs() / now.abs() };
+        let relative = |(then, now): (f64, f64)| {
+            if then == now {
+                0.0
+            } else {
+                (now - then).abs() / now.abs()
+            }
+        };
         moved.map(relative).fold(0.0, f64::max)
     }
 }
@@ -170,18 +183,24 @@ pub(super) struct Learner {
     before: VecDeque<Decision>,
     /// How many of them there are before a consequence shows.
     lag: usize,
+    /// Decisions that are not learned from: the first.
+    warm_up: u64,
     line: BitRate,
     updates: u64,
 }
 
 impl Learner {
     pub(super) fn new(params: &Params, path: &PathInfo, shared: Arc<Mutex<Shared>>) -> Self {
-        let lag = lock(&shared).options.lag;
+        let (lag, warm_up) = {
+            let shared = lock(&shared);
+            (shared.options.lag, shared.options.warm_up)
+        };
         Self {
             sender: LstmPid::new(params, path),
             shared,
             before: VecDeque::new(),
             lag: lag.max(1),
+            warm_up,
             line: path.line_rate,
             updates: 0,
         }
@@ -196,7 +215,9 @@ impl Learner {
             return;
         };
         if self.before.len() == self.lag {
-            if let Some(before) = self.before.pop_front() {
+            if let Some(before) = self.before.pop_front()
+                && self.sender.decisions() > self.warm_up
+            {
                 lock(&self.shared).update(&before, now.rtt, self.line, self.updates);
                 self.updates += 1;
             }

@@ -82,6 +82,8 @@ pub struct Options {
     pub damping: Damping,
     /// How many samples after that of a decision its consequence is measured: 1 in the thesis.
     pub lag: usize,
+    /// A flow's first decisions, from which it does not learn: it starts far from the target.
+    pub warm_up: u64,
     /// β of (1).
     pub beta: f64,
     /// The bound of each component of the gradient.
@@ -118,6 +120,7 @@ impl Default for Options {
             count: Count::Global,
             damping: Damping::Kept,
             lag: 1,
+            warm_up: 0,
             beta: 1.0,
             clip: 0.1,
             learning_rate: 0.01,
