@@ -101,6 +101,8 @@ fn a_run_uses_the_model() {
             "--scheme",
             "lstm-pid",
             "--set",
+            "cc.lstm-pid.predictor=lstm",
+            "--set",
             model,
             "--out",
             out,

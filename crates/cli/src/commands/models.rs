@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use paceline_congestion::learned::model::{Card, Kind, Model};
+use paceline_congestion::learned::model::{Card, DataSource, Kind, Model};
 use paceline_congestion::learned::shipped::{self, SHIPPED};
 use paceline_learn::page::percent;
 
@@ -129,15 +129,7 @@ fn card_page(card: &Card, place: &str, width: usize) -> String {
     let mut page = format!("{} - a model that predicts round-trip times\n\n", card.name);
     page.push_str(&text::columns(&rows, width));
     page.push_str("\nRuns that its pairs are from:\n");
-    let source = |source: &paceline_congestion::learned::model::DataSource| {
-        vec![
-            format!("  {} under {}", source.scenario, source.scheme),
-            format!("seed {}, {}", source.seed, source.fidelity),
-            source.settings.join(", "),
-        ]
-    };
-    let sources: Vec<Vec<String>> = card.data.sources.iter().map(source).collect();
-    page.push_str(&text::columns(&sources, width));
+    page.push_str(&text::columns(&sources(card), width));
     let curve: Vec<f64> = card.metrics.rounds.iter().map(|round| round.test_mape).collect();
     if let [first, .., last] = curve[..] {
         page.push_str(&format!(
@@ -148,9 +140,37 @@ fn card_page(card: &Card, place: &str, width: usize) -> String {
         ));
     }
     page.push_str(&format!(
-        "\nIn a scenario: [cc.lstm-pid] model = \"{place}\", or --set cc.lstm-pid.model={place}.\n"
+        "\nIn a scenario:\n  [cc.lstm-pid]\n  predictor = \"{}\"\n  model = \"{place}\"\n",
+        card.kind
     ));
     page
+}
+
+/// What the runs of a card are; runs that differ only in the order of simultaneous events are one row.
+fn sources(card: &Card) -> Vec<Vec<String>> {
+    let orders = |setting: &&String| setting.starts_with("shuffle-ties=");
+    let own = |source: &DataSource| -> Vec<String> {
+        let settings = source.settings.iter().filter(|setting| !orders(setting));
+        let whose = [
+            format!("  {} under {}", source.scenario, source.scheme),
+            format!("seed {}, {}", source.seed, source.fidelity),
+        ];
+        let settings: Vec<&str> = settings.map(String::as_str).collect();
+        [&whose[..], &[settings.join(", ")]].concat()
+    };
+    let alike = |a: &DataSource, b: &DataSource| own(a) == own(b);
+    let row = |part: &[DataSource]| {
+        let mut row = own(&part[0]);
+        if part.len() > 1 {
+            let runs = format!(
+                "{} runs, simultaneous events in another order in each",
+                part.len()
+            );
+            row[2] = [&row[2], &*runs].join("; ");
+        }
+        row
+    };
+    card.data.sources.chunk_by(alike).map(row).collect()
 }
 
 fn how(card: &Card) -> String {

@@ -261,8 +261,10 @@ fn show(args: &TrainArgs, name: &str, report: &NetworkPage<'_>) -> Result<(), Fa
     let place = args.folder();
     let place = place.display();
     eprintln!("results in {place}, with figures to look at: {place}/report.html");
+    let predictor = report.predictors[0].trained.options.network;
     eprintln!(
-        "use it  paceline run incast-20 --scheme lstm-pid --set cc.lstm-pid.model={place}/{name}.safetensors"
+        "use it  paceline run incast-20 --scheme lstm-pid --set cc.lstm-pid.predictor={predictor} \
+         --set cc.lstm-pid.model={place}/{name}.safetensors"
     );
     Ok(())
 }
