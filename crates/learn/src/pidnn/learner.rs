@@ -214,13 +214,12 @@ impl Learner {
         let Some(&now) = self.sender.last_decision() else {
             return;
         };
-        if self.before.len() == self.lag {
-            if let Some(before) = self.before.pop_front()
-                && self.sender.decisions() > self.warm_up
-            {
-                lock(&self.shared).update(&before, now.rtt, self.line, self.updates);
-                self.updates += 1;
-            }
+        let consequence = (self.before.len() == self.lag).then(|| self.before.pop_front());
+        if let Some(before) = consequence.flatten()
+            && self.sender.decisions() > self.warm_up
+        {
+            lock(&self.shared).update(&before, now.rtt, self.line, self.updates);
+            self.updates += 1;
         }
         self.before.push_back(now);
     }
