@@ -81,7 +81,7 @@ impl Shared {
     }
 
     /// Equation (2): the decision `before` was followed by the round-trip time `next_rtt`.
-    fn update(&mut self, before: &Decision, next_rtt: f64, line: BitRate, own: u64) {
+    pub(super) fn update(&mut self, before: &Decision, next_rtt: f64, line: BitRate, own: u64) {
         let error = next_rtt - before.target;
         self.samples += 1;
         self.rtt_sum += next_rtt;

@@ -17,6 +17,8 @@
 //! relative to the target and rates relative to the line ([`Units::Norm`]) it hardly ever is.
 
 mod learner;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
