@@ -26,7 +26,7 @@ macro_rules! shipped {
     };
 }
 
-shipped!();
+shipped!("rtt-lstm", "rtt-gru", "rtt-rnn", "rtt-ar3");
 
 /// The model of that name, if one ships; read once.
 pub fn find(name: &str) -> Option<Arc<Model>> {
@@ -52,6 +52,16 @@ pub fn nearest(name: &str) -> Option<&'static str> {
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, name)| *distance * 2 <= name.len())
         .map(|(_, name)| name)
+}
+
+/// What is said of a name that is not one of theirs.
+pub fn unknown(name: &str) -> String {
+    let hint = nearest(name).map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
+    let names: Vec<_> = SHIPPED.iter().map(|shipped| shipped.name).collect();
+    format!(
+        "there is no model `{name}`{hint}; expected the path of a model file, or one that ships: {}",
+        names.join(", ")
+    )
 }
 
 #[cfg(test)]
