@@ -66,7 +66,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use crate::api::{AckInfo, CongestionControl, Ctx, Decisions, Needs, PathInfo, SendLimits};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::Bounds;
-use crate::registry::{Alias, Definition, Scheme, WindowMode};
+use crate::registry::{Alias, Definition, DelayLimit, Scheme, WindowMode};
 
 pub mod collect;
 pub mod pid;
@@ -190,6 +190,13 @@ impl Definition for Params {
             foresight: self.predictor == Predictor::Oracle,
             ..Needs::default()
         }
+    }
+
+    fn delay_limit(&self, _links: usize) -> Option<DelayLimit> {
+        (!self.rtt_change).then_some(DelayLimit {
+            param: "target",
+            rtt: self.target,
+        })
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
