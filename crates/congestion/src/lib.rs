@@ -25,6 +25,7 @@ pub mod registry;
 pub mod testkit;
 
 pub mod bolt_ns3;
+pub mod learned;
 pub mod pint;
 mod rate;
 

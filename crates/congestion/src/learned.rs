@@ -1,0 +1,12 @@
+//! What learned controllers share: networks that decide inside a run, and the files they come from.
+//!
+//! Nothing here opens a file or allocates in a decision. The same inputs give the same bits on every
+//! machine: sums have one order, multiplications and additions stay apart (no FMA), and the activation
+//! functions are of basic operations only.
+
+pub mod activation;
+pub mod model;
+pub mod recurrent;
+pub mod shipped;
+
+pub use model::{Card, Kind, Model, ModelError, ModelRef};

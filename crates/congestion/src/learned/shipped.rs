@@ -1,0 +1,69 @@
+//! The models that ship.
+
+use std::sync::{Arc, OnceLock};
+
+use super::model::Model;
+
+/// A model that ships: its two files.
+#[derive(Clone, Copy, Debug)]
+pub struct Shipped {
+    /// Its name.
+    pub name: &'static str,
+    /// Its card.
+    pub card: &'static [u8],
+    /// Its weights.
+    pub weights: &'static [u8],
+}
+
+macro_rules! shipped {
+    ($($name:literal),* $(,)?) => {
+        /// All of them.
+        pub static SHIPPED: &[Shipped] = &[$(Shipped {
+            name: $name,
+            card: include_bytes!(concat!("../../models/", $name, ".json")),
+            weights: include_bytes!(concat!("../../models/", $name, ".safetensors")),
+        },)*];
+    };
+}
+
+shipped!();
+
+/// The model of that name, if one ships; read once.
+pub fn find(name: &str) -> Option<Arc<Model>> {
+    static READ: OnceLock<Vec<Arc<Model>>> = OnceLock::new();
+    let read = READ.get_or_init(|| {
+        SHIPPED
+            .iter()
+            .map(|shipped| {
+                let model = Model::parse(shipped.card, shipped.weights);
+                Arc::new(model.unwrap_or_else(|error| panic!("{}: {error}", shipped.name)))
+            })
+            .collect()
+    });
+    let place = SHIPPED.iter().position(|shipped| shipped.name == name)?;
+    Some(Arc::clone(&read[place]))
+}
+
+/// The name most like `name`, if one is.
+pub fn nearest(name: &str) -> Option<&'static str> {
+    SHIPPED
+        .iter()
+        .map(|shipped| (strsim::damerau_levenshtein(name, shipped.name), shipped.name))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, name)| *distance * 2 <= name.len())
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_them_are_read_and_bear_their_names() {
+        for shipped in SHIPPED {
+            let model = find(shipped.name).unwrap();
+            assert_eq!(model.card().name, shipped.name);
+        }
+        assert!(find("no-such-model").is_none());
+    }
+}
