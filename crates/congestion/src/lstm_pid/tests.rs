@@ -262,6 +262,25 @@ fn the_highest_target_follows_the_path() {
 }
 
 #[test]
+fn a_target_in_round_trips_follows_the_path() {
+    let params = Params {
+        target_rtts: 1.25,
+        ..params()
+    };
+    let pair = sender(&params);
+    let base = pair.path.base_rtt.as_us_f64();
+    close(pair.cc.target_us(), 1.25 * base);
+    assert_eq!(params.delay_limit(2), None);
+    assert_eq!(params.check(), Ok(()));
+    // Less than one round trip is no target.
+    let less = Params {
+        target_rtts: 0.9,
+        ..params
+    };
+    assert_eq!(less.check().unwrap_err().param, "target-rtts");
+}
+
+#[test]
 fn the_oracle_counts_from_the_third_sample_on() {
     let mut pair = sender(&Params {
         predictor: Predictor::Oracle,
