@@ -140,12 +140,70 @@ fn drain_ns(port: &CongestedPort) -> u64 {
     (u128::from(port.queue.get()) * 8_000_000_000 / u128::from(port.rate.as_bps().max(1))) as u64
 }
 
-/// Bolt's sender.
+/// What the two senders do each in its own way.
+trait Rules: Send {
+    /// What an acknowledgement tells of a switch, also the one with which a flow comes to rest.
+    fn heed(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>);
+    /// What else it does to the window.
+    fn update(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>);
+    /// A switch reports by itself.
+    fn on_notice(&mut self, _sender: &mut Sender, _cx: &Ctx<'_>, _notice: &Notice) {}
+}
+
+/// A sender with rules of its own.
 #[derive(Clone, Debug)]
-pub struct Bolt {
+pub struct Flow<R> {
     sender: Sender,
     line: BitRate,
+    rules: R,
 }
+
+/// Bolt's sender.
+pub type Bolt = Flow<BoltRules>;
+/// Swift's sender.
+pub type Swift = Flow<SwiftRules>;
+
+impl<R: Rules> CongestionControl for Flow<R> {
+    fn limits(&self) -> SendLimits {
+        self.sender.limits(self.line)
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.sender.rtt_ns = ack.rtt.as_ns();
+        if ack.nack {
+            return self.sender.lose(cx.now.as_ns());
+        }
+        self.rules.heed(&mut self.sender, cx, ack);
+        self.rules.update(&mut self.sender, cx, ack);
+        self.sender.clamp();
+    }
+
+    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &Notice) {
+        self.rules.on_notice(&mut self.sender, cx, notice);
+    }
+
+    fn tag(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
+        self.sender.tag(cx.now.as_ns(), packet)
+    }
+
+    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
+        self.sender.lose(cx.now.as_ns());
+    }
+
+    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.sender.rtt_ns = ack.rtt.as_ns();
+        self.rules.heed(&mut self.sender, cx, ack);
+        self.sender.idle();
+    }
+
+    fn inherit(&mut self, window: Bytes) {
+        self.sender.window = window.get() as u32;
+    }
+}
+
+/// Bolt's rules.
+#[derive(Clone, Copy, Debug)]
+pub struct BoltRules;
 
 impl Bolt {
     /// A sender whose first window is the path's bandwidth-delay product.
@@ -153,14 +211,16 @@ impl Bolt {
         Self {
             sender: Sender::new(settings),
             line: path.line_rate,
+            rules: BoltRules,
         }
     }
+}
 
+impl BoltRules {
     /// A port on the way is congested; `rtt_ns` is how old the report is.
-    fn congested(&mut self, cx: &Ctx<'_>, port: &CongestedPort, rtt_ns: u64) {
+    fn congested(sender: &mut Sender, cx: &Ctx<'_>, port: &CongestedPort, rtt_ns: u64) {
         let now = cx.now.as_ns();
         let packet = cx.path.mtu.get() as u32;
-        let sender = &mut self.sender;
         let gated = sender.window > packet || !cx.path.quirks.ungated_halving;
         let share = if sender.rtt_ns > 0 {
             f64::from(sender.window) * 8.0 / sender.rtt_ns as f64
@@ -187,74 +247,44 @@ impl Bolt {
         // Only from below.
         sender.window = sender.window.max(sender.settings.min_window);
     }
+}
 
-    fn decrease_by_ack(&mut self, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
-        if !self.sender.src_seen
+impl Rules for BoltRules {
+    fn heed(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
+        if !sender.src_seen
             && ack.tag & DEC != 0
             && let Some(port) = ack.congested
         {
-            self.congested(cx, &port, self.sender.rtt_ns);
+            Self::congested(sender, cx, &port, sender.rtt_ns);
         }
     }
-}
 
-impl CongestionControl for Bolt {
-    fn limits(&self) -> SendLimits {
-        self.sender.limits(self.line)
-    }
-
-    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        self.sender.rtt_ns = ack.rtt.as_ns();
-        if ack.nack {
-            return self.sender.lose(cx.now.as_ns());
-        }
-        self.decrease_by_ack(cx, ack);
+    fn update(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
         let packet = cx.path.mtu.get() as f64;
         if ack.tag & AI != 0 {
-            self.sender.flag_next = true;
-            self.sender.grow(self.sender.settings.ai * packet);
+            sender.flag_next = true;
+            sender.grow(sender.settings.ai * packet);
         }
         if ack.tag & (DEC | INC) == INC {
-            self.sender.grow(packet);
+            sender.grow(packet);
         }
-        self.sender.clamp();
     }
 
-    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &Notice) {
+    fn on_notice(&mut self, sender: &mut Sender, cx: &Ctx<'_>, notice: &Notice) {
         if let Notice::Congested { port, rtt } = notice {
-            self.sender.src_seen = true;
-            self.congested(cx, port, rtt.as_ns());
+            sender.src_seen = true;
+            Self::congested(sender, cx, port, rtt.as_ns());
         }
-    }
-
-    fn tag(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
-        self.sender.tag(cx.now.as_ns(), packet)
-    }
-
-    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
-        self.sender.lose(cx.now.as_ns());
-    }
-
-    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        self.sender.rtt_ns = ack.rtt.as_ns();
-        self.decrease_by_ack(cx, ack);
-        self.sender.idle();
-    }
-
-    fn inherit(&mut self, window: Bytes) {
-        self.sender.window = window.get() as u32;
     }
 }
 
-/// Swift's sender.
+/// Swift's rules.
 #[derive(Clone, Debug)]
-pub struct Swift {
-    sender: Sender,
+pub struct SwiftRules {
     target: Target,
     /// Flow scaling's factor and what is taken off, in ns.
     alpha: f64,
     beta: f64,
-    line: BitRate,
 }
 
 impl Swift {
@@ -265,26 +295,28 @@ impl Swift {
         let beta = -alpha / libm::sqrt(target.max_packets);
         Self {
             sender: Sender::new(settings),
-            target,
-            alpha,
-            beta: if path.quirks.swift_beta_sign { -beta } else { beta },
             line: path.line_rate,
+            rules: SwiftRules {
+                target,
+                alpha,
+                beta: if path.quirks.swift_beta_sign { -beta } else { beta },
+            },
         }
     }
+}
 
+impl SwiftRules {
     fn target_ns(&self, packets: f64, links: u64) -> u64 {
         let scaling = self.alpha / libm::sqrt(packets) + self.beta;
         let scaling = scaling.min(self.target.range_ns).max(0.0);
         (self.target.base_ns as f64 + scaling) as u64 + self.target.per_hop_ns * links
     }
 
-    fn update(&mut self, cx: &Ctx<'_>, acked: u64) {
+    fn by_delay(&self, sender: &mut Sender, cx: &Ctx<'_>, acked: u64) {
         let now = cx.now.as_ns();
-        let sender = &mut self.sender;
         let packets = f64::from(sender.window) / cx.path.mtu.get() as f64;
         let (window, rtt) = (sender.window, sender.rtt_ns);
         let target = self.target_ns(packets, cx.path.links() as u64);
-        let sender = &mut self.sender;
         if rtt < target {
             let mut bytes = sender.settings.ai * acked as f64;
             if packets >= 1.0 {
@@ -297,44 +329,16 @@ impl Swift {
             sender.decreased_at = Some(now);
         }
     }
-
-    fn update_by_flag(&mut self, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
-        if cx.path.quirks.swift_double_update && !self.sender.src_seen && ack.tag & DEC != 0 {
-            self.update(cx, cx.path.full_packet.get());
-        }
-    }
 }
 
-impl CongestionControl for Swift {
-    fn limits(&self) -> SendLimits {
-        self.sender.limits(self.line)
-    }
-
-    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        self.sender.rtt_ns = ack.rtt.as_ns();
-        if ack.nack {
-            return self.sender.lose(cx.now.as_ns());
+impl Rules for SwiftRules {
+    fn heed(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
+        if cx.path.quirks.swift_double_update && !sender.src_seen && ack.tag & DEC != 0 {
+            self.by_delay(sender, cx, cx.path.full_packet.get());
         }
-        self.update_by_flag(cx, ack);
-        self.update(cx, ack.newly_acked);
-        self.sender.clamp();
     }
 
-    fn tag(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
-        self.sender.tag(cx.now.as_ns(), packet)
-    }
-
-    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
-        self.sender.lose(cx.now.as_ns());
-    }
-
-    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        self.sender.rtt_ns = ack.rtt.as_ns();
-        self.update_by_flag(cx, ack);
-        self.sender.idle();
-    }
-
-    fn inherit(&mut self, window: Bytes) {
-        self.sender.window = window.get() as u32;
+    fn update(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
+        self.by_delay(sender, cx, ack.newly_acked);
     }
 }

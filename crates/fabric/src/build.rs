@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use paceline_congestion::SwitchPart;
 use paceline_kernel::queue::{EventQueue, LaneId};
-use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
+use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::account::Accounts;
@@ -70,13 +70,6 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
             )
         });
     let marks = profiles.iter().any(|profile| profile.kmin != u32::MAX);
-    let shared_rng = SharedRandom {
-        ns3: spec
-            .quirks
-            .ns3_random
-            .then(|| Ns3Streams::new(first_free_stream(&spec))),
-        c_library: spec.quirks.ns3_random.then(Rng::c_library),
-    };
     let accounts = Accounts::new(&spec.record.accounts, spec.flows.len(), ports.len() * class_count);
     let mut recorder = Recorder::new(&spec, &ports);
     // What is traced takes no short cuts through queues: the accounts are told of every step, too.
@@ -123,8 +116,8 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         } else {
             Vec::new()
         },
-        link_errors: link_errors(&spec),
-        shared_rng,
+        link_errors: LinkErrors::of(&spec),
+        shared_rng: SharedRandom::of(&spec),
         counters: Counters::default(),
         flows: spec.flows.iter().map(not_started).collect(),
         dependencies: Dependencies::of(&spec),
@@ -454,44 +447,6 @@ fn build_routing(spec: &RunSpec, ports: &[Port]) -> Routing {
     routing.fix(&spec.routes);
     routing
 }
-
-/// The stream of ns-3's generator that the reference's first draw uses. Its set-up takes six streams
-/// per node (the random variables of the node's protocols) and two per error model, of which there is
-/// one for all links and one more for each link with an error rate of its own.
-///
-/// Found from its runs: with any other number its DCQCN marks do not come out.
-fn first_free_stream(spec: &RunSpec) -> u64 {
-    let own = if shares_error_model(spec) {
-        0
-    } else {
-        spec.links.iter().filter(|link| link.error_rate > 0.0).count()
-    };
-    6 * spec.nodes.len() as u64 + 2 + 2 * own as u64
-}
-
-/// Whether all links lose packets at one rate, so that the reference's one error model does it.
-fn shares_error_model(spec: &RunSpec) -> bool {
-    spec.links
-        .windows(2)
-        .all(|pair| pair[0].error_rate == pair[1].error_rate)
-}
-
-/// Generators of link errors: one for each link, or (at place 0) the reference's one for all.
-fn link_errors(spec: &RunSpec) -> Vec<LinkErrors> {
-    if !spec.quirks.ns3_random {
-        let stream = |link| LinkErrors::Stream(Rng::stream(spec.seed, Purpose::LinkError, link as u64));
-        return (0..spec.links.len()).map(stream).collect();
-    }
-    let generators = if shares_error_model(spec) {
-        1
-    } else {
-        spec.links.len()
-    };
-    vec![LinkErrors::Ns3(Mrg32k3a::ns3_stream(NS3_ERROR_STREAM)); generators]
-}
-
-/// Stream 50 of those that ns-3 programs number themselves.
-const NS3_ERROR_STREAM: u64 = (1 << 63) + 50;
 
 /// Samples that a packet must have room for: one per switch of the longest path, more if a failure may
 /// lengthen it, but no more than the reference's header has.

@@ -340,6 +340,10 @@ fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
 
 fn check_load_balancing(spec: &RunSpec) -> Result<(), BuildError> {
     let policy = spec.load_balancing;
+    if policy != LoadBalancing::Ecmp && spec.nic.back_to_chunk.is_some() {
+        let why = "going back to chunks: packets that overtake each other may keep some from coming whole";
+        return Err(BuildError::BadHost(why.into()));
+    }
     if let LoadBalancing::Flowlet(flowlets) | LoadBalancing::AdaptiveFlowlet(flowlets) = policy
         && !(flowlets.entries.is_power_of_two() && (2..=MAX_FLOWLETS).contains(&flowlets.entries))
     {

@@ -23,6 +23,8 @@ pub enum FlowStatus {
     NotStarted,
     /// There is no path between its hosts (a failed link).
     Unreachable,
+    /// Its sender gave up after too many timeouts in a row (see [`crate::spec::BoltNs3::strikes`]).
+    GivenUp,
 }
 
 /// One flow's results, in the order of [`crate::spec::RunSpec::flows`].

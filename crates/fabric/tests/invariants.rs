@@ -236,7 +236,7 @@ fn build(case: &Case) -> RunSpec {
     spec.load_balancing = balancing(&spec, case.seed);
     // Bolt has a window of its own, which may be smaller than a chunk.
     let any_window = spec.schemes[0].window == WindowMode::Off && spec.schemes[0].config.name() != "bolt";
-    // Where packets overtake each other, a chunk may never come whole.
+    // Where packets overtake each other, a chunk may never come whole: such runs are refused.
     let in_order = spec.load_balancing == LoadBalancing::Ecmp;
     if any_window && in_order && case.recovery == Recovery::GoBackN {
         spec.nic.back_to_chunk = case.chunk.map(Bytes::new);

@@ -239,7 +239,7 @@ pub fn nothing_to_tell(flow: &FlowRow<'_>) -> Option<&'static str> {
     match flow.status {
         FlowState::NotStarted => Some("it starts after the end of the run"),
         FlowState::Unreachable => Some("there is no path between its hosts"),
-        FlowState::Completed | FlowState::Unfinished => None,
+        FlowState::Completed | FlowState::Unfinished | FlowState::GivenUp => None,
     }
 }
 

@@ -139,6 +139,9 @@ snapshots! {
     toml_flowlets_without_a_gap: star_with("[network]\nload-balancing = 'flowlet'\nflowlet.gap = '0us'\n");
     toml_flowlets_in_an_odd_table: star_with("[network]\nload-balancing = 'adaptive'\nadaptive.per = 'flowlet'\nflowlet.entries = 1000\n");
     toml_spraying_with_go_back_n: star_with("[network]\nload-balancing = 'spray'\n");
+    toml_spraying_with_chunks: star_with("[network]\nload-balancing = 'spray'\nback-to-chunk = '4KB'\n");
+    toml_flowlets_with_chunks: star_with("[network]\nload-balancing = 'adaptive'\nadaptive.per = 'flowlet'\nback-to-chunk = '4KB'\n");
+    toml_ecmp_with_chunks: star_with("[network]\nload-balancing = 'ecmp'\nback-to-chunk = '4KB'\n");
     toml_spraying_with_strict_irn: star_with("[network]\nload-balancing = 'spray'\nrecovery = 'irn'\n");
     toml_spraying_with_lenient_irn: star_with("[network]\nload-balancing = 'spray'\nrecovery = 'irn'\nirn.reordering = 64\n");
     toml_qcn_without_switches: outcome(&[("test.toml", format!("{}[network]\nassist = 'none'\n", STAR.replace("dcqcn", "qcn")).as_bytes())], &[]);

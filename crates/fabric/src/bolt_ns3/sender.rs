@@ -13,7 +13,7 @@ use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, Time, ns3};
 
 use crate::event::Event;
-use crate::outcome::PacketKind;
+use crate::outcome::{FlowStatus, PacketKind};
 use crate::packet::Packet;
 use crate::sim::Simulation;
 
@@ -281,6 +281,23 @@ impl Simulation {
         if self.bolt_ns3.senders[slot as usize].strikes < self.spec.bolt_ns3.strikes {
             return self.arm_timeout(slot, self.qps[slot as usize].max_sent);
         }
+        self.give_up(slot);
+    }
+
+    /// The messages of a flow that are not acknowledged will not be.
+    fn give_up(&mut self, slot: u32) {
+        let sender = &mut self.bolt_ns3.senders[slot as usize];
+        let (mut start, messages) = (sender.message_start, std::mem::take(&mut sender.messages));
+        let expected = self.receivers[slot as usize].expected;
+        let mut retransmitted = std::mem::take(&mut self.qps[slot as usize].retransmitted);
+        for message in messages {
+            let record = &mut self.flows[message.flow as usize];
+            record.status = FlowStatus::GivenUp;
+            // What was sent again was the first message's.
+            record.retransmitted = Bytes::new(std::mem::take(&mut retransmitted));
+            record.delivered = Bytes::new(expected.clamp(start, message.end) - start);
+            start = message.end;
+        }
         self.rest(slot, None);
     }
 
@@ -297,7 +314,7 @@ impl Simulation {
         }
     }
 
-    /// A flow has nothing to send any more, or has given up: it ends, or waits for further messages.
+    /// A flow has nothing to send any more, or has been given up: it ends, or waits for further messages.
     fn rest(&mut self, slot: u32, ack: Option<&AckInfo<'_>>) {
         let sender = &mut self.bolt_ns3.senders[slot as usize];
         (sender.ticking, sender.timeout_at) = (false, u64::MAX);

@@ -81,9 +81,7 @@ impl EventQueue {
             return self.push_now(entry);
         }
         if lane == LaneId::WHEEL {
-            self.wheel.push(entry);
-            self.heads.lower_wheel(head_key(entry.at, 0));
-            return;
+            return self.push_to_wheel(entry);
         }
         let i = lane.0 as usize;
         let queue = &mut self.lanes[i];
@@ -96,6 +94,12 @@ impl EventQueue {
             self.heads.insert(head_of(entry.at, i));
         }
         queue.push_back(entry);
+    }
+
+    #[inline(never)]
+    fn push_to_wheel(&mut self, entry: Entry) {
+        self.wheel.push(entry);
+        self.heads.lower_wheel(head_of(entry.at, 0));
     }
 
     /// An event for the instant that is running takes its place among those still to run.

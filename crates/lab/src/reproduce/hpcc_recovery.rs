@@ -1,9 +1,9 @@
 //! HPCC and DCQCN over PFC, go-back-N and IRN.
 
 use super::Reproduction;
-use super::irn_loss::digest;
-use super::need::{Digest, Done, Input, Need};
-use super::panel::{Cell, Column, Panel, Row, Tolerance};
+use super::irn_loss::{RATIO, Recoveries, Value};
+use super::need::Done;
+use super::panel::{Panel, Tolerance};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "hpcc-recovery",
@@ -19,87 +19,43 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          these it is better without: some thousand packets are dropped, and nobody waits for pauses.",
     ],
     steps: &[],
-    needs: || {
-        let under = |scheme| CASES.map(|case| need(scheme, case));
-        SCHEMES.into_iter().flat_map(under).collect()
-    },
+    needs: || RECOVERIES.needs(),
     panels,
 };
 
-const SCHEMES: [&str; 2] = ["hpcc", "dcqcn"];
-
-const DIGEST: Digest = Digest {
-    name: "recovery",
-    of: digest,
+/// PFC stands first: the last row compares with it.
+const RECOVERIES: Recoveries = Recoveries {
+    scenario: "hpcc-recovery",
+    folder: false,
+    digest: "recovery",
+    schemes: ["hpcc", "dcqcn"],
+    cases: [
+        ("pfc", "PFC", &["network.flow_control=pfc"]),
+        (
+            "go-back-n",
+            "go-back-N",
+            &["network.flow_control=none", "network.recovery=go-back-n"],
+        ),
+        (
+            "irn",
+            "IRN",
+            &["network.flow_control=none", "network.recovery=irn"],
+        ),
+    ],
+    rows: &[
+        ("slowdown_p95", "p95 of slowdown", "×", 3),
+        ("slowdown_p99", "p99 of slowdown", "×", 3),
+        ("drops", "packets dropped", "", 0),
+        ("pauses", "pauses", "", 0),
+        ("again", "payload sent again", "%", 3),
+    ],
+    ratio: ("p95 of slowdown, over that with PFC", 3),
 };
 
-/// Name and settings.
-type Case = (&'static str, &'static [&'static str]);
-
-const CASES: [Case; 3] = [
-    ("pfc", &["network.flow_control=pfc"]),
-    (
-        "go-back-n",
-        &["network.flow_control=none", "network.recovery=go-back-n"],
-    ),
-    ("irn", &["network.flow_control=none", "network.recovery=irn"]),
-];
-
-fn need(scheme: &'static str, (name, settings): Case) -> Need {
-    Need {
-        variant: name.to_string(),
-        settings: settings.iter().map(ToString::to_string).collect(),
-        digest: Some(DIGEST),
-        folder: false,
-        ..Need::of(Input::Shipped("hpcc-recovery", 1), scheme)
-    }
-}
-
-/// Name, quantity, its unit, its digits.
-const ROWS: [(&str, &str, &str, usize); 5] = [
-    ("slowdown_p95", "p95 of slowdown", "×", 3),
-    ("slowdown_p99", "p99 of slowdown", "×", 3),
-    ("drops", "packets dropped", "", 0),
-    ("pauses", "pauses", "", 0),
-    ("again", "payload sent again", "%", 3),
-];
-
 fn panels(done: &Done) -> Vec<Panel> {
-    SCHEMES.iter().map(|scheme| under(done, scheme)).collect()
-}
-
-fn under(done: &Done, scheme: &'static str) -> Panel {
-    let value = |case: Case, name: &str| done.numbers(&need(scheme, case))?.values.get(name).copied();
-    let column = |name| Column {
-        name,
-        ..Column::scheme(scheme)
-    };
-    let columns = ["PFC", "go-back-N", "IRN"].map(column).to_vec();
-    let mut rows: Vec<Row> = ROWS
-        .iter()
-        .map(|&(_, metric, unit, decimals)| Row::quantity(metric, unit, decimals))
-        .collect();
-    rows.push(Row::quantity("p95 of slowdown, over that with PFC", "×", 3));
-    let panel = Panel::of(format!("Under {scheme}"), "", columns, rows, |row, column| {
-        let ours = match ROWS.get(row) {
-            Some(row) => value(CASES[column], row.0),
-            None => value(CASES[column], "slowdown_p95")
-                .zip(value(CASES[0], "slowdown_p95"))
-                .map(|(this, pfc)| this / pfc),
-        };
-        let judged = row == ROWS.len() && column > 0 && scheme == "hpcc";
-        Cell {
-            paper: judged.then_some(1.0),
-            ours,
-            tolerance: if judged {
-                Tolerance::Near(0.1)
-            } else {
-                Tolerance::Shown
-            },
-        }
-    });
-    Panel {
-        told_by_title: true,
-        ..panel
-    }
+    let ratio = |value: &Value<'_>, case| Some(value(case, "slowdown_p95")? / value(0, "slowdown_p95")?);
+    RECOVERIES.panels(done, &ratio, &|scheme, name, case| match name {
+        RATIO if case > 0 && scheme == "hpcc" => (Some(1.0), Tolerance::Near(0.1)),
+        _ => (None, Tolerance::Shown),
+    })
 }

@@ -22,40 +22,141 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "Under HPCC go-back-N loses less: its windows leave less in flight to be sent again. It is shown, not judged.",
     ],
     steps: &[],
-    needs: || {
-        let under = |scheme| CASES.map(|case| need(scheme, case));
-        SCHEMES.into_iter().flat_map(under).collect()
-    },
+    needs: || RECOVERIES.needs(),
     panels,
 };
 
-const SCHEMES: [&str; 2] = ["dcqcn", "hpcc"];
-
-const DIGEST: Digest = Digest {
-    name: "completion",
-    of: digest,
+/// go-back-N stands first: the last row compares with it.
+const RECOVERIES: Recoveries = Recoveries {
+    scenario: "recovery-loss",
+    folder: true,
+    digest: "completion",
+    schemes: ["dcqcn", "hpcc"],
+    cases: [
+        ("go-back-n", "go-back-N", &["network.recovery=go-back-n"]),
+        ("irn", "IRN", &["network.recovery=irn"]),
+        (
+            "pfc",
+            "PFC, no losses",
+            &["network.flow_control=pfc", "network.error-rate=0"],
+        ),
+    ],
+    rows: &[
+        ("p50", "p50 of completion time", "ms", 3),
+        ("p99", "p99 of completion time", "ms", 2),
+        ("slowdown_p95", "p95 of slowdown", "×", 2),
+        ("slowdown_p99", "p99 of slowdown", "×", 2),
+        ("again", "payload sent again", "%", 2),
+        ("unfinished", "flows not done", "", 0),
+    ],
+    ratio: ("p99 of completion time, go-back-N's over this", 2),
 };
 
-/// Name and settings.
-type Case = (&'static str, &'static [&'static str]);
+fn panels(done: &Done) -> Vec<Panel> {
+    let ratio = |value: &Value<'_>, case| Some(value(0, "p99")? / value(case, "p99")?);
+    RECOVERIES.panels(done, &ratio, &|scheme, name, case| match name {
+        "unfinished" => (None, Tolerance::AtMost(0.0)),
+        RATIO if case == 1 && scheme == "dcqcn" => (None, Tolerance::AtLeast(2.0)),
+        _ => (None, Tolerance::Shown),
+    })
+}
 
-const CASES: [Case; 3] = [
-    ("go-back-n", &["network.recovery=go-back-n"]),
-    ("irn", &["network.recovery=irn"]),
-    ("pfc", &["network.flow_control=pfc", "network.error-rate=0"]),
-];
+/// Name, what tables call it, and settings.
+type Case = (&'static str, &'static str, &'static [&'static str]);
 
-fn need(scheme: &'static str, (name, settings): Case) -> Need {
-    Need {
-        variant: name.to_string(),
-        settings: settings.iter().map(ToString::to_string).collect(),
-        digest: Some(DIGEST),
-        ..Need::of(Input::Shipped("recovery-loss", 1), scheme)
+/// Name, quantity, its unit, its digits.
+pub(super) type Quantity = (&'static str, &'static str, &'static str, usize);
+
+/// A number of one of the cases.
+pub(super) type Value<'a> = dyn Fn(usize, &str) -> Option<f64> + 'a;
+
+/// What was published, and what is asked for, by scheme, row and case.
+pub(super) type Judge = dyn Fn(&str, &str, usize) -> (Option<f64>, Tolerance);
+
+/// Name of the last row in [`Recoveries::panels`].
+pub(super) const RATIO: &str = "ratio";
+
+/// A scenario under two schemes with three kinds of recovery each: a panel for each scheme, a column
+/// for each recovery, and a last row that compares these.
+pub(super) struct Recoveries {
+    pub(super) scenario: &'static str,
+    pub(super) folder: bool,
+    pub(super) digest: &'static str,
+    pub(super) schemes: [&'static str; 2],
+    pub(super) cases: [Case; 3],
+    pub(super) rows: &'static [Quantity],
+    /// What the last row is called, and its digits.
+    pub(super) ratio: (&'static str, usize),
+}
+
+impl Recoveries {
+    pub(super) fn needs(&self) -> Vec<Need> {
+        let under = |scheme| (0..3).map(move |case| self.need(scheme, case));
+        self.schemes.into_iter().flat_map(under).collect()
+    }
+
+    fn need(&self, scheme: &'static str, case: usize) -> Need {
+        let (name, _, settings) = self.cases[case];
+        Need {
+            variant: name.to_string(),
+            settings: settings.iter().map(ToString::to_string).collect(),
+            digest: Some(Digest {
+                name: self.digest,
+                of: digest,
+            }),
+            folder: self.folder,
+            ..Need::of(Input::Shipped(self.scenario, 1), scheme)
+        }
+    }
+
+    /// `ratio` gives the last row.
+    pub(super) fn panels(
+        &self,
+        done: &Done,
+        ratio: &dyn Fn(&Value<'_>, usize) -> Option<f64>,
+        judge: &Judge,
+    ) -> Vec<Panel> {
+        let panel = |&scheme: &&'static str| {
+            let value = |case: usize, name: &str| {
+                let numbers = done.numbers(&self.need(scheme, case))?;
+                numbers.values.get(name).copied()
+            };
+            let columns = self.cases.iter().map(|case| Column {
+                name: case.1,
+                ..Column::scheme(scheme)
+            });
+            let rows = rows(self.rows, [Row::quantity(self.ratio.0, "×", self.ratio.1)]);
+            let title = format!("Under {scheme}");
+            let panel = Panel::of(title, "", columns.collect(), rows, |row, case| {
+                let name = self.rows.get(row).map_or(RATIO, |row| row.0);
+                let ours = match name {
+                    RATIO => ratio(&value, case),
+                    name => value(case, name),
+                };
+                let (paper, tolerance) = judge(scheme, name, case);
+                Cell {
+                    paper,
+                    ours,
+                    tolerance,
+                }
+            });
+            Panel {
+                told_by_title: true,
+                ..panel
+            }
+        };
+        self.schemes.iter().map(panel).collect()
     }
 }
 
+/// Rows of quantities, and further ones.
+pub(super) fn rows(quantities: &[Quantity], more: impl IntoIterator<Item = Row>) -> Vec<Row> {
+    let row = |&(_, metric, unit, decimals): &Quantity| Row::quantity(metric, unit, decimals);
+    quantities.iter().map(row).chain(more).collect()
+}
+
 /// Percentiles of completion time in ms, and what was sent again.
-pub(super) fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     let done = |status| status == FlowStatus::Completed;
     let flows = outcome.flows.iter().filter(|flow| done(flow.status));
     let mut times: Vec<f64> = flows.clone().map(|flow| flow.fct.as_ps() as f64 / 1e9).collect();
@@ -82,58 +183,5 @@ pub(super) fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     Numbers {
         values: values.into_iter().collect(),
         ..Numbers::default()
-    }
-}
-
-/// Quantity, its unit, its digits.
-const ROWS: [(&str, &str, &str, usize); 6] = [
-    ("p50", "p50 of completion time", "ms", 3),
-    ("p99", "p99 of completion time", "ms", 2),
-    ("slowdown_p95", "p95 of slowdown", "×", 2),
-    ("slowdown_p99", "p99 of slowdown", "×", 2),
-    ("again", "payload sent again", "%", 2),
-    ("unfinished", "flows not done", "", 0),
-];
-
-fn panels(done: &Done) -> Vec<Panel> {
-    SCHEMES.iter().map(|scheme| under(done, scheme)).collect()
-}
-
-fn under(done: &Done, scheme: &'static str) -> Panel {
-    let value = |case: Case, name: &str| done.numbers(&need(scheme, case))?.values.get(name).copied();
-    let column = |name| Column {
-        name,
-        ..Column::scheme(scheme)
-    };
-    let columns = ["go-back-N", "IRN", "PFC, no losses"].map(column).to_vec();
-    let mut rows: Vec<Row> = ROWS
-        .iter()
-        .map(|&(_, metric, unit, decimals)| Row::quantity(metric, unit, decimals))
-        .collect();
-    rows.push(Row::quantity(
-        "p99 of completion time, go-back-N's over this",
-        "×",
-        2,
-    ));
-    let ratio = |case| Some(value(CASES[0], "p99")? / value(case, "p99")?);
-    let panel = Panel::of(format!("Under {scheme}"), "", columns, rows, |row, column| {
-        let ours = match ROWS.get(row) {
-            Some(row) => value(CASES[column], row.0),
-            None => ratio(CASES[column]),
-        };
-        let judged = row == ROWS.len() && column == 1 && scheme == "dcqcn";
-        Cell {
-            paper: None,
-            ours,
-            tolerance: match (judged, row) {
-                (true, _) => Tolerance::AtLeast(2.0),
-                (_, 5) => Tolerance::AtMost(0.0),
-                _ => Tolerance::Shown,
-            },
-        }
-    });
-    Panel {
-        told_by_title: true,
-        ..panel
     }
 }

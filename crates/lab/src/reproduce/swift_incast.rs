@@ -4,6 +4,7 @@ use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
 use super::Reproduction;
+use super::irn_loss::{Quantity, rows};
 use super::need::{Digest, Done, Input, Need, Numbers};
 use super::panel::{Cell, Column, Panel, Row, Tolerance};
 
@@ -72,8 +73,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     }
 }
 
-/// Name, quantity, its unit, its digits.
-const ROWS: [(&str, &str, &str, usize); 5] = [
+const ROWS: [Quantity; 5] = [
     ("goodput", "goodput", "Gbit/s", 2),
     ("rtt_p50", "median round trip", "µs", 1),
     ("rtt_p99", "p99 of round trips", "µs", 1),
@@ -91,10 +91,7 @@ fn of(done: &Done, flows: u32) -> Panel {
         name,
         ..Column::scheme("swift")
     });
-    let mut rows: Vec<Row> = ROWS
-        .iter()
-        .map(|&(_, metric, unit, decimals)| Row::quantity(metric, unit, decimals))
-        .collect();
+    let mut rows = rows(&ROWS, []);
     rows.push(Row::quantity("goodput over that with one packet", "", 3));
     rows.push(Row::quantity(
         "median round trip over that with one packet",

@@ -56,6 +56,14 @@ pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -
             "{unreachable} of {total} flows have no path between their hosts."
         ));
     }
+    let given_up = count(FlowStatus::GivenUp);
+    if given_up > 0 {
+        found.push(format!(
+            "{given_up} of {total} flows ({}) were given up by their senders after too many timeouts in a row: \
+             completion times and slowdowns leave them out, so they look better than they are.",
+            percent(given_up, total)
+        ));
+    }
     if (1..FLOWS_FOR_P99).contains(&completed) {
         found.push(format!(
             "The 99th percentiles of completion times and slowdowns rest on {}: \
@@ -117,6 +125,16 @@ mod tests {
             "warnings",
             warnings(&input, &outcome, RunStatus::Partial).join("\n")
         );
+    }
+
+    #[test]
+    fn flows_that_were_given_up_get_a_warning_of_their_own() {
+        let (input, mut outcome) = sample::incast();
+        outcome.flows[2].status = FlowStatus::GivenUp;
+        let warnings = warnings(&input, &outcome, RunStatus::Completed);
+        let about = |what: &str| warnings.iter().filter(|text| text.contains(what)).count();
+        assert_eq!(about("1 of 3 flows (33%) were given up"), 1, "{warnings:?}");
+        assert_eq!(about("had not finished"), 0, "{warnings:?}");
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub enum FlowState {
     NotStarted,
     /// There was no path between its hosts.
     Unreachable,
+    /// Its sender gave up after too many timeouts in a row.
+    GivenUp,
 }
 
 impl FlowState {
@@ -30,6 +32,7 @@ impl FlowState {
             Self::Unfinished => "unfinished",
             Self::NotStarted => "not-started",
             Self::Unreachable => "unreachable",
+            Self::GivenUp => "given-up",
         }
     }
 }
@@ -41,6 +44,7 @@ impl From<FlowStatus> for FlowState {
             FlowStatus::Unfinished => Self::Unfinished,
             FlowStatus::NotStarted => Self::NotStarted,
             FlowStatus::Unreachable => Self::Unreachable,
+            FlowStatus::GivenUp => Self::GivenUp,
         }
     }
 }

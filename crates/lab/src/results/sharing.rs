@@ -97,7 +97,8 @@ impl<'a> Goodputs<'a> {
             let end = match row.status {
                 FlowState::Completed => row.end_ps()?,
                 FlowState::Unfinished => end_ps,
-                FlowState::NotStarted | FlowState::Unreachable => return None,
+                // When a flow was given up is not known: to the end it would count as one that got nothing.
+                FlowState::NotStarted | FlowState::Unreachable | FlowState::GivenUp => return None,
             };
             Some((row.flow_id, row.start_ps..end, rate))
         };

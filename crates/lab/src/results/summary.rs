@@ -185,10 +185,10 @@ pub struct Ecn {
 /// From the first start to the last completion, or to the end of the run when flows were still
 /// under way, in ps; `None` if no flow started.
 fn busy_time(outcome: &Outcome, rows: &[FlowRow<'_>]) -> Option<Range<u64>> {
-    let started = |row: &&FlowRow<'_>| matches!(row.status, FlowState::Completed | FlowState::Unfinished);
+    let open = |row: &FlowRow<'_>| matches!(row.status, FlowState::Unfinished | FlowState::GivenUp);
+    let started = |row: &&FlowRow<'_>| row.status == FlowState::Completed || open(row);
     let first = rows.iter().filter(started).map(|row| row.start_ps).min()?;
-    let unfinished = rows.iter().any(|row| row.status == FlowState::Unfinished);
-    let end = if unfinished {
+    let end = if rows.iter().any(open) {
         outcome.end.as_ps()
     } else {
         rows.iter().filter_map(FlowRow::end_ps).max().unwrap_or(first)

@@ -39,6 +39,9 @@ pub(super) fn resolve(
             }
         }
     };
+    if policy != LoadBalancing::Ecmp {
+        check_chunks(cx, n, &place)?;
+    }
     if policy.is_per_packet() {
         check_per_packet(cx, &place, schemes, recovery)?;
     }
@@ -66,6 +69,22 @@ fn flowlets(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Flowlets, Problem> {
         gap: *gap.get_ref(),
         entries: count,
     })
+}
+
+/// Going back to the start of a chunk needs packets that stay in order, or no chunk may ever come whole.
+fn check_chunks(cx: &Cx<'_>, n: &schema::Network, place: &Place) -> Result<(), Problem> {
+    let Some(chunk) = &n.back_to_chunk else {
+        return Ok(());
+    };
+    if chunk.get_ref().0.is_none() {
+        return Ok(());
+    }
+    let message = "a packet that is overtaken sends `back-to-chunk` to the start of its chunk, and packets that \
+                   take different paths overtake each other every time: some chunks would never come whole";
+    Err(Problem::new(message)
+        .at(&cx.texts.of_value(chunk))
+        .see(place, "paths are chosen here")
+        .help("leave out `network.back-to-chunk`, or set `network.load-balancing = \"ecmp\"`"))
 }
 
 /// What packets that overtake each other do to schemes and to recovery.

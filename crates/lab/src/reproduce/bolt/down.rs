@@ -7,10 +7,9 @@ use super::leave::{after_leave, last_of, near};
 use super::port::PortEvents;
 use super::reference::derived;
 use super::{
-    BOLT, DUMBBELL, Digest, Done, HPCC, Mode, NO_SM, Need, Numbers, Panel, RTT, Reproduction, SWIFT2, Taken,
+    BOLT, DUMBBELL, Digest, Done, HPCC, NO_SM, Need, Numbers, Panel, RTT, Reproduction, SWIFT2, Taken,
     Tolerance, Variant, needs, numbers, panel, windows,
 };
-use crate::reproduce::panel::{Curve, Drawing};
 use Tolerance::{AtLeast, AtMost, Between, Near, Shown};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -90,17 +89,10 @@ fn panels(done: &Done) -> Vec<Panel> {
 }
 
 fn chart(taken: &Taken<'_>) -> Panel {
-    let curve = |variant: Variant| Curve {
-        name: variant.title.to_string(),
-        scheme: variant.scheme,
-        published: variant == NO_SM,
-        points: taken.series(variant, Mode::Paper, "window"),
-    };
-    let drawing = Drawing {
-        stepped: true,
-        x: ("time after the last packet of the flow that is cut off", "µs"),
-        y: ("window", "KB"),
-        curves: [BOLT, NO_SM, HPCC].map(curve).to_vec(),
-    };
-    Panel::drawn("The remaining flow's window when the other is cut off", drawing)
+    let axes = [
+        ("time after the last packet of the flow that is cut off", "µs"),
+        ("window", "KB"),
+    ];
+    let title = "The remaining flow's window when the other is cut off";
+    taken.chart(title, "window", axes, &[BOLT, NO_SM, HPCC], Some(NO_SM))
 }

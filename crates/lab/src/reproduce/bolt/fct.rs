@@ -11,7 +11,6 @@ use super::{
     BOLT, Digest, Done, HPCC, Line, Mode, Need, Numbers, Panel, Reproduction, SWIFT10, Taken, Tolerance,
     Variant, need, needs, numbers, panel,
 };
-use crate::reproduce::panel::{Curve, Drawing};
 use Tolerance::{Exact, Shown, Within};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -248,20 +247,10 @@ fn of_network(taken: &Taken<'_>, network: &Network, variant: Variant) -> Panel {
 }
 
 fn chart(taken: &Taken<'_>, network: &Network) -> Panel {
-    let curve = |variant: Variant| Curve {
-        name: variant.title.to_string(),
-        scheme: variant.scheme,
-        published: false,
-        points: taken.series(variant, Mode::Paper, "p99"),
-    };
-    let drawing = Drawing {
-        stepped: true,
-        x: ("largest size of the group", "KB"),
-        y: ("99th percentile of slowdown", "×"),
-        curves: [BOLT, SWIFT10, HPCC].map(curve).to_vec(),
-    };
-    Panel::drawn(
-        format!("Slowdown by size, {}, exact fidelity", network.title),
-        drawing,
-    )
+    let axes = [
+        ("largest size of the group", "KB"),
+        ("99th percentile of slowdown", "×"),
+    ];
+    let title = format!("Slowdown by size, {}, exact fidelity", network.title);
+    taken.chart(title, "p99", axes, &[BOLT, SWIFT10, HPCC], None)
 }

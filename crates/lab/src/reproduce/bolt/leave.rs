@@ -6,10 +6,9 @@ use paceline_scenario::Resolved;
 use super::port::{PortEvents, reaches};
 use super::reference::derived;
 use super::{
-    BOLT, DUMBBELL, Digest, Done, HPCC, Mode, NEITHER, NO_PRU, Numbers, Panel, Quantity, Reproduction,
-    SWIFT2, Taken, Tolerance, Variant, needs, numbers, panel, windows,
+    BOLT, DUMBBELL, Digest, Done, HPCC, NEITHER, NO_PRU, Numbers, Panel, Quantity, Reproduction, SWIFT2,
+    Taken, Tolerance, Variant, needs, numbers, panel, windows,
 };
-use crate::reproduce::panel::{Curve, Drawing};
 use Tolerance::{AtMost, Between, Shown};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -163,17 +162,10 @@ fn chart(done: &Done) -> Panel {
         scenario: LEAVES[0].0,
         digest: DIGEST,
     };
-    let curve = |variant: Variant| Curve {
-        name: variant.title.to_string(),
-        scheme: variant.scheme,
-        published: false,
-        points: taken.series(variant, Mode::Paper, "window"),
-    };
-    let drawing = Drawing {
-        stepped: true,
-        x: ("time after the last packet of the flow that ends", "µs"),
-        y: ("window", "KB"),
-        curves: [BOLT, HPCC, SWIFT2].map(curve).to_vec(),
-    };
-    Panel::drawn("The remaining flow's window when one ends after 200 µs", drawing)
+    let axes = [
+        ("time after the last packet of the flow that ends", "µs"),
+        ("window", "KB"),
+    ];
+    let title = "The remaining flow's window when one ends after 200 µs";
+    taken.chart(title, "window", axes, &[BOLT, HPCC, SWIFT2], None)
 }

@@ -23,7 +23,7 @@ use paceline_scenario::Fidelity;
 
 use super::Reproduction;
 use super::need::{Digest, Done, Input, Need, Numbers};
-use super::panel::{Cell, Column, Panel, Row, Tolerance};
+use super::panel::{Cell, Column, Curve, Drawing, Panel, Row, Tolerance};
 
 pub(super) use port::step_mean;
 
@@ -300,6 +300,30 @@ impl Taken<'_> {
     fn line(&self, variant: Variant, name: &str, (metric, unit, decimals): Quantity) -> Line {
         let line = Line::new(format!("{}: {metric}", variant.title), metric, unit, decimals);
         line.ours(self.both(variant, name))
+    }
+
+    /// A chart of a series of several variants in exact fidelity; `published` is drawn as what others have is.
+    fn chart(
+        &self,
+        title: impl Into<String>,
+        name: &str,
+        [x, y]: [(&'static str, &'static str); 2],
+        variants: &[Variant],
+        published: Option<Variant>,
+    ) -> Panel {
+        let curve = |&variant: &Variant| Curve {
+            name: variant.title.to_string(),
+            scheme: variant.scheme,
+            published: published == Some(variant),
+            points: self.series(variant, Mode::Paper, name),
+        };
+        let drawing = Drawing {
+            stepped: true,
+            x,
+            y,
+            curves: variants.iter().map(curve).collect(),
+        };
+        Panel::drawn(title, drawing)
     }
 
     /// A line of a chart.
