@@ -61,11 +61,8 @@ impl Simulation {
     }
 
     /// Whether the packet that leaves a port's class now was held back by a pause.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn was_held_back(&mut self, port: u32, class: u8) -> bool {
-        if self.held_back.is_empty() {
-            return false;
-        }
         let held = &mut self.held_back[port as usize * self.class_count + usize::from(class)];
         let was = *held > 0;
         *held -= u32::from(was);

@@ -85,15 +85,21 @@ impl QcnSwitches {
 }
 
 impl Simulation {
-    /// A packet came in that will leave through `egress`: the switches' halves of schemes.
+    /// A packet came in that will leave through `egress`: the switches' halves of schemes. Says whether
+    /// the port has taken it, being one of the Bolt authors' simulator.
     #[inline(never)]
-    pub(crate) fn assist(&mut self, ingress: u32, egress: u32, id: u32) {
+    pub(crate) fn assist(&mut self, ingress: u32, egress: u32, id: u32) -> bool {
+        if self.bolt_ns3.on {
+            self.device_enqueue(egress, id);
+            return true;
+        }
         if self.bolt.is_some() {
             self.bolt_ingress(ingress, egress, id);
         }
         if self.qcn.is_some() {
             self.qcn_arrival(ingress, egress, id);
         }
+        false
     }
 
     /// A packet joins a queue: perhaps a sample, and perhaps its sender is told.

@@ -17,11 +17,8 @@ impl Simulation {
         let packet = self.packets.get_mut(id);
         packet.ingress = ingress;
         let class = packet.class;
-        if self.assists {
-            if self.bolt_ns3.on {
-                return self.device_enqueue(egress, id);
-            }
-            self.assist(ingress, egress, id);
+        if self.assists && self.assist(ingress, egress, id) {
+            return;
         }
         if class > STRICT && !self.admit(ingress, egress, class, id) {
             return self.refuse(egress, class, id);
@@ -175,7 +172,7 @@ impl Simulation {
         let queue = &mut self.queues[ingress as usize * self.class_count + usize::from(class)];
         self.rules.release(buffer, queue, size);
         let resume = port.asked & 1 << class != 0 && self.rules.may_resume(buffer, queue, profile.shift);
-        if !self.was_held_back(egress, class) {
+        if self.held_back.is_empty() || !self.was_held_back(egress, class) {
             self.mark(egress, id, left);
         }
         if resume {

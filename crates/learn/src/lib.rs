@@ -8,11 +8,18 @@
 //! 2. [`dataset::Dataset::draw`] makes pairs of them: three features and what came next, drawn so that
 //!    calm and restless moments are about equally many.
 //! 3. [`train::train`] fits a network to the pairs, round by round.
+//! 4. [`write()`] makes the files of a model of it.
+//!
+//! [`evaluate`] holds predictors against recorded runs. [`pidnn::train`] needs no dataset: the gains of the controller are trained while it controls.
 
 pub mod dataset;
 mod error;
+pub mod evaluate;
+pub mod pidnn;
 pub mod reproduce;
 mod rng;
 pub mod train;
+mod write;
 
 pub use error::Error;
+pub use write::{ModelFiles, read, write};

@@ -294,6 +294,12 @@ impl Card {
         Ok(())
     }
 
+    /// Numbers that were trained.
+    pub fn parameters(&self) -> usize {
+        let size = |(_, shape): (String, Vec<usize>)| shape.iter().product::<usize>();
+        self.tensors().into_iter().map(size).sum()
+    }
+
     /// The tensors of the model, with their shapes.
     fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let (kind, h) = (self.kind, self.hidden);

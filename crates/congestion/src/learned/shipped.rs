@@ -26,7 +26,7 @@ macro_rules! shipped {
     };
 }
 
-shipped!();
+shipped!("rtt-lstm", "rtt-gru", "rtt-rnn", "rtt-ar3");
 
 /// The model of that name, if one ships; read once.
 pub fn find(name: &str) -> Option<Arc<Model>> {

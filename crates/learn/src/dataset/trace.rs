@@ -10,8 +10,9 @@ use paceline_kernel::{Span, Time};
 use paceline_scenario::{Overrides, Resolved};
 use sha2::{Digest, Sha256};
 
-use super::features::Smoother;
-use super::{Origin, Pair, stratum};
+use paceline_congestion::lstm_pid::Features;
+
+use super::{Origin, Pair, SMOOTHING, stratum};
 use crate::Error;
 
 /// What the senders of a run measured.
@@ -121,21 +122,23 @@ impl Trace {
     pub fn candidates(&self, source: u16) -> Vec<Pair> {
         let mut pairs = Vec::new();
         for flow in &self.flows {
-            let mut smoother = Smoother::default();
-            let points: Vec<(f32, f64)> = flow.rtt_us().map(|r| smoother.push(r)).collect();
-            for t in 2..points.len().saturating_sub(1) {
-                let (at, (k, s)) = (flow.samples[t].0, points[t]);
-                let r = flow.samples[t + 1].1.as_ps() as f64 / 1e6;
-                pairs.push(Pair {
-                    k: [points[t - 2].0, points[t - 1].0, k],
-                    l: ((r - s) / s) as f32,
-                    s,
-                    r,
-                    stratum: stratum(k),
-                    source,
-                    flow: flow.flow,
-                    at,
-                });
+            let mut features = Features::new(SMOOTHING);
+            let rtt_us: Vec<f64> = flow.rtt_us().collect();
+            for (two, (at, _)) in rtt_us.windows(2).zip(&flow.samples) {
+                let [r, next] = two else { continue };
+                features.push(*r);
+                if let Some(&k) = features.window() {
+                    pairs.push(Pair {
+                        k,
+                        l: features.label(*next) as f32,
+                        s: features.smoothed(),
+                        r: *next,
+                        stratum: stratum(k[2]),
+                        source,
+                        flow: flow.flow,
+                        at: *at,
+                    });
+                }
             }
         }
         pairs

@@ -1,0 +1,254 @@
+//! A sender that learns, and what all senders of a training share.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use paceline_congestion::api::{AckInfo, CongestionControl, Ctx, PathInfo, SendLimits};
+use paceline_congestion::lstm_pid::{Decision, Gains, LstmPid, Params};
+use paceline_congestion::registry::{AnyParams, SchemeConfig};
+use paceline_kernel::{BitRate, Span};
+
+use super::{Count, Damping, Episode, Options, Point, Units, lock};
+
+/// The parameters of a scheme whose gains can be trained.
+pub(super) fn params(config: &SchemeConfig) -> Option<&Params> {
+    match config.params() {
+        AnyParams::LstmPid(params) => Some(params),
+        _ => None,
+    }
+}
+
+/// The gradient of `J = (R[t+1] - T)² / 2` by the three gains: equation (1) of the module.
+pub(super) fn gradient(options: &Options, before: &Decision, next_rtt: f64, line: BitRate) -> [f64; 3] {
+    let rate = before.rate_before.as_bps() as f64;
+    let (error, rate) = match options.units {
+        Units::Seed => (next_rtt - before.target, rate / 1e9),
+        Units::Norm => (
+            (next_rtt - before.target) / before.target,
+            rate / line.as_bps() as f64,
+        ),
+    };
+    let terms = before.terms;
+    [terms.p, terms.i, terms.d].map(|out| error * options.beta * rate * out)
+}
+
+/// What all flows of a training share.
+#[derive(Clone, Debug)]
+pub(super) struct Shared {
+    options: Options,
+    pub(super) gains: Gains,
+    updates: u64,
+    pub(super) history: History,
+    samples: u64,
+    rtt_sum: f64,
+    loss_sum: f64,
+    components: u64,
+    clipped: u64,
+}
+
+impl Shared {
+    pub(super) fn new(options: &Options) -> Self {
+        let mut history = History::default();
+        history.add(0, options.start);
+        Self {
+            options: options.clone(),
+            gains: options.start,
+            updates: 0,
+            history,
+            samples: 0,
+            rtt_sum: 0.0,
+            loss_sum: 0.0,
+            components: 0,
+            clipped: 0,
+        }
+    }
+
+    /// A run begins: its statistics start at nothing.
+    pub(super) fn begin(&mut self) {
+        (self.samples, self.rtt_sum, self.loss_sum) = (0, 0.0, 0.0);
+        (self.components, self.clipped) = (0, 0);
+    }
+
+    pub(super) fn episode(&self) -> Episode {
+        let samples = self.samples.max(1) as f64;
+        Episode {
+            updates: self.updates,
+            gains: self.gains,
+            mean_rtt_us: self.rtt_sum / samples,
+            mean_loss: self.loss_sum / samples,
+            clipped: self.clipped as f64 / self.components.max(1) as f64,
+        }
+    }
+
+    /// Equation (2): the decision `before` was followed by the round-trip time `next_rtt`.
+    pub(super) fn update(&mut self, before: &Decision, next_rtt: f64, line: BitRate, own: u64) {
+        let error = next_rtt - before.target;
+        self.samples += 1;
+        self.rtt_sum += next_rtt;
+        self.loss_sum += error * error / 2.0;
+        let t = match self.options.count {
+            Count::Global => self.updates,
+            Count::PerFlow => own,
+        };
+        let rate = self.options.learning_rate / ((t + 1) as f64).sqrt();
+        let clip = self.options.clip;
+        let gradient = gradient(&self.options, before, next_rtt, line);
+        let [p, i, d] = gradient.map(|component| rate * component.clamp(-clip, clip));
+        self.components += 3;
+        self.clipped += gradient.iter().filter(|component| component.abs() > clip).count() as u64;
+        self.gains = Gains {
+            p: self.gains.p - p,
+            i: self.gains.i - i,
+            d: self.gains.d - d,
+        };
+        if self.options.damping == Damping::Kept {
+            self.gains.d = self.gains.d.max(0.0);
+        }
+        self.updates += 1;
+        self.history.add(self.updates, self.gains);
+    }
+}
+
+/// Gains over time: every point until there are too many, then every second, every fourth, and so on.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    pub(super) points: Vec<Point>,
+    every: u64,
+    last: Point,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        let nothing = Gains {
+            p: 0.0,
+            i: 0.0,
+            d: 0.0,
+        };
+        Self {
+            points: Vec::new(),
+            every: 1,
+            last: Point {
+                update: 0,
+                gains: nothing,
+            },
+        }
+    }
+}
+
+impl History {
+    /// Points at most.
+    const MOST: usize = 4096;
+
+    pub(super) fn add(&mut self, update: u64, gains: Gains) {
+        self.last = Point { update, gains };
+        if !update.is_multiple_of(self.every) {
+            return;
+        }
+        if self.points.len() == Self::MOST {
+            self.every *= 2;
+            let every = self.every;
+            self.points.retain(|point| point.update.is_multiple_of(every));
+            if !update.is_multiple_of(every) {
+                return;
+            }
+        }
+        self.points.push(self.last);
+    }
+
+    /// The largest relative change of a gain over the last quarter of the updates. A gain that is 0 is
+    /// at its bound.
+    pub(super) fn change(&self) -> f64 {
+        let from = self.last.update - self.last.update / 4;
+        let Some(then) = self.points.iter().find(|point| point.update >= from) else {
+            return f64::INFINITY;
+        };
+        let of = |Gains { p, i, d }: Gains| [p, i, d];
+        let moved = of(then.gains).into_iter().zip(of(self.last.gains));
+        let relative = |(then, now): (f64, f64)| {
+            if then == now {
+                0.0
+            } else {
+                (now - then).abs() / now.abs()
+            }
+        };
+        moved.map(relative).fold(0.0, f64::max)
+    }
+}
+
+/// A sender that acts by the shared gains and moves them.
+pub(super) struct Learner {
+    sender: LstmPid,
+    shared: Arc<Mutex<Shared>>,
+    /// The last decisions, whose consequence is not known yet, the oldest first.
+    before: VecDeque<Decision>,
+    /// How many of them there are before a consequence shows.
+    lag: usize,
+    /// Decisions that are not learned from: the first.
+    warm_up: u64,
+    line: BitRate,
+    updates: u64,
+}
+
+impl Learner {
+    pub(super) fn new(params: &Params, path: &PathInfo, shared: Arc<Mutex<Shared>>) -> Self {
+        let (lag, warm_up) = {
+            let shared = lock(&shared);
+            (shared.options.lag, shared.options.warm_up)
+        };
+        Self {
+            sender: LstmPid::new(params, path),
+            shared,
+            before: VecDeque::new(),
+            lag: lag.max(1),
+            warm_up,
+            line: path.line_rate,
+            updates: 0,
+        }
+    }
+
+    /// A decision was made, if there are more than before: its sample is what followed the one before it.
+    fn learn(&mut self, decisions: u64) {
+        if self.sender.decisions() == decisions {
+            return;
+        }
+        let Some(&now) = self.sender.last_decision() else {
+            return;
+        };
+        let consequence = (self.before.len() == self.lag).then(|| self.before.pop_front());
+        if let Some(before) = consequence.flatten()
+            && self.sender.decisions() > self.warm_up
+        {
+            lock(&self.shared).update(&before, now.rtt, self.line, self.updates);
+            self.updates += 1;
+        }
+        self.before.push_back(now);
+    }
+}
+
+impl CongestionControl for Learner {
+    fn limits(&self) -> SendLimits {
+        self.sender.limits()
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        let decisions = self.sender.decisions();
+        self.sender.set_gains(lock(&self.shared).gains);
+        self.sender.on_ack(cx, ack);
+        self.learn(decisions);
+    }
+
+    fn on_decision(&mut self, cx: &mut Ctx<'_>) {
+        let decisions = self.sender.decisions();
+        self.sender.on_decision(cx);
+        self.learn(decisions);
+    }
+
+    fn on_foresight(&mut self, rtt: Span) {
+        self.sender.on_foresight(rtt);
+    }
+
+    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.on_ack(cx, ack);
+        self.sender.on_idle(cx, ack);
+    }
+}

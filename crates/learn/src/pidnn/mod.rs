@@ -1,0 +1,242 @@
+//! Training the gains of the PID controller on-line, in the simulator.
+//!
+//! All flows of a run share one vector of gains. Whenever a sender measures the round-trip time that
+//! followed a decision, it moves the gains against the gradient of `J = (R[t+1] - T)² / 2` by them
+//! (thesis §3.5.2):
+//! ```text
+//! dJ/dw_k = (R[t+1] - T) β rate[t-1] out_k[t],   β = dR/drate ≈ 1                       (1)
+//! w_k = w_k - μ(t) clip(dJ/dw_k, -0.1, 0.1),     μ(t) = 0.01 / √(t + 1)                 (2)
+//! ```
+//! `rate[t-1]` is the rate that the decision found, `out_k[t]` are the outputs of its three terms. The
+//! next decision, of whichever flow, is made with the new gains. What the training does is all in one run
+//! after another of the same scenario ([`Options::episodes`]); the gains of one are the first of the next.
+//!
+//! # What the units decide
+//! β is a constant without a unit, so the size of (1) is arbitrary, and with the thesis's units (µs,
+//! Gbit/s) the clip nearly always is the gradient: only its sign is left ([`Units::Seed`]). With errors
+//! relative to the target and rates relative to the line ([`Units::Norm`]) it hardly ever is.
+
+mod learner;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use paceline_congestion::lstm_pid::Gains;
+use paceline_congestion::registry::Maker;
+use paceline_fabric::Progress;
+use paceline_fabric::spec::RecordSpec;
+use paceline_lab::results::RunStatus;
+use paceline_lab::run::{self, Control};
+use paceline_scenario::Resolved;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::dataset::Source;
+use learner::{Learner, Shared};
+
+/// In what (1) is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Units {
+    /// The error in µs, rates in Gbit/s.
+    #[default]
+    Seed,
+    /// The error relative to the target, rates relative to the line's.
+    Norm,
+}
+
+/// Which number of updates `t` is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Count {
+    /// Of all flows together.
+    #[default]
+    Global,
+    /// Of the flow that updates.
+    PerFlow,
+}
+
+/// Whether the derivative gain may change its sign: the thesis's is positive before and after training,
+/// which answers a rising round-trip time with a higher rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Damping {
+    /// It stays at 0 or above.
+    #[default]
+    Kept,
+    /// It goes where the gradient leads.
+    Free,
+}
+
+/// How to train.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The run that is repeated; its scheme is `pidnn`, or another form of it.
+    pub source: Source,
+    /// The gains at the start.
+    pub start: Gains,
+    /// Units of the gradient.
+    pub units: Units,
+    /// What the learning rate falls with.
+    pub count: Count,
+    /// Whether the derivative gain may become negative.
+    pub damping: Damping,
+    /// How many samples after that of a decision its consequence is measured: 1 in the thesis.
+    pub lag: usize,
+    /// A flow's first decisions, from which it does not learn: it starts far from the target.
+    pub warm_up: u64,
+    /// β of (1).
+    pub beta: f64,
+    /// The bound of each component of the gradient.
+    pub clip: f64,
+    /// μ(0).
+    pub learning_rate: f64,
+    /// Runs at most.
+    pub episodes: usize,
+}
+
+/// The thesis's gains before training.
+pub const START: Gains = Gains {
+    p: -0.2,
+    i: -0.05,
+    d: 0.1,
+};
+
+/// The thesis's gains after training.
+pub const THESIS: Gains = Gains {
+    p: -0.358,
+    i: -0.060,
+    d: 0.040,
+};
+
+/// Changes by less than this over the last quarter of a training's updates count as convergence.
+pub const CONVERGED: f64 = 0.01;
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            source: Source::incast("pidnn", &[]),
+            start: START,
+            units: Units::Seed,
+            count: Count::Global,
+            damping: Damping::Kept,
+            lag: 1,
+            warm_up: 0,
+            beta: 1.0,
+            clip: 0.1,
+            learning_rate: 0.01,
+            episodes: 8,
+        }
+    }
+}
+
+/// The gains at some moment of a training.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Updates until then.
+    pub update: u64,
+    /// The gains.
+    pub gains: Gains,
+}
+
+/// What a run of the training came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Episode {
+    /// Updates, over all runs, at its end.
+    pub updates: u64,
+    /// The gains at its end.
+    pub gains: Gains,
+    /// Mean of the round-trip times that were measured in it, in µs.
+    pub mean_rtt_us: f64,
+    /// Mean of `J` over them, in µs².
+    pub mean_loss: f64,
+    /// Which share of the components of gradients was cut by the clip.
+    pub clipped: f64,
+}
+
+/// Gains that were trained.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainedGains {
+    /// How.
+    pub options: Options,
+    /// The gains at the end.
+    pub gains: Gains,
+    /// The gains over time, evenly spaced: at most some thousands of points.
+    pub history: Vec<Point>,
+    /// Run by run.
+    pub episodes: Vec<Episode>,
+    /// The largest relative change of a gain over the last quarter of the updates.
+    pub change: f64,
+    /// Whether it was stopped early.
+    pub stopped: bool,
+}
+
+impl TrainedGains {
+    /// Whether the gains hardly changed at the end.
+    pub fn has_converged(&self) -> bool {
+        self.change < CONVERGED
+    }
+}
+
+/// Called as runs go on: the number of the run, how far it is, and the gains at this moment.
+pub type Watch<'a> = &'a mut dyn FnMut(usize, &Progress, Gains) -> Control;
+
+/// Trains: runs the scenario again and again until the gains have converged, or as often as the options
+/// say.
+///
+/// # Errors
+/// The scenario is wrong, a run failed, or `watch` stopped the first.
+pub fn train(options: &Options, watch: Watch<'_>) -> Result<TrainedGains, Error> {
+    let mut input = paceline_lab::load(&options.source.scenario, &options.source.overrides())?;
+    input.run.record = RecordSpec::default();
+    let shared = Arc::new(Mutex::new(Shared::new(options)));
+    teach(&mut input, &shared)?;
+    let (mut episodes, mut stopped) = (Vec::new(), false);
+    for number in 0..options.episodes.max(1) {
+        lock(&shared).begin();
+        let mut progress = |now: &Progress| watch(number, now, lock(&shared).gains);
+        let finished = run::execute(&input, &mut progress)?;
+        if finished.summary.status == RunStatus::Partial {
+            stopped = true;
+            break;
+        }
+        let state = lock(&shared);
+        episodes.push(state.episode());
+        if state.history.change() < CONVERGED {
+            break;
+        }
+    }
+    if episodes.is_empty() {
+        return Err(Error::Stopped("the first run was over"));
+    }
+    let state = lock(&shared);
+    Ok(TrainedGains {
+        options: options.clone(),
+        gains: state.gains,
+        history: state.history.points.clone(),
+        change: state.history.change(),
+        episodes,
+        stopped,
+    })
+}
+
+/// Makes the run's senders ones that learn.
+fn teach(input: &mut Resolved, shared: &Arc<Mutex<Shared>>) -> Result<(), Error> {
+    for scheme in &mut input.run.schemes {
+        let params = learner::params(&scheme.config).ok_or_else(|| {
+            Error::Options(format!(
+                "the gains of `{}` cannot be trained: the scheme has to be `lstm-pid` or `pidnn`",
+                scheme.config.name()
+            ))
+        })?;
+        let (params, shared) = (params.clone(), shared.clone());
+        let maker = Maker::new(move |path| Box::new(Learner::new(&params, path, shared.clone())));
+        scheme.config = scheme.config.clone().made_by(maker);
+    }
+    Ok(())
+}
+
+fn lock(shared: &Mutex<Shared>) -> std::sync::MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,234 @@
+//! The files of a model: weights, and the card that says what they are.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use paceline_congestion::learned::model::{
+    Card, Data, DataSource, FEATURES, FORMAT, Kind, Metrics, Model, Normalisation, OUTPUT, RoundMetrics,
+    Training, sha256,
+};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+
+use crate::Error;
+use crate::dataset::{Dataset, Origin, SMOOTHING};
+use crate::train::{Network, Round, Tensor, Trained, Weights};
+
+/// The library that trains, as cards name it.
+const LIBRARY: &str = "candle 0.11";
+
+/// A model's two files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelFiles {
+    /// `NAME.safetensors`.
+    pub weights: Vec<u8>,
+    /// `NAME.json`.
+    pub card: Vec<u8>,
+}
+
+/// The files of the model `name`, with `weights` of a training on `data`: its last ones, or those after an
+/// earlier round of `rounds`.
+///
+/// # Errors
+/// Persistence has no model.
+pub fn write(
+    name: &str,
+    trained: &Trained,
+    (weights, rounds): (&Weights, &[Round]),
+    data: &Dataset,
+    command: &str,
+) -> Result<ModelFiles, Error> {
+    let options = &trained.options;
+    let kind = match options.network {
+        Network::Lstm => Kind::Lstm,
+        Network::Gru => Kind::Gru,
+        Network::Rnn => Kind::Rnn,
+        Network::Ar3 => Kind::Ar3,
+        Network::Persistence => {
+            return Err(Error::Options(
+                "persistence has nothing to put into a model".into(),
+            ));
+        }
+    };
+    let weights = serialize(weights)?;
+    let recurrent = options.network.is_recurrent();
+    let count = |pairs: usize| (pairs * rounds.len()) as u64;
+    let card = Card {
+        format: FORMAT,
+        name: name.into(),
+        kind,
+        hidden: if recurrent { options.hidden } else { 0 },
+        steps: FEATURES.len(),
+        features: FEATURES.map(String::from).to_vec(),
+        output: OUTPUT.into(),
+        smoothing: SMOOTHING,
+        normalisation: Normalisation {
+            input: "none".into(),
+            output: "none".into(),
+        },
+        weights_sha256: sha256(&weights),
+        data: Data {
+            sha256: data.hash(),
+            pairs: data.pairs.len() as u64,
+            train: count(options.train_pairs),
+            test: count(options.test_pairs),
+            sources: data.origins.iter().map(source).collect(),
+        },
+        training: Training {
+            command: command.into(),
+            rounds: rounds.len() as u64,
+            batch: options.batch as u64,
+            learning_rate: options.learning_rate,
+            optimiser: if recurrent { "Adam" } else { "least squares" }.into(),
+            loss: if recurrent { "L1" } else { "L2" }.into(),
+            seed: options.seed,
+            library: if recurrent { LIBRARY } else { "none" }.into(),
+        },
+        metrics: metrics(rounds),
+        version: env!("CARGO_PKG_VERSION").into(),
+    };
+    let mut text = serde_json::to_vec_pretty(&card)
+        .map_err(|error| Error::Options(format!("the card of {name} cannot be written: {error}")))?;
+    text.push(b'\n');
+    Ok(ModelFiles { weights, card: text })
+}
+
+fn source(origin: &Origin) -> DataSource {
+    DataSource {
+        scenario: origin.scenario.clone(),
+        scheme: origin.scheme.clone(),
+        settings: origin.settings.clone(),
+        seed: origin.seed,
+        fidelity: origin.fidelity.name().into(),
+        version: origin.version.clone(),
+        sha256: origin.sha256.clone(),
+    }
+}
+
+fn metrics(rounds: &[Round]) -> Metrics {
+    let last = rounds.last();
+    let round = |round: &Round| RoundMetrics {
+        round: round.number as u64,
+        loss: round.loss,
+        train_mape: round.train_mape,
+        test_mape: round.test_mape,
+    };
+    Metrics {
+        test_mape: last.map_or(0.0, |round| round.test_mape),
+        train_mape: last.map_or(0.0, |round| round.train_mape),
+        rounds: rounds.iter().map(round).collect(),
+    }
+}
+
+/// Weights as a `.safetensors` file, tensors in the order of their names: the same weights are the same
+/// bytes.
+fn serialize(weights: &Weights) -> Result<Vec<u8>, Error> {
+    let bytes: Vec<(&String, &Tensor, Vec<u8>)> = weights
+        .iter()
+        .map(|(name, tensor)| {
+            let bytes = tensor.values.iter().flat_map(|value| value.to_le_bytes());
+            (name, tensor, bytes.collect())
+        })
+        .collect();
+    let failed = |error| Error::Options(format!("the weights cannot be written: {error}"));
+    let views: Vec<(&String, TensorView<'_>)> = bytes
+        .iter()
+        .map(|(name, tensor, bytes)| Ok((*name, TensorView::new(Dtype::F32, tensor.shape.clone(), bytes)?)))
+        .collect::<Result<_, _>>()
+        .map_err(failed)?;
+    let no_metadata: Option<HashMap<String, String>> = None;
+    safetensors::serialize(views, no_metadata).map_err(failed)
+}
+
+/// The card and the weights of a model's file; the card is beside it.
+///
+/// # Errors
+/// One of them cannot be read, or they are not a model.
+pub fn read(path: &Path) -> Result<(Card, Weights), Error> {
+    let load = |path: &Path| fs::read(path).map_err(|error| Error::io("read", path, error));
+    let weights = load(&path.with_extension("safetensors"))?;
+    let model = Model::parse(&load(&path.with_extension("json"))?, &weights);
+    let content = |message: String| Error::Content {
+        path: path.to_path_buf(),
+        expected: "a model",
+        message,
+    };
+    let card = model.map_err(|error| content(error.to_string()))?.card().clone();
+    let file = SafeTensors::deserialize(&weights).map_err(|error| content(error.to_string()))?;
+    let tensors = file.iter().map(|(name, view)| {
+        let values = view.data().as_chunks::<4>().0.iter();
+        let values = values.map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        (name.to_string(), Tensor::new(view.shape(), values))
+    });
+    Ok((card, tensors.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::Options;
+
+    fn trained() -> (Trained, Dataset) {
+        let weights = Weights::from([
+            (
+                "linear.weight".to_string(),
+                Tensor::new(&[1, 3], vec![0.25, -0.5, 1.5]),
+            ),
+            ("linear.bias".to_string(), Tensor::new(&[1], vec![0.125])),
+        ]);
+        let round = Round {
+            number: 1,
+            train_mape: 0.1,
+            test_mape: 0.2,
+            loss: 0.05,
+            losses: vec![0.05],
+        };
+        let trained = Trained {
+            options: Options::new(Network::Ar3),
+            weights,
+            rounds: vec![round],
+            stopped: false,
+        };
+        let data = Dataset {
+            pairs: Vec::new(),
+            origins: Vec::new(),
+            scenarios: Vec::new(),
+            seed: 1,
+        };
+        (trained, data)
+    }
+
+    #[test]
+    fn what_is_written_is_a_model() {
+        let (trained, data) = trained();
+        let of = |trained: &Trained| {
+            let state = (&trained.weights, &trained.rounds[..]);
+            write("mine", trained, state, &data, "paceline train ar3")
+        };
+        let files = of(&trained).unwrap();
+        assert_eq!(of(&trained).unwrap(), files);
+        let model = Model::parse(&files.card, &files.weights).unwrap();
+        assert_eq!(model.predict(&[0.5, 0.25, -0.5]), 0.125 + 0.125 - 0.125 - 0.75);
+        assert_eq!(model.card().parameters(), 4);
+        assert_eq!(model.card().metrics.test_mape, 0.2);
+        assert_eq!((model.card().data.train, model.card().data.test), (800, 200));
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mine.safetensors");
+        fs::write(&path, &files.weights).unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("mine.json"));
+        fs::write(path.with_extension("json"), &files.card).unwrap();
+        let (card, weights) = read(&path).unwrap();
+        assert_eq!((card.name.as_str(), weights), ("mine", trained.weights.clone()));
+        fs::write(&path, [&files.weights[..], b"x"].concat()).unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("SHA-256"));
+    }
+
+    #[test]
+    fn persistence_is_no_model() {
+        let (mut trained, data) = trained();
+        trained.options.network = Network::Persistence;
+        let state = (&trained.weights, &trained.rounds[..]);
+        assert!(write("none", &trained, state, &data, "").is_err());
+    }
+}
