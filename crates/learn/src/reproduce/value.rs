@@ -57,8 +57,8 @@ const fn predictor(
 const PREDICTORS: [Predictor; 6] = [
     predictor("none", "none", "none", &["cc.lstm-pid.predictor=none"]),
     predictor("lstm", "LSTM", "lstm-pid", &["cc.lstm-pid.predictor=lstm"]),
-    predictor("gru", "GRU", "hpcc", &["cc.lstm-pid.model=rtt-gru"]),
-    predictor("rnn", "simple RNN", "dctcp", &["cc.lstm-pid.model=rtt-rnn"]),
+    predictor("gru", "GRU", "hpcc", &["cc.lstm-pid.predictor=gru"]),
+    predictor("rnn", "simple RNN", "dctcp", &["cc.lstm-pid.predictor=rnn"]),
     predictor("ar3", "AR(3)", "timely", &["cc.lstm-pid.predictor=ar3"]),
     predictor("oracle", "oracle", "swift", &["cc.lstm-pid.predictor=oracle"]),
 ];
