@@ -1,8 +1,6 @@
 //! What prediction is worth: the same controller under several predictors.
 
-use paceline_lab::reproduce::{
-    Done, Need, Numbers, Panel, Reproduction, Step, StepError, THESIS_INCAST, Work,
-};
+use paceline_lab::reproduce::{Done, Need, Numbers, Panel, Reproduction, Step, StepError, Work};
 use paceline_lab::results::Summary;
 use paceline_lab::stats::{CONFIDENCE, interval, mean};
 use paceline_scenario::Fidelity;
@@ -92,6 +90,10 @@ fn values(seen: &Seen) -> [Option<f64>; QUANTITIES.len()] {
     ]
 }
 
+/// The same flows as a scenario: a reference run's configuration says which model it has before the settings
+/// here say which predictor.
+const INCAST: Input = Input::Shipped("incast-20", 1);
+
 /// Orders of simultaneous events, in exact fidelity.
 const ORDERS: usize = 10;
 
@@ -109,7 +111,7 @@ fn need(predictor: &Predictor, order: usize) -> Need {
         fidelity,
         variant: format!("{}-{order}", predictor.name),
         settings,
-        ..Need::of(THESIS_INCAST, "lstm-pid")
+        ..Need::of(INCAST, "lstm-pid")
     }
 }
 
