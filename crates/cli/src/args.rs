@@ -10,7 +10,7 @@ use paceline_lab::results::Buckets;
 use paceline_scenario::{Fidelity, Overrides};
 
 use crate::commands::reproduce::ReproduceArgs;
-use crate::commands::{CollectArgs, DiffArgs, ReportArgs, SweepArgs, WhyArgs};
+use crate::commands::{CollectArgs, DiffArgs, ReportArgs, SweepArgs, TrainArgs, WhyArgs};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -46,7 +46,7 @@ pub(crate) enum Command {
     Collect(CollectArgs),
     /// List what is built in
     List(ListArgs),
-    /// Explain a scheme, topology, workload or mechanism, with its parameters
+    /// Explain a scheme, topology, workload, mechanism or model, with its parameters
     Explain(ExplainArgs),
     /// Write topology and flow files, for this program or for ns-3
     Generate(GenerateArgs),
@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Run what a published table or figure shows, and put ours beside it
     Reproduce(ReproduceArgs),
+    /// Train a learned scheme: its predictor, or its gains
+    Train(TrainArgs),
     /// Tell where one flow's time went, part by part and hop by hop
     Why(WhyArgs),
     /// Compare two runs: what differs in their inputs and in their results
@@ -358,11 +360,13 @@ pub(crate) enum Listed {
     Workloads,
     /// Published tables and figures that `reproduce` puts beside ours
     Reproductions,
+    /// Trained models that ship
+    Models,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
-    /// A scheme, topology, workload, distribution, scenario or mechanism
+    /// A scheme, topology, workload, distribution, scenario, mechanism or model; or a model's file
     pub(crate) name: String,
 }
 
@@ -488,7 +492,7 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: Shell,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
         _ => Err("expected a number above zero, such as 0.5".to_string()),

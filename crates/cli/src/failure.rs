@@ -10,6 +10,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 use paceline_lab::files::OutputError;
 use paceline_lab::run::RunError;
 use paceline_lab::sweep::SweepError;
+use paceline_learn::Error as LearnError;
 use paceline_scenario::Diagnostics;
 
 /// How a command ended that did not fail.
@@ -93,6 +94,18 @@ impl From<RunError> for Failure {
         match error {
             RunError::Build { .. } => Self::arguments(error),
             RunError::Broken { .. } => Self::run(error),
+        }
+    }
+}
+
+impl From<LearnError> for Failure {
+    fn from(error: LearnError) -> Self {
+        match error {
+            LearnError::Scenario(diagnostics) => Self::Input(diagnostics),
+            LearnError::Run(error) => error.into(),
+            LearnError::Output(error) => error.into(),
+            LearnError::Library(_) | LearnError::Page(_) => Self::run(error),
+            error => Self::arguments(error),
         }
     }
 }

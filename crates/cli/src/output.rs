@@ -72,6 +72,14 @@ pub(crate) fn by_size(asked: Option<&Buckets>, names: &[String], flows: &[Vec<Fl
     table::slowdown_by_size(&runs, buckets, stdout_width())
 }
 
+/// Says what to know before trusting a result, on standard error.
+pub(crate) fn beware(warnings: &[String]) {
+    if !warnings.is_empty() {
+        let lines = warnings.iter().map(|warning| format!("  ! {warning}\n"));
+        eprint!("check before trusting:\n{}", lines.collect::<String>());
+    }
+}
+
 /// What to know before trusting runs: each warning once, with the runs it is about unless that is
 /// all of them; then those that are about the runs together.
 pub(crate) fn warnings(summaries: &[&Summary], together: &[String]) -> String {

@@ -2,6 +2,7 @@
 
 mod steps;
 mod sweep;
+mod train;
 
 use std::io::IsTerminal as _;
 use std::sync::{Mutex, PoisonError};
@@ -16,6 +17,7 @@ use crate::args::SayArgs;
 
 pub(crate) use steps::StepMeter;
 pub(crate) use sweep::SweepMeter;
+pub(crate) use train::{GainMeter, Seen, TrainMeter};
 
 /// Steps of a bar.
 const STEPS: u64 = 1000;
@@ -42,6 +44,15 @@ impl Show {
             (true, _) => Self::Nothing,
             (false, true) => Self::Bar(bar()),
             (false, false) => Self::Lines,
+        }
+    }
+
+    /// Says `text` in a line of its own.
+    fn line(&self, text: &str) {
+        match self {
+            Self::Bar(bar) => bar.suspend(|| eprintln!("{text}")),
+            Self::Lines => eprintln!("{text}"),
+            Self::Nothing => {}
         }
     }
 }

@@ -80,6 +80,17 @@ pub(crate) fn paragraph(text: &str, width: usize) -> String {
     paragraph
 }
 
+/// Values as a line of blocks, the largest the highest.
+pub(crate) fn sparkline(values: &[f64]) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let block = |&value: &f64| {
+        let share = if largest > 0.0 { value / largest } else { 0.0 };
+        BLOCKS[((share * 8.0).ceil() as usize).clamp(1, 8) - 1]
+    };
+    values.iter().map(block).collect()
+}
+
 /// The one of `names` that `word` was probably meant to be.
 pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
@@ -106,6 +117,13 @@ mod tests {
             columns(&rows, 20),
             "a     one two three four five six\n      seven\nlong  x\n"
         );
+    }
+
+    #[test]
+    fn sparklines() {
+        assert_eq!(sparkline(&[1.0, 0.5, 0.25, 0.0]), "█▄▂▁");
+        assert_eq!(sparkline(&[0.0, 0.0]), "▁▁");
+        assert_eq!(sparkline(&[]), "");
     }
 
     #[test]

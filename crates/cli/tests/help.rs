@@ -31,6 +31,7 @@ fn help_of_commands() {
         "explain",
         "report",
         "reproduce",
+        "train",
         "bench",
         "completions",
     ] {
@@ -45,7 +46,14 @@ fn help_of_commands() {
 
 #[test]
 fn lists() {
-    for what in ["schemes", "scenarios", "topologies", "workloads", "reproductions"] {
+    for what in [
+        "schemes",
+        "scenarios",
+        "topologies",
+        "workloads",
+        "reproductions",
+        "models",
+    ] {
         assert_snapshot!(format!("list_{what}"), page(&["list", what]));
         let json: serde_json::Value = serde_json::from_str(&page(&["list", what, "--json"])).unwrap();
         let list = json.as_array().unwrap();
@@ -68,6 +76,7 @@ fn explanations() {
         "incast-16",
         "pfc",
         "network.ecn",
+        "rtt-lstm",
     ] {
         assert_snapshot!(format!("explain_{name}"), page(&["explain", name]));
     }
@@ -75,7 +84,7 @@ fn explanations() {
 
 #[test]
 fn everything_listed_is_explained() {
-    for what in ["schemes", "scenarios", "topologies", "workloads"] {
+    for what in ["schemes", "scenarios", "topologies", "workloads", "models"] {
         let json: serde_json::Value = serde_json::from_str(&page(&["list", what, "--json"])).unwrap();
         for item in json.as_array().unwrap() {
             let name = item["name"].as_str().unwrap();

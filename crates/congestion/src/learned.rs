@@ -9,4 +9,4 @@ pub mod model;
 pub mod recurrent;
 pub mod shipped;
 
-pub use model::{Card, Kind, Model, ModelError, ModelRef};
+pub use model::{Card, Kind, Model, ModelError, ModelHash, ModelRef};

@@ -53,6 +53,8 @@
 //!   `decisions-in-service`); the thesis has none. A decision is of the samples up to its start. What is
 //!   sampled while it is on its way enters the history (S, K, RTTch), but starts no decision, and has no
 //!   part in I and D.
+//! * Before a flow's third sample there is nothing to predict from: the sample itself counts.
+//! * The network's sums and activation functions are `f32` in one order; samples, errors and rates `f64`.
 //! * The oracle predicts, from a flow's third sample on, the round-trip time of a packet that would be
 //!   sent right now.
 //!
@@ -61,9 +63,12 @@
 //! R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015.
 //! Y. Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, §5.3 (windows for rates).
 
+use std::sync::Arc;
+
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::api::{AckInfo, CongestionControl, Ctx, Decisions, Needs, PathInfo, SendLimits};
+use crate::learned::{Model, ModelHash, ModelRef, shipped};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::Bounds;
 use crate::registry::{Alias, Definition, Scheme, WindowMode};
@@ -78,6 +83,7 @@ mod tests;
 
 pub use collect::Collector;
 pub use pid::{Clamp, Gains, Pid, Terms};
+use predict::Forecast;
 pub use predict::Predictor;
 pub use preprocess::Features;
 pub use target::Target;
@@ -85,9 +91,16 @@ pub use target::Target;
 params! {
     /// Parameters of LSTM+PID.
     pub struct Params {
-        /// Where the next round-trip time is taken from: the last sample itself (`none`,
-        /// `persistence`), or what no sender knows, the network's present state (`oracle`).
+        /// Where the next round-trip time is taken from: a trained network (`lstm`, `gru`, `rnn`), a
+        /// linear function of the same features (`ar3`), the last sample itself (`persistence`, `none`),
+        /// or what no sender knows, the network's present state (`oracle`).
         predictor: Predictor = Predictor::None, in Range::Any, from "thesis §3.4";
+        /// The predictor's model: the name of one that ships (`paceline list models`), or the path of a
+        /// model file; auto is `rtt-` and the predictor's name.
+        model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained as in thesis §3.4.2";
+        /// SHA-256 of the model's weights; if it is given, another model is an error. Auto is what the
+        /// model has.
+        model_hash: Auto<ModelHash> = Auto::Auto, in Range::Any, from "us";
         /// Weight of a new sample in the smoothed round-trip time.
         smoothing: f64 = 0.2, in Range::AboveUpTo(0.0, 1.0), from "thesis §3.3";
         /// The round-trip time aimed at.
@@ -170,7 +183,19 @@ impl Definition for Params {
         source: include_str!("lstm_pid.rs"),
     };
 
+    fn explicit(&self) -> Self {
+        let mut params = self.clone();
+        if let (Auto::Auto, Some(name)) = (&params.model, self.predictor.shipped()) {
+            params.model = Auto::Is(ModelRef::new(name));
+        }
+        if let (Auto::Auto, Some(model)) = (&params.model_hash, params.model()) {
+            params.model_hash = Auto::Is(ModelHash::of(&model));
+        }
+        params
+    }
+
     fn check(&self) -> Result<(), ParamError> {
+        self.check_model()?;
         match self.rtt_change_max {
             Auto::Is(max) if max < self.target => Err(ParamError::new(
                 "rtt-change-max",
@@ -204,6 +229,56 @@ impl Params {
             p: self.k_p,
             i: self.k_i,
             d: self.k_d,
+        }
+    }
+
+    /// The model, if it is there: one that ships, or one that was read and attached.
+    fn model(&self) -> Option<Arc<Model>> {
+        match (&self.model, self.predictor.shipped()) {
+            (Auto::Is(reference), _) => reference.model().cloned(),
+            (Auto::Auto, Some(name)) => shipped::find(name),
+            (Auto::Auto, None) => None,
+        }
+    }
+
+    /// Whether the model is the one that predictor, smoothing and hash speak of.
+    fn check_model(&self) -> Result<(), ParamError> {
+        let refuse = |param: &str, message: String| Err(ParamError::new(param, message));
+        let Some(kind) = self.predictor.kind() else {
+            return Ok(());
+        };
+        let Some(model) = self.model() else {
+            let name = match &self.model {
+                Auto::Is(reference) => reference.name(),
+                Auto::Auto => "auto",
+            };
+            return refuse("model", shipped::unknown(name));
+        };
+        let card = model.card();
+        if card.kind != kind {
+            let message = format!(
+                "`{}` is of kind {}; the predictor is {kind}",
+                card.name, card.kind
+            );
+            return refuse("model", message);
+        }
+        if card.smoothing != self.smoothing {
+            let message = format!(
+                "{} does not fit the model `{}`, whose features were made with {}",
+                self.smoothing, card.name, card.smoothing
+            );
+            return refuse("smoothing", message);
+        }
+        let found = ModelHash::of(&model);
+        match &self.model_hash {
+            Auto::Is(expected) if *expected != found => refuse(
+                "model-hash",
+                format!(
+                    "{expected} is not of the model `{}`, whose weights have {found}",
+                    card.name
+                ),
+            ),
+            _ => Ok(()),
         }
     }
 
@@ -248,7 +323,7 @@ pub struct Decision {
 pub struct LstmPid {
     collector: Collector,
     features: Features,
-    predictor: Predictor,
+    forecast: Forecast,
     pid: Pid,
     target: Target,
     bounds: Bounds,
@@ -267,6 +342,9 @@ pub struct LstmPid {
 
 impl LstmPid {
     /// A sender at `initial-rate`.
+    ///
+    /// # Panics
+    /// If the predictor needs a model that is not there: parameters are to be validated first.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         let bounds = Bounds::new(params.min_rate, path.line_rate);
         let clamp = Clamp {
@@ -276,7 +354,7 @@ impl LstmPid {
         Self {
             collector: Collector::default(),
             features: Features::new(params.smoothing),
-            predictor: params.predictor,
+            forecast: Forecast::new(params.predictor, params.model()),
             pid: Pid::new(params.gains(), clamp),
             target: params.target(path),
             bounds,
@@ -327,7 +405,7 @@ impl LstmPid {
 
     /// The flow of table 3 of the thesis, up to the rate.
     fn decide(&mut self, rtt: f64) -> Decision {
-        let prediction = self.predictor.predict(&self.features, rtt, self.foresight);
+        let prediction = self.forecast.predict(&self.features, rtt, self.foresight);
         let target = self.target.get();
         let terms = self.pid.terms((prediction - target) / target);
         Decision {

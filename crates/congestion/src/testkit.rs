@@ -20,6 +20,8 @@
 //! After each callback it checks what every scheme must keep: a rate above zero and at most the
 //! line's, and timers that are not in the past.
 
+pub mod models;
+
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 

@@ -129,7 +129,9 @@ fn schemes_and_their_parameters() {
       max-md = 0.5; from 0 to 1
       reset-after = 5; at least 1
     lstm-pid [lstm-pid-rttch lstm-pid-rttch-win pidnn pidnn-rttch pidnn-rttch-win] window Off
-      predictor = none; one of none, persistence, oracle
+      predictor = none; one of lstm, gru, rnn, ar3, persistence, oracle, none
+      model = auto; any
+      model-hash = auto; any
       smoothing = 0.2; above 0, at most 1
       target = 5us; above 0
       k-p = -0.358; any

@@ -56,6 +56,7 @@
       const top = axis.max ?? max;
       if (top === null) return [0, 1];
       if (axis.log) return [min > 1 && axis.unit === "×" ? 1 : min / 1.2, top * 1.15];
+      if (min < 0) return [min * 1.05, Math.max(0, top) * 1.05];
       return [0, top > 0 ? (axis.max ?? top * 1.05) : 1];
     },
   };
@@ -157,13 +158,16 @@
     place(chart).append(figure);
     const paths = chart.kind === "step" ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
     const many = chart.lines.length > LEGEND_MAX;
+    const dots = (line) => chart.kind === "dots" && !line.guide;
     const series = chart.lines.map((line) => ({
       label: line.name,
       stroke: css(`--c${line.color}`),
-      width: many ? 1.25 : 2,
+      width: line.guide ? 1 : many ? 1.25 : 2,
       dash: DASHES[line.dash % 4],
-      paths,
-      points: { show: chart.kind === "points", size: 5, fill: css(`--c${line.color}`), width: 0 },
+      paths: dots(line) ? () => null : paths,
+      points: dots(line)
+        ? { show: true, size: 3, fill: css(`--c${line.color}`) + "80", width: 0 }
+        : { show: chart.kind === "points" && !line.guide, size: 5, fill: css(`--c${line.color}`), width: 0 },
     }));
     const tables = chart.lines.map((line) => [line.x, line.y]);
     const data = tables.length > 1 ? uPlot.join(tables) : tables[0];

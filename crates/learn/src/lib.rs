@@ -8,13 +8,14 @@
 //! 2. [`dataset::Dataset::draw`] makes pairs of them: three features and what came next, drawn so that
 //!    calm and restless moments are about equally many.
 //! 3. [`train::train`] fits a network to the pairs, round by round.
-//! 4. [`write()`] makes the files of a model of it.
+//! 4. [`write()`] makes the files of a model of it; [`page`] is what a reader sees of a training.
 //!
 //! [`evaluate`] holds predictors against recorded runs. [`pidnn::train`] needs no dataset: the gains of the controller are trained while it controls.
 
 pub mod dataset;
 mod error;
 pub mod evaluate;
+pub mod page;
 pub mod pidnn;
 pub mod reproduce;
 mod rng;

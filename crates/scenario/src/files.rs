@@ -53,6 +53,19 @@ impl Files {
         read(&found).map_err(|problem| problem.see(place, format!("{what} is named here")))
     }
 
+    /// Reads the file that is named at `place`, whatever is in it; gives where it was found too.
+    pub(crate) fn read_bytes(
+        &self,
+        path: &str,
+        what: &str,
+        place: &Place,
+    ) -> Result<(PathBuf, Vec<u8>), Problem> {
+        let found = self.find(path, what, place)?;
+        let bytes = std::fs::read(&found)
+            .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", found.display())).at(place))?;
+        Ok((found, bytes))
+    }
+
     /// Reads a table: CSV as it stands, Parquet as CSV.
     pub(crate) fn read_table(&self, path: &str, what: &str, place: &Place) -> Result<Source, Problem> {
         let is_parquet = Path::new(path)
@@ -73,7 +86,8 @@ impl Files {
         }
     }
 
-    fn find(&self, path: &str, what: &str, place: &Place) -> Result<PathBuf, Problem> {
+    /// The file that is named at `place`.
+    pub(crate) fn find(&self, path: &str, what: &str, place: &Place) -> Result<PathBuf, Problem> {
         let candidates: Vec<_> = self.folders.iter().map(|folder| folder.join(path)).collect();
         let Some(found) = candidates.iter().find(|candidate| candidate.is_file()) else {
             let looked: Vec<_> = candidates.iter().map(|c| format!("`{}`", c.display())).collect();

@@ -1,8 +1,10 @@
 //! `paceline explain`: a page about anything that has a name.
 
+use paceline_congestion::learned::shipped::SHIPPED;
 use paceline_congestion::registry::{Alias, SCHEMES, Scheme, SchemeParams, WindowMode};
 use paceline_scenario::builtin::{self, Entry, Parameter};
 
+use super::models;
 use crate::args::ExplainArgs;
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
@@ -13,7 +15,10 @@ mod mechanisms;
 pub(super) fn explain(args: &ExplainArgs) -> Ended {
     let name = args.name.trim().trim_start_matches("cc.");
     let width = output::stdout_width();
-    let page = page(name, width).ok_or_else(|| unknown(name))?;
+    let page = match page(name, width) {
+        Some(page) => page,
+        None => models::page_of_file(name, width)?.ok_or_else(|| unknown(name))?,
+    };
     output::print(&page)?;
     Ok(Done::All)
 }
@@ -40,7 +45,7 @@ fn page(name: &str, width: usize) -> Option<String> {
     if let Some(shipped) = builtin::scenarios().iter().find(|shipped| shipped.name == name) {
         return Some(shipped.text.to_string());
     }
-    mechanisms::page(name, width)
+    mechanisms::page(name, width).or_else(|| models::page(name, width))
 }
 
 fn unknown(name: &str) -> Failure {
@@ -53,6 +58,7 @@ fn unknown(name: &str) -> Failure {
         .chain(builtin::distributions().map(|(name, _)| name))
         .chain(builtin::scenarios().iter().map(|shipped| shipped.name))
         .chain(mechanisms::names())
+        .chain(SHIPPED.iter().map(|shipped| shipped.name))
         .collect();
     Failure::arguments(match text::nearest(name, names.iter().copied()) {
         Some(near) => format!("there is nothing called `{name}`: did you mean `{near}`?"),
@@ -92,6 +98,7 @@ fn scheme_page(scheme: &Scheme, alias: Option<&Alias>, width: usize) -> String {
         let rows: Vec<_> = scheme.aliases.iter().map(row).collect();
         page.push_str(&text::columns(&rows, width));
     }
+    page.push_str(&models::of_scheme(&(scheme.params)(), width));
     page.push('\n');
     page.push_str(&scheme.page());
     page

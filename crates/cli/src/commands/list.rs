@@ -1,5 +1,6 @@
 //! `paceline list`: what is built in.
 
+use paceline_congestion::learned::model::Card;
 use paceline_congestion::registry::SCHEMES;
 use paceline_lab::reproduce::Reproduction;
 use paceline_scenario::builtin::{self, Entry};
@@ -60,6 +61,10 @@ pub(super) fn list(args: &ListArgs) -> Ended {
             reproductions(),
             "paceline reproduce ID... (or all): runs what it needs, and puts ours beside",
         ),
+        Listed::Models => (
+            models(),
+            "paceline explain NAME: the card of one; in a scenario: cc.lstm-pid.model = NAME",
+        ),
     };
     if args.json {
         let list: Vec<Value> = items.iter().map(Item::json).collect();
@@ -119,6 +124,17 @@ fn workloads() -> Vec<Item> {
         );
     }
     items
+}
+
+fn models() -> Vec<Item> {
+    let item = |card: &Card| {
+        Item::new(&card.name, super::models::about(card))
+            .with("kind", card.kind.name())
+            .with("parameters", card.parameters())
+            .with("test_mape", card.metrics.test_mape)
+            .with("data", json!(card.data))
+    };
+    super::models::shipped().iter().map(item).collect()
 }
 
 fn reproductions() -> Vec<Item> {

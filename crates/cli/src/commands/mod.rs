@@ -9,16 +9,19 @@ mod diff;
 mod explain;
 mod generate;
 mod list;
+mod models;
 mod report;
 pub(crate) mod reproduce;
 mod run;
 mod sweep;
+mod train;
 mod why;
 
 pub(crate) use collect::CollectArgs;
 pub(crate) use diff::DiffArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use sweep::SweepArgs;
+pub(crate) use train::TrainArgs;
 pub(crate) use why::WhyArgs;
 
 use crate::args::Command;
@@ -37,6 +40,7 @@ pub(crate) fn dispatch(command: Command) -> Ended {
         Command::Generate(args) => generate::generate(&args),
         Command::Report(args) => report::report(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Train(args) => train::train(&args),
         Command::Why(args) => why::why(&args),
         Command::Diff(args) => diff::diff(&args),
         Command::Bench(args) => bench::bench(&args),

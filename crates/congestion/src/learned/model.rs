@@ -4,6 +4,7 @@
 //! found and what it expected.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use safetensors::tensor::{Dtype, SafeTensors};
@@ -301,7 +302,7 @@ impl Card {
     }
 
     /// The tensors of the model, with their shapes.
-    fn tensors(&self) -> Vec<(String, Vec<usize>)> {
+    pub(crate) fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let (kind, h) = (self.kind, self.hidden);
         let rows = kind.gates() * h;
         let mut tensors = Vec::new();
@@ -534,9 +535,12 @@ impl ModelRef {
         self.model.as_ref()
     }
 
-    /// Gives a path its model.
-    pub fn attach(&mut self, model: Arc<Model>) {
-        self.model = Some(model);
+    /// By the path that the resolved scenario is to have, with the model that was read from there.
+    pub fn read_from(path: impl Into<String>, model: Arc<Model>) -> Self {
+        Self {
+            name: path.into(),
+            model: Some(model),
+        }
     }
 }
 
@@ -546,15 +550,16 @@ impl PartialEq for ModelRef {
     }
 }
 
-impl Serialize for ModelRef {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.name)
+impl fmt::Display for ModelRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
     }
 }
 
-impl<'de> Deserialize<'de> for ModelRef {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::new)
+impl FromStr for ModelRef {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::read(text)
     }
 }
 
@@ -564,7 +569,52 @@ impl ParamValue for ModelRef {
         self.name.clone()
     }
     fn read(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Err("expected the name of a model, or the path of a model file".to_string());
+        }
         Ok(Self::new(text))
+    }
+    fn number(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// The SHA-256 of a model's weights, in hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelHash(String);
+
+impl ModelHash {
+    /// Of a model.
+    pub fn of(model: &Model) -> Self {
+        Self(model.card().weights_sha256.to_lowercase())
+    }
+}
+
+impl fmt::Display for ModelHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for ModelHash {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::read(text)
+    }
+}
+
+impl ParamValue for ModelHash {
+    const UNIT: &'static str = "";
+    fn show(&self) -> String {
+        self.0.clone()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(format!(
+                "`{text}` is not a SHA-256: expected 64 hexadecimal digits"
+            ));
+        }
+        Ok(Self(text.to_lowercase()))
     }
     fn number(&self) -> Option<f64> {
         None

@@ -54,6 +54,16 @@ pub fn nearest(name: &str) -> Option<&'static str> {
         .map(|(_, name)| name)
 }
 
+/// What is said of a name that is not one of theirs.
+pub fn unknown(name: &str) -> String {
+    let hint = nearest(name).map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
+    let names: Vec<_> = SHIPPED.iter().map(|shipped| shipped.name).collect();
+    format!(
+        "there is no model `{name}`{hint}; expected the path of a model file, or one that ships: {}",
+        names.join(", ")
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,8 @@ use paceline_kernel::{BitRate, Span};
 use proptest::prelude::*;
 
 use super::*;
+use crate::learned::Kind;
+use crate::testkit::models::random_model;
 use crate::testkit::{Pair, ack, star_path};
 
 const THESIS: Gains = Gains {
@@ -36,6 +38,18 @@ fn sample(seq: u64, rtt_us: f64) -> AckInfo<'static> {
         rtt: Span::from_ps((rtt_us * 1e6) as u64),
         ..ack(seq, seq)
     }
+}
+
+/// The parameters of a predictor with a model of random weights.
+fn with_model(predictor: Predictor) -> Params {
+    let mut params = Params {
+        predictor,
+        ..params()
+    };
+    if let Some(kind) = predictor.kind() {
+        params.model = Auto::Is(ModelRef::read_from("test", random_model(kind, 3)));
+    }
+    params
 }
 
 fn close(a: f64, b: f64) {
@@ -262,6 +276,58 @@ fn the_highest_target_follows_the_path() {
 }
 
 #[test]
+fn a_model_predicts_from_the_third_sample_on() {
+    for predictor in [Predictor::Lstm, Predictor::Gru, Predictor::Rnn, Predictor::Ar3] {
+        let params = with_model(predictor);
+        assert_eq!(params.explicit().check(), Ok(()), "{predictor:?}");
+        let mut pair = sender(&params);
+        feed(&mut pair, &[5.0, 6.0]);
+        assert_eq!(pair.cc.last_decision().unwrap().prediction, 6.0);
+        feed(&mut pair, &[4.0]);
+        // Equations (2) and (3) around the model.
+        let k = [0.0, 0.8 / 5.2, -0.96 / 4.96].map(|k: f64| k as f32);
+        let model = random_model(predictor.kind().unwrap(), 3);
+        let output = f64::from(model.predict(&k));
+        assert!(output != 0.0);
+        let decision = *pair.cc.last_decision().unwrap();
+        close(decision.prediction, (1.0 + output) * 4.96);
+        // (4) and (5): e was 0 and 0.2 before.
+        let error = (decision.prediction - 5.0) / 5.0;
+        close(decision.terms.p, error);
+        close(decision.terms.i, (0.2 + error) / 3.0);
+        close(decision.terms.d, error - 0.2);
+    }
+}
+
+#[test]
+fn a_model_has_to_fit() {
+    let check = |params: &Params| params.explicit().check().unwrap_err().to_string();
+    let mut params = with_model(Predictor::Lstm);
+    params.model = Auto::Is(ModelRef::read_from("x", random_model(Kind::Gru, 3)));
+    assert_eq!(
+        check(&params),
+        "parameter `model`: `test` is of kind gru; the predictor is lstm"
+    );
+    let mut params = with_model(Predictor::Gru);
+    params.smoothing = 0.3;
+    assert_eq!(
+        check(&params),
+        "parameter `smoothing`: 0.3 does not fit the model `test`, whose features were made with 0.2"
+    );
+    let mut params = with_model(Predictor::Ar3);
+    let known = params.explicit().model_hash;
+    assert_eq!(known, Auto::Is(ModelHash::of(&random_model(Kind::Ar3, 3))));
+    params.model_hash = known;
+    assert_eq!(params.check(), Ok(()));
+    params.model = Auto::Is(ModelRef::read_from("x", random_model(Kind::Ar3, 4)));
+    assert!(check(&params).contains("is not of the model `test`, whose weights have"));
+    params.model = Auto::Is(ModelRef::new("rtt-ar"));
+    assert!(check(&params).starts_with("parameter `model`: there is no model `rtt-ar`"));
+    let error = "12ab".parse::<ModelHash>().unwrap_err();
+    assert_eq!(error, "`12ab` is not a SHA-256: expected 64 hexadecimal digits");
+}
+
+#[test]
 fn the_oracle_counts_from_the_third_sample_on() {
     let mut pair = sender(&Params {
         predictor: Predictor::Oracle,
@@ -338,20 +404,26 @@ proptest! {
     fn the_rate_stays_between_its_bounds(
         rtts in prop::collection::vec(1e-6..1e6f64, 1..200),
         gains in prop::array::uniform3(-3.0..3.0f64),
-        oracle in any::<bool>(),
+        predictor in prop::sample::select(vec![
+            Predictor::Lstm,
+            Predictor::Gru,
+            Predictor::Rnn,
+            Predictor::Ar3,
+            Predictor::Persistence,
+            Predictor::Oracle,
+        ]),
         rtt_change in any::<bool>(),
         printed_counter in any::<bool>(),
         latency in 0..3u64,
     ) {
         let params = Params {
-            predictor: if oracle { Predictor::Oracle } else { Predictor::None },
             rtt_change,
             printed_counter,
             k_p: gains[0],
             k_i: gains[1],
             k_d: gains[2],
             decision_latency: Span::from_us(latency),
-            ..params()
+            ..with_model(predictor)
         };
         let mut pair = sender(&params);
         for (i, rtt) in rtts.iter().enumerate() {

@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::Format;
 
 /// Files by which the folder of an earlier run is known: nothing else is ever replaced.
-const OURS: [&str; 4] = [
+const OURS: [&str; 5] = [
     "summary.json",
     "comparison.json",
     "sweep.json",
     "reproductions.json",
+    "training.json",
 ];
 
 /// Why output could not be written.
@@ -152,19 +153,8 @@ impl Folder {
         name: &Path,
         fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> Result<(), OutputError> {
-        if name
-            .components()
-            .any(|part| !matches!(part, Component::Normal(_)))
-        {
-            return Err(OutputError::BadName {
-                path: name.to_path_buf(),
-            });
-        }
-        let staged = self.staging.join(name);
+        let staged = self.staged(name)?;
         let attempt = || {
-            if let Some(parent) = staged.parent() {
-                fs::create_dir_all(parent)?;
-            }
             let mut out = BufWriter::with_capacity(1 << 16, File::create(&staged)?);
             fill(&mut out)?;
             out.flush()
@@ -174,6 +164,25 @@ impl Folder {
             path: self.destination.join(name),
             source,
         })
+    }
+
+    /// Where the file `name` (a relative path) is until the folder is in its place, for what writes files
+    /// by itself; the folder that it is in is made.
+    pub fn staged(&self, name: &Path) -> Result<PathBuf, OutputError> {
+        let normal = |part: Component<'_>| matches!(part, Component::Normal(_));
+        if !name.components().all(normal) {
+            return Err(OutputError::BadName {
+                path: name.to_path_buf(),
+            });
+        }
+        let staged = self.staging.join(name);
+        let parent = staged.parent().unwrap_or(&self.staging);
+        fs::create_dir_all(parent).map_err(|source| OutputError::Io {
+            action: "write",
+            path: self.destination.join(name),
+            source,
+        })?;
+        Ok(staged)
     }
 
     /// Puts the folder in its place.

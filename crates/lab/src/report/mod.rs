@@ -7,14 +7,17 @@ pub(crate) mod charts;
 mod data;
 pub(crate) mod decimate;
 pub(crate) mod palette;
+mod sheet;
 #[cfg(test)]
 mod size;
 mod story;
 mod sweep;
 mod topology;
 
+pub use charts::{Axis, Chart, Kind, Line, Width};
 pub(crate) use data::topology_file;
 pub use data::{ReadError, RunData};
+pub use sheet::{Grid, Part, Sheet, Tile, render_sheet};
 pub use sweep::render_sweep;
 
 use minijinja::Environment;

@@ -18,7 +18,7 @@ pub type Watch<'a> = &'a (dyn Fn(usize, &Progress) -> Control + Sync);
 /// # Errors
 /// A scenario is wrong, a run failed, or `watch` stopped one.
 pub fn record(sources: &[Source], jobs: usize, watch: Watch<'_>) -> Result<Vec<Trace>, Error> {
-    let inputs: Result<Vec<Resolved>, Error> = sources.iter().map(load).collect();
+    let inputs: Result<Vec<Resolved>, Error> = sources.iter().map(Source::load).collect();
     let inputs = inputs?;
     let runs = run::compare(&inputs, jobs, watch).into_iter();
     let traces = runs
@@ -36,12 +36,18 @@ pub fn record(sources: &[Source], jobs: usize, watch: Watch<'_>) -> Result<Vec<T
     traces.collect()
 }
 
-fn load(source: &Source) -> Result<Resolved, Error> {
-    let mut input = paceline_lab::load(&source.scenario, &source.overrides())?;
-    // Other recorders move nothing in a run, but cost time and memory.
-    input.run.record = RecordSpec {
-        rtt_samples: true,
-        ..RecordSpec::default()
-    };
-    Ok(input)
+impl Source {
+    /// The run, with its samples recorded and nothing else.
+    ///
+    /// # Errors
+    /// The scenario is wrong.
+    pub fn load(&self) -> Result<Resolved, Error> {
+        let mut input = paceline_lab::load(&self.scenario, &self.overrides())?;
+        // Other recorders move nothing in a run, but cost time and memory.
+        input.run.record = RecordSpec {
+            rtt_samples: true,
+            ..RecordSpec::default()
+        };
+        Ok(input)
+    }
 }

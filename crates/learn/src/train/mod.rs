@@ -223,8 +223,36 @@ pub type Watch<'a> = &'a mut dyn FnMut(Progress<'_>) -> Control;
 /// # Errors
 /// The options do not fit the data, or it was stopped before the first round was over.
 pub fn train(data: &Dataset, options: &Options, watch: Watch<'_>) -> Result<Trained, Error> {
+    run(data, options, None, watch)
+}
+
+/// As [`train`], from the weights of an earlier training on; the optimiser begins anew.
+///
+/// # Errors
+/// Also if the weights are not those of the network, or it is not trained by steps.
+pub fn resume(
+    data: &Dataset,
+    options: &Options,
+    start: &Weights,
+    watch: Watch<'_>,
+) -> Result<Trained, Error> {
+    if !options.network.is_recurrent() {
+        return Err(Error::Options(format!(
+            "{} has no steps to go on with: it is solved from all pairs at once",
+            options.network.title()
+        )));
+    }
+    run(data, options, Some(start), watch)
+}
+
+fn run(
+    data: &Dataset,
+    options: &Options,
+    start: Option<&Weights>,
+    watch: Watch<'_>,
+) -> Result<Trained, Error> {
     options.check(data)?;
-    let mut training = Training::new(options)?;
+    let mut training = Training::new(options, start)?;
     let mut rounds = Vec::with_capacity(options.rounds);
     let mut weights = Weights::new();
     let chunks = data.pairs.chunks(options.train_pairs + options.test_pairs);
@@ -296,13 +324,14 @@ struct Recurrent {
 }
 
 impl Training {
-    fn new(options: &Options) -> Result<Self, Error> {
+    fn new(options: &Options, start: Option<&Weights>) -> Result<Self, Error> {
         Ok(match options.network {
             Network::Ar3 => Self::Linear(LeastSquares::default(), Weights::new()),
             Network::Persistence => Self::Persistence,
             network => {
                 let mut rng = Stream::Weights.rng(options.seed);
-                let weights = net::initial(network, options.hidden, &mut rng);
+                let drawn = net::initial(network, options.hidden, &mut rng);
+                let weights = start.cloned().unwrap_or(drawn);
                 let net = Net::new(network, options.hidden, &weights)?;
                 let adam = net::adam(&net, options.learning_rate)?;
                 Self::Recurrent(Box::new(Recurrent {

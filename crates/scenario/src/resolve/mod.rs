@@ -11,6 +11,7 @@ mod drafts;
 mod endpoint;
 mod fill;
 mod loss;
+mod models;
 mod network;
 mod paths;
 mod reach;
@@ -172,6 +173,7 @@ type Built = (RunSpec, Vec<String>, Vec<Collective>);
 fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let ns3 = cx.fidelity != Fidelity::Exact;
     let net = topology::resolve(cx, &mut scenario.topology)?;
+    models::attach(cx, &mut scenario.cc_blocks)?;
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
     let traffic = workload::resolve(cx, &mut scenario.workload, &net, &mut schemes)?;
     if traffic.flows.is_empty() {

@@ -1,67 +1,7 @@
-use paceline_kernel::rng::{Purpose, Rng};
 use safetensors::tensor::TensorView;
 
 use super::*;
-
-/// Tensors by name, with their shapes.
-type Tensors = Vec<(String, Vec<usize>, Vec<f32>)>;
-
-fn card(kind: Kind, hidden: usize) -> Card {
-    Card {
-        format: FORMAT,
-        name: "test".into(),
-        kind,
-        hidden,
-        steps: STEPS,
-        features: FEATURES.map(String::from).to_vec(),
-        output: OUTPUT.into(),
-        smoothing: 0.2,
-        normalisation: Normalisation {
-            input: "none".into(),
-            output: "none".into(),
-        },
-        weights_sha256: String::new(),
-        data: Data::default(),
-        training: Training::default(),
-        metrics: Metrics::default(),
-        version: "test".into(),
-    }
-}
-
-/// Random weights from -1/2 to 1/2.
-fn random(card: &Card, seed: u32) -> Tensors {
-    let mut rng = Rng::stream(u64::from(seed), Purpose::Congestion, 0);
-    card.tensors()
-        .into_iter()
-        .map(|(name, shape)| {
-            let values = (0..shape.iter().product::<usize>())
-                .map(|_| (rng.next_u64() >> 40) as f32 / 16_777_216.0 - 0.5)
-                .collect();
-            (name, shape, values)
-        })
-        .collect()
-}
-
-fn file(tensors: &Tensors) -> Vec<u8> {
-    let bytes: Vec<Vec<u8>> = tensors
-        .iter()
-        .map(|(_, _, values)| values.iter().flat_map(|value| value.to_le_bytes()).collect())
-        .collect();
-    let views = tensors.iter().zip(&bytes).map(|((name, shape, _), bytes)| {
-        let view = TensorView::new(Dtype::F32, shape.clone(), bytes).unwrap();
-        (name.as_str(), view)
-    });
-    safetensors::serialize(views, None).unwrap()
-}
-
-/// The card's text with the hash of the weights.
-fn json(card: &Card, weights: &[u8]) -> Vec<u8> {
-    let card = Card {
-        weights_sha256: sha256(weights),
-        ..card.clone()
-    };
-    serde_json::to_vec_pretty(&card).unwrap()
-}
+use crate::testkit::models::{Tensors, card, file, json, random};
 
 fn model(card: &Card, tensors: &Tensors) -> Result<Model, ModelError> {
     let weights = file(tensors);

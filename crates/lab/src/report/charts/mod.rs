@@ -11,47 +11,67 @@ use over_time::Clock;
 
 /// A chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Chart {
+pub struct Chart {
+    /// What it shows.
     pub title: String,
+    /// How to read it.
     pub note: String,
+    /// The axis of places.
     pub x: Axis,
+    /// The axis of values.
     pub y: Axis,
+    /// How values are drawn.
     pub kind: Kind,
+    /// How wide it is.
     pub width: Width,
+    /// What is drawn.
     pub lines: Vec<Line>,
 }
 
+/// How values are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Straight lines between points, which are shown.
     Points,
+    /// Straight lines.
+    Lines,
     /// A value holds until the next.
     Step,
+    /// Points alone.
+    Dots,
 }
 
 /// Share of the page's width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Width {
+pub enum Width {
+    /// All of it.
     Full,
+    /// A half.
     Half,
+    /// A third.
     Third,
+    /// A quarter.
     Quarter,
 }
 
+/// An axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Axis {
+pub struct Axis {
+    /// Which quantity.
     pub label: String,
     /// What follows a number.
     pub unit: &'static str,
+    /// Whether it is logarithmic.
     pub log: bool,
     /// Fixed largest value, so that charts side by side compare.
     pub max: Option<f64>,
 }
 
 impl Axis {
-    pub(crate) fn new(label: impl Into<String>, unit: &'static str) -> Self {
+    /// A linear one.
+    pub fn new(label: impl Into<String>, unit: &'static str) -> Self {
         Self {
             label: label.into(),
             unit,
@@ -60,7 +80,7 @@ impl Axis {
         }
     }
     /// Logarithmic where the values span so much that a linear axis would hide most of them.
-    pub(crate) fn log_if_wide(mut self, values: impl Iterator<Item = f64> + Clone) -> Self {
+    pub fn log_if_wide(mut self, values: impl Iterator<Item = f64> + Clone) -> Self {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.fold(0.0, f64::max);
         self.log = low > 0.0 && high / low > 30.0;
@@ -68,24 +88,32 @@ impl Axis {
     }
 }
 
+/// A line of a chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Line {
+pub struct Line {
+    /// What it shows.
     pub name: String,
     /// Index of a colour of the page's palette.
     pub color: usize,
     /// Index of a dash pattern; 0 is solid.
     pub dash: usize,
+    /// Whether it is drawn as a thin line whatever the chart's kind.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub guide: bool,
+    /// Places, in order.
     pub x: Vec<f64>,
+    /// A value for each.
     pub y: Vec<f64>,
 }
 
 impl Line {
     /// Of points of the same x only the last is kept.
-    pub(crate) fn new(name: impl Into<String>, color: usize, points: &[(f64, f64)]) -> Self {
+    pub fn new(name: impl Into<String>, color: usize, points: &[(f64, f64)]) -> Self {
         let mut line = Self {
             name: name.into(),
             color,
             dash: 0,
+            guide: false,
             x: Vec::new(),
             y: Vec::new(),
         };

@@ -1,0 +1,198 @@
+//! Trained models: those that ship, and files.
+
+use std::fs;
+use std::path::Path;
+
+use paceline_congestion::learned::model::{Card, DataSource, Kind, Model};
+use paceline_congestion::learned::shipped::{self, SHIPPED};
+use paceline_learn::page::percent;
+
+use crate::failure::Failure;
+use crate::text;
+
+/// The cards of the models that ship.
+pub(super) fn shipped() -> Vec<Card> {
+    let models = SHIPPED.iter().filter_map(|shipped| shipped::find(shipped.name));
+    models.map(|model| model.card().clone()).collect()
+}
+
+/// What it is, in a line.
+pub(super) fn about(card: &Card) -> String {
+    format!(
+        "{}, {} parameters, test MAPE {}; trained on {}",
+        kind(card),
+        card.parameters(),
+        percent(card.metrics.test_mape),
+        trained_on(card)
+    )
+}
+
+fn kind(card: &Card) -> String {
+    let hidden = card.hidden;
+    match card.kind {
+        Kind::Lstm => format!("LSTM of {hidden} units"),
+        Kind::Gru => format!("GRU of {hidden} units"),
+        Kind::Rnn => format!("simple recurrent network of {hidden} units"),
+        Kind::Ar3 => "linear in the last three features, AR(3)".to_string(),
+    }
+}
+
+/// `incast-20 under timely, lstm-pid`.
+fn trained_on(card: &Card) -> String {
+    let mut parts: Vec<(&str, Vec<&str>)> = Vec::new();
+    for source in &card.data.sources {
+        if parts
+            .last()
+            .is_none_or(|(scenario, _)| *scenario != source.scenario)
+        {
+            parts.push((&source.scenario, Vec::new()));
+        }
+        if let Some((_, schemes)) = parts.last_mut()
+            && !schemes.contains(&source.scheme.as_str())
+        {
+            schemes.push(&source.scheme);
+        }
+    }
+    let part = |(scenario, schemes): &(&str, Vec<&str>)| format!("{scenario} under {}", schemes.join(", "));
+    parts.iter().map(part).collect::<Vec<_>>().join("; ")
+}
+
+/// The page of a model that ships.
+pub(super) fn page(name: &str, width: usize) -> Option<String> {
+    let model = shipped::find(name)?;
+    Some(card_page(model.card(), name, width))
+}
+
+/// The page of a model's file, if `name` is the name of one.
+///
+/// # Errors
+/// It cannot be read, or is damaged.
+pub(super) fn page_of_file(name: &str, width: usize) -> Result<Option<String>, Failure> {
+    let path = Path::new(name);
+    let known = path
+        .extension()
+        .is_some_and(|ending| ending == "safetensors" || ending == "json");
+    if !known {
+        return Ok(None);
+    }
+    let read = |path: &Path| {
+        fs::read(path).map_err(|error| Failure::arguments(format!("cannot read {}: {error}", path.display())))
+    };
+    let card = read(&path.with_extension("json"))?;
+    let weights = path.with_extension("safetensors");
+    let model = Model::parse(&card, &read(&weights)?)
+        .map_err(|error| Failure::arguments(format!("{}: {error}", weights.display())))?;
+    let place = weights.display().to_string();
+    Ok(Some(card_page(model.card(), &place, width)))
+}
+
+fn card_page(card: &Card, place: &str, width: usize) -> String {
+    let training = &card.training;
+    let rows: Vec<(&str, String)> = vec![
+        (
+            "what",
+            format!("{}, {} parameters", kind(card), card.parameters()),
+        ),
+        (
+            "reads",
+            format!("{}, smoothing {}", card.features.join(", "), card.smoothing),
+        ),
+        ("predicts", card.output.clone()),
+        (
+            "test MAPE",
+            format!(
+                "{} in its last round; {} of the pairs that this learned from",
+                percent(card.metrics.test_mape),
+                percent(card.metrics.train_mape)
+            ),
+        ),
+        (
+            "learned from",
+            format!(
+                "{} of {} pairs; {} were for tests",
+                card.data.train, card.data.pairs, card.data.test
+            ),
+        ),
+        ("by", how(card)),
+        (
+            "made by",
+            format!("Paceline {}, {}", card.version, training.library),
+        ),
+        ("again", training.command.clone()),
+        ("weights", format!("SHA-256 {}", card.weights_sha256)),
+        ("data", format!("SHA-256 {}", card.data.sha256)),
+    ];
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|(name, value)| vec![name.to_string(), value])
+        .collect();
+    let mut page = format!("{} - a model that predicts round-trip times\n\n", card.name);
+    page.push_str(&text::columns(&rows, width));
+    page.push_str("\nRuns that its pairs are from:\n");
+    page.push_str(&text::columns(&sources(card), width));
+    let curve: Vec<f64> = card.metrics.rounds.iter().map(|round| round.test_mape).collect();
+    if let [first, .., last] = curve[..] {
+        page.push_str(&format!(
+            "\ntest MAPE by round  {}  {} to {}\n",
+            text::sparkline(&curve),
+            percent(first),
+            percent(last)
+        ));
+    }
+    page.push_str(&format!(
+        "\nIn a scenario:\n  [cc.lstm-pid]\n  predictor = \"{}\"\n  model = \"{place}\"\n",
+        card.kind
+    ));
+    page
+}
+
+/// What the runs of a card are; runs that differ only in the order of simultaneous events are one row.
+fn sources(card: &Card) -> Vec<Vec<String>> {
+    let orders = |setting: &&String| setting.starts_with("shuffle-ties=");
+    let own = |source: &DataSource| -> Vec<String> {
+        let settings = source.settings.iter().filter(|setting| !orders(setting));
+        let whose = [
+            format!("  {} under {}", source.scenario, source.scheme),
+            format!("seed {}, {}", source.seed, source.fidelity),
+        ];
+        let settings: Vec<&str> = settings.map(String::as_str).collect();
+        [&whose[..], &[settings.join(", ")]].concat()
+    };
+    let alike = |a: &DataSource, b: &DataSource| own(a) == own(b);
+    let row = |part: &[DataSource]| {
+        let mut row = own(&part[0]);
+        if part.len() > 1 {
+            let runs = format!(
+                "{} runs, simultaneous events in another order in each",
+                part.len()
+            );
+            row[2] = [&row[2], &*runs].join("; ");
+        }
+        row
+    };
+    card.data.sources.chunk_by(alike).map(row).collect()
+}
+
+fn how(card: &Card) -> String {
+    let training = &card.training;
+    let mut parts = vec![format!("{} loss", training.loss), training.optimiser.clone()];
+    if card.kind != Kind::Ar3 {
+        parts.push(format!(
+            "rate {}, batches of {}",
+            training.learning_rate, training.batch
+        ));
+    }
+    parts.push(format!("{} rounds, seed {}", training.rounds, training.seed));
+    parts.join(", ")
+}
+
+/// The models that a scheme's page lists: those that ship, where the scheme reads models.
+pub(super) fn of_scheme(parameters: &[paceline_congestion::params::ParamDoc], width: usize) -> String {
+    let shipped = shipped();
+    if shipped.is_empty() || !parameters.iter().any(|parameter| parameter.name == "model") {
+        return String::new();
+    }
+    let row = |card: &Card| vec![format!("  {}", card.name), about(card)];
+    let rows: Vec<Vec<String>> = shipped.iter().map(row).collect();
+    format!("\nModels that ship:\n{}", text::columns(&rows, width))
+}

@@ -1,0 +1,48 @@
+//! `paceline train`: learned schemes, from recorded runs or in the simulator.
+
+mod args;
+mod data;
+mod gains;
+mod network;
+mod record;
+
+pub(crate) use args::TrainArgs;
+use args::Trainee;
+use std::io::Write as _;
+use std::path::Path;
+
+use paceline_lab::files::Folder;
+use paceline_learn::train::Network;
+use serde_json::Value;
+
+use crate::failure::{Ended, Failure};
+use crate::{interrupt, output};
+
+/// Trains what was asked for.
+pub(super) fn train(args: &TrainArgs) -> Ended {
+    args.check()?;
+    output::check_folder(&args.folder(), args.force)?;
+    interrupt::listen();
+    match args.what {
+        Trainee::Lstm => network::train(args, Network::Lstm),
+        Trainee::Gru => network::train(args, Network::Gru),
+        Trainee::Rnn => network::train(args, Network::Rnn),
+        Trainee::Ar3 => network::train(args, Network::Ar3),
+        Trainee::Pidnn => gains::train(args),
+    }
+}
+
+/// `training.json`.
+fn write_json(folder: &Folder, training: &Value) -> Result<(), Failure> {
+    folder.write(Path::new("training.json"), |out| {
+        serde_json::to_writer_pretty(&mut *out, training)?;
+        writeln!(out)
+    })?;
+    Ok(())
+}
+
+/// `report.html`.
+fn write_page(folder: &Folder, page: &str) -> Result<(), Failure> {
+    folder.write(Path::new("report.html"), |out| out.write_all(page.as_bytes()))?;
+    Ok(())
+}

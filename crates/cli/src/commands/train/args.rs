@@ -1,0 +1,263 @@
+//! What `paceline train` may be told.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use paceline_kernel::Span;
+
+use crate::args::{JobArgs, SayArgs};
+use crate::commands::sweep::shell;
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  paceline train lstm                        the shipped model again: records, then trains
+  paceline train lstm --compare              with GRU, RNN, AR(3), persistence beside it
+  paceline train gru --scenarios my.toml --schemes timely,pidnn --rounds 30
+  paceline train lstm --data results/train-lstm --seed 2
+  paceline train lstm --data my-runs --resume results/train-lstm/checkpoints/round-07
+  paceline train pidnn                       the gains of the controller, in the simulator
+  paceline train pidnn --units norm --start=-0.1,-0.05,0 --target 6us
+
+Data are round-trip times that senders measured: either scenarios are run and recorded
+(--scenarios), or runs that are there are read (--data: a dataset.parquet of an earlier training,
+or folders of runs with record.rtt-samples = true). The same command gives the same weights, bit
+for bit, on the same machine.
+
+The folder: the model (.safetensors and its card .json), dataset.parquet, checkpoints,
+training.json, report.html. A run uses a model with
+  --scheme lstm-pid --set cc.lstm-pid.model=results/train-lstm/rtt-lstm.safetensors
+Ctrl-C keeps the rounds that are done, marked partial.
+
+Exit status: 0 done, 1 a run failed or output cannot be written, 2 input or arguments are wrong,
+130 interrupted.";
+
+/// What can be trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Trainee {
+    /// The predictor of the thesis: an LSTM of 16 units over 3 steps
+    Lstm,
+    /// A GRU of the same size
+    Gru,
+    /// A simple recurrent network of the same size
+    Rnn,
+    /// A linear predictor of the last three features
+    Ar3,
+    /// The gains of the rate controller, while it runs
+    Pidnn,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TrainArgs {
+    /// What to train
+    #[arg(value_enum, value_name = "NAME")]
+    pub(crate) what: Trainee,
+
+    /// Scenarios to run and record, by name or file
+    /// [default: those of the shipped model]
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',', help_heading = "Data")]
+    pub(crate) scenarios: Vec<String>,
+    /// Schemes under which each scenario is run [default: each scenario's]
+    #[arg(
+        long,
+        value_name = "A,B,..",
+        value_delimiter = ',',
+        help_heading = "Data",
+        requires = "scenarios"
+    )]
+    pub(crate) schemes: Vec<String>,
+    /// Change one value of every scenario that is run; may be repeated
+    #[arg(
+        long,
+        value_name = "PATH.TO.KEY=VALUE",
+        help_heading = "Data",
+        requires = "scenarios"
+    )]
+    pub(crate) set: Vec<String>,
+    /// A dataset.parquet, or the folder of a recorded run; may be repeated
+    #[arg(
+        long,
+        value_name = "PATH",
+        help_heading = "Data",
+        conflicts_with = "scenarios"
+    )]
+    pub(crate) data: Vec<PathBuf>,
+    /// Pairs of features and what came next, drawn evenly from calm and restless moments
+    /// [default: 19058, as in the thesis]
+    #[arg(long, value_name = "N", help_heading = "Data")]
+    pub(crate) pairs: Option<usize>,
+
+    /// Rounds; each is a part of the pairs of its own [default: 19]
+    #[arg(long, value_name = "N", help_heading = "Training", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: Option<u32>,
+    /// Pairs between two steps of the optimiser [default: 10]
+    #[arg(long, value_name = "N", help_heading = "Training", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) batch: Option<u32>,
+    /// Step of the optimiser (Adam) [default: 0.001]
+    #[arg(long, value_name = "RATE", help_heading = "Training", value_parser = crate::args::positive)]
+    pub(crate) learning_rate: Option<f64>,
+    /// Seed of the draw of pairs, of first weights, and of recorded scenarios [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    pub(crate) seed: Option<u64>,
+    /// Train all networks and baselines on the same pairs, in one table
+    #[arg(long, help_heading = "Training")]
+    pub(crate) compare: bool,
+    /// Go on from a model, or the folder of an earlier training or checkpoint
+    #[arg(
+        long,
+        value_name = "PATH",
+        help_heading = "Training",
+        conflicts_with = "compare"
+    )]
+    pub(crate) resume: Option<PathBuf>,
+
+    /// Units of the gradient: µs and Gbit/s as in the thesis, or shares of target and line rate
+    /// [default: seed]
+    #[arg(long, value_enum, value_name = "UNITS", help_heading = "Gains (pidnn)")]
+    pub(crate) units: Option<Units>,
+    /// Gains to begin with [default: -0.2,-0.05,0.1]
+    #[arg(
+        long,
+        value_name = "P,I,D",
+        help_heading = "Gains (pidnn)",
+        allow_hyphen_values = true,
+        value_parser = gains
+    )]
+    pub(crate) start: Option<[f64; 3]>,
+    /// Runs at most, each with the gains of the one before; fewer where they come to rest
+    /// [default: 8]
+    #[arg(long, value_name = "N", help_heading = "Gains (pidnn)", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) episodes: Option<u32>,
+    /// Round-trip time that the controller is to hold [default: 5us]
+    #[arg(long, value_name = "TIME", help_heading = "Gains (pidnn)")]
+    pub(crate) target: Option<Span>,
+
+    /// Folder for everything [default: results/train-NAME]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace the folder of an earlier training
+    #[arg(long, help_heading = "Output")]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) say: SayArgs,
+    #[command(flatten)]
+    pub(crate) jobs: JobArgs,
+}
+
+/// Units of the gradient of gains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Units {
+    /// µs and Gbit/s, as in the thesis
+    Seed,
+    /// Shares of the target and of the line rate
+    Norm,
+}
+
+impl TrainArgs {
+    /// The seed of everything that is drawn.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+
+    /// Where everything goes.
+    pub(crate) fn folder(&self) -> PathBuf {
+        let name = self.what.to_possible_value();
+        let name = name.as_ref().map_or("network", |value| value.get_name());
+        self.out
+            .clone()
+            .unwrap_or_else(|| Path::new("results").join(format!("train-{name}")))
+    }
+
+    /// The command that makes the same model: without where and how it is run, and what it is put beside.
+    pub(crate) fn command(&self) -> String {
+        let name = self.what.to_possible_value();
+        let name = name.as_ref().map_or("network", |value| value.get_name());
+        let mut words = ["paceline", "train", name].map(String::from).to_vec();
+        let mut add = |option: &str, value: Option<String>| {
+            words.extend(value.into_iter().map(|value| format!("{option}={value}")));
+        };
+        let list = |all: &[String]| (!all.is_empty()).then(|| all.join(","));
+        let text = |path: &PathBuf| path.display().to_string();
+        add("--scenarios", list(&self.scenarios));
+        add("--schemes", list(&self.schemes));
+        self.set.iter().for_each(|set| add("--set", Some(set.clone())));
+        self.data.iter().for_each(|path| add("--data", Some(text(path))));
+        add("--pairs", self.pairs.map(|pairs| pairs.to_string()));
+        add("--rounds", self.rounds.map(|rounds| rounds.to_string()));
+        add("--batch", self.batch.map(|batch| batch.to_string()));
+        add("--learning-rate", self.learning_rate.map(|rate| rate.to_string()));
+        add("--seed", self.seed.map(|seed| seed.to_string()));
+        add("--resume", self.resume.as_ref().map(text));
+        let units = self.units.and_then(|units| units.to_possible_value());
+        add("--units", units.map(|units| units.get_name().to_string()));
+        add(
+            "--start",
+            self.start
+                .map(|gains| gains.map(|gain| gain.to_string()).join(",")),
+        );
+        add("--episodes", self.episodes.map(|episodes| episodes.to_string()));
+        add("--target", self.target.map(|target| target.to_string()));
+        shell(&words)
+    }
+
+    /// Refuses options that are about something else than what is trained.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let of_gains = [
+            ("--units", self.units.is_some()),
+            ("--start", self.start.is_some()),
+            ("--episodes", self.episodes.is_some()),
+            ("--target", self.target.is_some()),
+        ];
+        let of_networks = [
+            ("--schemes", !self.schemes.is_empty()),
+            ("--data", !self.data.is_empty()),
+            ("--pairs", self.pairs.is_some()),
+            ("--rounds", self.rounds.is_some()),
+            ("--batch", self.batch.is_some()),
+            ("--learning-rate", self.learning_rate.is_some()),
+            ("--compare", self.compare),
+            ("--resume", self.resume.is_some()),
+        ];
+        let given = |options: &[(&'static str, bool)]| {
+            let found = options.iter().find(|(_, given)| *given);
+            found.map(|&(option, _)| option)
+        };
+        let (wrong, about) = match self.what {
+            Trainee::Pidnn => (
+                given(&of_networks),
+                "is about networks, and `train pidnn` trains the gains of the controller",
+            ),
+            _ => (
+                given(&of_gains),
+                "is about the gains of the controller: it goes with `train pidnn`",
+            ),
+        };
+        match wrong {
+            Some(option) => Err(Failure::arguments(format!("{option} {about}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn gains(text: &str) -> Result<[f64; 3], String> {
+    let expected = "expected three numbers such as -0.2,-0.05,0.1";
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    match numbers.as_deref() {
+        Ok(&[p, i, d]) if [p, i, d].iter().all(|gain: &f64| gain.is_finite()) => Ok([p, i, d]),
+        _ => Err(expected.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gains_are_three_numbers() {
+        assert_eq!(gains("-0.2, -0.05,0.1"), Ok([-0.2, -0.05, 0.1]));
+        for wrong in ["", "1,2", "1,2,3,4", "1,2,x", "1,2,inf"] {
+            assert!(gains(wrong).is_err(), "{wrong}");
+        }
+    }
+}

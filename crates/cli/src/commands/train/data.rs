@@ -1,0 +1,171 @@
+//! What is trained on: runs that are recorded now, runs that were, or a dataset.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paceline_learn::dataset::{self, Dataset, EDGES, STRATA, Source, THESIS_PAIRS, Trace};
+use paceline_scenario::Resolved;
+
+use super::args::TrainArgs;
+use crate::failure::Failure;
+use crate::progress::Meter;
+use crate::{input, interrupt};
+
+/// Samples of a flow that make a pair: three features, and what came next.
+const WINDOW: usize = 4;
+
+/// Pairs, and the runs that they are from where these are at hand.
+pub(super) struct Data {
+    pub(super) dataset: Dataset,
+    pub(super) traces: Vec<Trace>,
+}
+
+/// Everything that the arguments ask for; `None` if the user stopped it.
+pub(super) fn gather(args: &TrainArgs) -> Result<Option<Data>, Failure> {
+    if let Some(path) = dataset_file(&args.data)? {
+        if args.pairs.is_some() {
+            return Err(Failure::arguments(
+                "--pairs is about drawing from runs, and a dataset.parquet is drawn already: leave it out, \
+                 or record the runs again",
+            ));
+        }
+        let dataset = Dataset::read(&path)?;
+        return Ok(Some(Data {
+            dataset,
+            traces: Vec::new(),
+        }));
+    }
+    let traces = if args.data.is_empty() {
+        match record(args)? {
+            Some(traces) => traces,
+            None => return Ok(None),
+        }
+    } else {
+        let folders = run_folders(&args.data)?;
+        let traces = folders.iter().map(|folder| Trace::from_folder(folder));
+        traces.collect::<Result<_, _>>()?
+    };
+    check(&traces)?;
+    let dataset = Dataset::draw(&traces, args.pairs.unwrap_or(THESIS_PAIRS), args.seed())?;
+    Ok(Some(Data { dataset, traces }))
+}
+
+/// The dataset among `paths`, if there is one: it is whole, and goes with nothing else.
+fn dataset_file(paths: &[PathBuf]) -> Result<Option<PathBuf>, Failure> {
+    let dataset_in = |path: &PathBuf| match path.is_dir() {
+        true => Some(path.join("dataset.parquet")).filter(|file| file.is_file()),
+        false => Some(path.clone()),
+    };
+    let found: Vec<PathBuf> = paths.iter().filter_map(dataset_in).collect();
+    match (&found[..], paths.len()) {
+        ([], _) => Ok(None),
+        ([one], 1) => Ok(Some(one.clone())),
+        ([one, ..], _) => Err(Failure::arguments(format!(
+            "--data: {} is a dataset, whose pairs are drawn already, and cannot be put together with others: \
+             give it alone, or the folders of the runs",
+            one.display()
+        ))),
+    }
+}
+
+/// The folders of runs in `paths`: each itself, or those in it.
+fn run_folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let is_run = |path: &Path| path.join("summary.json").is_file();
+    let mut folders = Vec::new();
+    for path in paths {
+        if is_run(path) {
+            folders.push(path.clone());
+            continue;
+        }
+        let cannot = |error| Failure::arguments(format!("--data: cannot read {}: {error}", path.display()));
+        let entries = fs::read_dir(path).map_err(cannot)?;
+        let entries: Result<Vec<_>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+        let mut inside: Vec<PathBuf> = entries.map_err(cannot)?;
+        inside.retain(|path| is_run(path));
+        if inside.is_empty() {
+            return Err(Failure::arguments(format!(
+                "--data: {} is neither a dataset nor the folder of a run (there is no summary.json in it)",
+                path.display()
+            )));
+        }
+        inside.sort();
+        folders.append(&mut inside);
+    }
+    Ok(folders)
+}
+
+/// The runs that are to be recorded.
+fn sources(args: &TrainArgs) -> Result<Vec<Source>, Failure> {
+    if args.scenarios.is_empty() {
+        return Ok(Source::thesis());
+    }
+    let schemes: Vec<Option<String>> = match args.schemes.is_empty() {
+        true => vec![None],
+        false => {
+            let names = input::schemes(&args.schemes)?;
+            names.into_iter().map(|name| Some(name.to_string())).collect()
+        }
+    };
+    let source = |scenario: &String, scheme: &Option<String>| Source {
+        scenario: scenario.clone(),
+        scheme: scheme.clone(),
+        settings: args.set.clone(),
+        seed: args.seed,
+        fidelity: None,
+    };
+    let scenarios = args.scenarios.iter();
+    Ok(scenarios
+        .flat_map(|scenario| schemes.iter().map(move |scheme| source(scenario, scheme)))
+        .collect())
+}
+
+/// Runs them; `None` if the user stopped it.
+fn record(args: &TrainArgs) -> Result<Option<Vec<Trace>>, Failure> {
+    let sources = sources(args)?;
+    let inputs: Vec<Resolved> = sources.iter().map(Source::load).collect::<Result<_, _>>()?;
+    let meter = Meter::new(&inputs, args.say);
+    let traces = dataset::record(&sources, args.jobs.count(), &|run, now| {
+        meter.update(run, now);
+        interrupt::control()
+    });
+    drop(meter);
+    match traces {
+        Err(paceline_learn::Error::Stopped(_)) => Ok(None),
+        traces => Ok(Some(traces?)),
+    }
+}
+
+/// Refuses runs from which nothing can be learned.
+fn check(traces: &[Trace]) -> Result<(), Failure> {
+    for trace in traces {
+        let longest = trace.flows.iter().map(|flow| flow.samples.len()).max();
+        if longest.unwrap_or(0) < WINDOW {
+            return Err(Failure::arguments(format!(
+                "`{}` under `{}` has no round-trip times to learn from: {WINDOW} samples of a flow make a pair, \
+                 one a round trip, and the longest flow has {}; its flows have to be larger",
+                trace.origin.scenario,
+                trace.origin.scheme,
+                longest.unwrap_or(0)
+            )));
+        }
+    }
+    let mut strata = [0usize; STRATA];
+    for pair in traces.iter().flat_map(|trace| trace.candidates(0)) {
+        strata[usize::from(pair.stratum)] += 1;
+    }
+    let Some(empty) = strata.iter().position(|&pairs| pairs == 0) else {
+        return Ok(());
+    };
+    let range = match empty {
+        0 => format!("below {}", EDGES[0]),
+        i if i < EDGES.len() => format!("from {} to {}", EDGES[i - 1], EDGES[i]),
+        i => format!("of {} and more", EDGES[i - 1]),
+    };
+    Err(Failure::arguments(format!(
+        "of {} pairs none has a |K| {range}: these runs are too even to learn from (there are {} pairs in the \
+         four strata); add runs of other traffic, or under a scheme that lets round-trip times move, such as \
+         timely",
+        strata.iter().sum::<usize>(),
+        strata.map(|pairs| pairs.to_string()).join(", ")
+    )))
+}

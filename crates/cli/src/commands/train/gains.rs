@@ -1,0 +1,253 @@
+//! Training the gains of the rate controller.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use paceline_congestion::lstm_pid::Gains;
+use paceline_kernel::Span;
+use paceline_lab::files::Folder;
+use paceline_learn::Error;
+use paceline_learn::dataset::Source;
+use paceline_learn::page::{self, GainsPage, percent};
+use paceline_learn::pidnn::{self, Options, THESIS, TrainedGains, Units as Unit};
+use serde_json::{Value, json};
+
+use super::args::{TrainArgs, Units};
+use super::{write_json, write_page};
+use crate::failure::{Done, Ended, Failure};
+use crate::progress::GainMeter;
+use crate::{interrupt, output, text};
+
+/// The target unless the arguments say otherwise: the scheme's default.
+const TARGET: Span = Span::from_us(5);
+
+/// Trains, writes and shows.
+pub(super) fn train(args: &TrainArgs) -> Ended {
+    let options = options(args)?;
+    let meter = GainMeter::new(options.episodes, args.say);
+    let trained = pidnn::train(&options, &mut |run, now, gains| {
+        meter.update(run, now, [gains.p, gains.i, gains.d]);
+        interrupt::control()
+    });
+    drop(meter);
+    let trained = match trained {
+        Err(Error::Stopped(_)) => {
+            eprintln!("nothing is written: no run was over");
+            return Ok(Done::Interrupted);
+        }
+        trained => trained?,
+    };
+    let page = GainsPage {
+        trained: &trained,
+        target_us: target(args).as_ps() as f64 / 1e6,
+        command: args.command(),
+        facts: facts(&options),
+        warnings: warnings(&trained),
+    };
+    let folder = Folder::create(&args.folder(), args.force)?;
+    write_json(&folder, &record(&page))?;
+    folder.write(Path::new("gains.toml"), |out| {
+        out.write_all(snippet(&trained.gains).as_bytes())
+    })?;
+    write_page(&folder, &page::gains(&page)?)?;
+    folder.commit()?;
+    show(args, &page)?;
+    Ok(match trained.stopped {
+        true => Done::Interrupted,
+        false => Done::All,
+    })
+}
+
+fn target(args: &TrainArgs) -> Span {
+    args.target.unwrap_or(TARGET)
+}
+
+fn options(args: &TrainArgs) -> Result<Options, Failure> {
+    let mut options = Options::default();
+    match &args.scenarios[..] {
+        [] => {}
+        [scenario] => {
+            options.source = Source {
+                scenario: scenario.clone(),
+                scheme: Some("pidnn".into()),
+                settings: args.set.clone(),
+                seed: args.seed,
+                fidelity: None,
+            };
+        }
+        _ => {
+            return Err(Failure::arguments(
+                "--scenarios: gains are trained in one scenario; name one",
+            ));
+        }
+    }
+    if let Some(seed) = args.seed {
+        options.source.seed = Some(seed);
+    }
+    if let Some(target) = args.target {
+        let setting = format!("cc.lstm-pid.target={target}");
+        options.source.settings.push(setting);
+    }
+    if let Some(units) = args.units {
+        options.units = match units {
+            Units::Seed => Unit::Seed,
+            Units::Norm => Unit::Norm,
+        };
+    }
+    if let Some([p, i, d]) = args.start {
+        options.start = Gains { p, i, d };
+    }
+    if let Some(episodes) = args.episodes {
+        options.episodes = episodes as usize;
+    }
+    Ok(options)
+}
+
+fn warnings(trained: &TrainedGains) -> Vec<String> {
+    let mut found = Vec::new();
+    if trained.stopped {
+        found.push(format!(
+            "The training was interrupted after {} of at most {} runs.",
+            trained.episodes.len(),
+            trained.options.episodes
+        ));
+    } else if !trained.has_converged() {
+        found.push(format!(
+            "The gains have not come to rest: over the last quarter of the updates one moved by {}.",
+            percent(trained.change)
+        ));
+    }
+    if let Some(last) = trained.episodes.last().filter(|last| last.clipped > 0.5) {
+        found.push(format!(
+            "{} of the gradients were cut by the clip: mostly their signs moved the gains, not their sizes.",
+            percent(last.clipped)
+        ));
+    }
+    found
+}
+
+fn facts(options: &Options) -> Vec<(String, String)> {
+    let source = &options.source;
+    let facts = [
+        ("scenario", source.scenario.clone()),
+        ("set", source.settings.join(", ")),
+        ("units", name(options.units).to_string()),
+        ("first gains", shown(&options.start)),
+        ("learning rate", options.learning_rate.to_string()),
+        ("clip", options.clip.to_string()),
+        ("runs at most", options.episodes.to_string()),
+    ];
+    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
+    facts.map(|(name, value)| (name.to_string(), value)).collect()
+}
+
+const fn name(units: Unit) -> &'static str {
+    match units {
+        Unit::Seed => "seed: µs and Gbit/s",
+        Unit::Norm => "norm: shares of the target and of the line rate",
+    }
+}
+
+fn shown(gains: &Gains) -> String {
+    format!("{:.4}, {:.4}, {:.4}", gains.p, gains.i, gains.d)
+}
+
+fn gains_json(gains: &Gains) -> Value {
+    json!({ "k_p": gains.p, "k_i": gains.i, "k_d": gains.d })
+}
+
+/// `training.json` of gains.
+fn record(page: &GainsPage<'_>) -> Value {
+    let trained = page.trained;
+    let options = &trained.options;
+    let episode = |episode: &pidnn::Episode| {
+        json!({
+            "updates": episode.updates,
+            "gains": gains_json(&episode.gains),
+            "mean_rtt_us": episode.mean_rtt_us,
+            "mean_loss": episode.mean_loss,
+            "clipped": episode.clipped,
+        })
+    };
+    let point = |point: &pidnn::Point| json!([point.update, point.gains.p, point.gains.i, point.gains.d]);
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "network": "pidnn",
+        "status": if trained.stopped { "partial" } else { "completed" },
+        "command": page.command,
+        "options": {
+            "scenario": options.source.scenario,
+            "settings": options.source.settings,
+            "target_us": page.target_us,
+            "start": gains_json(&options.start),
+            "units": options.units,
+            "count": options.count,
+            "beta": options.beta,
+            "clip": options.clip,
+            "learning_rate": options.learning_rate,
+            "episodes": options.episodes,
+        },
+        "gains": gains_json(&trained.gains),
+        "converged": trained.has_converged(),
+        "change": trained.change,
+        "episodes": trained.episodes.iter().map(episode).collect::<Vec<_>>(),
+        "history": trained.history.iter().map(point).collect::<Vec<_>>(),
+        "warnings": page.warnings,
+    })
+}
+
+/// What a scenario says to use the gains.
+fn snippet(gains: &Gains) -> String {
+    format!(
+        "[cc.lstm-pid]\nk-p = {:?}\nk-i = {:?}\nk-d = {:?}\n",
+        gains.p, gains.i, gains.d
+    )
+}
+
+/// The table, and what to do next.
+fn show(args: &TrainArgs, page: &GainsPage<'_>) -> Result<(), Failure> {
+    let trained = page.trained;
+    if args.say.json {
+        output::print_json(&record(page))?;
+    } else {
+        output::print(&table(trained))?;
+    }
+    if args.say.quiet {
+        return Ok(());
+    }
+    output::beware(&page.warnings);
+    let place = args.folder();
+    let place = place.display();
+    eprintln!("results in {place}, with figures to look at: {place}/report.html");
+    let Gains { p, i, d } = trained.gains;
+    eprintln!(
+        "use them  paceline run incast-20 --scheme pidnn --set cc.lstm-pid.k-p={p:.4} \
+         --set cc.lstm-pid.k-i={i:.4} --set cc.lstm-pid.k-d={d:.4}"
+    );
+    Ok(())
+}
+
+fn table(trained: &TrainedGains) -> String {
+    let last = trained.episodes.last();
+    let moved = page::last_quarter(trained);
+    let start = &trained.options.start;
+    let row = |name: &str, first: f64, last: f64, published: f64, moved: f64| {
+        let gains = [first, last, published].map(|gain| format!("{gain:.4}"));
+        [&[name.to_string()][..], &gains, &[percent(moved)]].concat()
+    };
+    let head = ["gain", "first", "last", "published", "moved in the last quarter"];
+    let gains = &trained.gains;
+    let rows = [
+        head.map(String::from).to_vec(),
+        row("K_p", start.p, gains.p, THESIS.p, moved[0]),
+        row("K_i", start.i, gains.i, THESIS.i, moved[1]),
+        row("K_d", start.d, gains.d, THESIS.d, moved[2]),
+    ];
+    format!(
+        "{} updates in {} runs, mean RTT of the last {:.3} µs\n{}",
+        last.map_or(0, |last| last.updates),
+        trained.episodes.len(),
+        last.map_or(0.0, |last| last.mean_rtt_us),
+        text::table(&rows)
+    )
+}

@@ -1,0 +1,300 @@
+//! Training a predictor, and those to compare it with.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use paceline_lab::files::Folder;
+use paceline_learn::Error;
+use paceline_learn::dataset::Dataset;
+use paceline_learn::page::{self, COMPARED, Judged, NetworkPage, percent};
+use paceline_learn::train::{self, Network, Options, Progress, Trained, Weights};
+
+use super::args::TrainArgs;
+use super::data::{self, Data};
+use super::{record, write_json, write_page};
+use crate::failure::{Done, Ended, Failure};
+use crate::progress::{Seen, TrainMeter};
+use crate::{interrupt, output, text};
+
+/// One pair of so many is only tested on: 200 of 1000 in the thesis.
+const TESTED: usize = 5;
+
+/// A predictor that was trained, and its weights after each round.
+struct Fitted {
+    trained: Trained,
+    checkpoints: Vec<Weights>,
+}
+
+/// Records, trains, compares, writes and shows.
+pub(super) fn train(args: &TrainArgs, network: Network) -> Ended {
+    let stopped = || {
+        eprintln!("nothing is written: no round was over");
+        Ok(Done::Interrupted)
+    };
+    let start = start(args, network)?;
+    let Some(data) = data::gather(args)? else {
+        return stopped();
+    };
+    let mut options = options(args, network, &data.dataset)?;
+    if let Some((hidden, _)) = &start {
+        options.hidden = *hidden;
+    }
+    let start = start.map(|(_, weights)| weights);
+    let Some(first) = fit(&data.dataset, &options, start.as_ref(), args)? else {
+        return stopped();
+    };
+    let mut fitted = vec![first];
+    for other in others(args, network) {
+        let options = Options {
+            network: other,
+            ..options.clone()
+        };
+        if fitted.iter().any(|one| one.trained.stopped) {
+            break;
+        }
+        fitted.extend(fit(&data.dataset, &options, None, args)?);
+    }
+    let test = page::test_pairs(&data.dataset, &options);
+    let judged = fitted.iter().map(|one| Judged::new(&one.trained, &test));
+    let judged: Vec<Judged<'_>> = judged.collect::<Result<_, _>>()?;
+    let report = NetworkPage {
+        predictors: &judged,
+        dataset: &data.dataset,
+        test: &test,
+        traces: &data.traces,
+        command: args.command() + if args.compare { " --compare" } else { "" },
+        facts: record::facts(&options, &data.dataset),
+        warnings: warnings(&judged),
+    };
+    let name = format!("rtt-{network}");
+    write_all(args, &name, &data, &fitted[0], &report)?;
+    show(args, &name, &report)?;
+    let partial = fitted.iter().any(|one| one.trained.stopped) || interrupt::asked();
+    Ok(if partial { Done::Interrupted } else { Done::All })
+}
+
+/// The size and the weights to go on from.
+fn start(args: &TrainArgs, network: Network) -> Result<Option<(usize, Weights)>, Failure> {
+    let Some(path) = &args.resume else {
+        return Ok(None);
+    };
+    let (card, weights) = paceline_learn::read(&model_file(path, network)?)?;
+    if card.kind.name() != network.name() {
+        return Err(Failure::arguments(format!(
+            "--resume: {} is a model of kind {}, and {network} is to be trained",
+            path.display(),
+            card.kind
+        )));
+    }
+    Ok(Some((card.hidden, weights)))
+}
+
+/// The model's file that `path` means: itself, or that of the folder of a training or a checkpoint.
+fn model_file(path: &Path, network: Network) -> Result<PathBuf, Failure> {
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let inside = path.join(format!("rtt-{network}.safetensors"));
+    if inside.is_file() {
+        return Ok(inside);
+    }
+    Err(Failure::arguments(format!(
+        "--resume: there is no rtt-{network}.safetensors in {}",
+        path.display()
+    )))
+}
+
+/// How to train, from the arguments and what there is to train on.
+fn options(args: &TrainArgs, network: Network, dataset: &Dataset) -> Result<Options, Failure> {
+    let mut options = Options {
+        seed: args.seed(),
+        ..Options::new(network)
+    };
+    if let Some(rounds) = args.rounds {
+        options.rounds = rounds as usize;
+    }
+    if let Some(batch) = args.batch {
+        options.batch = batch as usize;
+    }
+    if let Some(rate) = args.learning_rate {
+        options.learning_rate = rate;
+    }
+    // A round has pairs of its own, so rounds share what there is.
+    let (pairs, rounds) = (dataset.pairs.len(), options.rounds);
+    options.test_pairs = pairs / rounds / TESTED;
+    options.train_pairs = options.test_pairs * (TESTED - 1);
+    if options.test_pairs == 0 {
+        return Err(Failure::arguments(format!(
+            "{rounds} rounds need {} pairs, as no two of them share any, and there are {pairs}: fewer --rounds, \
+             or more data",
+            rounds * TESTED
+        )));
+    }
+    Ok(options)
+}
+
+/// What the network is put beside: what costs nothing always, other networks when asked for.
+fn others(args: &TrainArgs, network: Network) -> impl Iterator<Item = Network> {
+    let compare = args.compare;
+    let wanted = move |other: &Network| *other != network && (compare || !other.is_recurrent());
+    Network::ALL.into_iter().filter(wanted)
+}
+
+/// Trains one; `None` if the user stopped it before its first round was over.
+fn fit(
+    dataset: &Dataset,
+    options: &Options,
+    start: Option<&Weights>,
+    args: &TrainArgs,
+) -> Result<Option<Fitted>, Failure> {
+    let mut meter = (options.network.is_recurrent())
+        .then(|| TrainMeter::new(options.network.title(), options.rounds, options.pairs(), args.say));
+    let mut checkpoints = Vec::new();
+    let mut watch = |now: Progress<'_>| {
+        if let Progress::Round(round, weights) = now {
+            checkpoints.push(weights.clone());
+            if let Some(meter) = &mut meter {
+                meter.round(Seen {
+                    round: round.number,
+                    of: options.rounds,
+                    loss: round.loss,
+                    train: round.train_mape,
+                    test: round.test_mape,
+                });
+            }
+        }
+        interrupt::control()
+    };
+    let trained = match start {
+        Some(weights) => train::resume(dataset, options, weights, &mut watch),
+        None => train::train(dataset, options, &mut watch),
+    };
+    match trained {
+        Ok(trained) => Ok(Some(Fitted { trained, checkpoints })),
+        Err(Error::Stopped(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What to know before trusting the first of `judged`.
+fn warnings(judged: &[Judged<'_>]) -> Vec<String> {
+    let first = &judged[0];
+    let mut found = Vec::new();
+    if first.trained.stopped {
+        found.push(format!(
+            "The training was interrupted after {} of {} rounds.",
+            first.trained.rounds.len(),
+            first.trained.options.rounds
+        ));
+    }
+    let simple = judged[1..]
+        .iter()
+        .filter(|one| one.parameters < first.parameters && one.mape <= first.mape);
+    for one in simple {
+        found.push(format!(
+            "{} with {} parameters predicts no worse than {} with {}: a test error of {} against {}.",
+            one.name(),
+            one.parameters,
+            first.name(),
+            first.parameters,
+            percent(one.mape),
+            percent(first.mape)
+        ));
+    }
+    let start = first.rounds()[0].test_mape;
+    if first.rounds().len() > 1 && first.trained.last().test_mape >= start {
+        found.push(format!(
+            "The test error did not fall: {} in the first round, {} in the last.",
+            percent(start),
+            percent(first.trained.last().test_mape)
+        ));
+    }
+    found
+}
+
+/// The folder, whole or not at all.
+fn write_all(
+    args: &TrainArgs,
+    name: &str,
+    data: &Data,
+    fitted: &Fitted,
+    report: &NetworkPage<'_>,
+) -> Result<(), Failure> {
+    let folder = Folder::create(&args.folder(), args.force)?;
+    data.dataset
+        .write(&folder.staged(Path::new("dataset.parquet"))?)?;
+    let trained = &fitted.trained;
+    let model = |place: &Path, weights: &Weights, rounds: usize| -> Result<(), Failure> {
+        let state = (weights, &trained.rounds[..rounds]);
+        let files = paceline_learn::write(name, trained, state, &data.dataset, &args.command())?;
+        for (ending, bytes) in [("safetensors", &files.weights), ("json", &files.card)] {
+            let file = place.join(format!("{name}.{ending}"));
+            folder.write(&file, |out| out.write_all(bytes))?;
+        }
+        Ok(())
+    };
+    model(Path::new(""), &trained.weights, trained.rounds.len())?;
+    for (weights, round) in fitted.checkpoints.iter().zip(1..) {
+        model(
+            &Path::new("checkpoints").join(format!("round-{round:02}")),
+            weights,
+            round,
+        )?;
+    }
+    write_json(&folder, &record::training(report))?;
+    write_page(&folder, &page::network(report)?)?;
+    folder.commit()?;
+    Ok(())
+}
+
+/// The table, and what to do next.
+fn show(args: &TrainArgs, name: &str, report: &NetworkPage<'_>) -> Result<(), Failure> {
+    if args.say.json {
+        output::print_json(&record::training(report))?;
+    } else {
+        output::print(&table(report))?;
+    }
+    if args.say.quiet {
+        return Ok(());
+    }
+    output::beware(&report.warnings);
+    let place = args.folder();
+    let place = place.display();
+    eprintln!("results in {place}, with figures to look at: {place}/report.html");
+    let predictor = report.predictors[0].trained.options.network;
+    eprintln!(
+        "use it  paceline run incast-20 --scheme lstm-pid --set cc.lstm-pid.predictor={predictor} \
+         --set cc.lstm-pid.model={place}/{name}.safetensors"
+    );
+    Ok(())
+}
+
+/// How the loss fell, and the predictors beside each other.
+fn table(report: &NetworkPage<'_>) -> String {
+    let first = &report.predictors[0];
+    let curve = |name: &str, values: Vec<f64>, shown: fn(f64) -> String| {
+        let (start, end) = (shown(values[0]), shown(values[values.len() - 1]));
+        vec![
+            name.to_string(),
+            text::sparkline(&values),
+            format!("{start} to {end}"),
+        ]
+    };
+    let of = |get: fn(&train::Round) -> f64| first.rounds().iter().map(get).collect();
+    let curves = [
+        curve("loss", of(|round| round.loss), |loss| format!("{loss:.4}")),
+        curve("train MAPE", of(|round| round.train_mape), percent),
+        curve("test MAPE", of(|round| round.test_mape), percent),
+    ];
+    let mut rows = vec![COMPARED.map(String::from).to_vec()];
+    rows.extend(report.predictors.iter().map(page::compared));
+    format!(
+        "{}: {} pairs of {}, {} rounds\n{}\n{}",
+        first.name(),
+        report.dataset.pairs.len(),
+        record::runs(report.dataset),
+        first.rounds().len(),
+        text::columns(&curves, output::stdout_width()),
+        text::table(&rows)
+    )
+}

@@ -1,0 +1,84 @@
+//! What a training's folder says of it, for programs and on the page.
+
+use paceline_learn::dataset::{Dataset, EDGES, Origin};
+use paceline_learn::page::{Judged, NetworkPage};
+use paceline_learn::train::{Options, Round};
+use serde_json::{Value, json};
+
+/// `training.json` of a network.
+pub(super) fn training(report: &NetworkPage<'_>) -> Value {
+    let first = &report.predictors[0];
+    let options = &first.trained.options;
+    let round = |round: &Round| {
+        json!({
+            "number": round.number,
+            "loss": round.loss,
+            "train_mape": round.train_mape,
+            "test_mape": round.test_mape,
+            "losses": round.losses,
+        })
+    };
+    let predictor = |one: &Judged<'_>| {
+        json!({
+            "network": one.trained.options.network,
+            "parameters": one.parameters,
+            "test_mape": one.mape,
+            "rounds": one.rounds().iter().map(round).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "network": options.network,
+        "status": if first.trained.stopped { "partial" } else { "completed" },
+        "command": report.command,
+        "options": {
+            "hidden": options.hidden,
+            "rounds": options.rounds,
+            "train_pairs": options.train_pairs,
+            "test_pairs": options.test_pairs,
+            "batch": options.batch,
+            "learning_rate": options.learning_rate,
+            "seed": options.seed,
+        },
+        "data": {
+            "sha256": report.dataset.hash(),
+            "pairs": report.dataset.pairs.len(),
+            "stratum_edges": EDGES,
+            "strata": report.dataset.strata(),
+            "origins": report.dataset.origins,
+        },
+        "tested_pairs": report.test.len(),
+        "predictors": report.predictors.iter().map(predictor).collect::<Vec<_>>(),
+        "warnings": report.warnings,
+    })
+}
+
+/// Names and values of what a network was made of.
+pub(super) fn facts(options: &Options, dataset: &Dataset) -> Vec<(String, String)> {
+    let facts = [
+        ("dataset, SHA-256", dataset.hash()),
+        ("hidden units", options.hidden.to_string()),
+        (
+            "pairs of a round",
+            format!(
+                "{} to learn from, {} to test on",
+                options.train_pairs, options.test_pairs
+            ),
+        ),
+        ("pairs of a step", options.batch.to_string()),
+        ("learning rate", options.learning_rate.to_string()),
+        ("seed", options.seed.to_string()),
+    ];
+    facts.map(|(name, value)| (name.to_string(), value)).to_vec()
+}
+
+/// `incast-20 under timely, lstm-pid`.
+pub(super) fn runs(dataset: &Dataset) -> String {
+    let part = |part: &[Origin]| {
+        let mut schemes: Vec<&str> = part.iter().map(|origin| origin.scheme.as_str()).collect();
+        schemes.dedup();
+        format!("{} under {}", part[0].scenario, schemes.join(", "))
+    };
+    let parts = dataset.origins.chunk_by(|a, b| a.scenario == b.scenario);
+    parts.map(part).collect::<Vec<_>>().join("; ")
+}

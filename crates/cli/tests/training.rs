@@ -1,0 +1,304 @@
+//! `paceline train`: from scenarios to a model that a run uses, and what is refused.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use common::{assert_same, command, run, said, stdout};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+/// Four senders to one, for some hundred round trips.
+const TINY: &str = r#"name = "tiny"
+[topology.star]
+hosts = 5
+[[workload]]
+incast = { fan-in = 4, receiver = 5, size = "10MB" }
+[cc]
+scheme = "timely"
+"#;
+
+/// A training of seconds.
+const TRAIN: [&str; 14] = [
+    "train",
+    "lstm",
+    "--scenarios",
+    "tiny.toml",
+    "--schemes",
+    "timely,dctcp",
+    "--pairs",
+    "2000",
+    "--rounds",
+    "4",
+    "--learning-rate",
+    "0.01",
+    "--out",
+    "trained",
+];
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("tiny.toml"), TINY).unwrap();
+    folder
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_training_learns_and_leaves_its_folder() {
+    let folder = folder();
+    let path = folder.path();
+    let said = run(path, &[&TRAIN[..], &["--compare"]].concat());
+    let (table, progress) = (
+        String::from_utf8(said.stdout).unwrap(),
+        String::from_utf8(said.stderr).unwrap(),
+    );
+    assert_eq!(said.status.code(), Some(0), "{progress}");
+    for name in ["LSTM", "GRU", "simple RNN", "AR(3)", "persistence"] {
+        assert!(table.contains(&format!("\n{name} ")), "{table}");
+    }
+    assert!(
+        progress.contains("training GRU: 4 rounds, 2000 pairs"),
+        "{progress}"
+    );
+
+    let trained = path.join("trained");
+    let training = json(&trained.join("training.json"));
+    assert_eq!(training["status"], "completed");
+    let rounds = training["predictors"][0]["rounds"].as_array().unwrap();
+    let loss = |round: &Value| round["loss"].as_f64().unwrap();
+    assert!(loss(&rounds[3]) < 0.7 * loss(&rounds[0]), "{rounds:?}");
+    let page = fs::read_to_string(trained.join("report.html")).unwrap();
+    assert!(page.contains("Predictors beside each other"));
+    for file in [
+        "dataset.parquet",
+        "rtt-lstm.safetensors",
+        "rtt-lstm.json",
+        "checkpoints/round-04/rtt-lstm.safetensors",
+    ] {
+        assert!(trained.join(file).is_file(), "{file}");
+    }
+    assert_eq!(
+        fs::read(trained.join("rtt-lstm.safetensors")).unwrap(),
+        fs::read(trained.join("checkpoints/round-04/rtt-lstm.safetensors")).unwrap()
+    );
+}
+
+#[test]
+fn a_run_uses_the_model() {
+    let folder = folder();
+    let path = folder.path();
+    stdout(path, &[&TRAIN[..], &["--quiet"]].concat());
+    let model = "cc.lstm-pid.model=trained/rtt-lstm.safetensors";
+    let with = |model, out| {
+        let args = [
+            "run",
+            "tiny.toml",
+            "--scheme",
+            "lstm-pid",
+            "--set",
+            "cc.lstm-pid.predictor=lstm",
+            "--set",
+            model,
+            "--out",
+            out,
+            "-q",
+        ];
+        stdout(path, &args)
+    };
+    with(model, "mine");
+    // What a run was made with is part of its scenario, which is the same run again.
+    stdout(path, &["run", "mine", "--out", "again", "-q"]);
+    assert_same(&path.join("mine"), &path.join("again"));
+    let again = fs::read_to_string(path.join("mine/scenario.toml")).unwrap();
+    assert!(again.contains("model-hash"), "{again}");
+    // Another model is another run.
+    with("cc.lstm-pid.model=rtt-lstm", "shipped");
+    let digest = |run: &str| json(&path.join(run).join("summary.json"))["digest"].clone();
+    assert_ne!(digest("mine"), digest("shipped"));
+}
+
+#[test]
+fn the_same_data_give_the_same_weights() {
+    let folder = folder();
+    let path = folder.path();
+    let to = |out: &str, args: &[&str]| {
+        let args = [args, &["--out", out, "--quiet"]].concat();
+        stdout(path, &args);
+        fs::read(path.join(out).join("rtt-lstm.safetensors")).unwrap()
+    };
+    let first = to("first", &TRAIN[..12]);
+    assert_eq!(to("second", &TRAIN[..12]), first);
+    assert_same(&path.join("first"), &path.join("second"));
+    let common = &TRAIN[8..12];
+    let of = |data, seed| [&["train", "lstm", "--data", data, "--seed", seed], common].concat();
+    assert_eq!(to("third", &of("first/dataset.parquet", "1")), first);
+    assert_eq!(to("fourth", &of("first", "1")), first);
+    assert_ne!(to("fifth", &of("first", "2")), first);
+}
+
+#[test]
+fn recorded_runs_are_data() {
+    let folder = folder();
+    let path = folder.path();
+    let recorded = [
+        "run",
+        "tiny.toml",
+        "--set",
+        "record.rtt-samples=true",
+        "-q",
+        "--out",
+    ];
+    stdout(path, &[&recorded[..], &["runs/a"]].concat());
+    stdout(path, &[&recorded[..], &["runs/b", "--scheme", "dctcp"]].concat());
+    let args = [
+        "train", "ar3", "--data", "runs", "--pairs", "2000", "--json", "-q",
+    ];
+    let training: Value = serde_json::from_str(&stdout(path, &args)).unwrap();
+    let origins = training["data"]["origins"].as_array().unwrap();
+    let schemes: Vec<&str> = origins.iter().filter_map(|one| one["scheme"].as_str()).collect();
+    assert_eq!(schemes, ["timely", "dctcp"]);
+    assert!(path.join("results/train-ar3/rtt-ar3.json").is_file());
+
+    stdout(path, &["run", "tiny.toml", "-q", "--out", "silent"]);
+    assert_snapshot!(
+        "a_run_without_samples",
+        said(path, &["train", "ar3", "--data", "silent", "--out", "none"])
+    );
+}
+
+#[test]
+fn wrong_arguments() {
+    let folder = folder();
+    let path = folder.path();
+    let short = TINY.replace("10MB", "2KB");
+    fs::write(path.join("short.toml"), short).unwrap();
+    let even = TINY.replace("fan-in = 4", "fan-in = 1");
+    fs::write(path.join("even.toml"), even).unwrap();
+    fs::write(path.join("data.parquet"), "not a dataset").unwrap();
+    for (name, args) in [
+        ("unknown_network", &["train", "lstn"][..]),
+        ("rounds_of_gains", &["train", "pidnn", "--rounds", "5"]),
+        ("units_of_a_network", &["train", "lstm", "--units", "norm"]),
+        ("two_gains", &["train", "pidnn", "--start", "1,2"]),
+        ("no_data", &["train", "lstm", "--data", "nowhere"]),
+        ("damaged_data", &["train", "lstm", "--data", "data.parquet"]),
+        (
+            "unknown_scenario",
+            &["train", "lstm", "--scenarios", "incast-200"],
+        ),
+        (
+            "unknown_scheme",
+            &["train", "lstm", "--scenarios", "tiny.toml", "--schemes", "timley"],
+        ),
+        (
+            "no_samples",
+            &["train", "lstm", "--scenarios", "short.toml", "-q"],
+        ),
+        (
+            "even_runs",
+            &[
+                "train",
+                "lstm",
+                "--scenarios",
+                "even.toml",
+                "--schemes",
+                "none",
+                "-q",
+            ],
+        ),
+        (
+            "too_few_pairs",
+            &[
+                "train",
+                "lstm",
+                "--scenarios",
+                "tiny.toml",
+                "--pairs",
+                "1000000",
+                "-q",
+            ],
+        ),
+        (
+            "too_many_rounds",
+            &[
+                "train",
+                "lstm",
+                "--scenarios",
+                "tiny.toml",
+                "--pairs",
+                "100",
+                "--rounds",
+                "40",
+                "-q",
+            ],
+        ),
+    ] {
+        assert_snapshot!(name, said(path, args));
+    }
+    let left = fs::read_dir(path.join("results")).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "nothing is left behind");
+}
+
+#[test]
+fn an_earlier_training_is_replaced_only_when_told() {
+    let folder = folder();
+    let path = folder.path();
+    let args = ["train", "ar3", "--scenarios", "tiny.toml", "--pairs", "300", "-q"];
+    let status = |more: &[&str]| run(path, &[&args[..], more].concat()).status.code();
+    assert_eq!(status(&[]), Some(0));
+    assert_eq!(status(&[]), Some(2));
+    assert_eq!(status(&["--force"]), Some(0));
+    fs::write(path.join("file"), "").unwrap();
+    assert_snapshot!(
+        "training_nowhere",
+        said(path, &[&args[..], &["--out", "file/inside"]].concat())
+    );
+}
+
+/// A training that would last for a minute, interrupted after its first round.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_training_keeps_its_rounds() {
+    use std::io::{BufRead as _, BufReader};
+
+    let folder = folder();
+    let path = folder.path();
+    let args = [
+        &TRAIN[..8],
+        &["--rounds", "3", "--batch", "1", "--out", "trained"],
+    ]
+    .concat();
+    let mut training = command(path)
+        .args(args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(training.stderr.take().unwrap()).lines();
+    let pid = training.id().to_string();
+    let mut asked = false;
+    let mut rest = String::new();
+    for line in lines {
+        let line = line.unwrap();
+        if !asked && line.starts_with("    1 ") {
+            asked = Command::new("kill")
+                .args(["-INT", &pid])
+                .status()
+                .unwrap()
+                .success();
+        }
+        rest.push_str(&line);
+    }
+    assert!(asked, "{rest}");
+    assert_eq!(training.wait().unwrap().code(), Some(130), "{rest}");
+    let training = json(&path.join("trained/training.json"));
+    assert_eq!(training["status"], "partial");
+    let rounds = training["predictors"][0]["rounds"].as_array().unwrap().len();
+    assert!((1..3).contains(&rounds), "{rounds}");
+    assert!(path.join("trained/rtt-lstm.safetensors").is_file());
+}

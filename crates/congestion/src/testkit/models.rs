@@ -1,0 +1,81 @@
+//! Models with random weights, for tests and benchmarks of what uses one.
+
+use std::sync::Arc;
+
+use paceline_kernel::rng::{Purpose, Rng};
+use safetensors::tensor::{Dtype, TensorView};
+
+use crate::learned::model::{
+    Card, Data, FEATURES, FORMAT, Kind, Metrics, Model, Normalisation, OUTPUT, Training, sha256,
+};
+use crate::learned::recurrent::STEPS;
+
+/// Tensors by name, with their shapes.
+pub type Tensors = Vec<(String, Vec<usize>, Vec<f32>)>;
+
+/// A card that says nothing of where its model came from, without the hash of the weights.
+pub fn card(kind: Kind, hidden: usize) -> Card {
+    Card {
+        format: FORMAT,
+        name: "test".into(),
+        kind,
+        hidden,
+        steps: STEPS,
+        features: FEATURES.map(String::from).to_vec(),
+        output: OUTPUT.into(),
+        smoothing: 0.2,
+        normalisation: Normalisation {
+            input: "none".into(),
+            output: "none".into(),
+        },
+        weights_sha256: String::new(),
+        data: Data::default(),
+        training: Training::default(),
+        metrics: Metrics::default(),
+        version: "test".into(),
+    }
+}
+
+/// Random weights from -1/2 to 1/2.
+pub fn random(card: &Card, seed: u32) -> Tensors {
+    let mut rng = Rng::stream(u64::from(seed), Purpose::Congestion, 0);
+    let tensors = card.tensors().into_iter();
+    tensors
+        .map(|(name, shape)| {
+            let values = (0..shape.iter().product::<usize>())
+                .map(|_| (rng.next_u64() >> 40) as f32 / 16_777_216.0 - 0.5)
+                .collect();
+            (name, shape, values)
+        })
+        .collect()
+}
+
+/// The file of weights.
+pub fn file(tensors: &Tensors) -> Vec<u8> {
+    let bytes: Vec<Vec<u8>> = tensors
+        .iter()
+        .map(|(_, _, values)| values.iter().flat_map(|value| value.to_le_bytes()).collect())
+        .collect();
+    let views = tensors.iter().zip(&bytes).map(|((name, shape, _), bytes)| {
+        let view = TensorView::new(Dtype::F32, shape.clone(), bytes);
+        (name.as_str(), view.expect("values fill the shape"))
+    });
+    safetensors::serialize(views, None).expect("tensors can be written")
+}
+
+/// The card's text, with the hash of the weights.
+pub fn json(card: &Card, weights: &[u8]) -> Vec<u8> {
+    let card = Card {
+        weights_sha256: sha256(weights),
+        ..card.clone()
+    };
+    serde_json::to_vec_pretty(&card).expect("a card can be written")
+}
+
+/// A model of the size of those that ship, with random weights.
+pub fn random_model(kind: Kind, seed: u32) -> Arc<Model> {
+    let card = card(kind, if kind == Kind::Ar3 { 0 } else { 16 });
+    let weights = file(&random(&card, seed));
+    let model = Model::parse(&json(&card, &weights), &weights);
+    Arc::new(model.expect("card and weights fit together"))
+}

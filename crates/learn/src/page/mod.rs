@@ -1,0 +1,39 @@
+//! `report.html` of a training: how it went, and what came of it.
+
+mod gains;
+mod network;
+#[cfg(test)]
+mod tests;
+
+use paceline_lab::report::{Axis, Chart, Kind, Line, Width};
+
+pub use gains::{GainsPage, gains, last_quarter};
+pub use network::{COMPARED, Judged, NetworkPage, compared, network, test_pairs};
+
+/// Steps of a line of many: more of them nobody sees.
+const STEPS_MAX: usize = 1200;
+
+/// A share in percent.
+pub fn percent(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
+}
+
+fn chart(title: &str, note: &str, x: Axis, y: Axis, lines: Vec<Line>) -> Chart {
+    Chart {
+        title: title.into(),
+        note: note.into(),
+        x,
+        y,
+        kind: Kind::Points,
+        width: Width::Half,
+        lines,
+    }
+}
+
+/// Every so many-th, so that at most `most` are left.
+fn thinned<T: Copy>(all: &[T], most: usize) -> Vec<T> {
+    all.iter()
+        .step_by(all.len().div_ceil(most).max(1))
+        .copied()
+        .collect()
+}

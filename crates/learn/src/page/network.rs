@@ -1,0 +1,495 @@
+//! The page of a predictor.
+
+use paceline_lab::report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
+
+use super::{STEPS_MAX, chart, percent, thinned};
+use crate::Error;
+use crate::dataset::{Dataset, EDGES, Origin, Pair, STRATA, Trace};
+use crate::train::{self, Options, Round, Trained};
+
+/// Dots of a chart: more of them are a blot.
+const DOTS_MAX: usize = 3000;
+/// A prediction is drawn at most this many times beyond all that was measured.
+const BEYOND: f64 = 2.0;
+/// The least error in percent that an axis of errors has.
+const LEAST_ERROR: f64 = 0.01;
+/// Samples of the flow whose predictions are drawn over time.
+const STRIP: usize = 240;
+/// So many runs are drawn, of different scenarios or schemes.
+const STRIPS_MAX: usize = 4;
+/// Fewer samples than this are not drawn.
+const STRIP_LEAST: usize = 8;
+
+/// Colours of what is drawn.
+const TRAIN: usize = 7;
+const TEST: usize = 0;
+const MEASURED: usize = 7;
+
+/// A trained predictor, and what it makes of pairs that it never saw.
+pub struct Judged<'a> {
+    /// The training.
+    pub trained: &'a Trained,
+    /// Numbers that were trained.
+    pub parameters: usize,
+    /// Its outputs for [`test_pairs`].
+    pub out: Vec<f32>,
+    /// Their mean absolute percentage error, as a share.
+    pub mape: f64,
+}
+
+impl<'a> Judged<'a> {
+    /// Judges by `test`, pairs that the training never saw.
+    ///
+    /// # Errors
+    /// Those of the training library.
+    pub fn new(trained: &'a Trained, test: &[Pair]) -> Result<Self, Error> {
+        let out = train::predict(trained.options.network, &trained.weights, test)?;
+        Ok(Self {
+            trained,
+            parameters: trained.weights.values().map(|tensor| tensor.values.len()).sum(),
+            mape: train::mape(test, &out),
+            out,
+        })
+    }
+
+    /// What it is called in a table.
+    pub const fn name(&self) -> &'static str {
+        self.trained.options.network.title()
+    }
+
+    /// What each round came to.
+    pub fn rounds(&self) -> &'a [Round] {
+        &self.trained.rounds
+    }
+
+    const fn is_in_rounds(&self) -> bool {
+        self.trained.options.network.is_recurrent()
+    }
+}
+
+/// The pairs of `data` that a training with `options` only tests on, round after round.
+pub fn test_pairs(data: &Dataset, options: &Options) -> Vec<Pair> {
+    let rounds = data.pairs.chunks(options.train_pairs + options.test_pairs);
+    let test = rounds
+        .take(options.rounds)
+        .filter_map(|round| round.get(options.train_pairs..));
+    test.flatten().copied().collect()
+}
+
+/// Everything on the page of a network. The first predictor is what the training was for.
+pub struct NetworkPage<'a> {
+    /// The predictors; there is one at least.
+    pub predictors: &'a [Judged<'a>],
+    /// The pairs.
+    pub dataset: &'a Dataset,
+    /// Those by which the predictors were judged.
+    pub test: &'a [Pair],
+    /// The runs that were recorded, where they were.
+    pub traces: &'a [Trace],
+    /// The command that makes it again.
+    pub command: String,
+    /// Names and values of what it was made of.
+    pub facts: Vec<(String, String)>,
+    /// What to know before trusting it.
+    pub warnings: Vec<String>,
+}
+
+/// Renders the page of a network.
+///
+/// # Errors
+/// The training library or the template is at fault.
+pub fn network(page: &NetworkPage<'_>) -> Result<String, Error> {
+    let first = &page.predictors[0];
+    let parts = [
+        Some(training(first)),
+        beside(page),
+        predicted(page, first)?,
+        Some(data(page.dataset)),
+    ];
+    let sheet = Sheet {
+        kicker: "Paceline training".into(),
+        title: format!("{}: the next round-trip time", first.name()),
+        story: story(page, first),
+        warnings: page.warnings.clone(),
+        tiles: tiles(page, first),
+        parts: parts.into_iter().flatten().collect(),
+        command: page.command.clone(),
+        facts: page.facts.clone(),
+    };
+    Ok(render_sheet(&sheet)?)
+}
+
+fn story(page: &NetworkPage<'_>, first: &Judged<'_>) -> String {
+    let others = page.predictors[1..].iter();
+    let best = others.min_by(|a, b| a.mape.total_cmp(&b.mape));
+    let mut text = format!(
+        "What a sender measures next is predicted from its last three features. For {} pairs that the \
+         training never saw the prediction is off by {} on average",
+        page.test.len(),
+        percent(first.mape)
+    );
+    match best {
+        Some(best) if best.mape <= first.mape => text.push_str(&format!(
+            "; that of {} by {}: what is trained here is not the best predictor of these.",
+            best.name(),
+            percent(best.mape)
+        )),
+        Some(best) => text.push_str(&format!(
+            "; that of {}, the best of the others, by {}.",
+            best.name(),
+            percent(best.mape)
+        )),
+        None => text.push('.'),
+    }
+    text
+}
+
+fn tiles(page: &NetworkPage<'_>, first: &Judged<'_>) -> Vec<Tile> {
+    let parameters = |one: &Judged<'_>| match one.parameters {
+        0 => "nothing trained".to_string(),
+        parameters => format!("{parameters} parameters"),
+    };
+    let mut tiles: Vec<Tile> = page
+        .predictors
+        .iter()
+        .map(|one| Tile {
+            name: format!("{}, test MAPE", one.name()),
+            value: percent(one.mape),
+            note: parameters(one),
+        })
+        .collect();
+    if let [start, .., end] = first.rounds() {
+        tiles.push(Tile {
+            name: "first round over last".into(),
+            value: format!("{:.1} ×", start.test_mape / end.test_mape.max(f64::MIN_POSITIVE)),
+            note: format!("{} to {}", percent(start.test_mape), percent(end.test_mape)),
+        });
+    }
+    tiles.push(Tile {
+        name: "pairs".into(),
+        value: page.dataset.pairs.len().to_string(),
+        note: match page.dataset.origins.len() {
+            1 => "of one run".into(),
+            runs => format!("of {runs} runs"),
+        },
+    });
+    tiles
+}
+
+fn by_round(rounds: &[Round], of: impl Fn(&Round) -> f64) -> Vec<(f64, f64)> {
+    rounds
+        .iter()
+        .map(|round| (round.number as f64, of(round)))
+        .collect()
+}
+
+/// The loss of every step as the mean of a fiftieth of them, by rounds done.
+fn losses(rounds: &[Round]) -> Vec<(f64, f64)> {
+    let steps: Vec<(f64, f64)> = rounds
+        .iter()
+        .flat_map(|round| {
+            let steps = round.losses.len() as f64;
+            let place = move |step: usize| (round.number - 1) as f64 + (step + 1) as f64 / steps;
+            round
+                .losses
+                .iter()
+                .enumerate()
+                .map(move |(step, &loss)| (place(step), f64::from(loss)))
+        })
+        .collect();
+    let wide = steps.len().div_ceil(50).max(1);
+    let means = steps.windows(wide).map(|window| {
+        let sum: f64 = window.iter().map(|step| step.1).sum();
+        (window[wide - 1].0, sum / wide as f64)
+    });
+    thinned(&means.collect::<Vec<_>>(), STEPS_MAX)
+}
+
+fn training(first: &Judged<'_>) -> Part {
+    let rounds = first.rounds();
+    let mape = [
+        Line::new(
+            "training pairs",
+            TRAIN,
+            &by_round(rounds, |r| r.train_mape * 100.0),
+        ),
+        Line::new("test pairs", TEST, &by_round(rounds, |r| r.test_mape * 100.0)),
+    ];
+    let row = |round: &Round| {
+        vec![
+            round.number.to_string(),
+            format!("{:.4}", round.loss),
+            percent(round.train_mape),
+            percent(round.test_mape),
+        ]
+    };
+    let loss = Chart {
+        kind: Kind::Lines,
+        ..chart(
+            "Loss",
+            "Mean absolute error of L, step by step; the mean of a fiftieth of the steps.",
+            Axis::new("rounds", ""),
+            Axis::new("loss", ""),
+            vec![Line::new("loss", TEST, &losses(rounds))],
+        )
+    };
+    Part {
+        title: "Round by round".into(),
+        text: String::new(),
+        charts: vec![
+            loss,
+            chart(
+                "Mean absolute percentage error",
+                "Of the round-trip time itself. Each round has pairs of its own.",
+                Axis::new("round", ""),
+                Axis::new("MAPE", "%"),
+                mape.to_vec(),
+            ),
+        ],
+        tables: vec![Grid {
+            head: ["round", "loss", "train MAPE", "test MAPE"]
+                .map(String::from)
+                .to_vec(),
+            rows: rounds.iter().map(row).collect(),
+            folded: "The same as a table".into(),
+            ..Grid::default()
+        }],
+    }
+}
+
+fn beside(page: &NetworkPage<'_>) -> Option<Part> {
+    if page.predictors.len() < 2 {
+        return None;
+    }
+    let last = page.predictors[0].trained.last().number as f64;
+    let line = |(one, color): (&Judged<'_>, usize)| match one.is_in_rounds() {
+        true => Line::new(
+            one.name(),
+            color,
+            &by_round(one.rounds(), |r| r.test_mape * 100.0),
+        ),
+        false => Line {
+            dash: 1,
+            guide: true,
+            ..Line::new(one.name(), color, &[1.0, last].map(|x| (x, one.mape * 100.0)))
+        },
+    };
+    Some(Part {
+        title: "Predictors beside each other".into(),
+        text: "All on the same pairs. Persistence predicts that the next round-trip time will be the last \
+               one; AR(3) is linear in the last three features, by least squares."
+            .into(),
+        charts: vec![Chart {
+            width: Width::Full,
+            ..chart(
+                "Test error by round",
+                "Dashed, of all test pairs: what takes no rounds.",
+                Axis::new("round", ""),
+                Axis::new("test MAPE", "%"),
+                page.predictors.iter().zip(0..).map(line).collect(),
+            )
+        }],
+        tables: vec![Grid {
+            head: COMPARED.map(String::from).to_vec(),
+            rows: page.predictors.iter().map(compared).collect(),
+            note: "Mean absolute percentage error: of the test pairs of the first round, of the last, and \
+                   of all with the final weights."
+                .into(),
+            ..Grid::default()
+        }],
+    })
+}
+
+/// The head of the table of predictors.
+pub const COMPARED: [&str; 5] = [
+    "predictor",
+    "parameters",
+    "first round",
+    "last round",
+    "test MAPE",
+];
+
+/// A predictor's row of it.
+pub fn compared(one: &Judged<'_>) -> Vec<String> {
+    vec![
+        one.name().to_string(),
+        one.parameters.to_string(),
+        percent(one.rounds()[0].test_mape),
+        percent(one.trained.last().test_mape),
+        percent(one.mape),
+    ]
+}
+
+fn predicted(page: &NetworkPage<'_>, first: &Judged<'_>) -> Result<Option<Part>, Error> {
+    if page.test.is_empty() {
+        return Ok(None);
+    }
+    let mut charts = vec![dots(page.test, first), errors(page)];
+    let run = |trace: &Trace| (trace.origin.scenario.clone(), trace.origin.scheme.clone());
+    let mut seen = Vec::new();
+    for trace in page.traces {
+        if seen.len() < STRIPS_MAX && !seen.contains(&run(trace)) {
+            seen.push(run(trace));
+            charts.extend(strip(trace, first)?);
+        }
+    }
+    Ok(Some(Part {
+        title: "Predicted and measured".into(),
+        text: "Pairs are drawn evenly from calm and restless moments. In a run most are calm, and errors \
+               smaller."
+            .into(),
+        charts,
+        tables: Vec::new(),
+    }))
+}
+
+/// The round-trip time that the output `out` predicts.
+fn rtt(pair: &Pair, out: f32) -> f64 {
+    (1.0 + f64::from(out)) * pair.s
+}
+
+fn dots(test: &[Pair], first: &Judged<'_>) -> Chart {
+    let all: Vec<(f64, f64)> = test
+        .iter()
+        .zip(&first.out)
+        .map(|(pair, &out)| (pair.r, rtt(pair, out)))
+        .collect();
+    let mut points = thinned(&all, DOTS_MAX);
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let ends = [points[0].0, points[points.len() - 1].0];
+    for point in &mut points {
+        point.1 = point.1.clamp(ends[0] / BEYOND, ends[1] * BEYOND);
+    }
+    let equal = Line {
+        dash: 1,
+        guide: true,
+        ..Line::new("as measured", MEASURED, &ends.map(|r| (r, r)))
+    };
+    let wide = ends[1] > 8.0 * ends[0];
+    let axis = |label: &str| Axis {
+        log: wide,
+        ..Axis::new(label, "µs")
+    };
+    Chart {
+        kind: Kind::Dots,
+        ..chart(
+            "Each pair",
+            "On the dashed line the prediction was right. What is beyond all that was measured is at the edge.",
+            axis("measured RTT"),
+            axis("predicted RTT"),
+            vec![Line::new(first.name(), TEST, &points), equal],
+        )
+    }
+}
+
+fn errors(page: &NetworkPage<'_>) -> Chart {
+    let line = |(one, color): (&Judged<'_>, usize)| {
+        let pairs = page.test.iter().zip(&one.out);
+        let percent = |(pair, &out): (&Pair, &f32)| (pair.error(out) * 100.0).max(LEAST_ERROR);
+        let mut errors: Vec<f64> = pairs.map(percent).collect();
+        errors.sort_by(f64::total_cmp);
+        let share = |i: usize| (i + 1) as f64 / errors.len() as f64 * 100.0;
+        let points: Vec<(f64, f64)> = (0..errors.len()).map(|i| (errors[i], share(i))).collect();
+        let mut points = thinned(&points, STEPS_MAX / 4);
+        points.push((errors[errors.len() - 1], 100.0));
+        Line::new(one.name(), color, &points)
+    };
+    Chart {
+        kind: Kind::Step,
+        ..chart(
+            "How far off",
+            "Share of pairs whose error is at most so large.",
+            Axis {
+                log: true,
+                ..Axis::new("error", "%")
+            },
+            Axis {
+                max: Some(100.0),
+                ..Axis::new("pairs", "%")
+            },
+            page.predictors.iter().zip(0..).map(line).collect(),
+        )
+    }
+}
+
+/// The flow of a run with the most samples, somewhere in its middle.
+fn strip(trace: &Trace, first: &Judged<'_>) -> Result<Option<Chart>, Error> {
+    let candidates = trace.candidates(0);
+    let longest = candidates
+        .chunk_by(|a, b| a.flow == b.flow)
+        .max_by_key(|pairs| pairs.len());
+    let Some(flow) = longest.filter(|pairs| pairs.len() >= STRIP_LEAST) else {
+        return Ok(None);
+    };
+    let from = flow.len().saturating_sub(STRIP) / 2;
+    let pairs = &flow[from..flow.len().min(from + STRIP)];
+    let out = train::predict(first.trained.options.network, &first.trained.weights, pairs)?;
+    // What comes next was measured when the next pair's newest feature was.
+    let next = pairs[1..].iter().map(|pair| pair.at.as_ps() as f64 / 1e6);
+    let points = next.zip(pairs.iter().zip(&out));
+    let (measured, predicted): (Vec<_>, Vec<_>) = points
+        .map(|(at, (pair, &out))| ((at, pair.r), (at, rtt(pair, out))))
+        .unzip();
+    Ok(Some(Chart {
+        kind: Kind::Lines,
+        width: Width::Full,
+        ..chart(
+            &format!(
+                "One sender of {} under {}",
+                trace.origin.scenario, trace.origin.scheme
+            ),
+            "What was predicted for a sample, where that was measured.",
+            Axis::new("time", "µs"),
+            Axis::new("RTT", "µs"),
+            vec![
+                Line::new("measured", MEASURED, &measured),
+                Line::new("predicted", TEST, &predicted),
+            ],
+        )
+    }))
+}
+
+fn data(dataset: &Dataset) -> Part {
+    let strata = dataset.strata();
+    let range = |i: usize| match i {
+        0 => format!("below {}", EDGES[0]),
+        i if i < EDGES.len() => format!("{} to {}", EDGES[i - 1], EDGES[i]),
+        _ => format!("{} and more", EDGES[EDGES.len() - 1]),
+    };
+    let counted = (0..STRATA).map(|i| vec![range(i), strata[i].to_string()]);
+    let origin = |(number, origin): (usize, &Origin)| {
+        let pairs = dataset
+            .pairs
+            .iter()
+            .filter(|pair| usize::from(pair.source) == number)
+            .count();
+        vec![
+            format!("{} under {}", origin.scenario, origin.scheme),
+            origin.settings.join(", "),
+            origin.seed.to_string(),
+            origin.fidelity.name().to_string(),
+            origin.samples.to_string(),
+            pairs.to_string(),
+        ]
+    };
+    Part {
+        title: "Data".into(),
+        text: "Round-trip times as senders measured them, one per flow and round trip.".into(),
+        charts: Vec::new(),
+        tables: vec![
+            Grid {
+                head: ["run", "set", "seed", "fidelity", "samples", "pairs drawn"]
+                    .map(String::from)
+                    .to_vec(),
+                rows: dataset.origins.iter().enumerate().map(origin).collect(),
+                ..Grid::default()
+            },
+            Grid {
+                head: ["|K[t]|", "pairs"].map(String::from).to_vec(),
+                rows: counted.collect(),
+                note: "Equal shares of each, as far as the runs have so many.".into(),
+                ..Grid::default()
+            },
+        ],
+    }
+}

@@ -1,0 +1,80 @@
+//! Models of learned schemes: files that the scenario names are read and attached.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use paceline_congestion::learned::{Model, ModelRef, shipped};
+use paceline_congestion::params::Auto;
+use paceline_congestion::registry::SchemeParams;
+
+use crate::diagnostics::{Place, Problem};
+
+use super::Cx;
+
+/// What a model is called in messages.
+const WHAT: &str = "the model file";
+
+/// Reads the models that the schemes' blocks name by their paths. The resolved scenario has the whole
+/// path, and the hash says that it is the same file.
+pub(super) fn attach(cx: &Cx<'_>, blocks: &mut SchemeParams) -> Result<(), Problem> {
+    if let Some(params) = &mut blocks.lstm_pid
+        && let Auto::Is(model) = &mut params.model
+        && model.model().is_none()
+    {
+        let known = cx
+            .parameters
+            .iter()
+            .find(|(scheme, parameter, _)| scheme == "lstm-pid" && parameter == "model");
+        let place = known.map_or_else(|| cx.texts.main().end(), |(.., span)| cx.texts.at(span.clone()));
+        *model = read(cx, model.name(), &place)?;
+    }
+    Ok(())
+}
+
+/// The model at a path: that of its card, that of its weights, or what both have in common.
+fn read(cx: &Cx<'_>, path: &str, place: &Place) -> Result<ModelRef, Problem> {
+    let stem = [".safetensors", ".json"]
+        .iter()
+        .find_map(|end| path.strip_suffix(end));
+    if stem.is_none() && !path.contains(['/', '\\']) && cx.files.find(&card_of(path), WHAT, place).is_err() {
+        return Err(unknown(path, place));
+    }
+    let stem = stem.unwrap_or(path);
+    let (card_path, card) = cx.files.read_bytes(&card_of(stem), WHAT, place)?;
+    let (weights_path, weights) = cx.files.read_bytes(&format!("{stem}.safetensors"), WHAT, place)?;
+    let model = Model::parse(&card, &weights).map_err(|error| {
+        Problem::new(format!(
+            "the model `{}` cannot be used: {error}",
+            card_path.display()
+        ))
+        .at(place)
+        .label("this model")
+        .help("`paceline train` writes models; `paceline explain lstm-pid` says which fit")
+    })?;
+    Ok(ModelRef::read_from(whole(&weights_path), Arc::new(model)))
+}
+
+fn card_of(stem: &str) -> String {
+    format!("{stem}.json")
+}
+
+/// The path from the root, without its last extension.
+fn whole(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    path.with_extension("").display().to_string()
+}
+
+fn unknown(name: &str, place: &Place) -> Problem {
+    let names: Vec<_> = shipped::SHIPPED.iter().map(|shipped| shipped.name).collect();
+    let problem = Problem::new(format!("there is no model `{name}`")).at(place);
+    let all = format!(
+        "models that ship: {}; or the path of a model file",
+        names.join(", ")
+    );
+    match shipped::nearest(name) {
+        Some(near) => problem
+            .label(format!("did you mean `{near}`?"))
+            .help(format!("did you mean `{near}`? {all}")),
+        None => problem.label("no such model").help(all),
+    }
+}
