@@ -164,6 +164,7 @@ fn small() -> Options {
     Options {
         source: Source::incast("pidnn", &["duration=300us"]),
         episodes: 3,
+        settle: 1,
         ..Options::default()
     }
 }
