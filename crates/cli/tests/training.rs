@@ -158,12 +158,6 @@ fn a_training_goes_on_from_a_checkpoint() {
     let folder = folder();
     let path = folder.path();
     stdout(path, &[&TRAIN[..], &["-q"]].concat());
-    let on = |more: &[&str]| {
-        let args = [
-            "train", "lstm", "--data", "trained", "--rounds", "4", "--out", "on", "--force",
-        ];
-        [&args[..], more].concat()
-    };
     stdout(path, &on(&["-q", "--resume", "trained/checkpoints/round-04"]));
     let loss = |folder: &str| {
         let training = json(&path.join(folder).join("training.json"));
@@ -192,6 +186,14 @@ fn a_training_goes_on_from_a_checkpoint() {
     .unwrap();
     assert_snapshot!("a_damaged_model", said(path, &on(&["--resume", "trained"])));
     assert_snapshot!("no_model", said(path, &on(&["--resume", "trained/checkpoints"])));
+}
+
+/// A training that goes on with the data of another.
+fn on<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let args = [
+        "train", "lstm", "--data", "trained", "--rounds", "4", "--out", "on", "--force",
+    ];
+    [&args[..], more].concat()
 }
 
 fn trained_weights(path: &Path) -> Vec<u8> {
@@ -266,18 +268,6 @@ fn wrong_arguments() {
         (
             "settled_before_it_runs",
             &["train", "pidnn", "--episodes", "2", "--settle", "3"],
-        ),
-        (
-            "gains_of_another_scheme",
-            &[
-                "train",
-                "pidnn",
-                "--scenarios",
-                "tiny.toml",
-                "--set",
-                "cc.scheme=dctcp",
-                "-q",
-            ],
         ),
         ("units_of_a_network", &["train", "lstm", "--units", "norm"]),
         ("two_gains", &["train", "pidnn", "--start", "1,2"]),
