@@ -35,7 +35,8 @@
 //!
 //! # Parameters
 //! [`Params`]. The gains and the target are those of the thesis, for 100 Gbit/s and an empty network's
-//! round trip of 4.2 us: a target has to be above that of the empty network.
+//! round trip of 4.2 us: a target has to be above that of the empty network. `target-rtts` says how many
+//! of those it is.
 //!
 //! # Where we differ from the paper or public code
 //! There is no public code. Where the thesis contradicts itself or is silent:
@@ -71,7 +72,7 @@ use crate::api::{AckInfo, CongestionControl, Ctx, Decisions, Needs, PathInfo, Se
 use crate::learned::{Model, ModelHash, ModelRef, shipped};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::Bounds;
-use crate::registry::{Alias, Definition, Scheme, WindowMode};
+use crate::registry::{Alias, Definition, DelayLimit, Scheme, WindowMode};
 
 pub mod collect;
 pub mod pid;
@@ -105,6 +106,8 @@ params! {
         smoothing: f64 = 0.2, in Range::AboveUpTo(0.0, 1.0), from "thesis §3.3";
         /// The round-trip time aimed at.
         target: Span = Span::from_us(5), in Range::Above(0.0), from "thesis §3.5";
+        /// The same as a multiple of the empty network's round trip, for networks of all sizes; 0 for `target`.
+        target_rtts: f64 = 0.0, in Range::AtLeast(0.0), from "us: the thesis has 5us, 1.2 of its 4.2us";
         /// Gain of the error.
         k_p: f64 = -0.358, in Range::Any, from "thesis §3.5.3";
         /// Gain of the mean error.
@@ -196,6 +199,16 @@ impl Definition for Params {
 
     fn check(&self) -> Result<(), ParamError> {
         self.check_model()?;
+        if self.target_rtts > 0.0 && self.target_rtts < 1.0 {
+            return Err(ParamError::new(
+                "target-rtts",
+                format!(
+                    "{} round trips of the empty network are less than any packet takes; expected at least 1, \
+                     or 0 for `target`",
+                    self.target_rtts
+                ),
+            ));
+        }
         match self.rtt_change_max {
             Auto::Is(max) if max < self.target => Err(ParamError::new(
                 "rtt-change-max",
@@ -215,6 +228,15 @@ impl Definition for Params {
             foresight: self.predictor == Predictor::Oracle,
             ..Needs::default()
         }
+    }
+
+    fn delay_limit(&self, _links: usize) -> Option<DelayLimit> {
+        // A multiple is checked as such.
+        let fixed = !self.rtt_change && self.target_rtts == 0.0;
+        fixed.then_some(DelayLimit {
+            param: "target",
+            rtt: self.target,
+        })
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
@@ -283,7 +305,11 @@ impl Params {
     }
 
     fn target(&self, path: &PathInfo) -> Target {
-        let target = self.target.as_us_f64();
+        let target = if self.target_rtts > 0.0 {
+            self.target_rtts * path.base_rtt.as_us_f64()
+        } else {
+            self.target.as_us_f64()
+        };
         if !self.rtt_change {
             return Target::fixed(target);
         }

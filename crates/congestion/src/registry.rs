@@ -5,6 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use paceline_kernel::Span;
 use serde::{Deserialize, Serialize};
 
 use crate::api::{CongestionControl, Needs, PathInfo};
@@ -72,6 +73,16 @@ impl Scheme {
     }
 }
 
+/// A round-trip time above which a scheme always slows down: where the empty network's is above it, a flow
+/// of the scheme slows down to the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DelayLimit {
+    /// The parameter that says so.
+    pub param: &'static str,
+    /// The round-trip time, with what others add to it.
+    pub rtt: Span,
+}
+
 /// What a scheme's file says of the scheme; implemented by its parameters.
 pub trait Definition: Parameters + Default + Clone {
     /// Name, paper, and so on.
@@ -100,6 +111,12 @@ pub trait Definition: Parameters + Default + Clone {
 
     /// What the scheme asks of every switch, beside marks and telemetry.
     fn switch_part(&self) -> Option<SwitchPart> {
+        None
+    }
+
+    /// The round-trip time above which the scheme always slows down, on a path of so many links, if it
+    /// knows one. A path that takes longer is certain to be a mistake, of which scenarios warn.
+    fn delay_limit(&self, _links: usize) -> Option<DelayLimit> {
         None
     }
 
@@ -356,6 +373,11 @@ impl SchemeConfig {
         with_params!(&self.params, params => params.switch_part())
     }
 
+    /// The round-trip time above which the scheme always slows down, on a path of so many links.
+    pub fn delay_limit(&self, links: usize) -> Option<DelayLimit> {
+        with_params!(&self.params, params => params.delay_limit(links))
+    }
+
     /// The sender's half for a new flow.
     pub fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         if let Some(maker) = &self.maker {
@@ -515,6 +537,27 @@ mod tests {
         let error = toml::from_str::<SchemeParams>(text).unwrap_err();
         assert_eq!(&text[error.span().unwrap()], "etta");
         assert!(toml::from_str::<SchemeParams>("[hpc]\n").is_err());
+    }
+
+    #[test]
+    fn limits_of_delay_follow_the_parameters() {
+        let limit = |name: &str, settings: &[(&str, &str)]| {
+            let mut config = SchemeParams::default().configure(name).unwrap();
+            for (key, value) in settings {
+                config.set(key, value).unwrap();
+            }
+            let limit = config.delay_limit(4);
+            limit.map(|limit| (limit.param, limit.rtt.as_us_f64()))
+        };
+        assert_eq!(limit("lstm-pid", &[]), Some(("target", 5.0)));
+        // A target that follows the flow's round trips leaves nobody behind.
+        assert_eq!(limit("lstm-pid-rttch", &[]), None);
+        assert_eq!(limit("timely", &[]), Some(("t-high", 500.0)));
+        // 10us, 1us for each link, and as much as flow scaling gives the smallest window.
+        assert_eq!(limit("swift", &[]), Some(("base-delay", 114.0)));
+        let fixed = limit("swift", &[("flow-scaling", "false")]);
+        assert_eq!(fixed, Some(("base-delay", 14.0)));
+        assert_eq!(limit("hpcc", &[]), None);
     }
 
     #[test]

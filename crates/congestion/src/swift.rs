@@ -61,7 +61,7 @@ use paceline_kernel::{Bytes, Span, Time};
 
 use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
 use crate::params::{ParamError, Parameters, Range};
-use crate::registry::{Definition, Scheme, WindowMode};
+use crate::registry::{Definition, DelayLimit, Scheme, WindowMode};
 
 /// Bytes that the endpoint's delay takes in headers.
 const ECHO: u8 = 4;
@@ -145,6 +145,19 @@ impl Definition for Params {
             repaces: true,
             ..Needs::default()
         }
+    }
+
+    fn delay_limit(&self, links: usize) -> Option<DelayLimit> {
+        let range = if self.flow_scaling {
+            self.fs_range
+        } else {
+            Span::ZERO
+        };
+        let hops = Span::from_ps(self.hop_delay.as_ps().saturating_mul(links as u64));
+        Some(DelayLimit {
+            param: "base-delay",
+            rtt: self.base_delay + hops + range,
+        })
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {

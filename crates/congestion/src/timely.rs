@@ -46,7 +46,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
 use crate::params::{ParamError, Parameters, Range};
 use crate::rate::Bounds;
-use crate::registry::{Alias, Definition, Scheme, WindowMode};
+use crate::registry::{Alias, Definition, DelayLimit, Scheme, WindowMode};
 
 choice! {
     /// Which TIMELY.
@@ -146,6 +146,13 @@ impl Definition for Params {
             timestamp: true,
             ..Needs::default()
         }
+    }
+
+    fn delay_limit(&self, _links: usize) -> Option<DelayLimit> {
+        Some(DelayLimit {
+            param: "t-high",
+            rtt: self.t_high,
+        })
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {

@@ -134,6 +134,7 @@ fn schemes_and_their_parameters() {
       model-hash = auto; any
       smoothing = 0.2; above 0, at most 1
       target = 5us; above 0
+      target-rtts = 0; at least 0
       k-p = -0.358; any
       k-i = -0.06; any
       k-d = 0.04; any

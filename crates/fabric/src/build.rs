@@ -25,7 +25,7 @@ use crate::port::{ClassQueue, Classes, CommonSize, LinkProfile, Port};
 use crate::qcn::QcnSwitches;
 use crate::random::{LinkErrors, SharedRandom};
 use crate::record::Recorder;
-use crate::routing::{Extent, Routing};
+use crate::routing::{Extent, FlowKey, Routing, path_rtt};
 use crate::sim::Simulation;
 use crate::spec::{FlowControl, FlowSpec, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
 use crate::spread::Spreading;
@@ -137,6 +137,41 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     };
     simulation.schedule_first_events();
     Ok(simulation)
+}
+
+/// What an empty network's round trip takes on a path, as [`crate::Outcome::base_rtt`] counts it, and the
+/// path's links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// Twice the propagation and one payload's serialisation per link.
+    pub rtt: Span,
+    /// Links on the way.
+    pub links: usize,
+}
+
+/// The round trips of an empty network for each flow of a scheme, in order, as far as there is a way before
+/// any link fails.
+///
+/// # Errors
+/// If there is no such network.
+pub fn round_trips(spec: &RunSpec, scheme: u16) -> Result<Vec<RoundTrip>, BuildError> {
+    let (profiles, profile_of) = build_profiles(spec, &mut EventQueue::new())?;
+    let (ports, _) = number_owners(spec, build_ports(spec, &profile_of));
+    let mut routing = build_routing(spec, &ports);
+    let mut known: BTreeMap<(u32, u32), Option<RoundTrip>> = BTreeMap::new();
+    let flows = spec.flows.iter().filter(|flow| flow.scheme == scheme);
+    let found = flows.filter_map(|flow| {
+        let find = || {
+            let path = routing.path(&ports, flow.src.0, flow.dst.0, FlowKey::of(flow))?;
+            let (rtt, _) = path_rtt(&path.ports, &ports, &profiles, spec.packet.mtu);
+            Some(RoundTrip {
+                rtt,
+                links: path.ports.len(),
+            })
+        };
+        *known.entry((flow.src.0, flow.dst.0)).or_insert_with(find)
+    });
+    Ok(found.collect())
 }
 
 const fn not_started(flow: &FlowSpec) -> FlowRecord {

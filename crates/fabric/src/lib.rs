@@ -47,6 +47,7 @@ mod switch;
 mod telemetry;
 mod verify;
 
+pub use build::{RoundTrip, round_trips};
 pub use depend::find_cycle;
 pub use outcome::Outcome;
 pub use sim::{BuildError, Progress, Simulation};

@@ -65,6 +65,10 @@ macro_rules! snapshots {
 
 snapshots! {
     toml_good: star_with("");
+    toml_target_below_the_round_trip: star("scheme = \"dcqcn\"", "scheme = \"lstm-pid\"\n[cc.lstm-pid]\ntarget = '3us'");
+    toml_target_of_the_default: star_set(&["cc.scheme=\"pidnn\"", "topology.star.delay=\"2us\""]);
+    toml_target_that_follows_good: star_set(&["cc.scheme=\"pidnn-rttch\"", "cc.lstm-pid.target=\"3us\""]);
+    toml_swift_below_the_round_trip: star_set(&["cc.scheme=\"swift\"", "cc.swift.base-delay=\"1us\"", "cc.swift.flow-scaling=false"]);
     toml_irn_good: star_with("[network]\nrecovery = 'irn'\n");
     toml_irn_in_order_nic: star_with("[network]\nrecovery = 'irn'\nnic = 'in-order'\n");
     toml_irn_chunks: star_with("[network]\nrecovery = 'irn'\nback-to-chunk = '4KB'\n");

@@ -276,6 +276,24 @@ fn the_highest_target_follows_the_path() {
 }
 
 #[test]
+fn a_target_in_round_trips_follows_the_path() {
+    let params = Params {
+        target_rtts: 1.25,
+        ..params()
+    };
+    let pair = sender(&params);
+    close(pair.cc.target_us(), 5.2); // 1.25 times 4160 ns
+    assert_eq!(params.delay_limit(2), None);
+    assert_eq!(params.check(), Ok(()));
+    // Less than one round trip is no target.
+    let less = Params {
+        target_rtts: 0.9,
+        ..params
+    };
+    assert_eq!(less.check().unwrap_err().param, "target-rtts");
+}
+
+#[test]
 fn a_model_predicts_from_the_third_sample_on() {
     for predictor in [Predictor::Lstm, Predictor::Gru, Predictor::Rnn, Predictor::Ar3] {
         let params = with_model(predictor);

@@ -7,6 +7,7 @@
 mod assist;
 mod balancing;
 mod bolt_ns3;
+mod delay;
 mod drafts;
 mod endpoint;
 mod fill;
@@ -248,5 +249,6 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         record,
         check: scenario.check.unwrap_or(false),
     };
+    delay::warn(cx, &run);
     Ok((run, names, traffic.collectives))
 }

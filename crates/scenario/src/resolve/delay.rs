@@ -1,0 +1,54 @@
+//! Schemes that hold round-trip times at a target which the network cannot reach.
+
+use paceline_fabric::spec::RunSpec;
+
+use super::Cx;
+
+/// Warns of flows whose scheme takes even the empty network's round trip for too long: they slow down
+/// for as long as they last.
+pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec) {
+    for (scheme, number) in run.schemes.iter().zip(0..) {
+        let config = &scheme.config;
+        if config.delay_limit(1).is_none() {
+            continue;
+        }
+        // What is no network is refused where it is built.
+        let Ok(trips) = paceline_fabric::round_trips(run, number) else {
+            return;
+        };
+        let over: Vec<_> = trips
+            .iter()
+            .filter_map(|trip| {
+                let limit = config.delay_limit(trip.links)?;
+                (limit.rtt < trip.rtt).then_some((trip.rtt, limit))
+            })
+            .collect();
+        let Some((shortest, limit)) = over.iter().min_by_key(|(rtt, _)| *rtt) else {
+            continue;
+        };
+        let longest = over.iter().map(|(rtt, _)| *rtt).max();
+        let takes = match longest {
+            Some(longest) if longest > *shortest => format!("{shortest} to {longest}"),
+            _ => shortest.to_string(),
+        };
+        let whose = if over.len() == trips.len() {
+            "its flows slow".to_string()
+        } else {
+            format!("{} of its {} flows slow", over.len(), trips.len())
+        };
+        let (name, param) = (config.name(), limit.param);
+        let written = (cx.parameters.iter()).find(|(s, p, _)| s == name && p == param);
+        let (place, is) = match written {
+            Some((.., span)) => (format!("{}: ", cx.texts.at(span.clone())), "is"),
+            None => (String::new(), "is by default"),
+        };
+        let values = config.values();
+        let value = values.iter().find(|(key, _)| key == param);
+        let value = value.map_or("", |(_, value)| value);
+        cx.warnings.push(format!(
+            "{place}{name}: `{param}` {is} {value}, so round trips above {} are too long, and the empty \
+             network's takes {takes}: {whose} down to the lowest rate and stay there",
+            limit.rtt
+        ));
+    }
+}
