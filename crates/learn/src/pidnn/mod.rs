@@ -139,8 +139,8 @@ impl Default for Options {
             beta: 1.0,
             clip: 0.1,
             learning_rate: 0.01,
-            episodes: 32,
-            settle: 10,
+            episodes: 40,
+            settle: 11,
         }
     }
 }
