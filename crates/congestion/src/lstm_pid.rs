@@ -49,7 +49,7 @@
 //!   differ; the mean round-trip time is what it means. It has no bounds: here the target goes neither
 //!   below `target` nor above `rtt-change-max`.
 //! * What is sent again gives no sample before it is past what had been sent at the last one.
-//! * A new rate counts for the gap after the next packet, as TIMELY's does.
+//! * A new rate counts for the gap after the next packet, as TIMELY's does: `repace`.
 //! * Decisions can take time (`decision-latency`, and a NIC that computes few at a time,
 //!   `decisions-in-service`); the thesis has none. A decision is of the samples up to its start. What is
 //!   sampled while it is on its way enters the history (S, K, RTTch), but starts no decision, and has no
@@ -95,7 +95,7 @@ params! {
         /// Where the next round-trip time is taken from: a trained network (`lstm`, `gru`, `rnn`), a
         /// linear function of the same features (`ar3`), the last sample itself (`persistence`, `none`),
         /// or what no sender knows, the network's present state (`oracle`).
-        predictor: Predictor = Predictor::None, in Range::Any, from "thesis §3.4";
+        predictor: Predictor = Predictor::Lstm, in Range::Any, from "thesis §3.4";
         /// The predictor's model: the name of one that ships (`paceline list models`), or the path of a
         /// model file; auto is `rtt-` and the predictor's name.
         model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained as in thesis §3.4.2";
@@ -130,6 +130,9 @@ params! {
         rtt_change_max: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "us: the thesis has none";
         /// RTTch: whether samples are counted as table 2 is printed, which lets the target only rise.
         printed_counter: bool = false, in Range::Any, from "thesis, table 2";
+        /// Whether a new rate moves the packet that waits for its time already, as HPCC's does, rather
+        /// than the one after it.
+        repace: bool = false, in Range::Any, from "as TIMELY in the public code of HPCC: the thesis is silent";
         /// From a sample to the rate that follows from it: the time that a NIC computes.
         decision_latency: Span = Span::ZERO, in Range::AtLeast(0.0), from "us: the thesis has none";
         /// Decisions that a NIC computes at a time, of all its flows; others wait. 0 for any number.
@@ -226,6 +229,7 @@ impl Definition for Params {
                 in_service: self.decisions_in_service,
             }),
             foresight: self.predictor == Predictor::Oracle,
+            repaces: self.repace,
             ..Needs::default()
         }
     }

@@ -129,7 +129,7 @@ fn schemes_and_their_parameters() {
       max-md = 0.5; from 0 to 1
       reset-after = 5; at least 1
     lstm-pid [lstm-pid-rttch lstm-pid-rttch-win pidnn pidnn-rttch pidnn-rttch-win] window Off
-      predictor = none; one of lstm, gru, rnn, ar3, persistence, oracle, none
+      predictor = lstm; one of lstm, gru, rnn, ar3, persistence, oracle, none
       model = auto; any
       model-hash = auto; any
       smoothing = 0.2; above 0, at most 1
@@ -146,6 +146,7 @@ fn schemes_and_their_parameters() {
       rtt-change-after = 6; any
       rtt-change-max = auto; above 0
       printed-counter = false; one of true, false
+      repace = false; one of true, false
       decision-latency = 0ps; at least 0
       decisions-in-service = 0; any
     ");

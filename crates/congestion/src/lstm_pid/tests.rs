@@ -411,9 +411,8 @@ fn aliases_are_the_variants_of_the_thesis() {
         let of = |key: &str| &values.iter().find(|(name, _)| name == key).unwrap().1;
         assert_eq!(of("rtt-change"), rttch, "{name}");
         assert_eq!(config.default_window(), window, "{name}");
-        if name.starts_with("pidnn") {
-            assert_eq!(of("predictor"), "none", "{name}");
-        }
+        let predictor = if name.starts_with("pidnn") { "none" } else { "lstm" };
+        assert_eq!(of("predictor"), predictor, "{name}");
     }
 }
 
