@@ -105,7 +105,7 @@ pub struct Options {
     /// Runs at most.
     pub episodes: usize,
     /// How many of them, the last, are in [`Units::Norm`] whatever the others are in: where steps follow
-    /// the size of the gradient the gains come to rest, if there is a place to rest.
+    /// the size of the gradient the gains come to rest, if there is a place to rest. At most three in ten.
     pub settle: usize,
 }
 
@@ -139,8 +139,8 @@ impl Default for Options {
             beta: 1.0,
             clip: 0.1,
             learning_rate: 0.01,
-            episodes: 32,
-            settle: 10,
+            episodes: 40,
+            settle: 11,
         }
     }
 }
@@ -208,8 +208,9 @@ pub fn train(options: &Options, watch: Watch<'_>) -> Result<TrainedGains, Error>
     let shared = Arc::new(Mutex::new(Shared::new(options)));
     teach(&mut input, &shared)?;
     let (mut episodes, mut stopped) = (Vec::new(), false);
+    let settle = options.settle.min(options.episodes * 3 / 10);
     for number in 0..options.episodes.max(1) {
-        let settling = number + options.settle >= options.episodes;
+        let settling = number + settle >= options.episodes;
         lock(&shared).begin(settling);
         let mut progress = |now: &Progress| watch(number, now, lock(&shared).gains);
         let finished = run::execute(&input, &mut progress)?;

@@ -165,6 +165,7 @@ fn small() -> Options {
         source: Source::incast("pidnn", &["duration=300us"]),
         episodes: 3,
         settle: 1,
+        warm_up: 5,
         ..Options::default()
     }
 }
