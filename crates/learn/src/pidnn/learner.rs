@@ -63,8 +63,11 @@ impl Shared {
         }
     }
 
-    /// A run begins: its statistics start at nothing.
-    pub(super) fn begin(&mut self) {
+    /// A run begins: its statistics start at nothing. Where gains are to settle it is in shares.
+    pub(super) fn begin(&mut self, settling: bool) {
+        if settling {
+            self.options.units = Units::Norm;
+        }
         (self.samples, self.rtt_sum, self.loss_sum) = (0, 0.0, 0.0);
         (self.components, self.clipped) = (0, 0);
     }
@@ -155,23 +158,21 @@ impl History {
         self.points.push(self.last);
     }
 
-    /// The largest relative change of a gain over the last quarter of the updates. A gain that is 0 is
-    /// at its bound.
+    /// How far a gain was from its last value, relative to that, over the last quarter of the updates: the
+    /// largest. A gain that is 0 throughout is at its bound.
     pub(super) fn change(&self) -> f64 {
         let from = self.last.update - self.last.update / 4;
-        let Some(then) = self.points.iter().find(|point| point.update >= from) else {
-            return f64::INFINITY;
-        };
         let of = |Gains { p, i, d }: Gains| [p, i, d];
-        let moved = of(then.gains).into_iter().zip(of(self.last.gains));
-        let relative = |(then, now): (f64, f64)| {
-            if then == now {
-                0.0
-            } else {
-                (now - then).abs() / now.abs()
-            }
+        let last = of(self.last.gains);
+        let relative = |(then, last): (f64, f64)| match then == last {
+            true => 0.0,
+            false => (then / last - 1.0).abs(),
         };
-        moved.map(relative).fold(0.0, f64::max)
+        let quarter = self.points.iter().filter(|point| point.update >= from);
+        quarter
+            .flat_map(|point| of(point.gains).into_iter().zip(last))
+            .map(relative)
+            .fold(0.0, f64::max)
     }
 }
 

@@ -164,6 +164,8 @@ fn small() -> Options {
     Options {
         source: Source::incast("pidnn", &["duration=300us"]),
         episodes: 3,
+        settle: 1,
+        warm_up: 5,
         ..Options::default()
     }
 }
