@@ -20,14 +20,17 @@ pub(super) const FIGURE_13: Reproduction = Reproduction {
     title: "The controller's gains while they are trained",
     source: "a thesis on congestion control by neural networks, section 3.5.3, figure 13",
     setting: "On-line in the incast of table 6, run again and again: after each sample a step against the gradient of half \
-              the squared distance from 5 µs, in µs and Gbit/s, each component cut at 0.1, the learning rate \
-              0.01/√(t+1). All flows train the same three gains.",
+              the squared distance from 5 µs, each component cut at 0.1, the learning rate 0.01/√(t+1). All flows train \
+              the same three gains. As `paceline train pidnn` does without options: in µs and Gbit/s, the last runs \
+              relative to target and line; a decision's consequence is measured three samples later.",
     notes: &[
         "Judged: no gain changes by 1 % or more over the last quarter of the training; K_P and K_I are negative and within \
          a factor of ten of the thesis's.",
         "With the thesis's units the cut is nearly always the gradient: each update moves each gain by the learning rate, \
          one way or the other. How far they get hangs on the number of updates more than on anything else: the steps \
          add up to 0.002 √t at most. The thesis does not say how many it took.",
+        "The thesis measures the consequence at the next sample; the packet timed there left before the decision took \
+         effect.",
     ],
     steps: &[TRAIN],
     needs: Vec::new,
