@@ -123,6 +123,84 @@ fn a_run_uses_the_model() {
 }
 
 #[test]
+fn gains_are_trained_and_used() {
+    let folder = folder();
+    let path = folder.path();
+    let train = ["train", "pidnn", "--scenarios", "tiny.toml", "--episodes", "3"];
+    let table = stdout(
+        path,
+        &[&train[..], &["--lag", "2", "--damping", "kept", "-q"]].concat(),
+    );
+    for gain in ["K_p", "K_i", "K_d"] {
+        assert!(table.contains(&format!("\n{gain} ")), "{table}");
+    }
+    let trained = path.join("results/train-pidnn");
+    let training = json(&trained.join("training.json"));
+    let [first, last] =
+        ["/options/start/k_p", "/gains/k_p"].map(|place| training.pointer(place).unwrap().as_f64().unwrap());
+    assert!(last < first, "{first} {last}");
+    assert_eq!(training["options"]["settle"], 0);
+    assert!(training["history"].as_array().unwrap().len() > 100);
+    let page = fs::read_to_string(trained.join("report.html")).unwrap();
+    assert!(page.contains("Gains over time"));
+
+    // What it leaves is a piece of a scenario.
+    let gains = fs::read_to_string(trained.join("gains.toml")).unwrap();
+    fs::write(path.join("with.toml"), format!("{TINY}{gains}")).unwrap();
+    let run = ["run", "with.toml", "--scheme", "pidnn", "-q", "--out", "with"];
+    stdout(path, &run);
+    let resolved = fs::read_to_string(path.join("with/scenario.toml")).unwrap();
+    assert!(resolved.contains(&format!("k-p = {last:?}")), "{last} {resolved}");
+}
+
+#[test]
+fn a_training_goes_on_from_a_checkpoint() {
+    let folder = folder();
+    let path = folder.path();
+    stdout(path, &[&TRAIN[..], &["-q"]].concat());
+    stdout(path, &on(&["-q", "--resume", "trained/checkpoints/round-04"]));
+    let loss = |folder: &str| {
+        let training = json(&path.join(folder).join("training.json"));
+        training["predictors"][0]["rounds"][0]["loss"].as_f64().unwrap()
+    };
+    assert!(
+        loss("on") < 0.8 * loss("trained"),
+        "{} {}",
+        loss("on"),
+        loss("trained")
+    );
+    let page = stdout(path, &["explain", "on/rtt-lstm.safetensors"]);
+    assert!(page.contains("--resume=trained/checkpoints/round-04"), "{page}");
+
+    stdout(
+        path,
+        &["train", "ar3", "--data", "trained", "--out", "other", "-q"],
+    );
+    let other = said(path, &on(&["--resume", "other/rtt-ar3.safetensors"]));
+    assert_snapshot!("a_model_of_another_kind", other);
+    let weights = trained_weights(path);
+    fs::write(
+        path.join("trained/rtt-lstm.safetensors"),
+        &weights[..weights.len() - 1],
+    )
+    .unwrap();
+    assert_snapshot!("a_damaged_model", said(path, &on(&["--resume", "trained"])));
+    assert_snapshot!("no_model", said(path, &on(&["--resume", "trained/checkpoints"])));
+}
+
+/// A training that goes on with the data of another.
+fn on<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let args = [
+        "train", "lstm", "--data", "trained", "--rounds", "4", "--out", "on", "--force",
+    ];
+    [&args[..], more].concat()
+}
+
+fn trained_weights(path: &Path) -> Vec<u8> {
+    fs::read(path.join("trained/rtt-lstm.safetensors")).unwrap()
+}
+
+#[test]
 fn the_same_data_give_the_same_weights() {
     let folder = folder();
     let path = folder.path();
@@ -183,6 +261,14 @@ fn wrong_arguments() {
     for (name, args) in [
         ("unknown_network", &["train", "lstn"][..]),
         ("rounds_of_gains", &["train", "pidnn", "--rounds", "5"]),
+        (
+            "two_scenarios_of_gains",
+            &["train", "pidnn", "--scenarios", "tiny.toml,incast-16"],
+        ),
+        (
+            "settled_before_it_runs",
+            &["train", "pidnn", "--episodes", "2", "--settle", "3"],
+        ),
         ("units_of_a_network", &["train", "lstm", "--units", "norm"]),
         ("two_gains", &["train", "pidnn", "--start", "1,2"]),
         ("no_data", &["train", "lstm", "--data", "nowhere"]),

@@ -29,7 +29,7 @@ const fn list(gains: &Gains) -> [f64; 3] {
     [gains.p, gains.i, gains.d]
 }
 
-/// The change of each gain over the last quarter of the updates, as a share of what it came to.
+/// How far each gain was from its last value over the last quarter of the updates, as a share of that.
 pub fn last_quarter(trained: &TrainedGains) -> [f64; 3] {
     let updates = trained.history.last().map_or(0, |point| point.update);
     let rest = || {
@@ -38,12 +38,10 @@ pub fn last_quarter(trained: &TrainedGains) -> [f64; 3] {
             .iter()
             .filter(|point| point.update * 4 >= updates * 3)
     };
+    let last = list(&trained.gains);
     std::array::from_fn(|i| {
-        let values = rest().map(|point| list(&point.gains)[i]);
-        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
-        (high - low) / list(&trained.gains)[i].abs().max(f64::MIN_POSITIVE)
+        let away = rest().map(|point| (list(&point.gains)[i] - last[i]).abs());
+        away.fold(0.0, f64::max) / last[i].abs().max(f64::MIN_POSITIVE)
     })
 }
 
@@ -76,7 +74,7 @@ fn story(page: &GainsPage<'_>) -> String {
     format!(
         "While senders ran, each of their samples moved the gains against the gradient of what the round-trip \
          time was off by. After {updates} updates they are K_p {p:.3}, K_i {i:.3} and K_d {d:.3}; {rested}: over \
-         the last quarter the one that moved most moved by {}.",
+         the last quarter the one that moved most was off its end by {}.",
         percent(trained.change)
     )
 }
@@ -91,9 +89,9 @@ fn tiles(page: &GainsPage<'_>) -> Vec<Tile> {
     };
     let mut tiles: Vec<Tile> = (0..GAINS.len()).map(tile).collect();
     tiles.push(Tile {
-        name: "moved in the last quarter".into(),
+        name: "last quarter".into(),
         value: percent(trained.change),
-        note: "of the gain that moved most".into(),
+        note: "from its end, the gain that moved most".into(),
     });
     if let Some(last) = trained.episodes.last() {
         tiles.push(Tile {
@@ -161,11 +159,12 @@ fn over_time(page: &GainsPage<'_>) -> Part {
 }
 
 /// The head of the table of gains.
-const MOVED: [&str; 5] = ["gain", "first", "last", "published", "moved in the last quarter"];
+pub const MOVED: [&str; 5] = ["gain", "first", "last", "published", "in the last quarter off by"];
 
 /// What the controller held, run by run.
 fn held(page: &GainsPage<'_>) -> Part {
-    let episodes = &page.trained.episodes;
+    const RUNS: &str = "The scenario runs again and again, each time with the gains of the run before.";
+    let (episodes, options) = (&page.trained.episodes, &page.trained.options);
     let numbered = || (1..).map(f64::from).zip(episodes);
     let course = |of: fn(&Episode) -> f64| -> Vec<(f64, f64)> {
         numbered()
@@ -209,7 +208,12 @@ fn held(page: &GainsPage<'_>) -> Part {
     };
     Part {
         title: "Run by run".into(),
-        text: "The scenario runs again and again, each time with the gains of the run before.".into(),
+        text: match options.settle.min(episodes.len()) {
+            0 => RUNS.into(),
+            settle => {
+                format!("{RUNS} The last {settle} are in norm units, in which steps follow errors' sizes.")
+            }
+        },
         charts,
         tables: vec![Grid {
             head: ["run", "updates", "K_p", "K_i", "K_d", "mean RTT", "gradients cut"]

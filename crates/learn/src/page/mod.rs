@@ -1,5 +1,6 @@
 //! `report.html` of a training: how it went, and what came of it.
 
+mod data;
 mod gains;
 mod network;
 #[cfg(test)]
@@ -7,7 +8,7 @@ mod tests;
 
 use paceline_lab::report::{Axis, Chart, Kind, Line, Width};
 
-pub use gains::{GainsPage, gains, last_quarter};
+pub use gains::{GainsPage, MOVED, gains, last_quarter};
 pub use network::{COMPARED, Judged, NetworkPage, compared, network, test_pairs};
 
 /// Steps of a line of many: more of them nobody sees.

@@ -2,9 +2,10 @@
 
 use paceline_lab::report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
 
+use super::data::data;
 use super::{STEPS_MAX, chart, percent, thinned};
 use crate::Error;
-use crate::dataset::{Dataset, EDGES, Origin, Pair, STRATA, Trace};
+use crate::dataset::{Dataset, Pair, Trace};
 use crate::train::{self, Options, Round, Trained};
 
 /// Dots of a chart: more of them are a blot.
@@ -447,49 +448,4 @@ fn strip(trace: &Trace, first: &Judged<'_>) -> Result<Option<Chart>, Error> {
             ],
         )
     }))
-}
-
-fn data(dataset: &Dataset) -> Part {
-    let strata = dataset.strata();
-    let range = |i: usize| match i {
-        0 => format!("below {}", EDGES[0]),
-        i if i < EDGES.len() => format!("{} to {}", EDGES[i - 1], EDGES[i]),
-        _ => format!("{} and more", EDGES[EDGES.len() - 1]),
-    };
-    let counted = (0..STRATA).map(|i| vec![range(i), strata[i].to_string()]);
-    let origin = |(number, origin): (usize, &Origin)| {
-        let pairs = dataset
-            .pairs
-            .iter()
-            .filter(|pair| usize::from(pair.source) == number)
-            .count();
-        vec![
-            format!("{} under {}", origin.scenario, origin.scheme),
-            origin.settings.join(", "),
-            origin.seed.to_string(),
-            origin.fidelity.name().to_string(),
-            origin.samples.to_string(),
-            pairs.to_string(),
-        ]
-    };
-    Part {
-        title: "Data".into(),
-        text: "Round-trip times as senders measured them, one per flow and round trip.".into(),
-        charts: Vec::new(),
-        tables: vec![
-            Grid {
-                head: ["run", "set", "seed", "fidelity", "samples", "pairs drawn"]
-                    .map(String::from)
-                    .to_vec(),
-                rows: dataset.origins.iter().enumerate().map(origin).collect(),
-                ..Grid::default()
-            },
-            Grid {
-                head: ["|K[t]|", "pairs"].map(String::from).to_vec(),
-                rows: counted.collect(),
-                note: "Equal shares of each, as far as the runs have so many.".into(),
-                ..Grid::default()
-            },
-        ],
-    }
 }

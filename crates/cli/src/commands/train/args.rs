@@ -125,8 +125,19 @@ pub(crate) struct TrainArgs {
         value_parser = gains
     )]
     pub(crate) start: Option<[f64; 3]>,
+    /// Whether the derivative gain may become negative [default: free]
+    #[arg(long, value_enum, value_name = "SIGN", help_heading = "Gains (pidnn)")]
+    pub(crate) damping: Option<Damping>,
+    /// Which sample after a decision shows what came of it: 1 in the thesis; the third is the first whose
+    /// whole flight was at the new rate [default: 3]
+    #[arg(long, value_name = "N", help_heading = "Gains (pidnn)", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) lag: Option<u32>,
+    /// How many of the runs, the last, are in norm units whatever the others are in, so that the gains come
+    /// to rest [default: 10 of 32]
+    #[arg(long, value_name = "N", help_heading = "Gains (pidnn)")]
+    pub(crate) settle: Option<u32>,
     /// Runs at most, each with the gains of the one before; fewer where they come to rest
-    /// [default: 8]
+    /// [default: 32]
     #[arg(long, value_name = "N", help_heading = "Gains (pidnn)", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) episodes: Option<u32>,
     /// Round-trip time that the controller is to hold [default: 5us]
@@ -152,6 +163,15 @@ pub(crate) enum Units {
     Seed,
     /// Shares of the target and of the line rate
     Norm,
+}
+
+/// The sign of the derivative gain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Damping {
+    /// It stays at 0 or above, as in the thesis
+    Kept,
+    /// It goes where the gradient leads
+    Free,
 }
 
 impl TrainArgs {
@@ -196,6 +216,10 @@ impl TrainArgs {
             self.start
                 .map(|gains| gains.map(|gain| gain.to_string()).join(",")),
         );
+        let damping = self.damping.and_then(|damping| damping.to_possible_value());
+        add("--damping", damping.map(|damping| damping.get_name().to_string()));
+        add("--lag", self.lag.map(|lag| lag.to_string()));
+        add("--settle", self.settle.map(|settle| settle.to_string()));
         add("--episodes", self.episodes.map(|episodes| episodes.to_string()));
         add("--target", self.target.map(|target| target.to_string()));
         shell(&words)
@@ -206,6 +230,9 @@ impl TrainArgs {
         let of_gains = [
             ("--units", self.units.is_some()),
             ("--start", self.start.is_some()),
+            ("--damping", self.damping.is_some()),
+            ("--lag", self.lag.is_some()),
+            ("--settle", self.settle.is_some()),
             ("--episodes", self.episodes.is_some()),
             ("--target", self.target.is_some()),
         ];

@@ -9,10 +9,10 @@ use paceline_lab::files::Folder;
 use paceline_learn::Error;
 use paceline_learn::dataset::Source;
 use paceline_learn::page::{self, GainsPage, percent};
-use paceline_learn::pidnn::{self, Options, THESIS, TrainedGains, Units as Unit};
+use paceline_learn::pidnn::{self, Damping as Sign, Options, THESIS, TrainedGains, Units as Unit};
 use serde_json::{Value, json};
 
-use super::args::{TrainArgs, Units};
+use super::args::{Damping, TrainArgs, Units};
 use super::{write_json, write_page};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::GainMeter;
@@ -97,8 +97,28 @@ fn options(args: &TrainArgs) -> Result<Options, Failure> {
     if let Some([p, i, d]) = args.start {
         options.start = Gains { p, i, d };
     }
+    if let Some(damping) = args.damping {
+        options.damping = match damping {
+            Damping::Kept => Sign::Kept,
+            Damping::Free => Sign::Free,
+        };
+    }
+    if let Some(lag) = args.lag {
+        options.lag = lag as usize;
+    }
     if let Some(episodes) = args.episodes {
+        // As much of them to settle as of the usual number.
+        options.settle = options.settle * episodes as usize / options.episodes;
         options.episodes = episodes as usize;
+    }
+    if let Some(settle) = args.settle {
+        options.settle = settle as usize;
+    }
+    if options.settle > options.episodes {
+        return Err(Failure::arguments(format!(
+            "--settle: {} of {} runs cannot be the last; fewer, or more --episodes",
+            options.settle, options.episodes
+        )));
     }
     Ok(options)
 }
@@ -113,7 +133,7 @@ fn warnings(trained: &TrainedGains) -> Vec<String> {
         ));
     } else if !trained.has_converged() {
         found.push(format!(
-            "The gains have not come to rest: over the last quarter of the updates one moved by {}.",
+            "The gains have not come to rest: over the last quarter of the updates one was off its end by {}.",
             percent(trained.change)
         ));
     }
@@ -135,7 +155,12 @@ fn facts(options: &Options) -> Vec<(String, String)> {
         ("first gains", shown(&options.start)),
         ("learning rate", options.learning_rate.to_string()),
         ("clip", options.clip.to_string()),
-        ("runs at most", options.episodes.to_string()),
+        ("samples until a decision shows", options.lag.to_string()),
+        ("first decisions left out", options.warm_up.to_string()),
+        (
+            "runs",
+            format!("{}, the last {} in norm units", options.episodes, options.settle),
+        ),
     ];
     let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
     facts.map(|(name, value)| (name.to_string(), value)).collect()
@@ -182,6 +207,10 @@ fn record(page: &GainsPage<'_>) -> Value {
             "start": gains_json(&options.start),
             "units": options.units,
             "count": options.count,
+            "damping": options.damping,
+            "lag": options.lag,
+            "warm_up": options.warm_up,
+            "settle": options.settle,
             "beta": options.beta,
             "clip": options.clip,
             "learning_rate": options.learning_rate,
@@ -235,7 +264,7 @@ fn table(trained: &TrainedGains) -> String {
         let gains = [first, last, published].map(|gain| format!("{gain:.4}"));
         [&[name.to_string()][..], &gains, &[percent(moved)]].concat()
     };
-    let head = ["gain", "first", "last", "published", "moved in the last quarter"];
+    let head = page::MOVED;
     let gains = &trained.gains;
     let rows = [
         head.map(String::from).to_vec(),

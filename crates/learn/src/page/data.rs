@@ -1,0 +1,71 @@
+//! What a page says of the data.
+
+use paceline_lab::report::{Grid, Part};
+
+use crate::dataset::{Dataset, EDGES, Origin, STRATA};
+
+/// The part of a page that says where pairs are from.
+pub(super) fn data(dataset: &Dataset) -> Part {
+    let strata = dataset.strata();
+    let range = |i: usize| match i {
+        0 => format!("below {}", EDGES[0]),
+        i if i < EDGES.len() => format!("{} to {}", EDGES[i - 1], EDGES[i]),
+        _ => format!("{} and more", EDGES[EDGES.len() - 1]),
+    };
+    let counted = (0..STRATA).map(|i| vec![range(i), strata[i].to_string()]);
+    // Runs that differ only in the order of simultaneous events are one row.
+    let own = |origin: &Origin| -> Vec<String> {
+        let order = |setting: &&String| !setting.starts_with("shuffle-ties=");
+        let settings: Vec<&str> = origin.settings.iter().filter(order).map(String::as_str).collect();
+        vec![
+            format!("{} under {}", origin.scenario, origin.scheme),
+            settings.join(", "),
+            origin.seed.to_string(),
+            origin.fidelity.name().to_string(),
+        ]
+    };
+    let (mut rows, mut first) = (Vec::new(), 0);
+    for runs in dataset.origins.chunk_by(|a, b| own(a) == own(b)) {
+        let own_pairs = first..first + runs.len();
+        first = own_pairs.end;
+        let pairs = dataset.pairs.iter();
+        let pairs = pairs.filter(|pair| own_pairs.contains(&usize::from(pair.source)));
+        let samples: u64 = runs.iter().map(|origin| origin.samples).sum();
+        let mut row = own(&runs[0]);
+        row.extend([
+            runs.len().to_string(),
+            samples.to_string(),
+            pairs.count().to_string(),
+        ]);
+        rows.push(row);
+    }
+    Part {
+        title: "Data".into(),
+        text: "Round-trip times as senders measured them, one per flow and round trip.".into(),
+        charts: Vec::new(),
+        tables: vec![
+            Grid {
+                head: [
+                    "scenario",
+                    "set",
+                    "seed",
+                    "fidelity",
+                    "runs",
+                    "samples",
+                    "pairs drawn",
+                ]
+                .map(String::from)
+                .to_vec(),
+                rows,
+                note: "Several runs of one row differ in the order of simultaneous events.".into(),
+                ..Grid::default()
+            },
+            Grid {
+                head: ["|K[t]|", "pairs"].map(String::from).to_vec(),
+                rows: counted.collect(),
+                note: "Equal shares of each, as far as the runs have so many.".into(),
+                ..Grid::default()
+            },
+        ],
+    }
+}
