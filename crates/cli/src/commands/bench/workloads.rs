@@ -105,6 +105,14 @@ pub(super) const WORKLOADS: &[Workload] = &[
         fidelity: Fidelity::Exact,
         replaceable: false,
     },
+    Workload {
+        name: "incast-20-lstm-pid",
+        scenario: Scenario::Shipped("incast-20"),
+        set: &["cc.scheme=lstm-pid"],
+        quick: &["workload.large.incast.sizes=[\"20MB\"]"],
+        fidelity: Fidelity::Ns3Hpcc,
+        replaceable: false,
+    },
 ];
 
 impl Workload {
