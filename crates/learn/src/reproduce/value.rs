@@ -1,6 +1,6 @@
 //! What prediction is worth: the same controller under several predictors.
 
-use paceline_lab::reproduce::{Done, Need, Numbers, Panel, Reproduction, Step, StepError, Work};
+use paceline_lab::reproduce::{Done, Input, Need, Numbers, Panel, Reproduction, Step, StepError, Work};
 use paceline_lab::results::Summary;
 use paceline_lab::stats::{CONFIDENCE, interval, mean};
 use paceline_scenario::Fidelity;
