@@ -133,14 +133,14 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "N", help_heading = "Gains (pidnn)", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) lag: Option<u32>,
     /// How many of the runs, the last, are in norm units whatever the others are in, so that the gains come
-    /// to rest [default: 10 of 32]
+    /// to rest [default: 11 of 40]
     #[arg(long, value_name = "N", help_heading = "Gains (pidnn)")]
     pub(crate) settle: Option<u32>,
     /// Runs at most, each with the gains of the one before; fewer where they come to rest
-    /// [default: 32]
+    /// [default: 40]
     #[arg(long, value_name = "N", help_heading = "Gains (pidnn)", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) episodes: Option<u32>,
-    /// Round-trip time that the controller is to hold [default: 5us]
+    /// Round-trip time that the controller is to hold [default: the scenario's]
     #[arg(long, value_name = "TIME", help_heading = "Gains (pidnn)")]
     pub(crate) target: Option<Span>,
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use paceline_congestion::lstm_pid::Gains;
-use paceline_kernel::Span;
+use paceline_congestion::registry::AnyParams;
 use paceline_lab::files::Folder;
 use paceline_learn::Error;
 use paceline_learn::dataset::Source;
@@ -18,12 +18,10 @@ use crate::failure::{Done, Ended, Failure};
 use crate::progress::GainMeter;
 use crate::{interrupt, output, text};
 
-/// The target unless the arguments say otherwise: the scheme's default.
-const TARGET: Span = Span::from_us(5);
-
 /// Trains, writes and shows.
 pub(super) fn train(args: &TrainArgs) -> Ended {
     let options = options(args)?;
+    let target_us = target_us(&options)?;
     let meter = GainMeter::new(options.episodes, args.say);
     let trained = pidnn::train(&options, &mut |run, now, gains| {
         meter.update(run, now, [gains.p, gains.i, gains.d]);
@@ -39,7 +37,7 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
     };
     let page = GainsPage {
         trained: &trained,
-        target_us: target(args).as_ps() as f64 / 1e6,
+        target_us,
         command: args.command(),
         facts: facts(&options),
         warnings: warnings(&trained),
@@ -58,8 +56,18 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
     })
 }
 
-fn target(args: &TrainArgs) -> Span {
-    args.target.unwrap_or(TARGET)
+/// The round-trip time that the controller of the run is to hold, in µs.
+fn target_us(options: &Options) -> Result<f64, Failure> {
+    let input = options.source.load()?;
+    let target = input
+        .run
+        .schemes
+        .iter()
+        .find_map(|scheme| match scheme.config.params() {
+            AnyParams::LstmPid(params) => Some(params.target),
+            _ => None,
+        });
+    Ok(target.map_or(0.0, |target| target.as_ps() as f64 / 1e6))
 }
 
 fn options(args: &TrainArgs) -> Result<Options, Failure> {
