@@ -7,6 +7,8 @@
 pub mod activation;
 pub mod model;
 pub mod recurrent;
+pub mod reference;
 pub mod shipped;
 
-pub use model::{Card, Kind, Model, ModelError, ModelHash, ModelRef};
+pub use model::{Card, Kind, Model, ModelError};
+pub use reference::{ModelHash, ModelRef};

@@ -4,15 +4,12 @@
 //! found and what it expected.
 
 use std::fmt;
-use std::str::FromStr;
-use std::sync::Arc;
 
 use safetensors::tensor::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::recurrent::{Cell, Gate, Gru, Lstm, Network, Rnn, Rows, STEPS};
-use crate::params::ParamValue;
 
 /// The version of the format.
 pub const FORMAT: u32 = 1;
@@ -507,118 +504,6 @@ fn sized<const H: usize>(kind: Kind, hidden: usize, tensors: &[Vec<f32>]) -> Box
 /// The values, and zeros behind them.
 fn filled<const H: usize>(values: &[f32]) -> [f32; H] {
     std::array::from_fn(|k| values.get(k).copied().unwrap_or(0.0))
-}
-
-/// A model as a parameter: the name of one that ships, or the path of a file, which somebody else reads
-/// and attaches.
-#[derive(Clone, Debug)]
-pub struct ModelRef {
-    name: String,
-    model: Option<Arc<Model>>,
-}
-
-impl ModelRef {
-    /// By name or path.
-    pub fn new(name: impl Into<String>) -> Self {
-        let name = name.into();
-        let model = super::shipped::find(&name);
-        Self { name, model }
-    }
-
-    /// What stands in the scenario.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The model, once it is there.
-    pub fn model(&self) -> Option<&Arc<Model>> {
-        self.model.as_ref()
-    }
-
-    /// By the path that the resolved scenario is to have, with the model that was read from there.
-    pub fn read_from(path: impl Into<String>, model: Arc<Model>) -> Self {
-        Self {
-            name: path.into(),
-            model: Some(model),
-        }
-    }
-}
-
-impl PartialEq for ModelRef {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && self.model == other.model
-    }
-}
-
-impl fmt::Display for ModelRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
-}
-
-impl FromStr for ModelRef {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::read(text)
-    }
-}
-
-impl ParamValue for ModelRef {
-    const UNIT: &'static str = "";
-    fn show(&self) -> String {
-        self.name.clone()
-    }
-    fn read(text: &str) -> Result<Self, String> {
-        if text.trim().is_empty() {
-            return Err("expected the name of a model, or the path of a model file".to_string());
-        }
-        Ok(Self::new(text))
-    }
-    fn number(&self) -> Option<f64> {
-        None
-    }
-}
-
-/// The SHA-256 of a model's weights, in hexadecimal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelHash(String);
-
-impl ModelHash {
-    /// Of a model.
-    pub fn of(model: &Model) -> Self {
-        Self(model.card().weights_sha256.to_lowercase())
-    }
-}
-
-impl fmt::Display for ModelHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl FromStr for ModelHash {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::read(text)
-    }
-}
-
-impl ParamValue for ModelHash {
-    const UNIT: &'static str = "";
-    fn show(&self) -> String {
-        self.0.clone()
-    }
-    fn read(text: &str) -> Result<Self, String> {
-        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(format!(
-                "`{text}` is not a SHA-256: expected 64 hexadecimal digits"
-            ));
-        }
-        Ok(Self(text.to_lowercase()))
-    }
-    fn number(&self) -> Option<f64> {
-        None
-    }
 }
 
 #[cfg(test)]
