@@ -19,11 +19,13 @@ mod swift_incast;
 mod swift_targets;
 mod text;
 mod thesis;
+mod thesis_figure19;
 mod thesis_table4;
 mod thesis_table5;
 mod thesis_table6;
 mod thesis_table7;
 mod thesis_table8;
+mod thesis_traces;
 mod write;
 
 #[cfg(test)]
@@ -34,6 +36,7 @@ pub use panel::{Cell, Column, Curve, Drawing, Ordering, Panel, Record, Row, Tole
 pub use reference::Reference;
 pub use step::{Step, StepError, Work, run_steps};
 pub use text::{Count, text};
+pub use thesis::{INCAST as THESIS_INCAST, thin};
 pub use thesis_table6::{
     PRINTED as THESIS_TABLE_6, beside as beside_thesis_table6, covers as in_thesis_table6,
 };
@@ -67,6 +70,10 @@ pub const REGISTRY: &[Reproduction] = &[
     thesis_table6::REPRODUCTION,
     thesis_table7::REPRODUCTION,
     thesis_table8::REPRODUCTION,
+    thesis_traces::FIGURE_15,
+    thesis_traces::FIGURE_16,
+    thesis_traces::FIGURE_18,
+    thesis_figure19::REPRODUCTION,
     hpcc_fct::REPRODUCTION,
     bolt::REPRODUCTIONS[0],
     bolt::REPRODUCTIONS[1],

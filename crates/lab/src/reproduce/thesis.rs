@@ -1,15 +1,21 @@
 //! What the tables of the thesis share.
 
-use super::need::Input;
+use paceline_fabric::Outcome;
+use paceline_scenario::{Fidelity, Resolved};
+
+use super::need::{Digest, Input, Need, Numbers};
+use super::panel::Column;
 use super::reference::INCAST_20;
+use crate::report::decimate::{POINTS_MAX, extremes};
+use crate::results::Summary;
 
 /// The publication.
 pub(super) const SOURCE: &str = "a thesis on congestion control by neural networks";
 
 /// Its incast: the flows, and the network, of the reference run.
-pub(super) const INCAST: Input = Input::Reference(&INCAST_20);
+pub const INCAST: Input = Input::Reference(&INCAST_20);
 
-/// The schemes of its incast that are built.
+/// The schemes that its own is compared with there.
 pub(super) const INCAST_SCHEMES: [&str; 3] = ["hpcc", "timely", "dctcp"];
 
 /// Seeds of its network of 320 hosts. The thesis drew 34 incasts where 26.67 were expected, and the
@@ -22,8 +28,147 @@ pub(super) const fn fat(seed: u64) -> Input {
     Input::Shipped("fat320-hadoop30-10ms", seed)
 }
 
-/// Why columns of the thesis's own scheme have no values of ours.
-pub(super) const NOT_BUILT: &str = "\
-The scheme of the thesis (an LSTM that predicts round-trip times, with a PID controller) is not built \
-yet: its columns show what was printed and nothing of ours. The columns of HPCC, TIMELY and DCTCP, which \
-the thesis does not have in this table, are what there is to measure it against.";
+/// A scheme with some settings, in the thesis's incast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Variant {
+    /// After the scheme's name in folders.
+    pub(super) name: &'static str,
+    /// What tables call it.
+    pub(super) title: &'static str,
+    pub(super) scheme: &'static str,
+    pub(super) settings: &'static [&'static str],
+}
+
+/// The thesis's scheme as it evaluates it.
+pub(super) const LSTM_PID: Variant = Variant {
+    name: "",
+    title: "lstm-pid",
+    scheme: "lstm-pid",
+    settings: &[],
+};
+
+/// The controller alone: the last round trip stands for the next.
+pub(super) const PIDNN: Variant = Variant {
+    title: "pidnn",
+    scheme: "pidnn",
+    ..LSTM_PID
+};
+
+/// The thesis's scheme, starting at the rate at which all others start.
+pub(super) const LSTM_PID_100: Variant = Variant {
+    name: "100g",
+    title: "lstm-pid from 100 Gbit/s",
+    settings: &["cc.lstm-pid.initial-rate=100Gbps"],
+    ..LSTM_PID
+};
+
+pub(super) const PIDNN_100: Variant = Variant {
+    name: "100g",
+    title: "pidnn from 100 Gbit/s",
+    settings: &["cc.lstm-pid.initial-rate=100Gbps"],
+    ..PIDNN
+};
+
+/// One of the schemes that the thesis's is compared with.
+pub(super) const fn other(scheme: &'static str) -> Variant {
+    Variant {
+        title: scheme,
+        scheme,
+        ..LSTM_PID
+    }
+}
+
+impl Variant {
+    /// Its run of the incast.
+    pub(super) fn need(&self, fidelity: Fidelity) -> Need {
+        let plain = INCAST_SCHEMES.contains(&self.scheme) && fidelity == Fidelity::Ns3Hpcc;
+        let exact = match fidelity {
+            Fidelity::Exact => "exact",
+            _ => "",
+        };
+        let words: Vec<&str> = [self.name, exact]
+            .into_iter()
+            .filter(|word| !word.is_empty())
+            .collect();
+        Need {
+            fidelity,
+            variant: words.join("-"),
+            settings: self.settings.iter().map(ToString::to_string).collect(),
+            // The reference's own runs are shown whole, and so is the scheme itself.
+            folder: plain || *self == LSTM_PID || *self == PIDNN,
+            ..Need::of(INCAST, self.scheme)
+        }
+    }
+
+    /// Its column.
+    pub(super) const fn column(&self) -> Column {
+        Column {
+            name: self.title,
+            scheme: self.scheme,
+            published: "paper",
+        }
+    }
+}
+
+/// A quantity of the incast: name, unit, digits after the point, and where a summary has it.
+pub(super) type Quantity = (&'static str, &'static str, usize, fn(&Summary) -> Option<f64>);
+
+pub(super) const MEAN_RTT: Quantity = ("mean RTT", "µs", 4, |s| s.rtt_us.mean);
+pub(super) const RATE: Quantity = ("mean rate", "Gbit/s", 4, |s| s.rate_mean_gbps);
+pub(super) const P99_RTT: Quantity = ("p99 RTT", "µs", 3, |s| s.rtt_us.p99);
+pub(super) const MAX_RTT: Quantity = ("max RTT", "µs", 3, |s| s.rtt_us.max);
+pub(super) const MEAN_FCT: Quantity = ("mean completion time", "ms", 4, |s| {
+    s.fct_us.mean.map(|us| us / 1e3)
+});
+pub(super) const FINISH: Quantity = ("last completion", "ms", 4, |s| s.finish_us.map(|us| us / 1e3));
+pub(super) const JAIN: Quantity = ("Jain's index of goodput", "", 4, |s| s.jain);
+pub(super) const SLOWDOWN: Quantity = ("mean slowdown of completion", "×", 3, |s| s.fct_slowdown.mean);
+
+/// What is drawn of a node of the incast.
+pub(super) const SERIES: Digest = Digest {
+    name: "thesis-nodes",
+    of: series,
+};
+
+/// Names of the series of [`SERIES`]: round-trip times in µs and rates in Gbit/s over ms.
+pub(super) const NODE1_RTT: &str = "node 1, RTT";
+pub(super) const NODE2_RTT: &str = "node 2, RTT";
+pub(super) const NODE2_RATE: &str = "node 2, rate";
+
+/// Times of nodes 1 and 2, which send first and second.
+fn series(input: &Resolved, outcome: &Outcome) -> Numbers {
+    let since = |flow: usize, ps: u64| ps.saturating_sub(input.run.flows[flow].start.as_ps()) as f64 / 1e9;
+    let rtt = |flow: usize| -> Vec<(f64, f64)> {
+        let samples = outcome
+            .rtt_samples
+            .iter()
+            .filter(|sample| sample.flow as usize == flow);
+        samples
+            .map(|sample| (since(flow, sample.at.as_ps()), sample.rtt.as_us_f64()))
+            .collect()
+    };
+    let rate = |flow: usize| -> Vec<(f64, f64)> {
+        let series = outcome
+            .flow_series
+            .iter()
+            .find(|series| series.flow as usize == flow);
+        let points = series.map_or(&[][..], |series| &series.points);
+        points
+            .iter()
+            .map(|point| (since(flow, point.at.as_ps()), point.rate.as_bps() as f64 / 1e9))
+            .collect()
+    };
+    let all = [(NODE1_RTT, rtt(0)), (NODE2_RTT, rtt(1)), (NODE2_RATE, rate(1))];
+    Numbers {
+        series: all
+            .into_iter()
+            .map(|(name, points)| (name, thin(&points)))
+            .collect(),
+        ..Numbers::default()
+    }
+}
+
+/// As many points as a page should have, with every peak.
+pub fn thin(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    extremes(points, POINTS_MAX)
+}

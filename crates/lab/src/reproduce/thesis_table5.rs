@@ -1,45 +1,39 @@
 //! Completion times of the thesis's scheme, by its target.
 
 use super::Reproduction;
-use super::need::{Done, Need};
-use super::panel::{Cell, Panel, Row, Tolerance};
-use super::thesis::{INCAST, INCAST_SCHEMES, NOT_BUILT};
-use super::thesis_table4::{columns, scheme_of};
+use super::panel::Tolerance;
+use super::thesis::{FINISH, MEAN_FCT};
+use super::thesis_table4::{self, FIDELITIES, Line};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table5",
     title: "Completion times by target, 20-to-1 incast",
     source: "a thesis on congestion control by neural networks, section 4.3.2, table 5",
-    setting: "The incast of table 6. Mean completion time over the 20 flows, and the last completion.",
+    setting: "The runs of table 4. Mean completion time over the 20 flows, and the last completion.",
     notes: &[
-        NOT_BUILT,
-        "The mean completion time is the mean rate of tables 4 and 6 in another form (635 MB over the sum of \
-         the completion times): for HPCC, TIMELY and DCTCP it is judged there.",
-        "635 MB are 665.5 MB with headers of 48 bytes on every 1000: 53.24 ms at 100 Gbit/s. A last \
-         completion near that means that the link was never idle.",
+        "635 MB are 665.5 MB with headers of 48 bytes on every 1000: 53.24 ms at 100 Gbit/s. A last completion near \
+         that means that the link was never idle: judged, with a target of 5 µs, is 53.2 to 54.5 ms.",
+        "The mean completion time is the mean rate of table 4 in another form (635 MB over the sum of the completion \
+         times).",
     ],
+    needs: || {
+        let both = FIDELITIES.iter();
+        both.flat_map(|&(_, fidelity)| thesis_table4::needs(fidelity))
+            .collect()
+    },
     steps: &[],
-    needs: || Need::each(INCAST, &INCAST_SCHEMES),
-    panels,
+    panels: |done| thesis_table4::by_target(done, &LINES),
 };
 
-const PRINTED: [[f64; 3]; 2] = [[11.9930, 16.1507, 22.5970], [53.7560, 53.6880, 53.5559]];
-
-fn panels(done: &Done) -> Vec<Panel> {
-    let rows = vec![
-        Row::quantity("mean completion time", "ms", 4),
-        Row::quantity("last completion", "ms", 4),
-    ];
-    vec![Panel::of("", "", columns(), rows, |row, column| {
-        let summary = scheme_of(column).and_then(|scheme| done.summary(INCAST, scheme));
-        let us = summary.and_then(|summary| match row {
-            0 => summary.fct_us.mean,
-            _ => summary.finish_us,
-        });
-        Cell {
-            paper: PRINTED[row].get(column).copied(),
-            ours: us.map(|us| us / 1e3),
-            tolerance: Tolerance::Shown,
-        }
-    })]
-}
+const LINES: [Line; 2] = [
+    (
+        MEAN_FCT,
+        [Some(11.9930), Some(16.1507), Some(22.5970)],
+        Tolerance::Shown,
+    ),
+    (
+        FINISH,
+        [Some(53.7560), Some(53.6880), Some(53.5559)],
+        Tolerance::Between(53.2, 54.5),
+    ),
+];

@@ -1,0 +1,304 @@
+//! Training of the controller: figure 13, and what other gains do.
+
+use std::ops::Range;
+
+use paceline_congestion::lstm_pid::Gains;
+use paceline_lab::reproduce::{
+    Curve, Done, Drawing, Need, Numbers, Panel, Reproduction, Step, StepError, THESIS_INCAST, Tolerance,
+    Work, thin,
+};
+use paceline_lab::results::Summary;
+use paceline_lab::run::Control;
+use paceline_scenario::Fidelity;
+
+use super::watched::run_all;
+use super::{Line, OWN, column, panel};
+use crate::pidnn::{CONVERGED, Options, START, THESIS, TrainedGains, train};
+
+pub(super) const FIGURE_13: Reproduction = Reproduction {
+    id: "thesis-figure13",
+    title: "The controller's gains while they are trained",
+    source: "a thesis on congestion control by neural networks, section 3.5.3, figure 13",
+    setting: "On-line in the incast of table 6, run again and again: after each sample a step against the gradient of half \
+              the squared distance from 5 µs, each component cut at 0.1, the learning rate 0.01/√(t+1). All flows train \
+              the same three gains. As `paceline train pidnn` does without options: in µs and Gbit/s, the last runs \
+              relative to target and line; a decision's consequence is measured three samples later.",
+    notes: &[
+        "Judged: no gain changes by 1 % or more over the last quarter of the training; K_P and K_I are negative and within \
+         a factor of ten of the thesis's.",
+        "With the thesis's units the cut is nearly always the gradient: each update moves each gain by the learning rate, \
+         one way or the other. How far they get hangs on the number of updates more than on anything else: the steps \
+         add up to 0.002 √t at most. The thesis does not say how many it took.",
+        "The thesis measures the consequence at the next sample; the packet timed there left before the decision took \
+         effect.",
+    ],
+    steps: &[TRAIN],
+    needs: Vec::new,
+    panels: trained,
+};
+
+pub(super) const RETRAINED: Reproduction = Reproduction {
+    id: "retrained-gains",
+    title: "Other derivative gains, and gains trained from none, 20-to-1 incast",
+    source: OWN,
+    setting: "The incast of table 6 in the manner of HPCC's simulator, target 5 µs, under the controller with and without the \
+              LSTM: the thesis's gains with another derivative gain, and gains that were trained here: as in figure 13, and \
+              from the thesis's final gains with a derivative gain of 0, which may become negative.",
+    notes: &[
+        "Nothing is judged. The thesis's derivative gain is positive: a rising round trip raises the rate.",
+        "The queue is the sum of what rates are too much, and rates are the sum of the controller's steps: without a term \
+         that looks ahead such a loop swings. A negative derivative gain looks ahead, and so does a prediction.",
+    ],
+    steps: &[TRAIN, RETRAIN],
+    panels: compared,
+    ..FIGURE_13
+};
+
+const TRAIN: Step = Step {
+    name: "train gains",
+    title: "training the controller's gains",
+    work: |work| {
+        let found = learn(work, &Options::default(), 0.0..1.0)?;
+        Ok(numbers(&found))
+    },
+};
+
+/// Names of the gains' series and values.
+const NAMES: [&str; 3] = ["K_P", "K_I", "K_D"];
+const UPDATES: &str = "updates";
+const CHANGES: [&str; 3] = ["change of K_P", "change of K_I", "change of K_D"];
+
+fn each(gains: Gains) -> [f64; 3] {
+    [gains.p, gains.i, gains.d]
+}
+
+/// Trains; `share` is the part of the step that this is.
+fn learn(work: &mut Work<'_>, options: &Options, share: Range<f64>) -> Result<TrainedGains, StepError> {
+    let mut stopped = Ok(());
+    let found = train(options, &mut |episode, now, gains| {
+        let done = now.now.as_secs_f64().clamp(0.0, 1.0);
+        let part = (episode as f64 + done) / options.episodes as f64;
+        let words = format!(
+            "run {}, gains {:.3} {:.3} {:.3}",
+            episode + 1,
+            gains.p,
+            gains.i,
+            gains.d
+        );
+        stopped = work.tell(share.start + (share.end - share.start) * part.min(1.0), &words);
+        match stopped {
+            Ok(()) => Control::Continue,
+            Err(_) => Control::Stop,
+        }
+    });
+    stopped?;
+    found.map_err(StepError::of)
+}
+
+fn numbers(found: &TrainedGains) -> Numbers {
+    let mut numbers = Numbers::default();
+    let last = found.history.last().map_or(0, |point| point.update);
+    numbers.values.insert(UPDATES, last as f64);
+    for k in 0..NAMES.len() {
+        let course: Vec<(f64, f64)> = found
+            .history
+            .iter()
+            .map(|point| (point.update as f64, each(point.gains)[k]))
+            .collect();
+        let quarter = 0.75 * last as f64;
+        let late = course.iter().filter(|&&(update, _)| update >= quarter);
+        let of_last = each(found.gains)[k];
+        let change = late
+            .map(|&(_, gain)| (gain / of_last - 1.0).abs())
+            .fold(0.0, f64::max);
+        numbers.values.insert(CHANGES[k], 100.0 * change);
+        numbers.values.insert(NAMES[k], of_last);
+        numbers.series.insert(NAMES[k], thin(&course));
+    }
+    numbers
+}
+
+fn trained(done: &Done) -> Vec<Panel> {
+    let numbers = done.step(TRAIN.name);
+    let value = |name: &str| numbers.and_then(|numbers| numbers.values.get(name)).copied();
+    let gain = |k: usize| {
+        let printed = each(THESIS)[k];
+        let line = Line::shown(NAMES[k], (NAMES[k], "", 3), [value(NAMES[k])]).printed(0, printed);
+        match k {
+            2 => line,
+            _ => line.wanted(0, Tolerance::Between(10.0 * printed, printed / 10.0)),
+        }
+    };
+    let change = |k: usize| {
+        let label = format!("{}: change over the last quarter, %", NAMES[k]);
+        Line::shown(label, (CHANGES[k], "%", 2), [value(CHANGES[k])])
+            .wanted(0, Tolerance::AtMost(100.0 * CONVERGED))
+    };
+    let start = |k: usize| {
+        let label = format!("{} at the start", NAMES[k]);
+        let line = Line::shown(label, (NAMES[k], "", 3), [Some(each(START)[k])]);
+        line.printed(0, each(START)[k])
+    };
+    let mut lines: Vec<Line> = (0..3).map(start).collect();
+    lines.extend((0..3).map(gain));
+    lines.extend((0..3).map(change));
+    lines.push(Line::shown("updates", (UPDATES, "", 0), [value(UPDATES)]));
+    // What the program starts with is not a result.
+    if numbers.is_none() {
+        lines[..3].iter_mut().for_each(|line| line.cells[0].0 = None);
+    }
+    let colors = ["lstm-pid", "timely", "hpcc"];
+    let curves = NAMES.iter().zip(colors).map(|(name, scheme)| Curve {
+        name: (*name).to_string(),
+        scheme,
+        published: false,
+        points: numbers
+            .and_then(|numbers| numbers.series.get(name))
+            .cloned()
+            .unwrap_or_default(),
+    });
+    vec![Panel {
+        drawing: Some(Drawing {
+            stepped: false,
+            x: ("update", ""),
+            y: ("gain", ""),
+            curves: curves.collect(),
+        }),
+        ..panel("Gains", "", vec![column("pidnn", "pidnn")], &lines)
+    }]
+}
+
+/// Gains that are compared: what tables call them, and the series in which their runs are.
+const SETS: [(&str, &str); 7] = [
+    ("the thesis's", "thesis"),
+    ("K_D = 0", "zero"),
+    ("K_D = -0.04", "little"),
+    ("K_D = -0.2", "some"),
+    ("K_D = -0.4", "much"),
+    ("trained as in figure 13", "trained"),
+    ("trained from K_D = 0", "retrained"),
+];
+
+const PREDICTORS: [(&str, &str); 2] = [("without prediction", "pidnn"), ("with the LSTM", "lstm-pid")];
+
+/// Name, unit, digits, and where a summary has it.
+type Quantity = ((&'static str, &'static str, usize), fn(&Summary) -> Option<f64>);
+
+const QUANTITIES: [Quantity; 6] = [
+    (("mean RTT", "µs", 3), |s| s.rtt_us.mean),
+    (("p99 RTT", "µs", 3), |s| s.rtt_us.p99),
+    (("max RTT", "µs", 2), |s| s.rtt_us.max),
+    (("mean rate", "Gbit/s", 2), |s| s.rate_mean_gbps),
+    (("Jain's index of goodput", "", 4), |s| s.jain),
+    (("last completion", "ms", 2), |s| s.finish_us.map(|us| us / 1e3)),
+];
+
+const RETRAIN: Step = Step {
+    name: "retrain gains",
+    title: "training gains with a free derivative",
+    work: retrain,
+};
+
+/// Where a predictor's quantity is in the series of a set of gains.
+fn place(predictor: usize, quantity: usize) -> f64 {
+    (predictor * QUANTITIES.len() + quantity) as f64
+}
+
+fn retrain(work: &mut Work<'_>) -> Result<Numbers, StepError> {
+    let flat = |d| Gains { d, ..THESIS };
+    let options = Options {
+        start: flat(0.0),
+        ..Options::default()
+    };
+    let found = learn(work, &options, 0.0..0.5)?;
+    let first = work.done.step(TRAIN.name).and_then(|numbers| {
+        let value = |name: &str| numbers.values.get(name).copied();
+        Some(Gains {
+            p: value(NAMES[0])?,
+            i: value(NAMES[1])?,
+            d: value(NAMES[2])?,
+        })
+    });
+    let first = first.ok_or_else(|| StepError::of("the gains of figure 13 are missing"))?;
+    let sets = [
+        flat(0.04),
+        flat(0.0),
+        flat(-0.04),
+        flat(-0.2),
+        flat(-0.4),
+        first,
+        found.gains,
+    ];
+    let needs: Vec<Need> = sets
+        .iter()
+        .flat_map(|gains| PREDICTORS.map(|(_, scheme)| with(gains, scheme)))
+        .collect();
+    let seen = run_all(&needs, work)?;
+    let mut numbers = numbers(&found);
+    for ((_, name), runs) in SETS.iter().zip(seen.chunks(PREDICTORS.len())) {
+        let points = runs.iter().enumerate().flat_map(|(predictor, run)| {
+            let values = QUANTITIES.iter().enumerate();
+            values
+                .filter_map(move |(quantity, (_, of))| Some((place(predictor, quantity), of(&run.summary)?)))
+        });
+        numbers.series.insert(name, points.collect());
+    }
+    Ok(numbers)
+}
+
+fn with(gains: &Gains, scheme: &'static str) -> Need {
+    let setting = |(key, value): (&str, f64)| format!("cc.lstm-pid.{key}={value:.6}");
+    Need {
+        fidelity: Fidelity::Ns3Hpcc,
+        settings: [("k-p", gains.p), ("k-i", gains.i), ("k-d", gains.d)]
+            .map(setting)
+            .to_vec(),
+        ..Need::of(THESIS_INCAST, scheme)
+    }
+}
+
+fn compared(done: &Done) -> Vec<Panel> {
+    let numbers = done.step(RETRAIN.name);
+    let first = done.step(TRAIN.name);
+    let value = |set: usize, predictor: usize, quantity: usize| {
+        let wanted = place(predictor, quantity);
+        let series = numbers?.series.get(SETS[set].1)?;
+        series
+            .iter()
+            .find(|&&(x, _)| x == wanted)
+            .map(|&(_, value)| value)
+    };
+    let columns = || -> Vec<_> {
+        let colors = ["lstm-pid", "hpcc", "dctcp", "timely", "swift", "pidnn", "dcqcn"];
+        SETS.iter()
+            .zip(colors)
+            .map(|((title, _), scheme)| column(title, scheme))
+            .collect()
+    };
+    let gains = |k: usize| {
+        let of =
+            |numbers: Option<&Numbers>| numbers.and_then(|numbers| numbers.values.get(NAMES[k])).copied();
+        Line::shown(NAMES[k], (NAMES[k], "", 3), [of(first), of(numbers)])
+    };
+    let both = vec![column(SETS[5].0, "pidnn"), column(SETS[6].0, "dcqcn")];
+    let mut panels = vec![panel(
+        "What training found",
+        "",
+        both,
+        &[gains(0), gains(1), gains(2)],
+    )];
+    for (predictor, (title, _)) in PREDICTORS.iter().enumerate() {
+        let line = |(quantity, &((metric, unit, decimals), _)): (usize, &Quantity)| {
+            let label = if unit.is_empty() {
+                metric.to_string()
+            } else {
+                format!("{metric}, {unit}")
+            };
+            let ours = (0..SETS.len()).map(|set| value(set, predictor, quantity));
+            Line::shown(label, (metric, unit, decimals), ours)
+        };
+        let lines: Vec<Line> = QUANTITIES.iter().enumerate().map(line).collect();
+        panels.push(panel(title, "", columns(), &lines));
+    }
+    panels
+}
