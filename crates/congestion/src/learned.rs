@@ -5,6 +5,7 @@
 //! functions are of basic operations only.
 
 pub mod activation;
+pub mod card;
 pub mod model;
 pub mod recurrent;
 pub mod reference;

@@ -1,0 +1,266 @@
+//! The card of a model: what its weights are, what they were trained on, and how well they do.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::model::ModelError;
+use super::recurrent::STEPS;
+
+/// The version of the format.
+pub const FORMAT: u32 = 1;
+/// The features that a network reads, in their order.
+pub const FEATURES: [&str; STEPS] = ["K[t-2]", "K[t-1]", "K[t]"];
+/// What a network predicts.
+pub const OUTPUT: &str = "L[t]";
+/// The largest hidden state.
+pub const MAX_HIDDEN: usize = 64;
+
+/// Which network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Long short-term memory and a linear layer.
+    Lstm,
+    /// A gated recurrent unit and a linear layer.
+    Gru,
+    /// A simple recurrent network and a linear layer.
+    Rnn,
+    /// Linear in the three features.
+    Ar3,
+}
+
+impl Kind {
+    /// Its name in a card.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lstm => "lstm",
+            Self::Gru => "gru",
+            Self::Rnn => "rnn",
+            Self::Ar3 => "ar3",
+        }
+    }
+
+    /// Rows of weights per unit of the hidden state.
+    const fn gates(self) -> usize {
+        match self {
+            Self::Lstm => 4,
+            Self::Gru => 3,
+            Self::Rnn => 1,
+            Self::Ar3 => 0,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The card of a model: what it reads and predicts, and how it came to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Card {
+    /// The version of the format: [`FORMAT`].
+    pub format: u32,
+    /// The model's name.
+    pub name: String,
+    /// Which network.
+    pub kind: Kind,
+    /// Size of the hidden state; 0 without one.
+    pub hidden: usize,
+    /// Numbers that the network reads.
+    pub steps: usize,
+    /// What they are, in order: [`FEATURES`].
+    pub features: Vec<String>,
+    /// What it predicts: [`OUTPUT`].
+    pub output: String,
+    /// The weight of a new sample in the average that the features are relative to.
+    pub smoothing: f64,
+    /// How input and output are scaled.
+    pub normalisation: Normalisation,
+    /// SHA-256 of the file of weights, in hexadecimal.
+    pub weights_sha256: String,
+    /// What it learned from.
+    pub data: Data,
+    /// How it learned.
+    pub training: Training,
+    /// How well it predicts.
+    pub metrics: Metrics,
+    /// The version of this program that wrote it.
+    pub version: String,
+}
+
+/// How input and output are scaled; this version knows `none` only.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Normalisation {
+    /// Of the features.
+    pub input: String,
+    /// Of the output.
+    pub output: String,
+}
+
+/// What a model learned from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Data {
+    /// SHA-256 of the data set.
+    pub sha256: String,
+    /// Pairs in it.
+    pub pairs: u64,
+    /// Pairs that it learned from.
+    pub train: u64,
+    /// Pairs that it was tested on.
+    pub test: u64,
+    /// The runs that the pairs came from.
+    pub sources: Vec<DataSource>,
+}
+
+/// A run that pairs came from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DataSource {
+    /// The scenario.
+    pub scenario: String,
+    /// The scheme.
+    pub scheme: String,
+    /// What was set, as on the command line.
+    #[serde(default)]
+    pub settings: Vec<String>,
+    /// The seed.
+    pub seed: u64,
+    /// Whose behaviour.
+    pub fidelity: String,
+    /// The version that ran it.
+    pub version: String,
+    /// SHA-256 of the resolved scenario.
+    pub sha256: String,
+}
+
+/// How a model learned.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Training {
+    /// The command that makes the same model.
+    pub command: String,
+    /// Rounds.
+    pub rounds: u64,
+    /// Pairs of a step.
+    pub batch: u64,
+    /// Learning rate.
+    pub learning_rate: f64,
+    /// Optimiser.
+    pub optimiser: String,
+    /// Loss.
+    pub loss: String,
+    /// Seed of the initial weights and of the order of pairs.
+    pub seed: u64,
+    /// The library, with its version.
+    pub library: String,
+}
+
+/// How well a model predicts: mean absolute relative errors of the round-trip time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Metrics {
+    /// Over the test pairs of the last round.
+    pub test_mape: f64,
+    /// Over the pairs that the last round learned from.
+    pub train_mape: f64,
+    /// By round.
+    pub rounds: Vec<RoundMetrics>,
+}
+
+/// A round of the training.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RoundMetrics {
+    /// Its number, from 1.
+    pub round: u64,
+    /// Mean loss of its steps.
+    pub loss: f64,
+    /// Over the pairs that it learned from.
+    pub train_mape: f64,
+    /// Over its test pairs.
+    pub test_mape: f64,
+}
+
+impl Card {
+    /// Reads and checks a card.
+    ///
+    /// # Errors
+    /// It is none, or of a model that this version does not know.
+    pub fn parse(json: &[u8]) -> Result<Self, ModelError> {
+        /// What has to be known before the rest can be read.
+        #[derive(Deserialize)]
+        struct Start {
+            format: u32,
+        }
+        let not_a_card = |error: serde_json::Error| ModelError::Card(error.to_string());
+        let start: Start = serde_json::from_slice(json).map_err(not_a_card)?;
+        fits("format", &start.format.to_string(), &FORMAT.to_string())?;
+        let card: Self = serde_json::from_slice(json).map_err(not_a_card)?;
+        card.check()?;
+        Ok(card)
+    }
+
+    fn check(&self) -> Result<(), ModelError> {
+        fits(
+            "features",
+            &format!("{:?}", self.features),
+            &format!("{FEATURES:?}"),
+        )?;
+        fits("output", &self.output, OUTPUT)?;
+        fits("steps", &self.steps.to_string(), &STEPS.to_string())?;
+        fits("normalisation.input", &self.normalisation.input, "none")?;
+        fits("normalisation.output", &self.normalisation.output, "none")?;
+        let recurrent = self.kind.gates() > 0;
+        if recurrent && !(1..=MAX_HIDDEN).contains(&self.hidden) {
+            return Err(ModelError::Unknown {
+                key: "hidden",
+                found: self.hidden.to_string(),
+                expected: format!("1 to {MAX_HIDDEN}"),
+            });
+        }
+        if !(self.smoothing > 0.0 && self.smoothing <= 1.0) {
+            return Err(ModelError::Unknown {
+                key: "smoothing",
+                found: self.smoothing.to_string(),
+                expected: "a number above 0, at most 1".to_string(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Numbers that were trained.
+    pub fn parameters(&self) -> usize {
+        let size = |(_, shape): (String, Vec<usize>)| shape.iter().product::<usize>();
+        self.tensors().into_iter().map(size).sum()
+    }
+
+    /// The tensors of the model, with their shapes.
+    pub(crate) fn tensors(&self) -> Vec<(String, Vec<usize>)> {
+        let (kind, h) = (self.kind, self.hidden);
+        let rows = kind.gates() * h;
+        let mut tensors = Vec::new();
+        if rows > 0 {
+            for (name, shape) in [
+                ("weight_ih_l0", vec![rows, 1]),
+                ("weight_hh_l0", vec![rows, h]),
+                ("bias_ih_l0", vec![rows]),
+                ("bias_hh_l0", vec![rows]),
+            ] {
+                tensors.push((format!("{kind}.{name}"), shape));
+            }
+        }
+        tensors.push(("linear.weight".into(), vec![1, if rows > 0 { h } else { STEPS }]));
+        tensors.push(("linear.bias".into(), vec![1]));
+        tensors
+    }
+}
+
+fn fits(key: &'static str, found: &str, expected: &str) -> Result<(), ModelError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(ModelError::Unknown {
+        key,
+        found: found.to_string(),
+        expected: expected.to_string(),
+    })
+}
