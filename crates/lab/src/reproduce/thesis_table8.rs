@@ -24,8 +24,8 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "The target of 5 µs is below the round trip of this network without any load: whatever the controller \
          does, it measures too much, and its rates end at the least that is allowed, 1 Gbit/s. That is the thesis's own \
          explanation for its column of 10 MB, a hundredth of the link's rate, and the reason for moving targets.",
-        "Moving targets (`rttch`) hardly help the flows of 10 MB here (seed 4: 92.8 against 98.8): they follow the mean \
-         round trip, which stays low while rates are low. In the thesis they take three quarters off.",
+        "Moving targets (`rttch`) hardly help the flows of 10 MB here (seed 4: 92.8 against 98.8); in the thesis they \
+         take three quarters off. Why is not known.",
         "Whether the thesis ran its three columns with the predictor it does not say: they are called PIDNN, and here \
          they are the controller alone. The last table has the predictor besides, in the first draw.",
         "Under DCQCN and TIMELY the values hang on the draw more than on anything else, since queues of one \
