@@ -30,8 +30,9 @@
 //! The rate stays from `min-rate` to the line's. With `rtt-change`, after more than `rtt-change-after`
 //! samples in a row above the target, or in a row not above it ((27), (28) of the thesis):
 //! ```text
-//! T = mean of all R of the flow, from `target` to `rtt-change-max`                      (7)
+//! T = T + mean of R[i] - T[i] over all samples of the flow                              (7)
 //! ```
+//! T[i] being the target that sample i found; T stays from `target` to `rtt-change-max`.
 //!
 //! # Parameters
 //! [`Params`]. The gains and the target are those of the thesis, for 100 Gbit/s and an empty network's
@@ -45,9 +46,11 @@
 //! * I is a "long-time average" of unstated length: here over all decisions of the flow. The first
 //!   decision of a flow has no change, D = 0.
 //! * RTTch: table 2 counts samples not above the target only once, so its target can only rise:
-//!   `printed-counter`. Here both sides count alike. (28) adds the mean deviation from targets that
-//!   differ; the mean round-trip time is what it means. It has no bounds: here the target goes neither
-//!   below `target` nor above `rtt-change-max`.
+//!   `printed-counter`. Here both sides count alike. The mean in (7) is over samples that had other
+//!   targets, so what the first ones were off counts in every move, and the target overshoots: with
+//!   `rtt-change-by = "mean"` it goes to the mean round-trip time instead. As printed it takes long
+//!   flows' slowdown in the thesis's large network by half, `mean` hardly at all. The thesis has no
+//!   bounds: here the target goes neither below `target` nor above `rtt-change-max`.
 //! * What is sent again gives no sample before it is past what had been sent at the last one.
 //! * A new rate counts for the gap after the next packet, as TIMELY's does: `repace`.
 //! * Decisions can take time (`decision-latency`, and a NIC that computes few at a time,
@@ -86,7 +89,7 @@ pub use pid::{Clamp, Gains, Pid, Terms};
 use predict::Forecast;
 pub use predict::Predictor;
 pub use preprocess::Features;
-pub use target::Target;
+pub use target::{Change, Shift, Target};
 
 params! {
     /// Parameters of LSTM+PID.
@@ -125,6 +128,9 @@ params! {
         rtt_change: bool = false, in Range::Any, from "thesis §3.5.4: with background traffic only";
         /// RTTch: the target moves after more samples in a row on one side than this.
         rtt_change_after: u32 = 6, in Range::Any, from "thesis, table 2";
+        /// RTTch: how far the target moves: by the mean of what samples were off the target of their time
+        /// (`deviations`), or to the mean round-trip time (`mean`).
+        rtt_change_by: Shift = Shift::Deviations, in Range::Any, from "thesis, equations (27) and (28)";
         /// RTTch: the highest target; auto is ten round trips of an empty network.
         rtt_change_max: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "us: the thesis has none";
         /// RTTch: whether samples are counted as table 2 is printed, which lets the target only rise.
@@ -269,12 +275,13 @@ impl Params {
         let max = self
             .rtt_change_max
             .or(Span::from_ps(path.base_rtt.as_ps().saturating_mul(10)));
-        Target::adaptive(
-            target,
-            max.as_us_f64(),
-            self.rtt_change_after,
-            self.printed_counter,
-        )
+        let change = Change {
+            after: self.rtt_change_after,
+            shift: self.rtt_change_by,
+            max: max.as_us_f64(),
+            printed_counter: self.printed_counter,
+        };
+        Target::adaptive(target, change)
     }
 }
 

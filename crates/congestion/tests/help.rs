@@ -144,6 +144,7 @@ fn schemes_and_their_parameters() {
       min-rate = 1Gbps; above 0
       rtt-change = false; one of true, false
       rtt-change-after = 6; any
+      rtt-change-by = deviations; one of deviations, mean
       rtt-change-max = auto; above 0
       printed-counter = false; one of true, false
       repace = false; one of true, false

@@ -1,5 +1,29 @@
 //! The target round-trip time, and its adaptation (RTTch).
 
+choice! {
+    /// How far RTTch moves the target.
+    pub enum Shift {
+        /// By the mean of what every sample was off the target of its time, as (27) and (28) of the thesis
+        /// are printed. What samples were off early targets counts again in every move.
+        Deviations = "deviations",
+        /// To the mean round-trip time of the flow: the same, had the target never moved.
+        Mean = "mean",
+    }
+}
+
+/// When and how RTTch moves the target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// The target moves after more samples in a row on one side of it than this.
+    pub after: u32,
+    /// How far.
+    pub shift: Shift,
+    /// The highest target, in us.
+    pub max: f64,
+    /// Whether samples are counted as table 2 of the thesis counts them: see the scheme's page.
+    pub printed_counter: bool,
+}
+
 /// Moves the target to the mean round-trip time of the flow when its samples stay on one side of the
 /// target: §3.5.4, table 2.
 #[derive(Clone, Copy, Debug)]
@@ -7,12 +31,13 @@ pub struct Target {
     now: f64,
     /// The target as it was set: it never goes below.
     low: f64,
-    high: f64,
-    /// Samples in a row on one side after which the target moves; none if it never does.
-    after: Option<u32>,
-    printed: bool,
+    /// None if it never moves.
+    change: Option<Change>,
     samples: f64,
+    /// Of the samples.
     sum: f64,
+    /// Of what each sample was above the target of its time.
+    deviations: f64,
     /// The samples in a row: above the target if positive, not above it if negative.
     run: i64,
 }
@@ -23,22 +48,18 @@ impl Target {
         Self {
             now: target,
             low: target,
-            high: target,
-            after: None,
-            printed: false,
+            change: None,
             samples: 0.0,
             sum: 0.0,
+            deviations: 0.0,
             run: 0,
         }
     }
 
-    /// A target that moves, up to `high`, after more than `after` samples in a row on one side of it.
-    /// With `printed` they are counted as table 2 of the thesis counts them: see the scheme's page.
-    pub fn adaptive(target: f64, high: f64, after: u32, printed: bool) -> Self {
+    /// A target that moves.
+    pub fn adaptive(target: f64, change: Change) -> Self {
         Self {
-            high: high.max(target),
-            after: Some(after),
-            printed,
+            change: Some(change),
             ..Self::fixed(target)
         }
     }
@@ -50,11 +71,12 @@ impl Target {
 
     /// The next sample.
     pub fn observe(&mut self, rtt: f64) {
-        let Some(after) = self.after else { return };
+        let Some(change) = self.change else { return };
         self.samples += 1.0;
         self.sum += rtt;
+        self.deviations += rtt - self.now;
         let side = if rtt > self.now { 1 } else { -1 };
-        self.run = if self.printed {
+        self.run = if change.printed_counter {
             // The count is never negative, so samples that are not above the target only stop it.
             if self.run * side >= 0 { self.run + 1 } else { 0 }
         } else if self.run * side > 0 {
@@ -62,9 +84,13 @@ impl Target {
         } else {
             side
         };
-        if self.run.abs() > i64::from(after) {
+        if self.run.abs() > i64::from(change.after) {
             // Equation (7).
-            self.now = (self.sum / self.samples).clamp(self.low, self.high);
+            let moved = match change.shift {
+                Shift::Deviations => self.now + self.deviations / self.samples,
+                Shift::Mean => self.sum / self.samples,
+            };
+            self.now = moved.min(change.max).max(self.low);
             self.run = 0;
         }
     }

@@ -202,10 +202,45 @@ fn targets(target: &mut Target, rtts: &[f64]) -> Vec<f64> {
         .collect()
 }
 
+fn moving(shift: Shift, printed_counter: bool) -> Target {
+    let change = Change {
+        after: 6,
+        shift,
+        max: 40.0,
+        printed_counter,
+    };
+    Target::adaptive(5.0, change)
+}
+
 #[test]
 fn rttch_by_hand() {
+    // One sample 1 us below, seven 3 us above: (7 * 3 - 1) / 8 = 2.5 us more.
+    let mut target = moving(Shift::Deviations, false);
+    assert_eq!(
+        targets(&mut target, &[4.0, 8.0, 8.0, 8.0, 8.0, 8.0, 8.0]),
+        [5.0; 7]
+    );
+    assert_eq!(targets(&mut target, &[8.0]), [7.5]);
+    // Seven more, 0.5 us above the new target: the old ones count again: (20 + 3.5) / 15 more.
+    assert_eq!(targets(&mut target, &[8.0; 6]), [7.5; 6]);
+    close(targets(&mut target, &[8.0])[0], 7.5 + 23.5 / 15.0);
+    // It is past what is measured, 8 us, and goes on up: -1.0667 us seven times, and still
+    // (23.5 - 7.4667) / 22 more.
+    let past = target.get() - 8.0;
+    let expected = target.get() + (23.5 - 7.0 * past) / 22.0;
+    targets(&mut target, &[8.0; 7]);
+    close(target.get(), expected);
+    // Never below what it was set to, nor above the bound.
+    targets(&mut target, &[1.0; 300]);
+    assert_eq!(target.get(), 5.0);
+    targets(&mut target, &[10_000.0; 50]);
+    assert_eq!(target.get(), 40.0);
+}
+
+#[test]
+fn rttch_to_the_mean_by_hand() {
     // Six samples above are not enough, the seventh moves the target to the mean of all.
-    let mut target = Target::adaptive(5.0, 40.0, 6, false);
+    let mut target = moving(Shift::Mean, false);
     assert_eq!(
         targets(&mut target, &[4.0, 8.0, 8.0, 8.0, 8.0, 8.0, 8.0]),
         [5.0; 7]
@@ -221,7 +256,7 @@ fn rttch_by_hand() {
         [before; 8]
     );
     // Seven below bring it down again, to the mean.
-    let mut target = Target::adaptive(5.0, 40.0, 6, false);
+    let mut target = moving(Shift::Mean, false);
     targets(&mut target, &[12.0; 7]);
     assert_eq!(target.get(), 12.0);
     targets(&mut target, &[6.0; 7]);
@@ -238,13 +273,13 @@ fn rttch_by_hand() {
 #[test]
 fn rttch_as_printed_counts_only_upwards() {
     // Below: the count goes 1, 0, 1, 0: the target stays where it was brought.
-    let mut printed = Target::adaptive(5.0, 40.0, 6, true);
+    let mut printed = moving(Shift::Mean, true);
     targets(&mut printed, &[12.0; 7]);
     assert_eq!(printed.get(), 12.0);
     targets(&mut printed, &[6.0; 70]);
     assert_eq!(printed.get(), 12.0);
     // One below after a start at zero counts as one of the seven: six above are then enough.
-    let mut printed = Target::adaptive(5.0, 40.0, 6, true);
+    let mut printed = moving(Shift::Mean, true);
     targets(&mut printed, &[5.0, 11.0, 11.0, 11.0, 11.0, 11.0]);
     assert_eq!(printed.get(), 5.0);
     targets(&mut printed, &[11.0]);
@@ -431,11 +466,13 @@ proptest! {
         ]),
         rtt_change in any::<bool>(),
         printed_counter in any::<bool>(),
+        by_mean in any::<bool>(),
         latency in 0..3u64,
     ) {
         let params = Params {
             rtt_change,
             printed_counter,
+            rtt_change_by: if by_mean { Shift::Mean } else { Shift::Deviations },
             k_p: gains[0],
             k_i: gains[1],
             k_d: gains[2],
