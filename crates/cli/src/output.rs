@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use paceline_lab::files::Folder;
 use paceline_lab::results::{Buckets, FlowRow, Summary};
 use paceline_lab::table;
+use paceline_scenario::Resolved;
 use serde::Serialize;
 use terminal_size::Width;
 
@@ -77,6 +78,17 @@ pub(crate) fn beware(warnings: &[String]) {
     if !warnings.is_empty() {
         let lines = warnings.iter().map(|warning| format!("  ! {warning}\n"));
         eprint!("check before trusting:\n{}", lines.collect::<String>());
+    }
+}
+
+/// Says what is odd about inputs, each thing once, before they are run.
+pub(crate) fn odd_inputs<'a>(inputs: impl IntoIterator<Item = &'a Resolved>) {
+    let mut told: Vec<&str> = Vec::new();
+    for warning in inputs.into_iter().flat_map(|input| &input.warnings) {
+        if !told.contains(&warning.as_str()) {
+            eprintln!("warning: {warning}");
+            told.push(warning);
+        }
     }
 }
 

@@ -32,6 +32,29 @@ fn one_run() {
     assert_snapshot!("one_run_files", names.join("\n"));
 }
 
+/// What is odd about the input is said before it runs, and by `--quiet` not at all.
+#[test]
+fn an_odd_input_is_told() {
+    let folder = small();
+    let args = [
+        "run",
+        "my.toml",
+        "--scheme",
+        "lstm-pid",
+        "--set",
+        "cc.lstm-pid.target=1us",
+        "--force",
+    ];
+    let stderr = |args: &[&str]| {
+        let output = run(folder.path(), args);
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let loud = stderr(&args);
+    let warning = loud.lines().find(|line| line.starts_with("warning: "));
+    assert_snapshot!(warning.unwrap());
+    assert_eq!(stderr(&[&args[..], &["--quiet"]].concat()), "");
+}
+
 #[test]
 fn the_same_input_gives_the_same_bytes() {
     let folder = small();

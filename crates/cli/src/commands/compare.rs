@@ -78,6 +78,9 @@ impl Comparison<'_> {
     /// Runs all, writes what came of them, prints the table.
     pub(super) fn run(&self) -> Ended {
         output::check_folder(self.folder, self.writing.force)?;
+        if !self.say.quiet {
+            output::odd_inputs(&self.inputs);
+        }
         interrupt::listen();
         let meter = Meter::new(&self.inputs, self.say);
         let results = run::compare(&self.inputs, self.jobs, &|i, now| {

@@ -18,6 +18,9 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     let folder = (args.output.out.clone())
         .unwrap_or_else(|| output::default_folder(&input.name, &input.scheme, input.seed));
     output::check_folder(&folder, args.output.force)?;
+    if !args.say.quiet {
+        output::odd_inputs([&input]);
+    }
     let finished = watched(&input, args.say)?;
     write_run(&folder, &input, &finished, args.output.writing())?;
     let summary = &finished.summary;
