@@ -102,7 +102,7 @@ fn wrong_arguments() {
         ("unknown_name", &["explain", "pcf"]),
         ("unknown_generator", &["generate", "topology", "fattree"]),
         ("odd_fat_tree", &["generate", "topology", "fat-tree", "k=3"]),
-        ("unknown_benchmark", &["bench", "--only", "7"]),
+        ("unknown_benchmark", &["bench", "--only", "70"]),
     ] {
         assert_snapshot!(name, said(Path::new("."), args));
     }
