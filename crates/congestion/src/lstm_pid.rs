@@ -30,9 +30,9 @@
 //! The rate stays from `min-rate` to the line's. With `rtt-change`, after more than `rtt-change-after`
 //! samples in a row above the target, or in a row not above it ((27), (28) of the thesis):
 //! ```text
-//! T = T + mean of R[i] - T[i] over all samples of the flow                              (7)
+//! T = T + mean of R[i] - T[i] over all samples i of the flow                            (7)
 //! ```
-//! T[i] being the target that sample i found; T stays from `target` to `rtt-change-max`.
+//! The target in it is that which sample i found; T stays from `target` to `rtt-change-max`.
 //!
 //! # Parameters
 //! [`Params`]. The gains and the target are those of the thesis, for 100 Gbit/s and an empty network's

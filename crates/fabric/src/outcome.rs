@@ -23,7 +23,7 @@ pub enum FlowStatus {
     NotStarted,
     /// There is no path between its hosts (a failed link).
     Unreachable,
-    /// Its sender gave up after too many timeouts in a row (see [`crate::spec::BoltNs3::strikes`]).
+    /// Its sender gave up after too many timeouts in a row (see `BoltNs3::strikes`).
     GivenUp,
 }
 
