@@ -61,6 +61,13 @@ pub struct Source {
     pub fidelity: Option<Fidelity>,
 }
 
+/// The gains of the controller before it is trained (thesis, §3.5.3), as settings of a run.
+pub(crate) const UNTUNED: &[&str] = &[
+    "cc.lstm-pid.k-p=-0.2",
+    "cc.lstm-pid.k-i=-0.05",
+    "cc.lstm-pid.k-d=0.1",
+];
+
 impl Source {
     /// The 20-to-1 incast of the thesis, in the manner of its simulator.
     pub fn incast(scheme: &str, settings: &[&str]) -> Self {
@@ -79,14 +86,9 @@ impl Source {
     /// of each a quarter of the pairs would be TIMELY's, whose round-trip times run away to 100 µs and
     /// collapse: no predictor comes near the thesis's errors then.
     pub fn thesis() -> Vec<Self> {
-        let untuned = [
-            "cc.lstm-pid.k-p=-0.2",
-            "cc.lstm-pid.k-i=-0.05",
-            "cc.lstm-pid.k-d=0.1",
-        ];
-        let mut sources = vec![Self::incast("timely", &[]), Self::incast("pidnn", &untuned)];
+        let mut sources = vec![Self::incast("timely", &[]), Self::incast("pidnn", UNTUNED)];
         for course in 1..UNTUNED_RUNS {
-            sources.push(Self::incast("pidnn", &untuned).shuffled(course));
+            sources.push(Self::incast("pidnn", UNTUNED).shuffled(course));
         }
         sources
     }

@@ -1,10 +1,11 @@
 //! What preprocessing makes of round-trip times: figures 7 and 8.
 
+use paceline_congestion::lstm_pid::Features;
 use paceline_lab::reproduce::{Curve, Done, Drawing, Numbers, Panel, Reproduction, Step, StepError, Work};
 
 use super::networks::recorded;
 use super::{Line, column, panel};
-use crate::dataset::{EDGES, SMOOTHING, STRATA, Source, Trace};
+use crate::dataset::{EDGES, SMOOTHING, STRATA, Source, Trace, UNTUNED};
 
 pub(super) const FIGURE_7: Reproduction = Reproduction {
     id: "thesis-figure7",
@@ -71,13 +72,6 @@ macro_rules! names {
         }
     };
 }
-
-/// The controller before it is trained.
-const UNTUNED: &[&str] = &[
-    "cc.lstm-pid.k-p=-0.2",
-    "cc.lstm-pid.k-i=-0.05",
-    "cc.lstm-pid.k-d=0.1",
-];
 
 const SCHEMES: [Names; 4] = [
     names!("hpcc", &[], "hpcc"),
@@ -147,10 +141,10 @@ fn first_node(trace: &Trace) -> [Vec<(f64, f64)>; 2] {
         .flows
         .first()
         .map_or_else(Vec::new, |flow| flow.rtt_us().take(SHOWN).collect());
-    let mut smooth = samples.first().copied().unwrap_or_default();
-    let smoothed = samples.iter().map(|rtt| {
-        smooth = SMOOTHING * rtt + (1.0 - SMOOTHING) * smooth;
-        smooth
+    let mut features = Features::new(SMOOTHING);
+    let smoothed = samples.iter().map(|&rtt| {
+        features.push(rtt);
+        features.smoothed()
     });
     let smoothed: Vec<f64> = smoothed.collect();
     [samples, smoothed].map(|values| (0..).map(f64::from).zip(values).collect())
