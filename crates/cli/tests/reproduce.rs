@@ -31,7 +31,7 @@ fn an_incast_and_its_differences() {
         serde_json::from_str(&fs::read_to_string(at("reproductions.json")).unwrap()).unwrap();
     let max = |record: &&Value| record["case"] == "dctcp" && record["metric"] == "max RTT";
     let max = records.iter().find(max).unwrap();
-    let text = r#"{"id":"thesis-table6","case":"dctcp","metric":"max RTT","unit":"µs","paper":86.32,"ours":86.32,"tolerance":"exact","ok":true}"#;
+    let text = r#"{"id":"thesis-table6","case":"dctcp","metric":"max RTT","unit":"µs","paper":86.32,"ours":86.32,"tolerance":"exact","ok":true,"kind":"published","source":"paper"}"#;
     assert_eq!(max.to_string(), text);
     // An earlier one is replaced only when told.
     assert_eq!(run(folder.path(), &args).status.code(), Some(2));
@@ -42,8 +42,12 @@ fn programs_get_a_list_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let args = ["reproduce", "thesis-table7", "--json", "--check"];
     let records: Vec<Value> = serde_json::from_str(&stdout(folder.path(), &args)).unwrap();
-    assert_eq!(records.len(), 21);
-    assert!(records.iter().all(|record| record["ok"] == true));
+    let of = |kind: &str| records.iter().filter(|record| record["kind"] == kind).count();
+    assert_eq!((of("published"), of("shown"), of("choice")), (20, 1, 1));
+    let published = records.iter().filter(|record| record["kind"] == "published");
+    assert!(published.clone().all(|record| record["ok"] == true));
+    let others = records.iter().filter(|record| record["kind"] != "published");
+    assert!(others.clone().all(|record| record["ok"].is_null()));
     assert!(folder.path().join("results/reproduce/index.html").is_file());
     // Again, over its own folder.
     stdout(folder.path(), &[&args[..], &["--force", "--quiet"]].concat());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use paceline_lab::reproduce::{self, Count, Done as Runs, DoneRun, Plan, Reproduction, StepError};
+use paceline_lab::reproduce::{self, Choice, Counts, Done as Runs, DoneRun, Plan, Reproduction, StepError};
 use paceline_lab::results::RunStatus;
 use paceline_scenario::Resolved;
 use serde_json::{Value, json};
@@ -20,10 +20,13 @@ Examples:
   paceline reproduce thesis-table8 hpcc-fct --jobs 4   minutes
   paceline reproduce all --force --json | jq '.[] | select(.ok == false)'
 
-A value has a tolerance: exact (to the printed digits), within a share of the published value, bounds
-of its own, or shown only; in an ordering everything that is smaller in the paper has to be smaller. --json prints a list of
-{id, case, metric, unit, paper, ours, tolerance, ok}: paper and ours are numbers, or for orderings texts;
-ours is null where it was not run, ok where nothing is judged.
+Four kinds of evidence are counted apart: as published (a paper printed the value, and ours is within its
+tolerance), as the authors' simulator (runs of it gave the value), properties (an order, a bound or a
+direction, claimed by the paper or asked for by us), and shown (printed, not judged). --json prints a list of
+{id, case, metric, unit, paper, ours, tolerance, ok, kind, source, because}: paper and ours are numbers, or
+for orderings texts; ours is null where it was not run, ok where nothing is judged; kind is published,
+authors-simulator, property or shown, source whose word it is. What was chosen after results had been seen
+stands in the list too: kind is choice, case what was chosen, tried and changed say the rest.
 
 Exit status: 0 done, whatever differs; 1 a run failed, or with --check something differs; 2 arguments are
 wrong, 130 interrupted.";
@@ -180,7 +183,7 @@ fn step_all(
 
 fn show(chosen: &[&Reproduction], runs: &Runs, args: &ReproduceArgs) -> Result<(), Failure> {
     if args.say.json {
-        output::print_json(&reproduce::records(chosen, runs))?;
+        output::print_json(&reproduce::entries(chosen, runs))?;
     } else {
         let width = output::stdout_width();
         let texts: Vec<String> = chosen
@@ -201,32 +204,29 @@ fn show(chosen: &[&Reproduction], runs: &Runs, args: &ReproduceArgs) -> Result<(
     Ok(())
 }
 
-/// A line per reproduction: how much of it is as published.
+/// A line per reproduction: how many values of each kind of evidence keep their criteria; of several, all
+/// together in the last.
 fn counts(chosen: &[&Reproduction], runs: &Runs) -> String {
-    let line = |one: &&Reproduction| {
-        let verdicts = one.records(runs).into_iter().map(|record| record.ok);
-        let count = Count::of(verdicts);
-        let mark = match count {
-            Count { judged: 0, .. } => " ",
-            Count { ok, judged } if ok == judged => "✓",
-            Count { .. } => "✗",
+    let line = |name: &str, counts: Counts| {
+        let judged = counts.judged();
+        let mark = match judged.judged {
+            0 => " ",
+            _ if judged.is_good() => "✓",
+            _ => "✗",
         };
-        vec![
-            format!("{mark} {}", one.id),
-            format!("as published: {}", count.text()),
-        ]
+        vec![format!("{mark} {name}"), counts.text()]
     };
-    let rows: Vec<Vec<String>> = chosen.iter().map(line).collect();
+    let one = |one: &&Reproduction| line(one.id, Counts::of(&one.records(runs)));
+    let mut rows: Vec<Vec<String>> = chosen.iter().map(one).collect();
+    if chosen.len() > 1 {
+        rows.push(line("all", Counts::of(&reproduce::records(chosen, runs))));
+    }
     text::columns(&rows, output::stdout_width())
 }
 
 /// An error if something differs.
 fn check(chosen: &[&Reproduction], runs: &Runs) -> Result<(), Failure> {
-    let count = Count::of(
-        reproduce::records(chosen, runs)
-            .into_iter()
-            .map(|record| record.ok),
-    );
+    let count = Counts::of(&reproduce::records(chosen, runs)).judged();
     if count.ok == count.judged {
         return Ok(());
     }
@@ -236,7 +236,7 @@ fn check(chosen: &[&Reproduction], runs: &Runs) -> Result<(), Failure> {
 }
 
 /// A reproduction as `list --json` tells it: with the published values.
-pub(super) fn details(one: &Reproduction) -> [(&'static str, Value); 5] {
+pub(super) fn details(one: &Reproduction) -> [(&'static str, Value); 6] {
     let records = one.records(&Runs::default()).into_iter();
     let cases: Vec<Value> = records
         .filter(|record| !record.paper.is_null() || record.tolerance != "shown only")
@@ -247,14 +247,20 @@ pub(super) fn details(one: &Reproduction) -> [(&'static str, Value); 5] {
                 "unit": record.unit,
                 "paper": record.paper,
                 "tolerance": record.tolerance,
+                "kind": record.kind.name(),
+                "source": record.source,
             })
         })
         .collect();
+    let choice =
+        |choice: &Choice| json!({ "what": choice.what, "tried": choice.tried, "changed": choice.changed });
+    let choices: Vec<Value> = one.choices.iter().map(choice).collect();
     [
         ("title", json!(one.title)),
         ("source", json!(one.source)),
         ("setting", json!(one.setting)),
         ("notes", json!(one.notes)),
+        ("choices", json!(choices)),
         ("cases", json!(cases)),
     ]
 }

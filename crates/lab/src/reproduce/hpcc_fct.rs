@@ -1,8 +1,9 @@
 //! Slowdown by size in the evaluation of HPCC.
 
 use super::Reproduction;
+use super::criterion::{Cell, Criterion, Tolerance};
 use super::need::{Done, Input, Need};
-use super::panel::{Cell, Column, Panel, Row, Tolerance};
+use super::panel::{Column, Panel, Row};
 use super::reference::FAT_2MS;
 use super::slowdown::{background, element, incasts, size_name};
 use crate::results::SizeBucket;
@@ -24,6 +25,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          come out far worse than printed, DCQCN up to twice (issues 30 and 36 of its repository). The authors' \
          settings for those two are not known.",
     ],
+    choices: &[],
     steps: &[],
     needs: || Need::each(INPUT, &SCHEMES),
     panels,
@@ -80,6 +82,14 @@ fn panels(done: &Done) -> Vec<Panel> {
     panels
 }
 
+/// A scheme, beside what the authors' simulator gives.
+const fn column(scheme: &'static str) -> Column {
+    Column {
+        published: "simulator",
+        ..Column::scheme(scheme)
+    }
+}
+
 /// One percentile of the background.
 fn percentile(groups: &[Vec<SizeBucket>], k: usize) -> Panel {
     let printed = printed();
@@ -91,7 +101,7 @@ fn percentile(groups: &[Vec<SizeBucket>], k: usize) -> Panel {
         decimals: 3,
         x: Some(printed.size as f64),
     });
-    let columns = SCHEMES.map(Column::scheme).to_vec();
+    let columns = SCHEMES.map(column).to_vec();
     Panel::of(title, "size", columns, rows.collect(), |row, column| Cell {
         paper: printed[row].values.get(PERCENTS.len() * column + k).copied(),
         ours: groups[column].get(row).and_then(|group| match percent {
@@ -99,7 +109,7 @@ fn percentile(groups: &[Vec<SizeBucket>], k: usize) -> Panel {
             95 => group.p95,
             _ => group.p99,
         }),
-        tolerance: Tolerance::Exact,
+        criterion: Criterion::simulator(Tolerance::Exact, ""),
     })
 }
 
@@ -116,11 +126,11 @@ fn of_incasts(done: &Done) -> Panel {
         decimals: 3,
         x: None,
     });
-    let columns = SCHEMES.map(Column::scheme).to_vec();
+    let columns = SCHEMES.map(column).to_vec();
     let title = "Slowdown of the flows of the incasts, 500 KB each";
     Panel::of(title, "", columns, rows.collect(), |row, column| Cell {
         paper: Some(INCAST[column][row]),
         ours: element(&slowdowns[column], PERCENTS[row].0),
-        tolerance: Tolerance::Exact,
+        criterion: Criterion::simulator(Tolerance::Exact, ""),
     })
 }

@@ -6,6 +6,9 @@
 //! [`text`] for a terminal, [`records`] for programs, and [`write()`] as a page with the runs' folders.
 
 mod bolt;
+mod choice;
+mod count;
+mod criterion;
 mod hpcc_fct;
 mod hpcc_recovery;
 mod irn_loss;
@@ -31,12 +34,17 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+use serde_json::Value;
+
+pub use choice::Choice;
+pub use count::{Count, Counts};
+pub use criterion::{Cell, Criterion, Evidence, Source, Tolerance};
 pub use need::{Digest, Done, DoneRun, Input, Need, Numbers, Plan, run_each};
-pub use panel::{Cell, Column, Curve, Drawing, Ordering, Panel, Record, Row, Tolerance};
+pub use panel::{Column, Curve, Drawing, Ordering, Panel, Record, Row};
 pub use reference::Reference;
 pub use step::{Step, StepError, Work, run_steps};
-pub use text::{Count, text};
-pub use thesis::{INCAST as THESIS_INCAST, thin};
+pub use text::text;
+pub use thesis::{INCAST as THESIS_INCAST, TRAINING_MIX, thin};
 pub use thesis_table6::{
     PRINTED as THESIS_TABLE_6, beside as beside_thesis_table6, covers as in_thesis_table6,
 };
@@ -55,6 +63,8 @@ pub struct Reproduction {
     pub setting: &'static str,
     /// Where ours is known to differ, and why.
     pub notes: &'static [&'static str],
+    /// What was chosen after results had been seen: everything, wherever in the program it is. Empty where nothing was.
+    pub choices: &'static [Choice],
     /// The runs that it needs.
     pub needs: fn() -> Vec<Need>,
     /// What is done with them before there are numbers.
@@ -112,6 +122,17 @@ impl Reproduction {
         let panels = self.panels(done);
         panels.iter().flat_map(|panel| panel.records(self.id)).collect()
     }
+}
+
+/// The list for programs: of each its values and orderings, then its choices.
+pub fn entries(chosen: &[&Reproduction], done: &Done) -> Vec<Value> {
+    let of = |one: &&Reproduction| {
+        let records = one.records(done).into_iter();
+        let records = records.map(|record| serde_json::to_value(record).unwrap_or_default());
+        let choices = one.choices.iter().map(|choice| choice.entry(one.id));
+        records.chain(choices).collect::<Vec<Value>>()
+    };
+    chosen.iter().flat_map(of).collect()
 }
 
 /// The values and orderings of several in one list.

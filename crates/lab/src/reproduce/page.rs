@@ -3,9 +3,12 @@
 use serde::Serialize;
 
 use super::Reproduction;
+use super::choice::Choice;
+use super::count::Counts;
+use super::criterion::{Cell, Evidence};
 use super::need::Done;
-use super::panel::{Cell, Curve, Drawing, Panel, Row};
-use super::text::{Count, difference, orderings, shown, tolerances};
+use super::panel::{Curve, Drawing, Panel, Row};
+use super::text::{criteria, difference, orderings, shown};
 use crate::report::charts::{Axis, Chart, Kind, Line, Width};
 use crate::report::{Look, RenderError, fill, palette, script_json};
 
@@ -46,11 +49,29 @@ struct Section {
     source: &'static str,
     setting: &'static str,
     notes: &'static [&'static str],
-    count: String,
-    /// `good` if everything that is judged is as published, `bad` if not; nothing if nothing is.
-    standing: &'static str,
+    /// What was chosen after results had been seen.
+    choices: Vec<Chosen>,
+    /// How many values of each kind of evidence there are, in the order of [`Evidence::ALL`].
+    counts: [Standing; 4],
     panels: Vec<Table>,
     runs: Vec<Run>,
+}
+
+#[derive(Serialize)]
+struct Chosen {
+    what: &'static str,
+    tried: &'static str,
+    changed: &'static str,
+}
+
+/// The count of a kind of evidence.
+#[derive(Serialize)]
+struct Standing {
+    title: &'static str,
+    /// Empty where there is nothing of it.
+    count: String,
+    /// `good` if everything that is judged keeps its criterion, `bad` if not; nothing if nothing is.
+    standing: &'static str,
 }
 
 #[derive(Serialize)]
@@ -63,7 +84,7 @@ struct Table {
     head: &'static str,
     columns: Vec<Head>,
     rows: Vec<Lines>,
-    tolerances: String,
+    criteria: Vec<String>,
     orderings: Vec<Sentence>,
 }
 
@@ -115,7 +136,7 @@ struct Placed {
 
 fn section(reproduction: &Reproduction, done: &Done, charts: &mut Vec<Placed>) -> Section {
     let panels = reproduction.panels(done);
-    let count = Count::of(reproduction.records(done).iter().map(|record| record.ok));
+    let counts = Counts::of(&reproduction.records(done));
     let table =
         |(number, panel): (usize, &Panel)| table(panel, format!("{}-{number}", reproduction.id), charts);
     let runs = done
@@ -143,14 +164,31 @@ fn section(reproduction: &Reproduction, done: &Done, charts: &mut Vec<Placed>) -
         source: reproduction.source,
         setting: reproduction.setting,
         notes: reproduction.notes,
-        count: count.text(),
-        standing: match count {
-            Count { judged: 0, .. } => "",
-            Count { ok, judged } if ok == judged => "good",
-            Count { .. } => "bad",
-        },
+        choices: reproduction.choices.iter().map(chosen).collect(),
+        counts: Evidence::ALL.map(|kind| standing(counts, kind)),
         runs: runs.collect(),
         panels: panels.iter().enumerate().map(table).collect(),
+    }
+}
+
+fn chosen(choice: &Choice) -> Chosen {
+    Chosen {
+        what: choice.what,
+        tried: choice.tried,
+        changed: choice.changed,
+    }
+}
+
+fn standing(counts: Counts, kind: Evidence) -> Standing {
+    let count = counts.count_of(kind);
+    Standing {
+        title: kind.title(),
+        count: counts.text_of(kind).unwrap_or_default(),
+        standing: match count {
+            Some(count) if count.is_good() => "good",
+            Some(count) if count.judged > 0 => "bad",
+            _ => "",
+        },
     }
 }
 
@@ -187,7 +225,7 @@ fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
             })
             .collect(),
         rows: panel.rows.iter().zip(&panel.cells).map(row).collect(),
-        tolerances: tolerances(panel).join("; "),
+        criteria: criteria(panel),
         orderings: orderings(panel)
             .into_iter()
             .map(|(text, ok)| Sentence { text, ok })

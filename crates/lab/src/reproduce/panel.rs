@@ -1,93 +1,9 @@
 //! A table of published values with ours beside, and what to think of it.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-/// How close ours has to be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Tolerance {
-    /// The same to the digits that were printed.
-    Exact,
-    /// This far off at most, as a share of the published value.
-    Within(f64),
-    /// This far off at most, in the value's own unit.
-    Near(f64),
-    /// Ours has to be this or less, whatever was published.
-    AtMost(f64),
-    /// Ours has to be this or more.
-    AtLeast(f64),
-    /// Ours has to lie between these.
-    Between(f64, f64),
-    /// Not judged.
-    Shown,
-}
-
-impl Tolerance {
-    /// In words.
-    pub fn text(self) -> String {
-        match self {
-            Self::Exact => "exact".to_string(),
-            Self::Within(share) => format!("within {} %", share * 100.0),
-            Self::Near(difference) => format!("within {difference}"),
-            Self::AtMost(most) => format!("at most {}", plain(most)),
-            Self::AtLeast(least) => format!("at least {}", plain(least)),
-            Self::Between(least, most) => format!("{} to {}", plain(least), plain(most)),
-            Self::Shown => "shown only".to_string(),
-        }
-    }
-
-    /// Whether it is of ours alone, not of its distance from the published value.
-    pub(super) const fn is_bound(self) -> bool {
-        matches!(self, Self::AtMost(_) | Self::AtLeast(_) | Self::Between(..))
-    }
-}
-
-/// A bound with as many digits as it takes, three after the point at most.
-pub(super) fn plain(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
-}
-
-/// A published value and ours.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell {
-    /// As it was printed; `None` where nothing was.
-    pub paper: Option<f64>,
-    /// Ours; `None` where it was not run, or cannot be.
-    pub ours: Option<f64>,
-    /// How close they have to be.
-    pub tolerance: Tolerance,
-}
-
-impl Cell {
-    /// Whether ours is as published; `None` where that is not judged.
-    pub fn verdict(&self, decimals: usize) -> Option<bool> {
-        let ours = self.ours?;
-        let of_paper = |good: &dyn Fn(f64) -> bool| self.paper.map(good);
-        match self.tolerance {
-            Tolerance::Exact => {
-                of_paper(&|paper| format!("{paper:.decimals$}") == format!("{ours:.decimals$}"))
-            }
-            Tolerance::Within(share) => of_paper(&|paper| (ours - paper).abs() <= share * paper.abs()),
-            Tolerance::Near(difference) => of_paper(&|paper| (ours - paper).abs() <= difference),
-            Tolerance::AtMost(most) => Some(ours <= most),
-            Tolerance::AtLeast(least) => Some(ours >= least),
-            Tolerance::Between(least, most) => Some(least <= ours && ours <= most),
-            Tolerance::Shown => None,
-        }
-    }
-
-    /// Whether there is something to compare ours with.
-    pub(super) const fn is_compared(&self) -> bool {
-        self.ours.is_some() && (self.paper.is_some() || self.tolerance.is_bound())
-    }
-
-    /// Ours over the published value.
-    pub fn ratio(&self) -> Option<f64> {
-        let paper = self.paper.filter(|paper| *paper != 0.0)?;
-        Some(self.ours? / paper)
-    }
-}
+use super::criterion::{Cell, Evidence, Source};
 
 /// A column: a scheme, usually.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,6 +165,18 @@ pub struct Record {
     pub tolerance: String,
     /// Whether they are; null where that is not judged.
     pub ok: Option<bool>,
+    /// What kind of evidence it is.
+    #[serde(serialize_with = "kind_name")]
+    pub kind: Evidence,
+    /// By whose word; null where nobody says anything.
+    pub source: Option<&'static str>,
+    /// Why the tolerance is what it is.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub because: &'static str,
+}
+
+fn kind_name<S: Serializer>(kind: &Evidence, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(kind.name())
 }
 
 impl Panel {
@@ -362,8 +290,11 @@ impl Panel {
                     unit: row.unit,
                     paper: json!(cell.paper),
                     ours: json!(cell.ours),
-                    tolerance: cell.tolerance.text(),
+                    tolerance: cell.criterion.tolerance().text(),
                     ok: cell.verdict(row.decimals),
+                    kind: cell.criterion.kind(),
+                    source: cell.source().map(Source::name),
+                    because: cell.criterion.because(),
                 });
             }
             if let Some(ordering) = self.ordered.then(|| self.ordering(row, cells)).flatten() {
@@ -376,6 +307,9 @@ impl Panel {
                     ours: json!(ordering.ours),
                     tolerance: "ordering".to_string(),
                     ok: ordering.ok,
+                    kind: Evidence::Property,
+                    source: Some(Source::Paper.name()),
+                    because: "",
                 });
             }
         }

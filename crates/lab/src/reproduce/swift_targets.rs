@@ -5,8 +5,9 @@ use paceline_scenario::Resolved;
 
 use super::Reproduction;
 use super::bolt::step_mean;
+use super::criterion::{Cell, Criterion, Source, Tolerance};
 use super::need::{Digest, Done, Input, Need, Numbers};
-use super::panel::{Cell, Column, Panel, Row, Tolerance};
+use super::panel::{Column, Panel, Row};
 use crate::stats::jain;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -23,6 +24,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "Without flow scaling the target is the same for any number of flows, and what they add per round trip together \
          makes the queue.",
     ],
+    choices: &[],
     steps: &[],
     needs: || {
         FLOWS
@@ -103,12 +105,23 @@ pub(super) fn settled(flows: u32) -> f64 {
     low
 }
 
+const AROUND: Criterion = Criterion::property(
+    Tolerance::Within(0.1),
+    Source::Paper,
+    "its formula; a sender that adds a packet per round trip and takes off up to half stays around it, not on it",
+);
+const FAIR: Criterion = Criterion::property(
+    Tolerance::AtLeast(0.95),
+    Source::Us,
+    "equal flows with one target",
+);
+
 fn panels(done: &Done) -> Vec<Panel> {
     let value = |flows, scaling, name: &str| done.numbers(&need(flows, scaling))?.values.get(name).copied();
     let columns = ["scaled", "not scaled"].map(|name| Column {
         name,
         scheme: if name == "scaled" { "swift" } else { "timely" },
-        published: "paper",
+        published: "formula",
     });
     let row = |metric: &'static str, unit, decimals| {
         FLOWS.map(|flows| Row {
@@ -129,10 +142,10 @@ fn panels(done: &Done) -> Vec<Panel> {
         Cell {
             paper: (of_rtt && scaled).then(|| settled(flows)),
             ours: value(flows, scaled, if of_rtt { "rtt" } else { "jain" }),
-            tolerance: match (of_rtt, scaled) {
-                (true, true) => Tolerance::Within(0.1),
-                (false, true) => Tolerance::AtLeast(0.95),
-                _ => Tolerance::Shown,
+            criterion: match (of_rtt, scaled) {
+                (true, true) => AROUND,
+                (false, true) => FAIR,
+                _ => Criterion::SHOWN,
             },
         }
     });

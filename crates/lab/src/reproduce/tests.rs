@@ -9,7 +9,7 @@ fn cell(paper: f64, ours: f64, tolerance: Tolerance) -> Cell {
     Cell {
         paper: Some(paper),
         ours: Some(ours),
-        tolerance,
+        criterion: Criterion::published(tolerance, ""),
     }
 }
 
@@ -28,7 +28,7 @@ fn tolerances() {
         let cell = Cell {
             paper: None,
             ours: Some(ours),
-            tolerance,
+            criterion: Criterion::property(tolerance, Source::Us, ""),
         };
         cell.verdict(3)
     };
@@ -39,12 +39,12 @@ fn tolerances() {
     assert_eq!(bounded(f64::NAN, Tolerance::Between(0.5, 2.5)), Some(false));
     // Nothing printed, or nothing run: nothing to judge.
     for (paper, ours) in [(None, Some(1.0)), (Some(1.0), None)] {
-        let tolerance = Tolerance::Exact;
+        let criterion = Criterion::published(Tolerance::Exact, "");
         assert_eq!(
             Cell {
                 paper,
                 ours,
-                tolerance
+                criterion
             }
             .verdict(3),
             None
@@ -82,6 +82,11 @@ const SYNTHETIC: Reproduction = Reproduction {
     source: "Nobody et al., table 1",
     setting: "Nothing is run.",
     notes: &["A note on <known> differences, which is long enough to be broken into lines on a terminal."],
+    choices: &[Choice {
+        what: "a constant of 3",
+        tried: "2 and 4",
+        changed: "the value of 10 MB by a tenth",
+    }],
     steps: &[],
     needs: Vec::new,
     panels: panel,
@@ -114,7 +119,7 @@ fn orders_hold_where_what_is_smaller_is_smaller() {
 
 #[test]
 fn lists_for_programs() {
-    let text = serde_json::to_string_pretty(&SYNTHETIC.records(&Done::default())).unwrap();
+    let text = serde_json::to_string_pretty(&entries(&[&SYNTHETIC], &Done::default())).unwrap();
     insta::assert_snapshot!("records", text);
 }
 
@@ -133,8 +138,14 @@ fn a_page_stands_alone() -> Result<(), RenderError> {
         assert!(!page.contains(attribute), "{attribute}");
     }
     assert!(page.contains("&lt;known&gt;") && !page.contains("<known>"));
-    // Three judged within their tolerances and one ordering, of four and two.
-    assert!(page.contains("4 of 6"), "{page}");
+    // Orders are no published values, and are counted apart.
+    for count in [
+        "as published: <b class=\"bad\">3 of 4</b>",
+        "properties: <b class=\"bad\">1 of 2</b>",
+    ] {
+        assert!(page.contains(count), "{count}: {page}");
+    }
+    assert!(page.contains("<td>a constant of 3</td><td>2 and 4</td><td>the value of 10 MB by a tenth</td>"));
     assert!(page.contains("class=\"differs\" title=\"differs\">-28.6% ✗"));
     Ok(())
 }
@@ -220,6 +231,7 @@ fn the_flows_of_the_thesis() {
         runs: vec![run],
         ..Done::default()
     };
-    let verdicts = table7.records(&done).into_iter().map(|record| record.ok);
-    assert_eq!(Count::of(verdicts), Count { ok: 21, judged: 21 });
+    let counts = Counts::of(&table7.records(&done));
+    assert_eq!(counts.published, Count { ok: 20, judged: 20 });
+    assert_eq!((counts.judged(), counts.shown), (counts.published, 1));
 }

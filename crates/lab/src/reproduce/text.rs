@@ -1,38 +1,10 @@
 //! Reproductions on a terminal.
 
-use super::panel::{Cell, Panel, Tolerance, plain};
+use super::count::Count;
+use super::criterion::{Cell, Criterion, Evidence, Tolerance, plain};
+use super::panel::Panel;
 use super::{Done, Reproduction};
 use crate::table::{self, Column};
-
-/// How many values are as published.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Values and orderings that are within their tolerance.
-    pub ok: usize,
-    /// All that are judged.
-    pub judged: usize,
-}
-
-impl Count {
-    /// Of what has been judged.
-    pub fn of(verdicts: impl IntoIterator<Item = Option<bool>>) -> Self {
-        let mut count = Self::default();
-        for verdict in verdicts.into_iter().flatten() {
-            count.judged += 1;
-            count.ok += usize::from(verdict);
-        }
-        count
-    }
-
-    /// `all 12`, `9 of 12`.
-    pub fn text(self) -> String {
-        match self {
-            Self { judged: 0, .. } => "none judged".to_string(),
-            Self { ok, judged } if ok == judged => format!("all {judged}"),
-            Self { ok, judged } => format!("{ok} of {judged}"),
-        }
-    }
-}
 
 /// A value as its paper would print it.
 pub(super) fn shown(value: Option<f64>, decimals: usize) -> String {
@@ -41,7 +13,7 @@ pub(super) fn shown(value: Option<f64>, decimals: usize) -> String {
 
 /// By how much ours differs, in percent; what rounds to nothing has no sign. Where ours has bounds, these.
 pub(super) fn difference(cell: &Cell) -> String {
-    let bound = match cell.tolerance {
+    let bound = match cell.criterion.tolerance() {
         Tolerance::AtMost(most) => Some(format!("≤ {}", plain(most))),
         Tolerance::AtLeast(least) => Some(format!("≥ {}", plain(least))),
         Tolerance::Between(least, most) => Some(format!("{}…{}", plain(least), plain(most))),
@@ -60,21 +32,25 @@ pub(super) fn difference(cell: &Cell) -> String {
     }
 }
 
-/// The tolerances of a panel with how many values keep them: `exact: 9 of 12`.
-pub(super) fn tolerances(panel: &Panel) -> Vec<String> {
-    let mut kinds: Vec<(Tolerance, Vec<Option<bool>>)> = Vec::new();
+/// The criteria of a panel with how many values keep them: `as published, exact: 9 of 12`.
+pub(super) fn criteria(panel: &Panel) -> Vec<String> {
+    let mut kinds: Vec<(Criterion, Vec<Option<bool>>)> = Vec::new();
     for (row, cells) in panel.rows.iter().zip(&panel.cells) {
         for cell in cells.iter().filter(|cell| cell.is_compared()) {
             let verdict = cell.verdict(row.decimals);
-            match kinds.iter_mut().find(|(known, _)| *known == cell.tolerance) {
+            let is_same = |known: &Criterion| {
+                *known == cell.criterion
+                    || (known.kind(), cell.criterion.kind()) == (Evidence::Shown, Evidence::Shown)
+            };
+            match kinds.iter_mut().find(|(known, _)| is_same(known)) {
                 Some((_, verdicts)) => verdicts.push(verdict),
-                None => kinds.push((cell.tolerance, vec![verdict])),
+                None => kinds.push((cell.criterion, vec![verdict])),
             }
         }
     }
-    let text = |(tolerance, verdicts): (Tolerance, Vec<Option<bool>>)| match tolerance {
-        Tolerance::Shown => format!("{}: {}", tolerance.text(), verdicts.len()),
-        _ => format!("{}: {}", tolerance.text(), Count::of(verdicts).text()),
+    let text = |(criterion, verdicts): (Criterion, Vec<Option<bool>>)| match criterion.kind() {
+        Evidence::Shown => format!("{} beside what others have: {}", criterion.text(), verdicts.len()),
+        _ => format!("{}: {}", criterion.text(), Count::of(verdicts).text()),
     };
     kinds.into_iter().map(text).collect()
 }
@@ -186,7 +162,7 @@ pub fn text(reproduction: &Reproduction, done: &Done, width: usize) -> String {
             text.push_str(&table);
             next = after;
         }
-        text.push_str(&paragraph(&tolerances(panel).join("; "), width, ""));
+        text.push_str(&paragraph(&criteria(panel).join("; "), width, ""));
         for (sentence, ok) in orderings(panel) {
             let mark = if ok { "✓" } else { "✗" };
             text.push_str(&paragraph(&format!("{mark} ordering {sentence}"), width, "  "));
@@ -194,6 +170,10 @@ pub fn text(reproduction: &Reproduction, done: &Done, width: usize) -> String {
     }
     for note in reproduction.notes {
         text.push_str(&paragraph(&format!("* {note}"), width, "  "));
+    }
+    for choice in reproduction.choices {
+        let short = format!("* chosen after seeing results: {}", choice.what);
+        text.push_str(&paragraph(&short, width, "  "));
     }
     text
 }

@@ -3,10 +3,11 @@
 use paceline_scenario::Fidelity;
 
 use super::Reproduction;
+use super::criterion::{Cell, Criterion};
 use super::need::{Done, Need};
-use super::panel::{Cell, Column, Panel, Row, Tolerance};
+use super::panel::{Column, Panel, Row};
 use super::thesis::{
-    FINISH, JAIN, LSTM_PID, LSTM_PID_100, MAX_RTT, MEAN_RTT, P99_RTT, PIDNN, PIDNN_100, Quantity, RATE,
+    self, FINISH, JAIN, LSTM_PID, LSTM_PID_100, MAX_RTT, MEAN_RTT, P99_RTT, PIDNN, PIDNN_100, Quantity, RATE,
     SLOWDOWN, Variant,
 };
 use crate::stats::{CONFIDENCE, Interval, interval};
@@ -25,6 +26,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "Which flow meets a full queue first decides about some microseconds: the interval over the ten orders says \
          how much of a difference is chance.",
     ],
+    choices: &[thesis::TRAINING_MIX],
     steps: &[],
     needs,
     panels,
@@ -140,7 +142,7 @@ fn values(done: &Done) -> Panel {
         Cell {
             paper: printed.map(of),
             ours: ours.map(of),
-            tolerance: Tolerance::Shown,
+            criterion: Criterion::SHOWN,
         }
     });
     panel.told_by_title()
@@ -171,7 +173,7 @@ fn changes(done: &Done) -> Panel {
                 None if column == PAIRS.len() => spread().map(|found| found.mean),
                 None => spread().map(|found| found.half_width()),
             },
-            tolerance: Tolerance::Shown,
+            criterion: Criterion::SHOWN,
         }
     });
     panel.told_by_title()

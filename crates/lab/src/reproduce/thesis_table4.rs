@@ -3,9 +3,10 @@
 use paceline_scenario::Fidelity;
 
 use super::Reproduction;
+use super::criterion::{Cell, Criterion, Source, Tolerance};
 use super::need::{Done, Need};
-use super::panel::{Cell, Column, Panel, Row, Tolerance};
-use super::thesis::{JAIN, LSTM_PID, MAX_RTT, MEAN_RTT, P99_RTT, Quantity, RATE, SLOWDOWN, Variant};
+use super::panel::{Column, Panel, Row};
+use super::thesis::{self, JAIN, LSTM_PID, MAX_RTT, MEAN_RTT, P99_RTT, Quantity, RATE, SLOWDOWN, Variant};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table4",
@@ -25,6 +26,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
             .flat_map(|&(_, fidelity)| needs(fidelity))
             .collect()
     },
+    choices: &[thesis::TRAINING_MIX],
     steps: &[],
     panels,
 };
@@ -58,31 +60,31 @@ const TARGETS: [Variant; 3] = [
 ];
 
 /// A quantity, as it was printed for the three targets, and what ours has to be with the first.
-pub(super) type Line = (Quantity, [Option<f64>; 3], Tolerance);
+pub(super) type Line = (Quantity, [Option<f64>; 3], Criterion);
 
 const LINES: [Line; 6] = [
     (
         MEAN_RTT,
         [Some(5.0302), Some(6.0611), Some(7.1478)],
-        Tolerance::Between(4.25, 5.75),
+        Criterion::property(Tolerance::Between(4.25, 5.75), Source::Us, ""),
     ),
     (
         RATE,
         [Some(21.1789), Some(15.7269), Some(11.2404)],
-        Tolerance::Shown,
+        Criterion::SHOWN,
     ),
     (
         P99_RTT,
         [Some(6.276), Some(10.253), Some(12.906)],
-        Tolerance::Shown,
+        Criterion::SHOWN,
     ),
     (
         MAX_RTT,
         [Some(21.144), Some(23.986), Some(48.699)],
-        Tolerance::Shown,
+        Criterion::SHOWN,
     ),
-    (JAIN, [None; 3], Tolerance::Shown),
-    (SLOWDOWN, [None; 3], Tolerance::Shown),
+    (JAIN, [None; 3], Criterion::SHOWN),
+    (SLOWDOWN, [None; 3], Criterion::SHOWN),
 ];
 
 pub(super) fn needs(fidelity: Fidelity) -> Vec<Need> {
@@ -102,13 +104,13 @@ pub(super) fn by_target(done: &Done, lines: &[Line]) -> Vec<Panel> {
             .map(|&((metric, unit, decimals, _), ..)| Row::quantity(metric, unit, decimals));
         let thesis = fidelity == Fidelity::Ns3Hpcc;
         let panel = Panel::of(title, "", columns, rows.collect(), |row, column| {
-            let ((.., value), printed, tolerance) = lines[row];
+            let ((.., value), printed, criterion) = lines[row];
             Cell {
                 paper: printed[column],
                 ours: done.summary_of(&TARGETS[column].need(fidelity)).and_then(value),
-                tolerance: match (thesis, column) {
-                    (true, 0) => tolerance,
-                    _ => Tolerance::Shown,
+                criterion: match (thesis, column) {
+                    (true, 0) => criterion,
+                    _ => Criterion::SHOWN,
                 },
             }
         });

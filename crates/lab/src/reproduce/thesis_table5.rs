@@ -1,8 +1,8 @@
 //! Completion times of the thesis's scheme, by its target.
 
 use super::Reproduction;
-use super::panel::Tolerance;
-use super::thesis::{FINISH, MEAN_FCT};
+use super::criterion::{Criterion, Source, Tolerance};
+use super::thesis::{self, FINISH, MEAN_FCT};
 use super::thesis_table4::{self, FIDELITIES, Line};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -21,6 +21,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         both.flat_map(|&(_, fidelity)| thesis_table4::needs(fidelity))
             .collect()
     },
+    choices: &[thesis::TRAINING_MIX],
     steps: &[],
     panels: |done| thesis_table4::by_target(done, &LINES),
 };
@@ -29,11 +30,11 @@ const LINES: [Line; 2] = [
     (
         MEAN_FCT,
         [Some(11.9930), Some(16.1507), Some(22.5970)],
-        Tolerance::Shown,
+        Criterion::SHOWN,
     ),
     (
         FINISH,
         [Some(53.7560), Some(53.6880), Some(53.5559)],
-        Tolerance::Between(53.2, 54.5),
+        Criterion::property(Tolerance::Between(53.2, 54.5), Source::Us, ""),
     ),
 ];

@@ -3,8 +3,10 @@
 use paceline_scenario::Fidelity;
 
 use super::Reproduction;
+use super::choice::Choice;
+use super::criterion::{Cell, Criterion, Source, Tolerance};
 use super::need::Done;
-use super::panel::{Cell, Column, Panel, Row, Tolerance};
+use super::panel::{Column, Panel, Row};
 use super::thesis::{
     self, FINISH, INCAST, JAIN, LSTM_PID, LSTM_PID_100, MAX_RTT, MEAN_RTT, P99_RTT, PIDNN, PIDNN_100,
     Quantity, RATE, SLOWDOWN, SOURCE, Variant,
@@ -27,6 +29,14 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          by every acknowledgement. Both are shown for all.",
         "The thesis's scheme starts at 10 Gbit/s, the others at the link's 100, which flatters its largest round trip; \
          HPCC, TIMELY and DCTCP have no other first rate. Ours from 100 Gbit/s stands beside.",
+    ],
+    choices: &[
+        thesis::TRAINING_MIX,
+        Choice {
+            what: "HPCC's and TIMELY's mean rate may be 3 % off.",
+            tried: "exact, as the other figures of HPCC and DCTCP are",
+            changed: "HPCC's is 0.5 % off and TIMELY's 1.1 %. Events at one instant in three other orders move HPCC's by up to 2.9 %.",
+        },
     ],
     steps: &[],
     needs: || {
@@ -68,22 +78,30 @@ const COLUMNS: [Variant; 7] = [
 ];
 
 /// A quantity, what was printed of the thesis's scheme, and what ours has to be.
-type Line = (Quantity, Option<f64>, Tolerance);
+type Line = (Quantity, Option<f64>, Criterion);
 
 const SAMPLED: [Line; 7] = [
-    (MEAN_RTT, Some(5.0302), Tolerance::Between(4.25, 5.75)),
-    (RATE, Some(21.1789), Tolerance::Shown),
-    (P99_RTT, Some(6.276), Tolerance::Shown),
-    (MAX_RTT, Some(21.144), Tolerance::Shown),
-    (FINISH, Some(53.756), Tolerance::Between(53.2, 54.5)),
-    (JAIN, None, Tolerance::Shown),
-    (SLOWDOWN, None, Tolerance::Shown),
+    (
+        MEAN_RTT,
+        Some(5.0302),
+        Criterion::property(Tolerance::Between(4.25, 5.75), Source::Us, ""),
+    ),
+    (RATE, Some(21.1789), Criterion::SHOWN),
+    (P99_RTT, Some(6.276), Criterion::SHOWN),
+    (MAX_RTT, Some(21.144), Criterion::SHOWN),
+    (
+        FINISH,
+        Some(53.756),
+        Criterion::property(Tolerance::Between(53.2, 54.5), Source::Us, ""),
+    ),
+    (JAIN, None, Criterion::SHOWN),
+    (SLOWDOWN, None, Criterion::SHOWN),
 ];
 
 const EVERY: [Line; 3] = [
-    (QUANTITIES[0], None, Tolerance::Shown),
-    (QUANTITIES[2], None, Tolerance::Shown),
-    (QUANTITIES[3], None, Tolerance::Shown),
+    (QUANTITIES[0], None, Criterion::SHOWN),
+    (QUANTITIES[2], None, Criterion::SHOWN),
+    (QUANTITIES[3], None, Criterion::SHOWN),
 ];
 
 /// All columns in one fidelity. What was printed is of the thesis's scheme, in HPCC's simulator.
@@ -93,12 +111,12 @@ fn beside_all(title: &'static str, done: &Done, fidelity: Fidelity, lines: &[Lin
         .iter()
         .map(|&((metric, unit, decimals, _), ..)| Row::quantity(metric, unit, decimals));
     let panel = Panel::of(title, "", columns, rows.collect(), |row, column| {
-        let ((.., value), printed, tolerance) = lines[row];
+        let ((.., value), printed, criterion) = lines[row];
         let theirs = COLUMNS[column] == LSTM_PID && fidelity == Fidelity::Ns3Hpcc;
         Cell {
             paper: printed.filter(|_| theirs),
             ours: done.summary_of(&COLUMNS[column].need(fidelity)).and_then(value),
-            tolerance: if theirs { tolerance } else { Tolerance::Shown },
+            criterion: if theirs { criterion } else { Criterion::SHOWN },
         }
     });
     panel.told_by_title()
@@ -123,7 +141,7 @@ fn order(done: &Done) -> Panel {
                 true => summary.rtt_us.p99,
                 false => summary.rtt_all_us.p99,
             }),
-            tolerance: Tolerance::Shown,
+            criterion: Criterion::SHOWN,
         }
     });
     panel.ordered().told_by_title()
@@ -163,11 +181,13 @@ fn value(quantity: usize, summary: &Summary) -> Option<f64> {
 /// The rate of HPCC and TIMELY moves by this much when simultaneous events are shuffled.
 const TIES: f64 = 0.03;
 
-fn tolerance(scheme: &str, metric: &str) -> Tolerance {
+fn criterion(scheme: &str, metric: &str) -> Criterion {
     match (scheme, metric) {
-        ("hpcc" | "timely", "mean rate") => Tolerance::Within(TIES),
-        ("timely", _) => Tolerance::Within(0.25),
-        _ => Tolerance::Exact,
+        ("hpcc" | "timely", "mean rate") | ("timely", _) => Criterion::published(
+            Tolerance::Within(TIES),
+            "as far as the order of simultaneous events moves HPCC's rate",
+        ),
+        _ => Criterion::published(Tolerance::Exact, ""),
     }
 }
 
@@ -179,7 +199,7 @@ fn panel<'a>(summary: impl Fn(&str) -> Option<&'a Summary>) -> Panel {
         Cell {
             paper: Some(printed[row]),
             ours: summary(scheme).and_then(|summary| value(row, summary)),
-            tolerance: tolerance(scheme, QUANTITIES[row].0),
+            criterion: criterion(scheme, QUANTITIES[row].0),
         }
     })
     .ordered()

@@ -3,8 +3,9 @@
 use paceline_scenario::Fidelity;
 
 use super::Reproduction;
+use super::criterion::{Cell, Criterion};
 use super::need::{Done, Need};
-use super::panel::{Cell, Column, Curve, Drawing, Panel, Row, Tolerance};
+use super::panel::{Column, Curve, Drawing, Panel, Row};
 use super::thesis::{NODE1_RTT, NODE2_RATE, NODE2_RTT, PIDNN, SERIES, Variant, other};
 
 const SOURCE: &str = "a thesis on congestion control by neural networks, section 4.2";
@@ -21,6 +22,7 @@ pub(super) const FIGURE_15: Reproduction = Reproduction {
     source: SOURCE,
     setting: "The incast of table 6: what the first node collects, one sample per round trip.",
     notes: NOTES,
+    choices: &[],
     steps: &[],
     needs: || vec![need(other("dctcp"), "")],
     panels: |done| drawn(done, other("dctcp"), "", &[NODE1_RTT]),
@@ -103,7 +105,7 @@ fn panel(variant: Variant, name: &'static str, points: Vec<(f64, f64)>, values: 
     let panel = Panel::of(name, "", columns, rows.to_vec(), |row, _| Cell {
         paper: None,
         ours: found[row],
-        tolerance: Tolerance::Shown,
+        criterion: Criterion::SHOWN,
     });
     Panel {
         drawing: Some(Drawing {

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::need::Done;
-use super::{Reproduction, page, records};
+use super::{Reproduction, entries, page};
 use crate::files::{Folder, OutputError, write_run_into};
 
 /// Writes the page about `chosen`, `reproductions.json`, and the folders of the runs, into
@@ -26,7 +26,7 @@ pub fn write(
         }
     }
     folder.write(Path::new("reproductions.json"), |out| {
-        serde_json::to_writer_pretty(&mut *out, &records(chosen, done))?;
+        serde_json::to_writer_pretty(&mut *out, &entries(chosen, done))?;
         writeln!(out)
     })?;
     folder.write(Path::new("index.html"), |out| {

@@ -14,6 +14,7 @@ pub(super) const FIGURE_7: Reproduction = Reproduction {
     setting: "The incast of table 6 under the untuned controller: the first 300 samples of the first node, and \
               S[t] = 0.2 R[t] + 0.8 S[t-1].",
     notes: &["The thesis's figure has no numbers, and does not say which run it is of."],
+    choices: &[],
     steps: &[FEATURES],
     needs: Vec::new,
     panels: smoothing,

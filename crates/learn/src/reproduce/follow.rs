@@ -1,7 +1,8 @@
 //! Predicted and measured round-trip times side by side: figure 17.
 
 use paceline_lab::reproduce::{
-    Curve, Done, Drawing, Need, Numbers, Panel, Reproduction, Step, StepError, THESIS_INCAST, Work,
+    Curve, Done, Drawing, Need, Numbers, Panel, Reproduction, Step, StepError, THESIS_INCAST, TRAINING_MIX,
+    Work,
 };
 use paceline_scenario::Fidelity;
 
@@ -20,6 +21,7 @@ pub(super) const FIGURE_17: Reproduction = Reproduction {
         "The error is over all nodes and all samples. The same controller without prediction has the error of taking \
          the last round-trip time for the next.",
     ],
+    choices: &[TRAINING_MIX],
     steps: &[FOLLOW],
     needs: Vec::new,
     panels,

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use paceline_congestion::lstm_pid::Gains;
 use paceline_lab::reproduce::{
-    Curve, Done, Drawing, Need, Numbers, Panel, Reproduction, Step, StepError, THESIS_INCAST, Tolerance,
-    Work, thin,
+    Choice, Criterion, Curve, Done, Drawing, Need, Numbers, Panel, Reproduction, Source, Step, StepError,
+    THESIS_INCAST, TRAINING_MIX, Tolerance, Work, thin,
 };
 use paceline_lab::results::Summary;
 use paceline_lab::run::Control;
@@ -14,6 +14,31 @@ use paceline_scenario::Fidelity;
 use super::watched::run_all;
 use super::{Line, OWN, column, panel};
 use crate::pidnn::{CONVERGED, Options, START, THESIS, TrainedGains, train};
+
+/// How the gains are trained, where the thesis says nothing or what it says does not end.
+const SCHEDULE: [Choice; 4] = [
+    Choice {
+        what: "A decision's consequence is measured three samples later (lag 3).",
+        tried: "the next sample, as in the thesis; the one after it",
+        changed: "With the next K_P only falls, to -1.2 in 8 runs, and does not settle in 550 000 updates; with the one after it \
+                  half as fast.",
+    },
+    Choice {
+        what: "The last 11 of 40 runs are in units relative to target and line (settle 11).",
+        tried: "about eight schedules of runs and units, among them the thesis's units throughout",
+        changed: "Of those tried this one alone kept the changes of the last quarter below 1 %.",
+    },
+    Choice {
+        what: "The learning rate falls with the updates of all flows and runs together.",
+        tried: "each flow's own count",
+        changed: "With its own count it starts anew with every flow, and K_P runs to -7 in 8 runs.",
+    },
+    Choice {
+        what: "A flow does not learn from its first 40 decisions (warm-up 40).",
+        tried: "learning from all",
+        changed: "The first decisions are far from the target, and clip: what was seen of it was not kept.",
+    },
+];
 
 pub(super) const FIGURE_13: Reproduction = Reproduction {
     id: "thesis-figure13",
@@ -32,6 +57,7 @@ pub(super) const FIGURE_13: Reproduction = Reproduction {
         "The thesis measures the consequence at the next sample; the packet timed there left before the decision took \
          effect.",
     ],
+    choices: &SCHEDULE,
     steps: &[TRAIN],
     needs: Vec::new,
     panels: trained,
@@ -49,6 +75,7 @@ pub(super) const RETRAINED: Reproduction = Reproduction {
         "The queue is the sum of what rates are too much, and rates are the sum of the controller's steps: without a term \
          that looks ahead such a loop swings. A negative derivative gain looks ahead, and so does a prediction.",
     ],
+    choices: &[SCHEDULE[0], SCHEDULE[1], SCHEDULE[2], SCHEDULE[3], TRAINING_MIX],
     steps: &[TRAIN, RETRAIN],
     panels: compared,
     ..FIGURE_13
@@ -118,6 +145,10 @@ fn numbers(found: &TrainedGains) -> Numbers {
     numbers
 }
 
+const fn asked(tolerance: Tolerance) -> Criterion {
+    Criterion::property(tolerance, Source::Us, "")
+}
+
 fn trained(done: &Done) -> Vec<Panel> {
     let numbers = done.step(TRAIN.name);
     let value = |name: &str| numbers.and_then(|numbers| numbers.values.get(name)).copied();
@@ -126,13 +157,13 @@ fn trained(done: &Done) -> Vec<Panel> {
         let line = Line::shown(NAMES[k], (NAMES[k], "", 3), [value(NAMES[k])]).printed(0, printed);
         match k {
             2 => line,
-            _ => line.wanted(0, Tolerance::Between(10.0 * printed, printed / 10.0)),
+            _ => line.wanted(0, asked(Tolerance::Between(10.0 * printed, printed / 10.0))),
         }
     };
     let change = |k: usize| {
         let label = format!("{}: change over the last quarter, %", NAMES[k]);
         Line::shown(label, (CHANGES[k], "%", 2), [value(CHANGES[k])])
-            .wanted(0, Tolerance::AtMost(100.0 * CONVERGED))
+            .wanted(0, asked(Tolerance::AtMost(100.0 * CONVERGED)))
     };
     let start = |k: usize| {
         let label = format!("{} at the start", NAMES[k]);

@@ -12,7 +12,7 @@ mod tests;
 mod value;
 mod watched;
 
-use paceline_lab::reproduce::{Cell, Column, Panel, Reproduction, Row, Tolerance};
+use paceline_lab::reproduce::{Cell, Column, Criterion, Panel, Reproduction, Row};
 
 /// Every reproduction of this crate.
 pub const REGISTRY: &[Reproduction] = &[
@@ -38,7 +38,7 @@ struct Line {
     unit: &'static str,
     decimals: usize,
     /// Ours, and what was printed, for each column.
-    cells: Vec<(Option<f64>, Option<f64>, Tolerance)>,
+    cells: Vec<(Option<f64>, Option<f64>, Criterion)>,
     x: Option<f64>,
 }
 
@@ -49,7 +49,7 @@ impl Line {
         (metric, unit, decimals): (&'static str, &'static str, usize),
         ours: impl IntoIterator<Item = Option<f64>>,
     ) -> Self {
-        let cells = ours.into_iter().map(|ours| (ours, None, Tolerance::Shown));
+        let cells = ours.into_iter().map(|ours| (ours, None, Criterion::SHOWN));
         Self {
             label: label.into(),
             metric,
@@ -67,8 +67,8 @@ impl Line {
     }
 
     /// With what ours has to be in a column.
-    fn wanted(mut self, column: usize, tolerance: Tolerance) -> Self {
-        self.cells[column].2 = tolerance;
+    fn wanted(mut self, column: usize, criterion: Criterion) -> Self {
+        self.cells[column].2 = criterion;
         self
     }
 
@@ -90,11 +90,11 @@ fn panel(title: &str, head: &'static str, columns: Vec<Column>, lines: &[Line]) 
     };
     let rows = lines.iter().map(row).collect();
     let panel = Panel::of(title, head, columns, rows, |row, column| {
-        let (ours, paper, tolerance) = lines[row].cells[column];
+        let (ours, paper, criterion) = lines[row].cells[column];
         Cell {
             paper,
             ours,
-            tolerance,
+            criterion,
         }
     });
     panel.told_by_title()

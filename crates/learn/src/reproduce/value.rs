@@ -1,6 +1,8 @@
 //! What prediction is worth: the same controller under several predictors.
 
-use paceline_lab::reproduce::{Done, Input, Need, Numbers, Panel, Reproduction, Step, StepError, Work};
+use paceline_lab::reproduce::{
+    Done, Input, Need, Numbers, Panel, Reproduction, Step, StepError, TRAINING_MIX, Work,
+};
 use paceline_lab::results::Summary;
 use paceline_lab::stats::{CONFIDENCE, interval, mean};
 use paceline_scenario::Fidelity;
@@ -24,6 +26,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          taken a round trip later: it sees the queue as it is, and knows nothing of what other senders will do.",
         "Changes are paired: the same order of events with and without prediction.",
     ],
+    choices: &[TRAINING_MIX],
     steps: &[STEP],
     needs: Vec::new,
     panels,

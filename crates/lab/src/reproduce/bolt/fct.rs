@@ -8,8 +8,8 @@ use paceline_scenario::Resolved;
 use super::port::element;
 use super::reference::derived;
 use super::{
-    BOLT, Digest, Done, HPCC, Line, Mode, Need, Numbers, Panel, Reproduction, SWIFT10, Taken, Tolerance,
-    Variant, need, needs, numbers, panel,
+    BOLT, Digest, Done, HPCC, Line, Mode, Need, Numbers, PACE_GAIN, Panel, Reproduction, SWIFT10, Taken,
+    Tolerance, Variant, need, needs, numbers, panel,
 };
 use Tolerance::{Exact, Shown, Within};
 
@@ -25,6 +25,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          how far two right simulations may be apart was estimated by moving starts.",
         "The authors' ideal counts two full packets' times for messages of any size: it is too large for small ones.",
     ],
+    choices: &[PACE_GAIN],
     steps: &[],
     needs: run_needs,
     panels,

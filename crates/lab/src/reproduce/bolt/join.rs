@@ -6,11 +6,11 @@ use paceline_scenario::Resolved;
 use super::port::PortEvents;
 use super::reference::derived;
 use super::{
-    BDP, BOLT, DUMBBELL, Digest, Done, HPCC, Mode, NO_SRC, Need, Numbers, Panel, Quantity, RTT, Reproduction,
-    SWIFT2, SWIFT10, Taken, Tolerance, Variant, needs, numbers, panel,
+    BDP, BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, Mode, NO_SRC, Need, Numbers, PACE_GAIN, Panel,
+    Quantity, RTT, Reproduction, SWIFT2, SWIFT10, Taken, Tolerance, Variant, claimed, needs, numbers, panel,
 };
 use crate::reproduce::panel::{Curve, Drawing};
-use Tolerance::{AtMost, Between, Near, Shown, Within};
+use Tolerance::{AtMost, Near, Shown, Within};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b1",
@@ -27,6 +27,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "Without SRC the report comes back on the acknowledgement: what is left of Bolt is a scheme that reacts a \
          round trip later.",
     ],
+    choices: &[PACE_GAIN],
     steps: &[],
     needs: run_needs,
     panels,
@@ -130,8 +131,8 @@ fn of_join(taken: &Taken<'_>, run: &str, title: &str) -> Panel {
     let srcs = taken.line(BOLT, "src", ("SRCs", "", 0));
     let hpcc = taken.line(HPCC, "peak_bdp", ("queue peak", "BDP", 2));
     let lines = [
-        peak(BOLT, Within(0.03)).wanted(AtMost(100.0)),
-        empty(BOLT, Near(0.05)).wanted(AtMost(2.0)),
+        peak(BOLT, Within(0.03)).wanted(claimed(AtMost(100.0))),
+        empty(BOLT, Near(0.05)).wanted(claimed(AtMost(2.0))),
         dip(BOLT).reference(of(BOLT, "min_util_8us_window_in_200us"), Shown),
         srcs.reference(of(BOLT, "src_port_c0a"), Within(0.1)),
         peak(NO_SRC, Within(0.05)),
@@ -139,8 +140,10 @@ fn of_join(taken: &Taken<'_>, run: &str, title: &str) -> Panel {
         peak(SWIFT10, Shown),
         standing(SWIFT10, Within(0.015)),
         standing(SWIFT2, Within(0.015)),
-        hpcc.paper(1.0).wanted(Between(0.8, 1.2)),
-        dip(HPCC).paper(75.0).wanted(AtMost(85.0)),
+        hpcc.paper(1.0).wanted(Criterion::published(Within(0.2), "")),
+        dip(HPCC)
+            .paper(75.0)
+            .wanted(Criterion::published(Near(5.0), "read off a figure")),
     ];
     panel(title, &lines)
 }

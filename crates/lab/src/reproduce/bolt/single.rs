@@ -6,8 +6,8 @@ use paceline_scenario::Resolved;
 use super::port::PortEvents;
 use super::reference::derived;
 use super::{
-    BOLT, DUMBBELL, Digest, Done, HPCC, Need, Numbers, Panel, SWIFT10, Taken, Tolerance, Variant, needs,
-    numbers, panel,
+    BOLT, DUMBBELL, Digest, Done, HPCC, Need, Numbers, Panel, SWIFT10, Taken, Tolerance, Variant, asked,
+    needs, numbers, panel,
 };
 use Tolerance::{AtLeast, Exact, Near, Within};
 
@@ -54,7 +54,7 @@ pub(super) fn alone(done: &Done) -> Panel {
     let full = |variant: Variant, least: f64| {
         let line = taken.line(variant, "utilisation", ("utilisation", "%", 2));
         line.reference(of(variant, "utilisation"), Near(0.5))
-            .wanted(AtLeast(least))
+            .wanted(asked(AtLeast(least), "a flow alone fills its link"))
     };
     let kb = |variant: Variant, name, metric, tolerance| {
         let line = taken.line(variant, name, (metric, "KB", 1));

@@ -1,0 +1,121 @@
+//! How many values keep their criteria, by the kind of evidence that this is.
+
+use super::criterion::Evidence;
+use super::panel::Record;
+
+/// How many of a kind are as they have to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Values and orderings that keep their criterion.
+    pub ok: usize,
+    /// All that are judged.
+    pub judged: usize,
+}
+
+impl Count {
+    /// Of what has been judged.
+    pub fn of(verdicts: impl IntoIterator<Item = Option<bool>>) -> Self {
+        let mut count = Self::default();
+        for verdict in verdicts.into_iter().flatten() {
+            count.add(verdict);
+        }
+        count
+    }
+
+    fn add(&mut self, ok: bool) {
+        self.judged += 1;
+        self.ok += usize::from(ok);
+    }
+
+    /// Whether something is judged and nothing misses its criterion.
+    pub const fn is_good(self) -> bool {
+        self.judged > 0 && self.ok == self.judged
+    }
+
+    /// `all 12`, `9 of 12`.
+    pub fn text(self) -> String {
+        match self {
+            Self { judged: 0, .. } => "none judged".to_string(),
+            Self { ok, judged } if ok == judged => format!("all {judged}"),
+            Self { ok, judged } => format!("{ok} of {judged}"),
+        }
+    }
+}
+
+/// How many values of each kind there are: only those that a paper printed count as published.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Close to what a paper printed.
+    pub published: Count,
+    /// Close to what the authors' simulator gave.
+    pub simulator: Count,
+    /// Orders, bounds and directions.
+    pub property: Count,
+    /// Printed, and not judged.
+    pub shown: usize,
+}
+
+impl Counts {
+    /// Of `records`; those of which ours is missing do not count.
+    pub fn of(records: &[Record]) -> Self {
+        let mut counts = Self::default();
+        for record in records {
+            match (record.kind, record.ok) {
+                (Evidence::Shown, _) if !record.ours.is_null() => counts.shown += 1,
+                (kind, Some(ok)) => counts.add(kind, ok),
+                _ => {}
+            }
+        }
+        counts
+    }
+
+    fn add(&mut self, kind: Evidence, ok: bool) {
+        match kind {
+            Evidence::Published => self.published.add(ok),
+            Evidence::AuthorsSimulator => self.simulator.add(ok),
+            Evidence::Property => self.property.add(ok),
+            Evidence::Shown => {}
+        }
+    }
+
+    /// All that is judged, whatever the evidence.
+    pub const fn judged(self) -> Count {
+        Count {
+            ok: self.published.ok + self.simulator.ok + self.property.ok,
+            judged: self.published.judged + self.simulator.judged + self.property.judged,
+        }
+    }
+
+    /// `as published: 9 of 12; properties: all 3; shown: 20`: those kinds that there are.
+    pub fn text(self) -> String {
+        let parts: Vec<String> = Evidence::ALL
+            .iter()
+            .filter_map(|&kind| {
+                let text = self.text_of(kind)?;
+                Some(format!("{}: {text}", kind.title()))
+            })
+            .collect();
+        match parts.is_empty() {
+            true => "nothing run".to_string(),
+            false => parts.join("; "),
+        }
+    }
+
+    /// The count of a kind that is judged.
+    pub const fn count_of(self, kind: Evidence) -> Option<Count> {
+        match kind {
+            Evidence::Published => Some(self.published),
+            Evidence::AuthorsSimulator => Some(self.simulator),
+            Evidence::Property => Some(self.property),
+            Evidence::Shown => None,
+        }
+    }
+
+    /// The count of a kind in words; `None` where there is none.
+    pub fn text_of(self, kind: Evidence) -> Option<String> {
+        match self.count_of(kind) {
+            Some(count) => (count.judged > 0).then(|| count.text()),
+            None => (self.shown > 0).then(|| self.shown.to_string()),
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! What a value of ours is compared with, by whose word, and how close it has to be.
+
+/// How close ours has to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// The same to the digits that were printed.
+    Exact,
+    /// This far off at most, as a share of the value beside it.
+    Within(f64),
+    /// This far off at most, in the value's own unit.
+    Near(f64),
+    /// Ours has to be this or less, whatever stands beside it.
+    AtMost(f64),
+    /// Ours has to be this or more.
+    AtLeast(f64),
+    /// Ours has to lie between these.
+    Between(f64, f64),
+    /// Not judged.
+    Shown,
+}
+
+impl Tolerance {
+    /// In words.
+    pub fn text(self) -> String {
+        match self {
+            Self::Exact => "exact".to_string(),
+            Self::Within(share) => format!("within {} %", plain(share * 100.0)),
+            Self::Near(difference) => format!("within {difference}"),
+            Self::AtMost(most) => format!("at most {}", plain(most)),
+            Self::AtLeast(least) => format!("at least {}", plain(least)),
+            Self::Between(least, most) => format!("{} to {}", plain(least), plain(most)),
+            Self::Shown => "shown only".to_string(),
+        }
+    }
+
+    /// Whether it is of ours alone, not of its distance from a value beside it.
+    pub const fn is_bound(self) -> bool {
+        matches!(self, Self::AtMost(_) | Self::AtLeast(_) | Self::Between(..))
+    }
+}
+
+/// A bound with as many digits as it takes, three after the point at most.
+pub(super) fn plain(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+/// What kind of evidence it is that ours keeps a criterion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Evidence {
+    /// A paper printed this value, and ours is close to it.
+    Published,
+    /// The authors' simulator gave this value, and ours is close to it.
+    AuthorsSimulator,
+    /// An order, a bound or a direction has to hold.
+    Property,
+    /// Printed, not judged.
+    Shown,
+}
+
+impl Evidence {
+    /// All of them, in the order of tables.
+    pub const ALL: [Self; 4] = [
+        Self::Published,
+        Self::AuthorsSimulator,
+        Self::Property,
+        Self::Shown,
+    ];
+
+    /// As the list for programs has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::AuthorsSimulator => "authors-simulator",
+            Self::Property => "property",
+            Self::Shown => "shown",
+        }
+    }
+
+    /// As people read it before a count.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Published => "as published",
+            Self::AuthorsSimulator => "as the authors' simulator",
+            Self::Property => "properties",
+            Self::Shown => "shown",
+        }
+    }
+}
+
+/// By whose word something is so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The publication says it.
+    Paper,
+    /// The authors' simulator gave it.
+    AuthorsSimulator,
+    /// Nobody has published it: we ask for it.
+    Us,
+}
+
+impl Source {
+    /// As the list for programs has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::AuthorsSimulator => "authors' simulator",
+            Self::Us => "us",
+        }
+    }
+}
+
+/// What ours has to be, by whose word, and why just so close.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Criterion {
+    kind: Evidence,
+    source: Source,
+    tolerance: Tolerance,
+    because: &'static str,
+}
+
+impl Criterion {
+    /// Nothing is asked for. What stands beside ours, if anything, is the paper's.
+    pub const SHOWN: Self = Self::shown(Source::Paper);
+
+    /// Nothing is asked for; what stands beside ours is of `source`.
+    pub const fn shown(source: Source) -> Self {
+        Self {
+            kind: Evidence::Shown,
+            source,
+            tolerance: Tolerance::Shown,
+            because: "",
+        }
+    }
+
+    /// Close to the value that the paper printed; `because` says why that close (empty for [`Tolerance::Exact`]).
+    ///
+    /// # Panics
+    /// If it is a bound: a bound that holds says nothing of the printed value, and is a
+    /// [`Criterion::property`].
+    pub const fn published(tolerance: Tolerance, because: &'static str) -> Self {
+        assert!(!tolerance.is_bound(), "a bound is a property");
+        Self::of(Evidence::Published, Source::Paper, tolerance, because)
+    }
+
+    /// Close to what the authors' simulator gave.
+    ///
+    /// # Panics
+    /// If it is a bound.
+    pub const fn simulator(tolerance: Tolerance, because: &'static str) -> Self {
+        assert!(!tolerance.is_bound(), "a bound is a property");
+        Self::of(
+            Evidence::AuthorsSimulator,
+            Source::AuthorsSimulator,
+            tolerance,
+            because,
+        )
+    }
+
+    /// A bound or a direction that `source` claims, or closeness to a value that follows from what it claims.
+    pub const fn property(tolerance: Tolerance, source: Source, because: &'static str) -> Self {
+        Self::of(Evidence::Property, source, tolerance, because)
+    }
+
+    /// What is shown only is [`Evidence::Shown`], whoever gave it.
+    const fn of(kind: Evidence, source: Source, tolerance: Tolerance, because: &'static str) -> Self {
+        if matches!(tolerance, Tolerance::Shown) {
+            return Self::shown(source);
+        }
+        Self {
+            kind,
+            source,
+            tolerance,
+            because,
+        }
+    }
+
+    /// What kind of evidence it is to keep it.
+    pub const fn kind(&self) -> Evidence {
+        self.kind
+    }
+
+    /// By whose word.
+    pub const fn source(&self) -> Source {
+        self.source
+    }
+
+    /// How close.
+    pub const fn tolerance(&self) -> Tolerance {
+        self.tolerance
+    }
+
+    /// Why just that close.
+    pub const fn because(&self) -> &'static str {
+        self.because
+    }
+
+    /// In a line: `as published, within 3 % (ten orders of simultaneous events)`.
+    pub(super) fn text(&self) -> String {
+        let (tolerance, because) = (self.tolerance.text(), self.because);
+        let what = match (self.kind, self.source) {
+            (Evidence::Shown, _) => return Evidence::Shown.title().to_string(),
+            (Evidence::Property, Source::Paper) => format!("property that the paper claims, {tolerance}"),
+            (Evidence::Property, Source::AuthorsSimulator) => {
+                format!("property of the authors' simulator, {tolerance}")
+            }
+            (Evidence::Property, Source::Us) => format!("property that we ask for, {tolerance}"),
+            (kind, _) => format!("{}, {tolerance}", kind.title()),
+        };
+        match because {
+            "" => what,
+            because => format!("{what} ({because})"),
+        }
+    }
+}
+
+/// A published value and ours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// What stands beside ours: printed, or given by the authors' simulator; `None` where nothing does.
+    pub paper: Option<f64>,
+    /// Ours; `None` where it was not run, or cannot be.
+    pub ours: Option<f64>,
+    /// What ours has to be.
+    pub criterion: Criterion,
+}
+
+impl Cell {
+    /// Whether ours keeps its criterion; `None` where that is not judged.
+    pub fn verdict(&self, decimals: usize) -> Option<bool> {
+        let ours = self.ours?;
+        let of_paper = |good: &dyn Fn(f64) -> bool| self.paper.map(good);
+        match self.criterion.tolerance {
+            Tolerance::Exact => {
+                of_paper(&|paper| format!("{paper:.decimals$}") == format!("{ours:.decimals$}"))
+            }
+            Tolerance::Within(share) => of_paper(&|paper| (ours - paper).abs() <= share * paper.abs()),
+            Tolerance::Near(difference) => of_paper(&|paper| (ours - paper).abs() <= difference),
+            Tolerance::AtMost(most) => Some(ours <= most),
+            Tolerance::AtLeast(least) => Some(ours >= least),
+            Tolerance::Between(least, most) => Some(least <= ours && ours <= most),
+            Tolerance::Shown => None,
+        }
+    }
+
+    /// By whose word something stands beside ours or is asked of it, if anything is.
+    pub(super) fn source(&self) -> Option<Source> {
+        let said = self.paper.is_some() || self.criterion.kind != Evidence::Shown;
+        said.then_some(self.criterion.source)
+    }
+
+    /// Whether there is something to compare ours with.
+    pub(super) const fn is_compared(&self) -> bool {
+        self.ours.is_some() && (self.paper.is_some() || self.criterion.tolerance.is_bound())
+    }
+
+    /// Ours over the published value.
+    pub fn ratio(&self) -> Option<f64> {
+        let paper = self.paper.filter(|paper| *paper != 0.0)?;
+        Some(self.ours? / paper)
+    }
+}
