@@ -234,7 +234,7 @@ impl Done {
     }
 
     /// A run, if it was run and ended by itself: the numbers of others stand for nothing.
-    fn ended(&self, need: &Need) -> Option<&DoneRun> {
+    pub(super) fn ended(&self, need: &Need) -> Option<&DoneRun> {
         let run = self.runs.iter().find(|run| run.need.is_run_of(need))?;
         (run.status == Some(RunStatus::Completed)).then_some(run)
     }

@@ -4,10 +4,11 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::need::Done;
+use super::outcomes::Outcomes;
 use super::{Reproduction, entries, page};
 use crate::files::{Folder, OutputError, write_run_into};
 
-/// Writes the page about `chosen`, `reproductions.json`, and the folders of the runs, into
+/// Writes the page about `chosen`, `reproductions.json`, the numbers behind each, and the folders of the runs, into
 /// `destination`: all of it or nothing. Otherwise as [`crate::files::write_run`].
 ///
 /// # Errors
@@ -24,6 +25,13 @@ pub fn write(
             let sub = Path::new("runs").join(run.need.name());
             write_run_into(&folder, &sub, &run.input, finished)?;
         }
+    }
+    for one in chosen {
+        let path = Path::new("outcomes").join(format!("{}.json", one.id));
+        folder.write(&path, |out| {
+            serde_json::to_writer_pretty(&mut *out, &Outcomes::of(one, done))?;
+            writeln!(out)
+        })?;
     }
     folder.write(Path::new("reproductions.json"), |out| {
         serde_json::to_writer_pretty(&mut *out, &entries(chosen, done))?;
