@@ -37,12 +37,20 @@ pub(crate) struct Line {
     data_at: u64,
 }
 
+impl Endpoint {
+    /// How long the receive engine serves a packet of so many bytes, in ps.
+    #[inline]
+    pub(crate) fn service(&self, wire: u16) -> u64 {
+        let bytes = Bytes::new(u64::from(wire));
+        let reading = self.rate.map_or(Span::ZERO, |rate| rate.time_to_send(bytes));
+        (self.per_packet + reading).as_ps()
+    }
+}
+
 impl Line {
     /// When a packet that arrives at `now` is data, with so much jitter of its own.
     fn enter(&mut self, model: &Endpoint, now: u64, wire: u16, jitter: impl FnOnce() -> u64) -> u64 {
-        let bytes = Bytes::new(u64::from(wire));
-        let reading = model.rate.map_or(Span::ZERO, |rate| rate.time_to_send(bytes));
-        self.free_at = self.free_at.max(now) + (model.per_packet + reading).as_ps();
+        self.free_at = self.free_at.max(now) + model.service(wire);
         let mut at = self.free_at + model.delay.as_ps();
         if model.jitter > Span::ZERO {
             at += jitter();

@@ -121,7 +121,7 @@ impl Simulation {
         let info = self.path_info(&paths.forward, self.qps[slot as usize].data_header);
         if self.flows[flow as usize].ideal == Span::ZERO {
             // It started while there was no path.
-            self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward);
+            self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
         }
         let old_port = self.qps[slot as usize].port;
         let qp = &mut self.qps[slot as usize];

@@ -3,7 +3,7 @@
 use paceline_congestion::{PathInfo, SenderQuirks, TimerBank};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::{Purpose, Rng};
-use paceline_kernel::{BitRate, Bytes, Span, Time};
+use paceline_kernel::{Bytes, Time};
 
 use crate::bolt_ns3::Share;
 use crate::event::Event;
@@ -96,23 +96,6 @@ impl Simulation {
         }
     }
 
-    /// The completion time of flow `flow` alone: round trip plus all bytes, with plain headers, at
-    /// the slowest link (or links, where packets are spread).
-    pub(crate) fn ideal_fct(&self, flow: u32, forward: &[u32]) -> Span {
-        let packet = &self.spec.packet;
-        let size = self.spec.flows[flow as usize].size.get();
-        let (rtt, bps) = path_rtt(forward, &self.ports, &self.profiles, packet.mtu);
-        let bps = self.rate_of_all_ways(forward).unwrap_or(bps);
-        let total = size + packet.data_header.get() * size.div_ceil(packet.mtu.get());
-        let rate = BitRate::from_bps(bps);
-        if self.spec.quirks.truncate_to_ns {
-            let ns = u128::from(total) * 8_000_000_000 / u128::from(bps);
-            rtt + Span::from_ns(ns as u64)
-        } else {
-            rtt + rate.time_to_send(Bytes::new(total))
-        }
-    }
-
     /// A queue pair begins to send.
     pub(crate) fn flow_start(&mut self, flow: u32) {
         let spec = self.spec.flows[flow as usize];
@@ -202,7 +185,7 @@ impl Simulation {
         };
         qp.apply(qp.scheme.limits());
         if reachable {
-            self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward);
+            self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
         }
         let bdp = if qp.path.bdp == Bytes::ZERO {
             self.bdp

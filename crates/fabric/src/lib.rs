@@ -25,6 +25,7 @@ mod failure;
 mod flows;
 mod foresight;
 mod host;
+pub mod ideal;
 mod link;
 mod nic;
 mod notice;

@@ -38,8 +38,8 @@ pub struct FlowRecord {
     pub received: Option<Time>,
     /// Start to the last acknowledgement's arrival at the sender; zero unless completed.
     pub fct: Span,
-    /// The completion time of the same flow alone in the network, as the reference computes it:
-    /// round-trip time of the path plus (payload and plain headers) at the slowest link's rate.
+    /// The completion time of the same flow alone in the network under scheme `none`, see
+    /// [`crate::ideal`]; with [`crate::spec::Quirks::ideal_by_formula`] what the reference takes for it.
     pub ideal: Span,
     /// Payload bytes sent more than once.
     pub retransmitted: Bytes,

@@ -26,6 +26,17 @@ struct Stretch {
     count: u32,
 }
 
+/// Links that packets can take from one switch to the next, wherever they are of those that are equally far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stage {
+    /// Place of a switch among those where the stage begins, egress port, place of a switch where it ends.
+    pub(crate) links: Vec<(usize, u32, usize)>,
+    /// Switches where it ends.
+    pub(crate) switches: usize,
+    /// Rate of all links together, in bit/s.
+    pub(crate) rate: u64,
+}
+
 /// What a switch remembers of the flows of one hash.
 #[derive(Clone, Copy, Debug)]
 struct Flowlet {
@@ -106,6 +117,12 @@ impl Spreading {
         }
     }
 
+    /// Ports of switch `switch` that lead nearer to the switch of column `column`.
+    fn next_hops(&self, column: u32, switch: u32) -> &[u32] {
+        let Stretch { first, count } = self.stretches[column as usize * self.rng.len() + switch as usize];
+        &self.hops[first as usize..(first + count) as usize]
+    }
+
     /// The entry of flow `flow` in the table of switch `switch`.
     #[inline]
     fn entry(&self, switch: usize, flow: u32) -> usize {
@@ -120,13 +137,52 @@ impl Simulation {
     /// table and the generation that goes with it, or the port that they are to come to.
     pub(crate) fn data_route(&mut self, forward: &[u32], dst: u32) -> (u32, u16) {
         let last = forward[forward.len() - 1];
-        let spread =
-            self.spreading.policy != LoadBalancing::Ecmp && forward.len() > 2 && !self.routing.is_fixed(dst);
-        if !spread {
+        if !self.is_spread(forward, dst) {
             return (self.write_route(forward), self.epoch);
         }
         self.column(self.ports[last as usize].node, self.ports[last as usize].owner);
         (last, SPREAD)
+    }
+
+    /// Whether switches choose the ways of a flow's packets.
+    fn is_spread(&self, forward: &[u32], dst: u32) -> bool {
+        self.spreading.policy != LoadBalancing::Ecmp && forward.len() > 2 && !self.routing.is_fixed(dst)
+    }
+
+    /// The links between the first and the last switch of `forward` that packets to host `dst` can take,
+    /// stage by stage; `None` where they have one way. The next hops must be known.
+    pub(crate) fn stages(&self, forward: &[u32], dst: u32) -> Option<Vec<Stage>> {
+        if !self.is_spread(forward, dst) {
+            return None;
+        }
+        let root = self.ports[forward[forward.len() - 1] as usize].owner;
+        let column = self.spreading.column_of[root as usize];
+        let beyond = |port: u32| self.ports[self.ports[port as usize].peer as usize].owner;
+        let mut switches = vec![beyond(forward[0])];
+        let mut stages = Vec::with_capacity(forward.len() - 2);
+        while switches != [root] {
+            let (mut next, mut stage) = (Vec::new(), Stage::default());
+            for (from, &switch) in switches.iter().enumerate() {
+                for &port in self.spreading.next_hops(column, switch) {
+                    let switch = beyond(port);
+                    let known = next.iter().position(|&other| other == switch);
+                    let to = known.unwrap_or_else(|| {
+                        next.push(switch);
+                        next.len() - 1
+                    });
+                    let profile = &self.profiles[usize::from(self.ports[port as usize].profile)];
+                    stage.rate += profile.rate.as_bps();
+                    stage.links.push((from, port, to));
+                }
+            }
+            if next.is_empty() {
+                return None;
+            }
+            stage.switches = next.len();
+            stages.push(stage);
+            switches = next;
+        }
+        Some(stages)
     }
 
     /// The rate in bit/s that a flow whose packets are spread one by one can have: of its own links,
@@ -147,10 +203,7 @@ impl Simulation {
                 .as_bps()
         };
         let switches = forward[1..forward.len() - 1].iter().map(|&port| {
-            let switch = self.ports[port as usize].owner as usize;
-            let Stretch { first, count } =
-                self.spreading.stretches[column as usize * self.spreading.rng.len() + switch];
-            let hops = &self.spreading.hops[first as usize..(first + count) as usize];
+            let hops = self.spreading.next_hops(column, self.ports[port as usize].owner);
             hops.iter().map(|&hop| rate(hop)).sum()
         });
         switches.chain([rate(first), rate(last)]).min()

@@ -131,6 +131,12 @@ impl Simulation {
                     record.delivered, self.spec.flows[i].size,
                     "flow {i}: every byte delivered, none twice"
                 );
+                assert!(
+                    record.fct >= record.ideal || !self.bounds_completion(),
+                    "flow {i}: done after {}, sooner than alone after {}",
+                    record.fct,
+                    record.ideal
+                );
             }
         }
     }

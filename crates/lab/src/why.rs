@@ -73,6 +73,11 @@ impl<'a> Why<'a> {
         );
         let total = duration_us(Some(self.total_ps as f64 / 1e6));
         match flow.fct_ps {
+            // Only a formula, in the fidelity of another simulator, can be more.
+            Some(fct) if fct < flow.ideal_fct_ps => story.push_str(&format!(
+                "took {total}, less than the {} that this fidelity's formula gives for it alone.",
+                duration_us(Some(flow.ideal_fct_ps as f64 / 1e6))
+            )),
             Some(fct) => story.push_str(&format!(
                 "took {total}: {}x the {} that it would take alone.",
                 number(Some(fct as f64 / flow.ideal_fct_ps.max(1) as f64)),

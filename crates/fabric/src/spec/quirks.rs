@@ -34,6 +34,9 @@ pub struct Quirks {
     pub wrapping_threshold: bool,
     /// HPCC divides by the window even where there is none: with the window off, by zero.
     pub hpcc_divides_by_window: bool,
+    /// The completion time of a flow alone is the simulator's formula, not what the flow takes alone:
+    /// a round trip with one packet's time per link, plus all bytes at the slowest link's rate.
+    pub ideal_by_formula: bool,
     /// The last of several links between two nodes is the only one used.
     pub last_parallel_link_only: bool,
     /// Random numbers come from ns-3's generator (a new stream for each draw) and from the C
@@ -87,6 +90,7 @@ impl Quirks {
             ignore_duplicates: true,
             wrapping_threshold: true,
             hpcc_divides_by_window: true,
+            ideal_by_formula: true,
             last_parallel_link_only: true,
             ns3_random: true,
             pint_approximate_logs: true,
@@ -109,6 +113,7 @@ impl Quirks {
     pub fn bolt_ns3() -> Self {
         Self {
             floor_to_ns: true,
+            ideal_by_formula: true,
             device_fifo: true,
             window_pause: true,
             sm_drift: true,

@@ -167,6 +167,6 @@ pub(crate) fn slowdowns(checked: &[Checked]) -> String {
         )
     };
     let text = "320 hosts, Hadoop flow sizes at load 0.3 with incasts of 60 (`e_fat_2ms`). Slowdown is completion time over that of \
-                the flow alone, at least 1.";
+                the flow alone by HPCC's formula, at least 1.";
     format!("## Slowdown in the fat tree\n\n{}\n{table}", paragraph(text))
 }

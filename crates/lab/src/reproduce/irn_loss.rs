@@ -8,7 +8,12 @@ use super::Reproduction;
 use super::choice::Choice;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
 use super::need::{Digest, Done, Input, Need, Numbers};
+<<<<<<< HEAD
 use super::panel::{Column, Panel, Row};
+=======
+use super::panel::{Cell, Column, Panel, Row, Tolerance};
+use crate::results::IdealFct;
+>>>>>>> 836ba54 (Slowdown divides by what a flow alone takes, to the picosecond; HPCC's formula in ns3-hpcc only, and named)
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "irn-loss",
@@ -172,8 +177,9 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     let done = |status| status == FlowStatus::Completed;
     let flows = outcome.flows.iter().filter(|flow| done(flow.status));
     let mut times: Vec<f64> = flows.clone().map(|flow| flow.fct.as_ps() as f64 / 1e9).collect();
+    let alone = IdealFct::of(&input.run.quirks);
     let mut slowdowns: Vec<f64> = flows
-        .map(|flow| f64::max(1.0, flow.fct.as_ps() as f64 / flow.ideal.as_ps().max(1) as f64))
+        .map(|flow| alone.slowdown(flow.fct.as_ps(), flow.ideal.as_ps()))
         .collect();
     times.sort_by(f64::total_cmp);
     slowdowns.sort_by(f64::total_cmp);

@@ -1,14 +1,17 @@
 //! What a reader should know before trusting a run.
 
 use paceline_fabric::Outcome;
-use paceline_fabric::outcome::FlowStatus;
+use paceline_fabric::outcome::{FlowRecord, FlowStatus};
 
+use super::flows::IdealFct;
 use super::standstill;
 use super::summary::RunStatus;
 use paceline_scenario::Resolved;
 
 /// Fewer completed flows than this leave less than one beyond the 99th percentile.
 const FLOWS_FOR_P99: usize = 100;
+/// The share of flows above which it is said that they beat a formula.
+const SOONER: f64 = 0.1;
 
 /// What the outcome gives rise to.
 ///
@@ -75,6 +78,7 @@ pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -
             }
         ));
     }
+    found.extend(sooner_than_alone(input, outcome));
     let counters = &outcome.counters;
     if counters.lossless_drops > 0 {
         found.push(format!(
@@ -84,6 +88,23 @@ pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -
         ));
     }
     found
+}
+
+/// Flows that were done sooner than the formula of the run's fidelity says that they are alone, if they are
+/// many: their slowdown is 1 whatever happened to them.
+fn sooner_than_alone(input: &Resolved, outcome: &Outcome) -> Option<String> {
+    let alone = IdealFct::of(&input.run.quirks);
+    let author = alone.author()?;
+    let completed = |flow: &&FlowRecord| flow.status == FlowStatus::Completed;
+    let done = || outcome.flows.iter().filter(completed);
+    let sooner = done().filter(|flow| flow.fct < flow.ideal).count();
+    (sooner as f64 > SOONER * done().count() as f64).then(|| {
+        format!(
+            "{} of the flows were done sooner than {author} for a flow alone says, and count as slowdown 1: \
+             it is too large for small flows. `--fidelity exact` divides by the time that a flow takes alone.",
+            percent(sooner, done().count())
+        )
+    })
 }
 
 /// Flows that did not start because of others.

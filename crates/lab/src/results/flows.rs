@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
+use paceline_fabric::spec::Quirks;
 use serde::{Deserialize, Serialize};
 
 use paceline_scenario::Resolved;
@@ -70,9 +71,9 @@ pub struct FlowRow<'a> {
     pub start_ps: u64,
     /// Completion time, in ps; `None` unless completed.
     pub fct_ps: Option<u64>,
-    /// Completion time alone in the network, in ps.
+    /// Completion time alone in the network, in ps: see [`paceline_fabric::outcome::FlowRecord::ideal`].
     pub ideal_fct_ps: u64,
-    /// `max(1, fct / ideal)`; `None` unless completed.
+    /// [`IdealFct::slowdown`] of the two; `None` unless completed.
     pub slowdown: Option<f64>,
     /// Payload bytes sent more than once.
     pub retransmitted_bytes: u64,
@@ -110,10 +111,57 @@ impl FlowRow<'_> {
     }
 }
 
+/// What a run's slowdowns are over: how the completion time of a flow alone is reckoned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdealFct {
+    /// What a run of the flow alone under no scheme takes: see [`paceline_fabric::ideal`].
+    StoreAndForward,
+    /// HPCC's formula, in `ns3-hpcc` fidelity: twice the propagation and one payload's time per link, and all
+    /// bytes with plain headers at the slowest. Too large for small flows in networks of several hops.
+    #[default]
+    HpccFormula,
+    /// The formula of Bolt's authors, in `bolt-ns3` fidelity: the same with a full packet, and its headers
+    /// once more, per link.
+    BoltFormula,
+}
+
+impl IdealFct {
+    /// Of runs with these quirks.
+    pub const fn of(quirks: &Quirks) -> Self {
+        match (quirks.ideal_by_formula, quirks.device_fifo) {
+            (false, _) => Self::StoreAndForward,
+            (true, false) => Self::HpccFormula,
+            (true, true) => Self::BoltFormula,
+        }
+    }
+
+    /// The slowdown of a flow with completion time `fct` that alone takes `ideal`, both in ps: the quotient.
+    /// Over a formula it is at least 1, as the formulas' authors have it.
+    pub fn slowdown(self, fct: u64, ideal: u64) -> f64 {
+        let ratio = fct as f64 / ideal.max(1) as f64;
+        if self == Self::StoreAndForward {
+            ratio
+        } else {
+            ratio.max(1.0)
+        }
+    }
+
+    /// Who says what a flow alone takes, in the middle of a sentence; nothing if it does take that.
+    pub const fn author(self) -> Option<&'static str> {
+        match self {
+            Self::StoreAndForward => None,
+            Self::HpccFormula => Some("HPCC's formula"),
+            Self::BoltFormula => Some("the formula of Bolt's authors"),
+        }
+    }
+}
+
 /// The rows of a run, in order of start.
 pub fn flow_rows<'a>(input: &'a Resolved, outcome: &'a Outcome) -> impl Iterator<Item = FlowRow<'a>> {
     let names = &input.schemes;
     let labels = &input.run.labels;
+    let alone = IdealFct::of(&input.run.quirks);
     input
         .run
         .flows
@@ -123,11 +171,6 @@ pub fn flow_rows<'a>(input: &'a Resolved, outcome: &'a Outcome) -> impl Iterator
         .map(move |((spec, record), flow_id)| {
             let done = record.status == FlowStatus::Completed;
             let (fct, ideal) = (record.fct.as_ps(), record.ideal.as_ps());
-            let ratio = if ideal == 0 {
-                1.0
-            } else {
-                fct as f64 / ideal as f64
-            };
             FlowRow {
                 flow_id,
                 label: labels.get(spec.label as usize).map_or("", String::as_str).into(),
@@ -139,7 +182,7 @@ pub fn flow_rows<'a>(input: &'a Resolved, outcome: &'a Outcome) -> impl Iterator
                 start_ps: record.start.as_ps(),
                 fct_ps: done.then_some(fct),
                 ideal_fct_ps: ideal,
-                slowdown: done.then_some(ratio.max(1.0)),
+                slowdown: done.then(|| alone.slowdown(fct, ideal)),
                 retransmitted_bytes: record.retransmitted.get(),
                 status: record.status.into(),
             }

@@ -45,7 +45,7 @@ pub struct SizeBucket {
 pub struct Group {
     /// Number of flows.
     pub flows: FlowCount,
-    /// `max(1, fct / ideal)` of completed flows.
+    /// Slowdown of completed flows.
     pub fct_slowdown: Distribution,
     /// The same by size of flow.
     pub by_size: Vec<SizeBucket>,

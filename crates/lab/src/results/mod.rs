@@ -14,7 +14,7 @@ mod summary;
 
 pub use collectives::CollectiveTime;
 pub use decisions::DecisionTimes;
-pub use flows::{FlowRow, FlowState, flow_rows};
+pub use flows::{FlowRow, FlowState, IdealFct, flow_rows};
 pub use groups::{FlowCount, Group, SIZE_EDGES, SizeBucket};
 pub use ports::{PauseShare, PortShare, TierShare, Utilisation};
 pub use queues::{BusiestPort, QueueBytes, QueueCdf, QueuePercentiles};

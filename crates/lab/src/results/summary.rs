@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::checks;
 use super::collectives::{CollectiveTime, collective_times};
 use super::decisions::DecisionTimes;
-use super::flows::{FlowRow, FlowState, flow_rows};
+use super::flows::{FlowRow, FlowState, IdealFct, flow_rows};
 use super::groups::{FlowCount, Group, SizeBucket, by_scheme};
 use super::ports::{PauseShare, Utilisation, pause_share, utilisation};
 use super::queues::{BusiestPort, QueueBytes, QueueCdf, busiest_port, queue_bytes, queue_cdf};
@@ -72,7 +72,10 @@ pub struct Summary {
     pub peak_rss_bytes: u64,
     /// Number of flows.
     pub flows: FlowCount,
-    /// `max(1, fct / ideal)` of completed flows.
+    /// What slowdowns are over.
+    #[serde(default)]
+    pub ideal_fct: IdealFct,
+    /// Slowdown of completed flows.
     pub fct_slowdown: Distribution,
     /// The same by size of flow.
     pub by_size: Vec<SizeBucket>,
@@ -237,6 +240,7 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         packet_hops_per_s: if seconds > 0.0 { hops as f64 / seconds } else { 0.0 },
         peak_rss_bytes: machine.peak_rss_bytes,
         flows: all.flows,
+        ideal_fct: IdealFct::of(&input.run.quirks),
         fct_slowdown: all.fct_slowdown,
         by_size: all.by_size,
         rtt_us: RttSummary::of(&outcome.rtt),

@@ -41,6 +41,20 @@ pub(super) fn size_groups(run: &RunData) -> Vec<(f64, Vec<f64>)> {
     merged
 }
 
+/// What slowdowns are over.
+fn alone(runs: &[Named<'_>]) -> String {
+    let mut authors: Vec<&str> = (runs.iter())
+        .filter_map(|run| run.data.summary.ideal_fct.author())
+        .collect();
+    authors.dedup();
+    let by = match authors[..] {
+        [] => String::new(),
+        [author] => format!(", by {author}, and at least 1"),
+        _ => ", by the formulas of the runs' fidelities".to_string(),
+    };
+    format!("Completion time over that of the same flow alone in the network{by}.")
+}
+
 pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
     let groups: Vec<_> = runs.iter().map(|run| size_groups(run.data)).collect();
     if groups.iter().all(|groups| groups.len() < 2) {
@@ -67,7 +81,7 @@ pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
         .flat_map(|(_, all)| [all[0], all[all.len() - 1]])
         .collect();
     let y = || Axis::new("FCT slowdown", "×").log_if_wide(values.iter().copied());
-    let note = "Completion time over that of the same flow alone in the network.";
+    let note = alone(runs);
     if let [run] = runs {
         let line = |(k, (name, p)): (usize, &(&str, f64))| Line {
             dash: 2 - k,
@@ -75,7 +89,7 @@ pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
         };
         return vec![Chart {
             title: "Slowdown by flow size".into(),
-            note: note.into(),
+            note: note.clone(),
             x: x(),
             y: y(),
             kind: Kind::Points,
@@ -93,7 +107,7 @@ pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
     let highest = QUANTILES.iter().map(|&(_, p)| top(p)).fold(1.0, f64::max);
     let chart = |&(name, p): &(&str, f64)| Chart {
         title: format!("Slowdown by flow size, {name}"),
-        note: "Completion time over that of the flow alone.".into(),
+        note: note.clone(),
         x: x(),
         y: Axis {
             max: Some(round(highest * 1.05, 3)),

@@ -1,7 +1,7 @@
 //! B7: 256 hosts.
 
 use paceline_fabric::Outcome;
-use paceline_fabric::outcome::FlowStatus;
+use paceline_fabric::outcome::{FlowRecord, FlowStatus};
 use paceline_scenario::Resolved;
 
 use super::port::element;
@@ -11,6 +11,7 @@ use super::{
 };
 use crate::reproduce::criterion::{Cell, Criterion};
 use crate::reproduce::panel::{Column, Row};
+use crate::results::IdealFct;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b7",
@@ -88,8 +89,9 @@ fn run_needs() -> Vec<Need> {
 fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     let flows = input.run.flows.iter().zip(&outcome.flows);
     let done = flows.filter(|(_, flow)| flow.status == FlowStatus::Completed);
-    let slowdown = |fct: u64, ideal: u64| f64::max(1.0, fct as f64 / ideal.max(1) as f64);
-    let of = done.map(|(spec, flow)| (spec.size.get(), slowdown(flow.fct.as_ps(), flow.ideal.as_ps())));
+    let alone = IdealFct::of(&input.run.quirks);
+    let slowdown = |flow: &FlowRecord| alone.slowdown(flow.fct.as_ps(), flow.ideal.as_ps());
+    let of = done.map(|(spec, flow)| (spec.size.get(), slowdown(flow)));
     let all: Vec<(u64, f64)> = of.collect();
     let p99 = |most: u64| {
         let mut values: Vec<f64> = all
