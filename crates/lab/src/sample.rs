@@ -243,7 +243,7 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
         end: at(100_000),
         flows: vec![
             record(FlowStatus::Completed, 10, 5, 1_000),
-            record(FlowStatus::Completed, 6, 8, 20_000),
+            record(FlowStatus::Completed, 6, 6, 20_000),
             record(FlowStatus::Unfinished, 0, 84, 4_000),
         ],
         completions: vec![1, 0],

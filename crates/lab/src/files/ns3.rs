@@ -249,7 +249,7 @@ mod tests {
         outcome.flows[0].fct = Span::from_ps(10_000_999);
         assert_eq!(
             text(|out| fct(out, &input.run, &outcome)),
-            "0b000201 0b000401 10000 100 20000 2000000 6000 8000\n\
+            "0b000201 0b000401 10000 100 20000 2000000 6000 6000\n\
              0b000101 0b000401 10000 100 1000 2000000 10000 5000\n"
         );
         assert_eq!(
