@@ -8,12 +8,8 @@ use super::Reproduction;
 use super::choice::Choice;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
 use super::need::{Digest, Done, Input, Need, Numbers};
-<<<<<<< HEAD
 use super::panel::{Column, Panel, Row};
-=======
-use super::panel::{Cell, Column, Panel, Row, Tolerance};
 use crate::results::IdealFct;
->>>>>>> 836ba54 (Slowdown divides by what a flow alone takes, to the picosecond; HPCC's formula in ns3-hpcc only, and named)
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "irn-loss",
