@@ -60,8 +60,11 @@ pub struct SenderQuirks {
 pub struct IntFormat {
     /// Picoseconds after which a time stamp starts again at zero; 0 for never.
     pub time_wrap_ps: u64,
-    /// Bytes after which a byte counter starts again at zero, at most 2^32.
+    /// Bytes after which a byte counter starts again at zero; 0 for never.
     pub bytes_wrap: u64,
+    /// Hops that a header has room for: the reference's. Its sender compares a hop's sample with the last one
+    /// of the same number whatever port wrote that, or with zeros. 0 for any number.
+    pub room: usize,
 }
 
 impl PathInfo {
@@ -85,10 +88,11 @@ impl PathInfo {
 }
 
 impl IntFormat {
-    /// Exact telemetry: 64-bit picoseconds, 32-bit bytes.
+    /// Exact telemetry: 64 bits of picoseconds and of bytes, of all hops.
     pub const EXACT: Self = Self {
         time_wrap_ps: 0,
-        bytes_wrap: 1 << 32,
+        bytes_wrap: 0,
+        room: 0,
     };
 
     /// The time from `old` to `new`, both in picoseconds as telemetry gives them.
@@ -100,13 +104,13 @@ impl IntFormat {
         })
     }
 
-    /// The bytes from `old` to `new`, both as telemetry gives them.
-    pub const fn bytes_between(&self, old: u32, new: u32) -> u64 {
-        let (old, new) = (old as u64, new as u64);
+    /// The bytes from `old` to `new`, both as telemetry gives them. A counter that never wraps and yet runs
+    /// back is another port's; it counts as none.
+    pub const fn bytes_between(&self, old: u64, new: u64) -> u64 {
         if new >= old {
             new - old
         } else {
-            new + self.bytes_wrap - old
+            new.saturating_add(self.bytes_wrap).saturating_sub(old)
         }
     }
 }
@@ -118,9 +122,12 @@ pub struct HopSample {
     /// When the packet left, in picoseconds (see [`IntFormat::time_wrap_ps`]).
     pub at_ps: u64,
     /// Bytes that the port had sent before this packet (see [`IntFormat::bytes_wrap`]).
-    pub tx_bytes: u32,
+    pub tx_bytes: u64,
     /// Bytes in the port's queues when the packet had left.
     pub queue_bytes: u32,
+    /// The port's rate in Gbit/s as the reference's header codes it; 0 where the header has none, and
+    /// [`PathInfo::hop_rates`] says it.
+    pub rate_gbps: u32,
 }
 
 /// What an acknowledgement tells.
@@ -224,6 +231,7 @@ pub struct TimerBank {
     requests: [u8; Self::SLOTS],
     request_count: u8,
     decision: bool,
+    repaced: bool,
 }
 
 impl TimerBank {
@@ -287,6 +295,16 @@ impl TimerBank {
         self.decision = true;
     }
 
+    /// See [`Ctx::repace`].
+    pub fn ask_repace(&mut self) {
+        self.repaced = true;
+    }
+
+    /// Whether the rate was set anew since the last call.
+    pub const fn take_repace(&mut self) -> bool {
+        std::mem::replace(&mut self.repaced, false)
+    }
+
     /// Whether a decision was asked for since the last call.
     pub const fn take_decision(&mut self) -> bool {
         std::mem::replace(&mut self.decision, false)
@@ -313,6 +331,11 @@ impl Ctx<'_> {
     /// Stops a timer.
     pub fn cancel(&mut self, slot: TimerSlot) {
         self.timers.cancel(slot);
+    }
+    /// The scheme has computed its rate anew, perhaps to the same value: with [`Needs::repaces`] the
+    /// reference's NIC then looks again when the next packet may go.
+    pub fn repace(&mut self) {
+        self.timers.ask_repace();
     }
     /// Asks the NIC to compute a decision: it takes [`Decisions::latency`], after a wait for its turn,
     /// and ends with [`CongestionControl::on_decision`]. Only with [`Needs::decisions`]; not again

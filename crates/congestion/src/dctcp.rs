@@ -124,7 +124,8 @@ impl Dctcp {
             let fraction = (self.marked as f64 / self.batch as f64).min(1.0);
             self.alpha = (1.0 - self.g) * self.alpha + self.g * fraction;
             self.marked = 0;
-            self.batch = ack.snd_nxt.saturating_sub(ack.seq) / self.mtu + 1;
+            // 32 bits of an unsigned difference: in the reference an ACK may overtake a return to a gap.
+            self.batch = u64::from((ack.snd_nxt.wrapping_sub(ack.seq) / self.mtu + 1) as u32);
         }
         self.last_update_seq = ack.snd_nxt;
     }
@@ -204,6 +205,16 @@ mod tests {
         pair.ack(&ack(3500, 9000));
         // F = 1 mark / (3000/1000 + 1) packets.
         assert!((pair.cc.alpha() - (15.0 / 16.0 + 0.25 / 16.0)).abs() < 1e-15);
+    }
+
+    /// An ACK beyond what is sent next (it overtook a return to a gap): the reference's batch is the low 32
+    /// bits of (2^64 - 500) / 1000 + 1, next to which a few marks are nothing.
+    #[test]
+    fn the_batch_after_a_return_to_a_gap() {
+        let mut pair = pair();
+        pair.ack(&ack(1000, 3000));
+        pair.ack(&ack(3500, 3000));
+        assert_eq!(pair.cc.batch, u64::from(((u64::MAX - 499) / 1000 + 1) as u32));
     }
 
     #[test]

@@ -162,6 +162,7 @@ impl CongestionControl for HpccPint {
             return;
         }
         let next = self.law.next(self.reference, self.code.decode(ack.pint_power));
+        cx.repace();
         self.rate = next.rate;
         if ack.seq > self.last_update_seq {
             self.reference = next;

@@ -297,6 +297,7 @@ mod tests {
                 at_ps: at_ns * 1000,
                 tx_bytes,
                 queue_bytes,
+                rate_gbps: 0,
             }];
             pair.ack(&AckInfo {
                 hops: &hops,
@@ -351,14 +352,15 @@ mod tests {
     fn at_rest_the_queue_is_beta() {
         for variant in [Variant::Int, Variant::Theta] {
             let mut pair = pair(variant);
-            for round in 1..200u32 {
+            for round in 1..200u64 {
                 pair.advance(Span::from_us(4));
                 let hops = [HopSample {
                     at_ps: pair.now().as_ps(),
                     tx_bytes: 50_000 * round,
                     queue_bytes: 5000,
+                    rate_gbps: 0,
                 }];
-                let seq = 50_000 * u64::from(round);
+                let seq = 50_000 * round;
                 pair.ack(&AckInfo {
                     rtt: Span::from_ns(4400),
                     hops: &hops,

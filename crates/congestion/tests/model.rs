@@ -24,10 +24,11 @@ enum Event {
 }
 
 fn hop() -> impl Strategy<Value = HopSample> {
-    (0..1u64 << 34, any::<u32>(), any::<u32>()).prop_map(|(at_ps, tx_bytes, queue_bytes)| HopSample {
+    (0..1u64 << 34, any::<u64>(), any::<u32>()).prop_map(|(at_ps, tx_bytes, queue_bytes)| HopSample {
         at_ps,
         tx_bytes,
         queue_bytes,
+        rate_gbps: 0,
     })
 }
 
@@ -71,6 +72,7 @@ fn path() -> impl Strategy<Value = PathInfo> {
             IntFormat {
                 time_wrap_ps: 1 << 34,
                 bytes_wrap: 1 << 32,
+                room: 5,
             }
         },
         quirks: SenderQuirks::default(),

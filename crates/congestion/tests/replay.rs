@@ -31,6 +31,7 @@ fn path() -> PathInfo {
         int: IntFormat {
             time_wrap_ps: (1 << 24) * 1000,
             bytes_wrap: (1 << 20) * 512,
+            room: 5,
         },
         ..star_path()
     }
@@ -94,6 +95,7 @@ fn hpcc_ack_by_ack() {
             queue_bytes: number(fields[7]),
             tx_bytes: number(fields[8]),
             at_ps: number::<u64>(fields[9]) * 1000,
+            rate_gbps: 100,
         };
         pair.advance_to(Time::from_ns(number(fields[0])));
         pair.ack(&AckInfo {

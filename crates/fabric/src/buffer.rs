@@ -244,9 +244,31 @@ impl BufferRules {
     }
 }
 
+/// How often `bps` has to be halved, in whole bit/s, until it is no more than `reference`.
+pub(crate) fn doublings_begun(mut bps: u64, reference: u64) -> u32 {
+    let mut count = 0;
+    while bps > reference {
+        bps /= 2;
+        count += 1;
+    }
+    count
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 100 Gbit/s over 40: halved twice until it is no more.
+    #[test]
+    fn doublings_that_have_begun() {
+        const G: u64 = 1_000_000_000;
+        let count = |bps, reference| doublings_begun(bps * G, reference * G);
+        assert_eq!(
+            [count(25, 100), count(100, 100), count(100, 25), count(400, 25)],
+            [0, 0, 2, 4]
+        );
+        assert_eq!([count(100, 40), count(25, 10)], [2, 2]);
+    }
     use crate::spec::{Headroom, LossSpec, Pfc, PfcMode};
     use paceline_kernel::{BitRate, Bytes};
 

@@ -10,12 +10,13 @@ use paceline_kernel::{Bytes, Span, Time};
 use crate::account::Accounts;
 use crate::bolt::{BoltSwitches, src_wire};
 use crate::bolt_ns3::BoltNs3;
-use crate::buffer::{BufferRules, SwitchBuffer};
+use crate::buffer::{BufferRules, SwitchBuffer, doublings_begun};
 use crate::check::{BuildError, check};
 use crate::crowd::Crowd;
 use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
 use crate::failure::Change;
+use crate::hash_order::HashOrder;
 use crate::nic::Nic;
 use crate::outcome::{Counters, FlowRecord, FlowStatus};
 use crate::packet::{NONE, PacketSlab};
@@ -25,7 +26,7 @@ use crate::port::{ClassQueue, Classes, CommonSize, LinkProfile, Port};
 use crate::qcn::QcnSwitches;
 use crate::random::{LinkErrors, SharedRandom};
 use crate::record::Recorder;
-use crate::routing::{Extent, FlowKey, Routing, path_rtt};
+use crate::routing::{Extent, FirstPaths, FlowKey, Routing, path_rtt};
 use crate::sim::Simulation;
 use crate::spec::{FlowControl, FlowSpec, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
 use crate::spread::Spreading;
@@ -96,12 +97,15 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),
         qps: Vec::new(),
         receivers: Vec::new(),
+        late: BTreeMap::new(),
+        hash_order: HashOrder::of(&spec),
         pairs: Vec::new(),
         free_qps: Vec::new(),
         routes: Vec::new(),
         route_places: BTreeMap::new(),
         epoch: 0,
         routing,
+        first_paths: FirstPaths::default(),
         spreading: Spreading::new(&spec),
         changes: build_changes(&spec),
         link_down_at: vec![u64::MAX; spec.links.len()],
@@ -313,9 +317,12 @@ fn profile(spec: &RunSpec, i: usize, link: &LinkSpec) -> Result<LinkProfile, Bui
                 shift,
                 reference_rate,
             } => {
-                let doublings = (link.rate.as_bps() / reference_rate.as_bps().max(1))
-                    .max(1)
-                    .ilog2();
+                let reference = reference_rate.as_bps().max(1);
+                let doublings = if spec.quirks.shift_rounds_up {
+                    doublings_begun(link.rate.as_bps(), reference)
+                } else {
+                    (link.rate.as_bps() / reference).max(1).ilog2()
+                };
                 shift.saturating_sub(doublings)
             }
             PfcThreshold::Static { .. } => 0,

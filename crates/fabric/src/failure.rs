@@ -28,6 +28,7 @@ impl Simulation {
             return;
         }
         self.settle_all();
+        self.find_first_paths();
         let ends = [2 * link as u32, 2 * link as u32 + 1];
         for port in ends {
             self.ports[port as usize].up = up;
@@ -49,24 +50,50 @@ impl Simulation {
         for slot in 0..self.qps.len() as u32 {
             self.find_new_path(slot);
         }
+        if self.hash_order.is_some() {
+            return self.enter_qps_anew();
+        }
         for nic in 0..self.nics.len() {
             self.nics[nic].crowd.forget();
             self.nic_send(self.nics[nic].port);
         }
     }
 
+    /// The reference's hosts enter their queue pairs anew, in an order of their own, and look after each
+    /// what may be sent.
+    fn enter_qps_anew(&mut self) {
+        for nic in 0..self.nics.len() {
+            self.nics[nic].crowd.forget();
+            for slot in std::mem::take(&mut self.nics[nic].qps) {
+                if self.qps[slot as usize].is_finished() {
+                    self.free_qps.push(slot);
+                }
+            }
+        }
+        let slots = self.hash_order.as_ref().map(|order| order.slots());
+        for slot in slots.unwrap_or_default() {
+            let port = self.qps[slot as usize].port;
+            let nic = self.ports[port as usize].owner as usize;
+            self.nics[nic].qps.push(slot);
+            self.nic_send(port);
+        }
+    }
+
     /// A port goes down: its queues are lost, and pauses in both directions are void.
     fn take_down(&mut self, port: u32) {
         let first = port as usize * self.class_count;
+        let keeps_bytes = self.spec.quirks.lost_bytes_stay;
         // First, so that packets that turned back here do not end a pause through it as they go.
-        self.ports[port as usize].asked = 0;
+        if !keeps_bytes {
+            self.ports[port as usize].asked = 0;
+        }
         for class in 0..self.class_count {
             while self.queues[first + class].head != NONE {
                 let id = self.queues[first + class].pop(&self.packets);
                 let wire = u32::from(self.packets.get(id).wire);
                 self.ports[port as usize].queued -= wire;
                 let ingress = self.packets.get(id).ingress;
-                if class as u8 > STRICT && ingress != NONE {
+                if class as u8 > STRICT && ingress != NONE && !keeps_bytes {
                     self.release_lost(ingress, class as u8, wire);
                 }
                 self.counters.link_drops += 1;
@@ -115,10 +142,17 @@ impl Simulation {
             return;
         };
         let dst = self.spec.flows[flow as usize].dst.0;
+        self.find_first_path(dst);
         let (route, data_epoch) = self.data_route(&paths.forward, dst);
         let ack_route = self.write_route(&paths.back);
         let turn = self.turn_of(&paths.forward, route);
-        let info = self.path_info(&paths.forward, self.qps[slot as usize].data_header);
+        let mut info = self.path_info(&paths.forward, self.qps[slot as usize].data_header);
+        if self.spec.quirks.first_path_found {
+            // What it began with; only the rate in the ideal time is found again.
+            info.base_rtt = self.qps[slot as usize].path.base_rtt;
+            info.bdp = self.qps[slot as usize].path.bdp;
+            self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+        }
         if self.flows[flow as usize].ideal == Span::ZERO {
             // It started while there was no path.
             self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
@@ -155,10 +189,6 @@ impl Simulation {
     #[cold]
     pub(crate) fn reroute(&mut self, ingress: u32, id: u32) -> Option<u32> {
         let packet = self.packets.get(id);
-        let qp = &self.qps[packet.qp as usize];
-        if qp.flow != packet.flow {
-            return None;
-        }
         let flow = self.spec.flows[packet.flow as usize];
         let to_receiver = matches!(packet.kind, crate::outcome::PacketKind::Data);
         let key = FlowKey::of(&flow);

@@ -3,7 +3,7 @@
 use paceline_congestion::{PathInfo, SenderQuirks, TimerBank};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::{Purpose, Rng};
-use paceline_kernel::{Bytes, Time};
+use paceline_kernel::{Bytes, Span, Time};
 
 use crate::bolt_ns3::Share;
 use crate::event::Event;
@@ -71,7 +71,7 @@ impl Simulation {
     pub(crate) fn path_info(&self, forward: &[u32], data_header: u16) -> PathInfo {
         let mtu = self.spec.packet.mtu;
         let rate = |port: u32| self.profiles[usize::from(self.ports[port as usize].profile)].rate;
-        let (rtt, bps) = path_rtt(forward, &self.ports, &self.profiles, mtu);
+        let (rtt, bps) = self.round_trip_of(forward);
         let together = self.rate_of_all_ways(forward);
         let (base_rtt, product) = match together {
             _ if !self.spec.nic.global_rtt => (rtt, bdp(rtt, together.unwrap_or(bps))),
@@ -96,6 +96,22 @@ impl Simulation {
         }
     }
 
+    /// Source and destination of a path.
+    pub(crate) fn hosts_of(&self, forward: &[u32]) -> (u32, u32) {
+        let last = self.ports[forward[forward.len() - 1] as usize].peer;
+        (
+            self.ports[forward[0] as usize].node,
+            self.ports[last as usize].node,
+        )
+    }
+
+    /// Round-trip time and slowest rate (bit/s) of an empty network between a path's ends: by this path, or
+    /// as the reference found them before the run.
+    fn round_trip_of(&self, forward: &[u32]) -> (Span, u64) {
+        let found = self.first_paths.round_trip(self.hosts_of(forward));
+        found.unwrap_or_else(|| path_rtt(forward, &self.ports, &self.profiles, self.spec.packet.mtu))
+    }
+
     /// A queue pair begins to send.
     pub(crate) fn flow_start(&mut self, flow: u32) {
         let spec = self.spec.flows[flow as usize];
@@ -113,6 +129,7 @@ impl Simulation {
         let Share::New { keep, found } = share else {
             return;
         };
+        self.find_first_path(spec.dst.0);
         let paths = self.find_paths(flow);
         if paths.is_none() && self.changes.is_empty() {
             self.flows[flow as usize].status = FlowStatus::Unreachable;
@@ -193,6 +210,9 @@ impl Simulation {
             qp.path.bdp.get()
         };
         let slot = self.place_qp(qp);
+        if let Some(order) = &mut self.hash_order {
+            order.insert(&self.spec.flows[flow as usize], slot);
+        }
         if let Recovery::SelectiveRepeat(irn) = self.spec.nic.recovery {
             self.begin_selective_repeat(slot, &irn, bdp);
         }

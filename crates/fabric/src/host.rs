@@ -44,6 +44,9 @@ impl Simulation {
         let (slot, flow, marked) = (packet.qp as usize, packet.flow, packet.ecn != 0);
         let qp = &self.qps[slot];
         if qp.flow != flow || qp.done {
+            if self.spec.quirks.receiver_forgets {
+                return self.receive_late(id);
+            }
             return self.packets.remove(id);
         }
         let answer = self.take_data(id);
@@ -239,11 +242,10 @@ impl Simulation {
             rng,
         };
         qp.scheme.on_ack(&mut cx, &info);
-        let repaces = qp.needs.repaces && acknowledged.newly < qp.snd_una;
+        let repaced = qp.timers.take_repace();
         self.take_limits(slot);
-        if repaces {
-            // Also where the rate is what it was; but not for a flow's first acknowledgement, which
-            // only starts the measurement.
+        if repaced {
+            // Also where the rate is what it was.
             self.pull_wake(slot);
         }
     }
@@ -281,6 +283,9 @@ impl Simulation {
         record.retransmitted = Bytes::new(qp.retransmitted);
         record.delivered = Bytes::new(self.receivers[slot as usize].expected);
         self.completions.push(flow as u32);
+        if let Some(order) = &mut self.hash_order {
+            order.remove(&self.spec.flows[flow]);
+        }
         self.release(flow as u32, Awaited::Acknowledged);
     }
 

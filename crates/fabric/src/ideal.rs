@@ -241,12 +241,18 @@ impl Simulation {
         } else {
             packet.mtu
         };
-        let (rtt, bps) = path_rtt(forward, &self.ports, &self.profiles, per_link);
+        let ends = self.hosts_of(forward);
+        let (rtt, bps) = self
+            .first_paths
+            .round_trip(ends)
+            .unwrap_or_else(|| path_rtt(forward, &self.ports, &self.profiles, per_link));
+        let bps = self.first_paths.rate_now(ends).unwrap_or(bps);
         let bps = self.rate_of_all_ways(forward).unwrap_or(bps);
         let total = size + packet.data_header.get() * size.div_ceil(packet.mtu.get());
         if self.spec.quirks.truncate_to_ns {
-            let ns = u128::from(total) * 8_000_000_000 / u128::from(bps);
-            rtt + Span::from_ns(ns as u64)
+            // Bytes of 32 bits, bits of 64.
+            let ns = u64::from(total as u32).wrapping_mul(8_000_000_000) / bps;
+            rtt + Span::from_ns(ns)
         } else {
             rtt + BitRate::from_bps(bps).time_to_send(Bytes::new(total))
         }

@@ -24,6 +24,7 @@ mod event;
 mod failure;
 mod flows;
 mod foresight;
+mod hash_order;
 mod host;
 pub mod ideal;
 mod link;

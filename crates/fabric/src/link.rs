@@ -178,6 +178,10 @@ impl Simulation {
             // The frame's IP identification is a random number.
             streams.skip();
         }
+        if !self.ports[port as usize].up {
+            // A packet that came in here before the link failed has left, and there is nobody to tell.
+            return;
+        }
         let id = self.packets.insert(Packet {
             sent_at: self.now,
             wire: self.spec.packet.pfc_frame.get() as u16,

@@ -60,7 +60,8 @@ impl Simulation {
         if limits.rate != old_rate || limits.window != Bytes::MAX {
             qp.apply(limits);
         }
-        if qp.needs.repaces && limits.rate != old_rate && self.spec.nic.pacing {
+        let repaces = self.spec.nic.pacing || self.spec.quirks.repaces_unpaced;
+        if qp.needs.repaces && limits.rate != old_rate && repaces {
             self.repace(slot);
             self.pull_wake(slot);
         }
@@ -336,6 +337,10 @@ impl Simulation {
         qp.last_wire = wire;
         qp.gap = time_to_send(rate, wire, truncate).as_ps();
         qp.next_avail = self.now + qp.gap;
+        if !pacing && self.spec.quirks.repaces_unpaced {
+            // A change of rate takes this from the gap all the same.
+            qp.gap = time_to_send(qp.rate, wire, truncate).as_ps();
+        }
         self.regard(slot);
         let nic = self.ports[port as usize].owner as usize;
         let more = self.awaits_end(nic, wire);

@@ -16,6 +16,8 @@ pub(crate) struct PintPorts {
     window_ns: f64,
     /// See [`crate::spec::Quirks::pint_approximate_logs`].
     approximate: bool,
+    /// The bits of a power that a packet keeps.
+    kept: u16,
     rng: Rng,
 }
 
@@ -30,6 +32,11 @@ struct PintPort {
 impl PintPorts {
     pub(crate) fn new(code: Code, ports: usize, window: Span, approximate: bool, rng: Rng) -> Self {
         Self {
+            kept: if approximate && code.bytes() == 1 {
+                0xff
+            } else {
+                u16::MAX
+            },
             code,
             ports: vec![PintPort::default(); ports],
             window_ns: window.as_ns_f64(),
@@ -118,7 +125,9 @@ impl Simulation {
                 exact(port, dt, pint.window_ns, rate as f64 / 8e9, p.queued)
             };
             let power = pint.code.encode(utilisation, rng);
-            packet.pint = packet.pint.max(power);
+            if power > packet.pint {
+                packet.pint = power & pint.kept;
+            }
             port.utilisation = utilisation;
         }
         port.last_at = self.now;
@@ -146,6 +155,18 @@ mod tests {
         let mut rng = Rng::stream(1, Purpose::Pint, 0);
         let near = approximate(&port, 84, 4160, 12_500_000_000, 50_000, &mut rng);
         assert!((near / exact - 1.0).abs() < 0.005, "{near} {exact}");
+    }
+
+    /// 1.05^256 units do not fit into the 8 bits that base 1.05 has; 11 bits of base 1.01 have room.
+    #[test]
+    fn a_digest_of_one_byte_keeps_the_low_byte() {
+        let ports = |base, approximate| {
+            let rng = Rng::stream(1, Purpose::Pint, 0);
+            PintPorts::new(Code::new(base), 1, Span::from_us(4), approximate, rng)
+        };
+        assert_eq!(300 & ports(1.05, true).kept, 44);
+        assert_eq!(300 & ports(1.05, false).kept, 300);
+        assert_eq!(1000 & ports(1.01, true).kept, 1000);
     }
 
     #[test]

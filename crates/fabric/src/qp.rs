@@ -121,6 +121,8 @@ impl Qp {
         match (self.reachable, self.repairs) {
             (false, _) => 0,
             (true, true) => u64::MAX,
+            // With `unsigned_in_flight` only: more is in flight than any window allows.
+            (true, false) if self.snd_nxt < self.snd_una && self.window != u64::MAX => 0,
             (true, false) => {
                 let acknowledged = self.snd_una + self.sacked;
                 self.limit.min(acknowledged.saturating_add(self.window))

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::port::{LinkProfile, Port};
+use crate::sim::Simulation;
 use crate::spec::{FlowSpec, NodeKind, StaticRoute};
 use paceline_kernel::{Bytes, Span};
 
@@ -305,6 +306,27 @@ impl Routing {
         root: u32,
         extent: &mut Extent,
     ) {
+        for (node, reached) in self.reach_from(ports, profiles, mtu, root).iter().enumerate() {
+            if let Some((rtt, bps, links)) = *reached
+                && node != root as usize
+                && self.kinds[node] == NodeKind::Host
+            {
+                extent.rtt = extent.rtt.max(rtt);
+                extent.bdp = extent.bdp.max(bdp(rtt, bps));
+                extent.switches = extent.switches.max(links - 1);
+            }
+        }
+    }
+
+    /// Of every node the round-trip time, slowest rate (bit/s) and links of the first shortest path to `root`
+    /// that is found, breadth first and by descending numbers.
+    fn reach_from(
+        &self,
+        ports: &[Port],
+        profiles: &[LinkProfile],
+        mtu: Bytes,
+        root: u32,
+    ) -> Vec<Option<(Span, u64, usize)>> {
         let mut reached: Vec<Option<(Span, u64, usize)>> = vec![None; self.kinds.len()];
         reached[root as usize] = Some((Span::ZERO, u64::MAX, 0));
         let mut order = vec![root];
@@ -313,13 +335,17 @@ impl Routing {
             next += 1;
             let (rtt, bps, links) = reached[node as usize].expect("a node in the order was reached");
             if node != root && self.kinds[node as usize] == NodeKind::Host {
-                extent.rtt = extent.rtt.max(rtt);
-                extent.bdp = extent.bdp.max(bdp(rtt, bps));
-                extent.switches = extent.switches.max(links - 1);
                 continue;
             }
-            for &port in self.ports_of(node) {
+            let list = self.ports_of(node);
+            for (i, &port) in list.iter().enumerate() {
                 let peer = Self::peer(ports, port);
+                let another = list
+                    .get(i + 1)
+                    .is_some_and(|&next| Self::peer(ports, next) == peer && ports[next as usize].up);
+                if self.last_parallel_only && another {
+                    continue;
+                }
                 if ports[port as usize].up && reached[peer as usize].is_none() {
                     let profile = &profiles[usize::from(ports[port as usize].profile)];
                     let bps = bps.min(profile.rate.as_bps());
@@ -328,6 +354,56 @@ impl Routing {
                 }
             }
         }
+        reached
+    }
+}
+
+/// What the reference knows of pairs of hosts ([`crate::spec::Quirks::first_path_found`]), by destination and
+/// node; empty without that.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FirstPaths {
+    /// As it was before the run.
+    before: BTreeMap<u32, Vec<Option<(Span, u64, usize)>>>,
+    /// After the last failure.
+    now: BTreeMap<u32, Vec<Option<(Span, u64, usize)>>>,
+}
+
+impl FirstPaths {
+    /// Round-trip time and slowest rate from one host to another.
+    pub(crate) fn round_trip(&self, (src, dst): (u32, u32)) -> Option<(Span, u64)> {
+        let (rtt, bps, _) = self.before.get(&dst)?[src as usize]?;
+        Some((rtt, bps))
+    }
+
+    /// The slowest rate in the present network, if a link has failed.
+    pub(crate) fn rate_now(&self, (src, dst): (u32, u32)) -> Option<u64> {
+        Some(self.now.get(&dst)?[src as usize]?.1)
+    }
+}
+
+impl Simulation {
+    /// Finds what [`FirstPaths`] knows of the ways to host `dst`.
+    pub(crate) fn find_first_path(&mut self, dst: u32) {
+        if !self.spec.quirks.first_path_found {
+            return;
+        }
+        let failed = self.epoch != 0;
+        let paths = &mut self.first_paths;
+        let known = if failed { &mut paths.now } else { &mut paths.before };
+        known.entry(dst).or_insert_with(|| {
+            let mtu = self.spec.packet.mtu;
+            self.routing.reach_from(&self.ports, &self.profiles, mtu, dst)
+        });
+    }
+
+    /// Before a link fails: finds them for all flows that may still ask.
+    pub(crate) fn find_first_paths(&mut self) {
+        if self.epoch == 0 {
+            for flow in 0..self.spec.flows.len() {
+                self.find_first_path(self.spec.flows[flow].dst.0);
+            }
+        }
+        self.first_paths.now.clear();
     }
 }
 

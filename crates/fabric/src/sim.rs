@@ -65,6 +65,10 @@ pub struct Simulation {
     pub(crate) packets: PacketSlab,
     pub(crate) qps: Vec<Qp>,
     pub(crate) receivers: Vec<Receiver>,
+    /// Receivers that begin anew: see [`crate::spec::Quirks::receiver_forgets`]; by flow.
+    pub(crate) late: std::collections::BTreeMap<u32, Receiver>,
+    /// See [`crate::hash_order`].
+    pub(crate) hash_order: Option<Box<crate::hash_order::HashOrder>>,
     /// What selective repeat knows of each queue pair; empty without it.
     pub(crate) pairs: Vec<crate::recovery::irn::Pair>,
     pub(crate) free_qps: Vec<u32>,
@@ -75,6 +79,7 @@ pub struct Simulation {
     /// Generation of the routes: one more after every change of topology.
     pub(crate) epoch: u16,
     pub(crate) routing: Routing,
+    pub(crate) first_paths: crate::routing::FirstPaths,
     pub(crate) spreading: Spreading,
     pub(crate) changes: Vec<crate::failure::Change>,
     pub(crate) link_down_at: Vec<u64>,

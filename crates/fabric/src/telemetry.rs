@@ -1,6 +1,7 @@
 //! What switches write into data packets as they leave: INT.
 
 use paceline_congestion::{HopSample, IntFormat};
+use paceline_kernel::BitRate;
 
 use crate::sim::Simulation;
 
@@ -22,6 +23,14 @@ const WIRE_TIME_NS: u64 = 1 << 24;
 const WIRE_BYTES: u64 = 1 << 20;
 const WIRE_QUEUE: u32 = 1 << 17;
 
+/// The rate in Gbit/s that the reference's sender reads in its header: the code of a rate that it does not
+/// know is not written, and is the zero of a fresh header, which stands for the first of those that it does.
+pub(crate) fn coded_rate(rate: BitRate) -> u32 {
+    let known = [25, 50, 100, 200, 400];
+    let find = |gbps: &u32| BitRate::from_gbps(u64::from(*gbps)) == rate;
+    known.into_iter().find(find).unwrap_or(known[0])
+}
+
 impl Telemetry {
     /// `multi` multiplies the units of the reference's header; `None` for exact telemetry.
     pub(crate) fn new(on: bool, multi: Option<u32>, pint: Option<crate::pint::PintPorts>) -> Self {
@@ -31,6 +40,7 @@ impl Telemetry {
             Some((unit, _)) => IntFormat {
                 time_wrap_ps: WIRE_TIME_NS * 1000,
                 bytes_wrap: WIRE_BYTES * u64::from(unit),
+                room: WIRE_HOPS,
             },
         };
         Self {
@@ -53,16 +63,17 @@ impl Simulation {
                 hop,
                 HopSample {
                     at_ps: self.now,
-                    tx_bytes: port.tx_bytes as u32,
+                    tx_bytes: port.tx_bytes,
                     queue_bytes: port.queued,
+                    rate_gbps: 0,
                 },
             ),
             Some((bytes_unit, queue_unit)) => {
                 let sample = HopSample {
                     at_ps: self.now / 1000 % WIRE_TIME_NS * 1000,
-                    tx_bytes: ((port.tx_bytes / u64::from(bytes_unit) % WIRE_BYTES) * u64::from(bytes_unit))
-                        as u32,
+                    tx_bytes: port.tx_bytes / u64::from(bytes_unit) % WIRE_BYTES * u64::from(bytes_unit),
                     queue_bytes: port.queued / queue_unit % WIRE_QUEUE * queue_unit,
+                    rate_gbps: coded_rate(self.profiles[usize::from(port.profile)].rate),
                 };
                 // A sixth hop overwrites the first.
                 (hop % WIRE_HOPS, sample)
@@ -122,8 +133,9 @@ mod tests {
         let left = if order == 0 { 0 } else { (order - 1).min(7 - order) };
         HopSample {
             at_ps: start * 1000 + 1_087_200 + order * 87_200,
-            tx_bytes: (order * 1090) as u32,
+            tx_bytes: order * 1090,
             queue_bytes: (left * 1090) as u32,
+            rate_gbps: 0,
         }
     }
 
@@ -135,6 +147,33 @@ mod tests {
             let order = 2 * (seq / 1000 - 1) + u64::from(flow);
             assert_eq!(hops, [by_hand(0, order)], "flow {flow} up to {seq}");
         }
+    }
+
+    #[test]
+    fn rates_without_a_code_are_read_as_25() {
+        let read = |gbps| coded_rate(BitRate::from_gbps(gbps));
+        assert_eq!([25, 50, 100, 200, 400].map(read), [25, 50, 100, 200, 400]);
+        assert_eq!([10, 40, 800].map(read), [25, 25, 25]);
+    }
+
+    /// A port that has sent more than 2^32 bytes says so.
+    #[test]
+    fn exact_byte_counts_do_not_wrap() {
+        let mut simulation = Simulation::new(two_senders(0)).unwrap();
+        let sent = 10 << 32;
+        for port in &mut simulation.ports {
+            port.tx_bytes = sent;
+        }
+        let mut seen = 0;
+        while !simulation.advance(1).done {
+            for id in 0..simulation.packets.slots() {
+                for hop in simulation.packets.hops(id) {
+                    assert!(hop.tx_bytes >= sent, "{hop:?}");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 0);
     }
 
     /// Whole nanoseconds modulo 2^24 (of which the start is 1.4 us short), bytes in units of 512 and
@@ -156,6 +195,7 @@ mod tests {
                 at_ps: exact.at_ps / 1000 % (1 << 24) * 1000,
                 tx_bytes: exact.tx_bytes / 512 * 512,
                 queue_bytes: exact.queue_bytes / 320 * 320,
+                rate_gbps: 100,
             };
             assert_eq!(hops, [coded], "flow {flow} up to {seq}");
             wrapped += u64::from(coded.at_ps < 1_000_000);

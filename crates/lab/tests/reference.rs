@@ -8,7 +8,7 @@ use paceline_lab::reproduce::{self, Done, DoneRun};
 use paceline_lab::results::{FlowRow, Goodputs, Summary, fct_table, flow_rows};
 use paceline_lab::run::Finished;
 use paceline_scenario::{Fidelity, Overrides, Resolved};
-use reference::{Case, cases, identical, run, shipped};
+use reference::{Case, RANDOM, cases, identical, random_cases, run, shipped};
 
 const FILES: [&str; 4] = ["fct.txt", "pfc.txt", "qlen.txt", "rtt_samples.txt"];
 
@@ -120,6 +120,26 @@ fn fat_tree() {
         .collect();
     let expected = std::fs::read_to_string(shipped().join("e_fat_2ms/fct_table.tsv")).unwrap();
     assert_eq!(fct_table(&runs).unwrap(), expected);
+}
+
+/// Topologies, flows and parameters drawn at random, 14 to 31 experiments with each of the five schemes; two
+/// of them with `L2_BACK_TO_ZERO`, where the reference completes nothing.
+#[test]
+fn random_experiments() {
+    let mut differing = Vec::new();
+    let mut lines = 0;
+    for case in random_cases(&shipped().join(RANDOM)) {
+        let input = case.load(&Overrides::default());
+        let finished = run(&input);
+        for name in ["fct.txt", "pfc.txt"] {
+            lines += case.expected_text(name).map_or(0, |text| text.lines().count());
+            if identical(&case, name, &input, &finished) != Some(true) {
+                differing.push(format!("{} {name}", case.scheme));
+            }
+        }
+    }
+    assert_eq!(differing, Vec::<String>::new());
+    assert_eq!(lines, 2395);
 }
 
 fn incast_under(scheme: &str) -> Case {

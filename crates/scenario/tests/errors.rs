@@ -317,6 +317,7 @@ snapshots! {
     ns3_misspelt_key: ns3("config.txt", "BUFFER_SIZE", "BUFER_SIZE");
     ns3_unknown_key: ns3("config.txt", "BUFFER_SIZE", "COLOUR red\nBUFFER_SIZE");
     ns3_ignored_key: ns3("config.txt", "BUFFER_SIZE", "DATA_RATE 5Mbps\nBUFFER_SIZE 16\nBUFFER_SIZE");
+    ns3_back_to_zero: ns3("config.txt", "BUFFER_SIZE", "L2_BACK_TO_ZERO 1\nBUFFER_SIZE");
     ns3_no_value: ns3("config.txt", "BUFFER_SIZE 32", "BUFFER_SIZE");
     ns3_key_for_a_value: ns3("config.txt", "CC_MODE 3", "CC_MODE");
     ns3_wrong_type: ns3("config.txt", "BUFFER_SIZE 32", "BUFFER_SIZE 32MB");

@@ -2,11 +2,12 @@ use super::*;
 use crate::testkit::{Pair, ack, star_path};
 
 /// 1250 bytes in 100 ns are 100 Gbit/s.
-fn sample(at_ns: u64, tx_bytes: u32, queue_bytes: u32) -> HopSample {
+fn sample(at_ns: u64, tx_bytes: u64, queue_bytes: u32) -> HopSample {
     HopSample {
         at_ps: at_ns * 1000,
         tx_bytes,
         queue_bytes,
+        rate_gbps: 0,
     }
 }
 
@@ -207,4 +208,71 @@ fn telemetry_of_another_way_is_only_recorded() {
     // The same port again, 50 Gbit/s and a tenth of the BDP queued: U = 0.75 + 0.25 * 0.6.
     ack_by(&mut pair, 2, 3000, &[sample(2080, 3_000_006_500, 5200)]);
     assert!((pair.cc.utilisation() - 0.9).abs() < 1e-12);
+}
+
+/// The header of the reference: 24 bits of ns, 20 bits of 512 bytes, five hops.
+fn narrow_path(hop_rates: Vec<BitRate>) -> PathInfo {
+    PathInfo {
+        hop_rates,
+        int: crate::api::IntFormat {
+            time_wrap_ps: (1 << 24) * 1000,
+            bytes_wrap: (1 << 20) * 512,
+            room: 5,
+        },
+        ..star_path()
+    }
+}
+
+/// A hop of 40 Gbit/s that the header gives as 25: at 20 Gbit/s it is loaded to 0.8.
+#[test]
+fn the_rate_in_the_header_counts() {
+    let path = narrow_path(vec![BitRate::from_gbps(40)]);
+    let mut pair = Pair::new(path, |path| Hpcc::new(&Params::default(), path));
+    let coded = |at_ns, tx_bytes| HopSample {
+        rate_gbps: 25,
+        ..sample(at_ns, tx_bytes, 0)
+    };
+    feed(&mut pair, 1000, 50_000, &[coded(0, 0)]);
+    feed(&mut pair, 2000, 60_000, &[coded(4160, 10_400)]);
+    assert!((pair.cc.utilisation() - 0.8).abs() < 1e-12);
+}
+
+/// A packet that went a longer way after a failure: its first hop is compared with the last sample of
+/// another port, its second with zeros, and both with what the header's counters wrap at.
+#[test]
+fn the_references_header_is_compared_whatever_the_way() {
+    let mut pair = Pair::new(narrow_path(vec![BitRate::from_gbps(100)]), |path| {
+        Hpcc::new(&Params::default(), path)
+    });
+    feed(&mut pair, 1000, 50_000, &[sample(0, 26_000, 0)]);
+    // 2080 ns: 26 000 B on the first hop (100 Gbit/s), and on the second 15 600 B since zero (60).
+    let longer = [sample(2080, 52_000, 0), sample(2080, 15_600, 0)];
+    feed(&mut pair, 2000, 60_000, &longer);
+    assert!((pair.cc.utilisation() - 1.0).abs() < 1e-12);
+    // Then the second at 120 Gbit/s: half of 1 and half of 1.2.
+    let longer = [sample(4160, 60_000, 0), sample(4160, 15_600 + 31_200, 0)];
+    feed(&mut pair, 3000, 60_000, &longer);
+    assert!((pair.cc.utilisation() - 1.1).abs() < 1e-12);
+    // One hop again, from a counter that is behind the last: it has wrapped at 512 MiB.
+    feed(&mut pair, 4000, 60_000, &[sample(8320, 60_000 - 512, 0)]);
+    let wrapped = (512.0 * (1u64 << 20) as f64 - 512.0) * 8.0 / 4160e-9 / 100e9;
+    assert!((pair.cc.utilisation() / wrapped - 1.0).abs() < 1e-12);
+}
+
+/// A flow pauses while others use its port: 10 s at half the line are 62.5 GB, and say a half.
+#[test]
+fn a_long_pause_does_not_wrap_the_bytes_of_others() {
+    let mut pair = pair(&Params::default());
+    feed(&mut pair, 1000, 50_000, &[sample(0, 1000, 0)]);
+    feed(
+        &mut pair,
+        51_000,
+        90_000,
+        &[sample(10_000_000_000, 1000 + 62_500_000_000, 0)],
+    );
+    assert!(
+        (pair.cc.utilisation() - 0.5).abs() < 1e-12,
+        "{}",
+        pair.cc.utilisation()
+    );
 }

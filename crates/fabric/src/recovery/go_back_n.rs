@@ -44,15 +44,7 @@ impl Simulation {
             return self.reach_trimmed(slot, answer);
         }
         if packet.seq > receiver.expected {
-            if self.now < receiver.nack_until && receiver.last_nack == receiver.expected {
-                return Answer::Nothing;
-            }
-            receiver.nack_until = self.now + nic.nack_interval.as_ps();
-            receiver.last_nack = receiver.expected;
-            if let Some(chunk) = nic.back_to_chunk {
-                receiver.expected -= receiver.expected % chunk.get().max(1);
-            }
-            return Answer::Nack;
+            return receiver.report_gap(self.now, nic);
         }
         // Old data. The reference says nothing, so a lost last ACK is lost for good.
         if quirks.ignore_duplicates {
@@ -98,8 +90,9 @@ impl Simulation {
         let packet = self.packets.get(id);
         let mut seq = packet.seq;
         let qp = &mut self.qps[slot as usize];
+        let quirks = &self.spec.quirks;
         if let Some(chunk) = self.spec.nic.back_to_chunk
-            && seq < qp.size
+            && (seq < qp.size || quirks.whole_chunks_only)
         {
             seq -= seq % chunk.get().max(1);
         }
@@ -108,12 +101,15 @@ impl Simulation {
         if newly > 0 {
             qp.last_progress = self.now;
             // An acknowledgement may overtake a go-back.
-            qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
+            if !quirks.unsigned_in_flight {
+                qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
+            }
             qp.reckon();
         }
         let loss = packet.kind == PacketKind::Nack;
         if loss {
             qp.snd_nxt = qp.snd_una;
+            qp.reckon();
         }
         Acknowledged {
             newly,
@@ -126,5 +122,47 @@ impl Simulation {
     pub(super) fn go_back(&mut self, slot: u32) {
         let qp = &mut self.qps[slot as usize];
         qp.snd_nxt = qp.snd_una;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_congestion::registry::WindowMode;
+
+    use crate::outcome::PacketKind;
+    use crate::packet::Packet;
+    use crate::sim::Simulation;
+    use crate::telemetry::common::{add_flow, scheme_with, star};
+
+    /// A NACK sends the sender back to byte 5000, an ACK then says that 8000 have arrived: up to where it may
+    /// send now, and from where.
+    fn after_an_overtaking_ack(window: WindowMode, unsigned_in_flight: bool) -> (u64, u64) {
+        let mut spec = star(2, scheme_with("none", window, &[]));
+        add_flow(&mut spec, 1, 2, 100_000, 0);
+        spec.quirks.unsigned_in_flight = unsigned_in_flight;
+        let mut simulation = Simulation::new(spec).unwrap();
+        while simulation.qps.first().is_none_or(|qp| qp.snd_nxt < 20_000) {
+            simulation.advance(1);
+        }
+        for (kind, seq) in [(PacketKind::Nack, 5000), (PacketKind::Ack, 8000)] {
+            let answer = Packet {
+                kind,
+                seq,
+                ..Packet::EMPTY
+            };
+            let id = simulation.packets.insert(answer);
+            simulation.acknowledge_up_to(0, id);
+        }
+        let qp = &simulation.qps[0];
+        (qp.snd_nxt, qp.bound)
+    }
+
+    /// As the difference of unsigned numbers 2^64 - 3000 bytes are in flight: more than any window.
+    #[test]
+    fn an_ack_that_overtakes_a_return() {
+        assert_eq!(after_an_overtaking_ack(WindowMode::Fixed, true), (5000, 0));
+        assert_eq!(after_an_overtaking_ack(WindowMode::Off, true), (5000, 100_000));
+        let bound = 8000 + 52_000;
+        assert_eq!(after_an_overtaking_ack(WindowMode::Fixed, false), (8000, bound));
     }
 }

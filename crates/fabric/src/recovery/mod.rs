@@ -4,6 +4,7 @@
 mod bits;
 mod go_back_n;
 pub(crate) mod irn;
+mod late;
 
 use paceline_kernel::queue::LaneId;
 
@@ -68,6 +69,21 @@ impl Receiver {
             return Answer::Ack;
         }
         Answer::Nothing
+    }
+}
+
+impl Receiver {
+    /// A packet came that is not the next: a NACK, unless one told of this gap a short while ago.
+    fn report_gap(&mut self, now: u64, nic: &NicSpec) -> Answer {
+        if now < self.nack_until && self.last_nack == self.expected {
+            return Answer::Nothing;
+        }
+        self.nack_until = now + nic.nack_interval.as_ps();
+        self.last_nack = self.expected;
+        if let Some(chunk) = nic.back_to_chunk {
+            self.expected -= self.expected % chunk.get().max(1);
+        }
+        Answer::Nack
     }
 }
 

@@ -12,7 +12,9 @@ pub struct Quirks {
     /// Every real-valued duration is cut to whole nanoseconds, so links are slightly too fast.
     pub truncate_to_ns: bool,
     /// Telemetry has the header's narrow wrapping fields: 24-bit ns, 20-bit and 17-bit byte counts
-    /// in units of 128 and 80 bytes times `int_multi`; at most 5 hops, 5 known link rates.
+    /// in units of 128 and 80 bytes times `int_multi`; at most 5 hops; codes for links of 25, 50, 100, 200
+    /// and 400 Gbit/s, any other rate is read as 25. After a change of path samples of different ports
+    /// are compared.
     pub int_wire_precision: bool,
     /// A queue pair that is blocked by its window or a pause, with its pacing time in the past,
     /// suppresses the wake-up of the other queue pairs of its NIC.
@@ -42,8 +44,31 @@ pub struct Quirks {
     /// Random numbers come from ns-3's generator (a new stream for each draw) and from the C
     /// library's `rand`.
     pub ns3_random: bool,
-    /// HPCC-PINT's switches compute with approximate logarithms, as the reference does.
+    /// HPCC-PINT's switches compute with approximate logarithms, as the reference does; and where the digest
+    /// has 8 bits, what does not fit loses its upper bits.
     pub pint_approximate_logs: bool,
+    /// Where the rate does not pace (pacing off), a change of HPCC's rate still moves the next packet, by as
+    /// much as it would if it did.
+    pub repaces_unpaced: bool,
+    /// A receiver forgets a flow that its sender has completed. Data that still comes begins it anew, at byte
+    /// zero, and is answered with NACKs that nobody reads.
+    pub receiver_forgets: bool,
+    /// Bytes in flight are an unsigned difference: an ACK that overtakes a return to a gap makes it immense,
+    /// and where there is a window, nothing more is sent before the next NACK.
+    pub unsigned_in_flight: bool,
+    /// With `back-to-chunk`, ACKs count whole chunks only: a flow ends only if its size is a multiple of them.
+    pub whole_chunks_only: bool,
+    /// Base RTT and BDP of two hosts, and the ideal completion time, are those of the first path that a
+    /// breadth-first search finds, not the flow's; after a failure only the rate in the last is found again.
+    pub first_path_found: bool,
+    /// A failed link takes its queues with it, but their bytes stay counted in the switch's buffer, and the
+    /// pauses that they caused stay.
+    pub lost_bytes_stay: bool,
+    /// After a failure a host's queue pairs stand in the order of the C++ library's hash table, and each
+    /// has the NIC send as it is entered.
+    pub hash_ordered_qps: bool,
+    /// The shift of a dynamic PFC threshold is one less for each doubling of the rate begun, not completed.
+    pub shift_rounds_up: bool,
     /// Every duration is cut to whole nanoseconds; unlike with `truncate_to_ns` what is whole stays what it is.
     pub floor_to_ns: bool,
     /// Ports and hosts are those of the Bolt authors' simulator: behind the queues of a port a FIFO for one
@@ -94,6 +119,14 @@ impl Quirks {
             last_parallel_link_only: true,
             ns3_random: true,
             pint_approximate_logs: true,
+            repaces_unpaced: true,
+            receiver_forgets: true,
+            unsigned_in_flight: true,
+            whole_chunks_only: true,
+            first_path_found: true,
+            lost_bytes_stay: true,
+            hash_ordered_qps: true,
+            shift_rounds_up: true,
             floor_to_ns: false,
             device_fifo: false,
             window_pause: false,

@@ -6,21 +6,28 @@
 //! (`runs/<scenario>/<scheme>/` and `scenarios/`), otherwise those that ship. The status is 1 if
 //! any file differs.
 //!
+//! With `--files` it says no more than which files are the same (minutes instead of an hour), and writes none.
+//!
+//! With `--random DIR` it repeats the experiments in that folder instead (`<number>/config.txt` with its inputs,
+//! `fct.txt` and `pfc.txt`), as those that ship in `validation/hpcc-ns3/random` are.
+//!
 //! With `--reference-bolt [DIR]` it runs what the Bolt authors' simulator ran instead, and prints a table.
 
 mod bolt;
 mod compare;
 mod equality;
+mod random;
 mod reference;
 mod sensitivity;
 mod thesis;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::equality::Checked;
 
-const USAGE: &str = "validate [--reference DIR] [--write FILE], or validate --reference-bolt [DIR]";
+const USAGE: &str =
+    "validate [--files] [--reference DIR] [--write FILE], or validate --random DIR, or validate --reference-bolt [DIR]";
 
 const INTRODUCTION: &str = "\
 # Validation
@@ -36,9 +43,10 @@ The reference is HPCC's ns-3 simulator (alibaba-edu/High-Precision-Congestion-Co
 were given to Paceline unchanged. What is compared is said in `validation/hpcc-ns3/README.md`.
 ";
 
-fn arguments() -> Result<(PathBuf, Option<PathBuf>), String> {
+/// Those after the first `skip`.
+fn arguments(skip: usize) -> Result<(PathBuf, Option<PathBuf>), String> {
     let (mut root, mut write) = (reference::shipped(), None);
-    let mut arguments = std::env::args_os().skip(1);
+    let mut arguments = std::env::args_os().skip(1 + skip);
     while let Some(option) = arguments.next() {
         let value = arguments.next().map(PathBuf::from);
         match (option.to_str(), value) {
@@ -53,14 +61,31 @@ fn arguments() -> Result<(PathBuf, Option<PathBuf>), String> {
     Ok((root, write))
 }
 
-fn main() -> ExitCode {
-    let given: Vec<String> = std::env::args().skip(1).collect();
+/// What is not the validation against HPCC's simulator.
+fn another_task(given: &[String]) -> Option<ExitCode> {
     if given.first().is_some_and(|option| option == "--reference-bolt") {
         let root = given.get(1).map_or_else(bolt::shipped, PathBuf::from);
         println!("{}", bolt::section(&root));
-        return ExitCode::SUCCESS;
+        return Some(ExitCode::SUCCESS);
     }
-    let (root, write) = match arguments() {
+    if let [option, folder] = given
+        && option == "--random"
+        && Path::new(folder).is_dir()
+    {
+        let repeated = random::repeat(Path::new(folder));
+        print!("{}", random::lines(&repeated));
+        return Some(ExitCode::from(u8::from(repeated.is_empty() || !random::same(&repeated))));
+    }
+    None
+}
+
+fn main() -> ExitCode {
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(status) = another_task(&given) {
+        return status;
+    }
+    let files_only = given.first().is_some_and(|option| option == "--files");
+    let (root, write) = match arguments(usize::from(files_only)) {
         Ok(arguments) => arguments,
         Err(message) => {
             eprintln!("{message}");
@@ -73,9 +98,18 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let checked: Vec<Checked> = cases.into_iter().map(Checked::new).collect();
+    let beside = root.join(reference::RANDOM);
+    let shipped = reference::shipped().join(reference::RANDOM);
+    let random = random::repeat(if beside.is_dir() { &beside } else { &shipped });
+    let all_same = checked.iter().all(Checked::same) && random::same(&random);
+    if files_only {
+        println!("{}\n{}", equality::section(&checked), random::section(&random));
+        return ExitCode::from(u8::from(!all_same));
+    }
     let page = [
         INTRODUCTION.to_string(),
         equality::section(&checked),
+        random::section(&random),
         equality::slowdowns(&checked),
         thesis::section(&checked),
         sensitivity::ties(&checked),
@@ -91,5 +125,5 @@ fn main() -> ExitCode {
         }
         None => print!("{page}"),
     }
-    ExitCode::from(u8::from(!checked.iter().all(Checked::same)))
+    ExitCode::from(u8::from(!all_same))
 }

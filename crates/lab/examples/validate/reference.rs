@@ -30,6 +30,9 @@ pub(crate) fn cases(root: &Path) -> Vec<Case> {
     let root = if runs.is_dir() { runs } else { root.to_path_buf() };
     let mut cases = Vec::new();
     for scenario in subfolders(&root) {
+        if name_of(&scenario) == RANDOM {
+            continue;
+        }
         for folder in subfolders(&scenario) {
             if folder.join("config.txt").is_file() {
                 cases.push(Case {
@@ -40,6 +43,24 @@ pub(crate) fn cases(root: &Path) -> Vec<Case> {
             }
         }
     }
+    cases
+}
+
+/// The folder of experiments drawn at random.
+pub(crate) const RANDOM: &str = "random";
+
+/// Those in `folder`, in order of number.
+pub(crate) fn random_cases(folder: &Path) -> Vec<Case> {
+    let mut cases: Vec<Case> = subfolders(folder)
+        .into_iter()
+        .filter(|folder| folder.join("config.txt").is_file())
+        .map(|folder| Case {
+            scenario: RANDOM.to_string(),
+            scheme: name_of(&folder),
+            folder,
+        })
+        .collect();
+    cases.sort_by_key(|case| (case.scheme.parse().unwrap_or(u64::MAX), case.scheme.clone()));
     cases
 }
 

@@ -98,6 +98,9 @@ impl Reader<'_> {
         };
         let (blocks, places) = block.map_or_else(Default::default, |block| (block.table, block.places));
         let mut network = self.network()?;
+        if config.flag("L2_BACK_TO_ZERO", false) {
+            warnings.push(self.note_on_chunks());
+        }
         if kept || !config.flag("ENABLE_QCN", true) {
             network.ecn = Some(self.ecn()?);
         }
@@ -205,6 +208,19 @@ impl Reader<'_> {
             }),
             ..schema::Network::default()
         })
+    }
+
+    /// What L2_BACK_TO_ZERO does in the original.
+    fn note_on_chunks(&self) -> String {
+        let place = self.config.source.at(self.config.span("L2_BACK_TO_ZERO"));
+        let original = "with L2_BACK_TO_ZERO the original simulator counts whole chunks (L2_CHUNK_SIZE) of what is \
+                        acknowledged: no flow completes whose size is not a multiple of them";
+        let here = if self.ns3() {
+            "so it is here, as for all its quirks; `--set quirks.whole-chunks-only=false` completes them"
+        } else {
+            "here they complete"
+        };
+        format!("{place}: {original}; {here}")
     }
 
     /// A curve for each rate that the three maps list.
