@@ -76,7 +76,7 @@ fn model(additive: f64, ms: usize) -> Vec<[f64; 2]> {
     let mut flows = [new(0.0), new(2e6)];
     // Positive numbers are ordered as their bits are; then by order of entry.
     let (mut events, mut pending) = (BinaryHeap::new(), Vec::new());
-    let mut push = |events: &mut BinaryHeap<_>, pending: &mut Vec<Event>, at: f64, event| {
+    let push = |events: &mut BinaryHeap<_>, pending: &mut Vec<Event>, at: f64, event| {
         events.push(Reverse((at.to_bits(), pending.len())));
         pending.push(event);
     };

@@ -26,8 +26,7 @@ use std::process::ExitCode;
 
 use crate::equality::Checked;
 
-const USAGE: &str =
-    "validate [--files] [--reference DIR] [--write FILE], or validate --random DIR, or validate --reference-bolt [DIR]";
+const USAGE: &str = "validate [--files] [--reference DIR] [--write FILE], or validate --random DIR, or validate --reference-bolt [DIR]";
 
 const INTRODUCTION: &str = "\
 # Validation
@@ -74,7 +73,9 @@ fn another_task(given: &[String]) -> Option<ExitCode> {
     {
         let repeated = random::repeat(Path::new(folder));
         print!("{}", random::lines(&repeated));
-        return Some(ExitCode::from(u8::from(repeated.is_empty() || !random::same(&repeated))));
+        return Some(ExitCode::from(u8::from(
+            repeated.is_empty() || !random::same(&repeated),
+        )));
     }
     None
 }
