@@ -326,8 +326,8 @@ impl Routing {
         profiles: &[LinkProfile],
         mtu: Bytes,
         root: u32,
-    ) -> Vec<Option<(Span, u64, usize)>> {
-        let mut reached: Vec<Option<(Span, u64, usize)>> = vec![None; self.kinds.len()];
+    ) -> Vec<Option<Reached>> {
+        let mut reached: Vec<Option<Reached>> = vec![None; self.kinds.len()];
         reached[root as usize] = Some((Span::ZERO, u64::MAX, 0));
         let mut order = vec![root];
         let mut next = 0;
@@ -358,14 +358,17 @@ impl Routing {
     }
 }
 
+/// Round-trip time, slowest rate (bit/s) and links of a path.
+type Reached = (Span, u64, usize);
+
 /// What the reference knows of pairs of hosts ([`crate::spec::Quirks::first_path_found`]), by destination and
 /// node; empty without that.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstPaths {
     /// As it was before the run.
-    before: BTreeMap<u32, Vec<Option<(Span, u64, usize)>>>,
+    before: BTreeMap<u32, Vec<Option<Reached>>>,
     /// After the last failure.
-    now: BTreeMap<u32, Vec<Option<(Span, u64, usize)>>>,
+    now: BTreeMap<u32, Vec<Option<Reached>>>,
 }
 
 impl FirstPaths {
