@@ -42,6 +42,9 @@ fn fault(cell: &Cell, decimals: usize) -> Option<String> {
     if needs_reason && criterion.because().is_empty() {
         return Some(format!("{} has no reason", tolerance.text()));
     }
+    if criterion.source() == Source::Us && cell.paper.is_some() {
+        return Some("a published value stands beside a bound of ours".to_string());
+    }
     let right = match tolerance {
         Tolerance::AtMost(most) => most,
         Tolerance::AtLeast(least) => least,
@@ -62,8 +65,13 @@ fn fault(cell: &Cell, decimals: usize) -> Option<String> {
         return Some(format!("{right} is refused"));
     }
     if right == 0.0 {
-        return (verdict(1.0) != Some(false) && verdict(-1.0) != Some(false))
-            .then(|| "1 passes for 0".to_string());
+        // Around nothing a factor says nothing.
+        let far = match tolerance {
+            Tolerance::Between(_, most) => 2.0 * most,
+            _ => 1.0,
+        };
+        let passes = [far, -far].map(|ours| verdict(ours) == Some(true));
+        return (passes == [true; 2]).then(|| format!("{far} passes for 0"));
     }
     let wrong: &[f64] = match tolerance {
         Tolerance::AtMost(most) if most > 0.0 => &[2.0],
@@ -186,15 +194,19 @@ fn names(numbers: Option<&Numbers>) -> Vec<&'static str> {
     all.into_iter().flatten().collect()
 }
 
-/// Multiplies the numbers of a name, or all.
+/// Multiplies the numbers of a name, or all. What is 0 becomes the factor: drops, flows that are not done.
 fn scale(numbers: &mut Numbers, only: Option<&str>, factor: f64) {
     let is_meant = |name: &str| only.is_none_or(|only| only == name);
+    let change = |value: &mut f64| match *value {
+        0.0 => *value = factor,
+        _ => *value *= factor,
+    };
     let values = numbers.values.iter_mut().filter(|(name, _)| is_meant(name));
-    values.for_each(|(_, value)| *value *= factor);
+    values.for_each(|(_, value)| change(value));
     let lists = numbers.series.iter_mut().filter(|(name, _)| is_meant(name));
     lists
         .flat_map(|(_, list)| list)
-        .for_each(|(_, value)| *value *= factor);
+        .for_each(|(_, value)| change(value));
 }
 
 fn scale_run(done: &mut Done, place: usize, only: Option<&str>, factor: f64) {

@@ -67,7 +67,12 @@ const TWICE: Criterion = Criterion::property(
 );
 
 fn panels(done: &Done) -> Vec<Panel> {
-    let ratio = |value: &Value<'_>, case| Some(value(0, "p99")? / value(case, "p99")?);
+    // A percentile of those flows that were done is no percentile: with flows missing there is no ratio.
+    let p99 = |value: &Value<'_>, case| match value(case, "unfinished")? {
+        0.0 => value(case, "p99"),
+        _ => Some(f64::NAN),
+    };
+    let ratio = |value: &Value<'_>, case| Some(p99(value, 0)? / p99(value, case)?);
     RECOVERIES.panels(done, &ratio, &|scheme, name, case| match name {
         RATIO if case == 1 && scheme == "dcqcn" => (None, TWICE),
         _ => (None, Criterion::SHOWN),

@@ -35,6 +35,8 @@ mod write;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wrong_outcomes;
 
 use serde_json::Value;
 

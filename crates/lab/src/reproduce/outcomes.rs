@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Reproduction;
 use super::need::{Done, DoneRun, Input, Need, Numbers};
@@ -26,9 +27,9 @@ pub struct Kept {
     /// Lists that were taken of it, unless they are the lines of a chart.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, Vec<(f64, f64)>>,
-    /// What a run came to, of which nothing was taken.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<Summary>,
+    /// What a run came to, of which nothing was taken: its summary.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub summary: Value,
 }
 
 /// Longer lists are there to be drawn.
@@ -48,7 +49,9 @@ impl Kept {
             series: short
                 .map(|(name, list)| ((*name).to_string(), list.clone()))
                 .collect(),
-            summary: summary.cloned(),
+            summary: summary
+                .and_then(|summary| serde_json::to_value(summary).ok())
+                .unwrap_or_default(),
         }
     }
 
@@ -103,7 +106,8 @@ impl Outcomes {
                 input: input.clone(),
                 finished: None,
                 numbers: need.digest.map(|_| kept.numbers()),
-                summary: kept.summary.clone(),
+                // Of another version it may be another thing: then it is missing.
+                summary: serde_json::from_value(kept.summary.clone()).ok(),
                 status: Some(RunStatus::Completed),
                 need,
             })

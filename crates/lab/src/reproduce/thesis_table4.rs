@@ -3,7 +3,7 @@
 use paceline_scenario::Fidelity;
 
 use super::Reproduction;
-use super::criterion::{Cell, Criterion, Source, Tolerance};
+use super::criterion::{Cell, Criterion, Tolerance};
 use super::need::{Done, Need};
 use super::panel::{Column, Panel, Row};
 use super::thesis::{self, JAIN, LSTM_PID, MAX_RTT, MEAN_RTT, P99_RTT, Quantity, RATE, SLOWDOWN, Variant};
@@ -15,7 +15,9 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     setting: "The incast of table 6 under the thesis's scheme with targets of 5, 6 and 7 µs, each flow from 10 Gbit/s. \
               Round-trip times are the scheme's own samples, one per round trip of a flow, as in the thesis.",
     notes: &[
-        "Judged: with a target of 5 µs, which it recommends, the mean lies within 15 % of it.",
+        "Judged is what the thesis prints, within what other orders of simultaneous events change: the 95 % interval for one \
+         more run, of six orders with a target of 5 µs and five with 6 and 7 µs. Nothing else is random in this experiment. \
+         With 6 and 7 µs the mean rate moves by 79 and 46 % between orders: there it is shown only.",
         "The mean rate is the payload over the sum of the completion times, and rewards unfairness: equal shares would \
          give 17.3 Gbit/s, more is had by letting the small flows pass. Jain's index and the mean slowdown say how fair \
          it was; the thesis does not print them.",
@@ -59,32 +61,43 @@ const TARGETS: [Variant; 3] = [
     },
 ];
 
-/// A quantity, as it was printed for the three targets, and what ours has to be with the first.
-pub(super) type Line = (Quantity, [Option<f64>; 3], Criterion);
+/// A quantity, as it was printed for the three targets, and what ours has to be with each.
+pub(super) type Line = (Quantity, [Option<f64>; 3], [Criterion; 3]);
+
+/// As close as two orders of simultaneous events are: 95 % of them, in percent.
+pub(super) const fn ties(percent: f64) -> Criterion {
+    Criterion::published(
+        Tolerance::Within(percent / 100.0),
+        "95 % of orders of simultaneous events",
+    )
+}
+
+/// Nothing is asked for with any target.
+pub(super) const SHOWN: [Criterion; 3] = [Criterion::SHOWN; 3];
 
 const LINES: [Line; 6] = [
     (
         MEAN_RTT,
         [Some(5.0302), Some(6.0611), Some(7.1478)],
-        Criterion::property(Tolerance::Between(4.25, 5.75), Source::Us, ""),
+        [ties(1.0), ties(4.0), ties(6.0)],
     ),
     (
         RATE,
         [Some(21.1789), Some(15.7269), Some(11.2404)],
-        Criterion::SHOWN,
+        [ties(18.0), Criterion::SHOWN, Criterion::SHOWN],
     ),
     (
         P99_RTT,
         [Some(6.276), Some(10.253), Some(12.906)],
-        Criterion::SHOWN,
+        [ties(1.0), ties(4.0), ties(3.0)],
     ),
     (
         MAX_RTT,
         [Some(21.144), Some(23.986), Some(48.699)],
-        Criterion::SHOWN,
+        [ties(1.0), ties(2.0), ties(1.0)],
     ),
-    (JAIN, [None; 3], Criterion::SHOWN),
-    (SLOWDOWN, [None; 3], Criterion::SHOWN),
+    (JAIN, [None; 3], SHOWN),
+    (SLOWDOWN, [None; 3], SHOWN),
 ];
 
 pub(super) fn needs(fidelity: Fidelity) -> Vec<Need> {
@@ -104,13 +117,14 @@ pub(super) fn by_target(done: &Done, lines: &[Line]) -> Vec<Panel> {
             .map(|&((metric, unit, decimals, _), ..)| Row::quantity(metric, unit, decimals));
         let thesis = fidelity == Fidelity::Ns3Hpcc;
         let panel = Panel::of(title, "", columns, rows.collect(), |row, column| {
-            let ((.., value), printed, criterion) = lines[row];
+            let ((.., value), printed, criteria) = lines[row];
             Cell {
                 paper: printed[column],
                 ours: done.summary_of(&TARGETS[column].need(fidelity)).and_then(value),
-                criterion: match (thesis, column) {
-                    (true, 0) => criterion,
-                    _ => Criterion::SHOWN,
+                criterion: if thesis {
+                    criteria[column]
+                } else {
+                    Criterion::SHOWN
                 },
             }
         });

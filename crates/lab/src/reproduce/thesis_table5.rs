@@ -1,9 +1,9 @@
 //! Completion times of the thesis's scheme, by its target.
 
 use super::Reproduction;
-use super::criterion::{Criterion, Source, Tolerance};
+use super::criterion::Criterion;
 use super::thesis::{self, FINISH, MEAN_FCT};
-use super::thesis_table4::{self, FIDELITIES, Line};
+use super::thesis_table4::{self, FIDELITIES, Line, ties};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table5",
@@ -12,7 +12,8 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     setting: "The runs of table 4. Mean completion time over the 20 flows, and the last completion.",
     notes: &[
         "635 MB are 665.5 MB with headers of 48 bytes on every 1000: 53.24 ms at 100 Gbit/s. A last completion near \
-         that means that the link was never idle: judged, with a target of 5 µs, is 53.2 to 54.5 ms.",
+         that means that the link was never idle. Judged as in table 4; the mean with targets of 6 and 7 µs moves by 74 and 46 % \
+         between orders of simultaneous events, and is shown only.",
         "The mean completion time is the mean rate of table 4 in another form (635 MB over the sum of the completion \
          times).",
     ],
@@ -30,11 +31,11 @@ const LINES: [Line; 2] = [
     (
         MEAN_FCT,
         [Some(11.9930), Some(16.1507), Some(22.5970)],
-        Criterion::SHOWN,
+        [ties(18.0), Criterion::SHOWN, Criterion::SHOWN],
     ),
     (
         FINISH,
         [Some(53.7560), Some(53.6880), Some(53.5559)],
-        Criterion::property(Tolerance::Between(53.2, 54.5), Source::Us, ""),
+        [ties(1.0), ties(2.0), ties(3.0)],
     ),
 ];

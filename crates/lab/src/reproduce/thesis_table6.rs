@@ -4,13 +4,14 @@ use paceline_scenario::Fidelity;
 
 use super::Reproduction;
 use super::choice::Choice;
-use super::criterion::{Cell, Criterion, Source, Tolerance};
+use super::criterion::{Cell, Criterion, Tolerance};
 use super::need::Done;
 use super::panel::{Column, Panel, Row};
 use super::thesis::{
     self, FINISH, INCAST, JAIN, LSTM_PID, LSTM_PID_100, MAX_RTT, MEAN_RTT, P99_RTT, PIDNN, PIDNN_100,
     Quantity, RATE, SLOWDOWN, SOURCE, Variant,
 };
+use super::thesis_table4::ties;
 use crate::results::Summary;
 use crate::table::{self, Published};
 
@@ -80,20 +81,13 @@ const COLUMNS: [Variant; 7] = [
 /// A quantity, what was printed of the thesis's scheme, and what ours has to be.
 type Line = (Quantity, Option<f64>, Criterion);
 
+/// As close as in table 4, whose run this is.
 const SAMPLED: [Line; 7] = [
-    (
-        MEAN_RTT,
-        Some(5.0302),
-        Criterion::property(Tolerance::Between(4.25, 5.75), Source::Us, ""),
-    ),
-    (RATE, Some(21.1789), Criterion::SHOWN),
-    (P99_RTT, Some(6.276), Criterion::SHOWN),
-    (MAX_RTT, Some(21.144), Criterion::SHOWN),
-    (
-        FINISH,
-        Some(53.756),
-        Criterion::property(Tolerance::Between(53.2, 54.5), Source::Us, ""),
-    ),
+    (MEAN_RTT, Some(5.0302), ties(1.0)),
+    (RATE, Some(21.1789), ties(18.0)),
+    (P99_RTT, Some(6.276), ties(1.0)),
+    (MAX_RTT, Some(21.144), ties(1.0)),
+    (FINISH, Some(53.756), ties(1.0)),
     (JAIN, None, Criterion::SHOWN),
     (SLOWDOWN, None, Criterion::SHOWN),
 ];

@@ -18,9 +18,9 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     setting: "The flows that table 8 runs: sizes of Facebook's Hadoop cluster, Poisson arrivals during 10 ms. \
               Nothing is simulated.",
     notes: &[
-        "Sizes are drawn: the shares of some 100 000 flows are within 0.5 percentage points of the \
-         distribution's (three standard deviations).",
-        "The thesis expects 26.67 incasts and drew 34. Table 8 runs the first three seeds that draw 34: \
+        "Sizes are drawn: the shares of some 100 000 flows are within three standard deviations of the distribution's. Sizes are \
+         drawn between these and cut to whole bytes: what has 300 bytes was above 300, so flows below a size are counted.",
+        "The thesis expects 26.67 incasts and drew 34; ours were chosen for as many, which is shown and not judged. Table 8 runs the first three seeds that draw 34: \
          4, 8 and 37; this is the first.",
     ],
     choices: &[SEEDS],
@@ -76,6 +76,15 @@ fn sizes(input: &Resolved, label: &str) -> Vec<u64> {
     labelled.map(|flow| flow.size.get()).collect()
 }
 
+/// Three standard deviations of a share of 100 000 draws, in percentage points: 0.47 in the middle, 0.15 at 97.5 %.
+fn drawn(percent: f64) -> f64 {
+    match f64::min(percent, 100.0 - percent) {
+        ..=2.5 => 0.15,
+        ..=10.0 => 0.3,
+        _ => 0.5,
+    }
+}
+
 fn panels(done: &Done) -> Vec<Panel> {
     let input = done.input(FLOWS, "hpcc");
     let background = input.map(|input| sizes(input, "background"));
@@ -93,8 +102,9 @@ fn panels(done: &Done) -> Vec<Panel> {
         decimals: 1,
         x: Some(size as f64),
     });
+    // Sizes are drawn between these and cut to whole bytes: one of 300 bytes was drawn above 300.
     let share = |all: &Vec<u64>, size| {
-        let small = all.iter().filter(|&&flow| flow <= size).count();
+        let small = all.iter().filter(|&&flow| flow < size).count();
         100.0 * small as f64 / all.len().max(1) as f64
     };
     let distribution = Panel::of(
@@ -108,7 +118,7 @@ fn panels(done: &Done) -> Vec<Panel> {
                 paper: Some(printed),
                 ours: background.as_ref().map(|all| share(all, size)),
                 criterion: Criterion::published(
-                    Tolerance::Near(0.5),
+                    Tolerance::Near(drawn(printed)),
                     "three standard deviations of a share of 100 000 draws",
                 ),
             }

@@ -113,12 +113,6 @@ const DRAWN: Criterion = Criterion::published(
 );
 const GAIN: Criterion = Criterion::property(Tolerance::AtMost(1.0), Source::Paper, "");
 const LOSS: Criterion = Criterion::property(Tolerance::AtLeast(1.0), Source::Paper, "");
-const MOVING: Criterion = Criterion::property(
-    Tolerance::AtLeast(2.0),
-    Source::Us,
-    "the thesis's are four times apart, in one draw",
-);
-
 /// The groups of a scheme in each of some draws.
 type Groups = Vec<Vec<SizeBucket>>;
 
@@ -176,7 +170,7 @@ fn variants(groups: &[Groups]) -> Panel {
         (WIN, HPCC, group, criterion)
     });
     let last = PRINTED.len() - 1;
-    let of_target = [(PIDNN, RTTCH, last, MOVING)];
+    let of_target = [(PIDNN, RTTCH, last, DRAWN)];
     let lines: Vec<_> = against_hpcc.chain(of_target).collect();
     let rows = lines.iter().map(|&(above, below, group, _)| Row {
         label: format!("{above} over {below}, {}", size_name(PRINTED[group].0)),

@@ -29,7 +29,7 @@ pub fn write(
     for one in chosen {
         let path = Path::new("outcomes").join(format!("{}.json", one.id));
         folder.write(&path, |out| {
-            serde_json::to_writer_pretty(&mut *out, &Outcomes::of(one, done))?;
+            serde_json::to_writer(&mut *out, &Outcomes::of(one, done))?;
             writeln!(out)
         })?;
     }

@@ -93,6 +93,7 @@ fn trained(points: u64) -> TrainedGains {
     TrainedGains {
         options: pidnn::Options::default(),
         gains: gains(100),
+        later: gains(100),
         history: (0..points)
             .map(|update| Point {
                 update,

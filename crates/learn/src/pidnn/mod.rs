@@ -107,6 +107,9 @@ pub struct Options {
     /// How many of them, the last, are in [`Units::Norm`] whatever the others are in: where steps follow
     /// the size of the gradient the gains come to rest, if there is a place to rest. At most three in ten.
     pub settle: usize,
+    /// Runs after the gains came to rest or the last run was over: they show whether it is a rest, and change
+    /// nothing of what was found.
+    pub beyond: usize,
 }
 
 /// The thesis's gains before training.
@@ -141,6 +144,7 @@ impl Default for Options {
             learning_rate: 0.01,
             episodes: 40,
             settle: 11,
+            beyond: 0,
         }
     }
 }
@@ -183,6 +187,8 @@ pub struct TrainedGains {
     /// How far a gain was from its last value, relative to that, over the last quarter of the updates: the
     /// largest.
     pub change: f64,
+    /// The gains after [`Options::beyond`] further runs.
+    pub later: Gains,
     /// Whether it was stopped early.
     pub stopped: bool,
 }
@@ -227,12 +233,22 @@ pub fn train(options: &Options, watch: Watch<'_>) -> Result<TrainedGains, Error>
     if episodes.is_empty() {
         return Err(Error::Stopped("the first run was over"));
     }
-    let state = lock(&shared);
+    let found = lock(&shared).clone();
+    let mut later = found.gains;
+    for number in 0..if stopped { 0 } else { options.beyond } {
+        lock(&shared).begin(true);
+        let mut progress = |now: &Progress| watch(options.episodes + number, now, lock(&shared).gains);
+        if run::execute(&input, &mut progress)?.summary.status == RunStatus::Partial {
+            break;
+        }
+        later = lock(&shared).gains;
+    }
     Ok(TrainedGains {
         options: options.clone(),
-        gains: state.gains,
-        history: state.history.points.clone(),
-        change: state.history.change(),
+        gains: found.gains,
+        change: found.history.change(),
+        history: found.history.points,
+        later,
         episodes,
         stopped,
     })

@@ -1,6 +1,10 @@
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
-use paceline_lab::reproduce::{Done, Plan, Reproduction};
+use paceline_lab::reproduce::{
+    Counts, Done, Outcomes, Plan, Reproduction, Wrong, faults, ticks_of_unfinished, unturned,
+};
 
 use super::REGISTRY;
 
@@ -44,4 +48,65 @@ fn every_run_is_planned_once_and_loads() {
             (need.scheme, need.fidelity)
         );
     }
+}
+
+#[test]
+fn no_criterion_passes_twice_or_half_or_nothing() {
+    let faults: Vec<String> = REGISTRY.iter().flat_map(faults).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// The outcomes are `outcomes/ID.json` of `paceline reproduce ID`, copied to `validation/reproductions`.
+#[test]
+fn every_tick_can_become_a_cross() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/reproductions");
+    let mut seen = Vec::new();
+    for one in REGISTRY {
+        let Ok(text) = fs::read_to_string(folder.join(format!("{}.json", one.id))) else {
+            continue;
+        };
+        let outcomes: Outcomes = serde_json::from_str(&text).unwrap();
+        let done = outcomes.done(one).unwrap();
+        let judged = Counts::of(&one.records(&done)).judged().judged;
+        assert!(
+            judged > 0,
+            "what was recorded of {} is of another version",
+            one.id
+        );
+        assert_eq!(
+            unturned(one, &done, Vec::new()),
+            Vec::<String>::new(),
+            "{}",
+            one.id
+        );
+        assert_eq!(
+            ticks_of_unfinished(one, &done),
+            Vec::<String>::new(),
+            "{}",
+            one.id
+        );
+        seen.push(one.id);
+    }
+    assert!(seen.contains(&"thesis-figure13"), "{seen:?}");
+}
+
+/// Gains that never left their start, or run off when the training goes on.
+#[test]
+fn gains_at_their_start_are_no_figure_13() {
+    let one = REGISTRY.iter().find(|one| one.id == "thesis-figure13").unwrap();
+    let done = super::gains::outcome_of(crate::pidnn::THESIS, crate::pidnn::THESIS);
+    let ticks = |done: &Done| {
+        one.records(done)
+            .iter()
+            .filter(|record| record.ok == Some(true))
+            .count()
+    };
+    assert_eq!(ticks(&done), 9, "the thesis's own gains, at rest");
+    let start = super::gains::outcome_of(crate::pidnn::START, crate::pidnn::START);
+    assert_eq!(ticks(&start), 3, "they are at rest, and that is all");
+    let later: Wrong =
+        Box::new(|done| *done = super::gains::outcome_of(crate::pidnn::THESIS, crate::pidnn::START));
+    let start: Wrong =
+        Box::new(|done| *done = super::gains::outcome_of(crate::pidnn::START, crate::pidnn::START));
+    assert_eq!(unturned(one, &done, vec![start, later]), Vec::<String>::new());
 }

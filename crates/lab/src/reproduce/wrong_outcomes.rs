@@ -1,0 +1,131 @@
+//! Every criterion can fail: outcomes that were recorded are made wrong, and a cross has to appear.
+//!
+//! The outcomes are `outcomes/ID.json` of `paceline reproduce ID`, copied to `validation/reproductions`.
+
+use std::fs;
+use std::path::Path;
+
+use super::*;
+
+/// `None` where nothing was recorded.
+fn recorded(one: &Reproduction) -> Option<Done> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/reproductions");
+    let text = fs::read_to_string(folder.join(format!("{}.json", one.id))).ok()?;
+    let outcomes: Outcomes =
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", one.id));
+    let done = outcomes.done(one).unwrap();
+    let judged = Counts::of(&one.records(&done)).judged().judged;
+    assert!(
+        judged > 0,
+        "what was recorded of {} is of another version: run `paceline reproduce {}`, and copy \
+         results/reproduce/outcomes/{}.json to validation/reproductions",
+        one.id,
+        one.id,
+        one.id
+    );
+    Some(done)
+}
+
+#[test]
+fn no_criterion_passes_twice_or_half_or_nothing() {
+    let faults: Vec<String> = REGISTRY.iter().flat_map(faults).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// Tables of flows one by one (`thesis-table7`, `thesis-table8`, `hpcc-fct`) have no numbers that could be kept.
+#[test]
+fn every_tick_can_become_a_cross() {
+    let (mut left, mut seen) = (Vec::new(), Vec::new());
+    for one in REGISTRY {
+        let Some(done) = recorded(one) else { continue };
+        seen.push(one.id);
+        let ticks = unturned(one, &done, Vec::new())
+            .into_iter()
+            .chain(ticks_of_unfinished(one, &done));
+        left.extend(ticks.map(|tick| format!("{}, {tick}", one.id)));
+    }
+    assert!(left.is_empty(), "these stay ticks whatever is wrong: {left:#?}");
+    assert!(
+        seen.contains(&"thesis-table4") && seen.contains(&"thesis-table6"),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn other_flows_are_no_table_7() {
+    let table7 = find("thesis-table7").unwrap();
+    let done = Done {
+        runs: vec![DoneRun::input_of(table7.needs().remove(0)).unwrap()],
+        ..Done::default()
+    };
+    let larger: Wrong = Box::new(|done| {
+        for flow in &mut done.runs[0].input.run.flows {
+            flow.size = paceline_kernel::Bytes::new(flow.size.get() * 2);
+        }
+    });
+    let fewer: Wrong = Box::new(|done| {
+        let flows = &mut done.runs[0].input.run.flows;
+        flows.truncate(flows.len() / 2);
+    });
+    assert_eq!(unturned(table7, &done, vec![larger, fewer]), Vec::<String>::new());
+}
+
+/// A number of a step under a bound that nothing breaks, one whose row is not of the step at all, and an honest one.
+fn vacuous(done: &Done) -> Vec<Panel> {
+    let value = done
+        .step("step")
+        .and_then(|numbers| numbers.values.get("gain"))
+        .copied();
+    let wide = Criterion::property(Tolerance::Between(0.1, 10.0), Source::Us, "a factor of ten");
+    let close = Criterion::published(Tolerance::Within(0.1), "its digits");
+    let rows = ["wide", "constant", "honest"].map(|name| Row::quantity(name, "", 1));
+    let panel = Panel::of("", "", vec![Column::scheme("pidnn")], rows.to_vec(), |row, _| {
+        Cell {
+            paper: Some(1.0),
+            ours: if row == 1 { value.map(|_| 1.0) } else { value },
+            criterion: if row == 0 { wide } else { close },
+        }
+    });
+    vec![panel]
+}
+
+#[test]
+fn what_cannot_fail_is_found() {
+    const STEP: Step = Step {
+        name: "step",
+        title: "a step",
+        work: |_| Ok(Numbers::default()),
+    };
+    let one = Reproduction {
+        steps: &[STEP],
+        needs: Vec::new,
+        panels: vacuous,
+        choices: &[],
+        ..REGISTRY[0]
+    };
+    let mut done = Done::default();
+    let gain = Numbers {
+        values: [("gain", 1.0)].into(),
+        ..Numbers::default()
+    };
+    done.steps.insert("step", gain);
+    assert_eq!(
+        faults(&one),
+        ["thesis-table4, pidnn, wide: a published value stands beside a bound of ours"]
+    );
+    // What no step moves keeps its tick, whatever is wrong.
+    assert_eq!(
+        unturned(&one, &done, Vec::new()),
+        ["pidnn: constant (within 10 %)"]
+    );
+}
+
+#[test]
+fn choices_say_what_else_was_tried() {
+    for choice in REGISTRY.iter().flat_map(|one| one.choices) {
+        assert!(
+            !choice.what.is_empty() && !choice.tried.is_empty() && !choice.changed.is_empty(),
+            "{choice:?}"
+        );
+    }
+}
