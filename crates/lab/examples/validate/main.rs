@@ -28,6 +28,9 @@ use crate::equality::Checked;
 
 const USAGE: &str = "validate [--files] [--reference DIR] [--write FILE], or validate --random DIR, or validate --reference-bolt [DIR]";
 
+/// What `paceline reproduce` came to, written by hand from its counts.
+const PUBLICATIONS: &str = include_str!("../../../../validation/REPRODUCTIONS.md");
+
 const INTRODUCTION: &str = "\
 # Validation
 
@@ -115,6 +118,7 @@ fn main() -> ExitCode {
         thesis::section(&checked),
         sensitivity::ties(&checked),
         sensitivity::nature(&checked),
+        PUBLICATIONS.to_string(),
     ]
     .join("\n");
     match write {

