@@ -17,8 +17,8 @@ pub enum SwitchPart {
 /// Bolt in a switch (Arslan et al., NSDI 2023, algorithm 1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoltPart {
-    /// CCTHRESH: a port with so many bytes queued is congested; `None`: one full packet.
-    pub threshold: Option<Bytes>,
+    /// CCTHRESH: a port with so much queued is congested.
+    pub threshold: Threshold,
     /// Whether congestion is reported by a packet from the switch to the sender (SRC); otherwise the
     /// report rides on the data packet and its ACK.
     pub src: bool,
@@ -28,6 +28,26 @@ pub struct BoltPart {
     pub sm: bool,
     /// PRU tokens that a port can hold.
     pub pru_max: u32,
+}
+
+/// So much in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threshold {
+    /// In bytes.
+    Bytes(Bytes),
+    /// In full packets.
+    Packets(u32),
+}
+
+impl Threshold {
+    /// In bytes, a full packet having `full`.
+    pub fn bytes(self, full: u64) -> u32 {
+        let bytes = match self {
+            Self::Bytes(bytes) => bytes.get(),
+            Self::Packets(packets) => full.saturating_mul(u64::from(packets)),
+        };
+        u32::try_from(bytes).unwrap_or(u32::MAX)
+    }
 }
 
 /// QCN in a switch (IEEE 802.1Qau, congestion point).

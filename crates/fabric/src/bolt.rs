@@ -39,8 +39,8 @@ fn asked(spec: &RunSpec) -> Result<Option<(u16, BoltPart)>, BuildError> {
         let full = spec.packet.mtu.get() as u16 + spec.packet.data_headers(&scheme.config.needs());
         match found {
             Some((_, first)) if first != part => {
-                let why = "switches run Bolt with one set of `src`, `pru`, `sm`, `threshold` and `pru-max`, \
-                           and there are several";
+                let why = "switches run Bolt with one set of `src`, `pru`, `sm`, `threshold`, `threshold-packets` and \
+                           `pru-max`, and there are several";
                 return Err(BuildError::BadSchemes(why.into()));
             }
             _ => found = Some((full, part)),
@@ -81,9 +81,7 @@ impl BoltSwitches {
         };
         Some(Self {
             rules: BoltRules {
-                threshold: part.threshold.map_or(u32::from(full), |bytes| {
-                    u32::try_from(bytes.get()).unwrap_or(u32::MAX)
-                }),
+                threshold: part.threshold.bytes(u64::from(full)),
                 src: part.src,
                 pru: part.pru,
                 sm: part.sm,

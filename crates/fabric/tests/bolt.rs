@@ -129,6 +129,20 @@ fn a_flow_that_ends_leaves_no_gap() {
     );
 }
 
+/// Clocked by ACKs alone, with a threshold of one packet (`bolt-paper`), windows come back to back and the
+/// queue stands: packets with LAST leave no token, and a gap brings one packet per round trip.
+#[test]
+fn as_listed_in_the_paper_a_flow_that_ends_leaves_a_gap() {
+    let listed = [("threshold", "1500B"), ("pace", "false")];
+    let lost = ending(&listed, 150.0);
+    let spread = ending(&[("threshold", "1500B")], 150.0);
+    println!("idle {lost:.2} us; with a pacer {spread:.2} us");
+    assert!(lost > 10.0 && spread < 5.0, "{lost} {spread}");
+    let matched = vanishing(&listed);
+    println!("95 % of a round trip after {matched:.1} us");
+    assert!(matched > 100.0, "{matched}");
+}
+
 /// The link of one of two flows fails at 400 us.
 fn vanishing(settings: &[(&str, &str)]) -> f64 {
     let mut spec = dumbbell(settings);

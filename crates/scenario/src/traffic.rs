@@ -177,6 +177,19 @@ impl SizeDistribution {
         let share = if y1 > y0 { (p - y0) / (y1 - y0) } else { 0.0 };
         Bytes::new(((x0 + share * (x1 - x0)) as u64).max(1))
     }
+
+    /// The share of the flows that are not larger than `size`: what [`SizeDistribution::quantile`] is the
+    /// inverse of.
+    pub fn share_up_to(&self, size: Bytes) -> f64 {
+        let size = size.get() as f64;
+        let above = self.points.partition_point(|&(x, _)| x <= size);
+        let (below, next) = (above.checked_sub(1), self.points.get(above));
+        match (below.map(|place| self.points[place]), next) {
+            (None, _) => 0.0,
+            (Some((_, p)), None) => p,
+            (Some((x0, y0)), Some(&(x1, y1))) => y0 + (y1 - y0) * (size - x0) / (x1 - x0),
+        }
+    }
 }
 
 /// Where a workload's random numbers come from.

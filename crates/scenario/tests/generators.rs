@@ -118,6 +118,10 @@ proptest! {
             let (low, high) = (p.min(q), p.max(q));
             prop_assert!(sizes.quantile(low) <= sizes.quantile(high));
             prop_assert!(sizes.quantile(low) >= Bytes::new(1));
+            // Sizes are whole bytes: the next one lies beyond.
+            let size = sizes.quantile(high);
+            prop_assert!(sizes.share_up_to(size - Bytes::new(1)) <= high);
+            prop_assert!(sizes.share_up_to(size + Bytes::new(1)) >= high);
         }
     }
 

@@ -147,6 +147,29 @@ fn src(queue_packets: u64, rtt_ns: u64) -> Notice {
     }
 }
 
+/// The paper's rules whatever a scenario says, and what ships.
+#[test]
+fn bolt_as_listed_and_as_it_ships() {
+    let of = |name: &str| {
+        let mut blocks = crate::registry::SchemeParams::default();
+        blocks.bolt = Some(Params {
+            threshold: Auto::Is(Bytes::new(9999)),
+            ..Params::default()
+        });
+        let config = blocks.configure(name).unwrap();
+        let Some(SwitchPart::Bolt(part)) = config.switch_part() else {
+            panic!("{name} has no part of switches")
+        };
+        (part.threshold.bytes(1500), part.threshold.bytes(5000))
+    };
+    assert_eq!(of("bolt-paper"), (1500, 5000));
+    assert_eq!(of("bolt"), (9999, 9999));
+    let Some(SwitchPart::Bolt(part)) = Params::default().switch_part() else {
+        panic!()
+    };
+    assert_eq!(part.threshold.bytes(1500), 3000);
+}
+
 fn window(pair: &Pair<Bolt>) -> u64 {
     pair.cc.window().get()
 }

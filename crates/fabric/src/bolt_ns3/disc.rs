@@ -1,6 +1,6 @@
 //! Bolt's queues as the authors have them: the ingress algorithm over strict priorities.
 
-use paceline_congestion::assist::BoltPart;
+use paceline_congestion::assist::{BoltPart, Threshold};
 use paceline_congestion::bolt::{DEC, FIRST, INC, LAST};
 use paceline_congestion::{CongestedPort, Notice};
 use paceline_kernel::{BitRate, Bytes, Span};
@@ -59,9 +59,9 @@ impl Disc {
     /// The queues of a port at the start; without `part` (Swift) the threshold is all that acts.
     pub(super) fn new(spec: &BoltNs3Spec, part: Option<&BoltPart>, packet: &PacketFormat) -> Self {
         let mtu = (packet.mtu + packet.data_header).get();
-        let threshold = part.and_then(|part| part.threshold).or(spec.threshold);
+        let unasked = spec.threshold.map_or(Threshold::Packets(1), Threshold::Bytes);
         Self {
-            threshold: threshold.map_or(mtu, Bytes::get).min(u64::from(u32::MAX)) as u32,
+            threshold: part.map_or(unasked, |part| part.threshold).bytes(mtu),
             limit: spec.buffer_packets,
             factor: spec.src_factor.max(1),
             src: part.is_some_and(|part| part.src),

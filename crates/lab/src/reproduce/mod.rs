@@ -101,6 +101,8 @@ pub const REGISTRY: &[Reproduction] = &[
     bolt::REPRODUCTIONS[7],
     bolt::REPRODUCTIONS[8],
     bolt::REPRODUCTIONS[9],
+    bolt::REPRODUCTIONS[10],
+    bolt::REPRODUCTIONS[11],
     irn_loss::REPRODUCTION,
     hpcc_recovery::REPRODUCTION,
     swift_incast::REPRODUCTION,

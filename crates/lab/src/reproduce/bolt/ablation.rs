@@ -5,7 +5,7 @@ use paceline_scenario::Resolved;
 
 use super::port::{Place, PortEvents};
 use super::{
-    BOLT, Digest, Done, Line, Mode, NEITHER, NO_PRU, NO_SM, Need, Numbers, PACE_GAIN, Panel, Reproduction,
+    BOLT, Digest, Done, Line, Mode, NEITHER, NO_PRU, NO_SM, Need, Numbers, Panel, Reproduction, SHIPPED,
     Tolerance, Variant, asked, claimed, need, numbers, panel,
 };
 use crate::stats::{CONFIDENCE, mean, paired};
@@ -22,10 +22,11 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     notes: &[
         "The paper's −6, −1 and −8 points are one pattern, with packets of 5000 bytes, and change with any nanosecond: \
          shown, not judged. The reference is the authors' simulator over the same 50 patterns.",
-        "In exact fidelity the signs have to be the same: less without PRU and without both, and without SM alone no \
-         more than two points either way.",
+        "Of the paper's Bolt the signs have to be the same: less without PRU and without both, and without SM alone no \
+         more than two points either way. Its utilisation is three points below that of Bolt as it ships and of the \
+         simulator: windows come back to back (see bolt-b2).",
     ],
-    choices: &[PACE_GAIN],
+    choices: &[SHIPPED],
     steps: &[],
     needs: run_needs,
     panels,
@@ -86,7 +87,7 @@ fn of_pattern(number: usize, pattern: &Pattern, variant: Variant, mode: Mode) ->
 fn run_needs() -> Vec<Need> {
     let patterns = patterns();
     let mut needs = Vec::new();
-    for mode in Mode::BOTH {
+    for mode in Mode::ALL {
         for variant in VARIANTS {
             let all = patterns.iter().enumerate();
             needs.extend(all.map(|(number, pattern)| of_pattern(number, pattern, variant, mode)));
@@ -127,7 +128,7 @@ fn panels(done: &Done) -> Vec<Panel> {
         };
         patterns.iter().enumerate().map(of).collect()
     };
-    let ours = VARIANTS.map(|variant| Mode::BOTH.map(|mode| of_mode(mode, variant)));
+    let ours = VARIANTS.map(|variant| Mode::ALL.map(|mode| of_mode(mode, variant)));
     let reference = |k: usize| {
         patterns
             .iter()
@@ -136,13 +137,13 @@ fn panels(done: &Done) -> Vec<Panel> {
     };
     let mut lines: Vec<Line> = (0..VARIANTS.len())
         .map(|k| {
-            let means = [0, 1].map(|mode| mean(ours[k][mode].as_deref().unwrap_or_default()));
+            let means = [0, 1, 2].map(|mode| mean(ours[k][mode].as_deref().unwrap_or_default()));
             Line::new(VARIANTS[k].title, "utilisation", "%", 2)
                 .ours(means)
                 .reference(mean(&reference(k)), Shown)
         })
         .collect();
-    // What the paper prints, what is wanted of the authors' way, and of exact fidelity.
+    // What the paper prints, what is wanted of the authors' simulator, and of the paper's Bolt.
     let wanted = [
         (-6.0, Near(1.5), claimed(AtMost(0.0))),
         (
@@ -155,20 +156,21 @@ fn panels(done: &Done) -> Vec<Panel> {
     for (k, (printed, code, exact)) in (1..).zip(wanted) {
         let difference =
             |full: &[f64], less: &[f64]| paired(full, less, CONFIDENCE).map(|pair| pair.difference);
-        let both = [0, 1].map(|mode| difference(ours[0][mode].as_deref()?, ours[k][mode].as_deref()?));
+        let all = [0, 1, 2].map(|mode| difference(ours[0][mode].as_deref()?, ours[k][mode].as_deref()?));
         let theirs = difference(&reference(0), &reference(k));
         let label = format!("{}, difference", VARIANTS[k].title);
-        let mut line = Line::new(label, "difference", "points", 2)
-            .ours(both.map(|found| found.map(|found| found.mean)))
-            .reference(theirs.map(|found| found.mean), code)
-            .paper(printed);
-        line.ours.1 = exact;
-        lines.push(line);
+        lines.push(
+            Line::new(label, "difference", "points", 2)
+                .ours(all.map(|found| found.map(|found| found.mean)))
+                .reference(theirs.map(|found| found.mean), code)
+                .paper(printed)
+                .wanted(exact),
+        );
         let half = |found: Option<crate::stats::Interval>| found.map(|found| found.half_width());
         let label = format!("{}, half of its interval", VARIANTS[k].title);
         lines.push(
             Line::new(label, "half width of the 95 % interval", "points", 2)
-                .ours(both.map(half))
+                .ours(all.map(half))
                 .reference(half(theirs), Shown),
         );
     }

@@ -8,7 +8,7 @@ use paceline_scenario::Resolved;
 use super::port::element;
 use super::reference::derived;
 use super::{
-    BOLT, Digest, Done, HPCC, Line, Mode, Need, Numbers, PACE_GAIN, Panel, Reproduction, SWIFT10, Taken,
+    BOLT, Digest, Done, HPCC, Line, Mode, Need, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, Taken,
     Tolerance, Variant, need, needs, numbers, panel,
 };
 use Tolerance::{Exact, Shown, Within};
@@ -25,7 +25,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          how far two right simulations may be apart was estimated by moving starts.",
         "The authors' ideal counts two full packets' times for messages of any size: it is too large for small ones.",
     ],
-    choices: &[PACE_GAIN],
+    choices: &[SHIPPED],
     steps: &[],
     needs: run_needs,
     panels,
@@ -204,7 +204,7 @@ fn panels(done: &Done) -> Vec<Panel> {
         });
         let label = format!("{}: messages alone, the same to the nanosecond", network.title);
         Line::new(label, "messages of the same completion time", "", 0)
-            .ours([ours, None])
+            .ours([None, None, ours])
             .reference(Some(expected.len() as f64), Exact)
     });
     let mut panels = vec![panel("Messages alone", &solo.collect::<Vec<Line>>())];
@@ -232,7 +232,7 @@ fn of_network(taken: &Taken<'_>, network: &Network, variant: Variant) -> Panel {
         let label = format!("{}: {metric}", group.3);
         let reference = derived(&run, &format!("slowdown[{}]_{percentile}", group.2));
         Line::new(label, metric, "", 3)
-            .ours(taken.both(variant, name))
+            .ours(taken.all(variant, name))
             .reference(reference, tolerance)
     };
     let lines: Vec<Line> = GROUPS

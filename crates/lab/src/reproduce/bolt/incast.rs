@@ -7,7 +7,7 @@ use super::port::{Place, PortEvents};
 use super::reference::derived;
 use super::util::queueing;
 use super::{
-    BOLT, Digest, Done, HPCC, Line, Numbers, PACE_GAIN, Panel, Reproduction, SWIFT10, Taken, Tolerance,
+    BOLT, Digest, Done, HPCC, Line, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, Taken, Tolerance,
     Variant, asked, needs, numbers, panel,
 };
 use Tolerance::{Between, Near, Shown, Within};
@@ -26,7 +26,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "Swift's 57 Gbit/s is that of the authors' code, whose target delay grows where it should fall \
          (the sign of a constant).",
     ],
-    choices: &[PACE_GAIN],
+    choices: &[SHIPPED],
     steps: &[],
     needs: || needs(SCENARIO, &VARIANTS, DIGEST),
     panels,

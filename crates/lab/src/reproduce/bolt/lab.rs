@@ -7,7 +7,7 @@ use super::port::{Place, PortEvents};
 use super::reference::derived;
 use super::util::queueing;
 use super::{
-    BOLT, Digest, Done, HPCC, Line, Mode, Numbers, PACE_GAIN, Panel, Reproduction, SWIFT10, SWIFT50, Taken,
+    BOLT, Digest, Done, HPCC, Line, Mode, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, SWIFT50, Taken,
     Tolerance, Variant, asked, needs, numbers, panel,
 };
 use Tolerance::{AtMost, Shown, Within};
@@ -24,7 +24,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          none of the hosts' delays; sign and order have to agree: at least half is gone.",
         "The reference runs collect messages of a pair of hosts in one flow.",
     ],
-    choices: &[PACE_GAIN],
+    choices: &[SHIPPED],
     steps: &[],
     needs: || needs(SCENARIO, &VARIANTS, DIGEST),
     panels,
@@ -82,7 +82,7 @@ fn panels(done: &Done) -> Vec<Panel> {
         };
         let reference = || Some(100.0 * (of(BOLT, name)? / of(SWIFT50, name)? - 1.0));
         Line::new(label, metric, "%", 1)
-            .ours(Mode::BOTH.map(of_mode))
+            .ours(Mode::ALL.map(of_mode))
             .reference(reference(), Shown)
             .paper(printed)
             .wanted(asked(

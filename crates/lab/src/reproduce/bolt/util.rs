@@ -6,7 +6,7 @@ use paceline_scenario::Resolved;
 use super::port::{Place, PortEvents};
 use super::reference::derived;
 use super::{
-    BOLT, Digest, Done, HPCC, Line, Mode, NEITHER, Numbers, PACE_GAIN, Panel, Reproduction, SWIFT10, Taken,
+    BOLT, Digest, Done, HPCC, Line, Mode, NEITHER, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, Taken,
     Tolerance, Variant, claimed, needs, numbers, panel,
 };
 use Tolerance::{AtMost, Shown, Within};
@@ -20,11 +20,14 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
               long flow; round trip 8 µs, packets of 1500 bytes, 50 ms. Percentiles of the queue over events (each \
               arrival and departure one), as the authors take them, in the time that the link needs for it.",
     notes: &[
+        "A cross: the ratio of the paper's Bolt is a little above a third, which is what is asked for where the \
+         notebook prints 0.24. Its packets come in runs (see bolt-b2), which the queue holds; as it ships, p99 is \
+         lower. Swift is the same in both, and lower than in the authors' simulator by its sign of flow scaling.",
         "As paper stand the numbers of the authors' notebook, made with other messages and an older version of their \
          code.",
         "The reference runs are those without aggregation of messages: a flow per message, as here.",
     ],
-    choices: &[PACE_GAIN],
+    choices: &[SHIPPED],
     steps: &[],
     needs: || needs(SCENARIO, &VARIANTS, DIGEST),
     panels,
@@ -116,12 +119,12 @@ fn panels(done: &Done) -> Vec<Panel> {
         .line(BOLT, "src_per_packet", ("SRCs per packet", "", 3))
         .reference(of(BOLT, "src_per_data_pkt"), Shown);
     let mut ratio = Line::new("Bolt's p99 over Swift's", "ratio of p99", "", 3)
-        .ours(Mode::BOTH.map(|mode| {
+        .ours(Mode::ALL.map(|mode| {
             let p99 = |variant| taken.value(variant, mode, "p99");
             Some(p99(BOLT)? / p99(SWIFT10)?)
         }))
         .wanted(claimed(AtMost(1.0 / 3.0)));
-    ratio.paper = Some(PRINTED[0][2] / PRINTED[1][2]);
+    ratio.paper.0 = Some(PRINTED[0][2] / PRINTED[1][2]);
     let lines: Vec<Line> = bolt
         .chain(swift)
         .chain([ratio, srcs])
