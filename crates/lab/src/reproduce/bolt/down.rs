@@ -25,7 +25,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "As the paper has it Bolt takes 120 µs: its windows, clocked by ACKs alone, come back to back, and supply \
          matching, which holds one packet, sees one packet per round trip of the gap that the other flow left; with \
          the additive increase that is two packets per round trip. The authors' simulator spreads packets by a pause \
-         that the paper does not list; without it, last rows, it is no faster. What ships has a pacer: see bolt-b2.",
+         that the paper does not list; without it, third column, it is no faster. What ships has a pacer: see bolt-b2.",
     ],
     choices: &[SHIPPED],
     steps: &[],
