@@ -151,11 +151,14 @@ fn src(queue_packets: u64, rtt_ns: u64) -> Notice {
 #[test]
 fn bolt_as_listed_and_as_it_ships() {
     let of = |name: &str| {
-        let mut blocks = crate::registry::SchemeParams::default();
-        blocks.bolt = Some(Params {
+        let bolt = Params {
             threshold: Auto::Is(Bytes::new(9999)),
             ..Params::default()
-        });
+        };
+        let blocks = crate::registry::SchemeParams {
+            bolt: Some(bolt),
+            ..crate::registry::SchemeParams::default()
+        };
         let config = blocks.configure(name).unwrap();
         let Some(SwitchPart::Bolt(part)) = config.switch_part() else {
             panic!("{name} has no part of switches")

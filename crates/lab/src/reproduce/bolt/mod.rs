@@ -383,12 +383,13 @@ impl Taken<'_> {
             published: published == Some(variant),
             points: self.series(variant, mode, name),
         };
-        let of = |&variant: &Variant| match variant.is_bolt() {
-            true => vec![
-                curve(variant, Mode::Paper, ", paper"),
-                curve(variant, Mode::Ours, ", as it ships"),
-            ],
-            false => vec![curve(variant, Mode::Paper, "")],
+        let of = |&variant: &Variant| {
+            if variant.is_bolt() {
+                let ships = curve(variant, Mode::Ours, ", as it ships");
+                vec![curve(variant, Mode::Paper, ", paper"), ships]
+            } else {
+                vec![curve(variant, Mode::Paper, "")]
+            }
         };
         let drawing = Drawing {
             stepped: true,
