@@ -114,11 +114,12 @@ fn schemes_and_their_parameters() {
       w-min = 0.0078125; above 0, at most 1
       w-max = 0.5; above 0, at most 1
       min-rate = 100Mbps; above 0
-    bolt [] window Off
+    bolt [bolt-paper] window Off
       src = true; one of true, false
       pru = true; one of true, false
       sm = true; one of true, false
       threshold = auto; above 0
+      threshold-packets = 2; at least 1
       pru-max = 256; at least 1
       initial-window = auto; above 0
       max-window = auto; above 0
