@@ -7,6 +7,7 @@ mod per_flow;
 use serde::Serialize;
 
 use super::data::RunData;
+use super::track::{Packed, Track};
 use over_time::Clock;
 
 /// A chart.
@@ -40,6 +41,8 @@ pub enum Kind {
     Step,
     /// Points alone.
     Dots,
+    /// Tracks over time: bins that the page joins and shows again as closely as it is looked at.
+    Track,
 }
 
 /// Share of the page's width.
@@ -104,6 +107,27 @@ pub struct Line {
     pub x: Vec<f64>,
     /// A value for each.
     pub y: Vec<f64>,
+    /// Instead of places and values: bins over time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub track: Option<Packed>,
+    /// Instead of these: those of a line of another chart of the page, both by their places.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same: Option<(usize, usize)>,
+    /// What `track` is made of.
+    #[serde(skip)]
+    pub source: Option<Source>,
+}
+
+/// A track, and what a chart's axes make of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    pub(super) track: Track,
+    /// Where the axis of time is zero, in ps, and its unit.
+    pub(super) zero_ps: u64,
+    pub(super) clock_ps: f64,
+    /// The unit of the axis of values, and what values are whole multiples of.
+    pub(super) scale: f64,
+    pub(super) unit: f64,
 }
 
 impl Line {
@@ -116,6 +140,9 @@ impl Line {
             guide: false,
             x: Vec::new(),
             y: Vec::new(),
+            track: None,
+            same: None,
+            source: None,
         };
         for &(x, y) in points {
             let (x, y) = (round(x, 7), round(y, 4));
@@ -127,6 +154,20 @@ impl Line {
             line.y.push(y);
         }
         line
+    }
+
+    /// A value over time.
+    fn over_time(name: impl Into<String>, color: usize, source: Source) -> Self {
+        Self {
+            source: Some(source),
+            ..Self::new(name, color, &[])
+        }
+    }
+
+    /// The largest value.
+    fn largest(&self) -> f64 {
+        let of = |source: &Source| source.track.largest() / source.scale;
+        self.source.as_ref().map_or(0.0, of)
     }
 }
 
@@ -143,6 +184,34 @@ pub(super) struct Named<'a> {
     pub data: &'a RunData,
 }
 
+/// What all tracks of a page may take, in characters.
+const TEXT_MAX: usize = 2 << 20;
+
+/// Packs all tracks. While they take more than `most` characters the longest get wider bins.
+fn pack(charts: &mut [Chart], most: usize) {
+    let lines = charts.iter_mut().flat_map(|chart| &mut chart.lines);
+    let mut lines: Vec<&mut Line> = lines.filter(|line| line.source.is_some()).collect();
+    let of = |line: &mut &mut Line| {
+        let source = line.source.as_ref()?;
+        let (time, value) = ((source.zero_ps, source.clock_ps), (source.scale, source.unit));
+        line.track = Some(source.track.pack(time, value));
+        None::<()>
+    };
+    lines.iter_mut().for_each(|line| {
+        of(line);
+    });
+    let size = |line: &&mut Line| line.track.as_ref().map_or(0, |track| track.data.len());
+    while lines.iter().map(size).sum::<usize>() > most {
+        let longest = lines.iter().map(size).max().unwrap_or(0);
+        for line in lines.iter_mut().filter(|line| 2 * size(line) > longest) {
+            if let Some(source) = &mut line.source {
+                source.track = source.track.wider();
+            }
+            of(line);
+        }
+    }
+}
+
 /// So many runs get a small chart of the queue each.
 const SIDE_BY_SIDE_MAX: usize = 12;
 
@@ -155,7 +224,10 @@ pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
     let several = queues
         .as_ref()
         .filter(|chart| (3..=SIDE_BY_SIDE_MAX).contains(&chart.lines.len()));
-    let alone = several.filter(|_| runs.len() > 1).map(over_time::side_by_side);
+    let place = charts.len();
+    let alone = several
+        .filter(|_| runs.len() > 1)
+        .map(|chart| over_time::side_by_side(chart, place, &clock));
     charts.extend(queues);
     charts.extend(alone.into_iter().flatten());
     charts.extend(over_time::rates(runs, &clock));
@@ -170,6 +242,7 @@ pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
             halves[halves.len() - 1].width = Width::Full;
         }
     }
+    pack(&mut charts, TEXT_MAX);
     charts
 }
 
@@ -203,6 +276,15 @@ mod tests {
             dash: 0,
             data,
         }
+    }
+
+    /// When each bin of a track begins, and its mean, as the page reads them.
+    fn drawn(line: &Line) -> Vec<(f64, f64)> {
+        let packed = line.track.as_ref().expect("a track");
+        let at = |number: u64| round(packed.origin + number as f64 * packed.width, 7);
+        let runs = crate::report::track::unpack(packed);
+        let bins = runs.iter().flat_map(|run| (run.number..run.number + run.count).map(|n| (n, run.mean)));
+        bins.map(|(n, mean)| (at(n), round(mean, 7))).collect()
     }
 
     fn titles(charts: &[Chart]) -> Vec<&str> {
@@ -243,17 +325,12 @@ mod tests {
             (cdf.lines[0].x.clone(), cdf.lines[0].y.clone()),
             (vec![6.0, 10.0], vec![50.0, 100.0])
         );
-        assert_eq!(
-            (queue.x.unit, queue.lines[0].x[0], queue.lines[0].y[0]),
-            ("µs", 2.0, 1.048)
-        );
+        assert_eq!(queue.x.unit, "µs");
+        assert_eq!(drawn(&queue.lines[0]), [(2.0, 1.048), (3.0, 2.096), (4.0, 2.096), (5.0, 0.0)]);
         assert_eq!(queue.lines[0].name, "switch 0 port 2 → 2");
-        assert_eq!(
-            (rates.lines[1].x.clone(), rates.lines[1].y.clone()),
-            (vec![0.0, 5.0, 10.0], vec![24.0, 8.0, 0.0])
-        );
+        assert_eq!(drawn(&rates.lines[1]), [(0.0, 24.0), (5.0, 8.0)]);
         assert_eq!(rates.lines[0].name, "flow 0: 1 → 4, 1 KB");
-        assert_eq!(pauses.lines[0].y.iter().sum::<f64>(), 1.0);
+        assert_eq!(drawn(&pauses.lines[0]).iter().map(|bin| bin.1).sum::<f64>(), 1.0);
     }
 
     #[test]
@@ -306,25 +383,99 @@ mod tests {
             .iter()
             .find(|chart| chart.title == "Rate of all flows together")
             .unwrap();
-        assert_eq!(rate.lines[0].y, [960.0, 320.0, 0.0]);
+        assert_eq!(drawn(&rate.lines[0]), [(0.0, 960.0), (5.0, 320.0)]);
     }
 
     #[test]
-    fn what_a_scheme_allows_holds_until_the_flow_ends() {
+    fn what_a_scheme_allows_holds_until_the_next_sample() {
         let mut data = data();
         let start = data.flows[0].start_ps;
+        let points = [(0, 1e11), (4_000_000, 5e10), (10_000_000, 5e10)];
+        let points = points.map(|(after, bps)| (start + after, bps)).to_vec();
         data.series.push(Series {
-            entity: "flow 0".into(),
-            metric: crate::files::RATE.into(),
-            points: vec![(start, 1e11), (start + 4_000_000, 5e10)],
+            period_ps: 2_000_000,
+            bin_ps: 2_000_000,
+            ..Series::new("flow 0", crate::files::RATE, points)
         });
         let all = charts(&[named(&data)]);
         let rate = all.last().unwrap();
         assert_eq!(rate.title, "Rates that the scheme allows");
-        assert_eq!(
-            (rate.lines[0].x.clone(), rate.lines[0].y.clone()),
-            (vec![0.0, 4.0, 10.0], vec![100.0, 50.0, 50.0])
-        );
+        let expected = [(0.0, 100.0), (2.0, 100.0), (4.0, 50.0), (6.0, 50.0), (8.0, 50.0), (10.0, 50.0)];
+        assert_eq!(drawn(&rate.lines[0]), expected);
+    }
+
+    /// A real run's charts: every track of every level has in each bin what the series has.
+    #[test]
+    fn every_level_of_every_chart_bounds_the_series() {
+        let mut spec = sample::spec();
+        spec.record.queue_every = Some(paceline_kernel::Span::from_ns(200));
+        spec.record.rate_every = Some(paceline_kernel::Span::from_us(1));
+        spec.record.flow_every = Some(paceline_kernel::Span::from_us(1));
+        spec.record.flows_max = 10;
+        for flow in &mut spec.flows {
+            flow.size = paceline_kernel::Bytes::new(300_000);
+        }
+        let mut simulation = paceline_fabric::Simulation::new(spec.clone()).unwrap();
+        while !simulation.advance(1 << 20).done {}
+        let outcome = simulation.finish();
+        let mut data = data();
+        data.series = crate::files::series_of(&spec, &outcome);
+        let mut all = charts(&[named(&data)]);
+        let lines: Vec<&mut Line> = all.iter_mut().flat_map(|chart| &mut chart.lines).collect();
+        let mut checked = 0;
+        for line in lines {
+            let Some(source) = &mut line.source else { continue };
+            let finest = source.track.clone();
+            let values = |track: &Track, number: u64| {
+                let run = track.runs.iter().find(|run| (run.number..run.number + run.count).contains(&number));
+                run.copied()
+            };
+            let bins = finest.runs.last().map_or(0, |run| run.number + run.count);
+            for level in 1..6 {
+                source.track = source.track.wider();
+                for number in 0..bins {
+                    let Some(bin) = values(&finest, number) else { continue };
+                    let wide = values(&source.track, number >> level).expect("no bin is lost");
+                    assert!(source.track.counts || wide.min <= bin.min && bin.max <= wide.max, "{}", line.name);
+                    checked += 1;
+                }
+            }
+        }
+        assert!(checked > 1000, "{checked}");
+        // The finest is the series.
+        let queue = data.series.iter().find(|one| one.metric == crate::files::QUEUE).unwrap();
+        let track = Track::of(queue);
+        for &(at, bytes) in &queue.points {
+            let number = (at - track.origin_ps) / track.width_ps;
+            let run = track.runs.iter().find(|run| (run.number..run.number + run.count).contains(&number));
+            assert_eq!(run.unwrap().mean, bytes);
+        }
+    }
+
+    /// Where tracks take too much room the longest get wider bins, and say so.
+    #[test]
+    fn long_tracks_get_wider_bins() {
+        let data = data();
+        let mut all = charts(&[named(&data)]);
+        let noise = |k: u64| (k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u32;
+        let chart = all.iter_mut().find(|chart| chart.kind == Kind::Track).unwrap();
+        let mut long = chart.lines[0].clone();
+        long.source.as_mut().unwrap().track = Track {
+            counts: false,
+            ..Track::of_counts(0, 1_000, (0..10_000).map(noise))
+        };
+        chart.lines.push(long);
+        let widths = |charts: &[Chart]| -> Vec<u64> {
+            let lines = charts.iter().flat_map(|chart| &chart.lines);
+            lines.filter_map(|line| Some(line.track.as_ref()?.width_ps)).collect()
+        };
+        let before = widths(&all);
+        pack(&mut all, 20_000);
+        let size = all.iter().flat_map(|chart| &chart.lines).filter_map(|line| line.track.as_ref());
+        assert!(size.map(|track| track.data.len()).sum::<usize>() <= 20_000);
+        let after = widths(&all);
+        assert_eq!(before.iter().zip(&after).filter(|(a, b)| a != b).count(), 1);
+        assert!(after.contains(&4_000) || after.contains(&8_000), "{after:?}");
     }
 
     #[test]
