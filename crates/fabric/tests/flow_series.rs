@@ -16,7 +16,15 @@ fn a_flow_alone() {
     add_flow(&mut spec, 1, 2, 1_000_000, 300);
     (spec.record.flow_every, spec.record.flows_max) = (Some(Span::from_us(1)), 10);
     let outcome = run(spec);
-    let [FlowSeries { flow: 0, rate, window, rtt }] = &outcome.flow_series[..] else {
+    let [
+        FlowSeries {
+            flow: 0,
+            rate,
+            window,
+            rtt,
+        },
+    ] = &outcome.flow_series[..]
+    else {
         panic!("{:?}", outcome.flow_series)
     };
     // The flow ends between 10 and 90 us: the last sample says how long what is said holds.
@@ -48,7 +56,11 @@ fn samples_are_in_order() {
         let bins: Vec<Bin> = series.rtt.bins().collect();
         assert!(bins.len() > 10 && bins.len() <= 100, "{}", bins.len());
         assert!(bins.windows(2).all(|pair| pair[0].at < pair[1].at));
-        assert!(bins[1..].iter().all(|bin| bin.at.as_ps().is_multiple_of(10_000_000)));
+        assert!(
+            bins[1..]
+                .iter()
+                .all(|bin| bin.at.as_ps().is_multiple_of(10_000_000))
+        );
         assert!(series.rate.bins().all(|bin| bin.min > 0));
         assert!(series.rate.bins().any(|bin| bin.min < G100.as_bps()));
         assert!(series.window.bins().all(|bin| bin.min > 0));
@@ -93,7 +105,11 @@ fn long_flows_are_thinned() {
             let sum: u128 = taken.iter().map(|&value| u128::from(value)).sum();
             assert_eq!(
                 (bin.min, bin.max, bin.last),
-                (*taken.iter().min().unwrap(), *taken.iter().max().unwrap(), taken[taken.len() - 1])
+                (
+                    *taken.iter().min().unwrap(),
+                    *taken.iter().max().unwrap(),
+                    taken[taken.len() - 1]
+                )
             );
             assert!((bin.mean - sum as f64 / taken.len() as f64).abs() <= 1e-12 * bin.mean);
         }

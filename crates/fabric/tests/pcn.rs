@@ -59,7 +59,12 @@ fn victim(name: &str) -> RunSpec {
 fn victims_rates(name: &str) -> (f64, f64) {
     let outcome = run(victim(name));
     assert!(outcome.counters.pauses > 0, "{name}");
-    let lowest = outcome.flow_series[0].rate.bins().map(|bin| bin.min).min().unwrap();
+    let lowest = outcome.flow_series[0]
+        .rate
+        .bins()
+        .map(|bin| bin.min)
+        .min()
+        .unwrap();
     let gbps = outcome.flows[0].delivered.get() as f64 * 8.0 / 5e6;
     (gbps, lowest as f64 / 1e9)
 }

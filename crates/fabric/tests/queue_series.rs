@@ -98,6 +98,10 @@ fn a_port_that_empties_is_empty_whatever_other_ports_do() {
         let before = Time::from_ns(ms * 1_000_000 - 1000);
         let held = bins.iter().rev().find(|bin| bin.at <= before).unwrap();
         assert_eq!((held.max, held.last), (0, 0), "before {ms} ms");
-        assert!(held.at < Time::from_ns((ms - 1) * 1_000_000 + 100_000), "{}", held.at);
+        assert!(
+            held.at < Time::from_ns((ms - 1) * 1_000_000 + 100_000),
+            "{}",
+            held.at
+        );
     }
 }

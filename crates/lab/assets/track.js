@@ -88,10 +88,12 @@ Paceline.track = (() => {
       for (; i < number.length && number[i] < edge; i++) {
         n = Math.max(n, number[i]);
         const to = Math.min(edge, number[i] + count[i]);
+        /* Of the last bin there may be less than all. */
+        const weight = to - n - (to === track.end && !counts ? 1 - track.last : 0);
         lowest = Math.min(lowest, min[i]);
         highest = Math.max(highest, max[i]);
-        sum += mean[i] * (to - n);
-        bins += to - n;
+        sum += mean[i] * (counts ? to - n : weight);
+        bins += weight;
         n = to;
         if (number[i] + count[i] > edge) break;
       }

@@ -147,13 +147,7 @@ fn record(status: FlowStatus, fct_us: u64, ideal_us: u64, delivered: u64) -> Flo
     }
 }
 
-fn queue(
-    interface: u32,
-    histogram_kb: Vec<u64>,
-    max: u64,
-    sum: u128,
-    samples: &[u64],
-) -> QueueRecord {
+fn queue(interface: u32, histogram_kb: Vec<u64>, max: u64, sum: u128, samples: &[u64]) -> QueueRecord {
     QueueRecord {
         port: PortRef {
             node: NodeId(0),
@@ -269,13 +263,7 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
         }],
         queues: vec![
             queue(1, vec![100], 0, 0, &[]),
-            queue(
-                2,
-                vec![97, 2, 1],
-                2_096,
-                4_192,
-                &[1_048, 2_096, 2_096, 0],
-            ),
+            queue(2, vec![97, 2, 1], 2_096, 4_192, &[1_048, 2_096, 2_096, 0]),
         ],
         queue_dumps: Vec::new(),
         ports: None,

@@ -126,7 +126,11 @@ fn hover_shows_the_value(browser: &Browser) {
     // In the middle of the largest sample's time, on the chart, so close that it is a point of its own.
     let drawn = chart(&page, TITLE);
     let scale = if drawn["y"]["unit"] == "KB" { 1e3 } else { 1e6 };
-    let top = busiest.points.iter().find(|point| point.1 == most).expect("points");
+    let top = busiest
+        .points
+        .iter()
+        .find(|point| point.1 == most)
+        .expect("points");
     let start = data.flows.iter().map(|flow| flow.start_ps).min().expect("flows");
     let us = (top.0 - start) as f64 / 1e6 + 0.5;
     assert_eq!(drawn["x"]["unit"], "µs");

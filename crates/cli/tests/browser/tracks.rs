@@ -59,7 +59,9 @@ fn start_ps(data: &RunData) -> f64 {
 
 fn busiest(data: &RunData) -> &Series {
     let queues = data.series.iter().filter(|one| one.metric == "queue_bytes");
-    queues.max_by(|a, b| a.largest().total_cmp(&b.largest())).expect("a queue")
+    queues
+        .max_by(|a, b| a.largest().total_cmp(&b.largest()))
+        .expect("a queue")
 }
 
 /// Points of a line that are drawn now: from, to, smallest, largest, mean, in the axes' units.
@@ -79,7 +81,11 @@ fn agree(points: &[[f64; 5]], samples: &Samples, (clock, start): (f64, f64), sca
         let expected = samples.between(from * clock + start, to * clock + start);
         for (found, expected) in [min, max, mean].iter().zip(expected) {
             let off = (found - expected / scale).abs();
-            assert!(off <= 2e-6 * largest, "{what}, {from} to {to}: {found} for {}", expected / scale);
+            assert!(
+                off <= 2e-6 * largest,
+                "{what}, {from} to {to}: {found} for {}",
+                expected / scale
+            );
         }
     }
 }
@@ -90,7 +96,10 @@ fn painted(page: &Page, title: &str, x: f64) -> (f64, f64) {
         "{{ const {{ u }} = {}; const column = Math.round(u.valToPos({x}, 'x', true)); \
          const ink = getComputedStyle(document.documentElement).getPropertyValue('--c' + {}.chart.lines[0].color).trim(); \
          const want = [1, 3, 5].map((i) => parseInt(ink.slice(i, i + 2), 16)); \
-         const {{ data }} = u.ctx.getImageData(column, u.bbox.top, 1, u.bbox.height); const rows = []; \
+         const copy = document.createElement('canvas'); copy.height = u.bbox.height; \
+         const pen = copy.getContext('2d', {{ willReadFrequently: true }}); \
+         pen.drawImage(u.ctx.canvas, column, u.bbox.top, 1, u.bbox.height, 0, 0, 1, u.bbox.height); \
+         const {{ data }} = pen.getImageData(0, 0, 1, u.bbox.height); const rows = []; \
          for (let y = 0; y < u.bbox.height; y++) \
            if (data[4 * y + 3] > 128 && want.every((v, i) => Math.abs(data[4 * y + i] - v) < 60)) rows.push(y); \
          const at = (y) => u.posToVal(y + u.bbox.top, 'y', true); \
@@ -99,7 +108,11 @@ fn painted(page: &Page, title: &str, x: f64) -> (f64, f64) {
         view(title),
         view(title)
     ));
-    let number = |i: usize| found[i].as_f64().unwrap_or_else(|| panic!("nothing is painted at {x}"));
+    let number = |i: usize| {
+        found[i]
+            .as_f64()
+            .unwrap_or_else(|| panic!("nothing is painted at {x}"))
+    };
     (number(0), number(1))
 }
 
@@ -110,28 +123,50 @@ fn zoom_refines(browser: &Browser) {
     let clock = (1e9, start_ps(&data));
     for theme in [Theme::Light, Theme::Dark] {
         let page = Page::open_in(browser, &pages::demo().join("report.html"), theme);
-        let told = || page.text(&format!("{}.querySelector('.resolution').textContent", figure(QUEUES)));
+        let told = || {
+            page.text(&format!(
+                "{}.querySelector('.resolution').textContent",
+                figure(QUEUES)
+            ))
+        };
         let name = |what: &str| format!("queue-{what}-{theme:?}").to_lowercase();
         let whole = drawn(&page, QUEUES, 0);
         agree(&whole, &samples, clock, 1e6, "whole");
         // The band goes as high as the table says.
         let highest = whole.iter().map(|point| point[3]).fold(0.0, f64::max);
         assert_eq!(format!("{highest:.2}"), "1.08");
-        assert!(told().starts_with("Each point is 128 µs; recorded every 1 µs"), "{}", told());
+        assert!(
+            told().starts_with("Each point is 128 µs; recorded every 1 µs"),
+            "{}",
+            told()
+        );
         page.place(&figure(QUEUES));
         page.picture(&name("whole"), false);
         for (from, to) in [(0.0, 9.0), (0.2, 1.4), (0.011, 0.134)] {
             zoom(&page, QUEUES, from, to);
-            agree(&drawn(&page, QUEUES, 0), &samples, clock, 1e6, &format!("{from} to {to}"));
+            agree(
+                &drawn(&page, QUEUES, 0),
+                &samples,
+                clock,
+                1e6,
+                &format!("{from} to {to}"),
+            );
         }
         assert_eq!(told(), "Each point is 1 µs; recorded every 1 µs.");
         // It falls linearly, and so it is painted.
         let at = |us: f64| samples.between(us * 1e6 + clock.1, (us + 1.0) * 1e6 + clock.1)[2] / 1e6;
         for us in [15.0, 25.0, 35.0, 45.0, 55.0, 65.0, 75.0] {
             let (value, pixel) = painted(&page, QUEUES, (us + 0.5) / 1e3);
-            assert!((value - at(us)).abs() <= 2.0 * pixel, "at {us} us: {value} for {}", at(us));
+            assert!(
+                (value - at(us)).abs() <= 2.0 * pixel,
+                "at {us} us: {value} for {}",
+                at(us)
+            );
             let straight = at(15.0) + (at(75.0) - at(15.0)) * (us - 15.0) / 60.0;
-            assert!((value - straight).abs() < 0.02 * at(15.0), "at {us} us: {value} on {straight}");
+            assert!(
+                (value - straight).abs() < 0.02 * at(15.0),
+                "at {us} us: {value} on {straight}"
+            );
         }
         page.picture(&name("drains"), false);
         page.close();
@@ -143,8 +178,15 @@ fn every_chart_is_true(browser: &Browser) {
     let data = pages::data(&pages::demo());
     let page = Page::open(browser, &pages::demo().join("report.html"));
     let clock = (1e9, start_ps(&data));
-    let rates: Vec<&Series> = data.series.iter().filter(|one| one.metric == "goodput_bps").collect();
-    assert_eq!(page.number(&format!("{}.tracks.length", view("Rates of flows"))), rates.len() as f64);
+    let rates: Vec<&Series> = data
+        .series
+        .iter()
+        .filter(|one| one.metric == "goodput_bps")
+        .collect();
+    assert_eq!(
+        page.number(&format!("{}.tracks.length", view("Rates of flows"))),
+        rates.len() as f64
+    );
     for (from, to) in [(0.0, 58.0), (1.0, 12.0), (8.0, 9.5)] {
         zoom(&page, "Rates of flows", from, to);
         for (i, series) in rates.iter().enumerate() {
@@ -165,14 +207,20 @@ fn logarithmic(browser: &Browser) {
     let button = format!("{}.querySelector('figcaption button.log')", figure(QUEUES));
     page.click(&button);
     page.wait_for(&format!("{}.u.scales.y.distr === 3", view(QUEUES)));
-    assert_eq!(page.text(&format!("{button}.getAttribute('aria-pressed')")), "true");
+    assert_eq!(
+        page.text(&format!("{button}.getAttribute('aria-pressed')")),
+        "true"
+    );
     assert_eq!(page.number(&format!("{}.u.scales.x.max", view(QUEUES))), 0.134);
     assert_eq!(drawn(&page, QUEUES, 0), before);
     let start = start_ps(&data);
     for us in [15.0, 45.0, 75.0] {
         let (value, pixel) = painted(&page, QUEUES, (us + 0.5) / 1e3);
         let expected = samples.between(us * 1e6 + start, (us + 1.0) * 1e6 + start)[2] / 1e6;
-        assert!((value - expected).abs() <= 2.0 * pixel, "at {us} us: {value} for {expected}");
+        assert!(
+            (value - expected).abs() <= 2.0 * pixel,
+            "at {us} us: {value} for {expected}"
+        );
     }
     page.picture("queue-logarithmic", false);
     page.click(&button);

@@ -28,7 +28,10 @@ fn told(series: &Binned, count: usize) -> Vec<(u64, u64, u64, f64)> {
     for (i, bin) in found.iter().enumerate() {
         assert!((bin.at.as_ps() - 7_000_000).is_multiple_of(width));
         let next = found.get(i + 1).map_or(bins, |next| number(next.at));
-        assert!(bin.min == bin.max || next == number(bin.at) + 1, "what differs tells of itself");
+        assert!(
+            bin.min == bin.max || next == number(bin.at) + 1,
+            "what differs tells of itself"
+        );
         all[number(bin.at)..next].fill((bin.min, bin.max, bin.last, bin.mean));
     }
     if let Some(last) = found.last() {

@@ -130,7 +130,9 @@ impl FlowRecorder {
             self.watched[flow as usize].finish(self.due / self.period);
         }
         let nothing = |series: Option<Binned>| series.unwrap_or_else(|| Binned::new(0, self.period, 0, 0));
-        let started = (0..).zip(self.watched).filter(|(_, watched)| watched.rate.is_some());
+        let started = (0..)
+            .zip(self.watched)
+            .filter(|(_, watched)| watched.rate.is_some());
         let series = started.map(|(flow, watched)| FlowSeries {
             flow,
             rate: nothing(watched.rate),
@@ -169,7 +171,9 @@ impl Watched {
     }
 
     fn series(&mut self) -> impl Iterator<Item = &mut Binned> {
-        [&mut self.rate, &mut self.window, &mut self.rtt].into_iter().flatten()
+        [&mut self.rate, &mut self.window, &mut self.rtt]
+            .into_iter()
+            .flatten()
     }
 }
 

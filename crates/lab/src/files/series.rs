@@ -152,7 +152,11 @@ pub(crate) fn read_series(path: &Path) -> Result<Vec<Series>, String> {
             let mut one = Series::new(&**entity, &**metric, Vec::new());
             if let Some(resolution) = resolutions.get(&**metric) {
                 one.period_ps = resolution.recorded_ps;
-                one.bin_ps = resolution.wider.get(&**entity).copied().unwrap_or(resolution.bin_ps);
+                one.bin_ps = resolution
+                    .wider
+                    .get(&**entity)
+                    .copied()
+                    .unwrap_or(resolution.bin_ps);
             }
             all.push(one);
         }

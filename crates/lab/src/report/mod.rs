@@ -17,11 +17,11 @@ mod topology;
 mod track;
 
 pub use charts::{Axis, Chart, Kind, Line, Width};
-pub use track::{Packed, Track};
 pub(crate) use data::topology_file;
 pub use data::{ReadError, RunData};
 pub use sheet::{Grid, Part, Sheet, Tile, render_sheet};
 pub use sweep::render_sweep;
+pub use track::{Packed, Track};
 
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;

@@ -26,7 +26,7 @@ fn large(flows: u32, ports: u32) -> RunData {
         }
     };
     data.flows = (0..flows).map(flow).collect();
-    let noise = |port: u32, at: u32| f64::from((port * 31 + at * 7919) % 65_521);
+    let noise = |port: u32, at: u32| f64::from((port * 31 + at.wrapping_mul(7919)) % 65_521);
     let of_port = |port: u32| {
         ["queue_max_bytes", "utilisation", "paused"].map(|metric| {
             let value = |at: u32| match noise(port, at) / 65_521.0 {

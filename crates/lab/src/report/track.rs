@@ -23,6 +23,8 @@ pub(super) struct Run {
     pub min: f64,
     pub max: f64,
     pub mean: f64,
+    /// How much of a bin there is: less than 1 where what there is begins or ends in it.
+    pub share: f64,
 }
 
 /// A value over time.
@@ -63,6 +65,8 @@ pub struct Packed {
     pub step: f64,
     /// Whether bins have a smallest and a largest value besides the mean.
     pub ranges: bool,
+    /// How much of the last bin there is.
+    pub last: f64,
     /// The bins, in base64: see [`Track::bytes`].
     pub data: String,
 }
@@ -82,7 +86,11 @@ impl Track {
             origin_ps: 0,
             begin_ps: 0,
             width_ps: width,
-            recorded_ps: if series.period_ps == 0 { width } else { series.period_ps },
+            recorded_ps: if series.period_ps == 0 {
+                width
+            } else {
+                series.period_ps
+            },
             kept_ps: width,
             counts: false,
             runs: Vec::with_capacity(series.points.len()),
@@ -103,6 +111,7 @@ impl Track {
                 min: range.min,
                 max: range.max,
                 mean,
+                share: 1.0,
             });
         }
         track
@@ -133,6 +142,7 @@ impl Track {
             min: value,
             max: value,
             mean: value,
+            share: 1.0,
         });
     }
 
@@ -140,7 +150,8 @@ impl Track {
         match self.runs.last_mut() {
             Some(last)
                 if last.number + last.count == run.number
-                    && (last.min, last.max, last.mean) == (run.min, run.max, run.mean) =>
+                    && (last.min, last.max, last.mean, last.share)
+                        == (run.min, run.max, run.mean, run.share) =>
             {
                 last.count += run.count;
             }
@@ -161,7 +172,11 @@ impl Track {
 
     /// Time times value.
     pub(super) fn area(&self) -> f64 {
-        self.runs.iter().map(|run| run.mean * run.count as f64).sum::<f64>() * self.width_ps as f64
+        self.runs
+            .iter()
+            .map(|run| run.mean * run.count as f64)
+            .sum::<f64>()
+            * self.width_ps as f64
     }
 
     /// The same in bins of twice the width.
@@ -171,13 +186,15 @@ impl Track {
             runs: Vec::with_capacity(self.runs.len() / 2 + 1),
             ..self.clone()
         };
-        // The bin that is being put together, and how many there are in it.
-        let mut open: Option<(Run, f64)> = None;
-        let close = |wide: &mut Self, open: &mut Option<(Run, f64)>| {
-            if let Some((mut run, parts)) = open.take() {
-                if !self.counts {
-                    run.mean /= parts;
+        // The bin that is being put together: its mean is a sum yet.
+        let mut open: Option<Run> = None;
+        let close = |wide: &mut Self, open: &mut Option<Run>| {
+            if let Some(mut run) = open.take() {
+                match self.counts {
+                    true => (run.min, run.max) = (run.mean, run.mean),
+                    false => run.mean /= run.share,
                 }
+                run.share /= 2.0;
                 wide.push(run);
             }
         };
@@ -185,31 +202,34 @@ impl Track {
             let (mut at, end) = (run.number, run.number + run.count);
             while at < end {
                 let number = at / 2;
-                if open.is_some_and(|(open, _)| open.number != number) {
+                if open.is_some_and(|open| open.number != number) {
                     close(&mut wide, &mut open);
                 }
                 if open.is_none() && at.is_multiple_of(2) && end - at >= 2 && !self.counts {
                     let count = (end - at) / 2;
-                    wide.push(Run { number, count, ..*run });
+                    wide.push(Run {
+                        number,
+                        count,
+                        ..*run
+                    });
                     at += 2 * count;
                     continue;
                 }
-                let (bin, parts) = open.get_or_insert((
-                    Run {
-                        number,
-                        count: 1,
-                        min: f64::INFINITY,
-                        max: f64::NEG_INFINITY,
-                        mean: 0.0,
-                    },
-                    0.0,
-                ));
-                bin.mean += run.mean;
+                let bin = open.get_or_insert(Run {
+                    number,
+                    count: 1,
+                    min: f64::INFINITY,
+                    max: f64::NEG_INFINITY,
+                    mean: 0.0,
+                    share: 0.0,
+                });
+                bin.mean += if self.counts {
+                    run.mean
+                } else {
+                    run.mean * run.share
+                };
                 (bin.min, bin.max) = (bin.min.min(run.min), bin.max.max(run.max));
-                if self.counts {
-                    (bin.min, bin.max) = (bin.mean, bin.mean);
-                }
-                *parts += 1.0;
+                bin.share += run.share;
                 at += 1;
             }
         }
@@ -227,7 +247,10 @@ impl Track {
         };
         let exact = self.runs.iter().all(|run| run.min == run.max);
         let all: Option<u64> = match exact {
-            true => self.runs.iter().try_fold(0, |step, run| Some(gcd(step, whole(run.mean)?))),
+            true => self
+                .runs
+                .iter()
+                .try_fold(0, |step, run| Some(gcd(step, whole(run.mean)?))),
             false => None,
         };
         match all {
@@ -254,8 +277,14 @@ impl Track {
             varint(&mut bytes, 2 + ((change << 1) ^ (change >> 63)) as u64);
             if ranges {
                 // Bounds stay bounds.
-                varint(&mut bytes, (value - near(run.min / step, f64::floor)).max(0) as u64);
-                varint(&mut bytes, (near(run.max / step, f64::ceil) - value).max(0) as u64);
+                varint(
+                    &mut bytes,
+                    (value - near(run.min / step, f64::floor)).max(0) as u64,
+                );
+                varint(
+                    &mut bytes,
+                    (near(run.max / step, f64::ceil) - value).max(0) as u64,
+                );
             }
             if run.count > 1 {
                 varint(&mut bytes, 0);
@@ -282,6 +311,7 @@ impl Track {
             counts: self.counts,
             step: step / scale,
             ranges,
+            last: self.runs.last().map_or(1.0, |run| run.share),
             data: base64(&self.bytes(step, ranges)),
         }
     }

@@ -186,7 +186,10 @@ fn series(input: &Resolved, outcome: &Outcome) -> Numbers {
         bins.flat_map(|bin| {
             let at = since(flow, bin.at.as_ps());
             let largest = (bin.max > bin.min).then_some(bin.max);
-            [Some(bin.min), largest].into_iter().flatten().map(move |bps| (at, bps as f64 / 1e9))
+            [Some(bin.min), largest]
+                .into_iter()
+                .flatten()
+                .map(move |bps| (at, bps as f64 / 1e9))
         })
         .collect()
     };

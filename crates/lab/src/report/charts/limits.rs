@@ -17,7 +17,13 @@ pub(super) fn limits(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
     };
     let quantities = [
         (RATE, "Rates that the scheme allows", "rate", "Gbit/s", (1e9, 1.0)),
-        (WINDOW, "Windows that the scheme allows", "window", "KB", (1e3, 1.0)),
+        (
+            WINDOW,
+            "Windows that the scheme allows",
+            "window",
+            "KB",
+            (1e3, 1.0),
+        ),
         (RTT, "Round trips", "round-trip time", "µs", (1.0, 1e-6)),
     ];
     let mut charts: Vec<Chart> = Vec::new();

@@ -283,7 +283,9 @@ mod tests {
         let packed = line.track.as_ref().expect("a track");
         let at = |number: u64| round(packed.origin + number as f64 * packed.width, 7);
         let runs = crate::report::track::unpack(packed);
-        let bins = runs.iter().flat_map(|run| (run.number..run.number + run.count).map(|n| (n, run.mean)));
+        let bins = runs
+            .iter()
+            .flat_map(|run| (run.number..run.number + run.count).map(|n| (n, run.mean)));
         bins.map(|(n, mean)| (at(n), round(mean, 7))).collect()
     }
 
@@ -326,7 +328,10 @@ mod tests {
             (vec![6.0, 10.0], vec![50.0, 100.0])
         );
         assert_eq!(queue.x.unit, "µs");
-        assert_eq!(drawn(&queue.lines[0]), [(2.0, 1.048), (3.0, 2.096), (4.0, 2.096), (5.0, 0.0)]);
+        assert_eq!(
+            drawn(&queue.lines[0]),
+            [(2.0, 1.048), (3.0, 2.096), (4.0, 2.096), (5.0, 0.0)]
+        );
         assert_eq!(queue.lines[0].name, "switch 0 port 2 → 2");
         assert_eq!(drawn(&rates.lines[1]), [(0.0, 24.0), (5.0, 8.0)]);
         assert_eq!(rates.lines[0].name, "flow 0: 1 → 4, 1 KB");
@@ -400,7 +405,14 @@ mod tests {
         let all = charts(&[named(&data)]);
         let rate = all.last().unwrap();
         assert_eq!(rate.title, "Rates that the scheme allows");
-        let expected = [(0.0, 100.0), (2.0, 100.0), (4.0, 50.0), (6.0, 50.0), (8.0, 50.0), (10.0, 50.0)];
+        let expected = [
+            (0.0, 100.0),
+            (2.0, 100.0),
+            (4.0, 50.0),
+            (6.0, 50.0),
+            (8.0, 50.0),
+            (10.0, 50.0),
+        ];
         assert_eq!(drawn(&rate.lines[0]), expected);
     }
 
@@ -427,27 +439,43 @@ mod tests {
             let Some(source) = &mut line.source else { continue };
             let finest = source.track.clone();
             let values = |track: &Track, number: u64| {
-                let run = track.runs.iter().find(|run| (run.number..run.number + run.count).contains(&number));
+                let run = track
+                    .runs
+                    .iter()
+                    .find(|run| (run.number..run.number + run.count).contains(&number));
                 run.copied()
             };
             let bins = finest.runs.last().map_or(0, |run| run.number + run.count);
             for level in 1..6 {
                 source.track = source.track.wider();
                 for number in 0..bins {
-                    let Some(bin) = values(&finest, number) else { continue };
+                    let Some(bin) = values(&finest, number) else {
+                        continue;
+                    };
                     let wide = values(&source.track, number >> level).expect("no bin is lost");
-                    assert!(source.track.counts || wide.min <= bin.min && bin.max <= wide.max, "{}", line.name);
+                    assert!(
+                        source.track.counts || wide.min <= bin.min && bin.max <= wide.max,
+                        "{}",
+                        line.name
+                    );
                     checked += 1;
                 }
             }
         }
         assert!(checked > 1000, "{checked}");
         // The finest is the series.
-        let queue = data.series.iter().find(|one| one.metric == crate::files::QUEUE).unwrap();
+        let queue = data
+            .series
+            .iter()
+            .find(|one| one.metric == crate::files::QUEUE)
+            .unwrap();
         let track = Track::of(queue);
         for &(at, bytes) in &queue.points {
             let number = (at - track.origin_ps) / track.width_ps;
-            let run = track.runs.iter().find(|run| (run.number..run.number + run.count).contains(&number));
+            let run = track
+                .runs
+                .iter()
+                .find(|run| (run.number..run.number + run.count).contains(&number));
             assert_eq!(run.unwrap().mean, bytes);
         }
     }
@@ -467,11 +495,16 @@ mod tests {
         chart.lines.push(long);
         let widths = |charts: &[Chart]| -> Vec<u64> {
             let lines = charts.iter().flat_map(|chart| &chart.lines);
-            lines.filter_map(|line| Some(line.track.as_ref()?.width_ps)).collect()
+            lines
+                .filter_map(|line| Some(line.track.as_ref()?.width_ps))
+                .collect()
         };
         let before = widths(&all);
         pack(&mut all, 20_000);
-        let size = all.iter().flat_map(|chart| &chart.lines).filter_map(|line| line.track.as_ref());
+        let size = all
+            .iter()
+            .flat_map(|chart| &chart.lines)
+            .filter_map(|line| line.track.as_ref());
         assert!(size.map(|track| track.data.len()).sum::<usize>() <= 20_000);
         let after = widths(&all);
         assert_eq!(before.iter().zip(&after).filter(|(a, b)| a != b).count(), 1);

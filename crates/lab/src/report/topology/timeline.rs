@@ -322,13 +322,21 @@ mod tests {
         assert_eq!(values(&points, Merge::Mean), [0.5, 0.5, 0.5, 0.0, 0.0]);
         assert_eq!(values(&points, Merge::Largest), [0.5, 1.0, 1.0, 0.0, 0.0]);
         // The last value holds to the end.
-        assert_eq!(
-            values(&[(130, 2.0)], Merge::Largest),
-            [0.0, 0.0, 0.0, 2.0, 2.0]
-        );
+        assert_eq!(values(&[(130, 2.0)], Merge::Largest), [0.0, 0.0, 0.0, 2.0, 2.0]);
         // The largest of several samples is not their mean.
         let several = Series {
-            ranges: vec![Range { min: 0.0, max: 9.0, last: 1.0 }, Range { min: 0.0, max: 0.0, last: 0.0 }],
+            ranges: vec![
+                Range {
+                    min: 0.0,
+                    max: 9.0,
+                    last: 1.0,
+                },
+                Range {
+                    min: 0.0,
+                    max: 0.0,
+                    last: 0.0,
+                },
+            ],
             ..series("port 0.1->1", QUEUE, &[(110, 3.0), (120, 0.0)])
         };
         assert_eq!(grid.values(&several, Merge::Largest), [0.0, 9.0, 0.0, 0.0, 0.0]);

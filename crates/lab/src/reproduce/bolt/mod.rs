@@ -365,7 +365,9 @@ impl Taken<'_> {
 fn windows(outcome: &Outcome, flow: u32) -> Vec<(f64, f64)> {
     let series = outcome.flow_series.iter().find(|series| series.flow == flow);
     let windows = series.into_iter().flat_map(|series| series.window.bins());
-    windows.map(|bin| (bin.at.as_ps() as f64 / 1e3, bin.mean)).collect()
+    windows
+        .map(|bin| (bin.at.as_ps() as f64 / 1e3, bin.mean))
+        .collect()
 }
 
 /// Numbers that are there, by name.
