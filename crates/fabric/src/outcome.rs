@@ -6,10 +6,13 @@ use paceline_kernel::{Bytes, Span, Time};
 use crate::spec::NodeId;
 pub use crate::standstill::{EndlessPause, Standstill};
 
+mod binned;
 mod flows;
 mod ports;
 
-pub use flows::{FlowPoint, FlowSeries};
+pub(crate) use binned::thin;
+pub use binned::{Bin, Binned};
+pub use flows::FlowSeries;
 pub use ports::{PortBin, PortSeries};
 
 /// How a flow ended.
@@ -162,14 +165,9 @@ pub struct QueueRecord {
     pub max: Bytes,
     /// Sum of the samples.
     pub sum: u128,
-    /// (time, bytes) whenever a sample differs from the one before, at most
-    /// [`QueueRecord::SERIES_MAX`]; then every second one is thrown away and the period doubles.
-    pub series: Vec<(Time, u32)>,
-}
-
-impl QueueRecord {
-    /// Points that a port's series has at most.
-    pub const SERIES_MAX: usize = 4096;
+    /// The samples over time, in bytes. When the series of all ports are too long, the longest of
+    /// them get wider bins, each for itself.
+    pub series: Binned,
 }
 
 /// ns-3's dump of the queue histograms so far.

@@ -8,8 +8,8 @@ use paceline_kernel::{Bytes, Span, Time};
 
 use crate::event::Event;
 use crate::outcome::{
-    PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, RateRecord, RttSample, RttStats, TraceEvent,
-    TraceKind,
+    Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, RateRecord, RttSample, RttStats,
+    TraceEvent, TraceKind, thin,
 };
 use crate::packet::Packet;
 use crate::port::{Classes, Port, STRICT};
@@ -21,6 +21,9 @@ mod ports;
 
 use flows::FlowRecorder;
 use ports::PortRecorder;
+
+/// Bins of the queues of all ports together, at most: 20 MB.
+const QUEUE_BINS_MAX: usize = 1 << 19;
 
 /// Recorders; those that nobody asked for are empty and cost a comparison.
 #[derive(Debug)]
@@ -43,9 +46,9 @@ pub(crate) struct Recorder {
     pub(crate) queues: Vec<QueueRecord>,
     /// Ports that `queues` speaks of.
     sampled: Vec<u32>,
-    /// Samples between two points of the series.
-    stride: u64,
+    /// Samples of the queues so far, and bins that their series have.
     samples: u64,
+    bins: usize,
     pub(crate) queue_dumps: Vec<QueueDump>,
     pub(crate) rates: BTreeMap<u32, RateRecord>,
     rate_bin: u64,
@@ -93,6 +96,8 @@ impl Recorder {
                 .collect();
             sampled.sort_by_key(|&id| (ports[id as usize].node, interfaces[id as usize]));
         }
+        let from = spec.queue_window.0.as_ps();
+        let every = spec.queue_every.map_or(1, |every| every.as_ps().max(1));
         let record = |&id: &u32| QueueRecord {
             port: PortRef {
                 node: NodeId(ports[id as usize].node),
@@ -102,7 +107,7 @@ impl Recorder {
             histogram_kb: Vec::new(),
             max: Bytes::ZERO,
             sum: 0,
-            series: Vec::new(),
+            series: Binned::new(from, every, 0, from),
         };
         let queues = sampled.iter().map(record).collect();
         let flows = FlowRecorder::new(run);
@@ -122,8 +127,8 @@ impl Recorder {
             rtt_samples: Vec::new(),
             queues,
             sampled,
-            stride: 1,
             samples: 0,
+            bins: 0,
             queue_dumps: Vec::new(),
             rates: BTreeMap::new(),
             rate_bin: spec.rate_every.map_or(u64::MAX, |bin| bin.as_ps().max(1)),
@@ -197,16 +202,18 @@ impl Recorder {
         });
     }
 
-    /// One more point of every port's series is too many: keep every second one.
-    fn thin(&mut self) {
-        self.stride *= 2;
+    /// No more samples of queues will come.
+    pub(crate) fn finish_queues(&mut self) {
         for queue in &mut self.queues {
-            let mut index = 0;
-            queue.series.retain(|_| {
-                index += 1;
-                index % 2 == 1
-            });
+            queue.series.finish(self.samples);
         }
+    }
+
+    /// There are too many bins: the longest series get wider ones.
+    #[cold]
+    fn thin(&mut self) {
+        let all = self.queues.iter_mut().map(|queue| &mut queue.series);
+        self.bins = thin(all.collect(), QUEUE_BINS_MAX);
     }
 }
 
@@ -223,9 +230,8 @@ impl Simulation {
     /// Samples the queue of every switch port, and arranges for the next time.
     pub(crate) fn sample_queues(&mut self) {
         let recorder = &mut self.recorder;
+        let number = recorder.samples;
         recorder.samples += 1;
-        let keep = recorder.samples.is_multiple_of(recorder.stride);
-        let mut full = false;
         for (record, &port) in recorder.queues.iter_mut().zip(&recorder.sampled) {
             let first = port as usize * self.class_count;
             let bytes: u32 = if self.ports[port as usize].queued == 0 {
@@ -244,13 +250,9 @@ impl Simulation {
             record.histogram_kb[bin] += 1;
             record.max = record.max.max(Bytes::new(u64::from(bytes)));
             record.sum += u128::from(bytes);
-            let last = record.series.last().map_or(0, |&(_, bytes)| bytes);
-            if keep && last != bytes {
-                record.series.push((Time::from_ps(self.now), bytes));
-                full |= record.series.len() >= QueueRecord::SERIES_MAX;
-            }
+            recorder.bins += usize::from(record.series.sample(number, u64::from(bytes)));
         }
-        if full {
+        if recorder.bins > QUEUE_BINS_MAX {
             recorder.thin();
         }
         let spec = &self.spec.record;

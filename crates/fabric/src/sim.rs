@@ -246,6 +246,7 @@ impl Simulation {
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.port_refs());
         let decisions = self.decision_stats();
+        self.recorder.finish_queues();
         let Recorder {
             ports,
             flows,

@@ -59,14 +59,11 @@ fn idle(outcome: &Outcome, from: f64, to: f64) -> f64 {
 
 /// When the window of a flow is 95 % of a round trip's bytes, from `from` on.
 fn recovered(outcome: &Outcome, flow: usize, from: f64) -> f64 {
-    let full = |point: &&paceline_fabric::outcome::FlowPoint| {
-        us(point.at) >= from && point.window.get() as f64 * 1500.0 / 1443.0 >= 0.95 * f64::from(BDP)
+    let full = |bin: &paceline_fabric::outcome::Bin| {
+        us(bin.at) >= from && bin.max as f64 * 1500.0 / 1443.0 >= 0.95 * f64::from(BDP)
     };
-    outcome.flow_series[flow]
-        .points
-        .iter()
-        .find(full)
-        .map_or(f64::INFINITY, |point| us(point.at))
+    let mut bins = outcome.flow_series[flow].window.bins();
+    bins.find(full).map_or(f64::INFINITY, |bin| us(bin.at))
 }
 
 fn joining(settings: &[(&str, &str)]) -> (u32, f64) {

@@ -4,8 +4,9 @@ mod common;
 
 use common::{G100, add_flow, natural, run, scheme, scheme_with, star};
 use paceline_congestion::registry::WindowMode;
-use paceline_fabric::outcome::{FlowPoint, FlowSeries};
-use paceline_kernel::{BitRate, Bytes, Span, Time};
+use paceline_fabric::outcome::{Bin, Binned, FlowSeries, Outcome};
+use paceline_fabric::spec::RunSpec;
+use paceline_kernel::{Span, Time};
 
 /// Alone, nothing changes but that a round trip is known once there was one: two packets of 83.84 ns,
 /// two of 4.8 ns, four links of 1 us.
@@ -15,71 +16,103 @@ fn a_flow_alone() {
     add_flow(&mut spec, 1, 2, 1_000_000, 300);
     (spec.record.flow_every, spec.record.flows_max) = (Some(Span::from_us(1)), 10);
     let outcome = run(spec);
-    let point = |ns, rtt_ps| FlowPoint {
-        at: Time::from_ns(ns),
-        rate: G100,
-        window: outcome.bdp,
-        rtt: Span::from_ps(rtt_ps),
-    };
-    let [FlowSeries { flow: 0, points }] = &outcome.flow_series[..] else {
+    let [
+        FlowSeries {
+            flow: 0,
+            rate,
+            window,
+            rtt,
+        },
+    ] = &outcome.flow_series[..]
+    else {
         panic!("{:?}", outcome.flow_series)
     };
-    assert_eq!(points[..2], [point(300, 0), point(5000, 4_177_280)]);
+    // The flow ends between 10 and 90 us: the last sample says how long what is said holds.
+    let values = |series: &Binned| -> Vec<u64> { series.bins().map(|bin| bin.last).collect() };
+    assert_eq!(rate.bins().next().unwrap().at, Time::from_ns(300));
+    assert_eq!(values(rate), [G100.as_bps(); 2]);
+    assert_eq!(values(window), [outcome.bdp.get(); 2]);
+    let first = rtt.bins().next().unwrap();
+    assert_eq!((first.at, first.last), (Time::from_ns(5000), 4_177_280));
+    let end = rate.bins().last().unwrap().at;
+    let over = Time::from_ns(300) + outcome.flows[0].fct;
+    assert!(end <= over && over < end + Span::from_us(1), "{end} {over}");
 }
 
-/// Eight flows of a scheme that moves all the time: few points, in order, the first ones only.
+/// Eight flows of a scheme that moves all the time: in order, the first ones only.
 #[test]
-fn points_are_few_and_in_order() {
+fn samples_are_in_order() {
     let mut spec = natural(star(9, scheme("timely")));
     for host in 1..=8 {
         add_flow(&mut spec, host, 9, 1_000_000, 100 * u64::from(host));
     }
-    (spec.record.flow_every, spec.record.flows_max) = (Some(Span::from_ps(1)), 5);
-    let outcome = run(spec.clone());
+    (spec.record.flow_every, spec.record.flows_max) = (Some(Span::from_us(10)), 5);
+    let outcome = run(spec);
     let flows: Vec<u32> = outcome.flow_series.iter().map(|series| series.flow).collect();
     assert_eq!(flows, [0, 1, 2, 3, 4]);
-    // Every acknowledgement brings another round-trip time; there are 1000 per flow.
-    spec.record.flow_every = Some(Span::from_us(10));
-    let coarse = run(spec);
-    for (fine, coarse) in outcome.flow_series.iter().zip(&coarse.flow_series) {
-        let start = Time::from_ns(100 * (u64::from(fine.flow) + 1));
-        assert!(fine.points.len() > 300 && fine.points.len() <= FlowSeries::POINTS_MAX);
-        assert!(coarse.points.len() > 10 && coarse.points.len() <= 100);
-        for series in [fine, coarse] {
-            assert_eq!((series.points[0].at, series.points[0].rtt), (start, Span::ZERO));
-            assert!(series.points.windows(2).all(|pair| pair[0].at < pair[1].at));
-            assert!(series.points.iter().any(|point| point.rate < G100));
-            assert!(
-                series
-                    .points
-                    .iter()
-                    .all(|point| point.rate > BitRate::from_bps(0))
-            );
-            assert!(series.points.iter().all(|point| point.window > Bytes::ZERO));
-        }
+    for series in &outcome.flow_series {
+        let start = Time::from_ns(100 * (u64::from(series.flow) + 1));
+        assert_eq!(series.rate.bins().next().unwrap().at, start);
+        let bins: Vec<Bin> = series.rtt.bins().collect();
+        assert!(bins.len() > 10 && bins.len() <= 100, "{}", bins.len());
+        assert!(bins.windows(2).all(|pair| pair[0].at < pair[1].at));
         assert!(
-            coarse.points[1..]
+            bins[1..]
                 .iter()
-                .all(|point| point.at.as_ps().is_multiple_of(10_000_000))
+                .all(|bin| bin.at.as_ps().is_multiple_of(10_000_000))
         );
+        assert!(series.rate.bins().all(|bin| bin.min > 0));
+        assert!(series.rate.bins().any(|bin| bin.min < G100.as_bps()));
+        assert!(series.window.bins().all(|bin| bin.min > 0));
     }
 }
 
-/// What is too much is thinned out, from the beginning to the end.
+/// The same samples taken in a run that follows this flow alone.
+fn alone(mut spec: RunSpec, flows: u32) -> Outcome {
+    spec.record.flows_max = flows;
+    run(spec)
+}
+
+/// With many flows each has fewer bins, and they say what the samples in them were.
 #[test]
 fn long_flows_are_thinned() {
-    let mut spec = natural(star(3, scheme("timely")));
-    for host in 1..=2 {
-        add_flow(&mut spec, host, 3, 10_000_000, 0);
+    let mut spec = natural(star(65, scheme("timely")));
+    spec.check = false;
+    for host in 1..=64 {
+        add_flow(&mut spec, host, 65, 5_000_000, 0);
     }
-    (spec.record.flow_every, spec.record.flows_max) = (Some(Span::from_ns(50)), 2);
-    let outcome = run(spec);
-    for (series, flow) in outcome.flow_series.iter().zip(&outcome.flows) {
-        let points = &series.points;
-        assert!(points.len() > FlowSeries::POINTS_MAX / 2 && points.len() <= FlowSeries::POINTS_MAX);
-        assert_eq!(points[0].at, Time::ZERO);
-        let end = points.last().unwrap().at.as_ps();
-        assert!(end > flow.fct.as_ps() * 9 / 10 && end < flow.fct.as_ps());
+    spec.record.flow_every = Some(Span::from_ns(100));
+    let (many, one) = (alone(spec.clone(), 64), alone(spec, 1));
+    let pick = |outcome: &Outcome| outcome.flow_series[0].clone();
+    let (many, one) = (pick(&many), pick(&one));
+    assert!(many.rtt.width() > many.rtt.period(), "thinned");
+    for (thinned, exact) in [(&many.rate, &one.rate), (&many.rtt, &one.rtt)] {
+        assert_eq!(exact.width(), exact.period());
+        let factor = thinned.width().as_ps() / thinned.period().as_ps();
+        let held: Vec<Bin> = exact.bins().collect();
+        let first = held[0].at.as_ps();
+        let (width, period) = (thinned.width().as_ps(), thinned.period().as_ps());
+        let last = held[held.len() - 1].at.as_ps();
+        for bin in thinned.bins() {
+            // The samples in the bin, from what is held at each.
+            let begin = bin.at.as_ps() / width * width;
+            let taken = (0..factor).map(|k| begin + k * period);
+            let taken: Vec<u64> = taken
+                .map(|at| if at / period == first / period { first } else { at })
+                .filter(|&at| (first..=last).contains(&at))
+                .map(|at| held[held.partition_point(|held| held.at.as_ps() <= at) - 1].last)
+                .collect();
+            let sum: u128 = taken.iter().map(|&value| u128::from(value)).sum();
+            assert_eq!(
+                (bin.min, bin.max, bin.last),
+                (
+                    *taken.iter().min().unwrap(),
+                    *taken.iter().max().unwrap(),
+                    taken[taken.len() - 1]
+                )
+            );
+            assert!((bin.mean - sum as f64 / taken.len() as f64).abs() <= 1e-12 * bin.mean);
+        }
     }
 }
 

@@ -60,13 +60,13 @@ fn victims_rates(name: &str) -> (f64, f64) {
     let outcome = run(victim(name));
     assert!(outcome.counters.pauses > 0, "{name}");
     let lowest = outcome.flow_series[0]
-        .points
-        .iter()
-        .map(|point| point.rate)
+        .rate
+        .bins()
+        .map(|bin| bin.min)
         .min()
         .unwrap();
     let gbps = outcome.flows[0].delivered.get() as f64 * 8.0 / 5e6;
-    (gbps, lowest.as_bps() as f64 / 1e9)
+    (gbps, lowest as f64 / 1e9)
 }
 
 /// What waits at switch 0 waits for a pause to end: DCQCN takes it for congestion and cuts the victim,

@@ -147,13 +147,7 @@ fn record(status: FlowStatus, fct_us: u64, ideal_us: u64, delivered: u64) -> Flo
     }
 }
 
-fn queue(
-    interface: u32,
-    histogram_kb: Vec<u64>,
-    max: u64,
-    sum: u128,
-    series: Vec<(Time, u32)>,
-) -> QueueRecord {
+fn queue(interface: u32, histogram_kb: Vec<u64>, max: u64, sum: u128, samples: &[u64]) -> QueueRecord {
     QueueRecord {
         port: PortRef {
             node: NodeId(0),
@@ -163,7 +157,7 @@ fn queue(
         histogram_kb,
         max: Bytes::new(max),
         sum,
-        series,
+        series: Binned::of_samples(at(2_000), Span::from_us(1), samples.iter().copied()),
     }
 }
 
@@ -268,14 +262,8 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
             rtt: Span::from_ps(4_174_400),
         }],
         queues: vec![
-            queue(1, vec![100], 0, 0, Vec::new()),
-            queue(
-                2,
-                vec![97, 2, 1],
-                2_096,
-                4_192,
-                vec![(at(2_000), 1_048), (at(3_000), 2_096), (at(5_000), 0)],
-            ),
+            queue(1, vec![100], 0, 0, &[]),
+            queue(2, vec![97, 2, 1], 2_096, 4_192, &[1_048, 2_096, 2_096, 0]),
         ],
         queue_dumps: Vec::new(),
         ports: None,

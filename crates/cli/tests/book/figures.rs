@@ -88,8 +88,16 @@ fn queue(outcome: &Outcome) -> Vec<(f64, f64)> {
         return Vec::new();
     };
     let mut steps: Vec<(f64, f64)> = Vec::new();
-    for &(at, bytes) in &busiest.series {
-        let (at, kb) = (at.as_ps() as f64 / 1e6, f64::from(bytes) / 1000.0);
+    assert_eq!(
+        busiest.series.width(),
+        busiest.series.period(),
+        "a sample in each bin"
+    );
+    for bin in busiest.series.bins() {
+        let (at, kb) = (bin.at.as_ps() as f64 / 1e6, bin.last as f64 / 1000.0);
+        if steps.last().is_some_and(|last| last.1 == kb) {
+            continue;
+        }
         if let Some(&(last, height)) = steps.last()
             && at - last > QUEUE_US
         {

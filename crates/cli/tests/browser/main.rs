@@ -14,6 +14,7 @@ mod pages;
 mod report;
 mod sweep;
 mod topology;
+mod tracks;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         report::TESTS,
         sweep::TESTS,
         topology::TESTS,
+        tracks::TESTS,
         controls::TESTS,
     ]
     .concat();

@@ -18,7 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
 ];
 
 /// The figure with this title, as an expression.
-fn figure(title: &str) -> String {
+pub(crate) fn figure(title: &str) -> String {
     format!(
         "[...document.querySelectorAll('#charts figure')]\
          .find((f) => f.querySelector('figcaption b').textContent === {})",
@@ -34,25 +34,24 @@ fn chart(page: &Page, title: &str) -> Value {
     ))
 }
 
-fn numbers(value: &Value) -> Vec<f64> {
-    let list = value.as_array().expect("a list");
-    list.iter().map(|v| v.as_f64().expect("a number")).collect()
+/// The view of a chart over time, as an expression: what the page's script draws, and how.
+pub(crate) fn view(title: &str) -> String {
+    format!("Paceline.views.find((v) => v.chart.title === {})", quoted(title))
+}
+
+/// Looks at a part of a chart, as a drag over it does.
+pub(crate) fn zoom(page: &Page, title: &str, from: f64, to: f64) {
+    let view = view(title);
+    page.eval(&format!("{view}.u.setScale('x', {{ min: {from}, max: {to} }})"));
+    page.wait_for(&format!("{view}.u.scales.x.max === {to}"));
 }
 
 /// Moves the mouse to `x` of a chart.
 fn hover_at(page: &Page, title: &str, x: f64) {
-    let chart = chart(page, title);
-    let lines = chart["lines"].as_array().expect("lines");
-    let all: Vec<f64> = lines.iter().flat_map(|line| numbers(&line["x"])).collect();
-    let low = all.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let share = if chart["x"]["log"] == true {
-        // The page leaves some room on both sides.
-        let (low, high) = (low / 1.12, high * 1.12);
-        (x / low).ln() / (high / low).ln()
-    } else {
-        (x - low) / (high - low)
-    };
+    let share = page.number(&format!(
+        "{{ const {{ u }} = {}; u.valToPos({x}, 'x') / u.over.clientWidth }}",
+        view(title)
+    ));
     let place = page.place(&format!("{}.querySelector('.u-over')", figure(title)));
     let across = place.left + share * place.width;
     page.move_to(across, place.top + place.height / 2.0);
@@ -124,14 +123,19 @@ fn hover_shows_the_value(browser: &Browser) {
         .expect("a queue");
     let most = highest(&busiest.points);
     let page = Page::open(browser, &pages::run().join("report.html"));
-    // In the middle of the largest sample's time, on the chart.
+    // In the middle of the largest sample's time, on the chart, so close that it is a point of its own.
     let drawn = chart(&page, TITLE);
-    let (x, y) = (numbers(&drawn["lines"][0]["x"]), numbers(&drawn["lines"][0]["y"]));
-    let top = (0..y.len())
-        .max_by(|&a, &b| y[a].total_cmp(&y[b]))
-        .expect("points");
-    hover_at(&page, TITLE, (x[top] + x[top + 1]) / 2.0);
     let scale = if drawn["y"]["unit"] == "KB" { 1e3 } else { 1e6 };
+    let top = busiest
+        .points
+        .iter()
+        .find(|point| point.1 == most)
+        .expect("points");
+    let start = data.flows.iter().map(|flow| flow.start_ps).min().expect("flows");
+    let us = (top.0 - start) as f64 / 1e6 + 0.5;
+    assert_eq!(drawn["x"]["unit"], "µs");
+    zoom(&page, TITLE, us - 20.0, us + 20.0);
+    hover_at(&page, TITLE, us);
     let unit = drawn["y"]["unit"].as_str().expect("a unit");
     assert_eq!(tip(&page, TITLE)[0].1, format!("{} {unit}", digits(most / scale)));
     page.picture("hover", false);
@@ -144,17 +148,14 @@ fn legend_hides(browser: &Browser) {
     const TITLE: &str = "Queue of the busiest port";
     let page = Page::open(browser, &pages::compare().join("report.html"));
     // Where every line has a value.
-    let lines = chart(&page, TITLE)["lines"].clone();
-    let lines = lines.as_array().expect("lines");
-    let ends = lines
-        .iter()
-        .map(|line| numbers(&line["x"]).pop().expect("points"));
-    let middle = ends.fold(f64::INFINITY, f64::min) / 2.0;
+    let lines = page.number(&format!("{}.tracks.length", view(TITLE))) as usize;
+    let ends = format!("{}.tracks.map((t) => t.origin + t.end * t.width)", view(TITLE));
+    let middle = page.number(&format!("Math.min(...{ends}) / 2"));
     hover_at(&page, TITLE, middle);
     let before = (tip(&page, TITLE), drawn(&page, TITLE));
     let button = format!("{}.querySelector('.legend button')", figure(TITLE));
     let name = page.text(&format!("{button}.textContent"));
-    assert_eq!(before.0.len(), lines.len());
+    assert_eq!(before.0.len(), lines);
     assert!(before.0.iter().any(|row| row.0 == name), "{name}: {:?}", before.0);
     page.click(&button);
     page.wait_for(&format!("{button}.getAttribute('aria-pressed') === 'false'"));

@@ -2,15 +2,13 @@
 //!
 //! Samples are no events: see [`super::ports`].
 
-use paceline_kernel::{BitRate, Bytes, Span, Time};
-
-use crate::outcome::{FlowPoint, FlowSeries};
+use crate::outcome::{Binned, FlowSeries, thin};
 use crate::qp::Qp;
 use crate::sim::Simulation;
 use crate::spec::RunSpec;
 
-/// Points of all flows together, at most: 8 MB.
-const POINTS_MAX: usize = 1 << 18;
+/// Bins of all flows' series together, at most: 10 MB.
+const BINS_MAX: usize = 1 << 18;
 
 /// What is recorded of flows; empty when nobody asked.
 #[derive(Debug)]
@@ -18,7 +16,9 @@ pub(crate) struct FlowRecorder {
     /// When the next sample is due; `u64::MAX` for never.
     due: u64,
     period: u64,
-    points_max: usize,
+    /// Bins so far, and those that a series has room for from the beginning.
+    bins: usize,
+    room: usize,
     watched: Vec<Watched>,
     /// Those that have started and not ended.
     live: Vec<u32>,
@@ -31,11 +31,11 @@ pub(crate) struct FlowRecorder {
 struct Watched {
     /// Its queue pair, once it has one.
     slot: u32,
-    rtt: Span,
-    /// Least time between two points.
-    gap: u64,
-    last: FlowPoint,
-    points: Vec<FlowPoint>,
+    /// The last round-trip time, in ps; 0 before the first.
+    last_rtt: u64,
+    rate: Option<Binned>,
+    window: Option<Binned>,
+    rtt: Option<Binned>,
 }
 
 impl FlowRecorder {
@@ -46,18 +46,12 @@ impl FlowRecorder {
         } else {
             spec.flows.len().min(spec.record.flows_max as usize)
         };
-        let nothing = FlowPoint {
-            at: Time::ZERO,
-            rate: BitRate::from_bps(0),
-            window: Bytes::ZERO,
-            rtt: Span::ZERO,
-        };
         let watched = |_| Watched {
             slot: u32::MAX,
-            rtt: Span::ZERO,
-            gap: period,
-            last: nothing,
-            points: Vec::new(),
+            last_rtt: 0,
+            rate: None,
+            window: None,
+            rtt: None,
         };
         Self {
             due: match spec.flows.first() {
@@ -65,7 +59,8 @@ impl FlowRecorder {
                 _ => u64::MAX,
             },
             period,
-            points_max: (POINTS_MAX / count.max(1)).clamp(16, FlowSeries::POINTS_MAX),
+            bins: 0,
+            room: (BINS_MAX / (3 * count.max(1))).clamp(16, Binned::BINS_MAX),
             watched: (0..count).map(watched).collect(),
             live: Vec::with_capacity(count),
             left: count,
@@ -85,8 +80,7 @@ impl FlowRecorder {
     pub(crate) fn started(&mut self, slot: u32, qp: &Qp, now: u64) {
         if let Some(watched) = self.watched.get_mut(qp.flow as usize) {
             watched.slot = slot;
-            watched.points.reserve_exact(self.points_max);
-            watched.note(now, qp, self.points_max);
+            self.bins += watched.sample(now, self.period, qp, self.room);
             self.live.push(qp.flow);
         }
     }
@@ -94,7 +88,7 @@ impl FlowRecorder {
     /// An acknowledgement of a flow came back.
     fn heard(&mut self, flow: u32, rtt: u64) {
         if let Some(watched) = self.watched.get_mut(flow as usize) {
-            watched.rtt = Span::from_ps(rtt);
+            watched.last_rtt = rtt;
         }
     }
 
@@ -105,12 +99,17 @@ impl FlowRecorder {
             let watched = &mut watched[flow as usize];
             let qp = &qps[watched.slot as usize];
             let ended = qp.done || qp.flow != flow;
-            if !ended && watched.last.at.as_ps() + watched.gap <= self.due {
-                watched.note(self.due, qp, self.points_max);
+            if ended {
+                self.left -= 1;
+                watched.finish(self.due / self.period);
+            } else {
+                self.bins += watched.sample(self.due, self.period, qp, self.room);
             }
-            self.left -= usize::from(ended);
             !ended
         });
+        if self.bins > BINS_MAX {
+            self.thin();
+        }
         self.due = if self.left == 0 {
             u64::MAX
         } else {
@@ -118,45 +117,63 @@ impl FlowRecorder {
         };
     }
 
+    /// There are too many bins: the longest series get wider ones.
+    #[cold]
+    fn thin(&mut self) {
+        let all = self.watched.iter_mut().flat_map(Watched::series);
+        self.bins = thin(all.collect(), BINS_MAX);
+    }
+
     /// What has been recorded.
-    pub(crate) fn finish(self) -> Vec<FlowSeries> {
+    pub(crate) fn finish(mut self) -> Vec<FlowSeries> {
+        for &flow in &self.live {
+            self.watched[flow as usize].finish(self.due / self.period);
+        }
+        let nothing = |series: Option<Binned>| series.unwrap_or_else(|| Binned::new(0, self.period, 0, 0));
         let started = (0..)
             .zip(self.watched)
-            .filter(|(_, watched)| !watched.points.is_empty());
+            .filter(|(_, watched)| watched.rate.is_some());
         let series = started.map(|(flow, watched)| FlowSeries {
             flow,
-            points: watched.points,
+            rate: nothing(watched.rate),
+            window: nothing(watched.window),
+            rtt: nothing(watched.rtt),
         });
         series.collect()
     }
 }
 
 impl Watched {
-    fn note(&mut self, now: u64, qp: &Qp, points_max: usize) {
-        let point = FlowPoint {
-            at: Time::from_ps(now),
-            rate: qp.rate,
-            window: Bytes::new(qp.window),
-            rtt: self.rtt,
+    /// Samples what there is at `now`; returns how many bins are new.
+    fn sample(&mut self, now: u64, period: u64, qp: &Qp, room: usize) -> usize {
+        let number = now / period;
+        let take = |series: &mut Option<Binned>, value: u64| {
+            let series = series.get_or_insert_with(|| {
+                let mut series = Binned::new(0, period, number, now);
+                series.reserve(room);
+                series
+            });
+            usize::from(series.sample(number, value))
         };
-        if point.repeats(&self.last) {
-            return;
+        let mut new = take(&mut self.rate, qp.rate.as_bps());
+        if qp.window != u64::MAX {
+            new += take(&mut self.window, qp.window);
         }
-        self.last = point;
-        if self.points.len() == points_max {
-            self.thin();
+        if self.last_rtt > 0 {
+            new += take(&mut self.rtt, self.last_rtt);
         }
-        self.points.push(point);
+        new
     }
 
-    /// One more point is too many: every second one goes, and from now on they come half as often.
-    fn thin(&mut self) {
-        self.gap = self.gap.saturating_mul(2);
-        let mut index = 0;
-        self.points.retain(|_| {
-            index += 1;
-            index % 2 == 1
-        });
+    /// Sample `end` is not taken, and none after.
+    fn finish(&mut self, end: u64) {
+        self.series().for_each(|series| series.finish(end));
+    }
+
+    fn series(&mut self) -> impl Iterator<Item = &mut Binned> {
+        [&mut self.rate, &mut self.window, &mut self.rtt]
+            .into_iter()
+            .flatten()
     }
 }
 

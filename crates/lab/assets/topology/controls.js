@@ -22,10 +22,13 @@ Paceline.topology && (() => {
     });
   };
 
+  $("topology-step").textContent = model.frames
+    ? `Each step is ${model.duration(model.bin)}: the longest queue and the fullest buffer in it, of all else the mean.` : "";
   const seek = (frame) => {
     state.frame = Math.min(model.frames - 1, Math.max(0, Math.round(frame)));
     slider.value = state.frame;
-    const text = `${model.duration(model.timeOf(state.frame))}`;
+    /* A frame is all of its time. */
+    const text = [0, 1].map((i) => model.duration(model.timeOf(state.frame + i))).join(" to ");
     slider.setAttribute("aria-valuetext", text);
     clock.textContent = text;
     detail.setFrame(state.frame);

@@ -223,6 +223,17 @@ pub fn read_parquet(path: &Path) -> Result<Vec<Column>, ParquetError> {
     Ok(columns)
 }
 
+/// What the file's metadata have under `key`.
+///
+/// # Errors
+/// The file cannot be read, or is damaged.
+pub fn read_metadata(path: &Path, key: &str) -> Result<Option<String>, ParquetError> {
+    let reader = SerializedFileReader::new(std::fs::File::open(path)?)?;
+    let pairs = reader.metadata().file_metadata().key_value_metadata();
+    let found = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == key));
+    Ok(found.and_then(|pair| pair.value.clone()))
+}
+
 /// Appends a column's next `rows` rows to `values`.
 fn read_column(reader: ColumnReader, rows: usize, values: &mut Values) -> Result<(), ParquetError> {
     use ColumnReader as R;

@@ -14,7 +14,7 @@ pub(crate) use flows::read_flows_parquet;
 pub use folder::{Folder, OutputError, check_destination, write_file};
 pub(crate) use ports::name_of as port_name;
 pub(crate) use series::read_series;
-pub use series::{GOODPUT, QUEUE, RATE, RTT, Series, WINDOW, series_of};
+pub use series::{GOODPUT, QUEUE, RATE, RTT, Range, Series, WINDOW, series_of};
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};

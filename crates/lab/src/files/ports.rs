@@ -22,13 +22,11 @@ pub(crate) fn name_of(port: &PortRef) -> String {
     format!("port {}.{}->{}", port.node.0, port.interface, port.peer.0)
 }
 
-/// The width of the bins; then each port that ever did anything; then the switches that did.
-pub(super) fn port_series(recorded: &PortSeries) -> Vec<Series> {
-    let mut all = vec![Series {
-        entity: "run".into(),
-        metric: BIN.into(),
-        points: vec![(0, recorded.bin.as_ps() as f64)],
-    }];
+/// The width of the bins; then each port that ever did anything; then the switches that did. Bins of
+/// `asked` ps were asked for.
+pub(super) fn port_series(recorded: &PortSeries, asked: u64) -> Vec<Series> {
+    let width = recorded.bin.as_ps();
+    let mut all = vec![Series::new("run", BIN, vec![(0, width as f64)])];
     type Value = fn(&PortBin) -> f64;
     let metrics: [(&str, Value); 4] = [
         (UTILISATION, |bin| share(bin.utilisation)),
@@ -40,11 +38,7 @@ pub(super) fn port_series(recorded: &PortSeries) -> Vec<Series> {
     order.sort_by_key(|&port| (recorded.ports[port].node, recorded.ports[port].interface));
     let mut add = |entity: String, metric: &str, points: Vec<(u64, f64)>| {
         if !points.is_empty() {
-            all.push(Series {
-                entity,
-                metric: metric.into(),
-                points,
-            });
+            all.push(Series::new(entity, metric, points).in_bins(asked, width));
         }
     };
     for port in order {
@@ -96,7 +90,7 @@ mod tests {
         let mut simulation = Simulation::new(spec).unwrap();
         while !simulation.advance(1000).done {}
         let outcome = simulation.finish();
-        let all = port_series(outcome.ports.as_ref().unwrap());
+        let all = port_series(outcome.ports.as_ref().unwrap(), 100_000);
         let find = |entity: &str, metric: &str| {
             let mut of = all.iter().filter(|s| s.entity == entity && s.metric == metric);
             of.next().map(|series| series.points.clone())

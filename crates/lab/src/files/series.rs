@@ -1,36 +1,46 @@
 //! `series.parquet`.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use paceline_fabric::outcome::{FlowPoint, FlowSeries, Outcome, QueueRecord};
+use paceline_fabric::outcome::{Bin, Binned, FlowSeries, Outcome, QueueRecord};
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::units::PS_PER_S;
-use paceline_kernel::{Bytes, Span};
+use serde::{Deserialize, Serialize};
 
-use super::columns::{Column, GROUP_ROWS, GroupWriter, Values, read_parquet};
+use super::columns::{Column, GROUP_ROWS, GroupWriter, Values, read_metadata, read_parquet};
 use super::ports::{name_of, port_series};
 
 /// Ports whose queues are written: those with the largest samples.
 const PORTS_MAX: usize = 256;
+/// The key under which the file says how finely each metric was recorded: see [`Resolution`].
+const RESOLUTION: &str = "resolution";
 
-/// Writes time series, one value a row: `entity, metric, time_ps, value`.
+/// Writes time series, a bin of one a row: `entity, metric, time_ps, value, min, max, last`.
 pub(super) fn write(
     out: &mut (impl Write + Send),
     all: &[Series],
     metadata: &[(&str, String)],
 ) -> io::Result<()> {
     let write = || {
+        let mut metadata = metadata.to_vec();
+        let resolution = serde_json::to_string(&resolution(all)).expect("texts and numbers");
+        metadata.push((RESOLUTION, resolution));
         let mut rows = Rows::default();
-        let mut file = GroupWriter::new(out, &Rows::default().columns(), metadata)?;
+        let mut file = GroupWriter::new(out, &Rows::default().columns(), &metadata)?;
         for one in all {
             let (of, what): (Arc<str>, Arc<str>) = (Arc::from(&*one.entity), Arc::from(&*one.metric));
-            for &(at, value) in &one.points {
+            for (i, &(at, value)) in one.points.iter().enumerate() {
+                let range = one.samples().then(|| one.range(i));
                 rows.entity.push(Some(of.clone()));
                 rows.metric.push(Some(what.clone()));
                 rows.time.push(Some(at as i64));
                 rows.value.push(Some(value));
+                rows.min.push(range.map(|range| range.min));
+                rows.max.push(range.map(|range| range.max));
+                rows.last.push(range.map(|range| range.last));
                 if rows.value.len() == GROUP_ROWS {
                     // There may be millions: they are never all here.
                     file.group(&std::mem::take(&mut rows).columns(), 0..GROUP_ROWS)?;
@@ -52,28 +62,65 @@ struct Rows {
     metric: Vec<Option<Arc<str>>>,
     time: Vec<Option<i64>>,
     value: Vec<Option<f64>>,
+    min: Vec<Option<f64>>,
+    max: Vec<Option<f64>>,
+    last: Vec<Option<f64>>,
 }
 
 impl Rows {
-    fn columns(self) -> [Column; 4] {
+    fn columns(self) -> [Column; 7] {
         [
             Column::new("entity", Values::Text(self.entity)),
             Column::new("metric", Values::Text(self.metric)),
             Column::new("time_ps", Values::Int(self.time)),
             Column::new("value", Values::Real(self.value)),
+            Column::new("min", Values::Real(self.min)),
+            Column::new("max", Values::Real(self.max)),
+            Column::new("last", Values::Real(self.last)),
         ]
     }
+}
+
+/// How finely a metric was recorded.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Resolution {
+    /// Time between two samples or, of what is counted in bins, the width that was asked for.
+    recorded_ps: u64,
+    /// Width of the bins of all entities but those in `wider`.
+    bin_ps: u64,
+    /// Widths of the bins of the others.
+    #[serde(default)]
+    wider: BTreeMap<String, u64>,
+}
+
+/// The resolution of each metric.
+fn resolution(all: &[Series]) -> BTreeMap<&str, Resolution> {
+    let mut found: BTreeMap<&str, Resolution> = BTreeMap::new();
+    for one in all.iter().filter(|one| one.bin_ps > 0) {
+        let metric = found.entry(&one.metric).or_default();
+        metric.recorded_ps = one.period_ps;
+        if metric.bin_ps == 0 || one.bin_ps < metric.bin_ps {
+            metric.bin_ps = one.bin_ps;
+        }
+    }
+    for one in all {
+        if let Some(metric) = found.get_mut(&*one.metric)
+            && one.bin_ps > metric.bin_ps
+        {
+            metric.wider.insert(one.entity.clone(), one.bin_ps);
+        }
+    }
+    found
 }
 
 /// The series of a file that [`write`] wrote, in its order.
 pub(crate) fn read_series(path: &Path) -> Result<Vec<Series>, String> {
     let columns = read_parquet(path).map_err(|error| error.to_string())?;
-    let column = |name: &str| {
+    let find = |name: &str| {
         let found = columns.iter().find(|column| column.name == name);
-        found
-            .map(|column| &column.values)
-            .ok_or_else(|| format!("there is no column `{name}`"))
+        found.map(|column| &column.values)
     };
+    let column = |name: &str| find(name).ok_or_else(|| format!("there is no column `{name}`"));
     let (Values::Text(entity), Values::Text(metric), Values::Int(time), Values::Real(value)) = (
         column("entity")?,
         column("metric")?,
@@ -82,24 +129,52 @@ pub(crate) fn read_series(path: &Path) -> Result<Vec<Series>, String> {
     ) else {
         return Err("expected texts `entity` and `metric`, whole numbers `time_ps`, numbers `value`".into());
     };
+    let range = |row: usize| -> Option<Range> {
+        let [min, max, last] = ["min", "max", "last"].map(|name| match find(name) {
+            Some(Values::Real(all)) => all[row],
+            _ => None,
+        });
+        Some(Range {
+            min: min?,
+            max: max?,
+            last: last?,
+        })
+    };
+    let resolutions = read_resolution(path)?;
     let mut all: Vec<Series> = Vec::new();
     for (row, fields) in entity.iter().zip(metric).zip(time.iter().zip(value)).enumerate() {
         let ((Some(entity), Some(metric)), (&Some(time), &Some(value))) = fields else {
             return Err(format!("row {}: a value is missing", row + 1));
         };
         let time = u64::try_from(time).map_err(|_| format!("row {}: time {time} ps", row + 1))?;
-        match all.last_mut() {
-            Some(last) if *last.entity == **entity && *last.metric == **metric => {
-                last.points.push((time, value))
+        let same = |last: &&mut Series| *last.entity == **entity && *last.metric == **metric;
+        if all.last_mut().filter(same).is_none() {
+            let mut one = Series::new(&**entity, &**metric, Vec::new());
+            if let Some(resolution) = resolutions.get(&**metric) {
+                one.period_ps = resolution.recorded_ps;
+                one.bin_ps = resolution
+                    .wider
+                    .get(&**entity)
+                    .copied()
+                    .unwrap_or(resolution.bin_ps);
             }
-            _ => all.push(Series {
-                entity: entity.to_string(),
-                metric: metric.to_string(),
-                points: vec![(time, value)],
-            }),
+            all.push(one);
+        }
+        let one = all.last_mut().expect("it is there");
+        one.points.push((time, value));
+        if one.bin_ps > one.period_ps {
+            one.ranges.extend(range(row));
         }
     }
     Ok(all)
+}
+
+/// The resolution of each metric, if the file tells it.
+fn read_resolution(path: &Path) -> Result<BTreeMap<String, Resolution>, String> {
+    let text = read_metadata(path, RESOLUTION).map_err(|error| error.to_string())?;
+    text.map_or(Ok(BTreeMap::new()), |text| {
+        serde_json::from_str(&text).map_err(|error| format!("its `{RESOLUTION}`: {error}"))
+    })
 }
 
 /// A time series.
@@ -109,80 +184,133 @@ pub struct Series {
     pub entity: String,
     /// Which quantity: [`QUEUE`], [`GOODPUT`], [`RATE`], [`WINDOW`], [`RTT`], or one of [`super::ports`].
     pub metric: String,
-    /// (time in ps, value), in order of time.
+    /// (time in ps, value), in order of time. Of several samples in a bin the value is the mean, each
+    /// of the same weight.
     pub points: Vec<(u64, f64)>,
+    /// Where a point stands for several samples, what each of them was; otherwise empty.
+    pub ranges: Vec<Range>,
+    /// Time between two samples or, of what is counted in bins, the width that was asked for; in ps.
+    /// 0 if that is not known.
+    pub period_ps: u64,
+    /// Width of the bin of a point, in ps: if greater, there were more than are kept.
+    pub bin_ps: u64,
 }
 
-/// Bytes in a port's queues, whenever a sample differs from the one before.
+/// What the samples in a bin were.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// Last.
+    pub last: f64,
+}
+
+impl Series {
+    /// Points of which no more is known than their values.
+    pub fn new(entity: impl Into<String>, metric: impl Into<String>, points: Vec<(u64, f64)>) -> Self {
+        Self {
+            entity: entity.into(),
+            metric: metric.into(),
+            points,
+            ranges: Vec::new(),
+            period_ps: 0,
+            bin_ps: 0,
+        }
+    }
+
+    /// Points in bins of `bin_ps`, narrower ones of which were asked for.
+    pub(super) fn in_bins(self, period_ps: u64, bin_ps: u64) -> Self {
+        Self {
+            period_ps,
+            bin_ps,
+            ..self
+        }
+    }
+
+    /// What the samples of point `i` were: its value, if it is one.
+    pub fn range(&self, i: usize) -> Range {
+        let value = self.points[i].1;
+        self.ranges.get(i).copied().unwrap_or(Range {
+            min: value,
+            max: value,
+            last: value,
+        })
+    }
+
+    /// Whether its points are samples, and not what was counted in bins.
+    fn samples(&self) -> bool {
+        [QUEUE, RATE, WINDOW, RTT].contains(&&*self.metric)
+    }
+
+    /// The largest sample.
+    pub fn largest(&self) -> f64 {
+        let all = (0..self.points.len()).map(|i| self.range(i).max);
+        all.fold(0.0, f64::max)
+    }
+}
+
+/// Bytes in a port's queues, sampled; a point where the samples of a bin differ from the one before.
 pub const QUEUE: &str = "queue_bytes";
 /// Bytes of a flow acknowledged in the bin that starts at the time, as a rate in bit/s.
 pub const GOODPUT: &str = "goodput_bps";
-/// The rate that a flow's scheme allows, in bit/s, from the time on.
+/// The rate that a flow's scheme allows, in bit/s, sampled.
 pub const RATE: &str = "rate_bps";
-/// Payload bytes that a flow's scheme allows in flight from the time on, where it bounds them.
+/// Payload bytes that a flow's scheme allows in flight, where it bounds them, sampled.
 pub const WINDOW: &str = "window_bytes";
-/// A flow's last round-trip time, in us.
+/// A flow's last round-trip time, in us, sampled.
 pub const RTT: &str = "rtt_us";
+
+/// A series of samples; `of` makes a value of a sample.
+fn sampled(entity: String, metric: &str, samples: &Binned, of: impl Fn(f64) -> f64) -> Series {
+    let bins: Vec<Bin> = samples.bins().collect();
+    let points = bins.iter().map(|bin| (bin.at.as_ps(), of(bin.mean)));
+    let mut one = Series::new(entity, metric, points.collect())
+        .in_bins(samples.period().as_ps(), samples.width().as_ps());
+    if one.bin_ps > one.period_ps {
+        let range = |bin: &Bin| Range {
+            min: of(bin.min as f64),
+            max: of(bin.max as f64),
+            last: of(bin.last as f64),
+        };
+        one.ranges = bins.iter().map(range).collect();
+    }
+    one
+}
 
 /// The time series of a run: queues in the order of ports, then flows.
 pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
-    let queue = |queue: &QueueRecord| Series {
-        entity: name_of(&queue.port),
-        metric: QUEUE.to_string(),
-        points: queue
-            .series
-            .iter()
-            .map(|&(time, bytes)| (time.as_ps(), f64::from(bytes)))
-            .collect(),
-    };
+    let queue = |queue: &QueueRecord| sampled(name_of(&queue.port), QUEUE, &queue.series, |bytes| bytes);
     let mut all: Vec<Series> = largest_queues(outcome).into_iter().map(queue).collect();
     let bin = spec.record.rate_every.map_or(0, |span| span.as_ps());
     let bps = |bytes: u64| (u128::from(bytes) * 8 * u128::from(PS_PER_S) / u128::from(bin)) as f64;
+    let recorded = outcome.rates.iter();
     all.extend(
-        outcome
-            .rates
-            .iter()
+        recorded
             .filter(|rate| bin > 0 && !rate.bytes.is_empty())
-            .map(|rate| Series {
-                entity: format!("flow {}", rate.flow),
-                metric: GOODPUT.to_string(),
-                points: (rate.first_bin..)
-                    .zip(&rate.bytes)
-                    .map(|(k, &bytes)| (k * bin, bps(bytes)))
-                    .collect(),
+            .map(|rate| {
+                let bins = (rate.first_bin..).zip(&rate.bytes);
+                let points = bins.map(|(k, &bytes)| (k * bin, bps(bytes))).collect();
+                Series::new(format!("flow {}", rate.flow), GOODPUT, points).in_bins(bin, bin)
             }),
     );
     if let Some(ports) = &outcome.ports {
-        all.extend(port_series(ports));
+        let asked = spec.record.port_bin.unwrap_or(ports.bin);
+        all.extend(port_series(ports, asked.as_ps()));
     }
     all.extend(outcome.flow_series.iter().flat_map(limits));
     all
 }
 
-/// Rate, window and round-trip time of a flow, a point wherever one of them changes.
+/// Rate, window and round-trip time of a flow.
 fn limits(flow: &FlowSeries) -> impl Iterator<Item = Series> {
-    type Value = fn(&FlowPoint) -> Option<f64>;
-    let metrics: [(&str, Value); 3] = [
-        (RATE, |point| Some(point.rate.as_bps() as f64)),
-        (WINDOW, |point| {
-            (point.window != Bytes::MAX).then(|| point.window.get() as f64)
-        }),
-        (RTT, |point| {
-            (point.rtt > Span::ZERO).then(|| point.rtt.as_ps() as f64 / 1e6)
-        }),
+    let name = || format!("flow {}", flow.flow);
+    let series = [
+        sampled(name(), RATE, &flow.rate, |bps| bps),
+        sampled(name(), WINDOW, &flow.window, |bytes| bytes),
+        sampled(name(), RTT, &flow.rtt, |ps| ps / 1e6),
     ];
-    let series = metrics.map(|(metric, value)| {
-        let points = flow.points.iter();
-        let mut points: Vec<(u64, f64)> = points
-            .filter_map(|point| Some((point.at.as_ps(), value(point)?)))
-            .collect();
-        points.dedup_by_key(|point| point.1);
-        Series {
-            entity: format!("flow {}", flow.flow),
-            metric: metric.into(),
-            points,
-        }
-    });
     series.into_iter().filter(|series| !series.points.is_empty())
 }
 
@@ -201,7 +329,7 @@ mod tests {
     use super::*;
     use crate::files::columns::write_parquet;
     use crate::sample;
-    use paceline_kernel::{BitRate, Time};
+    use paceline_kernel::{Span, Time};
 
     #[test]
     fn series_are_read_as_they_were_written() {
@@ -231,11 +359,8 @@ mod tests {
 
     #[test]
     fn many_points_take_several_groups() {
-        let long = |entity: &str| Series {
-            entity: entity.into(),
-            metric: QUEUE.into(),
-            points: (0..GROUP_ROWS as u64).map(|n| (n, (n % 7) as f64)).collect(),
-        };
+        let points = || (0..GROUP_ROWS as u64).map(|n| (n, (n % 7) as f64)).collect();
+        let long = |entity: &str| Series::new(entity, QUEUE, points());
         let all = [long("port 0.1->1"), long("port 0.2->2")];
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("series.parquet");
@@ -245,32 +370,63 @@ mod tests {
 
     #[test]
     fn limits_have_points_where_they_change() {
-        let point = |ns, gbps, window, rtt_ns| FlowPoint {
-            at: Time::from_ns(ns),
-            rate: BitRate::from_gbps(gbps),
-            window,
-            rtt: Span::from_ns(rtt_ns),
+        let of = |samples: &[u64]| {
+            let from = Time::from_ns(10);
+            Binned::of_samples(from, Span::from_ns(10), samples.iter().copied())
         };
         let flow = FlowSeries {
             flow: 3,
-            points: vec![
-                point(10, 100, Bytes::MAX, 0),
-                point(20, 100, Bytes::MAX, 4_200),
-                point(30, 50, Bytes::new(9_000), 4_200),
-            ],
+            rate: of(&[100, 100, 50, 50]),
+            window: of(&[]),
+            rtt: of(&[0, 4_200_000, 4_200_000, 4_200_000]),
         };
-        let found: Vec<_> = limits(&flow)
-            .map(|series| (series.entity, series.metric, series.points))
-            .collect();
-        let series =
-            |metric: &str, points: &[(u64, f64)]| ("flow 3".to_string(), metric.to_string(), points.to_vec());
+        let found: Vec<_> = limits(&flow).collect();
+        let series = |metric: &str, points: &[(u64, f64)]| {
+            Series::new("flow 3", metric, points.to_vec()).in_bins(10_000, 10_000)
+        };
         assert_eq!(
             found,
             [
-                series("rate_bps", &[(10_000, 1e11), (30_000, 5e10)]),
-                series("window_bytes", &[(30_000, 9e3)]),
-                series("rtt_us", &[(20_000, 4.2)]),
+                series("rate_bps", &[(10_000, 100.0), (30_000, 50.0), (40_000, 50.0)]),
+                series("rtt_us", &[(20_000, 4.2), (40_000, 4.2)]),
             ]
         );
+    }
+
+    /// The file says what the samples of a bin were, and how wide the bins are.
+    #[test]
+    fn bins_of_many_samples_keep_what_these_were() {
+        let samples = |k: u64| if k % 1000 < 5 { 1000 * (k % 7) } else { 0 };
+        let busy = |k: u64| k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50;
+        let of = |sample: &dyn Fn(u64) -> u64| {
+            Binned::of_samples(Time::ZERO, Span::from_ns(200), (0..100_000).map(sample))
+        };
+        let all = [
+            sampled("port 0.1->1".into(), QUEUE, &of(&busy), |bytes| bytes),
+            sampled("port 0.2->2".into(), QUEUE, &of(&samples), |bytes| bytes),
+        ];
+        assert_eq!([all[0].bin_ps, all[1].bin_ps], [400_000, 200_000]);
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("series.parquet");
+        write(&mut std::fs::File::create(&path).unwrap(), &all, &[]).unwrap();
+        assert_eq!(read_series(&path).unwrap(), all);
+        assert_eq!(
+            read_metadata(&path, RESOLUTION).unwrap().unwrap(),
+            r#"{"queue_bytes":{"recorded_ps":200000,"bin_ps":200000,"wider":{"port 0.1->1":400000}}}"#
+        );
+        let columns = read_parquet(&path).unwrap();
+        let column = |name: &str| match &columns.iter().find(|column| column.name == name).unwrap().values {
+            Values::Real(all) => all.iter().map(|value| value.unwrap()).collect::<Vec<f64>>(),
+            other => panic!("{other:?}"),
+        };
+        let [value, min, max, last] = ["value", "min", "max", "last"].map(column);
+        for k in 0..50_000 {
+            let two = [busy(2 * k), busy(2 * k + 1)].map(|bytes| bytes as f64);
+            let k = k as usize;
+            assert_eq!((min[k], max[k]), (two[0].min(two[1]), two[0].max(two[1])));
+            assert_eq!((value[k], last[k]), ((two[0] + two[1]) / 2.0, two[1]));
+        }
+        // What is a sample is its own range, in the file too.
+        assert!((50_000..value.len()).all(|i| [min[i], max[i], last[i]] == [value[i]; 3]));
     }
 }

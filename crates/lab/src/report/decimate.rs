@@ -44,15 +44,6 @@ pub(super) fn evenly(points: &[(f64, f64)], limit: usize) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Sums of neighbours, so that at most `limit` remain, and how many went into each.
-pub(super) fn sums(values: &[f64], limit: usize) -> (Vec<f64>, usize) {
-    let group = values.len().div_ceil(limit.max(1)).max(1);
-    (
-        values.chunks(group).map(|part| part.iter().sum()).collect(),
-        group,
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,12 +61,9 @@ mod tests {
     }
 
     #[test]
-    fn ends_stay_and_sums_are_kept() {
+    fn ends_stay() {
         let points: Vec<(f64, f64)> = (0..1000).map(|i| (f64::from(i), f64::from(i))).collect();
         let kept = evenly(&points, 7);
         assert_eq!((kept.len(), kept[0].0, kept[6].0), (7, 0.0, 999.0));
-        assert_eq!(sums(&[1.0, 2.0, 3.0, 4.0, 5.0], 3), (vec![3.0, 7.0, 5.0], 2));
-        assert_eq!(sums(&[1.0], 3), (vec![1.0], 1));
-        assert_eq!(sums(&[], 3), (vec![], 1));
     }
 }

@@ -3,6 +3,7 @@
 //! The page is a pure function of what the runs' folders hold, without what they cost the
 //! machine: two reports of the same runs have the same bytes.
 
+mod bytes;
 pub(crate) mod charts;
 mod data;
 pub(crate) mod decimate;
@@ -13,12 +14,14 @@ mod size;
 mod story;
 mod sweep;
 mod topology;
+mod track;
 
 pub use charts::{Axis, Chart, Kind, Line, Width};
 pub(crate) use data::topology_file;
 pub use data::{ReadError, RunData};
 pub use sheet::{Grid, Part, Sheet, Tile, render_sheet};
 pub use sweep::render_sweep;
+pub use track::{Packed, Track};
 
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
@@ -32,13 +35,15 @@ const TEMPLATE: &str = include_str!("../../assets/report.html.j2");
 const TOPOLOGY: &str = include_str!("../../assets/topology.html.j2");
 const STYLE: &str = include_str!("../../assets/report.css");
 const STYLES: [&str; 2] = [STYLE, include_str!("../../assets/topology.css")];
-const CHART_SCRIPTS: [&str; 2] = [
+const CHART_SCRIPTS: [&str; 3] = [
     include_str!("../../assets/common.js"),
+    include_str!("../../assets/track.js"),
     include_str!("../../assets/report.js"),
 ];
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 7] = [
     CHART_SCRIPTS[0],
     CHART_SCRIPTS[1],
+    CHART_SCRIPTS[2],
     include_str!("../../assets/topology/model.js"),
     include_str!("../../assets/topology/picture.js"),
     include_str!("../../assets/topology/detail.js"),

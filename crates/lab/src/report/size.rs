@@ -26,27 +26,35 @@ fn large(flows: u32, ports: u32) -> RunData {
         }
     };
     data.flows = (0..flows).map(flow).collect();
-    let noise = |port: u32, at: u32| f64::from((port * 31 + at * 7919) % 65_521);
+    let noise = |port: u32, at: u32| f64::from((port * 31 + at.wrapping_mul(7919)) % 65_521);
     let of_port = |port: u32| {
-        ["queue_bytes", "queue_max_bytes", "utilisation", "paused"].map(|metric| Series {
-            entity: format!("port 0.{}->{}", 1 + port % 4, 1 + port % 4),
-            metric: metric.into(),
-            points: (0..512)
-                .map(|at| {
-                    let share = noise(port, at) / 65_521.0;
-                    (
-                        u64::from(at) * 200_000_000,
-                        if metric.starts_with("queue") {
-                            share * 1e6
-                        } else {
-                            share
-                        },
-                    )
-                })
-                .collect(),
+        ["queue_max_bytes", "utilisation", "paused"].map(|metric| {
+            let value = |at: u32| match noise(port, at) / 65_521.0 {
+                share if metric == "queue_max_bytes" => share * 1e6,
+                share => share,
+            };
+            let points = (0..512).map(|at| (u64::from(at) * 200_000_000, value(at)));
+            let name = format!("port 0.{}->{}", 1 + port % 4, 1 + port % 4);
+            Series::new(name, metric, points.collect())
         })
     };
+    // As many samples of each as a run keeps.
+    let sampled = |entity: String, metric: &str, seed: u32| {
+        let points = (0..1 << 16).map(|at| (u64::from(at) * 200_000, noise(seed, at * 31) * 1e6));
+        Series {
+            period_ps: 200_000,
+            bin_ps: 200_000,
+            ..Series::new(entity, metric, points.collect())
+        }
+    };
     data.series = (0..ports).flat_map(of_port).collect();
+    let of_flow = |flow: u32| {
+        ["goodput_bps", "rate_bps", "window_bytes", "rtt_us"]
+            .map(|metric| sampled(format!("flow {flow}"), metric, flow))
+    };
+    let queues = (0..ports).map(|port| sampled(format!("port 0.{0}->{0}", 1 + port), "queue_bytes", port));
+    data.series.extend(queues);
+    data.series.extend((0..4).flat_map(of_flow));
     data.pauses_ns = (0..200_000).map(|k| k * 500).collect();
     data
 }

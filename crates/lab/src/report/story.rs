@@ -73,7 +73,8 @@ pub(super) fn whereabouts(run: &RunData) -> Option<String> {
         let all = run.series.iter().filter(|one| one.metric == metric);
         let mut best: Option<(f64, u64, &str)> = None;
         for one in all {
-            for &(at, value) in &one.points {
+            for (i, &(at, _)) in one.points.iter().enumerate() {
+                let value = one.range(i).max;
                 if best.is_none_or(|(most, first, _)| (-value, at) < (-most, first)) {
                     best = Some((value, at, &one.entity));
                 }

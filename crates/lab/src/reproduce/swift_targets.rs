@@ -58,9 +58,8 @@ fn need(flows: u32, scaling: bool) -> Need {
 fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
     let end = outcome.end.as_ps() as f64;
     let late = |series: &paceline_fabric::outcome::FlowSeries| {
-        let points = series.points.iter();
-        let steps: Vec<(f64, f64)> = points
-            .map(|point| (point.at.as_ps() as f64, point.rtt.as_ps() as f64 / 1e6))
+        let steps: Vec<(f64, f64)> = (series.rtt.bins())
+            .map(|bin| (bin.at.as_ps() as f64, bin.mean / 1e6))
             .collect();
         step_mean(&steps, end / 2.0, end)
     };

@@ -181,11 +181,17 @@ fn series(input: &Resolved, outcome: &Outcome) -> Numbers {
             .flow_series
             .iter()
             .find(|series| series.flow as usize == flow);
-        let points = series.map_or(&[][..], |series| &series.points);
-        points
-            .iter()
-            .map(|point| (since(flow, point.at.as_ps()), point.rate.as_bps() as f64 / 1e9))
-            .collect()
+        let bins = series.into_iter().flat_map(|series| series.rate.bins());
+        // Of several samples, the least and the largest.
+        bins.flat_map(|bin| {
+            let at = since(flow, bin.at.as_ps());
+            let largest = (bin.max > bin.min).then_some(bin.max);
+            [Some(bin.min), largest]
+                .into_iter()
+                .flatten()
+                .map(move |bps| (at, bps as f64 / 1e9))
+        })
+        .collect()
     };
     let all = [(NODE1_RTT, rtt(0)), (NODE2_RTT, rtt(1)), (NODE2_RATE, rate(1))];
     Numbers {

@@ -3,8 +3,8 @@
 use super::over_time::{Clock, flow_name};
 use super::{Axis, Chart, Kind, Line, Named, Width};
 use crate::files::{RATE, RTT, Series, WINDOW};
-use crate::report::decimate::{POINTS_MAX, extremes};
 use crate::report::palette::COLORS;
+use crate::report::track::Track;
 use crate::results::FlowRow;
 
 /// Flows of which there are lines: the largest.
@@ -16,9 +16,15 @@ pub(super) fn limits(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
         return Vec::new();
     };
     let quantities = [
-        (RATE, "Rates that the scheme allows", "rate", "Gbit/s", 1e9),
-        (WINDOW, "Windows that the scheme allows", "window", "KB", 1e3),
-        (RTT, "Round trips", "round-trip time", "µs", 1.0),
+        (RATE, "Rates that the scheme allows", "rate", "Gbit/s", (1e9, 1.0)),
+        (
+            WINDOW,
+            "Windows that the scheme allows",
+            "window",
+            "KB",
+            (1e3, 1.0),
+        ),
+        (RTT, "Round trips", "round-trip time", "µs", (1.0, 1e-6)),
     ];
     let mut charts: Vec<Chart> = Vec::new();
     for (metric, title, label, unit, scale) in quantities {
@@ -26,21 +32,9 @@ pub(super) fn limits(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
         if chosen.is_empty() {
             continue;
         }
-        let line = |(k, (row, one)): (usize, &(&FlowRow<'_>, &Series))| {
-            let points = one
-                .points
-                .iter()
-                .map(|&(at, value)| (clock.at(0, at), value / scale));
-            // A value holds until the flow ends.
-            let end = row
-                .end_ps()
-                .zip(one.points.last())
-                .map(|(end, last)| (clock.at(0, end), last.1 / scale));
-            let points: Vec<(f64, f64)> = points.chain(end).collect();
-            Line {
-                dash: k / COLORS,
-                ..Line::new(flow_name(row), k % COLORS, &extremes(&points, POINTS_MAX / 2))
-            }
+        let line = |(k, (row, one)): (usize, &(&FlowRow<'_>, &Series))| Line {
+            dash: k / COLORS,
+            ..Line::over_time(flow_name(row), k % COLORS, clock.source(0, Track::of(one), scale))
         };
         let recorded = run.data.series.iter().filter(|one| one.metric == metric).count();
         let note = match recorded > chosen.len() {
@@ -52,7 +46,7 @@ pub(super) fn limits(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
             note,
             x: clock.axis(),
             y: Axis::new(label, unit),
-            kind: Kind::Step,
+            kind: Kind::Track,
             width: Width::Third,
             lines: chosen.iter().enumerate().map(line).collect(),
         });

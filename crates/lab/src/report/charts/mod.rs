@@ -7,6 +7,7 @@ mod per_flow;
 use serde::Serialize;
 
 use super::data::RunData;
+use super::track::{Packed, Track};
 use over_time::Clock;
 
 /// A chart.
@@ -40,6 +41,8 @@ pub enum Kind {
     Step,
     /// Points alone.
     Dots,
+    /// Tracks over time: bins that the page joins and shows again as closely as it is looked at.
+    Track,
 }
 
 /// Share of the page's width.
@@ -104,6 +107,27 @@ pub struct Line {
     pub x: Vec<f64>,
     /// A value for each.
     pub y: Vec<f64>,
+    /// Instead of places and values: bins over time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub track: Option<Packed>,
+    /// Instead of these: those of a line of another chart of the page, both by their places.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same: Option<(usize, usize)>,
+    /// What `track` is made of.
+    #[serde(skip)]
+    pub source: Option<Source>,
+}
+
+/// A track, and what a chart's axes make of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    pub(super) track: Track,
+    /// Where the axis of time is zero, in ps, and its unit.
+    pub(super) zero_ps: u64,
+    pub(super) clock_ps: f64,
+    /// The unit of the axis of values, and what values are whole multiples of.
+    pub(super) scale: f64,
+    pub(super) unit: f64,
 }
 
 impl Line {
@@ -116,6 +140,9 @@ impl Line {
             guide: false,
             x: Vec::new(),
             y: Vec::new(),
+            track: None,
+            same: None,
+            source: None,
         };
         for &(x, y) in points {
             let (x, y) = (round(x, 7), round(y, 4));
@@ -127,6 +154,29 @@ impl Line {
             line.y.push(y);
         }
         line
+    }
+
+    /// A value over time.
+    fn over_time(name: impl Into<String>, color: usize, source: Source) -> Self {
+        Self {
+            source: Some(source),
+            ..Self::new(name, color, &[])
+        }
+    }
+
+    /// Packs the track, if it is one.
+    fn pack(&mut self) {
+        let packed = |source: &Source| {
+            let (time, value) = ((source.zero_ps, source.clock_ps), (source.scale, source.unit));
+            source.track.pack(time, value)
+        };
+        self.track = self.source.as_ref().map(packed);
+    }
+
+    /// The largest value.
+    fn largest(&self) -> f64 {
+        let of = |source: &Source| source.track.largest() / source.scale;
+        self.source.as_ref().map_or(0.0, of)
     }
 }
 
@@ -143,6 +193,26 @@ pub(super) struct Named<'a> {
     pub data: &'a RunData,
 }
 
+/// What all tracks of a page may take, in characters.
+const TEXT_MAX: usize = 2 << 20;
+
+/// Packs all tracks. While they take more than `most` characters the longest get wider bins.
+fn pack(charts: &mut [Chart], most: usize) {
+    let lines = charts.iter_mut().flat_map(|chart| &mut chart.lines);
+    let mut lines: Vec<&mut Line> = lines.filter(|line| line.source.is_some()).collect();
+    lines.iter_mut().for_each(|line| line.pack());
+    let size = |line: &&mut Line| line.track.as_ref().map_or(0, |track| track.data.len());
+    while lines.iter().map(size).sum::<usize>() > most {
+        let longest = lines.iter().map(size).max().unwrap_or(0);
+        for line in lines.iter_mut().filter(|line| 2 * size(line) > longest) {
+            if let Some(source) = &mut line.source {
+                source.track = source.track.wider();
+            }
+            line.pack();
+        }
+    }
+}
+
 /// So many runs get a small chart of the queue each.
 const SIDE_BY_SIDE_MAX: usize = 12;
 
@@ -155,7 +225,10 @@ pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
     let several = queues
         .as_ref()
         .filter(|chart| (3..=SIDE_BY_SIDE_MAX).contains(&chart.lines.len()));
-    let alone = several.filter(|_| runs.len() > 1).map(over_time::side_by_side);
+    let place = charts.len();
+    let alone = several
+        .filter(|_| runs.len() > 1)
+        .map(|chart| over_time::side_by_side(chart, place, &clock));
     charts.extend(queues);
     charts.extend(alone.into_iter().flatten());
     charts.extend(over_time::rates(runs, &clock));
@@ -170,6 +243,7 @@ pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
             halves[halves.len() - 1].width = Width::Full;
         }
     }
+    pack(&mut charts, TEXT_MAX);
     charts
 }
 
@@ -184,192 +258,4 @@ fn unit_of_time(longest: u64) -> (&'static str, f64) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::per_flow::{SIZE_GROUPS, size_groups};
-    use super::*;
-    use crate::files::Series;
-    use crate::results::FlowRow;
-    use crate::sample;
-
-    fn data() -> RunData {
-        let (input, outcome) = sample::incast();
-        RunData::new(&input, &sample::finished(&input, outcome))
-    }
-
-    fn named(data: &RunData) -> Named<'_> {
-        Named {
-            name: "none",
-            color: 2,
-            dash: 0,
-            data,
-        }
-    }
-
-    fn titles(charts: &[Chart]) -> Vec<&str> {
-        charts.iter().map(|chart| chart.title.as_str()).collect()
-    }
-
-    #[test]
-    fn a_run_has_the_charts_that_it_has_data_for() {
-        let mut data = data();
-        assert_eq!(
-            titles(&charts(&[named(&data)])),
-            [
-                "Slowdown by flow size",
-                "Completion times",
-                "Queues of the busiest ports",
-                "Rates of flows",
-                "PFC pauses"
-            ]
-        );
-        data.series.clear();
-        data.pauses_ns.clear();
-        data.flows.truncate(1);
-        assert!(charts(&[named(&data)]).is_empty());
-    }
-
-    #[test]
-    fn values_are_in_the_units_of_their_axes() {
-        let data = data();
-        let all = charts(&[named(&data)]);
-        let [by_size, cdf, queue, rates, pauses] = &all[..] else {
-            panic!("five charts")
-        };
-        assert_eq!(
-            (by_size.lines[0].x.clone(), by_size.lines[0].y.clone()),
-            (vec![1e3, 2e4], vec![2.0, 1.0])
-        );
-        assert_eq!(
-            (cdf.lines[0].x.clone(), cdf.lines[0].y.clone()),
-            (vec![6.0, 10.0], vec![50.0, 100.0])
-        );
-        assert_eq!(
-            (queue.x.unit, queue.lines[0].x[0], queue.lines[0].y[0]),
-            ("µs", 2.0, 1.048)
-        );
-        assert_eq!(queue.lines[0].name, "switch 0 port 2 → 2");
-        assert_eq!(
-            (rates.lines[1].x.clone(), rates.lines[1].y.clone()),
-            (vec![0.0, 5.0, 10.0], vec![24.0, 8.0, 0.0])
-        );
-        assert_eq!(rates.lines[0].name, "flow 0: 1 → 4, 1 KB");
-        assert_eq!(pauses.lines[0].y.iter().sum::<f64>(), 1.0);
-    }
-
-    #[test]
-    fn queues_of_several_runs_stand_side_by_side_on_the_same_scales() {
-        let data = data();
-        let mut higher = data.clone();
-        for series in higher
-            .series
-            .iter_mut()
-            .filter(|series| series.metric == crate::files::QUEUE)
-        {
-            series.points.iter_mut().for_each(|point| point.1 *= 10.0);
-        }
-        let runs =
-            [("a", &data), ("b", &higher), ("c", &data)].map(|(name, data)| Named { name, ..named(data) });
-        let all = charts(&runs);
-        let alone: Vec<&Chart> = all
-            .iter()
-            .filter(|chart| chart.title.starts_with("Queue, "))
-            .collect();
-        assert_eq!(
-            alone.iter().map(|chart| chart.title.as_str()).collect::<Vec<_>>(),
-            ["Queue, a", "Queue, b", "Queue, c"]
-        );
-        assert!(
-            alone
-                .iter()
-                .all(|chart| (chart.y.max, chart.x.max) == (alone[1].y.max, alone[1].x.max))
-        );
-        assert_eq!(alone[1].y.max, Some(22.0));
-        assert!(
-            charts(&runs[..2])
-                .iter()
-                .all(|chart| !chart.title.starts_with("Queue, "))
-        );
-    }
-
-    #[test]
-    fn many_flows_are_drawn_as_their_sum() {
-        let mut data = data();
-        let flow = data.series.pop().unwrap();
-        data.series = (0..40)
-            .map(|k| Series {
-                entity: format!("flow {k}"),
-                ..flow.clone()
-            })
-            .collect();
-        let all = charts(&[named(&data)]);
-        let rate = all
-            .iter()
-            .find(|chart| chart.title == "Rate of all flows together")
-            .unwrap();
-        assert_eq!(rate.lines[0].y, [960.0, 320.0, 0.0]);
-    }
-
-    #[test]
-    fn what_a_scheme_allows_holds_until_the_flow_ends() {
-        let mut data = data();
-        let start = data.flows[0].start_ps;
-        data.series.push(Series {
-            entity: "flow 0".into(),
-            metric: crate::files::RATE.into(),
-            points: vec![(start, 1e11), (start + 4_000_000, 5e10)],
-        });
-        let all = charts(&[named(&data)]);
-        let rate = all.last().unwrap();
-        assert_eq!(rate.title, "Rates that the scheme allows");
-        assert_eq!(
-            (rate.lines[0].x.clone(), rate.lines[0].y.clone()),
-            (vec![0.0, 4.0, 10.0], vec![100.0, 50.0, 50.0])
-        );
-    }
-
-    #[test]
-    fn labels_have_their_own_curves() {
-        let mut data = data();
-        let curve = |data: &RunData| {
-            let all = charts(&[named(data)]);
-            let cdf = all
-                .into_iter()
-                .find(|chart| chart.title == "Completion times")
-                .unwrap();
-            cdf.lines
-                .into_iter()
-                .map(|line| (line.name, line.y))
-                .collect::<Vec<_>>()
-        };
-        // One flow of each label completed: too few.
-        assert_eq!(curve(&data), [("none".to_string(), vec![50.0, 100.0])]);
-        let more: Vec<FlowRow<'_>> = data.flows[..2].to_vec();
-        data.flows.extend(more.into_iter().map(|flow| FlowRow {
-            fct_ps: flow.fct_ps.map(|ps| 2 * ps),
-            ..flow
-        }));
-        let found = curve(&data);
-        assert_eq!(
-            found,
-            ["mice", "elephants"].map(|name| (name.to_string(), vec![50.0, 100.0]))
-        );
-    }
-
-    #[test]
-    fn groups_of_sizes_hold_every_flow() {
-        let mut data = data();
-        let flow = data.flows[0].clone();
-        data.flows = (0..1000u64)
-            .map(|k| FlowRow {
-                size_bytes: 1000 + k / 2,
-                slowdown: Some(1.0 + k as f64),
-                ..flow.clone()
-            })
-            .collect();
-        let groups = size_groups(&data);
-        assert_eq!(groups.len(), SIZE_GROUPS);
-        assert_eq!(groups.iter().map(|(_, all)| all.len()).sum::<usize>(), 1000);
-        assert_eq!(groups[SIZE_GROUPS - 1].0, 1499.0);
-        assert!(groups.windows(2).all(|pair| pair[0].0 < pair[1].0));
-    }
-}
+mod tests;

@@ -2,18 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{Axis, Chart, Kind, Line, Named, Width, round, unit_of_time};
+use super::{Axis, Chart, Kind, Line, Named, Source, Width, round, unit_of_time};
 use crate::files::{GOODPUT, QUEUE, Series};
-use crate::report::decimate::{POINTS_MAX, extremes, sums};
 use crate::report::palette::COLORS;
+use crate::report::track::Track;
 use crate::results::FlowRow;
 
 /// Flows of which each gets a line of its own.
 const FLOWS_MAX: usize = 32;
 /// Ports of a single run of which the queue is drawn.
 const PORTS_MAX: usize = 4;
-/// Bins of time in charts of rates and pauses.
-const BINS_MAX: usize = 400;
 /// Time since the first start of a flow, in a unit that suits the longest run.
 pub(super) struct Clock {
     starts_ps: Vec<u64>,
@@ -51,9 +49,23 @@ impl Clock {
     pub(super) fn axis(&self) -> Axis {
         Axis::new("time since the first flow's start", self.unit)
     }
-    /// An instant of the `i`-th run.
-    pub(super) fn at(&self, run: usize, ps: u64) -> f64 {
-        (ps as f64 - self.starts_ps[run] as f64) / self.ps
+    /// A track of the `i`-th run, whose values are whole multiples of `unit`, on an axis in `scale`.
+    pub(super) fn source(&self, run: usize, track: Track, (scale, unit): (f64, f64)) -> Source {
+        Source {
+            track,
+            zero_ps: self.starts_ps[run],
+            clock_ps: self.ps,
+            scale,
+            unit,
+        }
+    }
+    /// When the last of the lines ends, on the axis.
+    pub(super) fn latest<'a>(&self, lines: impl Iterator<Item = &'a Line>) -> f64 {
+        let end = |line: &Line| {
+            let source = line.source.as_ref()?;
+            Some((source.track.end_ps() as f64 - source.zero_ps as f64) / self.ps)
+        };
+        lines.filter_map(end).fold(0.0, f64::max)
     }
 }
 
@@ -62,46 +74,27 @@ pub(super) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     let shown = if runs.len() == 1 { PORTS_MAX } else { 1 };
     let mut lines: Vec<Line> = Vec::new();
     for (i, run) in runs.iter().enumerate() {
-        let series: Vec<&Series> = run
-            .data
-            .series
-            .iter()
-            .filter(|series| series.metric == QUEUE)
-            .collect();
-        let area = |series: &Series| -> u128 {
-            let pairs = series.points.windows(2);
-            pairs
-                .map(|pair| u128::from(pair[1].0 - pair[0].0) * u128::from(pair[0].1 as u64))
-                .sum()
-        };
-        let mut order: Vec<(u128, usize)> = series.iter().enumerate().map(|(k, s)| (area(s), k)).collect();
-        order.sort_by_key(|&(area, k)| (std::cmp::Reverse(area), k));
-        let busy = order.into_iter().filter(|&(area, _)| area > 0).take(shown);
-        for (place, (_, k)) in busy.enumerate() {
-            let points: Vec<(f64, f64)> = series[k]
-                .points
-                .iter()
-                .map(|&(at, bytes)| (clock.at(i, at), bytes))
-                .collect();
-            let points = extremes(&points, POINTS_MAX);
-            let port = port_name(&series[k].entity);
+        let series = run.data.series.iter().filter(|series| series.metric == QUEUE);
+        let mut tracks: Vec<(&Series, Track)> = series.map(|one| (one, Track::of(one))).collect();
+        tracks.retain(|(_, track)| track.largest() > 0.0);
+        tracks.sort_by(|(_, a), (_, b)| b.area().total_cmp(&a.area()));
+        for (place, (one, track)) in tracks.into_iter().take(shown).enumerate() {
+            let port = port_name(&one.entity);
+            let source = clock.source(i, track, (1.0, 1.0));
             lines.push(if runs.len() == 1 {
-                Line::new(port, (run.color + place) % COLORS, &points)
+                Line::over_time(port, (run.color + place) % COLORS, source)
             } else {
                 Line {
                     dash: run.dash,
-                    ..Line::new(format!("{}: {port}", run.name), run.color, &points)
+                    ..Line::over_time(format!("{}: {port}", run.name), run.color, source)
                 }
             });
         }
     }
-    let highest = lines
-        .iter()
-        .flat_map(|line| &line.y)
-        .fold(0.0, |a: f64, &b| a.max(b));
+    let highest = lines.iter().map(Line::largest).fold(0.0, f64::max);
     let (unit, size) = if highest < 1e6 { ("KB", 1e3) } else { ("MB", 1e6) };
-    for value in lines.iter_mut().flat_map(|line| &mut line.y) {
-        *value = round(*value / size, 5);
+    for source in lines.iter_mut().filter_map(|line| line.source.as_mut()) {
+        source.scale = size;
     }
     (!lines.is_empty()).then(|| Chart {
         title: if runs.len() == 1 {
@@ -113,33 +106,31 @@ pub(super) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         note: "Bytes in all queues of a switch port.".into(),
         x: clock.axis(),
         y: Axis::new("queue", unit),
-        kind: Kind::Step,
+        kind: Kind::Track,
         width: if runs.len() == 1 { Width::Half } else { Width::Full },
         lines,
     })
 }
 
 /// The lines of a chart of several runs, each in a small chart of its own on the same scales: lines
-/// that lie upon each other hide each other.
-pub(super) fn side_by_side(together: &Chart) -> Vec<Chart> {
-    let most = |values: fn(&Line) -> &Vec<f64>| {
-        let all = together.lines.iter().flat_map(values).copied();
-        all.fold(0.0, f64::max)
-    };
-    let (latest, highest) = (most(|line| &line.x), most(|line| &line.y));
+/// that lie upon each other hide each other. `place` is that of the chart on the page.
+pub(super) fn side_by_side(together: &Chart, place: usize, clock: &Clock) -> Vec<Chart> {
+    let latest = clock.latest(together.lines.iter());
+    let highest = together.lines.iter().map(Line::largest).fold(0.0, f64::max);
     let width = match together.lines.len() {
         4 | 7 | 8 | 10.. => Width::Quarter,
         _ => Width::Third,
     };
-    let alone = |line: &Line| {
+    let alone = |(i, line): (usize, &Line)| {
         let (run, port) = line.name.split_once(": ").unwrap_or((&line.name, ""));
         let mut chart = Chart {
             title: format!("Queue, {run}"),
             note: port.to_string(),
             width,
             lines: vec![Line {
-                name: run.to_string(),
-                ..line.clone()
+                dash: line.dash,
+                same: Some((place, i)),
+                ..Line::new(run, line.color, &[])
             }],
             ..together.clone()
         };
@@ -147,7 +138,7 @@ pub(super) fn side_by_side(together: &Chart) -> Vec<Chart> {
         chart.y.max = Some(round(highest * 1.05, 3));
         chart
     };
-    together.lines.iter().map(alone).collect()
+    together.lines.iter().enumerate().map(alone).collect()
 }
 
 /// `port 3.2->7` for people.
@@ -179,7 +170,7 @@ pub(super) fn rates(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
         note: "Payload acknowledged at the sender.".into(),
         x: clock.axis(),
         y: Axis::new("goodput", "Gbit/s"),
-        kind: Kind::Step,
+        kind: Kind::Track,
         width,
         lines,
     };
@@ -199,16 +190,9 @@ pub(super) fn rates(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
             };
             charts.push(chart(title, Width::Half, flow_lines(i, run, series, clock)));
         }
-        let highest = charts
-            .iter()
-            .flat_map(|c| &c.lines)
-            .flat_map(|line| &line.y)
-            .fold(0.0, |a: f64, &b| a.max(b));
-        let latest = charts
-            .iter()
-            .flat_map(|chart| &chart.lines)
-            .filter_map(|line| line.x.last())
-            .fold(0.0, |a: f64, &b| a.max(b));
+        let lines = || charts.iter().flat_map(|chart| &chart.lines);
+        let highest = lines().map(Line::largest).fold(0.0, f64::max);
+        let latest = clock.latest(lines());
         for chart in charts.iter_mut().filter(|_| many) {
             chart.x.max = Some(latest);
             chart.y.max = Some(round(highest * 1.05, 3));
@@ -217,7 +201,7 @@ pub(super) fn rates(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
     }
     let line = |(i, (run, series)): (usize, (&Named<'_>, &Vec<Series>))| Line {
         dash: run.dash,
-        ..Line::new(run.name, run.color, &total(i, series, clock))
+        ..Line::over_time(run.name, run.color, clock.source(i, total(series), GBPS))
     };
     let width = if runs.len() == 1 { Width::Half } else { Width::Full };
     let mut chart = chart(
@@ -225,7 +209,7 @@ pub(super) fn rates(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
         width,
         runs.iter().zip(&all).enumerate().map(line).collect(),
     );
-    chart.lines.retain(|line| !line.x.is_empty());
+    chart.lines.retain(|line| line.largest() > 0.0);
     if chart.lines.is_empty() {
         Vec::new()
     } else {
@@ -233,30 +217,16 @@ pub(super) fn rates(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
     }
 }
 
+/// Bit/s, which are whole, on an axis in Gbit/s.
+const GBPS: (f64, f64) = (1e9, 1.0);
+
 /// A line per flow; flows of the same sender, receiver and size are told apart by their numbers.
 fn flow_lines(run_index: usize, run: &Named<'_>, series: &[Series], clock: &Clock) -> Vec<Line> {
-    let bin = bin_width(series);
-    let longest = series.iter().map(|one| one.points.len()).max().unwrap_or(0);
-    let group = longest.div_ceil(BINS_MAX).max(1);
     let line = |(k, one): (usize, &Series)| {
         let id: Option<u32> = one.entity.strip_prefix("flow ").and_then(|id| id.parse().ok());
         let flow = id.and_then(|id| run.data.flows.iter().find(|flow| flow.flow_id == id));
         let name = flow.map_or_else(|| one.entity.clone(), flow_name);
-        let mut points: Vec<(f64, f64)> = one
-            .points
-            .chunks(group)
-            .map(|part| {
-                let mean = part.iter().map(|point| point.1).sum::<f64>() / part.len() as f64;
-                (clock.at(run_index, part[0].0), mean / 1e9)
-            })
-            .collect();
-        // The line ends at the end of its last bin, at zero.
-        points.extend(
-            one.points
-                .last()
-                .map(|last| (clock.at(run_index, last.0 + bin), 0.0)),
-        );
-        Line::new(name, k % COLORS, &points)
+        Line::over_time(name, k % COLORS, clock.source(run_index, Track::of(one), GBPS))
     };
     series.iter().enumerate().map(line).collect()
 }
@@ -267,58 +237,46 @@ pub(super) fn flow_name(flow: &FlowRow<'_>) -> String {
     format!("flow {}: {} → {}, {size}", flow.flow_id, flow.src, flow.dst)
 }
 
-/// The width of the series' bins: the smallest time between any two of them; 0 if there is one.
-fn bin_width(series: &[Series]) -> u64 {
-    let mut times: Vec<u64> = series
-        .iter()
-        .flat_map(|one| &one.points)
-        .map(|point| point.0)
-        .collect();
-    times.sort_unstable();
-    times.dedup();
-    times.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(0)
-}
-
-/// The sum of all flows' rates, in Gbit/s, in bins of the records' width or a multiple of it.
-fn total(run: usize, series: &[Series], clock: &Clock) -> Vec<(f64, f64)> {
-    let widths = series
-        .iter()
-        .flat_map(|one| one.points.windows(2))
-        .map(|pair| pair[1].0 - pair[0].0);
-    let Some(bin) = widths.min().filter(|&bin| bin > 0) else {
-        return Vec::new();
-    };
+/// The sum of all flows' rates, in the bins of the records.
+fn total(series: &[Series]) -> Track {
+    let tracks: Vec<Track> = series.iter().map(Track::of).collect();
     let mut bins: BTreeMap<u64, f64> = BTreeMap::new();
-    for &(at, bps) in series.iter().flat_map(|one| &one.points) {
-        *bins.entry(at / bin).or_default() += bps / 1e9;
+    for track in &tracks {
+        for run in &track.runs {
+            for number in run.number..run.number + run.count {
+                *bins.entry(track.origin_ps + number * track.width_ps).or_default() += run.mean;
+            }
+        }
     }
-    let (Some((&first, _)), Some((&last, _))) = (bins.first_key_value(), bins.last_key_value()) else {
-        return Vec::new();
+    let first = bins.keys().next().copied().unwrap_or(0);
+    let mut sum = Track {
+        origin_ps: first,
+        begin_ps: first,
+        runs: Vec::new(),
+        ..tracks[0].clone()
     };
-    let dense: Vec<f64> = (first..=last)
-        .map(|k| bins.get(&k).copied().unwrap_or(0.0))
-        .collect();
-    let (sums, group) = sums(&dense, BINS_MAX);
-    let at = |k: usize| clock.at(run, (first + (k * group) as u64) * bin);
-    let mut points: Vec<(f64, f64)> = sums
-        .iter()
-        .enumerate()
-        .map(|(k, sum)| (at(k), sum / group as f64))
-        .collect();
-    points.push((at(sums.len()), 0.0));
-    points
+    let mut next = 0;
+    for (at, bps) in bins {
+        let number = (at - first) / sum.width_ps;
+        // When no flow was under way, nothing was acknowledged.
+        (next..number).for_each(|idle| sum.push_value(idle, 0.0));
+        sum.push_value(number, bps);
+        next = number + 1;
+    }
+    sum
 }
 
 /// PFC pauses over time, when there were any.
 pub(super) fn pauses(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
-    const BINS: usize = 200;
-    let latest = runs.iter().zip(&clock.starts_ps).filter_map(|(run, &start)| {
-        run.data
-            .pauses_ns
-            .last()
-            .map(|ns| (ns * 1000).saturating_sub(start))
-    });
-    let bin = latest.max()?.max(clock.longest) / BINS as u64 + 1;
+    const BINS: u64 = 1 << 13;
+    let since = |run: usize, ns: u64| (ns * 1000).saturating_sub(clock.starts_ps[run]);
+    let last = |(i, run): (usize, &Named<'_>)| run.data.pauses_ns.last().map(|&ns| since(i, ns));
+    let latest = runs.iter().enumerate().filter_map(last).max()?;
+    // Whole microseconds where the time is long enough.
+    let bin = match latest.max(clock.longest) / BINS + 1 {
+        short @ 0..1_000_000 => short,
+        long => long.div_ceil(1_000_000) * 1_000_000,
+    };
     let mut lines = Vec::new();
     let mut without = Vec::new();
     for (i, run) in runs.iter().enumerate() {
@@ -326,20 +284,17 @@ pub(super) fn pauses(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
             without.push(run.name);
             continue;
         }
-        let mut counts = [0u32; BINS + 1];
-        for ns in &run.data.pauses_ns {
-            counts[((ns * 1000).saturating_sub(clock.starts_ps[i]) / bin) as usize] += 1;
+        let mut counts = vec![0u32; (latest.max(clock.longest) / bin + 1) as usize];
+        for &ns in &run.data.pauses_ns {
+            counts[(since(i, ns) / bin) as usize] += 1;
         }
-        let points: Vec<(f64, f64)> = (0..)
-            .zip(counts)
-            .map(|(k, n)| ((k * bin) as f64 / clock.ps, f64::from(n)))
-            .collect();
+        let track = Track::of_counts(clock.starts_ps[i], bin, counts);
         lines.push(Line {
             dash: run.dash,
-            ..Line::new(run.name, run.color, &points)
+            ..Line::over_time(run.name, run.color, clock.source(i, track, (1.0, 1.0)))
         });
     }
-    let mut note = format!("Pause frames received, in {BINS} equal parts of the time.");
+    let mut note = "Pause frames received, in the time of each point.".to_string();
     if !without.is_empty() {
         note.push_str(&format!(" None under {}.", without.join(", ")));
     }
@@ -348,7 +303,7 @@ pub(super) fn pauses(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         note,
         x: clock.axis(),
         y: Axis::new("pauses", ""),
-        kind: Kind::Step,
+        kind: Kind::Track,
         width: if runs.len() == 1 { Width::Half } else { Width::Full },
         lines,
     })

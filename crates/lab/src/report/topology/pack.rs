@@ -1,5 +1,7 @@
 //! Values in few characters: quantised, runs of equal values as one, as base64.
 
+use crate::report::bytes::{base64, varint};
+
 /// Values of many rows in one text: for each row that is not zero throughout, the distance from
 /// the last such row as a varint, then its values as stretches. A stretch is a varint, its length
 /// times two plus one if all its values are equal; then its values, or the one. Values have one
@@ -26,7 +28,7 @@ impl Packer {
         if values.iter().all(|&value| value == 0) {
             return;
         }
-        self.varint(row - self.last);
+        varint(&mut self.bytes, (row - self.last) as u64);
         self.last = row;
         let mut literal = 0;
         let mut at = 0;
@@ -35,7 +37,7 @@ impl Packer {
             // Shorter runs would cost more than they save.
             if equal > 3 {
                 self.stretch(&values[literal..at]);
-                self.varint(equal << 1 | 1);
+                varint(&mut self.bytes, (equal << 1 | 1) as u64);
                 self.value(values[at]);
                 literal = at + equal;
             }
@@ -56,7 +58,7 @@ impl Packer {
 
     fn stretch(&mut self, values: &[u16]) {
         if !values.is_empty() {
-            self.varint(values.len() << 1);
+            varint(&mut self.bytes, (values.len() << 1) as u64);
             values.iter().for_each(|&value| self.value(value));
         }
     }
@@ -68,48 +70,12 @@ impl Packer {
             self.bytes.push(high);
         }
     }
-
-    fn varint(&mut self, mut number: usize) {
-        while number >= 128 {
-            self.bytes.push(number as u8 | 128);
-            number >>= 7;
-        }
-        self.bytes.push(number as u8);
-    }
-}
-
-/// RFC 4648, with padding.
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for part in bytes.chunks(3) {
-        let byte = |i: usize| u32::from(part.get(i).copied().unwrap_or(0));
-        let word = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for i in 0..4 {
-            text.push(if i <= part.len() {
-                char::from(LETTERS[(word >> (18 - 6 * i) & 63) as usize])
-            } else {
-                '='
-            });
-        }
-    }
-    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn base64_of_the_standard() {
-        let texts = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes()));
-        assert_eq!(
-            texts,
-            ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]
-        );
-        assert_eq!(base64(&[0xfb, 0xff]), "+/8=");
-    }
 
     #[test]
     fn a_row_by_hand() {

@@ -81,12 +81,9 @@ fn the_largest_page_is_below_eight_megabytes() {
     ]
     .iter()
     .flat_map(|metric| rows.iter().map(move |(name, &i)| (metric, name, i)))
-    .map(|(metric, name, i)| Series {
-        entity: name.clone(),
-        metric: metric.to_string(),
-        points: (0..512u64)
-            .map(|k| (k * 1_000_000, noise(i, k) as f64 / 1_009.0))
-            .collect(),
+    .map(|(metric, name, i)| {
+        let points = (0..512u64).map(|k| (k * 1_000_000, noise(i, k) as f64 / 1_009.0));
+        Series::new(name.clone(), *metric, points.collect())
     })
     .collect();
     run.topology = Some(topology);

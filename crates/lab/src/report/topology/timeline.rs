@@ -193,7 +193,7 @@ impl Grid {
         let mut totals: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         let mut size = 0;
         for (quantity, rows) in groups {
-            let largest = rows.iter().flat_map(|(_, one)| &one.points).map(|point| point.1);
+            let largest = rows.iter().map(|(_, one)| one.largest());
             let scale = match quantity.counted {
                 true => 1e6 / counted_ps.max(1) as f64,
                 false => 1.0,
@@ -207,7 +207,7 @@ impl Grid {
                 .entry(quantity.name)
                 .or_insert_with(|| vec![0.0; self.bins]);
             for (row, one) in rows {
-                let mut values = self.values(&one.points, quantity.merge);
+                let mut values = self.values(one, quantity.merge);
                 values.iter_mut().for_each(|value| *value *= scale);
                 total
                     .iter_mut()
@@ -233,12 +233,18 @@ impl Grid {
         (timeline, size)
     }
 
-    /// The value of each bin of a step function.
-    fn values(&self, points: &[(u64, f64)], merge: Merge) -> Vec<f64> {
+    /// The value of each bin of a step function; where a step stands for several samples, of the
+    /// largest of them, or the mean.
+    fn values(&self, series: &Series, merge: Merge) -> Vec<f64> {
+        let points = &series.points;
         let mut bins = vec![0.0; self.bins];
         let end = self.start_ps + self.bins as u64 * self.bin_ps;
         let nexts = points.iter().skip(1).map(|point| point.0).chain([end]);
-        for (&(from, value), to) in points.iter().zip(nexts) {
+        for (i, (&(from, value), to)) in points.iter().zip(nexts).enumerate() {
+            let value = match merge {
+                Merge::Largest => series.range(i).max,
+                Merge::Mean => value,
+            };
             if value <= 0.0 {
                 continue;
             }
@@ -289,13 +295,10 @@ fn busiest(totals: &BTreeMap<&str, Vec<f64>>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::Range;
 
     fn series(entity: &str, metric: &str, points: &[(u64, f64)]) -> Series {
-        Series {
-            entity: entity.into(),
-            metric: metric.into(),
-            points: points.to_vec(),
-        }
+        Series::new(entity, metric, points.to_vec())
     }
 
     fn rows(names: &[&str]) -> BTreeMap<String, usize> {
@@ -314,14 +317,30 @@ mod tests {
             bins: 5,
         };
         // 0.5 during the first bin, 1.0 during half of the second and of the third, nothing after.
+        let values = |points: &[(u64, f64)], merge| grid.values(&series("port 0.1->1", QUEUE, points), merge);
         let points = [(100, 0.5), (110, 0.0), (115, 1.0), (125, 0.0)];
-        assert_eq!(grid.values(&points, Merge::Mean), [0.5, 0.5, 0.5, 0.0, 0.0]);
-        assert_eq!(grid.values(&points, Merge::Largest), [0.5, 1.0, 1.0, 0.0, 0.0]);
+        assert_eq!(values(&points, Merge::Mean), [0.5, 0.5, 0.5, 0.0, 0.0]);
+        assert_eq!(values(&points, Merge::Largest), [0.5, 1.0, 1.0, 0.0, 0.0]);
         // The last value holds to the end.
-        assert_eq!(
-            grid.values(&[(130, 2.0)], Merge::Largest),
-            [0.0, 0.0, 0.0, 2.0, 2.0]
-        );
+        assert_eq!(values(&[(130, 2.0)], Merge::Largest), [0.0, 0.0, 0.0, 2.0, 2.0]);
+        // The largest of several samples is not their mean.
+        let several = Series {
+            ranges: vec![
+                Range {
+                    min: 0.0,
+                    max: 9.0,
+                    last: 1.0,
+                },
+                Range {
+                    min: 0.0,
+                    max: 0.0,
+                    last: 0.0,
+                },
+            ],
+            ..series("port 0.1->1", QUEUE, &[(110, 3.0), (120, 0.0)])
+        };
+        assert_eq!(grid.values(&several, Merge::Largest), [0.0, 9.0, 0.0, 0.0, 0.0]);
+        assert_eq!(grid.values(&several, Merge::Mean), [0.0, 3.0, 0.0, 0.0, 0.0]);
     }
 
     #[test]

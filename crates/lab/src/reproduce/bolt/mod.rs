@@ -413,11 +413,10 @@ impl Taken<'_> {
 /// A flow's window over time, in ns and bytes of payload.
 fn windows(outcome: &Outcome, flow: u32) -> Vec<(f64, f64)> {
     let series = outcome.flow_series.iter().find(|series| series.flow == flow);
-    let points = series.map_or(&[][..], |series| &series.points);
-    let point = |point: &paceline_fabric::outcome::FlowPoint| {
-        (point.at.as_ps() as f64 / 1e3, point.window.get() as f64)
-    };
-    points.iter().map(point).collect()
+    let windows = series.into_iter().flat_map(|series| series.window.bins());
+    windows
+        .map(|bin| (bin.at.as_ps() as f64 / 1e3, bin.mean))
+        .collect()
 }
 
 /// Numbers that are there, by name.

@@ -1,0 +1,53 @@
+//! Numbers as bytes, and bytes as text, for scripts of pages to read.
+
+/// Appends a number, seven bits a byte, the low ones first; all bytes but the last have the high bit.
+pub(super) fn varint(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 128 {
+        bytes.push(number as u8 | 128);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// RFC 4648, with padding.
+pub(super) fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for part in bytes.chunks(3) {
+        let byte = |i: usize| u32::from(part.get(i).copied().unwrap_or(0));
+        let word = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for i in 0..4 {
+            text.push(if i <= part.len() {
+                char::from(LETTERS[(word >> (18 - 6 * i) & 63) as usize])
+            } else {
+                '='
+            });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_of_the_standard() {
+        let texts = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes()));
+        assert_eq!(
+            texts,
+            ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]
+        );
+        assert_eq!(base64(&[0xfb, 0xff]), "+/8=");
+    }
+
+    #[test]
+    fn numbers_of_several_bytes() {
+        let mut bytes = Vec::new();
+        [0, 127, 128, 300, u64::MAX]
+            .iter()
+            .for_each(|&number| varint(&mut bytes, number));
+        assert_eq!(bytes[..6], [0, 127, 128, 1, 172, 2]);
+        assert_eq!((bytes.len(), bytes[15]), (16, 1));
+    }
+}
