@@ -128,9 +128,13 @@
 
   const legend = (chart, u) => {
     const list = el("ul", { class: "legend" });
-    const folded = chart.lines.length > LEGEND_MAX;
+    /* The ends of a line's interval go with it. */
+    const ends = (line) => chart.lines.filter((other) => other.guide && other.name.startsWith(`${line.name}, `));
+    const beside = new Set(chart.lines.flatMap(ends));
+    const folded = chart.lines.length - beside.size > LEGEND_MAX;
     if (chart.lines.length < 2 && !chart.lines.some((line) => line.name.includes("switch"))) return list;
     chart.lines.forEach((line, i) => {
+      if (beside.has(line)) return;
       const svg = document.createElementNS(SVG, "svg");
       svg.setAttribute("width", "20");
       svg.setAttribute("height", "8");
@@ -144,10 +148,12 @@
         const show = button.getAttribute("aria-pressed") !== "true";
         button.setAttribute("aria-pressed", String(show));
         u.setSeries(i + 1, { show });
+        for (const end of ends(line)) u.setSeries(chart.lines.indexOf(end) + 1, { show });
       });
       list.append(el("li", {}, button));
     });
-    return folded ? el("details", { class: "lines" }, el("summary", {}, `${chart.lines.length} lines`), list) : list;
+    const summary = () => el("summary", {}, `${chart.lines.length - beside.size} lines`);
+    return folded ? el("details", { class: "lines" }, summary(), list) : list;
   };
 
   const draw = (chart) => {

@@ -7,9 +7,11 @@ pub(crate) mod charts;
 mod data;
 pub(crate) mod decimate;
 pub(crate) mod palette;
+mod repeats;
 mod sheet;
 #[cfg(test)]
 mod size;
+mod slow;
 mod story;
 mod sweep;
 mod topology;
@@ -17,6 +19,7 @@ mod topology;
 pub use charts::{Axis, Chart, Kind, Line, Width};
 pub(crate) use data::topology_file;
 pub use data::{ReadError, RunData};
+pub use repeats::repeats_pages;
 pub use sheet::{Grid, Part, Sheet, Tile, render_sheet};
 pub use sweep::render_sweep;
 
@@ -25,11 +28,14 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use serde::Serialize;
 
+use repeats::SeedLink;
+
 use crate::results::Summary;
 use crate::table::{self, METRICS};
 
 const TEMPLATE: &str = include_str!("../../assets/report.html.j2");
 const TOPOLOGY: &str = include_str!("../../assets/topology.html.j2");
+const SEEDS: &str = include_str!("../../assets/seeds.html.j2");
 const STYLE: &str = include_str!("../../assets/report.css");
 const STYLES: [&str; 2] = [STYLE, include_str!("../../assets/topology.css")];
 const CHART_SCRIPTS: [&str; 2] = [
@@ -55,6 +61,11 @@ pub struct RenderError(#[from] minijinja::Error);
 
 /// Renders the page about `runs`, in their order: of one run, or a comparison of several.
 pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
+    render_one_of(runs, "", &[])
+}
+
+/// The same where the runs are some of several repeats: `note` says so, `seeds` lead to the others.
+fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<String, RenderError> {
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
     let names = table::row_names(&summaries);
     let schemes: Vec<&str> = summaries.iter().map(|summary| summary.scheme.as_str()).collect();
@@ -75,6 +86,8 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
         title: title(&summaries),
         description: description(runs),
         story: story::story(&summaries, &names),
+        note,
+        seeds,
         whereabouts: match runs {
             [run] => story::whereabouts(run),
             _ => None,
@@ -89,6 +102,10 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
         metrics: METRICS.iter().map(|metric| metric.name).collect(),
         rows: rows(runs, &names, &styles),
         sizes: if single { sizes(summaries[0]) } else { Vec::new() },
+        slow: match runs {
+            [run] => slow::rows(run),
+            _ => Vec::new(),
+        },
         single,
         topology: match runs {
             [run] => topology::view(run).map(|view| script_json(&view)),
@@ -130,6 +147,7 @@ impl Look {
 pub(crate) fn fill(template: &'static str, page: impl Serialize) -> Result<String, RenderError> {
     let mut environment = environment()?;
     environment.add_template("topology.html", TOPOLOGY)?;
+    environment.add_template("seeds.html", SEEDS)?;
     environment.add_template("report.html", template)?;
     Ok(environment.get_template("report.html")?.render(Serde(page))?)
 }
@@ -148,10 +166,12 @@ fn environment() -> Result<Environment<'static>, RenderError> {
 
 /// What the template gets. `topology`, `charts` and `look` go into it as they are.
 #[derive(Serialize)]
-struct Page {
+struct Page<'a> {
     title: String,
     description: String,
     story: String,
+    note: &'a str,
+    seeds: &'a [SeedLink],
     whereabouts: Option<String>,
     warnings: Vec<Warning>,
     tiles: Vec<story::Tile>,
@@ -159,6 +179,7 @@ struct Page {
     metrics: Vec<&'static str>,
     rows: Vec<Row>,
     sizes: Vec<Vec<String>>,
+    slow: Vec<slow::Row>,
     single: bool,
     topology: Option<String>,
     charts: String,
