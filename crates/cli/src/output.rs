@@ -93,8 +93,8 @@ pub(crate) fn odd_inputs<'a>(inputs: impl IntoIterator<Item = &'a Resolved>) {
 }
 
 /// What to know before trusting runs: each warning once, with the runs it is about unless that is
-/// all of them; then those that are about the runs together.
-pub(crate) fn warnings(summaries: &[&Summary], together: &[String]) -> String {
+/// all of them.
+pub(crate) fn warnings(summaries: &[&Summary]) -> String {
     let names = table::row_names(summaries);
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for (summary, name) in summaries.iter().zip(&names) {
@@ -114,9 +114,6 @@ pub(crate) fn warnings(summaries: &[&Summary], together: &[String]) -> String {
         };
         text.push_str(&format!("  ! {about}{warning}\n"));
     }
-    together
-        .iter()
-        .for_each(|warning| text.push_str(&format!("  ! {warning}\n")));
     if text.is_empty() {
         return text;
     }

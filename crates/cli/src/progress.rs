@@ -4,6 +4,7 @@ mod steps;
 mod sweep;
 mod train;
 
+use std::borrow::Borrow;
 use std::io::IsTerminal as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -92,18 +93,19 @@ impl OneRun {
 
 impl Meter {
     /// For `inputs`.
-    pub(crate) fn new(inputs: &[Resolved], say: SayArgs) -> Self {
+    pub(crate) fn new<I: Borrow<Resolved>>(inputs: &[I], say: SayArgs) -> Self {
+        let inputs: Vec<&Resolved> = inputs.iter().map(Borrow::borrow).collect();
         let show = Show::of(say);
         if matches!(show, Show::Lines) {
             let flows: usize = inputs.iter().map(|input| input.run.flows.len()).sum();
-            eprintln!("running {}: {flows} flows", names(inputs));
+            eprintln!("running {}: {flows} flows", names(&inputs));
         }
         let started = Instant::now();
         Self {
             show,
             started,
             runs: Mutex::new(State {
-                runs: inputs.iter().map(OneRun::of).collect(),
+                runs: inputs.into_iter().map(OneRun::of).collect(),
                 last_line: started,
             }),
         }
@@ -140,8 +142,8 @@ impl Drop for Meter {
 }
 
 /// `a under x, y; b under x`.
-fn names(inputs: &[Resolved]) -> String {
-    let part = |part: &[Resolved]| {
+fn names(inputs: &[&Resolved]) -> String {
+    let part = |part: &[&Resolved]| {
         let mut schemes: Vec<&str> = part.iter().map(|input| input.scheme.as_str()).collect();
         schemes.dedup();
         format!("{} under {}", part[0].name, schemes.join(", "))

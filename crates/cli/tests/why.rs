@@ -59,6 +59,158 @@ fn accounts_move_nothing() {
     assert!(one.lines().skip(1).all(|line| line.starts_with("1,")), "{one}");
 }
 
+/// Without a flow: the slowest, each with the most of its time, whose share is that of `flow_time.csv`.
+#[test]
+fn the_slowest_flows() {
+    let folder = small();
+    let list = stdout(folder.path(), &["why", "a"]);
+    assert_snapshot!(list);
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(folder.path(), &["why", "a", "--json", "--top", "1"])).unwrap();
+    let [slow] = &json.as_array().unwrap()[..] else {
+        panic!("one flow");
+    };
+    let id = slow["flow"]["flow_id"].to_string();
+    assert_eq!(slow["command"], format!("paceline why a {id}"));
+    let times = fs::read_to_string(folder.path().join("a/flow_time.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = times
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').collect())
+        .collect();
+    let of_flow = || rows.iter().filter(|row| row[0] == id);
+    let total: u64 = of_flow().map(|row| row[4].parse::<u64>().unwrap()).sum();
+    let main = &slow["main"];
+    let (stage, part) = (main["stage"].as_str().unwrap(), main["part"].as_str().unwrap());
+    let same = of_flow().filter(|row| row[1] == stage && row[3] == part);
+    let time: u64 = same.map(|row| row[4].parse::<u64>().unwrap()).sum();
+    assert_eq!(main["time_ps"], time);
+    assert!((main["share"].as_f64().unwrap() - time as f64 / total as f64).abs() < 1e-9);
+    // The page has the same flows with their commands.
+    let page = fs::read_to_string(folder.path().join("a/report.html")).unwrap();
+    assert!(page.contains(&format!(
+        "<code class=\"why\" data-flow=\"{id}\">paceline why RUN {id}</code>"
+    )));
+    // Of a run without accounts, and of the scenario.
+    let off = ["run", "my.toml", "--set", "record.accounts=off", "--out", "off"];
+    stdout(folder.path(), &off);
+    let renamed =
+        |name: &str| stdout(folder.path(), &["why", name]).replace(&format!("why {name} "), "why a ");
+    assert_eq!(renamed("off"), list);
+    assert_eq!(renamed("my.toml"), list);
+}
+
+/// What `[record] accounts = "auto"` samples does not hold the slowest flows: they are accounted for by a second
+/// run, which is the same run.
+#[test]
+fn the_slowest_flows_are_accounted_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let many = r#"name = "many"
+duration = "20ms"
+[topology.star]
+hosts = 6
+[[workload]]
+label = "background"
+poisson = { sizes = "google-rpc", load = 0.6, to = "200us" }
+[cc]
+scheme = "dctcp"
+"#;
+    fs::write(path.join("many.toml"), many).unwrap();
+    stdout(path, &["run", "many.toml", "--out", "a"]);
+    stdout(
+        path,
+        &["run", "many.toml", "--set", "record.accounts=all", "--out", "all"],
+    );
+    let ids = |run: &str| {
+        let times = fs::read_to_string(path.join(run).join("flow_time.csv")).unwrap();
+        let mut ids: Vec<u32> = times
+            .lines()
+            .skip(1)
+            .map(|line| line.split(',').next().unwrap().parse().unwrap())
+            .collect();
+        ids.dedup();
+        ids
+    };
+    let total = ids("all").len();
+    assert!(total > 1100, "{total} flows");
+    let kept = ids("a");
+    assert!((1000..=1020).contains(&kept.len()), "{}", kept.len());
+    let list: serde_json::Value =
+        serde_json::from_str(&stdout(path, &["why", "all", "--json", "--top", "20"])).unwrap();
+    let sampled = |id: u32| (0..1000).any(|i| i * total / 1000 == id as usize);
+    let slowest: Vec<u32> = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["flow"]["flow_id"].as_u64().unwrap() as u32)
+        .collect();
+    assert!(
+        slowest.iter().any(|&id| !sampled(id)),
+        "the test needs a slow flow that the sample has not"
+    );
+    assert!(slowest.iter().all(|id| kept.contains(id)), "{slowest:?}");
+    // Their rows are those of the run that accounted for all.
+    let rows = |run: &str| {
+        let times = fs::read_to_string(path.join(run).join("flow_time.csv")).unwrap();
+        let of_slow =
+            |line: &&str| slowest.contains(&line.split(',').next().unwrap().parse().unwrap_or(u32::MAX));
+        times
+            .lines()
+            .filter(of_slow)
+            .map(str::to_string)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(rows("a"), rows("all"));
+}
+
+/// A chain: each flow waits for the one before, and the answer names them back to the first.
+#[test]
+fn whom_a_flow_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let ring = r#"name = "ring"
+duration = "20ms"
+[topology.star]
+hosts = 4
+[[workload]]
+label = "ring"
+all-reduce = { algorithm = "ring", size = "400KB" }
+[cc]
+scheme = "none"
+"#;
+    fs::write(path.join("ring.toml"), ring).unwrap();
+    stdout(path, &["run", "ring.toml", "--out", "a"]);
+    let flows = fs::read_to_string(path.join("a/flows.csv")).unwrap();
+    let starts: Vec<u64> = flows
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(7).unwrap().parse().unwrap())
+        .collect();
+    let last = (0..starts.len()).max_by_key(|&i| starts[i]).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(path, &["why", "a", &last.to_string(), "--json"])).unwrap();
+    let chain = json["deeper"]["waited_for"].as_array().unwrap();
+    // A ring of 4 hosts has 6 steps: the last waits for the five before it.
+    assert_eq!(chain.len(), 5, "{chain:?}");
+    let number = |row: &serde_json::Value, key: &str| row[key].as_u64().unwrap();
+    let mut at = last as u64;
+    for row in chain {
+        assert_eq!(
+            (number(row, "flow_id"), row["until"].as_str()),
+            (at, Some("received"))
+        );
+        at = number(row, "waited_for");
+        // It started when that had arrived, neither before nor after.
+        assert_eq!(
+            number(row, "start_ps"),
+            number(row, "at_ps") + number(row, "delay_ps")
+        );
+        assert_eq!(number(row, "start_ps"), starts[number(row, "flow_id") as usize]);
+    }
+    assert_eq!(starts[at as usize], starts.iter().copied().min().unwrap());
+}
+
 #[test]
 fn why_refuses() {
     let folder = small();

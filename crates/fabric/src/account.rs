@@ -62,7 +62,7 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    pub(crate) fn new(asked: &Accounted, flows: usize, queues: usize) -> Self {
+    pub(crate) fn new(asked: &Accounted, closeups: &[u32], flows: usize, queues: usize) -> Self {
         let mut place = Vec::new();
         let mut count = 0;
         let mut add = |place: &mut Vec<u32>, flow: usize| {
@@ -72,7 +72,8 @@ impl Accounts {
             }
         };
         match asked {
-            Accounted::None => {}
+            Accounted::None if closeups.is_empty() => {}
+            Accounted::None => place = vec![NONE; flows],
             Accounted::All => {
                 place = vec![NONE; flows];
                 (0..flows).for_each(|flow| add(&mut place, flow));
@@ -83,6 +84,9 @@ impl Accounts {
                     add(&mut place, flow as usize);
                 }
             }
+        }
+        for &flow in closeups.iter().filter(|&&flow| (flow as usize) < flows) {
+            add(&mut place, flow as usize);
         }
         let on = count > 0;
         Self {
@@ -188,6 +192,10 @@ impl Simulation {
         if qp.done {
             return;
         }
+        if self.closeups.on() {
+            self.look_at_limits(slot);
+        }
+        let qp = &self.qps[slot as usize];
         let Some(open) = self.accounts.of(qp.flow) else {
             return;
         };
@@ -216,12 +224,20 @@ impl Simulation {
         } else {
             sender.pacing += take(qp.next_avail);
             let held = port.paused & 1 << qp.class != 0;
-            *(if held { &mut sender.paused } else { &mut sender.nic }) += take(now);
+            let waited = take(now);
+            *(if held { &mut sender.paused } else { &mut sender.nic }) += waited;
+            if !held && self.closeups.on() {
+                let (flow, port) = (qp.flow, qp.port);
+                self.look_at_nic(flow, port, waited);
+            }
         }
     }
 
     /// The same for all flows of a host's port, which is about to be paused or resumed.
-    pub(crate) fn settle_port(&mut self, port: u32) {
+    pub(crate) fn settle_port(&mut self, port: u32, class: u8, pause: bool) {
+        if self.closeups.on() {
+            self.look_at_pause(port, class, pause);
+        }
         if !self.accounts.on() || !self.ports[port as usize].is_host {
             return;
         }

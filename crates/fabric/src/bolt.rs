@@ -152,6 +152,9 @@ impl Simulation {
         };
         self.counters.notices += 1;
         let src = self.packets.insert(src);
+        if self.closeups.on() {
+            self.look_at_notice(src, egress);
+        }
         self.enqueue(ingress, STRICT, src);
     }
 
@@ -165,6 +168,9 @@ impl Simulation {
         if worse {
             let packet = self.packets.get_mut(id);
             (packet.note, packet.note_port) = (queue, number);
+            if self.closeups.on() {
+                self.look_at_note(id, egress);
+            }
         }
     }
 

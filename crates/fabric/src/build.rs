@@ -71,7 +71,12 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
             )
         });
     let marks = profiles.iter().any(|profile| profile.kmin != u32::MAX);
-    let accounts = Accounts::new(&spec.record.accounts, spec.flows.len(), ports.len() * class_count);
+    let accounts = Accounts::new(
+        &spec.record.accounts,
+        &spec.record.closeups,
+        spec.flows.len(),
+        ports.len() * class_count,
+    );
     let mut recorder = Recorder::new(&spec, &ports);
     // What is traced takes no short cuts through queues: the accounts are told of every step, too.
     recorder.tracing |= accounts.on();
@@ -101,6 +106,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         hash_order: HashOrder::of(&spec),
         pairs: Vec::new(),
         free_qps: Vec::new(),
+        qps_drew: false,
         routes: Vec::new(),
         route_places: BTreeMap::new(),
         epoch: 0,
@@ -128,6 +134,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         completions: Vec::new(),
         recorder,
         accounts,
+        closeups: crate::closeup::CloseUps::new(&spec.record.closeups, spec.flows.len()),
         watch: crate::standstill::Watch::default(),
         base_rtt: extent.rtt,
         bdp: extent.bdp,

@@ -159,6 +159,7 @@ impl Simulation {
             self.decisions.made += 1;
             if self.recorder.tracing {
                 self.settle(job.qp);
+                self.look_at_timer(job.qp, crate::closeup::Told::Delay);
             }
             self.call_scheme(job.qp, |scheme, cx| scheme.on_decision(cx));
             self.nic_send(self.qps[job.qp as usize].port);

@@ -73,6 +73,11 @@ impl Endpoints {
         Some(Box::new(Self { model, hosts }))
     }
 
+    /// The streams of all hosts.
+    pub(crate) fn rngs(&self) -> impl Iterator<Item = &Rng> {
+        self.hosts.iter().map(|host| &host.rng)
+    }
+
     /// When a packet that arrives at `now` is data.
     fn admit(&mut self, nic: u32, now: u64, wire: u16) -> u64 {
         let (model, Host { line, rng, .. }) = (&self.model, &mut self.hosts[nic as usize]);

@@ -220,6 +220,9 @@ impl Simulation {
             .flows
             .started(slot, &self.qps[slot as usize], self.now);
         self.open_account(flow);
+        if self.closeups.on() {
+            self.look_begins(slot);
+        }
         if self.bolt_ns3.on {
             return self.start_sender(slot, &paths.forward, keep, found);
         }
@@ -233,6 +236,7 @@ impl Simulation {
             self.receivers.push(Receiver::NEW);
             return self.qps.len() as u32 - 1;
         };
+        self.qps_drew |= self.has_drawn(&self.qps[slot as usize]);
         qp.life = self.qps[slot as usize].life.wrapping_add(1);
         self.qps[slot as usize] = qp;
         self.receivers[slot as usize] = Receiver::NEW;

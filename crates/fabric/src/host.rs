@@ -326,6 +326,9 @@ impl Simulation {
         if self.accounts.on() {
             self.account(port, event, id);
         }
+        if self.closeups.on() {
+            self.look(port, event, id, queue_bytes);
+        }
         let node = self.ports[port as usize].node;
         self.recorder.trace(
             self.now,

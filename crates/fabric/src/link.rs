@@ -168,6 +168,9 @@ impl Simulation {
     /// Sends a PFC frame about `class` out of `port`.
     #[cold]
     pub(crate) fn send_pfc(&mut self, port: u32, class: u8, pause: bool) {
+        if pause && self.closeups.on() {
+            self.look_at_pause_sent(port, class);
+        }
         let p = &mut self.ports[port as usize];
         if pause {
             p.asked |= 1 << class;
@@ -230,7 +233,7 @@ impl Simulation {
             return self.unpause(port, packet.class);
         }
         self.counters.pauses += 1;
-        self.settle_port(port);
+        self.settle_port(port, packet.class, true);
         let slot = port as usize * self.class_count + usize::from(packet.class);
         let p = &mut self.ports[port as usize];
         if p.paused & 1 << packet.class == 0 {
@@ -257,7 +260,7 @@ impl Simulation {
     /// Ends a pause, if there is one, and sends what waited.
     pub(crate) fn unpause(&mut self, port: u32, class: u8) {
         if self.ports[port as usize].paused & 1 << class != 0 {
-            self.settle_port(port);
+            self.settle_port(port, class, false);
             let p = &mut self.ports[port as usize];
             p.paused &= !(1 << class);
             let still = p.paused != 0;

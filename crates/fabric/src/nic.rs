@@ -118,6 +118,7 @@ impl Simulation {
         }
         if self.recorder.tracing {
             self.settle(slot);
+            self.look_at_timer(slot, crate::closeup::Told::Itself);
         }
         self.call_scheme(slot, |scheme, cx| scheme.on_timer(cx, TimerSlot(timer)));
         if !self.spec.quirks.wakeup_suppression {

@@ -331,10 +331,15 @@ pub struct Outcome {
     pub bdp: Bytes,
     /// Where the time of flows went, with [`crate::spec::RecordSpec::accounts`], in the order of flows.
     pub accounts: Vec<crate::account::FlowAccount>,
+    /// With [`crate::spec::RecordSpec::closeups`], in the order of flows.
+    pub closeups: Vec<crate::closeup::CloseUp>,
     /// Pauses that will never end, if there are any.
     pub standstill: Option<Standstill>,
     /// What decisions that take time came to; `None` if no sender asked for any.
     pub decisions: Option<DecisionStats>,
+    /// Whether chance had a say: something was drawn from a random stream of the seed, or a path was chosen
+    /// by a hash that hangs on it. If not, the same flows do the same under any other seed.
+    pub hangs_on_seed: bool,
     /// A digest of the order and time of all events: equal runs have equal digests.
     pub digest: u64,
 }

@@ -30,6 +30,11 @@ struct PintPort {
 }
 
 impl PintPorts {
+    /// The stream of the digests' rounding.
+    pub(crate) fn rng(&self) -> &Rng {
+        &self.rng
+    }
+
     pub(crate) fn new(code: Code, ports: usize, window: Span, approximate: bool, rng: Rng) -> Self {
         Self {
             kept: if approximate && code.bytes() == 1 {

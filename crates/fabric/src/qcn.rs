@@ -114,13 +114,13 @@ impl Simulation {
         let queue = self.queues[place].bytes + size;
         let rng = &mut qcn.rng[egress as usize];
         if let Some(fb) = qcn.points[place].arrival(&qcn.rules, queue, size, rng) {
-            self.send_cnm(ingress, id, fb);
+            self.send_cnm(ingress, egress, id, fb);
         }
     }
 
     /// A congestion notification message to the sender of a frame, out of the port by which that came.
     #[inline(never)]
-    fn send_cnm(&mut self, ingress: u32, id: u32, fb: u8) {
+    fn send_cnm(&mut self, ingress: u32, egress: u32, id: u32, fb: u8) {
         let packet = self.packets.get(id);
         let cnm = Packet {
             kind: PacketKind::Cnm,
@@ -137,6 +137,9 @@ impl Simulation {
         };
         self.counters.notices += 1;
         let cnm = self.packets.insert(cnm);
+        if self.closeups.on() {
+            self.look_at_notice(cnm, egress);
+        }
         self.enqueue(ingress, STRICT, cnm);
     }
 }

@@ -71,6 +71,8 @@ pub(crate) struct Routing {
     /// Mixed into the hash's seed, a switch's id.
     seed: u32,
     last_parallel_only: bool,
+    /// Whether a switch had several next hops to choose from.
+    chose: bool,
     /// Next hops that are given: (switch, destination) to neighbour.
     fixed: BTreeMap<(u32, u32), u32>,
     /// Their destinations.
@@ -109,6 +111,7 @@ impl Routing {
             distances: BTreeMap::new(),
             seed,
             last_parallel_only,
+            chose: false,
             fixed: BTreeMap::new(),
             fixed_to: BTreeSet::new(),
         }
@@ -215,15 +218,26 @@ impl Routing {
         if count == 0 {
             return None;
         }
+        let mut chose = false;
         let choice = match count {
             1 => 0,
             _ if is_host(node) => key.hash(NIC_HASH_SEED) % count,
-            _ => key.hash(node ^ self.seed) % count,
+            _ => {
+                chose = true;
+                key.hash(node ^ self.seed) % count
+            }
         };
-        (0..list.len())
+        let chosen = (0..list.len())
             .filter(|&i| keep(i))
             .nth(choice as usize)
-            .map(|i| list[i])
+            .map(|i| list[i]);
+        self.chose |= chose;
+        chosen
+    }
+
+    /// Whether a switch chose among several next hops by a hash that hangs on the run's seed.
+    pub(crate) fn chose_by_seed(&self) -> bool {
+        self.chose && self.seed != 0
     }
 
     /// Whether next hops to host `dst` are given somewhere.

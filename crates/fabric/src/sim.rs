@@ -72,6 +72,8 @@ pub struct Simulation {
     /// What selective repeat knows of each queue pair; empty without it.
     pub(crate) pairs: Vec<crate::recovery::irn::Pair>,
     pub(crate) free_qps: Vec<u32>,
+    /// Whether the scheme of a flow whose queue pair another has taken over had drawn: see [`crate::chance`].
+    pub(crate) qps_drew: bool,
     /// Egress ports of the switches on each flow's paths, in order.
     pub(crate) routes: Vec<u32>,
     /// Where each path stands in it.
@@ -107,6 +109,7 @@ pub struct Simulation {
     pub(crate) completions: Vec<u32>,
     pub(crate) recorder: Recorder,
     pub(crate) accounts: Accounts,
+    pub(crate) closeups: crate::closeup::CloseUps,
     pub(crate) watch: crate::standstill::Watch,
     pub(crate) base_rtt: Span,
     pub(crate) bdp: u64,
@@ -245,8 +248,10 @@ impl Simulation {
         }
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.port_refs());
+        let closeups = self.close_looks();
         let decisions = self.decision_stats();
         self.recorder.finish_queues();
+        let hangs_on_seed = self.hangs_on_seed();
         let Recorder {
             ports,
             flows,
@@ -279,8 +284,10 @@ impl Simulation {
             base_rtt: self.base_rtt,
             bdp: paceline_kernel::Bytes::new(self.bdp),
             accounts: self.accounts.close(),
+            closeups,
             standstill: self.watch.found,
             decisions,
+            hangs_on_seed,
             digest: self.digest,
         }
     }

@@ -42,7 +42,7 @@ pub struct LinkSpec {
 }
 
 /// Links that go down at some time, and perhaps come back.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkFailure {
     /// Index in [`RunSpec::links`].
     pub link: usize,
@@ -54,7 +54,7 @@ pub struct LinkFailure {
 
 /// A host whose NIC pauses a class of its switch's port for ever: a broken NIC, or a receiver that
 /// does not take its packets from memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PauseStorm {
     /// The host.
     pub node: NodeId,
@@ -261,7 +261,7 @@ pub struct SchemeSpec {
 }
 
 /// A flow: one message from one host to another on a queue pair of its own.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowSpec {
     /// Sender.
     pub src: NodeId,
@@ -339,6 +339,8 @@ pub struct RecordSpec {
     pub rtt_samples: bool,
     /// Whose time to account for: see [`crate::account`].
     pub accounts: Accounted,
+    /// Flows to look at closely, by index; they are accounted for too. See [`crate::closeup`].
+    pub closeups: Vec<u32>,
 }
 
 /// Flows whose time is accounted for.

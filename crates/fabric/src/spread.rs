@@ -107,6 +107,11 @@ impl Spreading {
         }
     }
 
+    /// Whether packets are spread at all.
+    pub(crate) fn is_on(&self) -> bool {
+        !self.rng.is_empty()
+    }
+
     /// The topology has changed: next hops are computed anew. Flowlets go on where they can.
     pub(crate) fn forget(&mut self) {
         self.column_of.fill(NONE);

@@ -212,6 +212,7 @@ fn recorders_change_nothing() {
             trace_window: None,
             rtt_samples: true,
             accounts: Accounted::All,
+            closeups: vec![0],
         };
         let seen = run(recorded);
         assert_eq!(results(&plain), results(&seen), "{name}");

@@ -247,6 +247,7 @@ fn build(case: &Case) -> RunSpec {
     spec.nic.ack_class = case.ack_class;
     spec.seed = case.seed;
     spec.record.accounts = Accounted::All;
+    spec.record.closeups = (0..case.flows.len() as u32).step_by(3).collect();
     for &(which, at, span) in &case.failures {
         let at = Time::from_ns(at);
         spec.failures.push(LinkFailure {
@@ -300,7 +301,21 @@ proptest! {
         for account in &outcome.accounts {
             prop_assert_eq!(account.total(), outcome.flows[account.flow as usize].fct);
         }
+        // Whom packets waited for is all that they waited.
+        let lost = outcome.counters.buffer_drops + outcome.counters.link_drops + outcome.counters.trimmed;
+        for look in outcome.closeups.iter().filter(|_| lost == 0) {
+            let account = &outcome.accounts[look.flow as usize];
+            for hop in account.hops.iter().filter(|hop| !hop.back && hop.queueing + hop.paused > Span::ZERO) {
+                let found = look.shared.iter().find(|shared| shared.port == hop.port);
+                prop_assert!(found.is_some() || hop.port.node == build(&case).flows[look.flow as usize].src);
+                if let Some(shared) = found {
+                    let waited = shared.flows.iter().fold(shared.idle, |sum, of| sum + of.waited);
+                    prop_assert_eq!((waited, shared.paused), (hop.queueing, hop.paused));
+                }
+            }
+        }
         let mut without = build(&case);
+        without.record.closeups.clear();
         without.record.accounts = Accounted::None;
         prop_assert_eq!(run(without).digest, outcome.digest);
         let again = run(build(&case));

@@ -38,11 +38,11 @@ pub enum Purpose {
     Training = 65,
 }
 
-/// One random stream.
-#[derive(Clone, Debug)]
+/// One random stream. Two are equal if they will give the same numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng(Source);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
     Stream(Xoshiro256PlusPlus),
     CLibrary(Box<CRand>),
@@ -123,7 +123,7 @@ pub const fn mix(x: u64) -> u64 {
 }
 
 /// glibc's `rand`: `r[i] = r[i-3] + r[i-31]`, the lowest bit thrown away.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct CRand {
     state: [u32; 31],
     at: usize,

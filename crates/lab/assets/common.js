@@ -41,5 +41,11 @@ const Paceline = (() => {
   addEventListener("beforeprint", () => paint(false));
   addEventListener("afterprint", () => paint(dark.matches));
 
-  return { css, el, digits, scaled, BYTES, MICROSECONDS, onTheme };
+  /* Commands name the folder that the page lies in, where it is one of this machine. */
+  const folder = location.protocol === "file:" ? decodeURIComponent(location.pathname).replace(/\/[^/]*$/, "") : "RUN";
+  const quoted = /^[\w@%+=:,./-]*$/.test(folder) ? folder : `'${folder.replace(/'/g, "'\\''")}'`;
+  const whyCommand = (flow) => `paceline why ${quoted} ${flow}`;
+  for (const code of document.querySelectorAll("code.why")) code.textContent = whyCommand(code.dataset.flow);
+
+  return { whyCommand, css, el, digits, scaled, BYTES, MICROSECONDS, onTheme };
 })();

@@ -170,9 +170,13 @@
   const legend = (view) => {
     const { chart, hidden } = view;
     const list = el("ul", { class: "legend" });
-    const folded = chart.lines.length > LEGEND_MAX;
+    /* The ends of a line's interval go with it. */
+    const ends = (line) => chart.lines.filter((other) => other.guide && other.name.startsWith(`${line.name}, `));
+    const beside = new Set(chart.lines.flatMap(ends));
+    const folded = chart.lines.length - beside.size > LEGEND_MAX;
     if (chart.lines.length < 2 && !chart.lines.some((line) => line.name.includes("switch"))) return list;
     chart.lines.forEach((line, i) => {
+      if (beside.has(line)) return;
       const svg = document.createElementNS(SVG, "svg");
       svg.setAttribute("width", "20");
       svg.setAttribute("height", "8");
@@ -185,12 +189,16 @@
       button.addEventListener("click", () => {
         const show = button.getAttribute("aria-pressed") !== "true";
         button.setAttribute("aria-pressed", String(show));
-        if (show) hidden.delete(i); else hidden.add(i);
-        view.u.setSeries(i + 1, { show });
+        const shown = [line, ...ends(line)].map((one) => chart.lines.indexOf(one));
+        for (const k of shown) {
+          if (show) hidden.delete(k); else hidden.add(k);
+          view.u.setSeries(k + 1, { show });
+        }
       });
       list.append(el("li", {}, button));
     });
-    return folded ? el("details", { class: "lines" }, el("summary", {}, `${chart.lines.length} lines`), list) : list;
+    const summary = () => el("summary", {}, `${chart.lines.length - beside.size} lines`);
+    return folded ? el("details", { class: "lines" }, summary(), list) : list;
   };
 
   const seriesOf = (view) => {

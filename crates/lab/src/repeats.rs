@@ -2,21 +2,31 @@
 
 use std::collections::BTreeMap;
 
+use paceline_fabric::Outcome;
+use paceline_fabric::spec::RunSpec;
+use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
 use crate::results::{FlowRow, RunStatus, Summary};
 use crate::stats::{CONFIDENCE, FlowPairs, Interval, Paired, interval, pair_repeats, paired};
-use crate::table::{METRICS, occasional};
+use crate::table::{METRICS, Metric, occasional};
 
-/// A half width above this share of the 99th percentile is worth a warning.
-const WIDE: f64 = 0.1;
+mod warnings;
+
+pub(crate) use warnings::in_words;
+pub use warnings::{Holds, SeedWarning};
 
 /// The content of a `comparison.json` with repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeats {
-    /// Runs of each scheme.
+    /// Runs of each scheme that were asked for.
+    pub asked: usize,
+    /// Whether the seed changes anything under any scheme. If not there is one run of each, that of the first
+    /// seed, and no interval.
+    pub seed_matters: bool,
+    /// Seeds that there are runs of.
     pub repeats: usize,
-    /// Their seeds.
+    /// These seeds.
     pub seeds: Vec<u64>,
     /// Confidence of all intervals.
     pub confidence: f64,
@@ -24,7 +34,10 @@ pub struct Repeats {
     pub intervals: Vec<OfScheme>,
     /// Differences from the first scheme, of each other.
     pub paired: Vec<PairedSchemes>,
-    /// The runs, scheme by scheme, in the order of the seeds.
+    /// The warnings of all runs, each once.
+    pub warnings: Vec<SeedWarning>,
+    /// The runs, scheme by scheme, in the order of the seeds; a single one of a scheme under which the seed
+    /// changes nothing.
     pub runs: Vec<OneRun>,
 }
 
@@ -33,6 +46,9 @@ pub struct Repeats {
 pub struct OfScheme {
     /// The scheme.
     pub scheme: String,
+    /// Whether the seed changes anything under it. If not, all ends of all intervals are the values of its one
+    /// run, which every other seed gives as well.
+    pub seed_matters: bool,
     /// By place in `summary.json`, such as `fct_slowdown.p99` (of collectives, the means over
     /// iterations). What some run does not have is left out.
     pub metrics: BTreeMap<String, Interval>,
@@ -69,30 +85,141 @@ pub struct Part<'a> {
     pub summary: &'a Summary,
     /// Its flows, in order of their numbers.
     pub flows: Vec<FlowRow<'a>>,
+    /// Whether any other seed would give the same run (see [`hangs_on_seed`]).
+    pub fixed: bool,
+}
+
+/// Whether another seed may give another run than `outcome`, that of the first of `inputs`, which differ in
+/// nothing but the seed: it does not if it changes neither what is run nor anything while it runs.
+pub fn hangs_on_seed(inputs: &[Resolved], outcome: &Outcome) -> bool {
+    let Some(first) = inputs.first() else {
+        return false;
+    };
+    outcome.hangs_on_seed
+        || inputs
+            .iter()
+            .any(|input| !same_but_for_seed(&first.run, &input.run))
+}
+
+/// Whether two runs of one scenario are the same but for their seeds. What a seed draws before a run begins
+/// are its flows and what these wait for; the rest is written in the scenario.
+fn same_but_for_seed(a: &RunSpec, b: &RunSpec) -> bool {
+    a.flows == b.flows
+        && a.dependencies == b.dependencies
+        && a.links == b.links
+        && a.failures == b.failures
+        && a.storms == b.storms
+        && a.stop == b.stop
+}
+
+/// The runs of one scheme.
+struct Group<'a> {
+    runs: &'a [Part<'a>],
+    /// How many seeds they stand for.
+    seeds: usize,
+    fixed: bool,
+}
+
+impl<'a> Group<'a> {
+    /// Runs of one scheme, if they are of all the seeds, or one that stands for all. Runs that came out the
+    /// same to the last event are one.
+    fn of(runs: &'a [Part<'a>], seeds: &[u64]) -> Option<Self> {
+        let of_runs: Vec<u64> = runs.iter().map(|run| run.summary.seed).collect();
+        let alone = of_runs.len() == 1 && runs[0].fixed && of_runs[0] == seeds[0];
+        if !alone && of_runs != seeds {
+            return None;
+        }
+        let same = |pair: &[Part<'_>]| {
+            pair[0].summary.digest == pair[1].summary.digest && pair[0].flows == pair[1].flows
+        };
+        let fixed = alone || runs.windows(2).all(same);
+        Some(Self {
+            runs: if fixed { &runs[..1] } else { runs },
+            seeds: seeds.len(),
+            fixed,
+        })
+    }
+
+    /// The run of the `i`-th seed.
+    fn run(&self, i: usize) -> &'a Part<'a> {
+        &self.runs[if self.fixed { 0 } else { i }]
+    }
+
+    fn scheme(&self) -> &'a str {
+        &self.runs[0].summary.scheme
+    }
+
+    /// A quantity of all seeds, if all have it.
+    fn values(&self, value: fn(&Summary) -> Option<f64>) -> Option<Vec<f64>> {
+        (0..self.seeds).map(|i| value(self.run(i).summary)).collect()
+    }
+
+    fn means(&self) -> OfScheme {
+        let one = |metric: &Metric| {
+            let interval = interval(&self.values(metric.value)?, CONFIDENCE)?;
+            Some((metric.key.to_string(), interval))
+        };
+        OfScheme {
+            scheme: self.scheme().to_string(),
+            seed_matters: !self.fixed,
+            metrics: METRICS.iter().chain(occasional()).filter_map(one).collect(),
+        }
+    }
+
+    fn against(&self, reference: &Self) -> PairedSchemes {
+        let one = |metric: &Metric| {
+            let (a, b) = (reference.values(metric.value)?, self.values(metric.value)?);
+            Some((metric.key.to_string(), paired(&a, &b, CONFIDENCE)?))
+        };
+        // Repeats that are the same run under both schemes count once: they are no more evidence.
+        let mut seen: Vec<(&str, &str)> = Vec::new();
+        let mut flows = Vec::new();
+        for i in 0..self.seeds {
+            let (a, b) = (reference.run(i), self.run(i));
+            let both = (a.summary.digest.as_str(), b.summary.digest.as_str());
+            if !seen.contains(&both) {
+                seen.push(both);
+                flows.push((a.flows.as_slice(), b.flows.as_slice()));
+            }
+        }
+        PairedSchemes {
+            scheme: self.scheme().to_string(),
+            reference: reference.scheme().to_string(),
+            metrics: METRICS.iter().chain(occasional()).filter_map(one).collect(),
+            flows: pair_repeats(&flows, CONFIDENCE),
+        }
+    }
 }
 
 impl Repeats {
-    /// What `runs` tell: scheme by scheme, each with the same seeds in the same order. `None` if
-    /// that is not so, if a run was cut short, or if there are fewer than two seeds.
-    pub fn of(runs: &[Part<'_>]) -> Option<Self> {
-        let schemes: Vec<&[Part<'_>]> = runs
-            .chunk_by(|a, b| a.summary.scheme == b.summary.scheme)
-            .collect();
-        let seeds = |runs: &[Part<'_>]| -> Vec<u64> { runs.iter().map(|run| run.summary.seed).collect() };
-        let first = *schemes.first()?;
+    /// What `runs` with `seeds` tell: scheme by scheme, each with all the seeds in their order, or with the
+    /// first alone where that stands for all ([`Part::fixed`]). `None` if that is not so, if a run was cut
+    /// short, or if there are fewer than two seeds.
+    pub fn of(runs: &[Part<'_>], seeds: &[u64]) -> Option<Self> {
         let whole = runs.iter().all(|run| run.summary.status == RunStatus::Completed);
-        let alike = schemes.iter().all(|scheme| seeds(scheme) == seeds(first));
-        if first.len() < 2 || !whole || !alike {
+        if seeds.len() < 2 || !whole || runs.is_empty() {
             return None;
         }
+        let groups = runs.chunk_by(|a, b| a.summary.scheme == b.summary.scheme);
+        let groups: Option<Vec<Group<'_>>> = groups.map(|runs| Group::of(runs, seeds)).collect();
+        let groups = groups?;
+        let seed_matters = groups.iter().any(|group| !group.fixed);
+        let kept: &[u64] = if seed_matters { seeds } else { &seeds[..1] };
+        let told = |_: &&Group<'_>| seed_matters;
         Some(Self {
-            repeats: first.len(),
-            seeds: seeds(first),
+            asked: seeds.len(),
+            seed_matters,
+            repeats: kept.len(),
+            seeds: kept.to_vec(),
             confidence: CONFIDENCE,
-            intervals: schemes.iter().map(|runs| of_scheme(runs)).collect(),
-            paired: schemes[1..].iter().map(|runs| pair(first, runs)).collect(),
-            runs: runs
+            intervals: groups.iter().filter(told).map(Group::means).collect(),
+            paired: (groups[1..].iter().filter(told))
+                .map(|group| group.against(&groups[0]))
+                .collect(),
+            warnings: warnings::of(&groups, kept),
+            runs: groups
                 .iter()
+                .flat_map(|group| group.runs)
                 .map(|run| OneRun {
                     folder: run.folder.clone(),
                     summary: run.summary.clone(),
@@ -101,84 +228,9 @@ impl Repeats {
         })
     }
 
-    /// What to know before trusting the means.
-    pub fn warnings(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        for scheme in &self.intervals {
-            let Some(p99) = scheme.metrics.get("fct_slowdown.p99") else {
-                continue;
-            };
-            let share = p99.half_width() / p99.mean;
-            if share > WIDE {
-                found.push(format!(
-                    "{}: the 99th percentile of slowdowns is known to ±{:.0}% only, from {} seeds: more \
-                     repeats make it surer.",
-                    scheme.scheme,
-                    100.0 * share,
-                    p99.n
-                ));
-            }
-        }
-        let digests = |scheme: &str| {
-            let of_scheme = self.runs.iter().filter(|run| run.summary.scheme == scheme);
-            of_scheme.map(|run| &run.summary.digest).collect::<Vec<_>>()
-        };
-        let same: Vec<&str> = (self.intervals.iter())
-            .filter(|one| digests(&one.scheme).windows(2).all(|pair| pair[0] == pair[1]))
-            .map(|one| one.scheme.as_str())
-            .collect();
-        if !same.is_empty() {
-            found.push(format!(
-                "{}: the seed changes nothing in this scenario, so all repeats are the same run and the \
-                 intervals say nothing.",
-                same.join(", ")
-            ));
-        }
-        found
-    }
-}
-
-/// A quantity of all runs, if all have it.
-fn values(runs: &[Part<'_>], value: fn(&Summary) -> Option<f64>) -> Option<Vec<f64>> {
-    runs.iter().map(|run| value(run.summary)).collect()
-}
-
-fn scheme_of(runs: &[Part<'_>]) -> String {
-    runs.first()
-        .map_or_else(String::new, |run| run.summary.scheme.clone())
-}
-
-fn of_scheme(runs: &[Part<'_>]) -> OfScheme {
-    let one = |metric: &crate::table::Metric| {
-        let interval = interval(&values(runs, metric.value)?, CONFIDENCE)?;
-        Some((metric.key.to_string(), interval))
-    };
-    OfScheme {
-        scheme: scheme_of(runs),
-        metrics: METRICS.iter().chain(occasional()).filter_map(one).collect(),
-    }
-}
-
-fn pair(reference: &[Part<'_>], runs: &[Part<'_>]) -> PairedSchemes {
-    let one = |metric: &crate::table::Metric| {
-        let (a, b) = (values(reference, metric.value)?, values(runs, metric.value)?);
-        Some((metric.key.to_string(), paired(&a, &b, CONFIDENCE)?))
-    };
-    // Repeats that are the same run under both schemes count once: they are no more evidence.
-    let mut seen: Vec<(&str, &str)> = Vec::new();
-    let mut flows = Vec::new();
-    for (a, b) in reference.iter().zip(runs) {
-        let both = (a.summary.digest.as_str(), b.summary.digest.as_str());
-        if !seen.contains(&both) {
-            seen.push(both);
-            flows.push((a.flows.as_slice(), b.flows.as_slice()));
-        }
-    }
-    PairedSchemes {
-        scheme: scheme_of(runs),
-        reference: scheme_of(reference),
-        metrics: METRICS.iter().chain(occasional()).filter_map(one).collect(),
-        flows: pair_repeats(&flows, CONFIDENCE),
+    /// The runs of each scheme, in the order of the seeds.
+    pub fn schemes(&self) -> impl Iterator<Item = &[OneRun]> {
+        self.runs.chunk_by(|a, b| a.summary.scheme == b.summary.scheme)
     }
 }
 
@@ -211,6 +263,7 @@ mod tests {
             folder: format!("{}-{}", summary.scheme, summary.seed),
             summary,
             flows: flows.clone(),
+            fixed: false,
         };
         runs.iter().map(part).collect()
     }
@@ -229,7 +282,7 @@ mod tests {
     #[test]
     fn by_hand() {
         let runs = two_schemes();
-        let all = Repeats::of(&parts(&runs)).unwrap();
+        let all = Repeats::of(&parts(&runs), &[1, 2, 3]).unwrap();
         assert_eq!((all.repeats, all.seeds.as_slice()), (3, &[1, 2, 3][..]));
         let p99 = all.intervals[0].metrics["fct_slowdown.p99"];
         // Standard deviation 10, t(2) = 4.303.
@@ -259,7 +312,7 @@ mod tests {
         let runs = two_schemes();
         insta::assert_snapshot!(
             "repeats",
-            crate::table::repeats(&Repeats::of(&parts(&runs)).unwrap(), 100)
+            crate::table::repeats(&Repeats::of(&parts(&runs), &[1, 2, 3]).unwrap(), 100)
         );
     }
 
@@ -271,17 +324,79 @@ mod tests {
             .for_each(|(summary, _)| summary.digest = "same".into());
         insta::assert_snapshot!(
             "repeats_warnings",
-            Repeats::of(&parts(&runs)).unwrap().warnings().join("\n")
+            Repeats::of(&parts(&runs), &[1, 2, 3]).unwrap().told().join("\n")
         );
+    }
+
+    /// One run stands for all seeds: of one scheme, or of all.
+    #[test]
+    fn seeds_that_change_nothing() {
+        let mut runs = two_schemes();
+        // Known beforehand: there is one run. Found afterwards: all are the same.
+        runs.drain(1..3);
+        let mut mixed = parts(&runs);
+        mixed[0].fixed = true;
+        let all = Repeats::of(&mixed, &[1, 2, 3]).unwrap();
+        assert!(all.seed_matters && !all.intervals[0].seed_matters && all.intervals[1].seed_matters);
+        assert_eq!((all.runs.len(), all.repeats, all.asked), (4, 3, 3));
+        let p99 = all.paired[0].metrics["fct_slowdown.p99"];
+        // 2, 12 and 22.5 more than the 10 that every seed gives.
+        assert!((p99.difference.mean - 36.5 / 3.0).abs() < 1e-12 && !p99.constant);
+        assert_eq!(all.intervals[0].metrics["fct_slowdown.p99"].n, 3);
+        assert!(
+            all.told()
+                .iter()
+                .any(|text| text.starts_with("hpcc: the seed changes nothing"))
+        );
+
+        let mut same = two_schemes();
+        for (summary, _) in &mut same {
+            let p99 = if summary.scheme == "hpcc" { 10.0 } else { 12.0 };
+            summary.fct_slowdown.p99 = Some(p99);
+            summary.digest = format!("{p99}");
+        }
+        let all = Repeats::of(&parts(&same), &[1, 2, 3]).unwrap();
+        assert_eq!(
+            (all.seed_matters, all.runs.len(), all.seeds.as_slice()),
+            (false, 2, &[1][..])
+        );
+        assert!(all.intervals.is_empty() && all.paired.is_empty());
+        assert!(all.told().iter().any(|text| text.contains("stands for all 3")));
+        // Equal digests alone are not enough: the flows have to be the same.
+        same[1].1[0].fct_ps = Some(1);
+        assert!(Repeats::of(&parts(&same), &[1, 2, 3]).unwrap().intervals[0].seed_matters);
+    }
+
+    /// A quantity that comes out the same with every seed, in runs that are not the same: a difference
+    /// without an interval, and without a star.
+    #[test]
+    fn what_does_not_vary_is_not_clear() {
+        let mut runs = two_schemes();
+        for (summary, _) in &mut runs {
+            summary.pfc.pauses = if summary.scheme == "hpcc" { 5 } else { 3 };
+        }
+        let all = Repeats::of(&parts(&runs), &[1, 2, 3]).unwrap();
+        let pauses = all.paired[0].metrics["pfc.pauses"];
+        assert_eq!(
+            (pauses.difference.mean, pauses.constant, pauses.clear),
+            (-2.0, true, false)
+        );
+        let text = crate::table::repeats(&all, 100);
+        let row = text.lines().rfind(|line| line.contains("pauses")).unwrap();
+        assert!(
+            row.contains("-2  the same with every seed") && !row.contains('*'),
+            "{row}"
+        );
+        assert!(!text.contains("-2 to -2"), "{text}");
     }
 
     #[test]
     fn what_are_no_repeats() {
         let mut runs = two_schemes();
-        assert!(Repeats::of(&[]).is_none());
-        assert!(Repeats::of(&parts(&runs)[..1]).is_none());
-        assert!(Repeats::of(&parts(&runs)[..5]).is_none());
+        assert!(Repeats::of(&[], &[1, 2]).is_none());
+        assert!(Repeats::of(&parts(&runs)[..1], &[1]).is_none());
+        assert!(Repeats::of(&parts(&runs)[..5], &[1, 2, 3]).is_none());
         runs[4].0.status = RunStatus::Partial;
-        assert!(Repeats::of(&parts(&runs)).is_none());
+        assert!(Repeats::of(&parts(&runs), &[1, 2, 3]).is_none());
     }
 }

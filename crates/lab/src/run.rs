@@ -1,6 +1,7 @@
 //! Running scenarios: one, or several side by side.
 
 use std::any::Any;
+use std::borrow::Borrow;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -14,6 +15,9 @@ use crate::results::{Machine, RunStatus, Summary, summarise};
 use paceline_scenario::Resolved;
 
 mod machine;
+mod slowest;
+
+pub use slowest::{AGAIN_MAX, SLOWEST, account_for_slowest, compare_accounted};
 
 /// Events between two calls of the progress function: some tens of milliseconds.
 const SLICE: u64 = 200_000;
@@ -158,13 +162,13 @@ fn broken(input: &Resolved, (now, events): (Time, u64), panic: &(dyn Any + Send)
 /// Runs `inputs` on at most `jobs` threads. Results come in the order of the inputs and do not
 /// depend on `jobs`. `progress` is told which input it is about; a run that it stops is partial,
 /// and runs that it stops before their first slice hardly begin.
-pub fn compare(
-    inputs: &[Resolved],
+pub fn compare<I: Borrow<Resolved> + Sync>(
+    inputs: &[I],
     jobs: usize,
     progress: &(dyn Fn(usize, &Progress) -> Control + Sync),
 ) -> Vec<Result<Finished, RunError>> {
     side_by_side(inputs.len(), jobs, &|i| {
-        execute(&inputs[i], &mut |now| progress(i, now))
+        execute(inputs[i].borrow(), &mut |now| progress(i, now))
     })
 }
 

@@ -119,6 +119,7 @@ pub(crate) fn spec() -> RunSpec {
             trace_window: None,
             rtt_samples: true,
             accounts: Accounted::All,
+            closeups: Vec::new(),
         },
         check: false,
     }
@@ -285,8 +286,10 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
         base_rtt: Span::from_ns(4_160),
         bdp: Bytes::new(52_000),
         accounts: vec![account()],
+        closeups: Vec::new(),
         standstill: None,
         decisions: None,
+        hangs_on_seed: false,
         digest: 0x0123_4567_89ab_cdef,
     };
     (input, outcome)

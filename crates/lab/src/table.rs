@@ -4,6 +4,7 @@ mod repeats;
 mod sizes;
 
 pub use repeats::repeats;
+pub(crate) use repeats::{by_flow, difference, differing, with_interval};
 pub use sizes::slowdown_by_size;
 
 use crate::results::{CollectiveTime, FlowCount, Summary};

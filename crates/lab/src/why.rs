@@ -6,6 +6,12 @@ use crate::files::{FlowTime, Stage};
 use crate::results::{FlowRow, FlowState};
 use crate::table::{bytes, duration_us, number};
 
+mod deeper;
+mod slowest;
+
+pub use deeper::{CauseRow, CutRow, Deeper, MarkRow, NeighbourRow, NicRow, PauseRow, SharedRow, WaitRow};
+pub use slowest::{Main, Slow, by_slowness, slowest, table as slowest_table};
+
 /// Where one flow's time went.
 #[derive(Clone, Debug, Serialize)]
 pub struct Why<'a> {
@@ -17,6 +23,8 @@ pub struct Why<'a> {
     pub parts: Vec<&'a FlowTime>,
     /// It in a few sentences.
     pub story: String,
+    /// One level deeper, of a run that looked at the flow closely.
+    pub deeper: Option<Deeper>,
 }
 
 impl<'a> Why<'a> {
@@ -31,6 +39,7 @@ impl<'a> Why<'a> {
             total_ps: parts.iter().map(|row| row.time_ps).sum(),
             parts,
             story: String::new(),
+            deeper: None,
         };
         why.story = why.tell();
         Some(why)
@@ -121,20 +130,30 @@ impl<'a> Why<'a> {
         text
     }
 
-    /// `port 0.17->17` as `switch 0 -> host 17`.
+    /// What most of its time went to.
+    fn main(&self) -> Option<Main> {
+        let (stage, part, time_ps) = self.causes().into_iter().next()?;
+        let hops = self.hops().into_iter();
+        let waited = hops.filter(|hop| hop.stage == Stage::Data && hop.mean_ps() > 0.0);
+        Some(Main {
+            stage,
+            part: part.to_string(),
+            time_ps,
+            share: time_ps as f64 / self.total_ps.max(1) as f64,
+            port: waited
+                .max_by(|a, b| a.mean_ps().total_cmp(&b.mean_ps()))
+                .map(|hop| hop.port.to_string()),
+        })
+    }
+
+    /// One level deeper, in lines of a name and a text; nothing of a run that did not look closely.
+    pub fn deeper_lines(&self) -> Vec<(&'static str, String)> {
+        let lines = |deeper: &Deeper| deeper.lines(self.flow.flow_id, self.flow.start_ps);
+        self.deeper.as_ref().map(lines).unwrap_or_default()
+    }
+
     fn place(&self, port: &str) -> String {
-        let plain = port.strip_prefix("port ").unwrap_or(port);
-        let Some((from, to)) = plain.split_once("->") else {
-            return plain.to_string();
-        };
-        let node = |text: &str| {
-            let id = text.split('.').next().unwrap_or(text);
-            let is_end = [self.flow.src, self.flow.dst]
-                .iter()
-                .any(|end| end.to_string() == id);
-            format!("{} {id}", if is_end { "host" } else { "switch" })
-        };
-        format!("{} -> {}", node(from), node(to))
+        place(port, self.flow)
     }
 
     /// What all packets met at each port.
@@ -222,6 +241,20 @@ impl<'a> Why<'a> {
         }
         text
     }
+}
+
+/// `port 0.17->17` on the way of a flow as `switch 0 -> host 17`.
+pub(crate) fn place(port: &str, flow: &FlowRow<'_>) -> String {
+    let plain = port.strip_prefix("port ").unwrap_or(port);
+    let Some((from, to)) = plain.split_once("->") else {
+        return plain.to_string();
+    };
+    let node = |text: &str| {
+        let id = text.split('.').next().unwrap_or(text);
+        let is_end = [flow.src, flow.dst].iter().any(|end| end.to_string() == id);
+        format!("{} {id}", if is_end { "host" } else { "switch" })
+    };
+    format!("{} -> {}", node(from), node(to))
 }
 
 /// All packets of a flow at a port: mean and largest of each kind of waiting, in ps.

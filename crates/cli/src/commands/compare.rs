@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use paceline_lab::files::{Writing, repeat_names, write_comparison, write_repeats};
-use paceline_lab::repeats::{Part, Repeats};
+use paceline_lab::repeats::{Part, Repeats, hangs_on_seed};
 use paceline_lab::reproduce;
 use paceline_lab::results::{Buckets, FlowRow, Summary, flow_rows};
-use paceline_lab::run::{self, Finished};
+use paceline_lab::run::{self, Finished, RunError};
 use paceline_lab::table;
 use paceline_scenario::Resolved;
 
@@ -19,7 +19,7 @@ use crate::{input, interrupt, output};
 pub(super) fn compare(args: &CompareArgs) -> Ended {
     let buckets = args.buckets.asked(args.say)?;
     let inputs = inputs(args)?;
-    let first = &inputs[0];
+    let first = &inputs[0][0];
     let folder = (args.output.out.clone())
         .unwrap_or_else(|| output::default_folder(&first.name, "compare", first.seed));
     let beside = match args.beside {
@@ -48,22 +48,25 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
 }
 
 /// The runs: scheme by scheme, each with the same seeds.
-fn inputs(args: &CompareArgs) -> Result<Vec<Resolved>, Failure> {
+fn inputs(args: &CompareArgs) -> Result<Vec<Vec<Resolved>>, Failure> {
     let mut inputs = Vec::new();
     for scheme in input::schemes(&args.schemes)? {
         let mut changes = args.changes.clone();
+        let mut repeats = Vec::new();
         for _ in 0..args.repeats {
             let input = paceline_lab::load(&args.input, &changes.overrides(Some(scheme)))?;
             changes.seed = Some(input.seed.saturating_add(1));
-            inputs.push(input);
+            repeats.push(input);
         }
+        inputs.push(repeats);
     }
     Ok(inputs)
 }
 
 /// Runs that belong together, and where they go.
 pub(super) struct Comparison<'a> {
-    pub(super) inputs: Vec<Resolved>,
+    /// Of each scheme the same seeds.
+    pub(super) inputs: Vec<Vec<Resolved>>,
     pub(super) folder: &'a Path,
     pub(super) writing: Writing,
     pub(super) jobs: usize,
@@ -79,79 +82,150 @@ impl Comparison<'_> {
     pub(super) fn run(&self) -> Ended {
         output::check_folder(self.folder, self.writing.force)?;
         if !self.say.quiet {
-            output::odd_inputs(&self.inputs);
+            output::odd_inputs(self.inputs.iter().flatten());
         }
         interrupt::listen();
-        let meter = Meter::new(&self.inputs, self.say);
-        let results = run::compare(&self.inputs, self.jobs, &|i, now| {
-            meter.update(i, now);
-            interrupt::control()
-        });
-        drop(meter);
-        let mut finished: Vec<(&Resolved, Finished)> = Vec::new();
-        let mut failure = None;
-        for (input, result) in self.inputs.iter().zip(results) {
-            match result {
-                Ok(run) => finished.push((input, run)),
-                // The first is the one to tell.
-                Err(error) => failure = failure.or(Some(Failure::from(error))),
-            }
-        }
+        let (finished, failure) = self.run_all();
         if !finished.is_empty() {
-            let runs: Vec<_> = finished.iter().map(|(input, run)| (*input, run)).collect();
-            let repeats = repeats(&runs);
+            let runs: Vec<_> = finished.iter().map(|one| (one.input, &one.run)).collect();
+            let repeats = self.repeats(&finished);
             match &repeats {
                 Some(repeats) => write_repeats(self.folder, &runs, repeats, self.writing)?,
                 None => write_comparison(self.folder, &runs, self.writing)?,
             }
             self.show(&finished, repeats.as_ref())?;
         }
-        let runs: Vec<&Finished> = finished.iter().map(|(_, run)| run).collect();
+        let runs: Vec<&Finished> = finished.iter().map(|one| &one.run).collect();
         failure.map_or_else(|| Ok(super::run::ending(&runs)), Err)
     }
 
-    fn show(&self, runs: &[(&Resolved, Finished)], repeats: Option<&Repeats>) -> Result<(), Failure> {
-        let summaries: Vec<&Summary> = runs.iter().map(|(_, run)| &run.summary).collect();
+    /// Runs everything; of several that fail the first is the one to tell. The first seed of each scheme
+    /// shows whether the others can be different: where they cannot, it is the only one.
+    fn run_all(&self) -> (Vec<One<'_>>, Option<Failure>) {
+        let firsts: Vec<&Resolved> = self.inputs.iter().map(|repeats| &repeats[0]).collect();
+        let mut results: Vec<Vec<(&Resolved, Result<Finished, RunError>)>> = Vec::new();
+        for (input, result) in firsts.iter().zip(self.run_some(&firsts)) {
+            results.push(vec![(input, result)]);
+        }
+        let others =
+            |(repeats, results): (&'_ Vec<Resolved>, &Vec<(&Resolved, Result<Finished, RunError>)>)| {
+                match &results[0].1 {
+                    Ok(first) => hangs_on_seed(repeats, &first.outcome),
+                    Err(_) => true,
+                }
+            };
+        let hangs: Vec<bool> = self.inputs.iter().zip(&results).map(others).collect();
+        let rest: Vec<&Resolved> = (self.inputs.iter().zip(&hangs))
+            .filter(|&(_, &hangs)| hangs)
+            .flat_map(|(repeats, _)| &repeats[1..])
+            .collect();
+        let mut of_rest = rest.iter().zip(self.run_some(&rest));
+        for ((repeats, results), _) in (self.inputs.iter().zip(&mut results))
+            .zip(&hangs)
+            .filter(|&(_, &h)| h)
+        {
+            results.extend(
+                of_rest
+                    .by_ref()
+                    .take(repeats.len() - 1)
+                    .map(|(input, result)| (*input, result)),
+            );
+        }
+        let (mut finished, mut failure) = (Vec::new(), None);
+        for (results, &hangs) in results.into_iter().zip(&hangs) {
+            for (input, result) in results {
+                match result {
+                    Ok(run) => finished.push(One {
+                        input,
+                        run,
+                        fixed: !hangs,
+                    }),
+                    Err(error) => failure = failure.or(Some(Failure::from(error))),
+                }
+            }
+        }
+        (finished, failure)
+    }
+
+    fn run_some(&self, inputs: &[&Resolved]) -> Vec<Result<Finished, RunError>> {
+        if inputs.is_empty() {
+            return Vec::new();
+        }
+        let meter = Meter::new(inputs, self.say);
+        run::compare_accounted(inputs, self.jobs, &|i, now| {
+            meter.update(i, now);
+            interrupt::control()
+        })
+    }
+
+    /// What the runs tell together, if they are repeats.
+    fn repeats(&self, runs: &[One<'_>]) -> Option<Repeats> {
+        let pairs: Vec<(&Resolved, &Finished)> = runs.iter().map(|one| (one.input, &one.run)).collect();
+        let names = repeat_names(&pairs).into_iter();
+        let parts: Vec<Part<'_>> = names
+            .zip(runs)
+            .map(|(folder, one)| Part {
+                folder,
+                summary: &one.run.summary,
+                flows: flow_rows(one.input, &one.run.outcome).collect(),
+                fixed: one.fixed,
+            })
+            .collect();
+        let seeds: Vec<u64> = self.inputs.first()?.iter().map(|input| input.seed).collect();
+        Repeats::of(&parts, &seeds)
+    }
+
+    fn show(&self, runs: &[One<'_>], repeats: Option<&Repeats>) -> Result<(), Failure> {
+        // Of runs that are the same with every seed one is shown.
+        let listed = |one: &&One<'_>| {
+            repeats.is_none_or(|repeats| {
+                let mut known = repeats
+                    .runs
+                    .iter()
+                    .map(|run| (&run.summary.scheme, run.summary.seed));
+                known.any(|known| known == (&one.run.summary.scheme, one.run.summary.seed))
+            })
+        };
+        let runs: Vec<&One<'_>> = runs.iter().filter(listed).collect();
+        let summaries: Vec<&Summary> = runs.iter().map(|one| &one.run.summary).collect();
+        let together = repeats.filter(|repeats| repeats.seed_matters);
         let width = output::stdout_width();
         match repeats {
             Some(repeats) if self.say.json => output::print_json(repeats)?,
             None if self.say.json => output::print_json(&summaries)?,
             _ => {
-                let mut text = match repeats {
+                let mut text = match together {
                     Some(repeats) => table::repeats(repeats, width),
                     None => table::comparison(&summaries, width),
                 };
-                text.push_str(&self.by_size(runs, repeats));
+                text.push_str(&self.by_size(&runs));
                 // Published values are of single runs.
-                if self.beside && repeats.is_none() {
+                if self.beside && together.is_none() {
                     text.push_str(&reproduce::beside_thesis_table6(&summaries));
                 }
                 output::print(&text)?;
             }
         }
         if !self.say.quiet {
-            let about_repeats = repeats.map_or_else(Vec::new, Repeats::warnings);
-            eprint!("{}", output::warnings(&summaries, &about_repeats));
+            match repeats {
+                Some(repeats) => output::beware(&repeats.told()),
+                None => eprint!("{}", output::warnings(&summaries)),
+            }
         }
         Ok(())
     }
 
     /// Slowdown by size under each scheme, of all its repeats together.
-    fn by_size(&self, runs: &[(&Resolved, Finished)], repeats: Option<&Repeats>) -> String {
+    fn by_size(&self, runs: &[&One<'_>]) -> String {
         if self.buckets.is_none() {
             return String::new();
         }
-        let together = repeats.map_or(1, |repeats| repeats.repeats);
-        let summaries: Vec<&Summary> = runs
-            .iter()
-            .step_by(together)
-            .map(|(_, run)| &run.summary)
-            .collect();
-        let flows: Vec<Vec<FlowRow<'_>>> = runs
-            .chunks(together)
-            .map(|part| {
-                part.iter()
-                    .flat_map(|(input, run)| flow_rows(input, &run.outcome))
+        let schemes = || runs.chunk_by(|a, b| a.input.scheme == b.input.scheme);
+        let summaries: Vec<&Summary> = schemes().map(|runs| &runs[0].run.summary).collect();
+        let flows: Vec<Vec<FlowRow<'_>>> = schemes()
+            .map(|runs| {
+                runs.iter()
+                    .flat_map(|one| flow_rows(one.input, &one.run.outcome))
                     .collect()
             })
             .collect();
@@ -159,18 +233,12 @@ impl Comparison<'_> {
     }
 }
 
-/// What runs tell together, if they are repeats.
-fn repeats(runs: &[(&Resolved, &Finished)]) -> Option<Repeats> {
-    let names = repeat_names(runs).into_iter();
-    let parts: Vec<Part<'_>> = names
-        .zip(runs)
-        .map(|(folder, (input, run))| Part {
-            folder,
-            summary: &run.summary,
-            flows: flow_rows(input, &run.outcome).collect(),
-        })
-        .collect();
-    Repeats::of(&parts)
+/// A run that has ended.
+struct One<'a> {
+    input: &'a Resolved,
+    run: Finished,
+    /// Whether any other seed would give the same.
+    fixed: bool,
 }
 
 /// The end of every comparison, for commands that add hints of their own.

@@ -35,7 +35,7 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
     }
     let again = inputs[0].scheme.clone();
     let done = Comparison {
-        inputs,
+        inputs: inputs.into_iter().map(|input| vec![input]).collect(),
         folder: &args.out,
         // Only ever an earlier run's folder: nothing else is replaced.
         writing: Writing {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use paceline_lab::repeats::Repeats;
+use paceline_lab::repeats::{OneRun, Repeats};
 use paceline_lab::report::{self, RunData};
 use paceline_lab::results::{FlowRow, Summary};
 use paceline_lab::sweep::SweepData;
@@ -34,6 +34,11 @@ pub(super) fn report(args: &ReportArgs) -> Ended {
         return report_sweep(args);
     }
     let file = args.file();
+    if let [folder] = args.folders.as_slice()
+        && let Some(repeats) = repeats_in(folder)?
+    {
+        return report_repeats(args, folder, &repeats);
+    }
     let mut runs = Vec::new();
     for folder in &args.folders {
         for run in runs_in(folder)? {
@@ -51,6 +56,41 @@ pub(super) fn report(args: &ReportArgs) -> Ended {
     let names = table::row_names(&summaries);
     let flows: Vec<Vec<FlowRow<'_>>> = runs.iter().map(|run| run.flows.clone()).collect();
     let by_size = output::by_size(args.buckets.buckets.as_ref(), &names, &flows);
+    output::print(&format!("{}\n{by_size}", file.display()))?;
+    Ok(Done::All)
+}
+
+/// The pages about a comparison with several seeds. Those of the single seeds stand beside the runs, where
+/// the page about all leads to them.
+fn report_repeats(args: &ReportArgs, folder: &Path, repeats: &Repeats) -> Ended {
+    let file = args.file();
+    let beside = file.parent() == Some(folder);
+    let read = |run: &OneRun| {
+        let data = RunData::read(&folder.join(&run.folder)).map_err(Failure::arguments)?;
+        Ok(RunData {
+            folder: beside.then(|| run.folder.clone()),
+            ..data
+        })
+    };
+    let runs = repeats
+        .runs
+        .iter()
+        .map(read)
+        .collect::<Result<Vec<RunData>, Failure>>()?;
+    for (name, page) in report::repeats_pages(repeats, &runs) {
+        let page = page.map_err(Failure::run)?;
+        if name == "report.html" {
+            write(&file, &page)?;
+        } else if beside {
+            write(&folder.join(name), &page)?;
+        }
+    }
+    let schemes = || runs.chunk_by(|a, b| a.summary.scheme == b.summary.scheme);
+    let first: Vec<&Summary> = schemes().map(|runs| &runs[0].summary).collect();
+    let flows: Vec<Vec<FlowRow<'_>>> = schemes()
+        .map(|runs| runs.iter().flat_map(|run| run.flows.iter().cloned()).collect())
+        .collect();
+    let by_size = output::by_size(args.buckets.buckets.as_ref(), &table::row_names(&first), &flows);
     output::print(&format!("{}\n{by_size}", file.display()))?;
     Ok(Done::All)
 }
@@ -83,33 +123,56 @@ fn write(file: &Path, page: &str) -> Result<(), Failure> {
     fs::write(file, page).map_err(|error| Failure::run(format!("cannot write {}: {error}", file.display())))
 }
 
+/// What a comparison in `folder` says of its repeats, if it has several seeds.
+fn repeats_in(folder: &Path) -> Result<Option<Repeats>, Failure> {
+    let file = folder.join("comparison.json");
+    match comparison(&file)? {
+        Some(value) if value.is_object() => {
+            let all = serde_json::from_value(value).map_err(|error| wrong(&file, &error))?;
+            Ok(Some(all))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The content of a `comparison.json`, if there is one.
+fn comparison(file: &Path) -> Result<Option<serde_json::Value>, Failure> {
+    if !file.is_file() {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(file).map_err(|error| wrong(file, &error))?;
+    serde_json::from_str(&text)
+        .map(Some)
+        .map_err(|error| wrong(file, &error))
+}
+
+fn wrong(file: &Path, what: &dyn std::fmt::Display) -> Failure {
+    Failure::arguments(format!(
+        "{} is not what a comparison writes: {what}",
+        file.display()
+    ))
+}
+
 /// Of a run, the empty path; of a comparison, the folders in it, in the order of its runs.
 fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let comparison = folder.join("comparison.json");
-    if !comparison.is_file() {
+    let file = folder.join("comparison.json");
+    let Some(value) = comparison(&file)? else {
         return Ok(vec![PathBuf::new()]);
-    }
-    let wrong = |what: &dyn std::fmt::Display| {
-        Failure::arguments(format!(
-            "{} is not what a comparison writes: {what}",
-            comparison.display()
-        ))
     };
-    let text = fs::read_to_string(&comparison).map_err(|error| wrong(&error))?;
-    let comparison: serde_json::Value = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
-    // With repeats, the runs of the first seed stand for all, as on the page that `compare` wrote.
-    if comparison.is_object() {
-        let all: Repeats = serde_json::from_value(comparison).map_err(|error| wrong(&error))?;
-        let shown = all.runs.iter().step_by(all.repeats.max(1));
-        return Ok(shown.map(|run| PathBuf::from(&run.folder)).collect());
+    if let Some(repeats) = repeats_in(folder)? {
+        return Ok(repeats
+            .runs
+            .iter()
+            .map(|run| PathBuf::from(&run.folder))
+            .collect());
     }
-    let summaries = comparison.as_array().ok_or_else(|| wrong(&"no list of runs"))?;
+    let summaries = value.as_array().ok_or_else(|| wrong(&file, &"no list of runs"))?;
     summaries
         .iter()
         .map(|summary| {
             let scheme = summary["scheme"]
                 .as_str()
-                .ok_or_else(|| wrong(&"a run without a scheme"))?;
+                .ok_or_else(|| wrong(&file, &"a run without a scheme"))?;
             Ok(PathBuf::from(scheme))
         })
         .collect()

@@ -2,7 +2,7 @@
 
 use paceline_lab::files::write_run;
 use paceline_lab::results::{RunStatus, flow_rows};
-use paceline_lab::run::{Finished, RunError, execute};
+use paceline_lab::run::{self, Finished, RunError, execute};
 use paceline_lab::table;
 use paceline_scenario::Resolved;
 
@@ -21,7 +21,8 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     if !args.say.quiet {
         output::odd_inputs([&input]);
     }
-    let finished = watched(&input, args.say)?;
+    let mut finished = watched(&input, args.say)?;
+    account_for_slowest(&input, &mut finished, args.say)?;
     write_run(&folder, &input, &finished, args.output.writing())?;
     let summary = &finished.summary;
     if args.say.json {
@@ -33,7 +34,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         output::print(&(table::comparison(&[summary], width) + &by_size))?;
     }
     if !args.say.quiet {
-        eprint!("{}", output::warnings(&[summary], &[]));
+        eprint!("{}", output::warnings(&[summary]));
         eprintln!("results in {}", folder.display());
     }
     Ok(ending(&[&finished]))
@@ -47,6 +48,27 @@ pub(super) fn watched(input: &Resolved, say: SayArgs) -> Result<Finished, RunErr
         meter.update(0, now);
         interrupt::control()
     })
+}
+
+/// The slowest flows are accounted for too, and that is said where it takes time or is not done.
+fn account_for_slowest(input: &Resolved, finished: &mut Finished, say: SayArgs) -> Result<(), RunError> {
+    let mut told = say.quiet;
+    let missing = run::account_for_slowest(input, finished, &mut |_| {
+        if !std::mem::replace(&mut told, true) {
+            eprintln!(
+                "running once more, for the accounts of the slowest flows ([record] accounts = \"off\" saves it)"
+            );
+        }
+        interrupt::control()
+    })?;
+    if missing > 0 && !say.quiet {
+        eprintln!(
+            "{missing} of the {} slowest flows have no account of their time: `paceline why` runs the scenario again \
+             for them",
+            run::SLOWEST
+        );
+    }
+    Ok(())
 }
 
 /// Whether the user cut any of these short.

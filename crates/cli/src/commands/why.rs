@@ -1,12 +1,13 @@
-//! `paceline why`: where one flow's time went.
+//! `paceline why`: where one flow's time went, and which flows were slow.
 
 use std::path::Path;
 
 use clap::Args;
-use paceline_lab::files::{FlowTime, flow_times};
+use paceline_kernel::Time;
+use paceline_lab::files::flow_times;
 use paceline_lab::report::RunData;
-use paceline_lab::results::{FlowRow, RunStatus, flow_rows};
-use paceline_lab::why::{Why, nothing_to_tell};
+use paceline_lab::results::{FlowRow, FlowState, RunStatus, flow_rows};
+use paceline_lab::why::{Deeper, Slow, Why, nothing_to_tell, slowest, slowest_table};
 use paceline_scenario::{Overrides, Resolved};
 
 use crate::args::SayArgs;
@@ -15,14 +16,21 @@ use crate::{output, text};
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline why results/incast-16-hpcc-1 7       flow 7 of a run (the flow_id of its flows.csv)
+  paceline why results/incast-16-hpcc-1         the slowest flows of a run, and what most of their time went to
+  paceline why results/incast-16-hpcc-1 7       flow 7 (the flow_id of its flows.csv)
   paceline why link-flap 12                     of a scenario: it is run for that
-  paceline why results/demo/dcqcn 3 --json | jq '.parts[] | select(.stage == \"sender\")'
+  paceline why results/demo/dcqcn 3 --json | jq '.deeper.causes'
 
 A flow's completion time is its sender's time until the packet whose acknowledgement was the last
 began to leave, then that packet's way, hop by hop, and the acknowledgement's way back. These parts
 sum to the completion time exactly. A run's folder has them in flow_time.csv for up to 1000 flows
-([record] accounts); for others the run's scenario is run again, which gives the same run.
+([record] accounts), the slowest among them.
+
+For one flow the run's scenario is run again, to the flow's end, which gives the same run, to look
+closely: what lowered the sender's rate or window, when, from what to what, and by which port's marks,
+telemetry or waits; for whose packets its own waited there; which port was behind the pauses that held
+it back, and whose bytes stood there; and for which flows it waited before it started. --brief leaves
+that out and runs nothing again.
 
 What a sender waits for: `window`, `pacing`: its scheme; `paused`: PFC, where the scheme would have
 sent; `nic`: its NIC was busy with other packets; `recovery`: acknowledgements that did not come;
@@ -36,67 +44,179 @@ pub(crate) struct WhyArgs {
     /// A run's folder; or what `run` takes, which is then run
     #[arg(value_name = "RUN")]
     pub(crate) run: String,
-    /// The flow's id: its place in order of start, from 0
+    /// The flow's id: its place in order of start, from 0 [default: the slowest flows, in a list]
     #[arg(value_name = "FLOW")]
-    pub(crate) flow: u32,
+    pub(crate) flow: Option<u32>,
+    /// How many of the slowest flows are listed
+    #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "flow", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) top: u32,
+    /// Of a flow, only what the run's folder has
+    #[arg(long)]
+    pub(crate) brief: bool,
     #[command(flatten)]
     pub(crate) say: SayArgs,
 }
 
-/// Tells where a flow's time went.
+/// Tells where time went: that of a flow, or those of the slowest.
 pub(super) fn why(args: &WhyArgs) -> Ended {
     let folder = Path::new(&args.run);
     if folder.join("comparison.json").is_file() {
         return Err(several_runs(folder));
     }
-    if !folder.join("summary.json").is_file() {
-        return again(args);
+    let data = if folder.join("summary.json").is_file() {
+        Some(RunData::read(folder).map_err(Failure::arguments)?)
+    } else {
+        None
+    };
+    match (args.flow, &data) {
+        (Some(flow), Some(data)) => of_finished(flow, data, args),
+        (Some(flow), None) => again(flow, None, args),
+        (None, Some(data)) => list_of_finished(data, args),
+        (None, None) => list_again(args, &all_of),
     }
-    let data = RunData::read(folder).map_err(Failure::arguments)?;
-    let row = find(&data.flows, args.flow)?;
-    let partial = data.summary.status == RunStatus::Partial;
-    if let Some(why) = Why::new(row, &data.flow_times) {
-        return show(&why, args);
-    }
-    if !args.say.quiet {
-        let then = if partial {
-            ": running its scenario again, to its end this time"
-        } else {
-            ": running its scenario again for that"
-        };
-        eprintln!("the run has no account of the time of flow {}{then}", args.flow);
-    }
-    again(args)
 }
 
-/// Runs the input with an account of the flow.
-fn again(args: &WhyArgs) -> Ended {
-    let accounts = |flows: &str| Overrides {
-        set: vec![format!("record.accounts={flows}")],
-        ..Overrides::default()
-    };
+/// A flow of a run that has a folder.
+fn of_finished(flow: u32, data: &RunData, args: &WhyArgs) -> Ended {
+    let row = find(&data.flows, flow)?;
+    let known = Why::new(row, &data.flow_times);
+    // To its end an interrupted run would be another one.
+    let partial = data.summary.status == RunStatus::Partial;
+    if let Some(why) = &known
+        && (args.brief || partial)
+    {
+        return show(why, args);
+    }
+    if known.is_none() && args.brief {
+        return Err(Failure::arguments(format!(
+            "the run's folder has no account of the time of flow {flow}: leave out --brief, and its scenario is run \
+             again"
+        )));
+    }
+    if !args.say.quiet {
+        let then = match (known.is_some(), partial) {
+            (true, _) => format!("running the scenario again, to look closely at flow {flow}"),
+            (false, true) => {
+                format!(
+                    "the run has no account of flow {flow}: running its scenario again, to its end this time"
+                )
+            }
+            (false, false) => {
+                format!("the run has no account of flow {flow}: running its scenario again for that")
+            }
+        };
+        eprintln!("{then}");
+    }
+    again(flow, (!partial).then_some(row), args)
+}
+
+/// Runs the input with a close look at the flow; to the end of the flow, where that is `known`.
+fn again(flow: u32, known_row: Option<&FlowRow<'_>>, args: &WhyArgs) -> Ended {
     // First without: a flow that does not exist is an error of the arguments, not of the scenario.
-    let plain = paceline_lab::load(&args.run, &accounts("\"off\""))?;
-    known(args.flow, plain.run.flows.len())?;
-    let input = paceline_lab::load(&args.run, &accounts(&format!("[{}]", args.flow)))?;
+    let mut input = accounted(args, "\"off\"")?;
+    known(flow, input.run.flows.len())?;
+    if input.fidelity == paceline_scenario::Fidelity::BoltNs3 {
+        return Err(Failure::arguments(
+            "in fidelity bolt-ns3 the time of flows is not accounted for: --fidelity exact runs the same scenario",
+        ));
+    }
+    input.run.record.closeups = vec![flow];
+    let end = known_row
+        .filter(|row| row.status == FlowState::Completed)
+        .and_then(FlowRow::end_ps);
+    if let Some(end) = end {
+        input.run.stop = input.run.stop.min(Time::from_ps(end));
+    }
     let finished = super::run::watched(&input, args.say)?;
     let times = flow_times(&finished.outcome);
     let rows: Vec<FlowRow<'_>> = flow_rows(&input, &finished.outcome).collect();
-    tell(&input, &rows, &times, args)?;
-    Ok(super::run::ending(&[&finished]))
-}
-
-fn tell(input: &Resolved, rows: &[FlowRow<'_>], times: &[FlowTime], args: &WhyArgs) -> Result<(), Failure> {
-    let row = find(rows, args.flow)?;
-    let why = Why::new(row, times).ok_or_else(|| {
+    let row = find(&rows, flow)?;
+    if let Some(before) = known_row
+        && (before.fct_ps, before.start_ps) != (row.fct_ps, row.start_ps)
+        && !args.say.quiet
+    {
+        eprintln!(
+            "  ! this is not the run of the folder: there the flow took {:?} ps, here {:?}. Was it made by another \
+             version, or its folder changed?",
+            before.fct_ps, row.fct_ps
+        );
+    }
+    let mut why = Why::new(row, &times).ok_or_else(|| {
         // A flow that began as the run ended took no time.
         let reason = nothing_to_tell(row).unwrap_or("it started as the run ended");
         Failure::arguments(format!(
-            "flow {} of `{}` has no time to account for: {reason}",
-            args.flow, input.name
+            "flow {flow} of `{}` has no time to account for: {reason}",
+            input.name
         ))
     })?;
-    show(&why, args).map(|_| ())
+    why.deeper = Deeper::of(&input.run, &finished.outcome, flow);
+    show(&why, args)?;
+    Ok(super::run::ending(&[&finished]))
+}
+
+/// The input with accounts of these flows.
+fn accounted(args: &WhyArgs, flows: &str) -> Result<Resolved, Failure> {
+    let overrides = Overrides {
+        set: vec![format!("record.accounts={flows}")],
+        ..Overrides::default()
+    };
+    Ok(paceline_lab::load(&args.run, &overrides)?)
+}
+
+/// The slowest flows of a run that has a folder; of those that it has no account of the scenario is run again.
+fn list_of_finished(data: &RunData, args: &WhyArgs) -> Ended {
+    let slow = slowest(&data.flows, &data.flow_times, args.top as usize, &args.run);
+    let missing = slow.iter().filter(|one| one.main.is_none()).count();
+    if missing == 0 || args.brief || data.summary.status == RunStatus::Partial {
+        return list(&slow, data.flows.len(), args);
+    }
+    if !args.say.quiet {
+        eprintln!(
+            "the run has no account of {missing} of its slowest flows: running its scenario again for that"
+        );
+    }
+    let ids: Vec<u32> = slow.iter().map(|one| one.flow.flow_id).collect();
+    list_again(args, &|_| ids.clone())
+}
+
+/// All flows of an input: which are slow only the run shows.
+fn all_of(input: &Resolved) -> Vec<u32> {
+    (0..input.run.flows.len() as u32).collect()
+}
+
+/// Runs the input with accounts of some flows, and lists the slowest.
+fn list_again(args: &WhyArgs, which: &dyn Fn(&Resolved) -> Vec<u32>) -> Ended {
+    let mut input = accounted(args, "\"off\"")?;
+    input.run.record.accounts = paceline_fabric::spec::Accounted::Flows(which(&input));
+    let finished = super::run::watched(&input, args.say)?;
+    let times = flow_times(&finished.outcome);
+    let rows: Vec<FlowRow<'_>> = flow_rows(&input, &finished.outcome).collect();
+    list(
+        &slowest(&rows, &times, args.top as usize, &args.run),
+        rows.len(),
+        args,
+    )?;
+    Ok(super::run::ending(&[&finished]))
+}
+
+fn list(slow: &[Slow<'_>], total: usize, args: &WhyArgs) -> Ended {
+    if args.say.json {
+        output::print_json(&slow)?;
+        return Ok(Done::All);
+    }
+    if slow.is_empty() {
+        return Err(Failure::arguments("no flow of this run has sent anything"));
+    }
+    let head = match slow.len() {
+        all if all == total => format!("all {total} flows, the slowest first"),
+        some => format!("the {some} slowest of {total} flows"),
+    };
+    output::print(&format!(
+        "{head}\n{}\nmore on one of them: {}\n",
+        slowest_table(slow),
+        slow[0].command
+    ))?;
+    Ok(Done::All)
 }
 
 /// The flow's row.
@@ -145,6 +265,25 @@ fn show(why: &Why<'_>, args: &WhyArgs) -> Ended {
     }
     let width = output::stdout_width();
     let story = text::paragraph(&why.story, width);
-    output::print(&format!("{story}\n{}", why.tables(width)))?;
+    output::print(&format!("{story}\n{}{}", why.tables(width), deeper(why, width)))?;
     Ok(Done::All)
+}
+
+/// The deeper level: a name, and lines that hang beside it.
+fn deeper(why: &Why<'_>, width: usize) -> String {
+    const INDENT: usize = 13;
+    let mut told = String::new();
+    for (name, line) in why.deeper_lines() {
+        let paragraph = text::paragraph(&line, width.saturating_sub(INDENT).max(30));
+        for (i, line) in paragraph.lines().enumerate() {
+            let head = if i == 0 { name } else { "" };
+            told.push_str(format!("{head:INDENT$}{line}").trim_end());
+            told.push('\n');
+        }
+    }
+    if told.is_empty() {
+        told
+    } else {
+        format!("\n{told}")
+    }
 }

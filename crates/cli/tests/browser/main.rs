@@ -11,6 +11,7 @@ mod controls;
 mod harness;
 mod page;
 mod pages;
+mod repeats;
 mod report;
 mod sweep;
 mod topology;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let tests: Vec<Test> = [
         harness::TESTS,
         report::TESTS,
+        repeats::TESTS,
         sweep::TESTS,
         topology::TESTS,
         tracks::TESTS,

@@ -41,6 +41,22 @@ incast = { fan-in = 60, receiver = 319, size = "50KB" }
 scheme = "dcqcn"
 "#;
 
+/// Traffic that is another with every seed.
+const RANDOM: &str = r#"name = "random"
+description = "Poisson arrivals on a star."
+duration = "20ms"
+[topology.star]
+hosts = 8
+[[workload]]
+label = "background"
+poisson = { sizes = "fb-hadoop", load = 0.5, to = "1ms" }
+[cc]
+scheme = "hpcc"
+[record]
+queue = "1us"
+rates = "10us"
+"#;
+
 /// The folder of what the tests look at.
 static FOLDER: OnceLock<TempDir> = OnceLock::new();
 
@@ -62,6 +78,17 @@ pub(crate) fn folder() -> &'static Path {
             "--quiet",
         ];
         common::stdout(path, &args);
+        let repeats = [
+            "--schemes",
+            "hpcc,dcqcn,dctcp",
+            "--repeats",
+            "4",
+            "--out",
+            "repeats",
+            "--quiet",
+        ];
+        fs::write(path.join("random.toml"), RANDOM).expect("the scenario");
+        common::stdout(path, &[&["compare", "random.toml"], &repeats[..]].concat());
         fs::write(path.join("large.toml"), LARGE).expect("the scenario");
         common::stdout(path, &["run", "large.toml", "--out", "large", "--quiet"]);
         folder
@@ -92,6 +119,11 @@ pub(crate) fn demo() -> PathBuf {
         common::stdout(folder(), &args);
     });
     folder().join("demo/hpcc")
+}
+
+/// The folder of a comparison of three schemes with four seeds.
+pub(crate) fn repeats() -> PathBuf {
+    folder().join("repeats")
 }
 
 /// What a run's folder says.

@@ -149,6 +149,7 @@ impl Simulation {
         if self.recorder.tracing {
             self.settle(slot);
             self.account_progress(self.qps[slot as usize].flow, true);
+            self.look_at_timer(slot, crate::closeup::Told::Timeout);
         }
         self.qps[slot as usize].last_progress = self.now;
         match self.spec.nic.recovery {

@@ -101,6 +101,7 @@ Paceline.detail = Paceline.topology && (() => {
         ["took", ended(flow)],
         ["slowdown", flow.slowdown === null ? "–" : `${digits(flow.slowdown)}×`],
       ]));
+    host.append(el("p", { class: "note" }, "More: ", el("code", { class: "why" }, Paceline.whyCommand(flow.id))));
     if (flow.time) account(flow.time);
     else host.append(el("p", { class: "note" }, "This run did not account for the time of this flow."));
   };

@@ -94,47 +94,8 @@ pub fn write_comparison(
     how: Writing,
 ) -> Result<(), OutputError> {
     let summaries: Vec<&Summary> = runs.iter().map(|(_, finished)| &finished.summary).collect();
-    write_several(destination, &folder_names(runs), runs, &summaries, runs, how)
-}
-
-/// Writes repeats with several seeds: as [`write_comparison`], but `comparison.json` is [`Repeats`],
-/// the folders are called as it says, and the page is about the runs of the first seed.
-pub fn write_repeats(
-    destination: &Path,
-    runs: &[(&Resolved, &Finished)],
-    repeats: &Repeats,
-    how: Writing,
-) -> Result<(), OutputError> {
-    let names: Vec<String> = repeats.runs.iter().map(|run| run.folder.clone()).collect();
-    let shown: Vec<_> = runs.iter().step_by(repeats.repeats.max(1)).copied().collect();
-    write_several(destination, &names, runs, repeats, &shown, how)
-}
-
-fn write_several(
-    destination: &Path,
-    names: &[String],
-    runs: &[(&Resolved, &Finished)],
-    comparison: &(impl Serialize + ?Sized),
-    shown: &[(&Resolved, &Finished)],
-    how: Writing,
-) -> Result<(), OutputError> {
     let folder = Folder::create(destination, how.force)?.with_format(how.format);
-    for (name, (input, finished)) in names.iter().zip(runs) {
-        write_run_into(&folder, Path::new(name), input, finished)?;
-    }
-    folder.write(Path::new("comparison.json"), |out| {
-        serde_json::to_writer_pretty(&mut *out, comparison)?;
-        writeln!(out)
-    })?;
-    let links = names.iter().step_by((names.len() / shown.len().max(1)).max(1));
-    let data: Vec<RunData> = shown
-        .iter()
-        .zip(links)
-        .map(|((input, finished), name)| RunData {
-            folder: Some(name.clone()),
-            ..RunData::new(input, finished)
-        })
-        .collect();
+    let data = write_runs(&folder, &folder_names(runs), runs, &summaries)?;
     write_report(&folder, Path::new("report.html"), &data)?;
     let flows: Vec<(&str, &[FlowRow<'_>])> = data
         .iter()
@@ -142,6 +103,64 @@ fn write_several(
         .collect();
     write_fct_table(&folder, Path::new("fct_table.tsv"), &flows)?;
     folder.commit()
+}
+
+/// Writes repeats with several seeds: as [`write_comparison`], but `comparison.json` is [`Repeats`], and only
+/// the runs that it lists are written, under the names that it gives them. The page is about all seeds;
+/// beside it `seed-N.html` compares the runs of each one. Where the seed changes nothing, the page is that
+/// of one run of each scheme.
+pub fn write_repeats(
+    destination: &Path,
+    runs: &[(&Resolved, &Finished)],
+    repeats: &Repeats,
+    how: Writing,
+) -> Result<(), OutputError> {
+    let named = repeat_names(runs);
+    let listed: Vec<(&Resolved, &Finished)> = (repeats.runs.iter())
+        .filter_map(|run| Some(runs[named.iter().position(|name| *name == run.folder)?]))
+        .collect();
+    let names: Vec<String> = repeats.runs.iter().map(|run| run.folder.clone()).collect();
+    let folder = Folder::create(destination, how.force)?.with_format(how.format);
+    let data = write_runs(&folder, &names, &listed, repeats)?;
+    for (name, page) in report::repeats_pages(repeats, &data) {
+        folder.write(Path::new(&name), |out| {
+            out.write_all(page.map_err(io::Error::other)?.as_bytes())
+        })?;
+    }
+    // The background flows of all seeds together.
+    let together: Vec<(&str, Vec<FlowRow<'_>>)> = data
+        .chunk_by(|a, b| a.summary.scheme == b.summary.scheme)
+        .map(|runs| {
+            let flows = runs.iter().flat_map(|run| run.flows.iter().cloned());
+            (runs[0].summary.scheme.as_str(), flows.collect())
+        })
+        .collect();
+    let flows: Vec<(&str, &[FlowRow<'_>])> = (together.iter())
+        .map(|(scheme, flows)| (*scheme, flows.as_slice()))
+        .collect();
+    write_fct_table(&folder, Path::new("fct_table.tsv"), &flows)?;
+    folder.commit()
+}
+
+/// Writes the folders of several runs and their `comparison.json`; gives what pages about them need.
+fn write_runs(
+    folder: &Folder,
+    names: &[String],
+    runs: &[(&Resolved, &Finished)],
+    comparison: &(impl Serialize + ?Sized),
+) -> Result<Vec<RunData>, OutputError> {
+    for (name, (input, finished)) in names.iter().zip(runs) {
+        write_run_into(folder, Path::new(name), input, finished)?;
+    }
+    folder.write(Path::new("comparison.json"), |out| {
+        serde_json::to_writer_pretty(&mut *out, comparison)?;
+        writeln!(out)
+    })?;
+    let data = names.iter().zip(runs).map(|(name, (input, finished))| RunData {
+        folder: Some(name.clone()),
+        ..RunData::new(input, finished)
+    });
+    Ok(data.collect())
 }
 
 /// The names that the folders of repeats have: `<scheme>-<seed>`.

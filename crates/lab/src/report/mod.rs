@@ -8,9 +8,11 @@ pub(crate) mod charts;
 mod data;
 pub(crate) mod decimate;
 pub(crate) mod palette;
+mod repeats;
 mod sheet;
 #[cfg(test)]
 mod size;
+mod slow;
 mod story;
 mod sweep;
 mod topology;
@@ -19,6 +21,7 @@ mod track;
 pub use charts::{Axis, Chart, Kind, Line, Width};
 pub(crate) use data::topology_file;
 pub use data::{ReadError, RunData};
+pub use repeats::repeats_pages;
 pub use sheet::{Grid, Part, Sheet, Tile, render_sheet};
 pub use sweep::render_sweep;
 pub use track::{Packed, Track};
@@ -28,11 +31,14 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use serde::Serialize;
 
+use repeats::SeedLink;
+
 use crate::results::Summary;
 use crate::table::{self, METRICS};
 
 const TEMPLATE: &str = include_str!("../../assets/report.html.j2");
 const TOPOLOGY: &str = include_str!("../../assets/topology.html.j2");
+const SEEDS: &str = include_str!("../../assets/seeds.html.j2");
 const STYLE: &str = include_str!("../../assets/report.css");
 const STYLES: [&str; 2] = [STYLE, include_str!("../../assets/topology.css")];
 const CHART_SCRIPTS: [&str; 3] = [
@@ -60,6 +66,11 @@ pub struct RenderError(#[from] minijinja::Error);
 
 /// Renders the page about `runs`, in their order: of one run, or a comparison of several.
 pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
+    render_one_of(runs, "", &[])
+}
+
+/// The same where the runs are some of several repeats: `note` says so, `seeds` lead to the others.
+fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<String, RenderError> {
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
     let names = table::row_names(&summaries);
     let schemes: Vec<&str> = summaries.iter().map(|summary| summary.scheme.as_str()).collect();
@@ -80,6 +91,8 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
         title: title(&summaries),
         description: description(runs),
         story: story::story(&summaries, &names),
+        note,
+        seeds,
         whereabouts: match runs {
             [run] => story::whereabouts(run),
             _ => None,
@@ -94,6 +107,10 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
         metrics: METRICS.iter().map(|metric| metric.name).collect(),
         rows: rows(runs, &names, &styles),
         sizes: if single { sizes(summaries[0]) } else { Vec::new() },
+        slow: match runs {
+            [run] => slow::rows(run),
+            _ => Vec::new(),
+        },
         single,
         topology: match runs {
             [run] => topology::view(run).map(|view| script_json(&view)),
@@ -135,6 +152,7 @@ impl Look {
 pub(crate) fn fill(template: &'static str, page: impl Serialize) -> Result<String, RenderError> {
     let mut environment = environment()?;
     environment.add_template("topology.html", TOPOLOGY)?;
+    environment.add_template("seeds.html", SEEDS)?;
     environment.add_template("report.html", template)?;
     Ok(environment.get_template("report.html")?.render(Serde(page))?)
 }
@@ -153,10 +171,12 @@ fn environment() -> Result<Environment<'static>, RenderError> {
 
 /// What the template gets. `topology`, `charts` and `look` go into it as they are.
 #[derive(Serialize)]
-struct Page {
+struct Page<'a> {
     title: String,
     description: String,
     story: String,
+    note: &'a str,
+    seeds: &'a [SeedLink],
     whereabouts: Option<String>,
     warnings: Vec<Warning>,
     tiles: Vec<story::Tile>,
@@ -164,6 +184,7 @@ struct Page {
     metrics: Vec<&'static str>,
     rows: Vec<Row>,
     sizes: Vec<Vec<String>>,
+    slow: Vec<slow::Row>,
     single: bool,
     topology: Option<String>,
     charts: String,

@@ -16,8 +16,13 @@ pub struct Paired {
     pub difference: Interval,
     /// Geometric mean of other over reference; null unless all values are above zero.
     pub ratio: Option<Interval>,
-    /// Whether the interval of the difference excludes zero.
+    /// Whether the interval of the difference excludes zero; never so if the difference is
+    /// [`constant`](Self::constant).
     pub clear: bool,
+    /// Whether the difference is the same in every pair. Values that do not vary have no interval: both ends
+    /// of `difference` are its mean, which says nothing of how sure it is.
+    #[serde(default)]
+    pub constant: bool,
 }
 
 /// How `other` differs from `reference`, value by value: `other[i]` and `reference[i]` come from
@@ -42,10 +47,12 @@ pub fn paired(reference: &[f64], other: &[f64], confidence: f64) -> Option<Paire
     } else {
         None
     };
+    let constant = differences.iter().all(|one| *one == differences[0]);
     Some(Paired {
         difference,
         ratio,
-        clear: !difference.contains(0.0),
+        clear: !constant && !difference.contains(0.0),
+        constant,
     })
 }
 
@@ -182,7 +189,14 @@ mod tests {
         // Zeros have a difference but no ratio; equal zeros are not a difference.
         let zeros = paired(&[0.0, 0.0], &[0.0, 0.0], 0.95).unwrap();
         assert_eq!((zeros.ratio, zeros.clear), (None, false));
-        assert!(paired(&[0.0, 0.0], &[2.0, 2.0], 0.95).unwrap().clear);
+        // A difference that does not vary is none that is clear: nothing says how sure it is.
+        let always = paired(&[0.0, 1.0], &[2.0, 3.0], 0.95).unwrap();
+        assert_eq!(
+            (always.difference.mean, always.constant, always.clear),
+            (2.0, true, false)
+        );
+        let nearly = paired(&[0.0, 1.0, 0.0], &[2.0, 3.0, 2.1], 0.95).unwrap();
+        assert_eq!((nearly.constant, nearly.clear), (false, true));
     }
 
     fn flow(flow_id: u32, src: u32, fct_ps: Option<u64>) -> FlowRow<'static> {

@@ -61,11 +61,14 @@ impl SweepData {
 
     /// Whether there are repeats, and those of each point do the same: nothing is random.
     pub fn repeats_are_equal(&self) -> bool {
-        let equal = |point: usize| {
-            let digests: Vec<&str> = self.summaries(point).map(|(_, s)| s.digest.as_str()).collect();
-            digests.len() == self.plan.seeds.len() && digests.windows(2).all(|pair| pair[0] == pair[1])
-        };
-        self.plan.seeds.len() > 1 && (0..self.plan.points.len()).all(equal)
+        (0..self.plan.points.len()).all(|point| self.point_is_fixed(point))
+    }
+
+    /// Whether a point has repeats, and all of them do the same: there the seed changes nothing.
+    pub fn point_is_fixed(&self, point: usize) -> bool {
+        let digests: Vec<&str> = self.summaries(point).map(|(_, s)| s.digest.as_str()).collect();
+        let all = digests.len() == self.plan.seeds.len();
+        self.plan.seeds.len() > 1 && all && digests.windows(2).all(|pair| pair[0] == pair[1])
     }
 
     /// A quantity of a point's finished runs, with their seeds; runs that do not have it are left out.

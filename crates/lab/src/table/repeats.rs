@@ -27,7 +27,8 @@ pub fn repeats(all: &Repeats, width: usize) -> String {
             text.push_str(&by_flow(flows));
         }
     }
-    if !all.paired.is_empty() {
+    let vary = |other: &PairedSchemes| differing(other).any(|(_, paired)| !paired.constant);
+    if all.paired.iter().any(vary) {
         text.push_str(
             "* zero lies outside the interval; where there is no difference at all, that happens by chance \
              once in 20\n",
@@ -36,9 +37,9 @@ pub fn repeats(all: &Repeats, width: usize) -> String {
     text
 }
 
-/// A row per quantity, a column per scheme; as many schemes side by side as fit.
-fn means(all: &Repeats, width: usize) -> String {
-    let cell = |metric: &Metric, interval: Option<&Interval>| match interval {
+/// `1.23 ± 0.04`; the mean alone of what is the same with every seed.
+pub(crate) fn with_interval(metric: &Metric, interval: Option<&Interval>) -> String {
+    match interval {
         Some(of) if of.half_width() == 0.0 => (metric.show)(Some(of.mean)),
         Some(of) => format!(
             "{} ± {}",
@@ -46,14 +47,18 @@ fn means(all: &Repeats, width: usize) -> String {
             (metric.show)(Some(of.half_width()))
         ),
         None => number(None),
-    };
+    }
+}
+
+/// A row per quantity, a column per scheme; as many schemes side by side as fit.
+fn means(all: &Repeats, width: usize) -> String {
     let known = |metric: &&Metric| all.intervals.iter().any(|of| of.metrics.contains_key(metric.key));
     let rows = METRICS.iter().chain(occasional().filter(known));
     let column = |i: usize| {
         let of = &all.intervals[i];
         let cells = rows
             .clone()
-            .map(|metric| cell(metric, of.metrics.get(metric.key)));
+            .map(|metric| with_interval(metric, of.metrics.get(metric.key)));
         Column::right("", &of.scheme, cells.collect())
     };
     let tables = |per_table: usize| {
@@ -86,41 +91,60 @@ fn labels<'a>(metrics: impl Iterator<Item = &'a Metric> + Clone) -> Vec<Column> 
     vec![groups, names]
 }
 
+/// The quantities in which a scheme differs from the first, with any seed.
+pub(crate) fn differing(other: &PairedSchemes) -> impl Iterator<Item = (&'static Metric, &Paired)> {
+    let differs = |paired: &&Paired| paired.difference.mean != 0.0 || paired.difference.half_width() > 0.0;
+    let of = move |metric: &'static Metric| Some((metric, other.metrics.get(metric.key).filter(differs)?));
+    METRICS.iter().chain(occasional()).filter_map(of)
+}
+
+/// A difference in words: its mean and interval, and those of the ratio in percent. What does not vary has
+/// no interval.
+pub(crate) fn difference(metric: &Metric, paired: &Paired) -> [String; 4] {
+    let of = &paired.difference;
+    let ratio = |text: &dyn Fn(&Interval) -> String| paired.ratio.as_ref().map_or_else(|| number(None), text);
+    let (interval, of_ratio) = if paired.constant {
+        ("the same with every seed".to_string(), ratio_if_constant(paired))
+    } else {
+        (
+            format!("{} to {}", signed(metric, of.lo), signed(metric, of.hi)),
+            ratio(&|ratio| format!("{} to {}", percent(ratio.lo), percent(ratio.hi))),
+        )
+    };
+    [
+        signed(metric, of.mean),
+        interval,
+        ratio(&|ratio| percent(ratio.mean)),
+        of_ratio,
+    ]
+}
+
+/// The interval of the ratios where the differences do not vary: there is one if what they are differences of
+/// does.
+fn ratio_if_constant(paired: &Paired) -> String {
+    match &paired.ratio {
+        Some(ratio) if ratio.half_width() > 0.0 => format!("{} to {}", percent(ratio.lo), percent(ratio.hi)),
+        _ => String::new(),
+    }
+}
+
 /// A row per quantity that differs: how much, and in percent.
 fn differences(other: &PairedSchemes) -> String {
-    let differs = |paired: &&Paired| paired.difference.mean != 0.0 || paired.difference.half_width() > 0.0;
-    let of = |metric: &&Metric| other.metrics.get(metric.key).filter(differs).is_some();
-    let metrics = METRICS.iter().chain(occasional()).filter(of);
-    let cells = |text: &dyn Fn(&Metric, &Paired) -> String| -> Vec<String> {
-        let one = |metric: &Metric| other.metrics.get(metric.key).map(|paired| text(metric, paired));
-        metrics.clone().filter_map(one).collect()
-    };
-    let mut columns = labels(metrics.clone());
-    columns.push(Column::right(
-        "",
-        "difference",
-        cells(&|m, p| signed(m, p.difference.mean)),
-    ));
-    columns.push(Column::right(
-        "",
-        "interval",
-        cells(&|m, p| format!("{} to {}", signed(m, p.difference.lo), signed(m, p.difference.hi))),
-    ));
-    let of_ratio = |text: &dyn Fn(&Interval) -> String| {
-        cells(&|_, p| p.ratio.as_ref().map_or_else(|| number(None), text))
-    };
-    columns.push(Column::right(
-        "",
-        "relative",
-        of_ratio(&|ratio| percent(ratio.mean)),
-    ));
-    columns.push(Column::right(
-        "",
-        "interval",
-        of_ratio(&|ratio| format!("{} to {}", percent(ratio.lo), percent(ratio.hi))),
-    ));
-    let mark = |_: &Metric, p: &Paired| if p.clear { "*" } else { "" }.to_string();
-    columns.push(Column::left("", "", cells(&mark)));
+    let rows: Vec<(&Metric, [String; 4], bool)> = differing(other)
+        .map(|(metric, paired)| (metric, difference(metric, paired), paired.clear))
+        .collect();
+    let cells = |i: usize| rows.iter().map(|(_, texts, _)| texts[i].clone()).collect();
+    let mut columns = labels(rows.iter().map(|(metric, ..)| *metric));
+    for (i, name) in ["difference", "interval", "relative", "interval"]
+        .into_iter()
+        .enumerate()
+    {
+        columns.push(Column::right("", name, cells(i)));
+    }
+    let marks = rows
+        .iter()
+        .map(|(.., clear)| if *clear { "*" } else { "" }.to_string());
+    columns.push(Column::left("", "", marks.collect()));
     render(&columns)
 }
 
@@ -138,7 +162,7 @@ fn signed(metric: &Metric, value: f64) -> String {
 }
 
 /// What became of the single flows, in a sentence.
-fn by_flow(flows: &FlowPairs) -> String {
+pub(crate) fn by_flow(flows: &FlowPairs) -> String {
     let mean = flows.ratio.map_or_else(String::new, |ratio| {
         format!(
             ": ×{} on (geometric) average, {} to {}",

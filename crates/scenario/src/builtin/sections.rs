@@ -156,7 +156,7 @@ pub fn sections() -> &'static [Entry] {
             "pfc", "", "true", "keep a list of all PFC frames, which grows with their number: pfc.txt";
             "rates", TIME, "off", "goodput of each flow in bins of this width";
             "rtt-samples", "", "false", "keep every round-trip time sample";
-            "accounts", "", "auto", "flows whose time to account for, part by part: `off`, `all`, a list of flow ids, or `auto`: 1000 of them, all if there are no more (with ns3-hpcc: `off`)";
+            "accounts", "", "auto", "flows whose time to account for, part by part: `off`, `all`, a list of flow ids, or `auto`: all of up to 1000; of more an even sample of 1000, and the slowest 20, for which `run` and `compare` run once more where that is short (with ns3-hpcc: `off`)";
             "trace", "", "[]", "nodes whose packets to trace, or `all`";
             "trace-ports", "", "[]", "single ports to trace: [[node, neighbour], ..]";
             "trace-from", TIME, "0s", "nothing is traced before";

@@ -66,6 +66,7 @@ pub(super) fn resolve(
         trace_window: Some(trace_window),
         rtt_samples: fill(&mut record.rtt_samples, false),
         accounts: accounts(cx, record, flows)?,
+        closeups: Vec::new(),
     };
     Ok((spec, pcap))
 }

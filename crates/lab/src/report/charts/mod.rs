@@ -1,6 +1,7 @@
 //! From data to charts: plain descriptions that the page draws.
 
 mod limits;
+mod over_seeds;
 mod over_time;
 mod per_flow;
 
@@ -8,6 +9,7 @@ use serde::Serialize;
 
 use super::data::RunData;
 use super::track::{Packed, Track};
+pub(super) use over_seeds::{Seeds, over_seeds};
 use over_time::Clock;
 
 /// A chart.
@@ -218,14 +220,29 @@ const SIDE_BY_SIDE_MAX: usize = 12;
 
 /// Every chart that the runs have data for.
 pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
-    let clock = Clock::of(runs);
     let mut charts = per_flow::slowdown_by_size(runs);
     charts.extend(per_flow::fct_cdf(runs));
+    charts.extend(over_time_of(runs, charts.len()));
+    fill_rows(&mut charts);
+    charts
+}
+
+/// Those of them that are over time; the first of them is chart `first` of the page.
+pub(super) fn over_time_of(runs: &[Named<'_>], first: usize) -> Vec<Chart> {
+    let mut charts = over_time(runs, first);
+    fill_rows(&mut charts);
+    pack(&mut charts, TEXT_MAX);
+    charts
+}
+
+fn over_time(runs: &[Named<'_>], first: usize) -> Vec<Chart> {
+    let clock = Clock::of(runs);
+    let mut charts = Vec::new();
     let queues = over_time::queues(runs, &clock);
     let several = queues
         .as_ref()
         .filter(|chart| (3..=SIDE_BY_SIDE_MAX).contains(&chart.lines.len()));
-    let place = charts.len();
+    let place = first + charts.len();
     let alone = several
         .filter(|_| runs.len() > 1)
         .map(|chart| over_time::side_by_side(chart, place, &clock));
@@ -234,7 +251,11 @@ pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
     charts.extend(over_time::rates(runs, &clock));
     charts.extend(over_time::pauses(runs, &clock));
     charts.extend(limits::limits(runs, &clock));
-    // No chart sits beside an empty space.
+    charts
+}
+
+/// No chart sits beside an empty space.
+fn fill_rows(charts: &mut [Chart]) {
     for halves in charts
         .chunk_by_mut(|a, b| a.width == b.width)
         .filter(|part| part[0].width == Width::Half)
@@ -243,8 +264,6 @@ pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
             halves[halves.len() - 1].width = Width::Full;
         }
     }
-    pack(&mut charts, TEXT_MAX);
-    charts
 }
 
 /// The unit in which times up to `longest` ps read best, and its size in ps.

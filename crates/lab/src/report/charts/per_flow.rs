@@ -9,6 +9,13 @@ use crate::stats::percentile;
 /// Groups of flows of neighbouring sizes in the chart of slowdown by size.
 pub(super) const SIZE_GROUPS: usize = 20;
 
+/// Quantiles of slowdowns that are drawn over sizes.
+pub(super) const QUANTILES: [(&str, f64); 3] = [
+    ("median", 0.50),
+    ("95th percentile", 0.95),
+    ("99th percentile", 0.99),
+];
+
 /// (largest size, ascending slowdowns) of groups of flows of neighbouring sizes: of each size if
 /// there are few, of equally many flows otherwise.
 pub(super) fn size_groups(run: &RunData) -> Vec<(f64, Vec<f64>)> {
@@ -66,11 +73,6 @@ pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
             .filter_map(|(size, all)| Some((*size, percentile(all, p)?)))
             .collect()
     };
-    const QUANTILES: [(&str, f64); 3] = [
-        ("median", 0.50),
-        ("95th percentile", 0.95),
-        ("99th percentile", 0.99),
-    ];
     let x = || Axis {
         log: true,
         ..Axis::new("flow size", "B")
@@ -165,6 +167,16 @@ fn curves<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
         .collect()
 }
 
+/// Which share of ascending times is at most each, in percent; times in parts of `scale` ps.
+pub(super) fn share_curve(times: &[u64], scale: f64) -> Vec<(f64, f64)> {
+    let share = |rank: usize| rank as f64 / times.len() as f64 * 100.0;
+    let curve: Vec<(f64, f64)> = (1..)
+        .zip(times)
+        .map(|(rank, &ps)| (ps as f64 / scale, share(rank)))
+        .collect();
+    evenly(&curve, POINTS_MAX / 2)
+}
+
 pub(super) fn fct_cdf(runs: &[Named<'_>]) -> Option<Chart> {
     let all = curves(runs);
     if all.iter().map(|(.., fcts)| fcts.len()).sum::<usize>() < 2 * runs.len() {
@@ -176,16 +188,9 @@ pub(super) fn fct_cdf(runs: &[Named<'_>]) -> Option<Chart> {
     if !x.log {
         (x.unit, scale) = unit_of_time(times().copied().max()?);
     }
-    let line = |(name, color, dash, fcts): &Curve<'_>| {
-        let share = |rank: usize| rank as f64 / fcts.len() as f64 * 100.0;
-        let curve: Vec<(f64, f64)> = (1..)
-            .zip(fcts)
-            .map(|(rank, &ps)| (ps as f64 / scale, share(rank)))
-            .collect();
-        Line {
-            dash: *dash,
-            ..Line::new(*name, *color, &evenly(&curve, POINTS_MAX / 2))
-        }
+    let line = |(name, color, dash, fcts): &Curve<'_>| Line {
+        dash: *dash,
+        ..Line::new(*name, *color, &share_curve(fcts, scale))
     };
     Some(Chart {
         title: "Completion times".into(),

@@ -174,9 +174,14 @@ fn scale(values: &[AxisValue]) -> Option<(Vec<f64>, String)> {
 fn point(data: &SweepData, number: usize, repeats: std::ops::Range<usize>, v: Vec<usize>) -> GridPoint {
     let rows = || repeats.clone().filter_map(|repeat| data.row(number, repeat));
     let summaries: Vec<&Summary> = rows().filter_map(|row| row.summary.as_ref()).collect();
+    let fixed = data.point_is_fixed(number);
     let cell = |of: fn(&Summary) -> Option<f64>| {
         let values: Vec<f64> = summaries.iter().filter_map(|summary| of(summary)).collect();
-        let ends = interval(&values, CONFIDENCE).map(|found| [found.lo, found.hi]);
+        // Runs that are the same with every seed have no interval.
+        let ends = (!fixed)
+            .then(|| interval(&values, CONFIDENCE))
+            .flatten()
+            .map(|found| [found.lo, found.hi]);
         let mean = mean(&values).filter(|mean| mean.is_finite());
         mean.into_iter()
             .chain(ends.into_iter().flatten())

@@ -190,6 +190,22 @@ pub(super) fn warnings(data: &SweepData, grid: &Grid) -> Vec<String> {
             "At {open} {points} flows were left unfinished: completion times there are too good to be true. They are marked with !."
         ));
     }
+    let fixed = (0..data.plan.points.len())
+        .filter(|&point| data.point_is_fixed(point))
+        .count();
+    match fixed {
+        0 => {}
+        _ if fixed == data.plan.points.len() => found.push(
+            "The seed changes nothing: the runs of each point are the same with every seed, and there are no \
+             intervals."
+                .into(),
+        ),
+        _ => found.push(format!(
+            "At {fixed} of {} points the seed changes nothing: the runs there are the same with every seed, and \
+             have no intervals.",
+            data.plan.points.len()
+        )),
+    }
     if data.plan.seeds.len() == 1 {
         found.push("One seed: the differences may be chance. `--repeats 5` gives intervals.".into());
     }

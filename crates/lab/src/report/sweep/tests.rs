@@ -51,6 +51,7 @@ fn sweep(axes: Vec<Axis>, seeds: Vec<u64>, p99: impl Fn(&[usize], u64) -> f64) -
             let id = format!("{number:04x}-{seed}");
             let mut summary = base.clone();
             summary.fct_slowdown.p99 = Some(p99(&values, seed));
+            summary.digest = format!("{values:?} {:?}", summary.fct_slowdown.p99);
             rows.insert(
                 id.clone(),
                 Row {
@@ -118,6 +119,29 @@ fn means_and_intervals_are_those_of_the_seeds() {
     assert!(
         (found[1] - 9.516).abs() < 1e-3 && (found[2] - 14.484).abs() < 1e-3,
         "{found:?}"
+    );
+}
+
+/// Runs that are the same with every seed have a value, and no interval around it.
+#[test]
+fn seeds_that_change_nothing_have_no_interval() {
+    let mut data = schemes_and_loads();
+    let first = data.plan.points[0].runs.clone();
+    for id in &first {
+        let row = data.rows.get_mut(id).unwrap();
+        row.summary.as_mut().unwrap().digest = "the same".into();
+        row.summary.as_mut().unwrap().fct_slowdown.p99 = Some(11.0);
+    }
+    let grid = Grid::of(&data);
+    assert_eq!(
+        (grid.points[0].m[0].as_slice(), grid.points[1].m[0].len()),
+        (&[11.0][..], 3)
+    );
+    let told = story::warnings(&data, &grid);
+    assert!(
+        told.iter()
+            .any(|text| text.starts_with("At 1 of 4 points the seed changes nothing")),
+        "{told:?}"
     );
 }
 

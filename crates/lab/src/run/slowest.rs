@@ -1,0 +1,104 @@
+//! The slowest flows are always accounted for: they are the ones that people ask about.
+//!
+//! A run of many flows accounts for a sample of them, since an account of all costs several times as much.
+//! Which flows are slow only its end shows. Recorders are no part of a run, so running it again with accounts of
+//! those flows alone, up to the end of the last of them, gives what the first would have recorded.
+
+use std::borrow::Borrow;
+
+use paceline_fabric::Progress;
+use paceline_fabric::spec::{Accounted, RecordSpec};
+use paceline_kernel::Time;
+use paceline_scenario::{Fidelity, Resolved};
+
+use super::{Control, Finished, RunError, execute, side_by_side};
+use crate::results::{FlowRow, RunStatus, flow_rows};
+use crate::why::by_slowness;
+
+/// So many of the slowest flows are accounted for.
+pub const SLOWEST: usize = 20;
+/// A run of more packet-hops is not run again for that: some twenty seconds.
+pub const AGAIN_MAX: u64 = 100_000_000;
+
+/// The slowest flows that a run with `record.accounts = "auto"` has no account of.
+fn missing(input: &Resolved, finished: &Finished) -> Vec<u32> {
+    let scenario: toml::Table = input.toml.parse().unwrap_or_default();
+    let accounts = scenario.get("record").and_then(|record| record.get("accounts"));
+    let automatic = accounts.and_then(toml::Value::as_str) == Some("auto");
+    let whole = finished.summary.status == RunStatus::Completed;
+    if !automatic || !whole || input.fidelity == Fidelity::BoltNs3 {
+        return Vec::new();
+    }
+    let known = |flow: u32| {
+        let accounts = &finished.outcome.accounts;
+        accounts
+            .binary_search_by_key(&flow, |account| account.flow)
+            .is_ok()
+    };
+    let rows: Vec<FlowRow<'_>> = flow_rows(input, &finished.outcome).collect();
+    let slowest = by_slowness(&rows).into_iter().take(SLOWEST);
+    let mut missing: Vec<u32> = slowest
+        .map(|row| row.flow_id)
+        .filter(|&flow| !known(flow))
+        .collect();
+    missing.sort_unstable();
+    missing
+}
+
+/// Adds accounts of the slowest flows to a run that accounted for a sample, by running it again; says how many
+/// are still missing, because the run is longer than [`AGAIN_MAX`] or `progress` stopped the second.
+pub fn account_for_slowest(
+    input: &Resolved,
+    finished: &mut Finished,
+    progress: &mut dyn FnMut(&Progress) -> Control,
+) -> Result<usize, RunError> {
+    let missing = missing(input, finished);
+    if missing.is_empty() || finished.summary.packet_hops > AGAIN_MAX {
+        return Ok(missing.len());
+    }
+    let mut again = input.clone();
+    again.run.record = RecordSpec {
+        accounts: Accounted::Flows(missing.clone()),
+        omit_pfc: true,
+        ..RecordSpec::default()
+    };
+    let flows = &finished.outcome.flows;
+    let end = |&flow: &u32| {
+        let record = &flows[flow as usize];
+        match record.fct.as_ps() {
+            0 => input.run.stop,
+            _ => record.start + record.fct,
+        }
+    };
+    again.run.stop = missing
+        .iter()
+        .map(end)
+        .max()
+        .unwrap_or(Time::ZERO)
+        .min(input.run.stop);
+    let second = execute(&again, progress)?;
+    if second.summary.status != RunStatus::Completed {
+        return Ok(missing.len());
+    }
+    let accounts = &mut finished.outcome.accounts;
+    accounts.extend(second.outcome.accounts);
+    accounts.sort_by_key(|account| account.flow);
+    Ok(0)
+}
+
+/// The same as [`super::compare`], each run with accounts of its slowest flows.
+pub fn compare_accounted<I: Borrow<Resolved> + Sync>(
+    inputs: &[I],
+    jobs: usize,
+    progress: &(dyn Fn(usize, &Progress) -> Control + Sync),
+) -> Vec<Result<Finished, RunError>> {
+    side_by_side(inputs.len(), jobs, &|i| {
+        let input = inputs[i].borrow();
+        let mut finished = execute(input, &mut |now| progress(i, now))?;
+        // How far the second is nobody has to know, but it stops when told.
+        account_for_slowest(input, &mut finished, &mut |now| {
+            progress(i, &Progress { done: true, ..*now })
+        })?;
+        Ok(finished)
+    })
+}

@@ -1,0 +1,305 @@
+//! A close-up in words.
+
+use super::{CauseRow, CutRow, Deeper, PauseRow, SharedRow, gbps, size, us};
+
+/// Flows, cuts and ports that are named before the rest is counted.
+const NAMED: usize = 4;
+
+impl Deeper {
+    /// In lines of a name and what is to be said; `start_ps` is the flow's start, from which times count.
+    pub fn lines(&self, flow: u32, start_ps: u64) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
+        let mut add = |name: &'static str, texts: Vec<String>| {
+            for (i, text) in texts.into_iter().enumerate() {
+                lines.push((if i == 0 { name } else { "" }, text));
+            }
+        };
+        add("slowed down", self.slowed(start_ps));
+        add("marked", self.marked(start_ps));
+        add(
+            "held back",
+            self.pauses
+                .iter()
+                .take(NAMED)
+                .map(|row| self.held(row, start_ps))
+                .collect(),
+        );
+        add(
+            "shared",
+            self.shared_ports()
+                .map(|row| self.shared_with(row, flow))
+                .collect(),
+        );
+        add("its NIC", self.at_nic());
+        add("before", self.chain());
+        lines
+    }
+
+    /// A time of the run after the flow's start.
+    fn after(start_ps: u64, at_ps: u64) -> String {
+        us(at_ps.saturating_sub(start_ps))
+    }
+
+    fn slowed(&self, start: u64) -> Vec<String> {
+        if self.causes.is_empty() {
+            let share = match self.began_rate_bps {
+                full if full >= self.line_rate_bps => {
+                    format!("it could send at {}, its link's rate", gbps(full))
+                }
+                part => format!(
+                    "it began with {} of its link's {}, and ended with {}",
+                    gbps(part),
+                    gbps(self.line_rate_bps),
+                    gbps(self.ended_rate_bps)
+                ),
+            };
+            return vec![format!("never: {share}")];
+        }
+        let mut lines: Vec<String> = (self.causes.iter().take(NAMED))
+            .map(|row| self.cause(row, start))
+            .collect();
+        if self.causes.len() > NAMED {
+            let rest: u64 = self.causes[NAMED..].iter().map(|row| row.count).sum();
+            lines.push(format!(
+                "and {rest} times by {} other causes",
+                self.causes.len() - NAMED
+            ));
+        }
+        let mut deepest: Vec<&CutRow> = self.cuts.iter().collect();
+        deepest.sort_by(|a, b| b.factor().total_cmp(&a.factor()).then(a.at_ps.cmp(&b.at_ps)));
+        deepest.truncate(NAMED);
+        deepest.sort_by_key(|cut| cut.at_ps);
+        let cuts: Vec<String> = deepest.iter().map(|cut| cut.told(start)).collect();
+        lines.push(format!("deepest: {}", cuts.join("; ")));
+        lines
+    }
+
+    fn cause(&self, row: &CauseRow, start: u64) -> String {
+        let times = match row.count {
+            1 => format!("once, after {},", Self::after(start, row.first_ps)),
+            count => format!(
+                "{count} times, {} to {} after its start,",
+                Self::after(start, row.first_ps),
+                Self::after(start, row.last_ps)
+            ),
+        };
+        let port = row.port.as_ref().map(|port| self.place(port));
+        let by = match (row.told, port) {
+            ("mark", Some(port)) => format!("by marks of {port}"),
+            ("cnp", Some(port)) => format!("by notifications (CNP) of marks of {port}"),
+            ("report", Some(port)) => format!("by reports of the receiver, about {port}"),
+            ("notice", Some(port)) => format!("by messages about {port}"),
+            ("telemetry", Some(port)) => format!("by telemetry: the most utilised hop was {port}"),
+            ("digest", Some(port)) => format!("by the utilisation of {port} (PINT)"),
+            ("delay", Some(port)) => format!("by round-trip times, the longest wait of which was at {port}"),
+            ("delay", None) => "by round-trip times, without a wait in a queue".to_string(),
+            ("loss", _) => "by losses that the receiver told of".to_string(),
+            ("timeout", _) => "by timeouts".to_string(),
+            ("itself", _) => "by its own timers".to_string(),
+            (told, _) => format!("by {told}"),
+        };
+        format!("{times} {by}; down to {}", gbps(row.lowest_rate_bps))
+    }
+
+    fn marked(&self, start: u64) -> Vec<String> {
+        let line = |row: &super::MarkRow| {
+            format!(
+                "{} packets by {}, {} to {} after its start, with up to {} behind them",
+                row.packets,
+                self.place(&row.port),
+                Self::after(start, row.first_ps),
+                Self::after(start, row.last_ps),
+                size(row.queue_max_bytes)
+            )
+        };
+        self.marks.iter().take(NAMED).map(line).collect()
+    }
+
+    fn held(&self, row: &PauseRow, start: u64) -> String {
+        let times = if row.count == 1 {
+            "once".to_string()
+        } else {
+            format!("{} times", row.count)
+        };
+        let peer = row.port.split_once("->").map_or("", |(_, peer)| peer);
+        let by = match row.way.as_slice() {
+            [] => format!("by {} itself", self.node(peer)),
+            [root] => format!("for what stood at {}", self.place(root)),
+            [.., root] => {
+                let between: Vec<String> = row.way[..row.way.len() - 1]
+                    .iter()
+                    .map(|port| self.place(port))
+                    .collect();
+                format!(
+                    "for what stood at {}, by way of {}",
+                    self.place(root),
+                    between.join(", ")
+                )
+            }
+        };
+        let total: u64 = row.flows.iter().map(|flow| flow.1).sum();
+        let flows: Vec<(u32, u64)> = row.flows.clone();
+        let whose = match flows.is_empty() {
+            true => String::new(),
+            false => format!(": {}", self.shares(&flows, total)),
+        };
+        format!(
+            "{} was paused {times}, {} in all, {} to {} after its start, {by}{whose}",
+            self.place(&row.port),
+            us(row.time_ps),
+            Self::after(start, row.first_ps),
+            Self::after(start, row.last_ps)
+        )
+    }
+
+    /// The ports where it waited longest.
+    fn shared_ports(&self) -> impl Iterator<Item = &SharedRow> {
+        let waited = |row: &&SharedRow| row.flows.iter().map(|flow| flow.waited_ps).sum::<u64>();
+        let mut rows: Vec<&SharedRow> = self.shared.iter().filter(|row| waited(row) > 0).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(waited(row)));
+        rows.into_iter().take(2)
+    }
+
+    fn shared_with(&self, row: &SharedRow, flow: u32) -> String {
+        let total: u64 = row.flows.iter().map(|of| of.bytes).sum();
+        let own = row
+            .flows
+            .iter()
+            .find(|of| of.flow_id == flow)
+            .map_or(0, |of| of.bytes);
+        let others: Vec<(u32, u64)> = row
+            .flows
+            .iter()
+            .filter(|of| of.flow_id != flow)
+            .map(|of| (of.flow_id, of.bytes))
+            .collect();
+        let own = format!("{:.0} % were its own", 100.0 * own as f64 / total.max(1) as f64);
+        let others = match others.is_empty() {
+            true => String::new(),
+            false => format!(", {}", self.shares(&others, total)),
+        };
+        format!(
+            "{}: while its packets waited, {} left: {own}{others}",
+            self.place(&row.port),
+            size(total)
+        )
+    }
+
+    /// Flows with their parts of `total` bytes.
+    fn shares(&self, flows: &[(u32, u64)], total: u64) -> String {
+        let part = |&(flow, bytes): &(u32, u64)| {
+            format!(
+                "{:.0} % {}",
+                100.0 * bytes as f64 / total.max(1) as f64,
+                self.named(flow)
+            )
+        };
+        let mut parts: Vec<String> = flows.iter().take(NAMED).map(part).collect();
+        if flows.len() > NAMED {
+            let rest: u64 = flows[NAMED..].iter().map(|flow| flow.1).sum();
+            let percent = 100.0 * rest as f64 / total.max(1) as f64;
+            parts.push(format!("{percent:.0} % {} others", flows.len() - NAMED));
+        }
+        parts.join(", ")
+    }
+
+    /// A flow with its hosts.
+    fn named(&self, flow: u32) -> String {
+        match self.ends.get(flow as usize) {
+            Some((src, dst)) => format!("flow {flow} ({src} → {dst})"),
+            None => "control frames".to_string(),
+        }
+    }
+
+    fn at_nic(&self) -> Vec<String> {
+        if self.nic.is_empty() {
+            return Vec::new();
+        }
+        let total: u64 = self.nic.iter().map(|row| row.waited_ps).sum();
+        let flows: Vec<(u32, u64)> = self
+            .nic
+            .iter()
+            .map(|row| (row.flow_id.unwrap_or(u32::MAX), row.waited_ps))
+            .collect();
+        vec![format!(
+            "waited {} for others: {}",
+            us(total),
+            self.shares(&flows, total)
+        )]
+    }
+
+    /// The chain of flows that were waited for.
+    fn chain(&self) -> Vec<String> {
+        let line = |row: &super::WaitRow| {
+            let until = match row.until {
+                "received" => "had been received whole",
+                "acknowledged" => "had been acknowledged",
+                _ => "had started",
+            };
+            let then = match row.delay_ps {
+                0 => String::new(),
+                delay => format!(", and {} more", us(delay)),
+            };
+            format!(
+                "flow {} started at {}: it waited until {} {until} (at {}){then}",
+                row.flow_id,
+                us(row.start_ps),
+                self.named(row.waited_for),
+                us(row.at_ps)
+            )
+        };
+        let mut lines: Vec<String> = self.waited_for.iter().take(2 * NAMED).map(line).collect();
+        if self.waited_for.len() > 2 * NAMED {
+            let last = &self.waited_for[self.waited_for.len() - 1];
+            lines.push(format!(
+                "and so on over {} flows, the first of which is {}",
+                self.waited_for.len() - 2 * NAMED,
+                self.named(last.waited_for)
+            ));
+        }
+        lines
+    }
+
+    /// `port 0.17->17` as `switch 0 -> host 17`.
+    fn place(&self, port: &str) -> String {
+        let plain = port.strip_prefix("port ").unwrap_or(port);
+        match plain.split_once("->") {
+            Some((from, to)) => format!("{} -> {}", self.node(from), self.node(to)),
+            None => plain.to_string(),
+        }
+    }
+
+    /// `0.17` as `switch 0`.
+    fn node(&self, text: &str) -> String {
+        let id = text.split('.').next().unwrap_or(text);
+        let host = id
+            .parse()
+            .ok()
+            .and_then(|id: usize| self.hosts.get(id).copied())
+            .unwrap_or(false);
+        format!("{} {id}", if host { "host" } else { "switch" })
+    }
+}
+
+impl CutRow {
+    /// By how much: of the rate or of the window, whichever fell more.
+    fn factor(&self) -> f64 {
+        let of = |before: u64, after: u64| before as f64 / after.max(1) as f64;
+        let window = match self.window_bytes {
+            [Some(before), Some(after)] => of(before, after),
+            _ => 1.0,
+        };
+        of(self.rate_bps[0], self.rate_bps[1]).max(window)
+    }
+
+    fn told(&self, start: u64) -> String {
+        let rtt = self
+            .rtt_ps
+            .map_or_else(String::new, |rtt| format!(" (RTT {})", us(rtt)));
+        let from_to = match (self.rate_bps[0] == self.rate_bps[1], self.window_bytes) {
+            (true, [Some(before), Some(after)]) => format!("window {} to {}", size(before), size(after)),
+            _ => format!("{} to {}", gbps(self.rate_bps[0]), gbps(self.rate_bps[1])),
+        };
+        format!("after {} {from_to}{rtt}", Deeper::after(start, self.at_ps))
+    }
+}

@@ -1,0 +1,116 @@
+//! The slowest flows of a run with what most of their time went to: `paceline why RUN`.
+
+use serde::Serialize;
+
+use super::Why;
+use crate::files::FlowTime;
+use crate::results::{FlowRow, FlowState};
+use crate::table::{Column, duration_us, number, render, short_bytes};
+
+/// A slow flow.
+#[derive(Clone, Debug, Serialize)]
+pub struct Slow<'a> {
+    /// Its row of `flows.csv`.
+    pub flow: &'a FlowRow<'a>,
+    /// What most of its time went to; null if the run did not account for it.
+    pub main: Option<Main>,
+    /// The command that tells more.
+    pub command: String,
+}
+
+/// What most of a flow's time went to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Main {
+    /// Whose time: `sender`, `data`, `host` or `ack`.
+    pub stage: crate::files::Stage,
+    /// Which part of it.
+    pub part: String,
+    /// How long, in ps, and how large a share of all.
+    pub time_ps: u64,
+    /// See `time_ps`.
+    pub share: f64,
+    /// The port where its packets waited longest on average, if they waited.
+    pub port: Option<String>,
+}
+
+/// Flows in the order in which they are looked at: those that did not finish, longest under way first, then by
+/// falling slowdown. Flows that never ran are left out.
+pub fn by_slowness<'a, 'b>(flows: &'a [FlowRow<'b>]) -> Vec<&'a FlowRow<'b>> {
+    let ran = |flow: &&FlowRow<'_>| !matches!(flow.status, FlowState::NotStarted | FlowState::Unreachable);
+    let mut order: Vec<&FlowRow<'_>> = flows.iter().filter(ran).collect();
+    order.sort_by(|a, b| {
+        let slowdown = |flow: &FlowRow<'_>| flow.slowdown.unwrap_or(f64::INFINITY);
+        slowdown(b)
+            .total_cmp(&slowdown(a))
+            .then(a.start_ps.cmp(&b.start_ps))
+            .then(a.flow_id.cmp(&b.flow_id))
+    });
+    order
+}
+
+/// The `count` slowest flows; `run` is what the command calls the run.
+pub fn slowest<'a>(
+    flows: &'a [FlowRow<'a>],
+    times: &'a [FlowTime],
+    count: usize,
+    run: &str,
+) -> Vec<Slow<'a>> {
+    let slow = |flow: &'a FlowRow<'a>| Slow {
+        flow,
+        main: Why::new(flow, times).and_then(|why| why.main()),
+        command: format!("paceline why {run} {}", flow.flow_id),
+    };
+    by_slowness(flows).into_iter().take(count).map(slow).collect()
+}
+
+/// They in a table.
+pub fn table(slow: &[Slow<'_>]) -> String {
+    let cells = |text: &dyn Fn(&Slow<'_>) -> String| slow.iter().map(text).collect::<Vec<String>>();
+    let main = |one: &Slow<'_>| match &one.main {
+        Some(main) => format!("{:.0} % {}", 100.0 * main.share, main.words()),
+        None => "not accounted for".to_string(),
+    };
+    let port = |one: &Slow<'_>| {
+        let place = |main: &Main| main.port.as_ref().map(|port| super::place(port, one.flow));
+        one.main.as_ref().and_then(place).unwrap_or_default()
+    };
+    let took = |one: &Slow<'_>| match one.flow.fct_ps {
+        Some(ps) => duration_us(Some(ps as f64 / 1e6)),
+        None => "unfinished".to_string(),
+    };
+    render(&[
+        Column::right("", "flow", cells(&|one| one.flow.flow_id.to_string())),
+        Column::left(
+            "",
+            "from → to",
+            cells(&|one| format!("{} → {}", one.flow.src, one.flow.dst)),
+        ),
+        Column::right("", "size", cells(&|one| short_bytes(one.flow.size_bytes))),
+        Column::right("", "took", cells(&took)),
+        Column::right("", "slowdown", cells(&|one| number(one.flow.slowdown))),
+        Column::left("", "most of its time", cells(&main)),
+        Column::left("", "its packets waited at", cells(&port)),
+    ])
+}
+
+impl Main {
+    /// It in a few words.
+    pub fn words(&self) -> String {
+        use crate::files::Stage;
+        match (self.stage, self.part.as_str()) {
+            (Stage::Sender, "sending") => "sending".into(),
+            (Stage::Sender, "resending") => "sending again".into(),
+            (Stage::Sender, "window") => "waiting for its window".into(),
+            (Stage::Sender, "pacing") => "waiting for its pacing rate".into(),
+            (Stage::Sender, "paused") => "held back by PFC".into(),
+            (Stage::Sender, "nic") => "waiting for its NIC".into(),
+            (Stage::Sender, "recovery") => "waiting for ACKs that did not come".into(),
+            (Stage::Sender, _) => "without a path".into(),
+            (Stage::Data, "queueing") => "its last packet in queues".into(),
+            (Stage::Data, "paused") => "its last packet held back by PFC".into(),
+            (Stage::Data, _) => "its last packet on wires".into(),
+            (Stage::Host, _) => "in the receiver's host".into(),
+            (Stage::Ack, _) => "the last ACK's way".into(),
+        }
+    }
+}
