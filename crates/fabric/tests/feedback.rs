@@ -4,7 +4,7 @@ mod common;
 
 use common::{add_flow, assert_complete, natural, run, scheme, star};
 use paceline_fabric::spec::*;
-use paceline_kernel::{Bytes, Span};
+use paceline_kernel::Span;
 use proptest::prelude::*;
 
 /// A full data packet and an ACK at 100 Gbit/s, in ps.
@@ -28,25 +28,22 @@ fn one_flow_by_hand() {
     }
 }
 
-/// A NACK for the very first byte is the first that a sender hears: its first packet was lost.
+/// A NACK for the very first byte is the first that a sender hears where its first packets were lost: later
+/// than the acknowledgement would have come, but long before the first that acknowledges anything.
 #[test]
 fn a_nack_is_feedback() {
     let mut spec = natural(star(2, scheme("dcqcn")));
     spec.links[0].error_rate = 0.2;
     add_flow(&mut spec, 1, 2, 3_000_000, 0);
-    let heard = (1..=20).filter(|&seed| {
+    let after_a_nack = (1..=20).filter(|&seed| {
         spec.seed = seed;
         let outcome = run(spec.clone());
-        let flow = outcome.flows[0];
-        // Lost or not, what comes back first is of one of the first few packets.
-        assert!(
-            flow.sent_unheard.get() <= 80_000,
-            "seed {seed}: {:?}",
-            flow.sent_unheard
-        );
-        flow.sent_unheard > Bytes::new(50_000)
+        (51_000..60_000).contains(&outcome.flows[0].sent_unheard.get())
     });
-    assert!(heard.count() > 0, "of some seed the first packets are lost");
+    assert!(
+        after_a_nack.count() > 0,
+        "of some seed the first packets are lost"
+    );
 }
 
 /// A flow that has heard nothing when the run ends, and one that has not begun.

@@ -211,7 +211,7 @@ mod tests {
             text[0].contains("218KB together for a bandwidth-delay product of 52KB"),
             "{text:?}"
         );
-        assert!(text[0].contains("round trips last 17440ns or more"), "{text:?}");
+        assert!(text[0].contains("round trips last 17.44us or more"), "{text:?}");
         // Swift and Bolt pace below a packet per round trip.
         assert_eq!(of("swift", 200, false), [String::new(); 0]);
         assert_eq!(of("bolt", 200, false), [String::new(); 0]);

@@ -69,8 +69,8 @@ mod tests {
         assert_eq!(
             of("qcn", 400),
             [
-                "qcn: `q-eq` 260KB, `timer` 1500us, `rate-ai` 50Mbps, `rate-hai` 500Mbps, `min-rate` 100Mbps are \
-              published for lines of 100Gbps; for these of 400Gbps, in proportion: 1040KB, 375us, 200Mbps, \
+                "qcn: `q-eq` 260KB, `timer` 1.5ms, `rate-ai` 50Mbps, `rate-hai` 500Mbps, `min-rate` 100Mbps are \
+              published for lines of 100Gbps; for these of 400Gbps, in proportion: 1.04MB, 375us, 200Mbps, \
               2Gbps, 400Mbps."
             ]
         );
