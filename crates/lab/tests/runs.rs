@@ -207,7 +207,7 @@ fn a_run_in_which_no_scheme_could_act_says_so() {
         about(&short),
         [
             "100% of the bytes had left before their sender had heard anything of their flow (16 flows, median flow \
-          64KB, bandwidth-delay product 1002950B): congestion control could not act on them, and schemes hardly \
+          64KB, bandwidth-delay product 1.002MB): congestion control could not act on them, and schemes hardly \
           differ here but in how they start."
         ]
     );
