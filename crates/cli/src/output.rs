@@ -81,10 +81,15 @@ pub(crate) fn beware(warnings: &[String]) {
     }
 }
 
-/// Says what is odd about inputs, each thing once, before they are run.
+/// Says what is odd about the runs of one input, each thing once, before they are run.
 pub(crate) fn odd_inputs<'a>(inputs: impl IntoIterator<Item = &'a Resolved>) {
+    let inputs: Vec<&Resolved> = inputs.into_iter().collect();
+    // A scheme's block is of use if any of the runs is under that scheme.
+    let of_no_use = |text: &&String| inputs.iter().all(|input| input.unused.contains(text));
+    let unused = inputs.iter().take(1).flat_map(|input| &input.unused);
+    let unused = unused.filter(of_no_use);
     let mut told: Vec<&str> = Vec::new();
-    for warning in inputs.into_iter().flat_map(|input| &input.warnings) {
+    for warning in inputs.iter().flat_map(|input| &input.warnings).chain(unused) {
         if !told.contains(&warning.as_str()) {
             eprintln!("warning: {warning}");
             told.push(warning);

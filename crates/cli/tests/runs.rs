@@ -55,6 +55,57 @@ fn an_odd_input_is_told() {
     assert_eq!(stderr(&[&args[..], &["--quiet"]].concat()), "");
 }
 
+/// Blocks of schemes that do not run are mentioned, in a comparison those that none of its runs is under.
+#[test]
+fn unused_schemes_are_told() {
+    let folder = small();
+    let mut text = fs::read_to_string(folder.path().join("my.toml")).unwrap();
+    text.push_str("\n[cc.dctcp]\ng = 0.1\n\n[cc.timely]\nhai-after = 3\n");
+    fs::write(folder.path().join("my.toml"), text).unwrap();
+    let told = |args: &[&str]| {
+        let stderr = String::from_utf8(run(folder.path(), args).stderr).unwrap();
+        let warnings = stderr.lines().filter(|line| line.starts_with("warning: "));
+        warnings.map(str::to_string).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!("unused_run", told(&["run", "my.toml", "--scheme", "hpcc"]));
+    assert_snapshot!(
+        "unused_compare",
+        told(&["compare", "my.toml", "--schemes", "hpcc,dctcp"])
+    );
+}
+
+/// A single port, traced: packets of both directions, and what happened to them at its queue. Without `pcap`
+/// the trace is a table.
+#[test]
+fn a_single_port_is_captured() {
+    let folder = small();
+    let trace = |args: &[&str]| {
+        let before = [
+            "run",
+            "my.toml",
+            "--force",
+            "--quiet",
+            "--set",
+            "record.trace-ports=[[0, 3]]",
+        ];
+        let output = run(folder.path(), &[&before, args].concat());
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let size = |name: &str| {
+            let file = folder.path().join("results/small-hpcc-1").join(name);
+            fs::metadata(file).map(|file| file.len()).unwrap_or(0)
+        };
+        (size("trace.parquet"), size("trace.pcapng"))
+    };
+    let (table, capture) = trace(&["--set", "record.pcap=true"]);
+    assert!(table > 1000 && capture > 100_000, "{table} and {capture} bytes");
+    assert_eq!(trace(&[]), (table, 0));
+    assert_eq!(trace(&["--set", "record.trace-ports=[]"]), (0, 0));
+}
+
 #[test]
 fn the_same_input_gives_the_same_bytes() {
     let folder = small();

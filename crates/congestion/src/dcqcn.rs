@@ -32,8 +32,15 @@
 //! Rt and R are at most the line's rate, R at least `min-rate`.
 //!
 //! # Parameters
-//! [`Params`]; some defaults depend on `flavour`. The steps of `nic` are those of 100 Gbit/s: the
-//! public code's launcher scales AI as 5 and HAI as 50 Mbit/s per 25 Gbit/s of line.
+//! [`Params`]; some defaults depend on `flavour`, and the steps on the line's rate: the launcher of HPCC's
+//! public code scales AI as 5 and HAI as 50 Mbit/s per 25 Gbit/s of line (20 and 200 at 100 Gbit/s); the
+//! paper has an AI of 40 Mbit/s at 40 Gbit/s, and its authors' public code an HAI of 200, which `paper`
+//! scales alike.
+//!
+//! Marking belongs to the network (`[network.ecn]`), and its default to the flavour: of `nic` the
+//! launcher's Kmin 100 KB, Kmax 400 KB, Pmax 20 % per 25 Gbit/s of a port, of `paper` the paper's 5 KB,
+//! 200 KB and 1 % at 40 Gbit/s, on other ports in proportion to their rate. Where schemes share a network,
+//! the first one's counts.
 //!
 //! # Where we differ from the paper or public code
 //! * `nic` differs in nothing known from the public code; its timers there take whole microseconds.
@@ -51,8 +58,9 @@
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::api::{CongestionControl, Needs, PathInfo, TimerSlot};
-use crate::params::{ParamError, Parameters, Range};
-use crate::registry::{Alias, Definition, Scheme, WindowMode};
+use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::rate::in_proportion;
+use crate::registry::{Alias, Definition, Least, Marking, Scheme, WindowMode};
 
 mod nic;
 mod paper;
@@ -83,11 +91,29 @@ struct Defaults {
     alpha_interval: Span,
     increase_timer: Span,
     fast_recovery_stages: u32,
-    rate_ai: BitRate,
     min_rate: BitRate,
 }
 
+/// The steps of additive and hyper increase, and the line that they are for.
+struct Steps {
+    ai: BitRate,
+    hai: BitRate,
+    line: BitRate,
+}
+
 impl Flavour {
+    const fn steps(self) -> Steps {
+        let (ai, hai, gbps) = match self {
+            Self::Nic => (5, 50, 25),
+            Self::Paper => (40, 200, 40),
+        };
+        Steps {
+            ai: BitRate::from_bps(ai * 1_000_000),
+            hai: BitRate::from_bps(hai * 1_000_000),
+            line: BitRate::from_gbps(gbps),
+        }
+    }
+
     const fn defaults(self) -> Defaults {
         match self {
             Self::Nic => Defaults {
@@ -95,7 +121,6 @@ impl Flavour {
                 alpha_interval: Span::from_us(1),
                 increase_timer: Span::from_us(300),
                 fast_recovery_stages: 1,
-                rate_ai: BitRate::from_bps(20_000_000),
                 min_rate: BitRate::from_gbps(1),
             },
             Self::Paper => Defaults {
@@ -103,7 +128,6 @@ impl Flavour {
                 alpha_interval: Span::from_us(55),
                 increase_timer: Span::from_us(55),
                 fast_recovery_stages: 5,
-                rate_ai: BitRate::from_bps(40_000_000),
                 min_rate: BitRate::from_bps(100_000_000),
             },
         }
@@ -140,10 +164,12 @@ params! {
         byte_counter: Bytes = Bytes::new(10_000_000), in Range::Above(0.0), from "paper";
         /// Increases in fast recovery, F.
         fast_recovery_stages: Option<u32> = None, shown by_flavour!(fast_recovery_stages), in Range::AtLeast(0.0), from "public code's launcher; paper";
-        /// Step of additive increase.
-        rate_ai: Option<BitRate> = None, shown by_flavour!(rate_ai), in Range::Above(0.0), from "public code's launcher at 100 Gbit/s, paper at 40";
-        /// Step of hyper increase.
-        rate_hai: BitRate = BitRate::from_bps(200_000_000), in Range::Above(0.0), from "public code's launcher at 100 Gbit/s";
+        /// Step of additive increase; `auto`, in proportion to the line: 5 Mbit/s per 25 Gbit/s (nic), 40
+        /// per 40 (paper).
+        rate_ai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "public code's launcher, which scales it so in both flavours; paper at 40 Gbit/s";
+        /// Step of hyper increase; `auto`, in proportion to the line: 50 Mbit/s per 25 Gbit/s (nic), 200
+        /// per 40 (paper).
+        rate_hai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "public code's launcher; public code of the paper's authors";
         /// The lowest rate.
         min_rate: Option<BitRate> = None, shown by_flavour!(min_rate), in Range::Above(0.0), from "public code's launcher; public code's default";
         /// Flavour nic: every cut sets the target rate, not only one after an increase.
@@ -162,12 +188,15 @@ struct Settings {
     increase_timer: Span,
     stages: u32,
     rate_ai: BitRate,
+    rate_hai: BitRate,
     min_rate: BitRate,
 }
 
 impl Params {
-    fn settings(&self) -> Settings {
+    /// On a line of this rate.
+    fn settings(&self, line: BitRate) -> Settings {
         let by_flavour = self.flavour.defaults();
+        let steps = self.flavour.steps();
         Settings {
             cnp_interval: self.cnp_interval.unwrap_or(by_flavour.cnp_interval),
             g: self.g,
@@ -176,7 +205,8 @@ impl Params {
             stages: self
                 .fast_recovery_stages
                 .unwrap_or(by_flavour.fast_recovery_stages),
-            rate_ai: self.rate_ai.unwrap_or(by_flavour.rate_ai),
+            rate_ai: self.rate_ai.or(in_proportion(steps.ai, steps.line, line)),
+            rate_hai: self.rate_hai.or(in_proportion(steps.hai, steps.line, line)),
             min_rate: self.min_rate.unwrap_or(by_flavour.min_rate),
         }
     }
@@ -194,7 +224,7 @@ impl Definition for Params {
             },
             Alias {
                 name: "dcqcn-paper",
-                help: "as published: CNPs every 50 us, cuts at once, byte counter",
+                help: "as published: CNPs every 50 us, cuts at once, byte counter, and the paper's marking thresholds",
                 settings: &[("flavour", "paper")],
                 window: None,
             },
@@ -209,25 +239,33 @@ impl Definition for Params {
     };
 
     fn explicit(&self) -> Self {
-        let settings = self.settings();
+        let by_flavour = self.flavour.defaults();
         Self {
-            cnp_interval: Some(settings.cnp_interval),
-            alpha_interval: Some(settings.alpha_interval),
-            increase_timer: Some(settings.increase_timer),
-            fast_recovery_stages: Some(settings.stages),
-            rate_ai: Some(settings.rate_ai),
-            min_rate: Some(settings.min_rate),
+            cnp_interval: Some(self.cnp_interval.unwrap_or(by_flavour.cnp_interval)),
+            alpha_interval: Some(self.alpha_interval.unwrap_or(by_flavour.alpha_interval)),
+            increase_timer: Some(self.increase_timer.unwrap_or(by_flavour.increase_timer)),
+            fast_recovery_stages: Some(
+                self.fast_recovery_stages
+                    .unwrap_or(by_flavour.fast_recovery_stages),
+            ),
+            min_rate: Some(self.min_rate.unwrap_or(by_flavour.min_rate)),
             ..self.clone()
         }
     }
 
     fn check(&self) -> Result<(), ParamError> {
         // Intervals so short would make a run a run of timers.
-        let settings = self.settings();
+        let by_flavour = self.flavour.defaults();
         for (name, interval) in [
-            ("alpha-interval", settings.alpha_interval),
+            (
+                "alpha-interval",
+                self.alpha_interval.unwrap_or(by_flavour.alpha_interval),
+            ),
             ("cut-interval", self.cut_interval),
-            ("increase-timer", settings.increase_timer),
+            (
+                "increase-timer",
+                self.increase_timer.unwrap_or(by_flavour.increase_timer),
+            ),
         ] {
             if interval < Span::from_ns(10) {
                 return Err(ParamError::new(
@@ -242,9 +280,23 @@ impl Definition for Params {
     fn needs(&self) -> Needs {
         Needs {
             ecn: true,
-            cnp_interval: self.settings().cnp_interval,
+            cnp_interval: (self.cnp_interval).unwrap_or(self.flavour.defaults().cnp_interval),
             counts_sent: self.flavour == Flavour::Paper,
             ..Needs::default()
+        }
+    }
+
+    fn least(&self, _line: BitRate) -> Option<Least> {
+        Some(Least::Rate {
+            param: "min-rate",
+            rate: self.min_rate.unwrap_or(self.flavour.defaults().min_rate),
+        })
+    }
+
+    fn marking(&self) -> Marking {
+        match self.flavour {
+            Flavour::Nic => Marking::LAUNCHER,
+            Flavour::Paper => Marking::DCQCN_PAPER,
         }
     }
 
@@ -260,6 +312,32 @@ impl Definition for Params {
 mod tests {
     use super::*;
 
+    /// The launcher's 5 and 50 Mbit/s per 25 Gbit/s, the paper's 40 and 200 per 40.
+    #[test]
+    fn steps_go_with_the_line() {
+        let steps = |flavour, gbps| {
+            let params = Params {
+                flavour,
+                ..Params::default()
+            };
+            let settings = params.settings(BitRate::from_gbps(gbps));
+            [settings.rate_ai, settings.rate_hai].map(|rate| rate.as_bps() / 1_000_000)
+        };
+        assert_eq!(steps(Flavour::Nic, 25), [5, 50]);
+        assert_eq!(steps(Flavour::Nic, 100), [20, 200]);
+        assert_eq!(steps(Flavour::Nic, 400), [80, 800]);
+        assert_eq!(steps(Flavour::Paper, 40), [40, 200]);
+        assert_eq!(steps(Flavour::Paper, 400), [400, 2000]);
+        let own = Params {
+            rate_ai: Auto::Is(BitRate::from_gbps(1)),
+            ..Params::default()
+        };
+        assert_eq!(
+            own.settings(BitRate::from_gbps(400)).rate_ai,
+            BitRate::from_gbps(1)
+        );
+    }
+
     #[test]
     fn defaults_follow_the_flavour() {
         let paper = Params {
@@ -272,10 +350,10 @@ mod tests {
             Some(Span::from_us(300))
         );
         let own = Params {
-            rate_ai: Some(BitRate::from_gbps(1)),
+            increase_timer: Some(Span::from_us(7)),
             ..paper
         };
-        assert_eq!(own.explicit().rate_ai, Some(BitRate::from_gbps(1)));
+        assert_eq!(own.explicit().increase_timer, Some(Span::from_us(7)));
         let doc = Params::docs()
             .into_iter()
             .find(|doc| doc.name == "alpha-interval")

@@ -20,8 +20,9 @@
 //! Otherwise, once per round trip: `R = R + AI`. R stays from `min-rate` to the line's.
 //!
 //! # Parameters
-//! [`Params`]. `rate-ai` is one packet per round trip: 1000 B in 13 us are 615 Mbit/s. Scale it as
-//! MTU over base RTT.
+//! [`Params`]. `rate-ai` is by itself the paper's step of one packet per round trip, as a rate: the MTU
+//! over the base RTT. The launcher of HPCC's public code writes 615 Mbit/s whatever the network, which is
+//! 1000 B in 13 us; `fidelity = "ns3-hpcc"` does as well.
 //!
 //! # Where we differ from the paper or public code
 //! * A rate instead of a window, no slow start: flows start at line rate (as the public code of
@@ -36,17 +37,17 @@
 use paceline_kernel::{BitRate, Bytes};
 
 use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
-use crate::params::{Parameters, Range};
+use crate::params::{Auto, Parameters, Range};
 use crate::rate::Bounds;
-use crate::registry::{Definition, Scheme, WindowMode};
+use crate::registry::{Definition, Least, Marking, Scheme, WindowMode};
 
 params! {
     /// Parameters of DCTCP.
     pub struct Params {
         /// Weight of a round trip's marks in the estimate alpha.
         g: f64 = 1.0 / 16.0, in Range::AboveUpTo(0.0, 1.0), from "paper §3.4";
-        /// Additive step per round trip.
-        rate_ai: BitRate = BitRate::from_bps(615_000_000), in Range::Above(0.0), from "public code's launcher: 1000 B per 13 us";
+        /// Additive step per round trip; `auto`: a packet's payload per base RTT.
+        rate_ai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "paper §3.1; public code's launcher: 615 Mbit/s, 1000 B per 13 us";
         /// The lowest rate.
         min_rate: BitRate = BitRate::from_gbps(1), in Range::Above(0.0), from "public code's launcher";
     }
@@ -71,9 +72,34 @@ impl Definition for Params {
         }
     }
 
+    fn least(&self, _line: BitRate) -> Option<Least> {
+        Some(Least::Rate {
+            param: "min-rate",
+            rate: self.min_rate,
+        })
+    }
+
+    fn marking(&self) -> Marking {
+        Marking::STEP
+    }
+
+    fn of_launcher(&self) -> Self {
+        Self {
+            rate_ai: Auto::Is(self.rate_ai.or(BitRate::from_bps(615_000_000))),
+            ..self.clone()
+        }
+    }
+
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Dctcp::new(self, path))
     }
+}
+
+/// One packet's payload per round trip of the empty network.
+fn packet_per_round_trip(path: &PathInfo) -> BitRate {
+    let bits = u128::from(path.mtu.get()) * 8 * 1_000_000_000_000;
+    let bps = bits / u128::from(path.base_rtt.as_ps().max(1));
+    BitRate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX)).min(path.line_rate)
 }
 
 /// The sender of a flow.
@@ -99,7 +125,7 @@ impl Dctcp {
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         Self {
             g: params.g,
-            rate_ai: params.rate_ai,
+            rate_ai: params.rate_ai.or(packet_per_round_trip(path)),
             bounds: Bounds::new(params.min_rate, path.line_rate),
             mtu: path.mtu.get().max(1),
             rate: path.line_rate,
@@ -161,6 +187,8 @@ impl CongestionControl for Dctcp {
 
 #[cfg(test)]
 mod tests {
+    use paceline_kernel::Span;
+
     use super::*;
     use crate::testkit::{Pair, ack, star_path};
 
@@ -195,7 +223,23 @@ mod tests {
         assert!((pair.cc.alpha() - (0.95 * 15.0 + 1.0 / 11.0) / 16.0).abs() < 1e-15);
         // Past 21000 and 30000: the step of a round without marks.
         pair.ack(&ack(30_500, 40_000));
-        assert_eq!(pair.rate().as_bps(), 26_250_000_000 + 615_000_000);
+        assert_eq!(pair.rate().as_bps(), 26_250_000_000 + 1_923_076_923);
+    }
+
+    /// One packet per round trip: 1000 B in 4.16 us, and in the 13 us of the launcher 615 Mbit/s.
+    #[test]
+    fn the_step_is_a_packet_per_round_trip() {
+        let step = |params: &Params, base_rtt| {
+            let path = PathInfo {
+                base_rtt,
+                ..star_path()
+            };
+            Dctcp::new(params, &path).rate_ai.as_bps() / 1_000_000
+        };
+        let params = Params::default();
+        assert_eq!(step(&params, Span::from_ns(4160)), 1923);
+        assert_eq!(step(&params, Span::from_us(13)), 615);
+        assert_eq!(step(&params.of_launcher(), Span::from_ns(4160)), 615);
     }
 
     #[test]

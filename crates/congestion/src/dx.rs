@@ -42,7 +42,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
 use crate::params::{Parameters, Range};
-use crate::registry::{Definition, Scheme, WindowMode};
+use crate::registry::{Definition, Least, Scheme, WindowMode};
 
 params! {
     /// Parameters of DX.
@@ -73,6 +73,10 @@ impl Definition for Params {
             timestamp: true,
             ..Needs::default()
         }
+    }
+
+    fn least(&self, _line: BitRate) -> Option<Least> {
+        Some(Least::Packet)
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {

@@ -29,8 +29,9 @@
 //! update, the update is full: `Rc = R`, and the stage is kept.
 //!
 //! # Parameters
-//! [`Params`]. `rate-ai` is a window step over T: the paper's W_AI = W (1 - eta) / N for N flows.
-//! The public code's launcher scales it as 10 Mbit/s per 25 Gbit/s of line; its README uses 50.
+//! [`Params`]. `rate-ai` is a window step over T: the paper's W_AI = W (1 - eta) / N for N flows, which
+//! goes with the line. By itself it is the 50 Mbit/s of the public code's README at 100 Gbit/s, on other
+//! lines in proportion, as the launcher scales its own (10 Mbit/s per 25 Gbit/s): that is N = 100.
 //!
 //! # Few flows and a small step
 //! Only AI makes flows equal: per round trip it takes 2 AI / (R1 + R2) off a gap between two, with 50 Mbit/s
@@ -61,9 +62,9 @@
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::api::{AckInfo, CongestionControl, Ctx, HopSample, Needs, PathInfo, SendLimits};
-use crate::params::{Parameters, Range};
-use crate::rate::{Bounds, divide};
-use crate::registry::{Definition, Scheme, WindowMode};
+use crate::params::{Auto, Parameters, Range};
+use crate::rate::{Bounds, divide, in_proportion};
+use crate::registry::{Definition, Least, Scheme, WindowMode};
 
 params! {
     /// Parameters of HPCC.
@@ -72,8 +73,8 @@ params! {
         eta: f64 = 0.95, in Range::AboveUpTo(0.0, 1.0), from "paper §3.3";
         /// Round trips of additive increase before a multiplicative one.
         max_stage: u32 = 0, in Range::AtLeast(0.0), from "the authors' simulations; the paper says 5";
-        /// Additive step per round trip.
-        rate_ai: BitRate = BitRate::from_bps(50_000_000), in Range::AtLeast(0.0), from "public code's README, at 100 Gbit/s";
+        /// Additive step per round trip; `auto`: 50 Mbit/s per 100 Gbit/s of the line.
+        rate_ai: Auto<BitRate> = Auto::Auto, in Range::AtLeast(0.0), from "public code's README at 100 Gbit/s; its launcher scales with the line";
         /// The lowest rate.
         min_rate: BitRate = BitRate::from_gbps(1), in Range::Above(0.0), from "public code's launcher";
         /// Whether every ACK changes the rate, rather than one per round trip.
@@ -106,9 +107,21 @@ impl Definition for Params {
         }
     }
 
+    fn least(&self, _line: BitRate) -> Option<Least> {
+        Some(Least::Rate {
+            param: "min-rate",
+            rate: self.min_rate,
+        })
+    }
+
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Hpcc::new(self, path))
     }
+}
+
+/// The additive step of HPCC and HPCC-PINT on such a line.
+pub(crate) fn auto_rate_ai(line: BitRate) -> BitRate {
+    in_proportion(BitRate::from_bps(50_000_000), BitRate::from_gbps(100), line)
 }
 
 /// From a utilisation to a rate: equation (4), which HPCC-PINT shares.
@@ -191,7 +204,7 @@ impl Hpcc {
             law: Law {
                 eta: params.eta,
                 max_stage: params.max_stage,
-                rate_ai: params.rate_ai,
+                rate_ai: params.rate_ai.or(auto_rate_ai(path.line_rate)),
                 bounds: Bounds::new(params.min_rate, path.line_rate),
             },
             fast_react: params.fast_react,

@@ -35,11 +35,11 @@
 use paceline_kernel::{BitRate, Bytes};
 
 use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
-use crate::hpcc::{Law, Reference};
-use crate::params::{ParamError, Parameters, Range};
+use crate::hpcc::{Law, Reference, auto_rate_ai};
+use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::pint::Code;
 use crate::rate::Bounds;
-use crate::registry::{Definition, Scheme, WindowMode};
+use crate::registry::{Definition, Least, Scheme, WindowMode};
 
 /// The sampling draw is a number below this.
 const DRAWS: u64 = 1 << 16;
@@ -51,8 +51,8 @@ params! {
         eta: f64 = 0.95, in Range::AboveUpTo(0.0, 1.0), from "HPCC paper §3.3";
         /// Round trips of additive increase before a multiplicative one.
         max_stage: u32 = 0, in Range::AtLeast(0.0), from "the authors' simulations; HPCC's paper says 5";
-        /// Additive step per round trip.
-        rate_ai: BitRate = BitRate::from_bps(50_000_000), in Range::AtLeast(0.0), from "public code's README, at 100 Gbit/s";
+        /// Additive step per round trip; `auto`: 50 Mbit/s per 100 Gbit/s of the line.
+        rate_ai: Auto<BitRate> = Auto::Auto, in Range::AtLeast(0.0), from "public code's README at 100 Gbit/s; its launcher scales with the line";
         /// The lowest rate.
         min_rate: BitRate = BitRate::from_gbps(1), in Range::Above(0.0), from "public code's launcher";
         /// Base of the digest's powers.
@@ -101,6 +101,13 @@ impl Definition for Params {
         Some(Code::new(self.log_base))
     }
 
+    fn least(&self, _line: BitRate) -> Option<Least> {
+        Some(Least::Rate {
+            param: "min-rate",
+            rate: self.min_rate,
+        })
+    }
+
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(HpccPint::new(self, path))
     }
@@ -125,7 +132,7 @@ impl HpccPint {
             law: Law {
                 eta: params.eta,
                 max_stage: params.max_stage,
-                rate_ai: params.rate_ai,
+                rate_ai: params.rate_ai.or(auto_rate_ai(path.line_rate)),
                 bounds: Bounds::new(params.min_rate, path.line_rate),
             },
             code: Code::new(params.log_base),
@@ -213,7 +220,7 @@ mod tests {
         let params = Params {
             probability: 0.25,
             max_stage: u32::MAX,
-            rate_ai: BitRate::from_bps(1),
+            rate_ai: Auto::Is(BitRate::from_bps(1)),
             ..Params::default()
         };
         let mut pair = Pair::new(star_path(), |path| HpccPint::new(&params, path));

@@ -36,7 +36,8 @@
 //!
 //! # Parameters
 //! [`Params`]. The gains and the target are those of the thesis, for 100 Gbit/s and an empty network's
-//! round trip of 4.2 us: a target has to be above that of the empty network. `target-rtts` says how many
+//! round trip of 4.2 us, and so are the first and the lowest rate: a run on other lines says what would be in
+//! proportion. A target has to be above the round trip of the empty network. `target-rtts` says how many
 //! of those it is.
 //!
 //! # Where we differ from the paper or public code
@@ -72,8 +73,8 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use crate::api::{AckInfo, CongestionControl, Ctx, Decisions, Needs, PathInfo, SendLimits};
 use crate::learned::{ModelHash, ModelRef};
 use crate::params::{Auto, ParamError, Parameters, Range};
-use crate::rate::Bounds;
-use crate::registry::{Alias, Definition, DelayLimit, Scheme, WindowMode};
+use crate::rate::{Bounds, in_proportion};
+use crate::registry::{Alias, Definition, DelayLimit, Least, Scheme, Tuned, WindowMode};
 
 pub mod collect;
 mod model;
@@ -246,6 +247,24 @@ impl Definition for Params {
             param: "target",
             rtt: self.target,
         })
+    }
+
+    fn least(&self, _line: BitRate) -> Option<Least> {
+        Some(Least::Rate {
+            param: "min-rate",
+            rate: self.min_rate,
+        })
+    }
+
+    fn tuned(&self, line: BitRate) -> Vec<Tuned> {
+        let at_hand = [
+            ("initial-rate", self.initial_rate.to_string()),
+            ("min-rate", self.min_rate.to_string()),
+        ];
+        let thesis = BitRate::from_gbps(100);
+        let published =
+            |line| [10, 1].map(|gbps| in_proportion(BitRate::from_gbps(gbps), thesis, line).to_string());
+        Tuned::among(line, &[thesis], at_hand, published)
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {

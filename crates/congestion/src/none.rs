@@ -46,6 +46,10 @@ impl Definition for Params {
         Needs::default()
     }
 
+    fn reacts(&self) -> bool {
+        false
+    }
+
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(LineRate(SendLimits {
             rate: path.line_rate,

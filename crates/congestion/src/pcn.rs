@@ -51,7 +51,7 @@ use crate::api::{AckInfo, CongestionControl, Ctx, Needs, Notice, PathInfo, Repor
 use crate::assist::SwitchPart;
 use crate::params::{ParamError, Parameters, Range};
 use crate::rate::Bounds;
-use crate::registry::{Definition, Scheme, WindowMode};
+use crate::registry::{Definition, Least, Marking, Scheme, WindowMode};
 
 params! {
     /// Parameters of PCN.
@@ -112,6 +112,17 @@ impl Definition for Params {
 
     fn switch_part(&self) -> Option<SwitchPart> {
         Some(SwitchPart::NonPausedEcn)
+    }
+
+    fn least(&self, _line: BitRate) -> Option<Least> {
+        Some(Least::Rate {
+            param: "min-rate",
+            rate: self.min_rate,
+        })
+    }
+
+    fn marking(&self) -> Marking {
+        Marking::STEP
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {

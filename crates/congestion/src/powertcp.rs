@@ -53,7 +53,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use crate::api::{AckInfo, CongestionControl, Ctx, HopSample, Needs, PathInfo, SendLimits};
 use crate::params::{Parameters, Range};
 use crate::rate::Bounds;
-use crate::registry::{Alias, Definition, Scheme, WindowMode};
+use crate::registry::{Alias, Definition, Least, Scheme, WindowMode};
 
 /// A current below this part of the link's rate counts as this.
 const LEAST_CURRENT: f64 = 0.5;
@@ -108,6 +108,10 @@ impl Definition for Params {
             repaces: true,
             ..Needs::default()
         }
+    }
+
+    fn least(&self, _line: BitRate) -> Option<Least> {
+        Some(Least::Packet)
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {

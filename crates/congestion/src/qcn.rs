@@ -34,7 +34,8 @@
 //! # Parameters
 //! [`Params`]. The standard's are for 10 Gbit/s (the alias `qcn-10g`); the defaults are those for
 //! 100 Gbit/s: `q-eq`, `rate-ai`, `rate-hai`, `min-rate` times 10, `timer` divided by 10. For
-//! 40 Gbit/s take 104 KB, 20 and 200 Mbit/s, 40 Mbit/s, 3.75 ms. The intervals in bytes stay: so
+//! 40 Gbit/s take 104 KB, 20 and 200 Mbit/s, 40 Mbit/s, 3.75 ms: a run on another line than the numbers are
+//! for says so. The intervals in bytes stay: so
 //! senders hear ten times as often, and round trips have become as much shorter.
 //!
 //! # Where we differ from the paper or public code
@@ -55,8 +56,8 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use crate::api::{AckInfo, CongestionControl, Ctx, Needs, Notice, PathInfo, SendLimits, SentInfo, TimerSlot};
 use crate::assist::{QcnPart, SwitchPart};
 use crate::params::{ParamError, Parameters, Range};
-use crate::rate::{Bounds, average};
-use crate::registry::{Alias, Definition, Scheme, WindowMode};
+use crate::rate::{Bounds, average, in_proportion};
+use crate::registry::{Alias, Definition, Least, Scheme, Tuned, WindowMode};
 
 mod switch;
 #[cfg(test)]
@@ -95,6 +96,24 @@ params! {
         /// The lowest rate.
         min_rate: BitRate = BitRate::from_bps(100_000_000), in Range::Above(0.0), from "the standard's 10 Mbit/s at 10 Gbit/s";
     }
+}
+
+/// The line that the standard's numbers are for.
+const STANDARD_LINE: BitRate = BitRate::from_gbps(10);
+
+/// What the standard's `q-eq`, `timer`, `rate-ai`, `rate-hai` and `min-rate` would be on such a line.
+fn in_proportion_to(line: BitRate) -> [String; 5] {
+    let rate =
+        |mbps: u64| in_proportion(BitRate::from_bps(mbps * 1_000_000), STANDARD_LINE, line).to_string();
+    let queue = u128::from(line.as_bps()) * 26_000 / u128::from(STANDARD_LINE.as_bps());
+    let timer = u128::from(STANDARD_LINE.as_bps()) * 15_000_000_000 / u128::from(line.as_bps().max(1));
+    [
+        Bytes::new(u64::try_from(queue).unwrap_or(u64::MAX)).to_string(),
+        Span::from_ps(u64::try_from(timer).unwrap_or(u64::MAX)).to_string(),
+        rate(5),
+        rate(50),
+        rate(10),
+    ]
 }
 
 impl Definition for Params {
@@ -153,6 +172,25 @@ impl Definition for Params {
             sample_min: self.sample_min,
             jitter: self.jitter,
         }))
+    }
+
+    fn least(&self, _line: BitRate) -> Option<Least> {
+        Some(Least::Rate {
+            param: "min-rate",
+            rate: self.min_rate,
+        })
+    }
+
+    fn tuned(&self, line: BitRate) -> Vec<Tuned> {
+        let at_hand = [
+            ("q-eq", self.q_eq.to_string()),
+            ("timer", self.timer.to_string()),
+            ("rate-ai", self.rate_ai.to_string()),
+            ("rate-hai", self.rate_hai.to_string()),
+            ("min-rate", self.min_rate.to_string()),
+        ];
+        let known = [STANDARD_LINE, BitRate::from_gbps(100)];
+        Tuned::among(line, &known, at_hand, in_proportion_to)
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {

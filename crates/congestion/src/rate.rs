@@ -23,6 +23,12 @@ impl Bounds {
     }
 }
 
+/// What `value`, published for lines of rate `at`, comes to on another line, cut to whole bit/s.
+pub(crate) fn in_proportion(value: BitRate, at: BitRate, line: BitRate) -> BitRate {
+    let bps = u128::from(value.as_bps()) * u128::from(line.as_bps()) / u128::from(at.as_bps().max(1));
+    BitRate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
+}
+
 /// `rate` divided by `c` in real numbers, cut to whole bit/s.
 ///
 /// A quotient too large for 64 bits is the largest rate. So is one that is not a number, which a
@@ -52,6 +58,13 @@ mod tests {
         assert_eq!(divide(rate, 0.0), BitRate::from_bps(u64::MAX));
         assert_eq!(divide(rate, f64::INFINITY), BitRate::from_bps(0));
         assert_eq!(divide(rate, f64::NAN), BitRate::from_bps(u64::MAX));
+    }
+
+    #[test]
+    fn published_values_go_with_the_line() {
+        let (value, at) = (BitRate::from_bps(50_000_000), BitRate::from_gbps(100));
+        let on = |gbps| in_proportion(value, at, BitRate::from_gbps(gbps)).as_bps();
+        assert_eq!([on(10), on(100), on(400)], [5_000_000, 50_000_000, 200_000_000]);
     }
 
     #[test]

@@ -5,13 +5,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-use paceline_kernel::Span;
+use paceline_kernel::{BitRate, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::api::{CongestionControl, Needs, PathInfo};
 use crate::assist::SwitchPart;
 use crate::params::{ParamDoc, ParamError, Parameters};
 use crate::pint;
+
+mod facts;
+
+pub use facts::{Least, Marking, Tuned};
 
 /// How the bytes in flight of a flow are bounded, whatever its scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,6 +124,33 @@ pub trait Definition: Parameters + Default + Clone {
         None
     }
 
+    /// Whether senders react to what happens to their packets.
+    fn reacts(&self) -> bool {
+        true
+    }
+
+    /// What a flow on such a line always sends; `None` if there is no such bound.
+    fn least(&self, _line: BitRate) -> Option<Least> {
+        None
+    }
+
+    /// How switches mark unless the network says otherwise.
+    fn marking(&self) -> Marking {
+        Marking::LAUNCHER
+    }
+
+    /// Parameters that have a value published for lines of another rate than this, where no source says how
+    /// they scale.
+    fn tuned(&self, _line: BitRate) -> Vec<Tuned> {
+        Vec::new()
+    }
+
+    /// The same parameters as the launcher of HPCC's public code writes them, where that is not what
+    /// `auto` comes to.
+    fn of_launcher(&self) -> Self {
+        self.clone()
+    }
+
     /// The sender's half for a new flow.
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl>;
 }
@@ -155,6 +186,10 @@ macro_rules! schemes {
         )+ }
 
         impl SchemeParams {
+            fn has(&self, name: &str) -> bool {
+                $((name == <crate::$module::Params as Definition>::SCHEME.name && self.$module.is_some()))||+
+            }
+
             fn get(&self, name: &str) -> Option<AnyParams> {
                 $(if name == <crate::$module::Params as Definition>::SCHEME.name {
                     return Some(AnyParams::$Variant(self.$module.clone().unwrap_or_default()));
@@ -263,6 +298,15 @@ impl UnknownScheme {
 }
 
 impl SchemeParams {
+    /// The schemes that have a block.
+    pub fn present(&self) -> Vec<&'static str> {
+        SCHEMES
+            .iter()
+            .map(|scheme| scheme.name)
+            .filter(|name| self.has(name))
+            .collect()
+    }
+
     /// The scheme or alias `name` with these parameters, defaults where they say nothing.
     ///
     /// # Errors
@@ -376,6 +420,35 @@ impl SchemeConfig {
     /// The round-trip time above which the scheme always slows down, on a path of so many links.
     pub fn delay_limit(&self, links: usize) -> Option<DelayLimit> {
         with_params!(&self.params, params => params.delay_limit(links))
+    }
+
+    /// Whether its senders react to what happens to their packets.
+    pub fn reacts(&self) -> bool {
+        with_params!(&self.params, params => params.reacts())
+    }
+
+    /// What a flow on such a line always sends; `None` if there is no such bound.
+    pub fn least(&self, line: BitRate) -> Option<Least> {
+        with_params!(&self.params, params => params.least(line))
+    }
+
+    /// How switches mark for it unless the network says otherwise.
+    pub fn marking(&self) -> Marking {
+        with_params!(&self.params, params => params.marking())
+    }
+
+    /// Parameters that have a value published for lines of another rate than this.
+    pub fn tuned(&self, line: BitRate) -> Vec<Tuned> {
+        with_params!(&self.params, params => params.tuned(line))
+    }
+
+    /// The same scheme with what the launcher of HPCC's public code writes in place of `auto`, where that
+    /// differs.
+    pub fn of_launcher(self) -> Self {
+        Self {
+            params: with_params!(&self.params, params => wrap params.of_launcher()),
+            ..self
+        }
     }
 
     /// The sender's half for a new flow.

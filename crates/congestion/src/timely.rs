@@ -11,7 +11,7 @@
 //! The round-trip time of each packet: data packets carry the time at which they were sent.
 //!
 //! # Equations
-//! Once per round trip (Algorithm 1 of the paper):
+//! Once per round trip, or per `segment` (Algorithm 1 of the paper):
 //! ```text
 //! diff = (1 - a) diff + a (rtt - rtt_last);  gradient = diff / minRTT
 //! rtt < T_low:    R = R + delta
@@ -25,28 +25,37 @@
 //! error = (rtt - rtt_ref) / rtt_ref
 //! R = delta (1 - w) + R (1 - beta w error)
 //! ```
-//! R stays from `min-rate` to the line's.
+//! R stays from `min-rate` to the line's. Patched, N flows of a bottleneck C come to rest where
+//! w = 1/2: at a round trip of `rtt_ref (1 + N delta / (beta C))`.
 //!
 //! # Parameters
-//! [`Params`]. The paper's steps are 10 Mbit/s and 50 Mbit/s at 10 Gbit/s: scale with the line.
+//! [`Params`]. The steps and the lowest rate go with the line: the paper's 10 and 50 Mbit/s at
+//! 10 Gbit/s, as the launcher of HPCC's public code scales them, and the 1 % of the public code of
+//! Zhu et al. What a flow starts with, how often it decides and `beta` belong together and are the
+//! variant's: the patched version's small `beta` needs its many small steps, and does not control flows
+//! that start at line rate and decide once per round trip: the queue is then as without any control.
 //!
 //! # Where we differ from the paper or public code
-//! * Once per round trip, as the public code of HPCC, rather than per completed segment.
-//! * As that code: flows start at line rate; a is 0.875; `min-rtt` is a constant; the larger step
+//! * Original: once per round trip and flows that start at line rate, as the public code of HPCC, rather
+//!   than per completed segment. As that code: a is 0.875; `min-rtt` is a constant; the larger step
 //!   also applies below T_low; a step in the paper's N δ is its own parameter `rate-hai`.
-//! * Patched: below T_low always the small step, as in its paper.
+//! * Patched: an update per segment of 16 KB, not sooner than `min-rtt` after the last: the interval of
+//!   its paper's model, max(seg / R, minRTT). Flows start at a tenth of the line's rate, as in its
+//!   authors' public code. Below T_low always the small step, as in its paper.
+//! * Segments are counted in acknowledged bytes; packets of a segment are paced one by one, where the
+//!   papers' implementations send each segment as a burst.
 //!
 //! # References
 //! R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015.
 //! Y. Zhu et al., "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016.
-//! Public code: alibaba-edu/High-Precision-Congestion-Control.
+//! Public code: alibaba-edu/High-Precision-Congestion-Control; bobzhuyb/ns3-rdma (of Zhu et al.).
 
-use paceline_kernel::{BitRate, Bytes, Span};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
-use crate::params::{ParamError, Parameters, Range};
-use crate::rate::Bounds;
-use crate::registry::{Alias, Definition, DelayLimit, Scheme, WindowMode};
+use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::rate::{Bounds, in_proportion};
+use crate::registry::{Alias, Definition, DelayLimit, Least, Scheme, WindowMode};
 
 choice! {
     /// Which TIMELY.
@@ -66,7 +75,26 @@ impl Variant {
             Self::Patched => 0.008,
         }
     }
+
+    /// What `start-rate` is by itself, on such a line.
+    fn start_rate(self, line: BitRate) -> BitRate {
+        match self {
+            Self::Original => line,
+            Self::Patched => in_proportion(BitRate::from_gbps(1), PAPER_LINE, line),
+        }
+    }
+
+    /// What `segment` is by itself; `None` for a round trip's bytes.
+    const fn segment(self) -> Option<Bytes> {
+        match self {
+            Self::Original => None,
+            Self::Patched => Some(Bytes::new(16_000)),
+        }
+    }
 }
+
+/// The line for which both papers give their numbers.
+const PAPER_LINE: BitRate = BitRate::from_gbps(10);
 
 params! {
     /// Parameters of TIMELY.
@@ -87,14 +115,26 @@ params! {
         min_rtt: Span = Span::from_us(20), in Range::Above(0.0), from "the paper and public code";
         /// Round-trip time that the patched version aims at; the default is `t-low`.
         rtt_ref: Option<Span> = None, shown "t-low".to_string(), in Range::Above(0.0), from "CoNEXT 2016";
-        /// Step of an increase.
-        rate_ai: BitRate = BitRate::from_bps(100_000_000), in Range::Above(0.0), from "public code's launcher at 100 Gbit/s: the paper's 10 Mbit/s at 10";
-        /// Step of an increase after `hai-after` others in a row.
-        rate_hai: BitRate = BitRate::from_bps(500_000_000), in Range::Above(0.0), from "public code's launcher at 100 Gbit/s: the paper's N = 5 steps";
+        /// A flow's first rate; `auto`: the line's (original), a tenth of it (patched).
+        start_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "public code of HPCC; of the CoNEXT 2016 paper's authors: 1 of 10 Gbit/s";
+        /// Acknowledged bytes between two updates, which are then also at least `min-rtt` apart; `auto`: those
+        /// of a round trip, however long (original), 16 KB (patched).
+        segment: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "public code of HPCC; CoNEXT 2016";
+        /// Step of an increase; `auto`: 10 Mbit/s per 10 Gbit/s of the line.
+        rate_ai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "the papers, scaled as by the launcher of HPCC's public code";
+        /// Step of an increase after `hai-after` others in a row; `auto`: 50 Mbit/s per 10 Gbit/s of the line.
+        rate_hai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "the paper's N = 5 steps, scaled as by the launcher of HPCC's public code";
         /// Increases in a row after which the step is `rate-hai`.
         hai_after: u32 = 5, in Range::AtLeast(0.0), from "paper §4.3";
-        /// The lowest rate.
-        min_rate: BitRate = BitRate::from_gbps(1), in Range::Above(0.0), from "public code's launcher";
+        /// The lowest rate; `auto`: 1 % of the line's.
+        min_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "public code of the CoNEXT 2016 paper's authors; launcher of HPCC's at 100 Gbit/s: 1 Gbit/s";
+    }
+}
+
+impl Params {
+    fn min_rate_on(&self, line: BitRate) -> BitRate {
+        self.min_rate
+            .or(in_proportion(BitRate::from_bps(100_000_000), PAPER_LINE, line))
     }
 }
 
@@ -110,7 +150,7 @@ impl Definition for Params {
             },
             Alias {
                 name: "timely-patched",
-                help: "with the fixed point of Zhu et al., CoNEXT 2016",
+                help: "with the fixed point of Zhu et al., CoNEXT 2016, and its start rate and segments",
                 settings: &[("variant", "patched")],
                 window: None,
             },
@@ -148,6 +188,13 @@ impl Definition for Params {
         }
     }
 
+    fn least(&self, line: BitRate) -> Option<Least> {
+        Some(Least::Rate {
+            param: "min-rate",
+            rate: self.min_rate_on(line),
+        })
+    }
+
     fn delay_limit(&self, _links: usize) -> Option<DelayLimit> {
         Some(DelayLimit {
             param: "t-high",
@@ -166,28 +213,44 @@ pub struct Timely {
     params: Params,
     beta: f64,
     rtt_ref: Span,
+    /// Bytes between updates; `None` for a round trip's.
+    segment: Option<Bytes>,
+    rate_ai: BitRate,
+    rate_hai: BitRate,
     bounds: Bounds,
     rate: BitRate,
     last_rtt: Span,
     /// The averaged difference of round-trip times, in ns.
     rtt_diff: f64,
     increases: u32,
+    /// The byte beyond which an acknowledgement ends the round trip, or the segment.
     last_update_seq: u64,
+    last_update: Time,
 }
 
 impl Timely {
-    /// A sender at line rate.
+    /// A sender that has sent nothing.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
+        let line = path.line_rate;
+        let of_paper = |mbps: u64| in_proportion(BitRate::from_bps(mbps * 1_000_000), PAPER_LINE, line);
+        let bounds = Bounds::new(params.min_rate_on(line), line);
         Self {
             beta: params.beta.unwrap_or(params.variant.beta()),
             rtt_ref: params.rtt_ref.unwrap_or(params.t_low),
-            bounds: Bounds::new(params.min_rate, path.line_rate),
+            segment: match params.segment {
+                Auto::Is(bytes) => Some(bytes),
+                Auto::Auto => params.variant.segment(),
+            },
+            rate_ai: params.rate_ai.or(of_paper(10)),
+            rate_hai: params.rate_hai.or(of_paper(50)),
+            bounds,
+            rate: bounds.clamp(params.start_rate.or(params.variant.start_rate(line))),
             params: params.clone(),
-            rate: path.line_rate,
             last_rtt: Span::ZERO,
             rtt_diff: 0.0,
             increases: 0,
             last_update_seq: 0,
+            last_update: Time::ZERO,
         }
     }
 
@@ -199,6 +262,11 @@ impl Timely {
     /// The gradient of the round-trip time.
     pub fn gradient(&self) -> f64 {
         self.rtt_diff / self.params.min_rtt.as_ns_f64()
+    }
+
+    /// Whether the last update is long enough ago for that of a segment.
+    fn is_due(&self, now: Time) -> bool {
+        now.saturating_since(self.last_update) >= self.params.min_rtt
     }
 
     fn update(&mut self, rtt: Span) {
@@ -222,11 +290,7 @@ impl Timely {
 
     fn increase(&mut self) {
         let hyper = self.params.variant == Variant::Original && self.increases >= self.params.hai_after;
-        let step = if hyper {
-            self.params.rate_hai
-        } else {
-            self.params.rate_ai
-        };
+        let step = if hyper { self.rate_hai } else { self.rate_ai };
         self.rate = self.bounds.clamp(self.rate.saturating_add(step));
         self.increases = self.increases.saturating_add(1);
     }
@@ -241,7 +305,7 @@ impl Timely {
         let weight = (2.0 * gradient + 0.5).clamp(0.0, 1.0);
         let reference = self.rtt_ref.as_ns_f64();
         let error = (rtt.as_ns_f64() - reference) / reference;
-        let step = self.params.rate_ai.scale(1.0 - weight);
+        let step = self.rate_ai.scale(1.0 - weight);
         let kept = self.rate.scale((1.0 - self.beta * weight * error).max(0.0));
         self.rate = self.bounds.clamp(kept.saturating_add(step));
         self.increases = 0;
@@ -256,15 +320,21 @@ impl CongestionControl for Timely {
         }
     }
 
-    fn on_ack(&mut self, _cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         if ack.seq <= self.last_update_seq {
             return;
         }
+        let next = match self.segment {
+            None => ack.snd_nxt,
+            Some(_) if self.last_update_seq != 0 && !self.is_due(cx.now) => return,
+            Some(segment) => (ack.seq + segment.get()).saturating_sub(1),
+        };
         if self.last_update_seq != 0 {
             self.update(ack.rtt);
         }
-        if ack.snd_nxt > self.last_update_seq {
-            self.last_update_seq = ack.snd_nxt;
+        if next > self.last_update_seq {
+            self.last_update_seq = next;
+            self.last_update = cx.now;
             self.last_rtt = ack.rtt;
         }
     }
@@ -280,6 +350,7 @@ mod tests {
         let mut pair = Pair::new(star_path(), |path| Timely::new(params, path));
         let mut seq = 1000;
         let mut feed = |rtt_us| {
+            pair.advance(Span::from_us(20));
             pair.ack(&AckInfo {
                 rtt: Span::from_us(rtt_us),
                 ..ack(seq, seq + 500)
@@ -311,6 +382,8 @@ mod tests {
     fn patched_by_hand() {
         let params = Params {
             variant: Variant::Patched,
+            start_rate: Auto::Is(BitRate::from_gbps(100)),
+            segment: Auto::Is(Bytes::new(1000)),
             ..Params::default()
         };
         // Level at 100 us: w = 1/2, error = 1: 0.05 + 100 (1 - 0.008/2) Gbit/s.
@@ -324,6 +397,61 @@ mod tests {
             rates(&params, 1000, &[1000, 10]),
             [99_600_000_000, 99_700_000_000]
         );
+    }
+
+    /// Steps and the first and lowest rates are the papers' at 10 Gbit/s, in proportion to the line.
+    #[test]
+    fn defaults_go_with_the_line() {
+        let built = |variant, gbps| {
+            let params = Params {
+                variant,
+                ..Params::default()
+            };
+            let path = PathInfo {
+                line_rate: BitRate::from_gbps(gbps),
+                ..star_path()
+            };
+            let sender = Timely::new(&params, &path);
+            [sender.rate, sender.rate_ai, sender.rate_hai, sender.bounds.min]
+                .map(|rate| rate.as_bps() / 1_000_000)
+        };
+        assert_eq!(built(Variant::Original, 10), [10_000, 10, 50, 100]);
+        assert_eq!(built(Variant::Original, 100), [100_000, 100, 500, 1000]);
+        assert_eq!(built(Variant::Patched, 10), [1_000, 10, 50, 100]);
+        assert_eq!(built(Variant::Patched, 400), [40_000, 400, 2000, 4000]);
+    }
+
+    /// Patched: an update per 16 KB, and not two within `min-rtt`.
+    #[test]
+    fn an_update_per_segment() {
+        let params = Params {
+            variant: Variant::Patched,
+            ..Params::default()
+        };
+        let mut pair = Pair::new(star_path(), |path| Timely::new(&params, path));
+        // Below T_low: each update adds 100 Mbit/s to the first rate, 10 Gbit/s.
+        let mut steps = |seq, after_us| {
+            pair.advance(Span::from_us(after_us));
+            pair.ack(&ack(seq, seq + 50_000));
+            (pair.rate().as_bps() - 10_000_000_000) / 100_000_000
+        };
+        // The first segment ends with byte 17000; the next when its bytes are there and 20 us have passed.
+        assert_eq!([steps(1000, 0), steps(16_000, 30), steps(17_000, 0)], [0, 0, 1]);
+        assert_eq!([steps(32_000, 30), steps(33_000, 0)], [1, 2]);
+        assert_eq!(
+            [steps(49_000, 19), steps(50_000, 1), steps(66_000, 20)],
+            [2, 3, 4]
+        );
+    }
+
+    #[test]
+    fn a_flow_starts_as_it_is_told() {
+        let params = Params {
+            start_rate: Auto::Is(BitRate::from_gbps(5)),
+            ..Params::default()
+        };
+        let pair = Pair::new(star_path(), |path| Timely::new(&params, path));
+        assert_eq!(pair.rate(), BitRate::from_gbps(5));
     }
 
     #[test]

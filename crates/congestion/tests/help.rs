@@ -33,14 +33,14 @@ fn schemes_and_their_parameters() {
       increase-timer = 300us (nic), 55us (paper); above 0
       byte-counter = 10MB; above 0
       fast-recovery-stages = 1 (nic), 5 (paper); at least 0
-      rate-ai = 20Mbps (nic), 40Mbps (paper); above 0
-      rate-hai = 200Mbps; above 0
+      rate-ai = auto; above 0
+      rate-hai = auto; above 0
       min-rate = 1Gbps (nic), 100Mbps (paper); above 0
       clamp-target = false; one of true, false
       rate-on-first-cnp = 1; above 0, at most 1
     dctcp [] window Variable
       g = 0.0625; above 0, at most 1
-      rate-ai = 615Mbps; above 0
+      rate-ai = auto; above 0
       min-rate = 1Gbps; above 0
     timely [timely-win timely-patched] window Off
       variant = original; one of original, patched
@@ -50,14 +50,16 @@ fn schemes_and_their_parameters() {
       t-high = 500us; above 0
       min-rtt = 20us; above 0
       rtt-ref = t-low; above 0
-      rate-ai = 100Mbps; above 0
-      rate-hai = 500Mbps; above 0
+      start-rate = auto; above 0
+      segment = auto; above 0
+      rate-ai = auto; above 0
+      rate-hai = auto; above 0
       hai-after = 5; at least 0
-      min-rate = 1Gbps; above 0
+      min-rate = auto; above 0
     hpcc [] window Variable
       eta = 0.95; above 0, at most 1
       max-stage = 0; at least 0
-      rate-ai = 50Mbps; at least 0
+      rate-ai = auto; at least 0
       min-rate = 1Gbps; above 0
       fast-react = true; one of true, false
       multi-rate = false; one of true, false
@@ -65,7 +67,7 @@ fn schemes_and_their_parameters() {
     hpcc-pint [] window Variable
       eta = 0.95; above 0, at most 1
       max-stage = 0; at least 0
-      rate-ai = 50Mbps; at least 0
+      rate-ai = auto; at least 0
       min-rate = 1Gbps; above 0
       log-base = 1.05; above 1, at most 2
       probability = 1; above 0, at most 1

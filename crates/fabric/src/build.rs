@@ -194,6 +194,8 @@ const fn not_started(flow: &FlowSpec) -> FlowRecord {
         ideal: Span::ZERO,
         retransmitted: Bytes::ZERO,
         delivered: Bytes::ZERO,
+        sent: Bytes::ZERO,
+        sent_unheard: Bytes::ZERO,
     }
 }
 

@@ -191,6 +191,7 @@ impl Simulation {
             turn,
             ack_port: paths.back[0],
             max_sent: 0,
+            sent_unheard: u64::MAX,
             sample_after: 0,
             last_progress: self.now,
             retransmitted: 0,

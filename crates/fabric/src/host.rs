@@ -163,6 +163,7 @@ impl Simulation {
         let slot = packet.qp;
         if self.is_current(id) {
             self.counters.notifications += 1;
+            self.qps[slot as usize].hears();
             if self.qps[slot as usize].needs.reports.is_some() {
                 let report = Self::read_report(&packet);
                 self.call_scheme(slot, |scheme, cx| scheme.on_notice(cx, &report));
@@ -186,7 +187,10 @@ impl Simulation {
         let echo_notifies = marked && qp.needs.cnp_interval == Span::ZERO;
         self.counters.notifications += u64::from(echo_notifies);
         let acknowledged = self.take_acknowledgement(slot, id);
-        if acknowledged.newly > 0 && self.recorder.tracing {
+        if acknowledged.newly == 0 {
+            // What acknowledges something is a round-trip sample: see `record_rtt`.
+            self.qps[slot as usize].hears();
+        } else if self.recorder.tracing {
             self.account_progress(flow, false);
         }
         let finished = self.qps[slot as usize].is_finished();
@@ -256,6 +260,7 @@ impl Simulation {
         self.recorder.rtt_all.record(rtt);
         if seq > qp.sample_after {
             qp.sample_after = qp.snd_nxt;
+            qp.hears();
             self.recorder.rtt.record(rtt);
             if self.spec.record.rtt_samples {
                 let sample = RttSample {
@@ -282,6 +287,7 @@ impl Simulation {
         record.fct = Span::from_ps(self.now - record.start.as_ps());
         record.retransmitted = Bytes::new(qp.retransmitted);
         record.delivered = Bytes::new(self.receivers[slot as usize].expected);
+        (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
         self.completions.push(flow as u32);
         if let Some(order) = &mut self.hash_order {
             order.remove(&self.spec.flows[flow]);
@@ -314,9 +320,13 @@ impl Simulation {
         if !qp.done && record.status == FlowStatus::Unfinished {
             record.retransmitted = Bytes::new(qp.retransmitted);
             record.delivered = Bytes::new(self.receivers[slot].expected);
+            (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
             if !qp.reachable {
                 record.status = FlowStatus::Unreachable;
             }
+        }
+        if self.bolt_ns3.on {
+            self.record_sent_messages(slot);
         }
     }
 

@@ -25,6 +25,7 @@ impl Simulation {
             && let Some(notice) = self.read_notice(&packet)
         {
             self.counters.notifications += 1;
+            self.qps[slot as usize].hears();
             self.call_scheme(slot, |scheme, cx| scheme.on_notice(cx, &notice));
             self.nic_send(self.qps[slot as usize].port);
         }

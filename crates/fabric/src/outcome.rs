@@ -48,6 +48,11 @@ pub struct FlowRecord {
     pub retransmitted: Bytes,
     /// Bytes delivered in order to the application.
     pub delivered: Bytes,
+    /// Payload bytes that its sender sent at least once.
+    pub sent: Bytes,
+    /// Of these, the bytes that left before the sender had heard anything of the flow: an acknowledgement of
+    /// any kind, a notification of the receiver or of a switch. Nothing could have held them back.
+    pub sent_unheard: Bytes,
 }
 
 /// A PFC frame that arrived.

@@ -2,8 +2,8 @@
 
 use paceline_congestion::registry::WindowMode;
 use paceline_congestion::{CongestionControl, Needs, PathInfo, SendLimits, TimerBank};
-use paceline_kernel::BitRate;
 use paceline_kernel::rng::Rng;
+use paceline_kernel::{BitRate, Bytes};
 
 /// A queue pair's sender: one flow.
 pub(crate) struct Qp {
@@ -52,6 +52,8 @@ pub(crate) struct Qp {
     pub(crate) ack_port: u32,
     /// Highest byte ever sent.
     pub(crate) max_sent: u64,
+    /// What that was when the sender first heard anything of its flow; `u64::MAX` before.
+    pub(crate) sent_unheard: u64,
     /// The next round-trip sample counts once this byte is acknowledged.
     pub(crate) sample_after: u64,
     pub(crate) last_progress: u64,
@@ -97,6 +99,21 @@ impl Qp {
     }
     pub(crate) fn has_data(&self) -> bool {
         self.repairs || self.snd_nxt < self.size
+    }
+    /// Of the bytes from `start` to `end`: those that were sent, and those before the sender heard anything.
+    pub(crate) fn sent_within(&self, start: u64, end: u64) -> (Bytes, Bytes) {
+        let within = |sent: u64| Bytes::new(sent.clamp(start, end) - start);
+        (
+            within(self.max_sent),
+            within(self.sent_unheard.min(self.max_sent)),
+        )
+    }
+    /// The sender hears of its flow: an acknowledgement, a notification.
+    #[inline]
+    pub(crate) fn hears(&mut self) {
+        if self.sent_unheard == u64::MAX {
+            self.sent_unheard = self.max_sent;
+        }
     }
     /// Whether something other than pacing keeps it from sending.
     #[inline]

@@ -152,8 +152,8 @@ impl PacketFormat {
             + part(needs.timestamp, self.timestamp_header)
             + u64::from(needs.header)
     }
-    /// All headers of a scheme's data packets.
-    pub(crate) fn data_headers(&self, needs: &Needs) -> u16 {
+    /// All headers of the data packets of a scheme with these needs, in bytes.
+    pub fn data_headers(&self, needs: &Needs) -> u16 {
         (self.data_header.get() + self.added_header(needs)) as u16
     }
     /// A scheme's ACKs on the wire.

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{add_flow, natural, run, scheme, star};
+use common::{add_flow, natural, run, scheme, scheme_with, star};
+use paceline_congestion::registry::WindowMode;
 use paceline_fabric::outcome::Outcome;
 use paceline_fabric::spec::*;
 use paceline_kernel::{Span, Time};
@@ -79,4 +80,42 @@ fn assert_shared(outcome: &Outcome, goodput: f64) {
         rates.iter().all(|rate| (rate * count / sum - 1.0).abs() < 0.05),
         "{rates:?}"
     );
+}
+
+/// Patched TIMELY by its own defaults: eight flows come to rest at its fixed point, a round trip of
+/// T_low (1 + N delta / (beta C)) = 50 (1 + 8 * 0.1 / (0.008 * 100)) = 100 us, and nobody is paused. Without
+/// control, or with its `beta` and flows that start at line rate and decide once per round trip, the queue
+/// is what PFC lets it be.
+#[test]
+fn patched_timely_holds_its_queue() {
+    let incast = |scheme| {
+        let mut spec = natural(star(9, scheme));
+        for host in 1..=8 {
+            add_flow(&mut spec, host, 9, 200_000_000, 0);
+        }
+        spec.stop = Time::from_ps(12_000_000_000);
+        spec.check = false;
+        spec.record.queue_every = Some(Span::from_us(10));
+        spec.record.queue_window = (Time::from_ps(9_000_000_000), spec.stop);
+        run(spec)
+    };
+    let late = |outcome: &Outcome| outcome.queues.iter().map(|queue| queue.max.get()).max().unwrap();
+    let patched = incast(scheme("timely-patched"));
+    assert_eq!(patched.counters.pauses, 0);
+    assert!(patched.queue_max.get() < 2_500_000, "{}", patched.queue_max);
+    // 100 us less the network's 4.18 us, at 100 Gbit/s.
+    let at_rest = 95.8e-6 * 100e9 / 8.0;
+    let found = late(&patched) as f64;
+    assert!((found / at_rest - 1.0).abs() < 0.02, "{found} against {at_rest}");
+    let goodput = patched.flows.iter().map(|flow| flow.delivered.get()).sum::<u64>() as f64 * 8.0 / 12e-3;
+    assert!(goodput > 92e9, "{goodput}");
+
+    let none = incast(scheme("none"));
+    let before = [("segment", "1GB"), ("start-rate", "100Gbps")];
+    let untamed = incast(scheme_with("timely-patched", WindowMode::Off, &before));
+    for outcome in [&none, &untamed] {
+        assert!(outcome.counters.pauses > 0);
+        assert!(outcome.queue_max.get() > 15_000_000, "{}", outcome.queue_max);
+        assert!(late(outcome) > 5 * late(&patched), "{}", late(outcome));
+    }
 }

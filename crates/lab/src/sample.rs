@@ -145,6 +145,8 @@ fn record(status: FlowStatus, fct_us: u64, ideal_us: u64, delivered: u64) -> Flo
         ideal: Span::from_us(ideal_us),
         retransmitted: Bytes::ZERO,
         delivered: Bytes::new(delivered),
+        sent: Bytes::new(delivered),
+        sent_unheard: Bytes::new(delivered / 4),
     }
 }
 
@@ -222,6 +224,7 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
         toml: "name = \"tiny\"\ndescription = \"Three flows to one host.\"\n".into(),
         files: vec![("flows/f.csv".into(), "src,dst\n1,4\n".into())],
         warnings: Vec::new(),
+        unused: Vec::new(),
         origin: Origin::Toml,
         pcap: false,
         sweep: None,

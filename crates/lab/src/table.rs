@@ -7,7 +7,7 @@ pub use repeats::repeats;
 pub(crate) use repeats::{by_flow, difference, differing, with_interval};
 pub use sizes::slowdown_by_size;
 
-use crate::results::{CollectiveTime, FlowCount, Summary};
+use crate::results::{CollectiveTime, FlowCount, Summary, WORTH_SAYING};
 use crate::stats;
 
 /// Columns that a terminal has when nobody knows.
@@ -126,9 +126,36 @@ const DECISIONS: &[Metric] = metrics! {
     "decisions" "busy" "decisions.busy": |s| s.decisions.and_then(|of| of.busy), number, low;
 };
 
+/// What had left before its sender heard anything, where that is worth saying.
+const UNHEARD: Metric = Metric {
+    group: "bytes sent",
+    name: "unheard",
+    key: "before_feedback.share",
+    text: |s| percent(unheard(s)),
+    value: unheard,
+    show: percent,
+    cost: |_| None,
+};
+
+/// What is shown besides where most of the bytes left before any feedback.
+const BEFORE_FEEDBACK: &[Metric] = &[UNHEARD];
+
+fn unheard(summary: &Summary) -> Option<f64> {
+    let share = summary.before_feedback.map(|before| before.share);
+    share.filter(|&share| share >= WORTH_SAYING)
+}
+
+/// A share in percent, never rounded to all.
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(
+        || "–".to_string(),
+        |share| format!("{:.0}%", (share * 100.0).floor()),
+    )
+}
+
 /// What is shown only of runs that have it.
 pub(crate) fn occasional() -> impl Iterator<Item = &'static Metric> + Clone {
-    COLLECTIVES.iter().chain(DECISIONS)
+    COLLECTIVES.iter().chain(DECISIONS).chain(BEFORE_FEEDBACK)
 }
 
 /// The mean over iterations that came to their end.
@@ -141,13 +168,19 @@ fn mean_of(summary: &Summary, value: fn(&CollectiveTime) -> Option<f64>) -> Opti
 ///
 /// RTT is sampled once per flow and round trip, and for "all ACKs" at every acknowledgement; the
 /// mean rate is the payload of the completed flows over the sum of their completion times. Collectives
-/// and decisions that take time are shown where there are any.
+/// and decisions that take time are shown where there are any, and what left before its sender heard anything
+/// where that is half of the bytes or more.
 pub fn comparison(runs: &[&Summary], width: usize) -> String {
     let names = row_names(runs);
     let collectives = runs.iter().any(|run| !run.collectives.is_empty());
     let decisions = runs.iter().any(|run| run.decisions.is_some());
     let mut metrics: Vec<&Metric> = METRICS.iter().collect();
-    for (more, shown) in [(COLLECTIVES, collectives), (DECISIONS, decisions)] {
+    let feedback = runs.iter().any(|run| unheard(run).is_some());
+    for (more, shown) in [
+        (COLLECTIVES, collectives),
+        (DECISIONS, decisions),
+        (BEFORE_FEEDBACK, feedback),
+    ] {
         metrics.extend(more.iter().filter(|_| shown));
     }
     let values: Vec<Vec<String>> = metrics

@@ -174,3 +174,54 @@ fn an_interrupted_run_keeps_what_it_has() {
     );
     assert!(summary.goodput_gbps.aggregate.unwrap() > 10.0);
 }
+
+/// Sixteen hosts send `size` each to one over 400 Gbit/s and 5 us: the product is about a megabyte.
+fn over_long_links(size: &str, scheme: &str) -> Finished {
+    let text = format!(
+        "name = \"long-links\"\nduration = \"20ms\"\n[topology.star]\nhosts = 17\nrate = \"400Gbps\"\n\
+         delay = \"5us\"\n[[workload]]\nlabel = \"burst\"\n\
+         incast = {{ fan-in = 16, receiver = 17, size = \"{size}\" }}\n[cc]\nscheme = \"{scheme}\"\n"
+    );
+    let input = paceline_scenario::load_text("long.toml", &text, &Overrides::default()).unwrap();
+    run(&input)
+}
+
+/// Messages far below the bandwidth-delay product are all sent when the first acknowledgement comes: a run
+/// says so, and not where flows last.
+#[test]
+fn a_run_in_which_no_scheme_could_act_says_so() {
+    let about = |finished: &Finished| {
+        let warnings = finished.summary.warnings.iter();
+        warnings
+            .filter(|text| text.contains("congestion control could not act"))
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    let short = over_long_links("64KB", "hpcc");
+    let before = short.summary.before_feedback.unwrap();
+    assert_eq!(
+        (before.bytes, before.sent_bytes, before.share),
+        (1_024_000, 1_024_000, 1.0)
+    );
+    assert_eq!(
+        about(&short),
+        [
+            "100% of the bytes had left before their sender had heard anything of their flow (16 flows, median flow \
+          64KB, bandwidth-delay product 1.002MB): congestion control could not act on them, and schemes hardly \
+          differ here but in how they start."
+        ]
+    );
+    let group = &short.summary.schemes["hpcc"];
+    assert_eq!(group.before_feedback, Some(before));
+    assert_eq!(group.labels["burst"].before_feedback, Some(before));
+    let text = table::comparison(&[&short.summary], 60);
+    assert!(text.contains("unheard") && text.contains("100%"), "{text}");
+
+    let long = over_long_links("20MB", "hpcc");
+    let share = long.summary.before_feedback.unwrap().share;
+    assert!(share > 0.0 && share < 0.1, "{share}");
+    assert_eq!(about(&long), [""; 0]);
+    assert!(!table::comparison(&[&long.summary], 60).contains("unheard"));
+    // Who does not react has no such share.
+    assert_eq!(over_long_links("64KB", "none").summary.before_feedback, None);
+}

@@ -94,6 +94,9 @@ pub struct Resolved {
     pub files: Vec<(String, String)>,
     /// What looks wrong and may be meant.
     pub warnings: Vec<String>,
+    /// Blocks of schemes under which no flow runs, a sentence for each. (Where one input is run under several
+    /// schemes, only what all its runs have here is odd.)
+    pub unused: Vec<String>,
     /// What kind of input this was.
     pub origin: Origin,
     /// Whether traced packets are to be written as a capture file.

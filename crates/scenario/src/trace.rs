@@ -51,11 +51,13 @@ pub(crate) const COLUMNS: [&str; 16] = [
 ];
 
 /// What else is in `flows.csv`: results, which a replay has anew.
-const RESULTS: [&str; 5] = [
+const RESULTS: [&str; 7] = [
     "fct_ps",
     "ideal_fct_ps",
     "slowdown",
     "retransmitted_bytes",
+    "sent_bytes",
+    "before_feedback_bytes",
     "status",
 ];
 

@@ -65,6 +65,8 @@ macro_rules! snapshots {
 
 snapshots! {
     toml_good: star_with("");
+    toml_unused_scheme_bad_value: star_with("[cc.dctcp]\ng = 2.0\n");
+    toml_unused_scheme_contradiction: star_with("[cc.timely]\nt-low = '1ms'\nt-high = '1us'\n");
     toml_target_below_the_round_trip: star("scheme = \"dcqcn\"", "scheme = \"lstm-pid\"\n[cc.lstm-pid]\ntarget = '3us'");
     toml_target_of_the_default: star_set(&["cc.scheme=\"pidnn\"", "topology.star.delay=\"2us\""]);
     toml_target_that_follows_good: star_set(&["cc.scheme=\"pidnn-rttch\"", "cc.lstm-pid.target=\"3us\""]);

@@ -11,7 +11,6 @@ use crate::rate::{Bounds, average};
 pub struct Nic {
     settings: Settings,
     cut_interval: Span,
-    rate_hai: BitRate,
     clamp_target: bool,
     rate_on_first_cnp: f64,
     bounds: Bounds,
@@ -31,11 +30,10 @@ pub struct Nic {
 impl Nic {
     /// A sender at line rate.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
-        let settings = params.settings();
+        let settings = params.settings(path.line_rate);
         Self {
             settings,
             cut_interval: params.cut_interval,
-            rate_hai: params.rate_hai,
             clamp_target: params.clamp_target,
             rate_on_first_cnp: params.rate_on_first_cnp,
             bounds: Bounds::new(settings.min_rate, path.line_rate),
@@ -83,7 +81,7 @@ impl Nic {
         let step = match self.stage.cmp(&self.settings.stages) {
             std::cmp::Ordering::Less => BitRate::from_bps(0), // (3), fast recovery
             std::cmp::Ordering::Equal => self.settings.rate_ai, // (4), additive increase
-            std::cmp::Ordering::Greater => self.rate_hai,     // hyper increase
+            std::cmp::Ordering::Greater => self.settings.rate_hai, // hyper increase
         };
         self.target = self.target.saturating_add(step).min(self.bounds.line);
         self.rate = self.bounds.clamp(average(self.rate, self.target));
@@ -147,6 +145,7 @@ mod tests {
     use paceline_kernel::Time;
 
     use super::*;
+    use crate::params::Auto;
     use crate::testkit::{Pair, ack, star_path};
 
     fn pair(params: &Params) -> Pair<Nic> {
@@ -179,8 +178,8 @@ mod tests {
     #[test]
     fn the_three_phases_of_increase() {
         let mut pair = pair(&Params {
-            rate_ai: Some(BitRate::from_gbps(1)),
-            rate_hai: BitRate::from_gbps(2),
+            rate_ai: Auto::Is(BitRate::from_gbps(1)),
+            rate_hai: Auto::Is(BitRate::from_gbps(2)),
             g: 1e-9,
             ..Params::default()
         });

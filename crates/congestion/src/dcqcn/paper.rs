@@ -11,7 +11,6 @@ use crate::rate::{Bounds, average};
 pub struct Paper {
     settings: Settings,
     byte_counter: u64,
-    rate_hai: BitRate,
     bounds: Bounds,
     rate: BitRate,
     target: BitRate,
@@ -29,11 +28,10 @@ pub struct Paper {
 impl Paper {
     /// A sender at line rate.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
-        let settings = params.settings();
+        let settings = params.settings(path.line_rate);
         Self {
             settings,
             byte_counter: params.byte_counter.get().max(1),
-            rate_hai: params.rate_hai,
             bounds: Bounds::new(settings.min_rate, path.line_rate),
             rate: path.line_rate,
             target: path.line_rate,
@@ -62,7 +60,7 @@ impl Paper {
         } else {
             match self.timer_stage.min(self.byte_stage).saturating_sub(stages) {
                 0 => self.settings.rate_ai, // (4), additive increase
-                i => BitRate::from_bps(self.rate_hai.as_bps().saturating_mul(i.into())), // hyper increase
+                i => BitRate::from_bps(self.settings.rate_hai.as_bps().saturating_mul(i.into())), // hyper increase
             }
         };
         self.target = self.target.saturating_add(step).min(self.bounds.line);
@@ -128,13 +126,14 @@ impl CongestionControl for Paper {
 mod tests {
     use super::*;
     use crate::dcqcn::Flavour;
+    use crate::params::Auto;
     use crate::testkit::{Pair, star_path};
 
     fn pair() -> Pair<Paper> {
         let params = Params {
             flavour: Flavour::Paper,
-            rate_ai: Some(BitRate::from_gbps(1)),
-            rate_hai: BitRate::from_gbps(2),
+            rate_ai: Auto::Is(BitRate::from_gbps(1)),
+            rate_hai: Auto::Is(BitRate::from_gbps(2)),
             byte_counter: Bytes::new(2000),
             ..Params::default()
         };

@@ -62,7 +62,7 @@ fn equations_2_to_4_by_hand() {
 fn stages_of_additive_increase() {
     let mut pair = pair(&Params {
         max_stage: 1,
-        rate_ai: BitRate::from_gbps(1),
+        rate_ai: Auto::Is(BitRate::from_gbps(1)),
         ..Params::default()
     });
     feed(&mut pair, 1, 10, &[sample(0, 0, 0)]);

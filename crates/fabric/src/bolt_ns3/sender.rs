@@ -208,6 +208,7 @@ impl Simulation {
         self.bolt_ns3.senders[slot as usize].rtt_ns = rtt / 1000;
         let nack = packet.kind == PacketKind::Nack;
         let qp = &mut self.qps[slot as usize];
+        qp.hears();
         let before = qp.snd_una;
         qp.snd_una = if nack { packet.seq } else { before.max(packet.seq) };
         let mut info = AckInfo {
@@ -296,6 +297,8 @@ impl Simulation {
             // What was sent again was the first message's.
             record.retransmitted = Bytes::new(std::mem::take(&mut retransmitted));
             record.delivered = Bytes::new(expected.clamp(start, message.end) - start);
+            let (sent, unheard) = self.qps[slot as usize].sent_within(start, message.end);
+            (record.sent, record.sent_unheard) = (sent, unheard);
             start = message.end;
         }
         self.rest(slot, None);
@@ -309,8 +312,24 @@ impl Simulation {
         {
             let sender = &mut self.bolt_ns3.senders[slot as usize];
             sender.messages.pop_front();
-            let size = message.end - std::mem::replace(&mut sender.message_start, message.end);
-            self.complete_message(slot, message.flow, Bytes::new(size));
+            let start = std::mem::replace(&mut sender.message_start, message.end);
+            let (sent, unheard) = self.qps[slot as usize].sent_within(start, message.end);
+            let record = &mut self.flows[message.flow as usize];
+            (record.sent, record.sent_unheard) = (sent, unheard);
+            self.complete_message(slot, message.flow, Bytes::new(message.end - start));
+        }
+    }
+
+    /// What was sent of messages that are not acknowledged when the run ends.
+    pub(crate) fn record_sent_messages(&mut self, slot: usize) {
+        let Some(sender) = self.bolt_ns3.senders.get(slot) else {
+            return;
+        };
+        let mut start = sender.message_start;
+        for message in &sender.messages {
+            let record = &mut self.flows[message.flow as usize];
+            (record.sent, record.sent_unheard) = self.qps[slot].sent_within(start, message.end);
+            start = message.end;
         }
     }
 
@@ -340,7 +359,7 @@ impl Simulation {
         }
         let qp = &mut self.qps[slot as usize];
         (qp.size, qp.snd_una, qp.snd_nxt, qp.max_sent) = (0, 0, 0, 0);
-        qp.sample_after = 0;
+        (qp.sample_after, qp.sent_unheard) = (0, 0);
     }
 
     /// The time, for records.

@@ -1,13 +1,13 @@
 //! `trace.pcapng`: traced packets as Wireshark reads them.
 //!
 //! The packets are made up from what the simulator knows of them, as RoCEv2 packets of RDMA
-//! WRITEs with payloads of zeros (see `wire`). An interface stands for a port of a traced node,
-//! times are in picoseconds. A packet is written when it arrives (inbound) and when its
+//! WRITEs with payloads of zeros (see `wire`). An interface stands for a traced port, times are in picoseconds. A packet is written when it arrives (inbound) and when its
 //! transmission starts (outbound).
 
 mod pcapng;
 mod wire;
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use paceline_fabric::outcome::{Outcome, PacketKind, TraceEvent, TraceKind};
@@ -60,30 +60,31 @@ struct Port {
     name: String,
 }
 
-/// The ports of traced nodes, in order of node and interface.
+/// The traced ports, those of traced nodes and single ones, in order of node and interface.
 fn traced_ports(spec: &RunSpec) -> Vec<Port> {
-    let mut traced: Vec<u32> = spec.record.trace_nodes.iter().map(|node| node.0).collect();
-    traced.sort_unstable();
-    traced.dedup();
+    let nodes: BTreeSet<u32> = spec.record.trace_nodes.iter().map(|node| node.0).collect();
+    let single = spec
+        .record
+        .trace_ports
+        .iter()
+        .map(|(node, peer)| (node.0, peer.0));
+    let single: BTreeSet<(u32, u32)> = single.collect();
     let mut peers = vec![Vec::new(); spec.nodes.len()];
     for link in &spec.links {
         peers[link.a.0 as usize].push(link.b.0);
         peers[link.b.0 as usize].push(link.a.0);
     }
+    let peer = |node: u32, interface: u32| peers[node as usize][interface as usize - 1];
+    let is_traced = |&(node, interface, _): &(u32, u32, u64)| {
+        nodes.contains(&node) || single.contains(&(node, peer(node, interface)))
+    };
     let port = |(node, interface, bps): (u32, u32, u64)| Port {
         node,
         interface,
         rate: BitRate::from_bps(bps),
-        name: format!(
-            "node{node}-port{interface}-to-{}",
-            peers[node as usize][interface as usize - 1]
-        ),
+        name: format!("node{node}-port{interface}-to-{}", peer(node, interface)),
     };
-    interfaces(spec)
-        .into_iter()
-        .filter(|(node, ..)| traced.binary_search(node).is_ok())
-        .map(port)
-        .collect()
+    interfaces(spec).into_iter().filter(is_traced).map(port).collect()
 }
 
 /// The packet of an event; `None` if its flow is unknown.

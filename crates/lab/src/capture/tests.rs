@@ -77,6 +77,25 @@ fn capture(snap_length: u32) -> Vec<u8> {
     out
 }
 
+/// Single ports are captured as those of whole nodes are.
+#[test]
+fn single_ports() {
+    let (mut input, mut outcome) = sample::incast();
+    input.run.record.trace_ports = vec![(NodeId(0), NodeId(4)), (NodeId(3), NodeId(0))];
+    outcome.trace = vec![
+        event(0, 4, 5_000_000_000_000, Dequeue, PacketKind::Data),
+        event(3, 1, 5_000_001_000_000, Receive, PacketKind::Ack),
+    ];
+    let names: Vec<String> = traced_ports(&input.run)
+        .into_iter()
+        .map(|port| port.name)
+        .collect();
+    assert_eq!(names, ["node0-port4-to-4", "node3-port1-to-0"]);
+    let mut out = Vec::new();
+    write(&mut out, &input.run, &outcome, WHOLE).unwrap();
+    assert_eq!(packets(&blocks(&out)).len(), 2);
+}
+
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(bytes[at..at + 2].try_into().unwrap())
 }

@@ -25,7 +25,7 @@ pub(super) fn write(
     }
 }
 
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 15] = [
     "flow_id",
     "label",
     "scheme",
@@ -38,6 +38,8 @@ const COLUMNS: [&str; 13] = [
     "ideal_fct_ps",
     "slowdown",
     "retransmitted_bytes",
+    "sent_bytes",
+    "before_feedback_bytes",
     "status",
 ];
 
@@ -77,6 +79,8 @@ fn parquet(out: &mut (impl Write + Send), input: &Resolved, outcome: &Outcome) -
         int(|row| Some(row.ideal_fct_ps)),
         Values::Real(rows.iter().map(|row| row.slowdown).collect()),
         int(|row| Some(row.retransmitted_bytes)),
+        int(|row| Some(row.sent_bytes)),
+        int(|row| Some(row.before_feedback_bytes)),
         text(|row| row.status.name().into()),
     ];
     let named = COLUMNS.into_iter().zip(values);

@@ -7,6 +7,7 @@ mod folder;
 pub mod ns3;
 pub mod ports;
 mod series;
+mod trace;
 
 pub(crate) use flow_time::read as read_flow_times;
 pub use flow_time::{FlowTime, Stage, flow_times};
@@ -279,8 +280,14 @@ pub fn write_run_into(
             capture::write(out, spec, outcome, capture::WHOLE)
         })?;
     }
-    if input.fidelity == Fidelity::Ns3Hpcc && !outcome.trace.is_empty() {
-        folder.write(&at("trace.tr"), |out| ns3::trace(out, spec, outcome))?;
+    let traced = !(spec.record.trace_nodes.is_empty() && spec.record.trace_ports.is_empty());
+    match input.fidelity {
+        Fidelity::Ns3Hpcc if outcome.trace.is_empty() => {}
+        Fidelity::Ns3Hpcc => folder.write(&at("trace.tr"), |out| ns3::trace(out, spec, outcome))?,
+        _ if traced => folder.write(&at("trace.parquet"), |out| {
+            trace::write(out, &outcome.trace, &metadata(input))
+        })?,
+        _ => {}
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::data::RunData;
 use crate::files::QUEUE;
 use crate::files::ports::QUEUE_MAX;
-use crate::results::{RunStatus, Summary};
+use crate::results::{RunStatus, Summary, WORTH_SAYING};
 use crate::table::{bytes, duration_us, number};
 
 /// A number to look at first.
@@ -153,7 +153,7 @@ fn of_several(all: &[&Summary], names: &[String]) -> String {
 /// The numbers to look at first.
 pub(super) fn tiles(s: &Summary) -> Vec<Tile> {
     let tile = |name, value: String, note: String| Tile { name, value, note };
-    vec![
+    let mut tiles = vec![
         tile(
             "Flows finished",
             s.flows.completed.to_string(),
@@ -190,7 +190,16 @@ pub(super) fn tiles(s: &Summary) -> Vec<Tile> {
             s.pfc.pauses.to_string(),
             format!("{} packets dropped", s.drops),
         ),
-    ]
+    ];
+    let before = s.before_feedback.filter(|before| before.share >= WORTH_SAYING);
+    tiles.extend(before.map(|before| {
+        tile(
+            "Sent before any feedback",
+            format!("{:.0}%", (before.share * 100.0).floor()),
+            format!("of {}", bytes(before.sent_bytes)),
+        )
+    }));
+    tiles
 }
 
 #[cfg(test)]

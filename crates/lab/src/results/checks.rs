@@ -4,8 +4,8 @@ use paceline_fabric::Outcome;
 use paceline_fabric::outcome::{FlowRecord, FlowStatus};
 
 use super::flows::IdealFct;
-use super::standstill;
 use super::summary::RunStatus;
+use super::{feedback, least, proportion, standstill};
 use paceline_scenario::Resolved;
 
 /// Fewer completed flows than this leave less than one beyond the 99th percentile.
@@ -79,6 +79,9 @@ pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -
         ));
     }
     found.extend(sooner_than_alone(input, outcome));
+    found.extend(feedback::warning(&input.run, outcome));
+    found.extend(proportion::warnings(&input.run));
+    found.extend(least::warnings(&input.run, outcome));
     let counters = &outcome.counters;
     if counters.lossless_drops > 0 {
         found.push(format!(

@@ -77,6 +77,12 @@ pub struct FlowRow<'a> {
     pub slowdown: Option<f64>,
     /// Payload bytes sent more than once.
     pub retransmitted_bytes: u64,
+    /// Payload bytes sent at least once.
+    #[serde(default)]
+    pub sent_bytes: u64,
+    /// Of these, those that left before the sender had heard anything of the flow.
+    #[serde(default)]
+    pub before_feedback_bytes: u64,
     /// How it ended.
     pub status: FlowState,
 }
@@ -102,6 +108,8 @@ impl FlowRow<'_> {
             ideal_fct_ps: self.ideal_fct_ps,
             slowdown: self.slowdown,
             retransmitted_bytes: self.retransmitted_bytes,
+            sent_bytes: self.sent_bytes,
+            before_feedback_bytes: self.before_feedback_bytes,
             status: self.status,
         }
     }
@@ -184,6 +192,8 @@ pub fn flow_rows<'a>(input: &'a Resolved, outcome: &'a Outcome) -> impl Iterator
                 ideal_fct_ps: ideal,
                 slowdown: done.then(|| alone.slowdown(fct, ideal)),
                 retransmitted_bytes: record.retransmitted.get(),
+                sent_bytes: record.sent.get(),
+                before_feedback_bytes: record.sent_unheard.get(),
                 status: record.status.into(),
             }
         })

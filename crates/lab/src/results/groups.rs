@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::feedback::BeforeFeedback;
 use super::flows::{FlowRow, FlowState};
 use super::sizes::Buckets;
 use crate::stats::{self, Distribution};
@@ -59,6 +60,9 @@ pub struct Group {
     pub jain: Option<f64>,
     /// Payload bytes sent more than once.
     pub retransmitted_bytes: u64,
+    /// What had left before its sender heard anything; null of flows whose scheme does not react.
+    #[serde(default)]
+    pub before_feedback: Option<BeforeFeedback>,
     /// The same for each label.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, Self>,
@@ -82,6 +86,7 @@ impl Group {
             rate_mean_gbps: (busy_ps > 0).then(|| bytes as f64 * 8e3 / busy_ps as f64),
             jain: stats::jain(&goodput),
             retransmitted_bytes: rows.iter().map(|row| row.retransmitted_bytes).sum(),
+            before_feedback: None,
             labels: BTreeMap::new(),
         }
     }

@@ -3,9 +3,12 @@
 mod checks;
 mod collectives;
 mod decisions;
+mod feedback;
 mod flows;
 mod groups;
+mod least;
 mod ports;
+mod proportion;
 mod queues;
 mod sharing;
 mod sizes;
@@ -14,6 +17,8 @@ mod summary;
 
 pub use collectives::CollectiveTime;
 pub use decisions::DecisionTimes;
+pub use feedback::BeforeFeedback;
+pub(crate) use feedback::WORTH_SAYING;
 pub use flows::{FlowRow, FlowState, IdealFct, flow_rows};
 pub use groups::{FlowCount, Group, SIZE_EDGES, SizeBucket};
 pub use ports::{PauseShare, PortShare, TierShare, Utilisation};

@@ -263,6 +263,8 @@ mod tests {
             ideal_fct_ps: 1,
             slowdown: None,
             retransmitted_bytes: 0,
+            sent_bytes: 0,
+            before_feedback_bytes: 0,
             status: if end_us.is_some() {
                 FlowState::Completed
             } else {

@@ -246,6 +246,8 @@ mod tests {
             ideal_fct_ps: 10,
             slowdown: Some(i as f64),
             retransmitted_bytes: 0,
+            sent_bytes: 0,
+            before_feedback_bytes: 0,
             status: FlowState::Completed,
         };
         (1..=count).map(flow).collect()

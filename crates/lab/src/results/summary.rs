@@ -5,11 +5,13 @@ use std::ops::Range;
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::Counters;
+use paceline_fabric::spec::FlowSpec;
 use serde::{Deserialize, Serialize};
 
 use super::checks;
 use super::collectives::{CollectiveTime, collective_times};
 use super::decisions::DecisionTimes;
+use super::feedback::BeforeFeedback;
 use super::flows::{FlowRow, FlowState, IdealFct, flow_rows};
 use super::groups::{FlowCount, Group, SizeBucket, by_scheme};
 use super::ports::{PauseShare, Utilisation, pause_share, utilisation};
@@ -103,6 +105,10 @@ pub struct Summary {
     pub retransmitted_bytes: u64,
     /// Bytes on links that are not data packets.
     pub control_overhead_bytes: u64,
+    /// What had left before its sender had heard anything of its flow, and how much that is of all: null if
+    /// no flow's scheme reacts to anything.
+    #[serde(default)]
+    pub before_feedback: Option<BeforeFeedback>,
     /// The flows of each scheme, and in it of each label.
     pub schemes: BTreeMap<String, Group>,
     /// Completion times of completed flows, in microseconds.
@@ -205,6 +211,23 @@ fn aggregate(outcome: &Outcome, busy: &Range<u64>) -> Option<f64> {
     (!busy.is_empty()).then(|| delivered as f64 * 8e3 / (busy.end - busy.start) as f64)
 }
 
+/// The flows of each scheme, and in it of each label.
+fn groups(input: &Resolved, outcome: &Outcome, rows: &[&FlowRow<'_>]) -> BTreeMap<String, Group> {
+    let mut groups = by_scheme(rows);
+    let spec = &input.run;
+    let scheme_of = |flow: &FlowSpec| input.schemes.get(usize::from(flow.scheme));
+    let label_of = |flow: &FlowSpec| spec.labels.get(usize::from(flow.label));
+    for (scheme, group) in &mut groups {
+        let ours = |flow: &FlowSpec| scheme_of(flow) == Some(scheme);
+        group.before_feedback = BeforeFeedback::of(spec, outcome, ours);
+        for (label, part) in &mut group.labels {
+            part.before_feedback =
+                BeforeFeedback::of(spec, outcome, |flow| ours(flow) && label_of(flow) == Some(label));
+        }
+    }
+    groups
+}
+
 /// The summary of a run.
 pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine: Machine) -> Summary {
     let stands = outcome.standstill.as_ref().is_some_and(|found| found.ended);
@@ -265,7 +288,8 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         drops: counters.buffer_drops + counters.link_drops,
         retransmitted_bytes: counters.retransmitted_bytes,
         control_overhead_bytes: counters.control_bytes,
-        schemes: by_scheme(&refs),
+        before_feedback: BeforeFeedback::of(&input.run, outcome, |_| true),
+        schemes: groups(input, outcome, &refs),
         fct_us: all.fct_us,
         finish_us: (busy.as_ref().zip(last_end)).map(|(busy, last)| (last - busy.start) as f64 / 1e6),
         rate_mean_gbps: all.rate_mean_gbps,

@@ -213,6 +213,8 @@ mod tests {
             ideal_fct_ps: 1,
             slowdown: None,
             retransmitted_bytes: 0,
+            sent_bytes: 0,
+            before_feedback_bytes: 0,
             status: FlowState::Completed,
         }
     }

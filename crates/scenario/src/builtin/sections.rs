@@ -95,7 +95,7 @@ pub fn sections() -> &'static [Entry] {
             "dynamic", "", "shift = 3", "pause at 2^-shift of what is free: { shift, reference-rate }";
             "static", "", "", "pause above xoff, resume below xon: { xoff, xon }; instead of dynamic";
         }
-        "network.ecn": "Marking by the length of the queue, scaled with the port's rate. The default of DCTCP and PCN is a step of 30KB at 10Gbps." {
+        "network.ecn": "Marking by the length of the queue, scaled with the port's rate. The default is the first scheme's: a step of 30KB at 10Gbps for DCTCP and PCN, 5KB, 200KB and 1% at 40Gbps for DCQCN as its paper has it (dcqcn-paper), for all others what is here." {
             "kmin", SIZE, "100KB", "no marks below";
             "kmax", SIZE, "400KB", "every packet is marked above";
             "pmax", "", "0.2", "probability at kmax";
@@ -157,11 +157,11 @@ pub fn sections() -> &'static [Entry] {
             "rates", TIME, "off", "goodput of each flow in bins of this width";
             "rtt-samples", "", "false", "keep every round-trip time sample";
             "accounts", "", "auto", "flows whose time to account for, part by part: `off`, `all`, a list of flow ids, or `auto`: all of up to 1000; of more an even sample of 1000, and the slowest 20, for which `run` and `compare` run once more where that is short (with ns3-hpcc: `off`)";
-            "trace", "", "[]", "nodes whose packets to trace, or `all`";
-            "trace-ports", "", "[]", "single ports to trace: [[node, neighbour], ..]";
+            "trace", "", "[]", "nodes whose packets to trace, or `all`: trace.parquet (ns3-hpcc: trace.tr)";
+            "trace-ports", "", "[]", "single ports to trace, both directions: [[node, neighbour], ..]";
             "trace-from", TIME, "0s", "nothing is traced before";
             "trace-to", TIME, "the duration", "nothing is traced after";
-            "pcap", "", "false", "write traced packets as a capture file";
+            "pcap", "", "false", "also write traced packets as a capture file, trace.pcapng; alone: of all nodes";
         }
         "sweep": "The grid of `paceline sweep`: every combination of the values, each with the same seeds. Keys are paths, as with --set: \"cc.scheme\" = [\"hpcc\", \"dcqcn\"]." {
             "path.to.key", "", "", "its values: a list, or { from, to, steps } for numbers, both ends included";

@@ -58,6 +58,8 @@ struct Cx<'a> {
     /// Whether the input was written for ns-3.
     ns3_source: bool,
     warnings: Vec<String>,
+    /// What is said of blocks of schemes that do not run.
+    unused: Vec<String>,
     /// Files that the resolved scenario refers to: name and text.
     kept: Vec<(String, String)>,
 }
@@ -126,10 +128,16 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         stop: Time::from_ps(duration.get_ref().as_ps()),
         ns3_source: origin == Origin::Ns3Config,
         warnings,
+        unused: Vec::new(),
         kept: Vec::new(),
     };
     let (run, schemes, collectives) = build(&mut cx, &mut scenario)?;
-    let Cx { warnings, kept, .. } = cx;
+    let Cx {
+        warnings,
+        unused,
+        kept,
+        ..
+    } = cx;
     let configs: Vec<_> = run.schemes.iter().map(|scheme| &scheme.config).collect();
     scenario.cc.explicit = crate::cc::explicit(&configs)?;
     let toml = toml::to_string(&scenario)
@@ -148,6 +156,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         ),
         files: kept,
         warnings,
+        unused,
         origin,
         sweep: scenario.sweep,
         collectives,
@@ -203,7 +212,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let packet = network::packet(cx, written)?;
     let nic = network::nic(cx, written)?;
     let bolt_ns3 = bolt_ns3::resolve(cx, written)?;
-    let mut switch = network::switch(cx, written, &net, &packet, schemes.first().name())?;
+    let mut switch = network::switch(cx, written, &net, &packet, schemes.first())?;
     switch.assist = assist::resolve(cx, written, schemes.all())?;
     let failures = network::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
@@ -222,6 +231,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     }
     let (record, pcap) = record::resolve(cx, &mut scenario.record, &net.topology, traffic.flows.len())?;
     scenario.record.pcap = Some(pcap);
+    cx.unused = schemes.unused(cx)?;
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
     let kinds = schemes.iter().map(|scheme| scheme.config.name());

@@ -1,5 +1,6 @@
 //! From `[network]` to switches, hosts and packets.
 
+use paceline_congestion::registry::{Marking, SchemeConfig};
 use paceline_fabric::spec::{
     AckPolicy, EcnCurve, FlowControl, Headroom, LinkFailure, LossSpec, NicSpec, NodeId, PacketFormat, Pfc,
     PfcMode, PfcThreshold, SwitchSpec,
@@ -114,7 +115,7 @@ pub(super) fn switch(
     n: &mut schema::Network,
     net: &Net,
     packet: &PacketFormat,
-    scheme: &str,
+    scheme: &SchemeConfig,
 ) -> Result<SwitchSpec, Problem> {
     let buffer = fill_at(&mut n.buffer, Bytes::new(32 << 20));
     let reserve = fill_value(&mut n.reserve, Bytes::new(4096));
@@ -147,7 +148,7 @@ pub(super) fn switch(
             }
         },
         flow_control: flow_control(cx, n, net)?,
-        ecn: ecn(cx, n, net, scheme)?,
+        ecn: ecn(cx, n, net, scheme.marking())?,
         loss: LossSpec::NONE,
         assist: None,
     };
@@ -287,8 +288,8 @@ fn switch_rates(net: &Net) -> Vec<(BitRate, usize)> {
     rates
 }
 
-/// The marking curve of every rate in the network.
-fn ecn(cx: &Cx<'_>, n: &mut schema::Network, net: &Net, scheme: &str) -> Result<Vec<EcnCurve>, Problem> {
+/// The marking curve of every rate in the network; `marking` where the scenario says nothing.
+fn ecn(cx: &Cx<'_>, n: &mut schema::Network, net: &Net, marking: Marking) -> Result<Vec<EcnCurve>, Problem> {
     let spanned = n
         .ecn
         .get_or_insert_with(|| Spanned::new(0..0, schema::Ecn::default()));
@@ -303,17 +304,11 @@ fn ecn(cx: &Cx<'_>, n: &mut schema::Network, net: &Net, scheme: &str) -> Result<
         }
         return listed(cx, curves, net, &place);
     }
-    // HPCC's launcher: 100 and 400 KB at 25 Gbit/s; DCTCP, PCN: a step at 30 KB at 10 Gbit/s.
-    let (kmin, kmax, pmax, gbps) = if matches!(scheme, "dctcp" | "pcn") {
-        (30, 30, 1.0, 10)
-    } else {
-        (100, 400, 0.2, 25)
-    };
-    let kmin = fill_at(&mut ecn.kmin, Bytes::new(kmin * 1000));
-    let kmax = fill_at(&mut ecn.kmax, Bytes::new(kmax * 1000));
-    let reference = fill_at(&mut ecn.reference_rate, BitRate::from_gbps(gbps));
+    let kmin = fill_at(&mut ecn.kmin, marking.kmin);
+    let kmax = fill_at(&mut ecn.kmax, marking.kmax);
+    let reference = fill_at(&mut ecn.reference_rate, marking.line);
     let reference = above_zero(cx, &reference, "the reference rate")?;
-    let pmax = fill_at(&mut ecn.pmax, pmax);
+    let pmax = fill_at(&mut ecn.pmax, marking.pmax);
     check_curve(cx, &kmin, &kmax, &pmax)?;
     let scale = |bytes: Bytes, rate: BitRate| {
         let scaled = u128::from(bytes.get()) * u128::from(rate.as_bps()) / u128::from(reference.as_bps());

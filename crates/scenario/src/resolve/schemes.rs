@@ -6,7 +6,7 @@ use toml::Spanned;
 
 use crate::cc;
 use crate::diagnostics::{Place, Problem};
-use crate::schema;
+use crate::schema::{self, Fidelity};
 
 use super::Cx;
 
@@ -50,13 +50,10 @@ impl<'a> Schemes<'a> {
     }
 
     fn add(&mut self, cx: &Cx<'_>, name: &str, place: &Place) -> Result<SchemeConfig, Problem> {
-        let config = cc::configure(self.blocks, name, place, |scheme, parameter| {
-            let known = cx
-                .parameters
-                .iter()
-                .find(|(s, p, _)| s == scheme && p == parameter);
-            known.map(|(.., span)| cx.texts.at(span.clone()))
-        })?;
+        let mut config = self.configured(cx, name, place)?;
+        if cx.fidelity == Fidelity::Ns3Hpcc || cx.ns3_source {
+            config = config.of_launcher();
+        }
         let window = self.windows.get(name).copied().or(self.window);
         let spec = SchemeSpec {
             window: window.unwrap_or_else(|| config.default_window()),
@@ -64,6 +61,29 @@ impl<'a> Schemes<'a> {
         };
         self.named.push((name.to_string(), spec));
         Ok(config)
+    }
+
+    fn configured(&self, cx: &Cx<'_>, name: &str, place: &Place) -> Result<SchemeConfig, Problem> {
+        cc::configure(self.blocks, name, place, |scheme, parameter| {
+            let mut written = cx.parameters.iter();
+            let known = written.find(|(s, p, _)| s == scheme && p == parameter);
+            known.map(|(.., span)| cx.texts.at(span.clone()))
+        })
+    }
+
+    /// Says of each block whose scheme no flow runs under that it is not used. It must be right all the same:
+    /// a value that makes no sense should not wait for the day on which its scheme runs.
+    pub(super) fn unused(&self, cx: &Cx<'_>) -> Result<Vec<String>, Problem> {
+        let present = self.blocks.present().into_iter();
+        let mut unused = Vec::new();
+        for name in present.filter(|name| self.all().all(|config| config.name() != *name)) {
+            let written = cx.parameters.iter().find(|(scheme, ..)| scheme == name);
+            let place = written.map(|(.., span)| cx.texts.at(span.clone()));
+            self.configured(cx, name, place.as_ref().unwrap_or(&cx.texts.main().end()))?;
+            let at = place.map_or_else(String::new, |place| format!("{place}: "));
+            unused.push(format!("{at}[cc.{name}] is not used: no flow runs under {name}"));
+        }
+        Ok(unused)
     }
 
     /// The scheme of `[cc]`.

@@ -1,0 +1,219 @@
+//! More flows at a receiver than its port can serve at the least that they send.
+
+use std::collections::BTreeMap;
+
+use paceline_congestion::registry::{Least, WindowMode};
+use paceline_fabric::outcome::FlowStatus;
+use paceline_fabric::spec::FlowControl;
+use paceline_fabric::{Outcome, RunSpec};
+use paceline_kernel::{BitRate, Bytes};
+
+use super::proportion::lines;
+
+/// What a scheme's flows send at the least.
+#[derive(Clone, Copy)]
+enum Floor {
+    None,
+    /// At this rate, which a parameter says.
+    Rate(&'static str, BitRate),
+    /// A packet per round trip, of so many bytes on the wire.
+    Packet(u64),
+}
+
+/// The flows of one scheme to one receiver, when most were under way.
+#[derive(Clone, Copy)]
+struct Crowd {
+    receiver: u32,
+    flows: u64,
+    /// What they send at least: bit/s, or bytes under way.
+    least: u64,
+}
+
+/// Says of each scheme whose flows came to a receiver in such numbers that the least they send is too much.
+pub(super) fn warnings(spec: &RunSpec, outcome: &Outcome) -> Vec<String> {
+    let mut found = Vec::new();
+    for (scheme, number) in spec.schemes.iter().zip(0..) {
+        // Where lines differ, that of the slowest: what flows send at least is then at least this.
+        let line = lines(spec, number).into_iter().next();
+        let floor = line.map_or(Floor::None, |line| floor(spec, number, line));
+        let Some(crowd) = largest_crowd(spec, outcome, number, floor) else {
+            continue;
+        };
+        let port = port_of(spec, crowd.receiver);
+        found.extend(match floor {
+            Floor::Rate(param, rate) => too_fast(spec, scheme.config.label(), param, rate, crowd, port),
+            Floor::Packet(_) => too_many(scheme.config.label(), outcome, crowd, port),
+            Floor::None => None,
+        });
+    }
+    found
+}
+
+fn floor(spec: &RunSpec, scheme: u16, line: BitRate) -> Floor {
+    let scheme = &spec.schemes[usize::from(scheme)];
+    let header = spec.packet.data_headers(&scheme.config.needs());
+    let packet = Floor::Packet(spec.packet.mtu.get() + u64::from(header));
+    match scheme.config.least(line) {
+        None => Floor::None,
+        Some(Least::Packet) => packet,
+        // A window that follows the rate lets a packet go per round trip, however long that becomes.
+        Some(Least::Rate { .. }) if scheme.window == WindowMode::Variable => packet,
+        Some(Least::Rate { param, rate }) => Floor::Rate(param, rate),
+    }
+}
+
+/// The receiver to which flows of a scheme sent most at one time, by the least that they send.
+fn largest_crowd(spec: &RunSpec, outcome: &Outcome, scheme: u16, floor: Floor) -> Option<Crowd> {
+    let each = match floor {
+        Floor::None => return None,
+        Floor::Rate(_, rate) => rate.as_bps(),
+        Floor::Packet(bytes) => bytes,
+    };
+    let mut changes: BTreeMap<u32, Vec<(u64, bool)>> = BTreeMap::new();
+    for (flow, record) in spec.flows.iter().zip(&outcome.flows) {
+        if flow.scheme != scheme {
+            continue;
+        }
+        let start = record.start.as_ps();
+        let end = match record.status {
+            FlowStatus::Completed => start + record.fct.as_ps(),
+            FlowStatus::Unfinished | FlowStatus::GivenUp => u64::MAX,
+            FlowStatus::NotStarted | FlowStatus::Unreachable => continue,
+        };
+        // Ends sort before starts of the same instant.
+        changes
+            .entry(flow.dst.0)
+            .or_default()
+            .extend([(start, true), (end, false)]);
+    }
+    let crowds = changes.into_iter().map(|(receiver, mut changes)| {
+        changes.sort_unstable();
+        let (mut now, mut most) = (0u64, 0u64);
+        for (_, starts) in changes {
+            now = if starts { now + 1 } else { now - 1 };
+            most = most.max(now);
+        }
+        Crowd {
+            receiver,
+            flows: most,
+            least: most * each,
+        }
+    });
+    // Of receivers on lines of different rates the one that it is too much for.
+    let load = |crowd: &Crowd| {
+        u128::from(crowd.least) * 1000 / u128::from(port_of(spec, crowd.receiver).as_bps().max(1))
+    };
+    crowds.max_by_key(load)
+}
+
+/// What a receiver's links carry together.
+fn port_of(spec: &RunSpec, host: u32) -> BitRate {
+    let links = spec
+        .links
+        .iter()
+        .filter(|link| [link.a.0, link.b.0].contains(&host));
+    links.fold(BitRate::from_bps(0), |sum, link| sum.saturating_add(link.rate))
+}
+
+fn too_fast(
+    spec: &RunSpec,
+    scheme: &str,
+    param: &str,
+    rate: BitRate,
+    crowd: Crowd,
+    port: BitRate,
+) -> Option<String> {
+    if crowd.least <= port.as_bps() {
+        return None;
+    }
+    let Crowd { receiver, flows, .. } = crowd;
+    let ends_in = match spec.switch.flow_control {
+        FlowControl::None => "only losses hold them back",
+        FlowControl::Pfc(_) => "only pauses hold them back",
+    };
+    Some(format!(
+        "{scheme}: {flows} flows at once were under way to host {receiver}, and none sends at less than \
+         `{param}`, {rate}: together {} into a link of {port}. While they last {ends_in}; a `{param}` of {} or \
+         less would leave it to the scheme.",
+        BitRate::from_bps(crowd.least),
+        BitRate::from_bps(port.as_bps() / flows),
+    ))
+}
+
+fn too_many(scheme: &str, outcome: &Outcome, crowd: Crowd, port: BitRate) -> Option<String> {
+    let product = port.bytes_in(outcome.base_rtt).get();
+    if crowd.least <= 2 * product {
+        return None;
+    }
+    Some(format!(
+        "{scheme}: {} flows at once were under way to host {}, and none has less than a packet under way: \
+         {} together for a bandwidth-delay product of {}. What is more stands in queues, and round trips last \
+         {} or more, whatever the scheme does.",
+        crowd.flows,
+        crowd.receiver,
+        Bytes::new(crowd.least),
+        Bytes::new(product),
+        port.time_to_send(Bytes::new(crowd.least)),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_congestion::registry::SchemeParams;
+
+    use super::*;
+    use crate::sample;
+
+    /// What is said where `flows` flows of 1000 B go to host 4 at the same time, each ending as the next
+    /// begins if they are `apart`.
+    fn of(scheme: &str, flows: usize, apart: bool) -> Vec<String> {
+        let (mut input, mut outcome) = sample::incast();
+        let config = SchemeParams::default().configure(scheme).unwrap();
+        input.run.schemes[0].window = config.default_window();
+        input.run.schemes[0].config = config;
+        let (flow, mut record) = (input.run.flows[0], outcome.flows[0]);
+        input.run.flows = vec![flow; flows];
+        outcome.flows.clear();
+        for _ in 0..flows {
+            outcome.flows.push(record);
+            if apart {
+                record.start = record.start + record.fct;
+            }
+        }
+        warnings(&input.run, &outcome)
+    }
+
+    #[test]
+    fn the_lowest_rates_together_are_above_the_port() {
+        assert_eq!(of("timely", 100, false), [String::new(); 0]);
+        assert_eq!(
+            of("timely", 125, false),
+            [
+                "timely: 125 flows at once were under way to host 4, and none sends at less than `min-rate`, 1Gbps: \
+              together 125Gbps into a link of 100Gbps. While they last only pauses hold them back; a `min-rate` \
+              of 800Mbps or less would leave it to the scheme."
+            ]
+        );
+        // The same flows one after another are no crowd.
+        assert_eq!(of("timely", 125, true), [String::new(); 0]);
+        // 100 Mbit/s each.
+        assert_eq!(of("dcqcn-paper", 1000, false), [String::new(); 0]);
+        assert_eq!(of("dcqcn-paper", 1001, false).len(), 1);
+        assert_eq!(of("none", 1001, false), [String::new(); 0]);
+    }
+
+    /// With a window that follows the rate a packet per round trip: 1090 B each, 52 KB of product.
+    #[test]
+    fn a_packet_each_is_more_than_the_network_holds() {
+        assert_eq!(of("hpcc", 95, false), [String::new(); 0]);
+        let text = of("hpcc", 200, false);
+        assert!(
+            text[0].contains("218KB together for a bandwidth-delay product of 52KB"),
+            "{text:?}"
+        );
+        assert!(text[0].contains("round trips last 17.44us or more"), "{text:?}");
+        // Swift and Bolt pace below a packet per round trip.
+        assert_eq!(of("swift", 200, false), [String::new(); 0]);
+        assert_eq!(of("bolt", 200, false), [String::new(); 0]);
+    }
+}

@@ -1,0 +1,89 @@
+//! Values that were published for other lines than a run has, where no source says how they scale.
+
+use std::collections::BTreeSet;
+
+use paceline_congestion::registry::Tuned;
+use paceline_fabric::RunSpec;
+use paceline_kernel::BitRate;
+
+/// Says of each scheme which of its values are for other lines, and what would be in proportion.
+pub(super) fn warnings(spec: &RunSpec) -> Vec<String> {
+    let mut found = Vec::new();
+    for (scheme, number) in spec.schemes.iter().zip(0..) {
+        for line in lines(spec, number) {
+            let tuned = scheme.config.tuned(line);
+            found.extend(sentence(scheme.config.label(), &tuned, line));
+        }
+    }
+    found
+}
+
+/// The rates of the links by which flows of a scheme leave their hosts.
+pub(super) fn lines(spec: &RunSpec, scheme: u16) -> BTreeSet<BitRate> {
+    let flows = spec.flows.iter().filter(|flow| flow.scheme == scheme);
+    let senders: BTreeSet<u32> = flows.map(|flow| flow.src.0).collect();
+    let links = spec.links.iter();
+    let of_senders = links.filter(|link| senders.contains(&link.a.0) || senders.contains(&link.b.0));
+    of_senders.map(|link| link.rate).collect()
+}
+
+fn sentence(scheme: &str, tuned: &[Tuned], line: BitRate) -> Option<String> {
+    let meant = tuned.first()?.line;
+    let of = |text: fn(&Tuned) -> String| tuned.iter().map(text).collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "{scheme}: {} {} published for lines of {meant}; for these of {line}, in proportion: {}.",
+        of(|tuned| format!("`{}` {}", tuned.param, tuned.value)),
+        if tuned.len() == 1 { "is" } else { "are" },
+        of(|tuned| tuned.in_proportion.clone()),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_congestion::registry::SchemeParams;
+
+    use super::*;
+    use crate::sample;
+
+    /// What is said of a scheme on lines of so many Gbit/s.
+    fn of(scheme: &str, gbps: u64) -> Vec<String> {
+        let mut spec = sample::spec();
+        spec.schemes[0].config = SchemeParams::default().configure(scheme).unwrap();
+        spec.links
+            .iter_mut()
+            .for_each(|link| link.rate = BitRate::from_gbps(gbps));
+        warnings(&spec)
+    }
+
+    #[test]
+    fn values_for_other_lines_are_named_with_what_would_fit() {
+        assert_eq!(of("qcn", 100), [String::new(); 0]);
+        assert_eq!(of("qcn-10g", 10), [String::new(); 0]);
+        assert_eq!(
+            of("lstm-pid", 400),
+            [
+                "lstm-pid: `initial-rate` 10Gbps, `min-rate` 1Gbps are published for lines of 100Gbps; for these of \
+              400Gbps, in proportion: 40Gbps, 4Gbps."
+            ]
+        );
+        assert_eq!(
+            of("qcn", 400),
+            [
+                "qcn: `q-eq` 260KB, `timer` 1.5ms, `rate-ai` 50Mbps, `rate-hai` 500Mbps, `min-rate` 100Mbps are \
+              published for lines of 100Gbps; for these of 400Gbps, in proportion: 1.04MB, 375us, 200Mbps, \
+              2Gbps, 400Mbps."
+            ]
+        );
+        assert!(of("qcn-10g", 100)[0].starts_with("qcn-10g: `q-eq` 26KB, "));
+    }
+
+    /// What goes with the line by itself is nothing to warn of.
+    #[test]
+    fn other_schemes_follow_the_line() {
+        for scheme in paceline_congestion::registry::SCHEMES {
+            if !["qcn", "lstm-pid"].contains(&scheme.name) {
+                assert_eq!(of(scheme.name, 400), [String::new(); 0], "{}", scheme.name);
+            }
+        }
+    }
+}
