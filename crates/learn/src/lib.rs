@@ -18,6 +18,7 @@ pub mod evaluate;
 pub mod page;
 pub mod pidnn;
 pub mod reproduce;
+pub mod on_policy;
 mod rng;
 pub mod train;
 mod write;

@@ -1,5 +1,6 @@
 //! `report.html` of a training: how it went, and what came of it.
 
+mod courses;
 mod data;
 mod gains;
 mod network;
@@ -8,6 +9,7 @@ mod tests;
 
 use paceline_lab::report::{Axis, Chart, Kind, Line, Width};
 
+pub use courses::{Course, ON_POLICY, by_course, error_in, row as on_policy_row, tested_courses, traces, unseen_courses};
 pub use gains::{GainsPage, MOVED, gains, last_quarter};
 pub use network::{COMPARED, Judged, NetworkPage, compared, network, test_pairs};
 
