@@ -2,7 +2,7 @@
 
 use paceline_lab::report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
 
-use super::courses::{self, Course};
+use super::courses::{self, CourseErrors};
 use super::data::data;
 use super::{STEPS_MAX, chart, percent, thinned};
 use crate::Error;
@@ -89,8 +89,8 @@ pub struct NetworkPage<'a> {
     pub test: &'a [Pair],
     /// The runs that were recorded, where they were.
     pub traces: &'a [Trace],
-    /// Pairs by course.
-    pub courses: &'a [Course],
+    /// Errors by course.
+    pub courses: &'a [CourseErrors],
     /// The rounds of a training on the loop's own runs; none of any other.
     pub on_policy: &'a [Report],
     /// The command that makes it again.
@@ -111,7 +111,7 @@ pub fn network(page: &NetworkPage<'_>) -> Result<String, Error> {
         courses::rounds(page.on_policy),
         Some(training(first)),
         beside(page),
-        courses::errors(page.predictors, page.courses)?,
+        courses::errors(page.predictors, page.courses),
         predicted(page, first)?,
         Some(data(page.dataset)),
     ];

@@ -63,7 +63,7 @@ pub(super) fn train(args: &TrainArgs, network: Network) -> Ended {
         dataset: &data.dataset,
         test: &test,
         traces: &data.traces,
-        courses: &courses(&data.dataset, &test, own.as_ref()),
+        courses: &page::errors_by_course(&judged, &courses(&data.dataset, &test, own.as_ref()))?,
         on_policy: on_policy.as_deref().unwrap_or_default(),
         command: args.command() + if args.compare { " --compare" } else { "" },
         facts: record::facts(&options, &data.dataset),
@@ -307,7 +307,7 @@ fn show(args: &TrainArgs, name: &str, report: &NetworkPage<'_>, partial: bool) -
     if args.say.json {
         output::print_json(&record::training(report, partial))?;
     } else {
-        output::print(&table(report)?)?;
+        output::print(&table(report))?;
     }
     if args.say.quiet {
         return Ok(());
@@ -325,7 +325,7 @@ fn show(args: &TrainArgs, name: &str, report: &NetworkPage<'_>, partial: bool) -
 }
 
 /// How the loss fell, and the predictors beside each other.
-fn table(report: &NetworkPage<'_>) -> Result<String, Failure> {
+fn table(report: &NetworkPage<'_>) -> String {
     let first = &report.predictors[0];
     let curve = |name: &str, values: Vec<f64>, shown: fn(f64) -> String| {
         let (start, end) = (shown(values[0]), shown(values[values.len() - 1]));
@@ -355,12 +355,12 @@ fn table(report: &NetworkPage<'_>) -> Result<String, Failure> {
     let head = ["course", "pairs of", "pairs"].map(String::from).into_iter();
     let names = report.predictors.iter().map(|one| one.name().to_string());
     let mut rows = vec![head.chain(names).collect()];
-    rows.extend(page::by_course(report.predictors, report.courses)?);
+    rows.extend(page::by_course(report.courses));
     all.push_str(&format!("\nerror by course\n{}", text::table(&rows)));
     if !report.on_policy.is_empty() {
         let mut rows = vec![ON_POLICY.map(String::from).to_vec()];
         rows.extend(report.on_policy.iter().map(page::on_policy_row));
         all.push_str(&format!("\non-policy rounds\n{}", text::table(&rows)));
     }
-    Ok(all)
+    all
 }

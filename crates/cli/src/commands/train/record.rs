@@ -2,7 +2,7 @@
 
 use paceline_learn::dataset::{Dataset, EDGES, Origin};
 use paceline_learn::on_policy::{Driven, Report};
-use paceline_learn::page::{self, Course, Judged, NetworkPage};
+use paceline_learn::page::{CourseErrors, Judged, NetworkPage};
 use paceline_learn::train::{Options, Round};
 use serde_json::{Value, json};
 
@@ -46,15 +46,13 @@ pub(super) fn training(report: &NetworkPage<'_>, partial: bool) -> Value {
             "loop": report.driven.as_ref().map(driven),
         })
     };
-    let course = |course: &Course| {
-        let errors = report.predictors.iter().map(|one| {
-            let error = page::error_in(one, course).ok();
-            (one.trained.options.network.name().to_string(), json!(error))
-        });
+    let course = |course: &CourseErrors| {
+        let errors = report.predictors.iter().zip(&course.errors);
+        let errors = errors.map(|(one, &error)| (one.trained.options.network.name().to_string(), json!(error)));
         json!({
             "course": course.name,
             "unseen": course.unseen,
-            "pairs": course.pairs.len(),
+            "pairs": course.pairs,
             "errors": errors.collect::<serde_json::Map<_, _>>(),
         })
     };
