@@ -144,7 +144,10 @@ fn a_predictor_learns_from_runs_that_it_predicts_in() {
     let folder = folder();
     let path = folder.path();
     let table = stdout(path, &[&OWN[..], &["own"]].concat());
-    assert!(table.contains("error by course") && table.contains("on-policy rounds"), "{table}");
+    assert!(
+        table.contains("error by course") && table.contains("on-policy rounds"),
+        "{table}"
+    );
     let own = path.join("own");
     let training = json(&own.join("training.json"));
     let rounds = training["on_policy"].as_array().unwrap();
@@ -168,7 +171,12 @@ fn a_predictor_learns_from_runs_that_it_predicts_in() {
         assert_eq!(orders.len(), sources.len());
     }
     let courses = training["courses"].as_array().unwrap();
-    let named = |course: &Value| (course["course"].as_str().unwrap().to_string(), course["unseen"] == true);
+    let named = |course: &Value| {
+        (
+            course["course"].as_str().unwrap().to_string(),
+            course["unseen"] == true,
+        )
+    };
     assert_eq!(
         courses.iter().map(named).collect::<Vec<_>>(),
         [
@@ -179,7 +187,10 @@ fn a_predictor_learns_from_runs_that_it_predicts_in() {
     );
     let page = fs::read_to_string(own.join("report.html")).unwrap();
     assert!(page.contains("On-policy rounds") && page.contains("Errors by course"));
-    assert_eq!(card(2)["weights_sha256"], json(&own.join("rtt-gru.json"))["weights_sha256"]);
+    assert_eq!(
+        card(2)["weights_sha256"],
+        json(&own.join("rtt-gru.json"))["weights_sha256"]
+    );
 }
 
 /// One that goes on after the rounds that are there comes to the bytes of one that was never stopped.
@@ -190,13 +201,27 @@ fn rounds_that_are_over_are_not_trained_again() {
     stdout(path, &[&OWN[..], &["own"]].concat());
     fs::remove_dir_all(path.join("own/checkpoints/on-policy-2")).unwrap();
     stdout(path, &[&OWN[..], &["on", "--resume", "own"]].concat());
-    for file in ["rtt-gru.safetensors", "rtt-gru.json", "dataset.parquet", "checkpoints/on-policy-1/rtt-gru.json"] {
-        assert!(fs::read(path.join("own").join(file)).unwrap() == fs::read(path.join("on").join(file)).unwrap(), "{file}");
+    for file in [
+        "rtt-gru.safetensors",
+        "rtt-gru.json",
+        "dataset.parquet",
+        "checkpoints/on-policy-1/rtt-gru.json",
+    ] {
+        assert!(
+            fs::read(path.join("own").join(file)).unwrap() == fs::read(path.join("on").join(file)).unwrap(),
+            "{file}"
+        );
     }
     // With another seed its rounds are another training's.
-    let other = said(path, &[&OWN[..], &["other", "--resume", "own", "--seed", "2"]].concat());
+    let other = said(
+        path,
+        &[&OWN[..], &["other", "--resume", "own", "--seed", "2"]].concat(),
+    );
     assert_snapshot!("rounds_of_another_training", other);
-    let none = said(path, &[&OWN[..], &["other", "--resume", "own/checkpoints"]].concat());
+    let none = said(
+        path,
+        &[&OWN[..], &["other", "--resume", "own/checkpoints"]].concat(),
+    );
     assert_snapshot!("no_rounds", none);
 }
 
@@ -352,7 +377,16 @@ fn wrong_arguments() {
         ("own_runs_of_gains", &["train", "pidnn", "--on-policy", "2"]),
         (
             "set_twice",
-            &["train", "lstm", "--scenarios", "tiny.toml", "--set", "shuffle-ties=3", "--set", "shuffle-ties=7"],
+            &[
+                "train",
+                "lstm",
+                "--scenarios",
+                "tiny.toml",
+                "--set",
+                "shuffle-ties=3",
+                "--set",
+                "shuffle-ties=7",
+            ],
         ),
         ("no_data", &["train", "lstm", "--data", "nowhere"]),
         ("damaged_data", &["train", "lstm", "--data", "data.parquet"]),

@@ -15,10 +15,10 @@
 pub mod dataset;
 mod error;
 pub mod evaluate;
+pub mod on_policy;
 pub mod page;
 pub mod pidnn;
 pub mod reproduce;
-pub mod on_policy;
 mod rng;
 pub mod train;
 mod write;

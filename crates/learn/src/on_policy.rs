@@ -139,12 +139,27 @@ impl OnPolicy {
     pub fn draw(&mut self, recorded: Vec<Recorded>) -> Result<Dataset, Error> {
         self.recorded = recorded;
         if self.laps.is_empty() {
-            let found = self.first.iter().map(|trace| trace.candidates(0).len()).sum::<usize>();
-            return Dataset::draw(&self.first, self.options.pairs.min(THESIS_PAIRS).min(found), self.options.seed);
+            let found = self
+                .first
+                .iter()
+                .map(|trace| trace.candidates(0).len())
+                .sum::<usize>();
+            return Dataset::draw(
+                &self.first,
+                self.options.pairs.min(THESIS_PAIRS).min(found),
+                self.options.seed,
+            );
         }
-        let own = self.laps.iter().flat_map(|lap| &lap.recorded).chain(&self.recorded);
+        let own = self
+            .laps
+            .iter()
+            .flat_map(|lap| &lap.recorded)
+            .chain(&self.recorded);
         let traces: Vec<Trace> = own.map(|run| run.trace.clone()).collect();
-        let found = traces.iter().map(|trace| trace.candidates(0).len()).sum::<usize>();
+        let found = traces
+            .iter()
+            .map(|trace| trace.candidates(0).len())
+            .sum::<usize>();
         Dataset::draw(&traces, self.options.pairs.min(found), self.options.seed)
     }
 
@@ -201,7 +216,8 @@ pub fn model(trained: &Trained, weights: &Weights, round: usize) -> Result<Model
     let name = format!("rtt-{}", trained.options.network);
     let nothing = Dataset::whole(&[]);
     let files = write(&name, trained, (weights, &trained.rounds), &nothing, "")?;
-    let model = Model::parse(&files.card, &files.weights).map_err(|error| Error::Options(error.to_string()))?;
+    let model =
+        Model::parse(&files.card, &files.weights).map_err(|error| Error::Options(error.to_string()))?;
     let path = format!("{}/{name}", checkpoint(round));
     Ok(ModelRef::read_from(path, Arc::new(model)))
 }
@@ -271,7 +287,9 @@ fn driven(trained: &Trained, runs: &[Recorded]) -> Result<Option<Driven>, Error>
         return Ok(None);
     }
     let traces = runs.iter().zip(0..);
-    let pairs: Vec<Pair> = traces.flat_map(|(run, source)| run.trace.candidates(source)).collect();
+    let pairs: Vec<Pair> = traces
+        .flat_map(|(run, source)| run.trace.candidates(source))
+        .collect();
     let out = train::predict(trained.options.network, &trained.weights, &pairs)?;
     let last: Vec<f32> = pairs.iter().map(|pair| pair.k[2]).collect();
     let of = |value: fn(&Recorded) -> Option<f64>| {

@@ -159,14 +159,21 @@ fn the_data_of_the_models_are_those_that_are_recorded_now() {
         }
         assert_eq!(card.smoothing, SMOOTHING);
         assert_eq!(card.metrics.test_mape, card.metrics.rounds[18].test_mape);
-        let loops = card.data.sources.iter().all(|source| source.scheme == "lstm-pid" && source.order > Some(100));
+        let loops = card
+            .data
+            .sources
+            .iter()
+            .all(|source| source.scheme == "lstm-pid" && source.order > Some(100));
         assert!(loops, "{} learned from its own loop", shipped.name);
         if network == Network::Ar3 {
             let lap = state.laps().last().unwrap();
             let last = (&lap.trained.weights, &lap.trained.rounds[..]);
             let command = &card.training.command;
             let files = paceline_learn::write("rtt-ar3", &lap.trained, last, &lap.dataset, command).unwrap();
-            assert_eq!((&files.card[..], &files.weights[..]), (shipped.card, shipped.weights));
+            assert_eq!(
+                (&files.card[..], &files.weights[..]),
+                (shipped.card, shipped.weights)
+            );
         }
     }
 }

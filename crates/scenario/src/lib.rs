@@ -20,9 +20,9 @@ pub mod traffic;
 
 use std::path::{Path, PathBuf};
 
+use paceline_congestion::learned::ModelRef;
 use paceline_congestion::registry::{SCHEMES, Scheme};
 use paceline_fabric::spec::RunSpec;
-use paceline_congestion::learned::ModelRef;
 use paceline_kernel::Span;
 
 pub use builtin::{demo, scenarios, sections, topologies, workloads};

@@ -13,9 +13,15 @@ pub fn apart(training: &[Origin], test: &[Origin]) -> Result<(), Error> {
         for of_training in training {
             let ordered = |one: &Origin| (one.scenario.clone(), one.order);
             let same = [
-                ("resolved scenario", of_test.scenario_sha256 == of_training.scenario_sha256),
+                (
+                    "resolved scenario",
+                    of_test.scenario_sha256 == of_training.scenario_sha256,
+                ),
                 ("samples", of_test.sha256 == of_training.sha256),
-                ("order of simultaneous events", ordered(of_test) == ordered(of_training)),
+                (
+                    "order of simultaneous events",
+                    ordered(of_test) == ordered(of_training),
+                ),
             ];
             if let Some((what, _)) = same.into_iter().find(|(_, same)| *same) {
                 return Err(Error::NotApart {

@@ -139,18 +139,35 @@ impl Source {
     fn check_settings(&self) -> Result<(), Error> {
         let key = |setting: &str| setting.split('=').next().unwrap_or_default().trim().to_string();
         let own = [
-            ("shuffle-ties", self.order.map(|order| format!("shuffle-ties={order}"))),
+            (
+                "shuffle-ties",
+                self.order.map(|order| format!("shuffle-ties={order}")),
+            ),
             ("seed", self.seed.map(|seed| format!("seed={seed}"))),
-            ("cc.scheme", self.scheme.as_ref().map(|scheme| format!("cc.scheme={scheme}"))),
-            ("fidelity", self.fidelity.map(|fidelity| format!("fidelity={}", fidelity.name()))),
+            (
+                "cc.scheme",
+                self.scheme.as_ref().map(|scheme| format!("cc.scheme={scheme}")),
+            ),
+            (
+                "fidelity",
+                self.fidelity
+                    .map(|fidelity| format!("fidelity={}", fidelity.name())),
+            ),
             (
                 "cc.lstm-pid.model",
-                self.model.as_ref().map(|model| format!("cc.lstm-pid.model={model}")),
+                self.model
+                    .as_ref()
+                    .map(|model| format!("cc.lstm-pid.model={model}")),
             ),
         ];
         let mut seen: Vec<(String, String)> = Vec::new();
-        let own = own.into_iter().filter_map(|(key, setting)| Some((key.to_string(), setting?)));
-        let given = self.settings.iter().map(|setting| (key(setting), setting.clone()));
+        let own = own
+            .into_iter()
+            .filter_map(|(key, setting)| Some((key.to_string(), setting?)));
+        let given = self
+            .settings
+            .iter()
+            .map(|setting| (key(setting), setting.clone()));
         for (key, setting) in own.chain(given) {
             if let Some((_, first)) = seen.iter().find(|(known, _)| *known == key) {
                 return Err(Error::SetTwice {

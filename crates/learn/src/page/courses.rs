@@ -2,8 +2,8 @@
 
 use paceline_lab::report::{Axis, Chart, Grid, Line, Part, Width};
 
-use super::{STEPS_MAX, chart, percent, thinned};
 use super::network::Judged;
+use super::{STEPS_MAX, chart, percent, thinned};
 use crate::Error;
 use crate::dataset::{Dataset, Pair, Trace};
 use crate::on_policy::{self, Report};
@@ -154,7 +154,9 @@ pub(super) fn rounds(reports: &[Report]) -> Option<Part> {
         )
     };
     let driven = |name: &str, color, of: &dyn Fn(&Report) -> Option<f64>| {
-        let points = reports.iter().filter_map(|report| Some((report.number as f64, of(report)?)));
+        let points = reports
+            .iter()
+            .filter_map(|report| Some((report.number as f64, of(report)?)));
         Line::new(name, color, &points.collect::<Vec<_>>())
     };
     let tail = driven("p99", 0, &|report| Some(report.driven?.p99_us));
@@ -227,7 +229,10 @@ pub fn row(report: &Report) -> Vec<String> {
         report.number.to_string(),
         report.sources.to_string(),
         report.pairs.to_string(),
-        report.rounds.last().map_or_else(|| "–".into(), |round| percent(round.test_mape)),
+        report
+            .rounds
+            .last()
+            .map_or_else(|| "–".into(), |round| percent(round.test_mape)),
         number(driven.map(|driven| driven.p99_us), 3),
         number(driven.map(|driven| driven.mean_us), 3),
         number(driven.and_then(|driven| driven.finish_ms), 3),

@@ -1,8 +1,7 @@
 //! Predicted and measured round-trip times side by side: figure 17.
 
 use paceline_lab::reproduce::{
-    Curve, Done, Drawing, Need, Numbers, Panel, Reproduction, Step, StepError, THESIS_INCAST, ON_POLICY,
-    Work,
+    Curve, Done, Drawing, Need, Numbers, ON_POLICY, Panel, Reproduction, Step, StepError, THESIS_INCAST, Work,
 };
 use paceline_scenario::Fidelity;
 

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use paceline_congestion::lstm_pid::Gains;
 use paceline_lab::reproduce::{
-    Choice, Criterion, Curve, Done, Drawing, Need, Numbers, Panel, Reproduction, Source, Step, StepError,
-    THESIS_INCAST, ON_POLICY, Tolerance, Work, thin,
+    Choice, Criterion, Curve, Done, Drawing, Need, Numbers, ON_POLICY, Panel, Reproduction, Source, Step,
+    StepError, THESIS_INCAST, Tolerance, Work, thin,
 };
 use paceline_lab::results::Summary;
 use paceline_lab::run::Control;

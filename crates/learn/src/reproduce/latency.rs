@@ -1,6 +1,6 @@
 //! What it costs when decisions take time.
 
-use paceline_lab::reproduce::{Done, Need, Panel, Reproduction, THESIS_INCAST, ON_POLICY};
+use paceline_lab::reproduce::{Done, Need, ON_POLICY, Panel, Reproduction, THESIS_INCAST};
 use paceline_lab::results::Summary;
 use paceline_scenario::Fidelity;
 

@@ -153,10 +153,14 @@ pub(super) const TRAIN: Step = Step {
 fn unseen() -> [Vec<Source>; COURSES] {
     let held_out = Source::held_out();
     let of = |scheme: &str| {
-        let own = held_out.iter().filter(|source| source.scheme.as_deref() == Some(scheme));
+        let own = held_out
+            .iter()
+            .filter(|source| source.scheme.as_deref() == Some(scheme));
         own.take(UNSEEN).cloned().collect()
     };
-    let tuned = (HELD_OUT..).take(UNSEEN).map(|order| Source::incast("pidnn", &[]).shuffled(order));
+    let tuned = (HELD_OUT..)
+        .take(UNSEEN)
+        .map(|order| Source::incast("pidnn", &[]).shuffled(order));
     [of("pidnn"), of("timely"), tuned.collect()]
 }
 
@@ -355,12 +359,15 @@ fn compared(done: &Done) -> Panel {
         let metric = ("error of the predicted round-trip time", "%", 2);
         Line::shown(label, metric, NETWORKS.iter().map(name))
     };
-    let bands = ["below 0.02", "from 0.02 to 0.08", "from 0.08 to 0.15", "above 0.15"];
+    let bands = [
+        "below 0.02",
+        "from 0.02 to 0.08",
+        "from 0.08 to 0.15",
+        "above 0.15",
+    ];
     let mut lines = vec![of("test pairs, mean of the last five rounds", &tail)];
     for (place, title) in COURSE_TITLES.iter().enumerate() {
-        let own = |name: fn(&Course) -> &'static str| {
-            move |names: &Names| value(name(&names.courses[place]))
-        };
+        let own = |name: fn(&Course) -> &'static str| move |names: &Names| value(name(&names.courses[place]));
         lines.push(of(&format!("{title}, all pairs"), &own(|course| course.whole)));
         lines.push(of(
             &format!("{title}, as many calm as restless"),
@@ -372,7 +379,12 @@ fn compared(done: &Done) -> Panel {
             }));
         }
     }
-    panel("All predictors, by course: error in percent", "unseen runs", columns, &lines)
+    panel(
+        "All predictors, by course: error in percent",
+        "unseen runs",
+        columns,
+        &lines,
+    )
 }
 
 fn losses(done: &Done) -> Vec<Panel> {

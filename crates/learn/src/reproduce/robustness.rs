@@ -1,7 +1,7 @@
 //! How far the trained scheme carries without training it again.
 
 use paceline_fabric::Outcome;
-use paceline_lab::reproduce::{Digest, Done, Input, Need, Numbers, Panel, Reproduction, ON_POLICY};
+use paceline_lab::reproduce::{Digest, Done, Input, Need, Numbers, ON_POLICY, Panel, Reproduction};
 use paceline_lab::stats::{jain, mean, percentile};
 use paceline_scenario::{Fidelity, Resolved};
 

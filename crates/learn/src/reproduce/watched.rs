@@ -132,7 +132,9 @@ pub(super) fn run(mut input: Resolved) -> Result<Seen, StepError> {
 
 /// Runs `needs`, as many at a time as `work` may; in their order.
 pub(super) fn run_all(needs: &[Need], work: &mut Work<'_>) -> Result<Vec<Seen>, StepError> {
-    in_chunks(needs, work, (0.0..1.0, "run"), &|need| run(need.load().map_err(StepError::of)?))
+    in_chunks(needs, work, (0.0..1.0, "run"), &|need| {
+        run(need.load().map_err(StepError::of)?)
+    })
 }
 
 /// Does `one` with each of `all`, as many at a time as `work` may; in their order. `share` is the part of the step

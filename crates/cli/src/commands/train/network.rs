@@ -99,7 +99,11 @@ fn of_data(args: &TrainArgs, network: Network) -> Result<Option<Made>, Failure> 
     }
     let start = start.map(|(_, weights)| weights);
     let first = fit(&data.dataset, &options, start.as_ref(), args)?;
-    Ok(first.map(|first| Made { first, data, own: None }))
+    Ok(first.map(|first| Made {
+        first,
+        data,
+        own: None,
+    }))
 }
 
 /// Pairs by course: those that were only tested on, and runs that were not learned from at all.
@@ -286,7 +290,12 @@ fn write_all(
         Ok::<(), Failure>(())
     };
     let dataset = &data.dataset;
-    model(Path::new(""), trained, (&trained.weights, &trained.rounds), dataset)?;
+    model(
+        Path::new(""),
+        trained,
+        (&trained.weights, &trained.rounds),
+        dataset,
+    )?;
     for (weights, round) in fitted.checkpoints.iter().zip(1..) {
         let place = Path::new("checkpoints").join(format!("round-{round:02}"));
         model(&place, trained, (weights, &trained.rounds[..round]), dataset)?;

@@ -11,8 +11,8 @@ use super::args::TrainArgs;
 use super::data::{self, Data};
 use super::network::{self, Fitted};
 use crate::failure::Failure;
-use crate::progress::Meter;
 use crate::interrupt;
+use crate::progress::Meter;
 
 /// What came of all rounds that are over.
 pub(super) struct Ended {
@@ -188,7 +188,11 @@ fn earlier(args: &TrainArgs, network: Network) -> Result<Vec<Known>, Failure> {
     let Some(folder) = &args.resume else {
         return Ok(Vec::new());
     };
-    let file = |number: usize| folder.join(checkpoint(number)).join(format!("rtt-{network}.safetensors"));
+    let file = |number: usize| {
+        folder
+            .join(checkpoint(number))
+            .join(format!("rtt-{network}.safetensors"))
+    };
     let there = (0..).map(file).take_while(|path| path.is_file());
     let known = there.map(|path| {
         let (card, weights) = paceline_learn::read(&path)?;
@@ -198,7 +202,9 @@ fn earlier(args: &TrainArgs, network: Network) -> Result<Vec<Known>, Failure> {
     if known.is_empty() {
         return Err(Failure::arguments(format!(
             "--resume: with --on-policy it is the folder of such a training, and there is no {} in {}",
-            Path::new(&checkpoint(0)).join(format!("rtt-{network}.safetensors")).display(),
+            Path::new(&checkpoint(0))
+                .join(format!("rtt-{network}.safetensors"))
+                .display(),
             folder.display()
         )));
     }

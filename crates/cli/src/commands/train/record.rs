@@ -48,7 +48,8 @@ pub(super) fn training(report: &NetworkPage<'_>, partial: bool) -> Value {
     };
     let course = |course: &CourseErrors| {
         let errors = report.predictors.iter().zip(&course.errors);
-        let errors = errors.map(|(one, &error)| (one.trained.options.network.name().to_string(), json!(error)));
+        let errors =
+            errors.map(|(one, &error)| (one.trained.options.network.name().to_string(), json!(error)));
         json!({
             "course": course.name,
             "unseen": course.unseen,

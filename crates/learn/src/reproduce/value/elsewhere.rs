@@ -5,7 +5,9 @@ use paceline_lab::stats::mean;
 use paceline_scenario::Fidelity;
 
 use super::super::watched::in_chunks;
-use super::{FINISH, From, Line, P99, QUANTITIES, SEEDS, TEST, Trial, changes, columns, label, panel, points, value};
+use super::{
+    FINISH, From, Line, P99, QUANTITIES, SEEDS, TEST, Trial, changes, columns, label, panel, points, value,
+};
 use crate::dataset::Source;
 
 pub(super) const STEP: Step = Step {
@@ -28,17 +30,32 @@ const CASES: [Case; 6] = [
     Case {
         name: "8 senders",
         scenario: INCAST,
-        settings: &["topology.star.hosts=9", "workload.0.incast.fan-in=8", "workload.0.incast.receiver=9", "workload.0.incast.size=20MB"],
+        settings: &[
+            "topology.star.hosts=9",
+            "workload.0.incast.fan-in=8",
+            "workload.0.incast.receiver=9",
+            "workload.0.incast.size=20MB",
+        ],
     },
     Case {
         name: "40 senders",
         scenario: INCAST,
-        settings: &["topology.star.hosts=41", "workload.0.incast.fan-in=40", "workload.0.incast.receiver=41", "workload.0.incast.size=4MB"],
+        settings: &[
+            "topology.star.hosts=41",
+            "workload.0.incast.fan-in=40",
+            "workload.0.incast.receiver=41",
+            "workload.0.incast.size=4MB",
+        ],
     },
     Case {
         name: "25 Gbit/s",
         scenario: INCAST,
-        settings: &["topology.star.rate=25Gbps", "workload.0.incast.size=10MB", "cc.lstm-pid.initial-rate=2500Mbps", "cc.lstm-pid.min-rate=250Mbps"],
+        settings: &[
+            "topology.star.rate=25Gbps",
+            "workload.0.incast.size=10MB",
+            "cc.lstm-pid.initial-rate=2500Mbps",
+            "cc.lstm-pid.min-rate=250Mbps",
+        ],
     },
     Case {
         name: "400 Gbit/s",

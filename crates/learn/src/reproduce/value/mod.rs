@@ -190,14 +190,21 @@ fn changes(
 ) -> [Line; 2] {
     let found = |column: usize| {
         let (with, without) = pairs(column)?;
-        let changes = with.iter().zip(&without).map(|(with, without)| 100.0 * (with / without - 1.0));
+        let changes = with
+            .iter()
+            .zip(&without)
+            .map(|(with, without)| 100.0 * (with / without - 1.0));
         interval(&changes.collect::<Vec<_>>(), CONFIDENCE)
     };
     let means = (0..columns).map(|column| found(column).map(|found| found.mean));
     let halves = (0..columns).map(|column| found(column).map(|found| found.half_width()));
     [
         Line::shown(format!("{name}: change, %"), (metric, "%", 1), means),
-        Line::shown(format!("{name}: half of the 95 % interval"), (metric, "%", 1), halves),
+        Line::shown(
+            format!("{name}: half of the 95 % interval"),
+            (metric, "%", 1),
+            halves,
+        ),
     ]
 }
 
@@ -210,7 +217,10 @@ fn panels(done: &Done) -> Vec<Panel> {
 
 /// Columns of predictors.
 fn columns(names: &[(&'static str, &'static str)]) -> Vec<Column> {
-    names.iter().map(|&(title, scheme)| column(title, scheme)).collect()
+    names
+        .iter()
+        .map(|&(title, scheme)| column(title, scheme))
+        .collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use paceline_lab::stats::mean;
 
 use super::super::watched::in_chunks;
 use super::{
-    FINISH, From, Line, ORDERS, P99, QUANTITIES, SEEDS, TEST, Trial, changes, columns, label, panel, points, value,
+    FINISH, From, Line, ORDERS, P99, QUANTITIES, SEEDS, TEST, Trial, changes, columns, label, panel, points,
+    value,
 };
 
 pub(super) const STEP: Step = Step {
@@ -99,7 +100,15 @@ fn in_orders(done: &Done, place: usize, quantity: usize) -> Option<Vec<f64>> {
 fn in_seeds(done: &Done, place: usize, quantity: usize) -> Option<Vec<f64>> {
     let seed = |seed: usize| {
         let values: Option<Vec<f64>> = (0..ORDERS)
-            .map(|order| value(done, STEP.name, ENTRIES[place].name, order * SEEDS + seed, quantity))
+            .map(|order| {
+                value(
+                    done,
+                    STEP.name,
+                    ENTRIES[place].name,
+                    order * SEEDS + seed,
+                    quantity,
+                )
+            })
             .collect();
         mean(&values?)
     };
@@ -129,7 +138,11 @@ pub(super) fn panels(done: &Done) -> Vec<Panel> {
     let by_seed = [P99, FINISH].into_iter().flat_map(|k| {
         (0..SEEDS).map(move |seed| {
             let ours = [LSTM, AR3].map(|place| Some(in_seeds(done, place, k)?[seed]));
-            Line::shown(format!("{}, seed {}", label(QUANTITIES[k]), seed + 1), QUANTITIES[k], ours)
+            Line::shown(
+                format!("{}, seed {}", label(QUANTITIES[k]), seed + 1),
+                QUANTITIES[k],
+                ours,
+            )
         })
     });
     let both = [names[LSTM], names[AR3]];

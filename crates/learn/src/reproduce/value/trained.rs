@@ -80,8 +80,12 @@ fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
     })?;
     let mut numbers = Numbers::default();
     for (job, weights) in jobs.iter().zip(trained) {
-        let points = flat(&weights).enumerate().map(|(place, value)| (place as f64, f64::from(value)));
-        numbers.series.insert(name_of(job.kind, job.seed)?, points.collect());
+        let points = flat(&weights)
+            .enumerate()
+            .map(|(place, value)| (place as f64, f64::from(value)));
+        numbers
+            .series
+            .insert(name_of(job.kind, job.seed)?, points.collect());
     }
     Ok(numbers)
 }
@@ -92,13 +96,21 @@ fn name_of(kind: usize, seed: Option<usize>) -> Result<&'static str, StepError> 
     let Some(seed) = seed else {
         return Ok(kind.off);
     };
-    let name = kind.others.zip(seed.checked_sub(1)).and_then(|(others, place)| others.get(place).copied());
+    let name = kind
+        .others
+        .zip(seed.checked_sub(1))
+        .and_then(|(others, place)| others.get(place).copied());
     name.ok_or_else(|| StepError::of(format!("{} is not trained with seed {}", kind.network, seed + 1)))
 }
 
 /// The weights that `paceline train NETWORK --on-policy ROUNDS --seed SEED` ends with. Fails if any run that was learned
 /// from is in an order by which predictors are chosen or judged.
-fn on_policy_weights(network: Network, seed: u64, rounds: usize, first: &[Trace]) -> Result<Weights, StepError> {
+fn on_policy_weights(
+    network: Network,
+    seed: u64,
+    rounds: usize,
+    first: &[Trace],
+) -> Result<Weights, StepError> {
     let mut state = OnPolicy::new(on_policy::Options::new(rounds, seed), first.to_vec());
     while !state.is_done() {
         let sources = state.sources().map_err(StepError::of)?;

@@ -5,8 +5,8 @@ use paceline_lab::stats::mean;
 
 use super::super::watched::{Seen, in_chunks};
 use super::{
-    FINISH, From, Line, ORDERS, P99, QUANTITIES, SEEDS, TEST, Trial, VALIDATION, changes, columns, label, panel, points,
-    value, values,
+    FINISH, From, Line, ORDERS, P99, QUANTITIES, SEEDS, TEST, Trial, VALIDATION, changes, columns, label,
+    panel, points, value, values,
 };
 
 pub(super) const STEP: Step = Step {
@@ -52,7 +52,10 @@ const TARGETS_US: [f64; 2] = [4.7, 5.0];
 type Gains = [f64; 3];
 
 fn candidates() -> Vec<Gains> {
-    let of_p = |p| K_D.into_iter().flat_map(move |d| TARGETS_US.map(|target| [p, d, target]));
+    let of_p = |p| {
+        K_D.into_iter()
+            .flat_map(move |d| TARGETS_US.map(|target| [p, d, target]))
+    };
     K_P.into_iter().flat_map(of_p).collect()
 }
 
@@ -129,7 +132,10 @@ fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
     for ((entry, list), results) in ENTRIES.iter().zip(&shortlist).zip(&results) {
         let of: Vec<_> = list.iter().map(|&candidate| results[candidate].clone()).collect();
         let gains = candidates[list[best(&of, 1)[0]]];
-        let points = gains.iter().enumerate().map(|(place, &gain)| (place as f64, gain));
+        let points = gains
+            .iter()
+            .enumerate()
+            .map(|(place, &gain)| (place as f64, gain));
         numbers.series.insert(entry.choice, points.collect());
         chosen.push(gains);
     }
@@ -188,10 +194,17 @@ pub(super) fn panels(done: &Done) -> Vec<Panel> {
     });
     let against_ar3 = [P99, FINISH].into_iter().flat_map(|k| {
         let metric = QUANTITIES[k].0;
-        changes(metric, metric, 1, &|_| Some((in_orders(done, LSTM, k)?, in_orders(done, AR3, k)?)))
+        changes(metric, metric, 1, &|_| {
+            Some((in_orders(done, LSTM, k)?, in_orders(done, AR3, k)?))
+        })
     });
     vec![
-        panel("Own gains and target: means over orders", "", columns(&names), &lines),
+        panel(
+            "Own gains and target: means over orders",
+            "",
+            columns(&names),
+            &lines,
+        ),
         panel(
             "Own gains and target: change against no prediction",
             "",
