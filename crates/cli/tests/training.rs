@@ -205,7 +205,7 @@ fn rounds_that_are_over_are_not_trained_again() {
         "rtt-gru.safetensors",
         "rtt-gru.json",
         "dataset.parquet",
-        "checkpoints/on-policy-1/rtt-gru.json",
+        "checkpoints/on-policy-1/rtt-gru.safetensors",
     ] {
         assert!(
             fs::read(path.join("own").join(file)).unwrap() == fs::read(path.join("on").join(file)).unwrap(),
