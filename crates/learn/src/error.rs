@@ -62,6 +62,31 @@ pub enum Error {
         /// How many there are.
         found: usize,
     },
+    /// A key is set twice for one run.
+    #[error(
+        "`{scenario}` is to run with `{first}` and with `{second}`: `{key}` can be set once, as the last would \
+         silently win"
+    )]
+    SetTwice {
+        /// The scenario.
+        scenario: String,
+        /// The key.
+        key: String,
+        /// What comes first.
+        first: String,
+        /// What comes later.
+        second: String,
+    },
+    /// A run that judges was learned from.
+    #[error("{test} cannot judge what learned from {training}: they have the same {what}")]
+    NotApart {
+        /// The run that judges.
+        test: String,
+        /// The run that was learned from.
+        training: String,
+        /// What is the same.
+        what: &'static str,
+    },
     /// The options of a training do not fit together or the data.
     #[error("{0}")]
     Options(String),

@@ -15,6 +15,7 @@
 pub mod dataset;
 mod error;
 pub mod evaluate;
+pub mod on_policy;
 pub mod page;
 pub mod pidnn;
 pub mod reproduce;

@@ -79,7 +79,12 @@ pub fn write(
             rounds: rounds.len() as u64,
             batch: options.batch as u64,
             learning_rate: options.learning_rate,
-            optimiser: if recurrent { "Adam" } else { "least squares" }.into(),
+            optimiser: match (recurrent, options.decay) {
+                (false, _) => "least squares",
+                (true, false) => "Adam",
+                (true, true) => "Adam, its rate falling to nothing",
+            }
+            .into(),
             loss: if recurrent { "L1" } else { "L2" }.into(),
             seed: options.seed,
             library: if recurrent { LIBRARY } else { "none" }.into(),
@@ -100,6 +105,9 @@ fn source(origin: &Origin) -> DataSource {
         settings: origin.settings.clone(),
         seed: origin.seed,
         fidelity: origin.fidelity.name().into(),
+        order: origin.order,
+        model_sha256: origin.model_sha256.clone(),
+        scenario_sha256: origin.scenario_sha256.clone(),
         version: origin.version.clone(),
         sha256: origin.sha256.clone(),
     }

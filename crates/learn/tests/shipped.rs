@@ -6,8 +6,12 @@ use paceline_congestion::learned::shipped::{self, SHIPPED};
 use paceline_kernel::Time;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_lab::run::Control;
-use paceline_learn::dataset::{Dataset, Pair, SMOOTHING, Source, THESIS_PAIRS, record, stratum};
+use paceline_learn::dataset::{Dataset, Pair, SMOOTHING, Source, record, record_runs, stratum};
+use paceline_learn::on_policy::{self, OnPolicy};
 use paceline_learn::train::{self, Network, Options, Round, Tensor, Trained, Weights};
+
+/// On-policy rounds of the shipped models.
+const ROUNDS: usize = 2;
 
 fn pair(k: [f32; 3]) -> Pair {
     Pair {
@@ -108,36 +112,68 @@ fn networks_in_a_run_say_what_the_training_library_says() {
     }
 }
 
-/// Records the thesis's runs again: if this fails, the models have to be made again, each by the command
-/// that its card names.
+/// What was trained in the rounds before the last one of a shipped model.
+fn earlier(name: &str, round: usize) -> (Card, Weights) {
+    let models = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rounds");
+    paceline_learn::read(&models.join(format!("{name}-{round}.json"))).unwrap()
+}
+
+/// Records the runs of the shipped models again, round by round: if this fails, the models have to be made again, each by
+/// the command that its card names, and `tests/rounds` from their checkpoints.
 #[test]
 fn the_data_of_the_models_are_those_that_are_recorded_now() {
-    let traces = record(&Source::thesis(), 2, &|_, _| Control::Continue).unwrap();
-    let data = Dataset::draw(&traces, THESIS_PAIRS, 1).unwrap();
-    assert!(
-        data.strata()
-            .iter()
-            .all(|count| count.abs_diff(THESIS_PAIRS / 4) <= 1)
-    );
+    let go = |_: usize, _: &paceline_fabric::Progress| Control::Continue;
+    let first = record(&Source::thesis(), 2, &go).unwrap();
     for shipped in SHIPPED {
         let card = Card::parse(shipped.card).unwrap();
-        assert_eq!(card.data.sha256, data.hash(), "{}", shipped.name);
-        assert_eq!(
-            (card.data.pairs, card.smoothing),
-            (THESIS_PAIRS as u64, SMOOTHING)
-        );
-        assert_eq!(card.training.command, format!("paceline train {}", card.kind));
-        let rounds = &card.metrics.rounds;
-        assert_eq!(rounds.len(), 19, "{}", shipped.name);
-        assert_eq!(card.metrics.test_mape, rounds[18].test_mape);
+        let network: Network = card.kind.name().parse().unwrap();
+        let mut state = OnPolicy::new(on_policy::Options::new(ROUNDS, 1), first.clone());
+        while !state.is_done() {
+            let round = state.laps().len();
+            let sources = state.sources().unwrap();
+            let data = state.draw(record_runs(&sources, 2, &go).unwrap()).unwrap();
+            let options = on_policy::options(Options::new(network), round, data.pairs.len());
+            let (said, weights) = match round {
+                ROUNDS => (card.clone(), Weights::new()),
+                _ => earlier(shipped.name, round),
+            };
+            assert_eq!(said.data.sha256, data.hash(), "{} in round {round}", shipped.name);
+            assert_eq!(said.data.pairs, data.pairs.len() as u64);
+            assert_eq!((said.training.rounds, said.training.seed), (19, 1));
+            assert_eq!(said.training.batch, options.batch as u64);
+            assert_eq!(
+                said.training.command,
+                format!("paceline train {network} --on-policy={ROUNDS}")
+            );
+            // The linear one is made in no time: bit for bit, through all rounds.
+            let trained = match network {
+                Network::Ar3 => train::train(&data, &options, &mut |_| Control::Continue).unwrap(),
+                _ => Trained {
+                    options,
+                    weights,
+                    rounds: Vec::new(),
+                    stopped: false,
+                },
+            };
+            state.finish(data, trained);
+        }
+        assert_eq!(card.smoothing, SMOOTHING);
+        assert_eq!(card.metrics.test_mape, card.metrics.rounds[18].test_mape);
+        let loops = card
+            .data
+            .sources
+            .iter()
+            .all(|source| source.scheme == "lstm-pid" && source.order > Some(100));
+        assert!(loops, "{} learned from its own loop", shipped.name);
+        if network == Network::Ar3 {
+            let lap = state.laps().last().unwrap();
+            let last = (&lap.trained.weights, &lap.trained.rounds[..]);
+            let command = &card.training.command;
+            let files = paceline_learn::write("rtt-ar3", &lap.trained, last, &lap.dataset, command).unwrap();
+            assert_eq!(
+                (&files.card[..], &files.weights[..]),
+                (shipped.card, shipped.weights)
+            );
+        }
     }
-    // The linear one is made in no time: bit for bit.
-    let ar3 = train::train(&data, &Options::new(Network::Ar3), &mut |_| Control::Continue).unwrap();
-    let state = (&ar3.weights, &ar3.rounds[..]);
-    let files = paceline_learn::write("rtt-ar3", &ar3, state, &data, "paceline train ar3").unwrap();
-    let shipped = SHIPPED.iter().find(|shipped| shipped.name == "rtt-ar3").unwrap();
-    assert_eq!(
-        (&files.card[..], &files.weights[..]),
-        (shipped.card, shipped.weights)
-    );
 }

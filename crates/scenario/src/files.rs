@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use paceline_congestion::learned::ModelRef;
+
 use crate::ParquetReader;
 use crate::diagnostics::{Place, Problem, Source};
 
@@ -13,6 +15,8 @@ pub(crate) struct Files {
     folders: Vec<PathBuf>,
     /// Files that are not on disk; these come first.
     memory: BTreeMap<String, String>,
+    /// Models that are not on disk.
+    models: Vec<ModelRef>,
     parquet: Option<ParquetReader>,
 }
 
@@ -28,6 +32,7 @@ impl Files {
         Self {
             folders: list,
             memory: BTreeMap::new(),
+            models: Vec::new(),
             parquet: None,
         }
     }
@@ -42,6 +47,17 @@ impl Files {
     pub(crate) fn with_memory(mut self, files: &[(String, String)]) -> Self {
         self.memory.extend(files.iter().cloned());
         self
+    }
+
+    /// With these models at hand.
+    pub(crate) fn with_models(mut self, models: &[ModelRef]) -> Self {
+        self.models.extend_from_slice(models);
+        self
+    }
+
+    /// The model at hand that has this path.
+    pub(crate) fn model(&self, path: &str) -> Option<&ModelRef> {
+        self.models.iter().find(|model| model.name() == path)
     }
 
     /// Reads the file that is named at `place`.

@@ -20,6 +20,7 @@ pub mod traffic;
 
 use std::path::{Path, PathBuf};
 
+use paceline_congestion::learned::ModelRef;
 use paceline_congestion::registry::{SCHEMES, Scheme};
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::Span;
@@ -37,7 +38,7 @@ use ns3::config::Changes;
 use resolve::Input;
 
 /// What the command line changes in a scenario.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
     /// `path.to.key=value`, with the types and checks of the file; a value that is not TOML is a text.
     pub set: Vec<String>,
@@ -58,6 +59,8 @@ pub struct Overrides {
     /// A point of the sweep's grid: for each of [`Grid::axes`] the number of its value. None: the
     /// scenario without its sweep.
     pub point: Vec<usize>,
+    /// Models that are at hand, by the paths by which the scenario may name them: those are not read.
+    pub models: Vec<ModelRef>,
 }
 
 /// What kind of input a run came from.
@@ -277,7 +280,7 @@ fn load_toml(
         scenario: document.scenario,
         texts: document.texts,
         parameters: document.parameters,
-        files,
+        files: files.with_models(&overrides.models),
         name: plain_name(name),
         origin: Origin::Toml,
         warnings: Vec::new(),
@@ -291,6 +294,7 @@ fn load_config(
     overrides: &Overrides,
 ) -> Result<Resolved, Diagnostics> {
     let (overrides, changed) = &overrides.with_own_settings()?;
+    let files = &files.clone().with_models(&overrides.models);
     let changes = Changes {
         scheme: overrides.scheme.as_deref(),
         fidelity: overrides.fidelity,

@@ -148,29 +148,30 @@ fn card_page(card: &Card, place: &str, width: usize) -> String {
 
 /// What the runs of a card are; runs that differ only in the order of simultaneous events are one row.
 fn sources(card: &Card) -> Vec<Vec<String>> {
-    let orders = |setting: &&String| setting.starts_with("shuffle-ties=");
-    let own = |source: &DataSource| -> Vec<String> {
-        let settings = source.settings.iter().filter(|setting| !orders(setting));
+    let own = |source: &DataSource| {
         let whose = [
             format!("  {} under {}", source.scenario, source.scheme),
             format!("seed {}, {}", source.seed, source.fidelity),
         ];
-        let settings: Vec<&str> = settings.map(String::as_str).collect();
-        [&whose[..], &[settings.join(", ")]].concat()
+        (whose, source.settings.clone(), source.model_sha256.clone())
     };
-    let alike = |a: &DataSource, b: &DataSource| own(a) == own(b);
     let row = |part: &[DataSource]| {
-        let mut row = own(&part[0]);
+        let (whose, settings, model) = own(&part[0]);
+        let mut said = Vec::new();
+        if !settings.is_empty() {
+            said.push(settings.join(", "));
+        }
+        said.extend(model.map(|hash| format!("predicted by the weights {}", &hash[..hash.len().min(12)])));
         if part.len() > 1 {
-            let runs = format!(
+            said.push(format!(
                 "{} runs, simultaneous events in another order in each",
                 part.len()
-            );
-            row[2] = [&row[2], &*runs].join("; ");
+            ));
         }
-        row
+        [&whose[..], &[said.join("; ")]].concat()
     };
-    card.data.sources.chunk_by(alike).map(row).collect()
+    let parts = card.data.sources.chunk_by(|a, b| own(a) == own(b));
+    parts.map(row).collect()
 }
 
 fn how(card: &Card) -> String {

@@ -4,6 +4,7 @@ mod args;
 mod data;
 mod gains;
 mod network;
+mod on_policy;
 mod record;
 
 pub(crate) use args::TrainArgs;

@@ -129,9 +129,18 @@ pub struct DataSource {
     pub seed: u64,
     /// Whose behaviour.
     pub fidelity: String,
+    /// Seed of its random order of simultaneous events, if it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<u64>,
+    /// SHA-256 of the weights of the model that predicted in it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_sha256: Option<String>,
+    /// SHA-256 of the resolved scenario, without what does not move a run.
+    #[serde(default)]
+    pub scenario_sha256: String,
     /// The version that ran it.
     pub version: String,
-    /// SHA-256 of the resolved scenario.
+    /// SHA-256 of its samples: flow, time, round-trip time.
     pub sha256: String,
 }
 

@@ -50,7 +50,7 @@ pub use panel::{Column, Curve, Drawing, Ordering, Panel, Record, Row};
 pub use reference::Reference;
 pub use step::{Step, StepError, Work, run_steps};
 pub use text::text;
-pub use thesis::{INCAST as THESIS_INCAST, TRAINING_MIX, thin};
+pub use thesis::{INCAST as THESIS_INCAST, ON_POLICY, TRAINING_MIX, thin};
 pub use thesis_table6::{
     PRINTED as THESIS_TABLE_6, beside as beside_thesis_table6, covers as in_thesis_table6,
 };

@@ -26,7 +26,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "Which flow meets a full queue first decides about some microseconds: the interval over the ten orders says \
          how much of a difference is chance.",
     ],
-    choices: &[thesis::TRAINING_MIX],
+    choices: &[thesis::ON_POLICY],
     steps: &[],
     needs,
     panels,

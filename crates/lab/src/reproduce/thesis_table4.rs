@@ -28,7 +28,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
             .flat_map(|&(_, fidelity)| needs(fidelity))
             .collect()
     },
-    choices: &[thesis::TRAINING_MIX],
+    choices: &[thesis::ON_POLICY],
     steps: &[],
     panels,
 };

@@ -22,7 +22,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         both.flat_map(|&(_, fidelity)| thesis_table4::needs(fidelity))
             .collect()
     },
-    choices: &[thesis::TRAINING_MIX],
+    choices: &[thesis::ON_POLICY],
     steps: &[],
     panels: |done| thesis_table4::by_target(done, &LINES),
 };

@@ -32,7 +32,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          HPCC, TIMELY and DCTCP have no other first rate. Ours from 100 Gbit/s stands beside.",
     ],
     choices: &[
-        thesis::TRAINING_MIX,
+        thesis::ON_POLICY,
         Choice {
             what: "HPCC's and TIMELY's mean rate may be 3 % off.",
             tried: "exact, as the other figures of HPCC and DCTCP are",

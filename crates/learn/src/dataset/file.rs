@@ -41,6 +41,8 @@ impl Dataset {
                 hash.update(text);
             }
             hash.update(origin.seed.to_le_bytes());
+            hash.update(origin.order.map_or([0xff; 8], u64::to_le_bytes));
+            hash.update(origin.model_sha256.as_deref().unwrap_or("-"));
         }
         hash.update((self.pairs.len() as u64).to_le_bytes());
         for pair in &self.pairs {

@@ -9,6 +9,7 @@
 //!    few restless ones. The order of its pairs is drawn too: rounds of training are chunks of it.
 //! 4. [`Dataset::write`] and [`Dataset::read`]: Parquet, with everything that says where it is from.
 
+mod apart;
 mod draw;
 mod file;
 mod record;
@@ -16,15 +17,19 @@ mod record;
 mod tests;
 mod trace;
 
+use paceline_congestion::learned::ModelRef;
 use paceline_kernel::Time;
 use paceline_scenario::{Fidelity, Overrides};
 use serde::{Deserialize, Serialize};
 
-pub use record::{Watch, record};
+use crate::Error;
+
+pub use apart::{apart, apart_from_orders};
+pub use record::{Recorded, Watch, record, record_runs};
 pub use trace::{FlowTrace, Trace};
 
 /// Version of the form of datasets: which features, in which order, with which columns.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Weight of a new sample in the smoothed round-trip time: the scheme's default, for which models are.
 pub const SMOOTHING: f64 = 0.2;
@@ -46,8 +51,14 @@ pub fn stratum(k: f32) -> u8 {
     EDGES.iter().filter(|&&edge| k.abs() >= edge).count() as u8
 }
 
+/// Orders of simultaneous events in which the controller runs before it was tuned, beside the usual one.
+const UNTUNED_ORDERS: std::ops::Range<u64> = 1..UNTUNED_RUNS;
+
+/// The first of the orders of [`Source::held_out`].
+pub(crate) const HELD_OUT: u64 = 101;
+
 /// A run to be recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     /// As on the command line: the name of a scenario that ships, or a path.
     pub scenario: String,
@@ -59,6 +70,11 @@ pub struct Source {
     pub seed: Option<u64>,
     /// Whose behaviour the run has; `None` for the scenario's own.
     pub fidelity: Option<Fidelity>,
+    /// Seed of a random order of simultaneous events; `None` for the scenario's own order.
+    pub order: Option<u64>,
+    /// The model that predicts in it, with the name by which the resolved scenario speaks of it; `None` for
+    /// the scenario's own.
+    pub model: Option<ModelRef>,
 }
 
 /// The gains of the controller before it is trained (thesis, §3.5.3), as settings of a run.
@@ -77,7 +93,14 @@ impl Source {
             settings: settings.iter().map(ToString::to_string).collect(),
             seed: None,
             fidelity: Some(Fidelity::Ns3Hpcc),
+            order: None,
+            model: None,
         }
+    }
+
+    /// The same incast under the tuned controller: the loop in which a predictor works.
+    pub fn tuned() -> Self {
+        Self::incast("lstm-pid", &[])
     }
 
     /// The runs of the thesis's data: its incast under TIMELY, and under its controller before that was
@@ -87,33 +110,95 @@ impl Source {
     /// collapse: no predictor comes near the thesis's errors then.
     pub fn thesis() -> Vec<Self> {
         let mut sources = vec![Self::incast("timely", &[]), Self::incast("pidnn", UNTUNED)];
-        for course in 1..UNTUNED_RUNS {
-            sources.push(Self::incast("pidnn", UNTUNED).shuffled(course));
+        for order in UNTUNED_ORDERS {
+            sources.push(Self::incast("pidnn", UNTUNED).shuffled(order));
         }
         sources
     }
 
-    /// Runs like those of [`Self::thesis`] that are none of them: what a predictor that was trained on
-    /// those is judged by.
+    /// Runs like those of [`Self::thesis`] that are none of them, in as many orders: what a predictor that was
+    /// trained on those is judged by.
     pub fn held_out() -> Vec<Self> {
-        let sources = Self::thesis().into_iter().take(2).zip(101..);
-        sources.map(|(source, course)| source.shuffled(course)).collect()
+        let sources = Self::thesis().into_iter().zip(HELD_OUT..);
+        sources.map(|(source, order)| source.shuffled(order)).collect()
     }
 
     /// The same run with simultaneous events in another order: another course of the same events.
-    pub fn shuffled(mut self, seed: u64) -> Self {
-        self.settings.push(format!("shuffle-ties={seed}"));
+    pub fn shuffled(mut self, order: u64) -> Self {
+        self.order = Some(order);
         self
     }
 
-    pub(crate) fn overrides(&self) -> Overrides {
-        Overrides {
-            set: self.settings.clone(),
+    /// The same run with this model as its predictor.
+    pub fn predicted_by(mut self, model: ModelRef) -> Self {
+        self.model = Some(model);
+        self
+    }
+
+    /// Refuses a key that is set twice: the last would win, and the run be another than its settings say.
+    fn check_settings(&self) -> Result<(), Error> {
+        let key = |setting: &str| setting.split('=').next().unwrap_or_default().trim().to_string();
+        let own = [
+            (
+                "shuffle-ties",
+                self.order.map(|order| format!("shuffle-ties={order}")),
+            ),
+            ("seed", self.seed.map(|seed| format!("seed={seed}"))),
+            (
+                "cc.scheme",
+                self.scheme.as_ref().map(|scheme| format!("cc.scheme={scheme}")),
+            ),
+            (
+                "fidelity",
+                self.fidelity
+                    .map(|fidelity| format!("fidelity={}", fidelity.name())),
+            ),
+            (
+                "cc.lstm-pid.model",
+                self.model
+                    .as_ref()
+                    .map(|model| format!("cc.lstm-pid.model={model}")),
+            ),
+        ];
+        let mut seen: Vec<(String, String)> = Vec::new();
+        let own = own
+            .into_iter()
+            .filter_map(|(key, setting)| Some((key.to_string(), setting?)));
+        let given = self
+            .settings
+            .iter()
+            .map(|setting| (key(setting), setting.clone()));
+        for (key, setting) in own.chain(given) {
+            if let Some((_, first)) = seen.iter().find(|(known, _)| *known == key) {
+                return Err(Error::SetTwice {
+                    scenario: self.scenario.clone(),
+                    key,
+                    first: first.clone(),
+                    second: setting,
+                });
+            }
+            seen.push((key, setting));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn overrides(&self) -> Result<Overrides, Error> {
+        self.check_settings()?;
+        let mut set = self.settings.clone();
+        if let Some(model) = &self.model {
+            let kind = model.model().map(|model| model.card().kind);
+            set.push(format!("cc.lstm-pid.model={model}"));
+            set.extend(kind.map(|kind| format!("cc.lstm-pid.predictor={kind}")));
+        }
+        Ok(Overrides {
+            set,
             scheme: self.scheme.clone(),
             seed: self.seed,
             fidelity: self.fidelity,
+            shuffle_ties: self.order,
+            models: self.model.iter().cloned().collect(),
             ..Overrides::default()
-        }
+        })
     }
 }
 
@@ -131,12 +216,30 @@ pub struct Origin {
     pub seed: u64,
     /// Whose behaviour the run had.
     pub fidelity: Fidelity,
+    /// Seed of its random order of simultaneous events, if it had one.
+    pub order: Option<u64>,
+    /// SHA-256 of the weights of the model that predicted in it, if one did.
+    pub model_sha256: Option<String>,
+    /// SHA-256 of the resolved scenario, without what does not move a run: names, and what is recorded.
+    pub scenario_sha256: String,
     /// The version that ran it.
     pub version: String,
     /// Samples that were recorded.
     pub samples: u64,
     /// SHA-256 of them: flow, time, round-trip time.
     pub sha256: String,
+}
+
+impl Origin {
+    /// The course that it is a run of: runs of one course differ in the order of simultaneous events, and in
+    /// which model predicted, alone.
+    pub fn course(&self) -> String {
+        let mut text = format!("{} under {}", self.scenario, self.scheme);
+        if !self.settings.is_empty() {
+            text.push_str(&format!(" ({})", self.settings.join(", ")));
+        }
+        text
+    }
 }
 
 /// One example: what a sender knew, and the round-trip time that it measured next.

@@ -14,6 +14,9 @@ fn trace(rtt_ns: &[u64]) -> Trace {
             settings: vec!["a=1".into()],
             seed: 3,
             fidelity: Fidelity::Exact,
+            order: None,
+            model_sha256: None,
+            scenario_sha256: "1".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             samples: rtt_ns.len() as u64,
             sha256: "0".into(),
@@ -114,7 +117,7 @@ fn the_hash_is_stable() {
     assert_eq!(data.hash(), data.clone().hash());
     assert_eq!(
         data.hash(),
-        "ee1c151bddef08fd5309797f197457aa52fc811e68a56ee79a3b551787c46aff"
+        "2630885d48e4d300aa24044864aac63ded34600c828a4df33060efda0af9d51a"
     );
     let mut versioned = data.clone();
     versioned.origins[0].version = "9.9.9".into();
@@ -197,11 +200,129 @@ fn another_versions_dataset_is_refused_with_what_to_do() {
         "{message}"
     );
     let message = with_metadata(&data, "format", "7");
-    assert!(message.contains("(form 7, expected 1)"), "{message}");
+    assert!(message.contains("(form 7, expected 2)"), "{message}");
     let message = with_metadata(&data, "smoothing", "0.3");
     assert!(message.contains("smoothed with 0.3, not 0.2"), "{message}");
     let message = with_metadata(&data, "sha256", "00");
     assert!(message.contains("the hash differs"), "{message}");
     let message = with_metadata(&data, "origins", "[]");
     assert!(message.contains("from a source beyond its 0"), "{message}");
+}
+
+#[test]
+fn a_key_is_set_once() {
+    let refused = |source: Source| source.load().unwrap_err().to_string();
+    let twice = Source::incast("pidnn", &["shuffle-ties=3", "shuffle-ties=7"]);
+    assert_eq!(
+        refused(twice),
+        "`incast-20` is to run with `shuffle-ties=3` and with `shuffle-ties=7`: `shuffle-ties` can be set once, as \
+         the last would silently win"
+    );
+    // An order of its own beside a setting is the same mistake.
+    let both = Source::incast("pidnn", &["shuffle-ties = 3"]).shuffled(7);
+    assert!(refused(both).contains("`shuffle-ties` can be set once"));
+    let scheme = Source::incast("pidnn", &["cc.scheme=dctcp"]);
+    assert!(refused(scheme).contains("with `cc.scheme=pidnn` and with `cc.scheme=dctcp`"));
+}
+
+#[test]
+fn an_order_is_that_of_the_run() {
+    let order = |source: Source| match source.load().unwrap().run.ties {
+        paceline_fabric::spec::TieOrder::Shuffled(order) => Some(order),
+        _ => None,
+    };
+    assert_eq!(order(Source::tuned().shuffled(7)), Some(7));
+    assert_eq!(order(Source::tuned().shuffled(7).shuffled(9)), Some(9));
+    assert_eq!(order(Source::incast("pidnn", &["shuffle-ties=3"])), Some(3));
+    assert_eq!(order(Source::tuned()), None);
+}
+
+fn origin(order: Option<u64>) -> Origin {
+    let name = |order: Option<u64>| format!("{order:?}");
+    Origin {
+        order,
+        scenario_sha256: name(order),
+        sha256: name(order),
+        ..trace(&[5_000]).origin
+    }
+}
+
+#[test]
+fn runs_that_judge_are_not_those_that_were_learned_from() {
+    let training = [None, Some(1), Some(7)].map(origin);
+    apart(&training, &[Some(101), Some(8)].map(origin)).unwrap();
+    let refused = |test: Origin| {
+        apart(&training, &[origin(Some(101)), test])
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        refused(Origin {
+            order: Some(102),
+            sha256: "new".into(),
+            ..origin(Some(7))
+        }),
+        "made-up under timely (a=1) in order 102 cannot judge what learned from made-up under timely (a=1) in order \
+         7: they have the same resolved scenario"
+    );
+    let other = |order| Origin {
+        scenario_sha256: "new".into(),
+        ..origin(order)
+    };
+    assert!(
+        refused(Origin {
+            order: Some(102),
+            ..other(Some(7))
+        })
+        .ends_with("they have the same samples")
+    );
+    let scheme = Origin {
+        scheme: "dctcp".into(),
+        sha256: "new".into(),
+        ..other(Some(7))
+    };
+    assert!(refused(scheme).ends_with("they have the same order of simultaneous events"));
+    assert!(refused(origin(None)).contains("in its own order"));
+    apart_from_orders(&training, 101..=110).unwrap();
+    assert!(
+        apart_from_orders(&training, 5..=8)
+            .unwrap_err()
+            .to_string()
+            .contains("a run in order 7")
+    );
+}
+
+/// What `thesis-table1` is judged by: none of it is a run of the training.
+#[test]
+fn held_out_runs_have_orders_of_their_own() {
+    let of =
+        |sources: Vec<Source>| -> Vec<Option<u64>> { sources.iter().map(|source| source.order).collect() };
+    let (training, held_out) = (of(Source::thesis()), of(Source::held_out()));
+    assert_eq!((training.len(), held_out.len()), (17, 17));
+    assert!(
+        held_out
+            .iter()
+            .all(|order| order.is_some() && !training.contains(order))
+    );
+    // One that is in both is found by what was resolved.
+    let sha = |source: &Source| super::trace::scenario_hash(&source.load().unwrap().toml);
+    let seventh = Source::incast("pidnn", UNTUNED).shuffled(7);
+    assert!(Source::thesis().iter().any(|source| sha(source) == sha(&seventh)));
+    assert!(
+        Source::thesis()
+            .iter()
+            .all(|source| sha(source) != sha(&Source::held_out()[5]))
+    );
+}
+
+/// Names and what is recorded move nothing in a run.
+#[test]
+fn a_scenario_is_told_by_what_runs() {
+    let sha = |settings: &[&str]| {
+        super::trace::scenario_hash(&Source::incast("pidnn", settings).load().unwrap().toml)
+    };
+    assert_eq!(sha(&["record.rtt-samples=true"]), sha(&["record.queue=off"]));
+    assert_eq!(sha(&["name=other"]), sha(&[]));
+    assert_ne!(sha(&["cc.lstm-pid.k-p=-0.3"]), sha(&[]));
+    assert_ne!(sha(&["shuffle-ties=3"]), sha(&["shuffle-ties=4"]));
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use paceline_fabric::outcome::RttSample;
-use paceline_fabric::spec::FlowSpec;
+use paceline_fabric::spec::{FlowSpec, TieOrder};
 use paceline_kernel::{Span, Time};
 use paceline_scenario::{Overrides, Resolved};
 use sha2::{Digest, Sha256};
@@ -64,6 +64,12 @@ impl Trace {
             settings: settings.to_vec(),
             seed: input.seed,
             fidelity: input.fidelity,
+            order: match input.run.ties {
+                TieOrder::Shuffled(seed) => Some(seed),
+                TieOrder::Structural | TieOrder::Insertion => None,
+            },
+            model_sha256: model_of(input),
+            scenario_sha256: scenario_hash(&input.toml),
             version: env!("CARGO_PKG_VERSION").to_string(),
             samples: samples.len() as u64,
             sha256: hash(&flows),
@@ -177,6 +183,32 @@ fn samples_of(text: &str, flows: &[FlowSpec]) -> Result<Vec<RttSample>, String> 
         });
     }
     Ok(samples)
+}
+
+/// SHA-256 of the weights of the model that predicts in the run of `input`.
+fn model_of(input: &Resolved) -> Option<String> {
+    let schemes = input.run.schemes.iter();
+    schemes
+        .flat_map(|scheme| scheme.config.values())
+        .find(|(key, hash)| key == "model-hash" && hash != "auto")
+        .map(|(_, hash)| hash)
+}
+
+/// Of a resolved scenario: without its name and description, and without `[record]`, which move nothing.
+pub(super) fn scenario_hash(toml: &str) -> String {
+    let mut hash = Sha256::new();
+    let mut table = "";
+    for line in toml.lines() {
+        if line.starts_with('[') {
+            table = line;
+        }
+        let name = table.is_empty() && (line.starts_with("name =") || line.starts_with("description ="));
+        if !name && table != "[record]" && !line.is_empty() {
+            hash.update(line);
+            hash.update("\n");
+        }
+    }
+    super::file::hex(&hash.finalize())
 }
 
 fn hash(flows: &[FlowTrace]) -> String {

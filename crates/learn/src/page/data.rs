@@ -15,11 +15,9 @@ pub(super) fn data(dataset: &Dataset) -> Part {
     let counted = (0..STRATA).map(|i| vec![range(i), strata[i].to_string()]);
     // Runs that differ only in the order of simultaneous events are one row.
     let own = |origin: &Origin| -> Vec<String> {
-        let order = |setting: &&String| !setting.starts_with("shuffle-ties=");
-        let settings: Vec<&str> = origin.settings.iter().filter(order).map(String::as_str).collect();
         vec![
             format!("{} under {}", origin.scenario, origin.scheme),
-            settings.join(", "),
+            origin.settings.join(", "),
             origin.seed.to_string(),
             origin.fidelity.name().to_string(),
         ]

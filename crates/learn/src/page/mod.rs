@@ -1,5 +1,6 @@
 //! `report.html` of a training: how it went, and what came of it.
 
+mod courses;
 mod data;
 mod gains;
 mod network;
@@ -8,6 +9,10 @@ mod tests;
 
 use paceline_lab::report::{Axis, Chart, Kind, Line, Width};
 
+pub use courses::{
+    Course, CourseErrors, ON_POLICY, by_course, errors_by_course, row as on_policy_row, tested_courses,
+    unseen_courses,
+};
 pub use gains::{GainsPage, MOVED, gains, last_quarter};
 pub use network::{COMPARED, Judged, NetworkPage, compared, network, test_pairs};
 

@@ -2,10 +2,12 @@
 
 use paceline_lab::report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
 
+use super::courses::{self, CourseErrors};
 use super::data::data;
 use super::{STEPS_MAX, chart, percent, thinned};
 use crate::Error;
 use crate::dataset::{Dataset, Pair, Trace};
+use crate::on_policy::Report;
 use crate::train::{self, Options, Round, Trained};
 
 /// Dots of a chart: more of them are a blot.
@@ -87,6 +89,10 @@ pub struct NetworkPage<'a> {
     pub test: &'a [Pair],
     /// The runs that were recorded, where they were.
     pub traces: &'a [Trace],
+    /// Errors by course.
+    pub courses: &'a [CourseErrors],
+    /// The rounds of a training on the loop's own runs; none of any other.
+    pub on_policy: &'a [Report],
     /// The command that makes it again.
     pub command: String,
     /// Names and values of what it was made of.
@@ -102,8 +108,10 @@ pub struct NetworkPage<'a> {
 pub fn network(page: &NetworkPage<'_>) -> Result<String, Error> {
     let first = &page.predictors[0];
     let parts = [
+        courses::rounds(page.on_policy),
         Some(training(first)),
         beside(page),
+        courses::errors(page.predictors, page.courses),
         predicted(page, first)?,
         Some(data(page.dataset)),
     ];

@@ -56,6 +56,8 @@ fn a_page_about_a_network() {
         dataset: &data,
         test: &test,
         traces: &[],
+        courses: &[],
+        on_policy: &[],
         command: "paceline train lstm".into(),
         facts: vec![("seed".into(), "1".into())],
         warnings: Vec::new(),

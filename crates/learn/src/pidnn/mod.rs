@@ -209,7 +209,7 @@ pub type Watch<'a> = &'a mut dyn FnMut(usize, &Progress, Gains) -> Control;
 /// # Errors
 /// The scenario is wrong, a run failed, or `watch` stopped the first.
 pub fn train(options: &Options, watch: Watch<'_>) -> Result<TrainedGains, Error> {
-    let mut input = paceline_lab::load(&options.source.scenario, &options.source.overrides())?;
+    let mut input = paceline_lab::load(&options.source.scenario, &options.source.overrides()?)?;
     input.run.record = RecordSpec::default();
     let shared = Arc::new(Mutex::new(Shared::new(options)));
     teach(&mut input, &shared)?;

@@ -1,8 +1,7 @@
 //! Predicted and measured round-trip times side by side: figure 17.
 
 use paceline_lab::reproduce::{
-    Curve, Done, Drawing, Need, Numbers, Panel, Reproduction, Step, StepError, THESIS_INCAST, TRAINING_MIX,
-    Work,
+    Curve, Done, Drawing, Need, Numbers, ON_POLICY, Panel, Reproduction, Step, StepError, THESIS_INCAST, Work,
 };
 use paceline_scenario::Fidelity;
 
@@ -21,7 +20,7 @@ pub(super) const FIGURE_17: Reproduction = Reproduction {
         "The error is over all nodes and all samples. The same controller without prediction has the error of taking \
          the last round-trip time for the next.",
     ],
-    choices: &[TRAINING_MIX],
+    choices: &[ON_POLICY],
     steps: &[FOLLOW],
     needs: Vec::new,
     panels,

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use paceline_congestion::lstm_pid::Gains;
 use paceline_lab::reproduce::{
-    Choice, Criterion, Curve, Done, Drawing, Need, Numbers, Panel, Reproduction, Source, Step, StepError,
-    THESIS_INCAST, TRAINING_MIX, Tolerance, Work, thin,
+    Choice, Criterion, Curve, Done, Drawing, Need, Numbers, ON_POLICY, Panel, Reproduction, Source, Step,
+    StepError, THESIS_INCAST, Tolerance, Work, thin,
 };
 use paceline_lab::results::Summary;
 use paceline_lab::run::Control;
@@ -79,7 +79,7 @@ pub(super) const RETRAINED: Reproduction = Reproduction {
         "The queue is the sum of what rates are too much, and rates are the sum of the controller's steps: without a term \
          that looks ahead such a loop swings. A negative derivative gain looks ahead, and so does a prediction.",
     ],
-    choices: &[SCHEDULE[0], SCHEDULE[1], SCHEDULE[2], SCHEDULE[3], TRAINING_MIX],
+    choices: &[SCHEDULE[0], SCHEDULE[1], SCHEDULE[2], SCHEDULE[3], ON_POLICY],
     steps: &[TRAIN, RETRAIN],
     panels: compared,
     ..FIGURE_13

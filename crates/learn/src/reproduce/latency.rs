@@ -1,6 +1,6 @@
 //! What it costs when decisions take time.
 
-use paceline_lab::reproduce::{Done, Need, Panel, Reproduction, THESIS_INCAST, TRAINING_MIX};
+use paceline_lab::reproduce::{Done, Need, ON_POLICY, Panel, Reproduction, THESIS_INCAST};
 use paceline_lab::results::Summary;
 use paceline_scenario::Fidelity;
 
@@ -20,7 +20,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "An LSTM of this size takes well below a microsecond on a processor; hundreds are what has been reported for \
          larger networks on the processors of NICs.",
     ],
-    choices: &[TRAINING_MIX],
+    choices: &[ON_POLICY],
     steps: &[],
     needs: || {
         let of = |scheme: &&'static str| LATENCIES.map(|us| need(scheme, us));

@@ -1,7 +1,7 @@
 //! How far the trained scheme carries without training it again.
 
 use paceline_fabric::Outcome;
-use paceline_lab::reproduce::{Digest, Done, Input, Need, Numbers, Panel, Reproduction, TRAINING_MIX};
+use paceline_lab::reproduce::{Digest, Done, Input, Need, Numbers, ON_POLICY, Panel, Reproduction};
 use paceline_lab::stats::{jain, mean, percentile};
 use paceline_scenario::{Fidelity, Resolved};
 
@@ -23,7 +23,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          millisecond.",
         "HPCC stands beside as a scheme that has telemetry; its round trip over the target is only there to compare.",
     ],
-    choices: &[TRAINING_MIX],
+    choices: &[ON_POLICY],
     steps: &[],
     needs: || {
         let of = |case: &Case| SCHEMES.map(|scheme| need(case, scheme));

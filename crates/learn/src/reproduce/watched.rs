@@ -1,5 +1,6 @@
 //! Runs in which what senders predicted is written down beside what they measured next.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,6 +11,7 @@ use paceline_kernel::Span;
 use paceline_lab::reproduce::{Need, StepError, Work};
 use paceline_lab::results::Summary;
 use paceline_lab::run::{self, Control};
+use paceline_scenario::Resolved;
 
 /// What predictions came to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -99,11 +101,8 @@ pub(super) struct Seen {
     pub(super) log: Log,
 }
 
-/// Runs `need`, whose scheme is `lstm-pid` or an alias of it, in which decisions take no time.
-fn run(need: &Need) -> Result<Seen, StepError> {
-    let mut input = need
-        .load()
-        .map_err(|error| StepError::Failed(error.to_string()))?;
+/// Runs `input`, whose scheme is `lstm-pid` or an alias of it, in which decisions take no time.
+pub(super) fn run(mut input: Resolved) -> Result<Seen, StepError> {
     let log = Arc::new(Mutex::new(Log {
         course: vec![Vec::new(); COURSES],
         ..Log::default()
@@ -111,7 +110,7 @@ fn run(need: &Need) -> Result<Seen, StepError> {
     let scheme = input.run.schemes.first_mut();
     let scheme = scheme.ok_or_else(|| StepError::of("a run without a scheme"))?;
     let AnyParams::LstmPid(params) = scheme.config.params().clone() else {
-        return Err(StepError::of(format!("{} predicts nothing", need.scheme)));
+        return Err(StepError::of(format!("{} predicts nothing", input.scheme)));
     };
     let (made, shared) = (AtomicUsize::new(0), Arc::clone(&log));
     scheme.config = scheme.config.clone().made_by(Maker::new(move |path| {
@@ -133,12 +132,26 @@ fn run(need: &Need) -> Result<Seen, StepError> {
 
 /// Runs `needs`, as many at a time as `work` may; in their order.
 pub(super) fn run_all(needs: &[Need], work: &mut Work<'_>) -> Result<Vec<Seen>, StepError> {
-    let mut all = Vec::with_capacity(needs.len());
-    for chunk in needs.chunks(work.jobs.max(1)) {
-        let words = format!("run {} of {}", all.len() + 1, needs.len());
-        work.tell(all.len() as f64 / needs.len() as f64, &words)?;
+    in_chunks(needs, work, (0.0..1.0, "run"), &|need| {
+        run(need.load().map_err(StepError::of)?)
+    })
+}
+
+/// Does `one` with each of `all`, as many at a time as `work` may; in their order. `share` is the part of the step
+/// that this is, with what each is called.
+pub(super) fn in_chunks<T: Sync, R: Send>(
+    all: &[T],
+    work: &mut Work<'_>,
+    (share, name): (Range<f64>, &str),
+    one: &(dyn Fn(&T) -> Result<R, StepError> + Sync),
+) -> Result<Vec<R>, StepError> {
+    let mut done = Vec::with_capacity(all.len());
+    for chunk in all.chunks(work.jobs.max(1)) {
+        let part = done.len() as f64 / all.len() as f64;
+        let words = format!("{name} {} of {}", done.len() + 1, all.len());
+        work.tell(share.start + (share.end - share.start) * part, &words)?;
         let results: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> = chunk.iter().map(|need| scope.spawn(|| run(need))).collect();
+            let threads: Vec<_> = chunk.iter().map(|item| scope.spawn(|| one(item))).collect();
             let ended = |thread: std::thread::ScopedJoinHandle<'_, _>| {
                 thread
                     .join()
@@ -147,8 +160,8 @@ pub(super) fn run_all(needs: &[Need], work: &mut Work<'_>) -> Result<Vec<Seen>, 
             threads.into_iter().map(ended).collect()
         });
         for result in results {
-            all.push(result?);
+            done.push(result?);
         }
     }
-    Ok(all)
+    Ok(done)
 }

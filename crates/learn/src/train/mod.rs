@@ -24,6 +24,7 @@ use crate::dataset::{Dataset, Pair};
 use crate::rng::Stream;
 pub use net::Net;
 pub use weights::{Tensor, Weights};
+pub(crate) use weights::{flat, shaped};
 
 /// What predicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -64,6 +65,18 @@ impl Network {
             Self::Rnn => "simple RNN",
             Self::Ar3 => "AR(3)",
             Self::Persistence => "persistence",
+        }
+    }
+
+    /// Names and shapes of its tensors.
+    pub(crate) fn shapes(self, hidden: usize) -> Vec<(String, Vec<usize>)> {
+        match self {
+            Self::Ar3 => vec![
+                ("linear.weight".to_string(), vec![1, 3]),
+                ("linear.bias".to_string(), vec![1]),
+            ],
+            Self::Persistence => Vec::new(),
+            network => net::shapes(network, hidden),
         }
     }
 
@@ -108,6 +121,9 @@ pub struct Options {
     pub batch: usize,
     /// Learning rate.
     pub learning_rate: f64,
+    /// Whether the learning rate falls to nothing over the training, by equal steps. The thesis's does not; but with
+    /// one that stays the weights at the end are those of the last few steps' errors.
+    pub decay: bool,
     /// Of initial weights and of the order of a round's pairs.
     pub seed: u64,
 }
@@ -123,6 +139,7 @@ impl Options {
             test_pairs: 200,
             batch: 10,
             learning_rate: 1e-3,
+            decay: false,
             seed: 1,
         }
     }
@@ -321,6 +338,34 @@ struct Recurrent {
     adam: AdamW,
     rng: Rng,
     batch: usize,
+    /// Steps that are done, and the rate of learning by them.
+    steps: usize,
+    rate: Rate,
+}
+
+/// The learning rate over a training.
+#[derive(Clone, Copy, Debug)]
+struct Rate {
+    first: f64,
+    /// Steps after which nothing is left of it; `None` if it stays.
+    end: Option<usize>,
+}
+
+impl Rate {
+    fn of(options: &Options) -> Self {
+        let steps = options.rounds * options.train_pairs.div_ceil(options.batch);
+        Self {
+            first: options.learning_rate,
+            end: options.decay.then_some(steps),
+        }
+    }
+
+    /// At a step, counted from 0.
+    fn at(self, step: usize) -> f64 {
+        self.end.map_or(self.first, |end| {
+            self.first * (end.saturating_sub(step) as f64 / end as f64)
+        })
+    }
 }
 
 impl Training {
@@ -339,6 +384,8 @@ impl Training {
                     adam,
                     rng: Stream::Order.rng(options.seed),
                     batch: options.batch,
+                    steps: 0,
+                    rate: Rate::of(options),
                 }))
             }
         })
@@ -369,6 +416,9 @@ impl Training {
         let (mut errors, mut losses) = (0.0, Vec::new());
         for (batch, step) in order.chunks(recurrent.batch).zip(1..) {
             let (out, loss) = recurrent.net.loss(batch)?;
+            let rate = recurrent.rate.at(recurrent.steps);
+            recurrent.adam.set_learning_rate(rate);
+            recurrent.steps += 1;
             recurrent.adam.backward_step(&loss)?;
             let loss = loss.to_scalar::<f32>()?;
             errors += mape(batch, &out) * batch.len() as f64;

@@ -45,3 +45,23 @@ impl Tensor {
         Ok(Self::new(tensor.dims(), values))
     }
 }
+
+/// All values in a row, tensors in the order of their names.
+pub(crate) fn flat(weights: &Weights) -> impl Iterator<Item = f32> {
+    weights.values().flat_map(|tensor| tensor.values.iter().copied())
+}
+
+/// Back from [`flat`], for tensors of these names and shapes.
+///
+/// # Panics
+/// If there are fewer values.
+pub(crate) fn shaped(shapes: impl IntoIterator<Item = (String, Vec<usize>)>, values: &[f32]) -> Weights {
+    let shapes: BTreeMap<String, Vec<usize>> = shapes.into_iter().collect();
+    let mut rest = values;
+    let tensor = |(name, shape): (String, Vec<usize>)| {
+        let (own, others) = rest.split_at(shape.iter().product());
+        rest = others;
+        (name, Tensor::new(&shape, own.to_vec()))
+    };
+    shapes.into_iter().map(tensor).collect()
+}

@@ -196,6 +196,7 @@ pub fn scenarios() -> &'static [Shipped] {
         "lstm-pid-rates" in "learned/lstm-pid-rates.toml",
         "lstm-pid-senders" in "learned/lstm-pid-senders.toml",
         "lstm-pid-rtts" in "learned/lstm-pid-rtts.toml",
+        "lstm-pid-leaf-spine" in "learned/lstm-pid-leaf-spine.toml",
         "bolt-single" in "bolt/single.toml",
         "bolt-join100" in "bolt/join100.toml",
         "bolt-join1000" in "bolt/join1000.toml",

@@ -26,7 +26,10 @@ pub(super) fn attach(cx: &Cx<'_>, blocks: &mut SchemeParams) -> Result<(), Probl
             .iter()
             .find(|(scheme, parameter, _)| scheme == "lstm-pid" && parameter == "model");
         let place = known.map_or_else(|| cx.texts.main().end(), |(.., span)| cx.texts.at(span.clone()));
-        *model = read(cx, model.name(), &place)?;
+        *model = match cx.files.model(model.name()) {
+            Some(at_hand) => at_hand.clone(),
+            None => read(cx, model.name(), &place)?,
+        };
     }
     Ok(())
 }

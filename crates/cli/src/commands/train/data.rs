@@ -112,6 +112,8 @@ fn sources(args: &TrainArgs) -> Result<Vec<Source>, Failure> {
         settings: args.set.clone(),
         seed: args.seed,
         fidelity: None,
+        order: None,
+        model: None,
     };
     let scenarios = args.scenarios.iter();
     Ok(scenarios
@@ -120,7 +122,7 @@ fn sources(args: &TrainArgs) -> Result<Vec<Source>, Failure> {
 }
 
 /// Runs them; `None` if the user stopped it.
-fn record(args: &TrainArgs) -> Result<Option<Vec<Trace>>, Failure> {
+pub(super) fn record(args: &TrainArgs) -> Result<Option<Vec<Trace>>, Failure> {
     let sources = sources(args)?;
     let inputs: Vec<Resolved> = sources.iter().map(Source::load).collect::<Result<_, _>>()?;
     let meter = Meter::new(&inputs, args.say);
@@ -136,7 +138,7 @@ fn record(args: &TrainArgs) -> Result<Option<Vec<Trace>>, Failure> {
 }
 
 /// Refuses runs from which nothing can be learned.
-fn check(traces: &[Trace]) -> Result<(), Failure> {
+pub(super) fn check(traces: &[Trace]) -> Result<(), Failure> {
     for trace in traces {
         let longest = trace.flows.iter().map(|flow| flow.samples.len()).max();
         if longest.unwrap_or(0) < WINDOW {

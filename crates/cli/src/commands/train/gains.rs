@@ -81,6 +81,8 @@ fn options(args: &TrainArgs) -> Result<Options, Failure> {
                 settings: args.set.clone(),
                 seed: args.seed,
                 fidelity: None,
+                order: None,
+                model: None,
             };
         }
         _ => {

@@ -5,51 +5,51 @@ use std::path::{Path, PathBuf};
 
 use paceline_lab::files::Folder;
 use paceline_learn::Error;
-use paceline_learn::dataset::Dataset;
-use paceline_learn::page::{self, COMPARED, Judged, NetworkPage, percent};
+use paceline_learn::dataset::{Dataset, Pair};
+use paceline_learn::on_policy::{TESTED, checkpoint, options as on_policy_options};
+use paceline_learn::page::{self, COMPARED, Course, Judged, NetworkPage, ON_POLICY, percent};
 use paceline_learn::train::{self, Network, Options, Progress, Trained, Weights};
 
 use super::args::TrainArgs;
 use super::data::{self, Data};
-use super::{record, write_json, write_page};
+use super::{on_policy, record, write_json, write_page};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::{Seen, TrainMeter};
 use crate::{interrupt, output, text};
 
-/// One pair of so many is only tested on: 200 of 1000 in the thesis.
-const TESTED: usize = 5;
-
 /// A predictor that was trained, and its weights after each round.
-struct Fitted {
-    trained: Trained,
-    checkpoints: Vec<Weights>,
+pub(super) struct Fitted {
+    pub(super) trained: Trained,
+    pub(super) checkpoints: Vec<Weights>,
+}
+
+/// What the predictor that is asked for came to.
+struct Made {
+    first: Fitted,
+    data: Data,
+    /// Its rounds on runs that it predicted in, if it had such.
+    own: Option<on_policy::Ended>,
 }
 
 /// Records, trains, compares, writes and shows.
 pub(super) fn train(args: &TrainArgs, network: Network) -> Ended {
-    let stopped = || {
+    let made = match args.on_policy {
+        Some(rounds) => on_policy::train(args, network, rounds as usize)?.map(Made::of_own_runs),
+        None => of_data(args, network)?,
+    };
+    let Some(Made { first, data, own }) = made else {
         eprintln!("nothing is written: no round was over");
-        Ok(Done::Interrupted)
+        return Ok(Done::Interrupted);
     };
-    let start = start(args, network)?;
-    let Some(data) = data::gather(args)? else {
-        return stopped();
-    };
-    let mut options = options(args, network, &data.dataset)?;
-    if let Some((hidden, _)) = &start {
-        options.hidden = *hidden;
-    }
-    let start = start.map(|(_, weights)| weights);
-    let Some(first) = fit(&data.dataset, &options, start.as_ref(), args)? else {
-        return stopped();
-    };
+    let options = first.trained.options.clone();
+    let cut_short = own.as_ref().is_some_and(|own| own.missing > 0);
     let mut fitted = vec![first];
     for other in others(args, network) {
         let options = Options {
             network: other,
             ..options.clone()
         };
-        if fitted.iter().any(|one| one.trained.stopped) {
+        if cut_short || fitted.iter().any(|one| one.trained.stopped) {
             break;
         }
         fitted.extend(fit(&data.dataset, &options, None, args)?);
@@ -57,20 +57,67 @@ pub(super) fn train(args: &TrainArgs, network: Network) -> Ended {
     let test = page::test_pairs(&data.dataset, &options);
     let judged = fitted.iter().map(|one| Judged::new(&one.trained, &test));
     let judged: Vec<Judged<'_>> = judged.collect::<Result<_, _>>()?;
+    let on_policy = own.as_ref().map(|own| own.state.report(&own.check)).transpose()?;
     let report = NetworkPage {
         predictors: &judged,
         dataset: &data.dataset,
         test: &test,
         traces: &data.traces,
+        courses: &page::errors_by_course(&judged, &courses(&data.dataset, &test, own.as_ref()))?,
+        on_policy: on_policy.as_deref().unwrap_or_default(),
         command: args.command() + if args.compare { " --compare" } else { "" },
         facts: record::facts(&options, &data.dataset),
-        warnings: warnings(&judged),
+        warnings: warnings(&judged, own.as_ref()),
     };
     let name = format!("rtt-{network}");
-    write_all(args, &name, &data, &fitted[0], &report)?;
-    show(args, &name, &report)?;
-    let partial = fitted.iter().any(|one| one.trained.stopped) || interrupt::asked();
+    let cut_short = cut_short || fitted[0].trained.stopped;
+    write_all(args, &name, (&data, &fitted[0], own.as_ref(), cut_short), &report)?;
+    show(args, &name, &report, cut_short)?;
+    let partial = cut_short || fitted.iter().any(|one| one.trained.stopped) || interrupt::asked();
     Ok(if partial { Done::Interrupted } else { Done::All })
+}
+
+impl Made {
+    fn of_own_runs(mut own: on_policy::Ended) -> Self {
+        Self {
+            first: own.fitted.take().expect("a round is over"),
+            data: own.data.take().expect("a round is over"),
+            own: Some(own),
+        }
+    }
+}
+
+/// A training on data that do not hang on it; `None` if the user stopped it before its first round was over.
+fn of_data(args: &TrainArgs, network: Network) -> Result<Option<Made>, Failure> {
+    let start = start(args, network)?;
+    let Some(data) = data::gather(args)? else {
+        return Ok(None);
+    };
+    let mut options = options(args, network, &data.dataset, None)?;
+    if let Some((hidden, _)) = &start {
+        options.hidden = *hidden;
+    }
+    let start = start.map(|(_, weights)| weights);
+    let first = fit(&data.dataset, &options, start.as_ref(), args)?;
+    Ok(first.map(|first| Made {
+        first,
+        data,
+        own: None,
+    }))
+}
+
+/// Pairs by course: those that were only tested on, and runs that were not learned from at all.
+fn courses(dataset: &Dataset, test: &[Pair], own: Option<&on_policy::Ended>) -> Vec<Course> {
+    let mut courses = page::tested_courses(dataset, test);
+    let Some(own) = own else {
+        return courses;
+    };
+    let first = page::unseen_courses(own.state.first());
+    let known = |one: &Course| courses.iter().any(|course| course.name == one.name);
+    let first: Vec<Course> = first.into_iter().filter(|one| !known(one)).collect();
+    courses.extend(first);
+    courses.extend(page::unseen_courses(own.check.iter().map(|run| &run.trace)));
+    courses
 }
 
 /// The size and the weights to go on from.
@@ -104,8 +151,13 @@ fn model_file(path: &Path, network: Network) -> Result<PathBuf, Failure> {
     )))
 }
 
-/// How to train, from the arguments and what there is to train on.
-fn options(args: &TrainArgs, network: Network, dataset: &Dataset) -> Result<Options, Failure> {
+/// How to train, from the arguments and what there is to train on; `round` of a training on the loop's own runs.
+pub(super) fn options(
+    args: &TrainArgs,
+    network: Network,
+    dataset: &Dataset,
+    round: Option<usize>,
+) -> Result<Options, Failure> {
     let mut options = Options {
         seed: args.seed(),
         ..Options::new(network)
@@ -113,16 +165,15 @@ fn options(args: &TrainArgs, network: Network, dataset: &Dataset) -> Result<Opti
     if let Some(rounds) = args.rounds {
         options.rounds = rounds as usize;
     }
+    // A round has pairs of its own, so rounds share what there is.
+    let (pairs, rounds) = (dataset.pairs.len(), options.rounds);
+    options = on_policy_options(options, round.unwrap_or(0), pairs);
     if let Some(batch) = args.batch {
         options.batch = batch as usize;
     }
     if let Some(rate) = args.learning_rate {
         options.learning_rate = rate;
     }
-    // A round has pairs of its own, so rounds share what there is.
-    let (pairs, rounds) = (dataset.pairs.len(), options.rounds);
-    options.test_pairs = pairs / rounds / TESTED;
-    options.train_pairs = options.test_pairs * (TESTED - 1);
     if options.test_pairs == 0 {
         return Err(Failure::arguments(format!(
             "{rounds} rounds need {} pairs, as no two of them share any, and there are {pairs}: fewer --rounds, \
@@ -141,7 +192,7 @@ fn others(args: &TrainArgs, network: Network) -> impl Iterator<Item = Network> {
 }
 
 /// Trains one; `None` if the user stopped it before its first round was over.
-fn fit(
+pub(super) fn fit(
     dataset: &Dataset,
     options: &Options,
     start: Option<&Weights>,
@@ -177,9 +228,16 @@ fn fit(
 }
 
 /// What to know before trusting the first of `judged`.
-fn warnings(judged: &[Judged<'_>]) -> Vec<String> {
+fn warnings(judged: &[Judged<'_>], own: Option<&on_policy::Ended>) -> Vec<String> {
     let first = &judged[0];
     let mut found = Vec::new();
+    if let Some(own) = own.filter(|own| own.missing > 0) {
+        let rounds = own.state.laps().len() - 1;
+        found.push(format!(
+            "The training was interrupted after {rounds} of {} on-policy rounds.",
+            rounds + own.missing
+        ));
+    }
     if first.trained.stopped {
         found.push(format!(
             "The training was interrupted after {} of {} rounds.",
@@ -216,41 +274,47 @@ fn warnings(judged: &[Judged<'_>]) -> Vec<String> {
 fn write_all(
     args: &TrainArgs,
     name: &str,
-    data: &Data,
-    fitted: &Fitted,
+    (data, fitted, own, partial): (&Data, &Fitted, Option<&on_policy::Ended>, bool),
     report: &NetworkPage<'_>,
 ) -> Result<(), Failure> {
     let folder = Folder::create(&args.folder(), args.force)?;
     data.dataset
         .write(&folder.staged(Path::new("dataset.parquet"))?)?;
     let trained = &fitted.trained;
-    let model = |place: &Path, weights: &Weights, rounds: usize| -> Result<(), Failure> {
-        let state = (weights, &trained.rounds[..rounds]);
-        let files = paceline_learn::write(name, trained, state, &data.dataset, &args.command())?;
+    let model = |place: &Path, trained: &Trained, state: (&Weights, &[train::Round]), data: &Dataset| {
+        let files = paceline_learn::write(name, trained, state, data, &args.command())?;
         for (ending, bytes) in [("safetensors", &files.weights), ("json", &files.card)] {
             let file = place.join(format!("{name}.{ending}"));
             folder.write(&file, |out| out.write_all(bytes))?;
         }
-        Ok(())
+        Ok::<(), Failure>(())
     };
-    model(Path::new(""), &trained.weights, trained.rounds.len())?;
+    let dataset = &data.dataset;
+    model(
+        Path::new(""),
+        trained,
+        (&trained.weights, &trained.rounds),
+        dataset,
+    )?;
     for (weights, round) in fitted.checkpoints.iter().zip(1..) {
-        model(
-            &Path::new("checkpoints").join(format!("round-{round:02}")),
-            weights,
-            round,
-        )?;
+        let place = Path::new("checkpoints").join(format!("round-{round:02}"));
+        model(&place, trained, (weights, &trained.rounds[..round]), dataset)?;
     }
-    write_json(&folder, &record::training(report))?;
+    let laps = own.map_or(&[][..], |own| own.state.laps());
+    for (number, lap) in laps.iter().enumerate().filter(|(_, lap)| !lap.trained.stopped) {
+        let state = (&lap.trained.weights, &lap.trained.rounds[..]);
+        model(Path::new(&checkpoint(number)), &lap.trained, state, &lap.dataset)?;
+    }
+    write_json(&folder, &record::training(report, partial))?;
     write_page(&folder, &page::network(report)?)?;
     folder.commit()?;
     Ok(())
 }
 
 /// The table, and what to do next.
-fn show(args: &TrainArgs, name: &str, report: &NetworkPage<'_>) -> Result<(), Failure> {
+fn show(args: &TrainArgs, name: &str, report: &NetworkPage<'_>, partial: bool) -> Result<(), Failure> {
     if args.say.json {
-        output::print_json(&record::training(report))?;
+        output::print_json(&record::training(report, partial))?;
     } else {
         output::print(&table(report))?;
     }
@@ -288,7 +352,7 @@ fn table(report: &NetworkPage<'_>) -> String {
     ];
     let mut rows = vec![COMPARED.map(String::from).to_vec()];
     rows.extend(report.predictors.iter().map(page::compared));
-    format!(
+    let mut all = format!(
         "{}: {} pairs of {}, {} rounds\n{}\n{}",
         first.name(),
         report.dataset.pairs.len(),
@@ -296,5 +360,16 @@ fn table(report: &NetworkPage<'_>) -> String {
         first.rounds().len(),
         text::columns(&curves, output::stdout_width()),
         text::table(&rows)
-    )
+    );
+    let head = ["course", "pairs of", "pairs"].map(String::from).into_iter();
+    let names = report.predictors.iter().map(|one| one.name().to_string());
+    let mut rows = vec![head.chain(names).collect()];
+    rows.extend(page::by_course(report.courses));
+    all.push_str(&format!("\nerror by course\n{}", text::table(&rows)));
+    if !report.on_policy.is_empty() {
+        let mut rows = vec![ON_POLICY.map(String::from).to_vec()];
+        rows.extend(report.on_policy.iter().map(page::on_policy_row));
+        all.push_str(&format!("\non-policy rounds\n{}", text::table(&rows)));
+    }
+    all
 }

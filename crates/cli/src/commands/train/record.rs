@@ -1,12 +1,13 @@
 //! What a training's folder says of it, for programs and on the page.
 
 use paceline_learn::dataset::{Dataset, EDGES, Origin};
-use paceline_learn::page::{Judged, NetworkPage};
+use paceline_learn::on_policy::{Driven, Report};
+use paceline_learn::page::{CourseErrors, Judged, NetworkPage};
 use paceline_learn::train::{Options, Round};
 use serde_json::{Value, json};
 
 /// `training.json` of a network.
-pub(super) fn training(report: &NetworkPage<'_>) -> Value {
+pub(super) fn training(report: &NetworkPage<'_>, partial: bool) -> Value {
     let first = &report.predictors[0];
     let options = &first.trained.options;
     let round = |round: &Round| {
@@ -26,10 +27,40 @@ pub(super) fn training(report: &NetworkPage<'_>) -> Value {
             "rounds": one.rounds().iter().map(round).collect::<Vec<_>>(),
         })
     };
+    let driven = |driven: &Driven| {
+        json!({
+            "runs": driven.runs,
+            "rtt_mean_us": driven.mean_us,
+            "rtt_p99_us": driven.p99_us,
+            "finish_ms": driven.finish_ms,
+            "error": driven.error,
+            "persistence": driven.persistence,
+        })
+    };
+    let on_policy = |report: &Report| {
+        json!({
+            "number": report.number,
+            "sources": report.sources,
+            "pairs": report.pairs,
+            "rounds": report.rounds.iter().map(round).collect::<Vec<_>>(),
+            "loop": report.driven.as_ref().map(driven),
+        })
+    };
+    let course = |course: &CourseErrors| {
+        let errors = report.predictors.iter().zip(&course.errors);
+        let errors =
+            errors.map(|(one, &error)| (one.trained.options.network.name().to_string(), json!(error)));
+        json!({
+            "course": course.name,
+            "unseen": course.unseen,
+            "pairs": course.pairs,
+            "errors": errors.collect::<serde_json::Map<_, _>>(),
+        })
+    };
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "network": options.network,
-        "status": if first.trained.stopped { "partial" } else { "completed" },
+        "status": if partial { "partial" } else { "completed" },
         "command": report.command,
         "options": {
             "hidden": options.hidden,
@@ -38,6 +69,7 @@ pub(super) fn training(report: &NetworkPage<'_>) -> Value {
             "test_pairs": options.test_pairs,
             "batch": options.batch,
             "learning_rate": options.learning_rate,
+            "decay": options.decay,
             "seed": options.seed,
         },
         "data": {
@@ -49,6 +81,8 @@ pub(super) fn training(report: &NetworkPage<'_>) -> Value {
         },
         "tested_pairs": report.test.len(),
         "predictors": report.predictors.iter().map(predictor).collect::<Vec<_>>(),
+        "courses": report.courses.iter().map(course).collect::<Vec<_>>(),
+        "on_policy": report.on_policy.iter().map(on_policy).collect::<Vec<_>>(),
         "warnings": report.warnings,
     })
 }
@@ -66,7 +100,13 @@ pub(super) fn facts(options: &Options, dataset: &Dataset) -> Vec<(String, String
             ),
         ),
         ("pairs of a step", options.batch.to_string()),
-        ("learning rate", options.learning_rate.to_string()),
+        (
+            "learning rate",
+            match options.decay {
+                true => format!("{}, falling to nothing", options.learning_rate),
+                false => options.learning_rate.to_string(),
+            },
+        ),
         ("seed", options.seed.to_string()),
     ];
     facts.map(|(name, value)| (name.to_string(), value)).to_vec()

@@ -1,0 +1,64 @@
+//! Whether runs that judge are other runs than those that were learned from.
+
+use super::Origin;
+use crate::Error;
+
+/// Refuses runs of `test` that are runs of `training`: the same resolved scenario, the same samples, or the
+/// same scenario with simultaneous events in the same order, whatever scheme it ran under.
+///
+/// # Errors
+/// The first that is, with what they have in common.
+pub fn apart(training: &[Origin], test: &[Origin]) -> Result<(), Error> {
+    for of_test in test {
+        for of_training in training {
+            let ordered = |one: &Origin| (one.scenario.clone(), one.order);
+            let same = [
+                (
+                    "resolved scenario",
+                    of_test.scenario_sha256 == of_training.scenario_sha256,
+                ),
+                ("samples", of_test.sha256 == of_training.sha256),
+                (
+                    "order of simultaneous events",
+                    ordered(of_test) == ordered(of_training),
+                ),
+            ];
+            if let Some((what, _)) = same.into_iter().find(|(_, same)| *same) {
+                return Err(Error::NotApart {
+                    test: of_test.run(),
+                    training: of_training.run(),
+                    what,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same before anything is run in them: refuses `orders` in which a run of `training` had its simultaneous
+/// events.
+///
+/// # Errors
+/// The first that is there.
+pub fn apart_from_orders(training: &[Origin], orders: impl IntoIterator<Item = u64>) -> Result<(), Error> {
+    for order in orders {
+        if let Some(run) = training.iter().find(|run| run.order == Some(order)) {
+            return Err(Error::NotApart {
+                test: format!("a run in order {order}"),
+                training: run.run(),
+                what: "order of simultaneous events",
+            });
+        }
+    }
+    Ok(())
+}
+
+impl Origin {
+    /// The run, for people.
+    fn run(&self) -> String {
+        match self.order {
+            Some(order) => format!("{} in order {order}", self.course()),
+            None => format!("{} in its own order", self.course()),
+        }
+    }
+}
