@@ -20,16 +20,17 @@ Examples:
   paceline reproduce thesis-table8 hpcc-fct --jobs 4   minutes
   paceline reproduce all --force --json | jq '.[] | select(.ok == false)'
 
-Four kinds of evidence are counted apart: as published (a paper printed the value, and ours is within its
-tolerance), as the authors' simulator (runs of it gave the value), properties (an order, a bound or a
-direction, claimed by the paper or asked for by us), and shown (printed, not judged). --json prints a list of
-{id, case, metric, unit, paper, ours, tolerance, ok, kind, source, because}: paper and ours are numbers, or
-for orderings texts; ours is null where it was not run, ok where nothing is judged; kind is published,
-authors-simulator, property or shown, source whose word it is. What was chosen after results had been seen
-stands in the list too: kind is choice, case what was chosen, tried and changed say the rest.
+Four kinds of evidence are counted apart: as published (a paper printed the value, and ours is
+within its tolerance), as the authors' simulator (runs of it gave the value), properties (an
+order, a bound or a direction, claimed by the paper or asked for by us), and shown (printed, not
+judged). --json prints a list of {id, case, metric, unit, paper, ours, tolerance, ok, kind,
+source, because}: paper and ours are numbers, or for orderings texts; ours is null where it was
+not run, ok where nothing is judged; kind is published, authors-simulator, property or shown,
+source whose word it is. What was chosen after results had been seen stands in the list too: kind
+is choice, case what was chosen, tried and changed say the rest.
 
-Exit status: 0 done, whatever differs; 1 a run failed, or with --check something differs; 2 arguments are
-wrong, 130 interrupted.";
+Exit status: 0 done, whatever differs; 1 a run failed, or with --check something differs; 2
+arguments are wrong, 130 interrupted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
