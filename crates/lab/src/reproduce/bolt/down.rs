@@ -10,7 +10,7 @@ use super::{
     BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, NO_PAUSE, NO_SM, Need, Numbers, Panel, RTT, Reproduction,
     SCATTER, SHIPPED, SWIFT2, Taken, Tolerance, Variant, asked, claimed, needs, numbers, panel, windows,
 };
-use Tolerance::{AtLeast, AtMost, Near, Shown};
+use Tolerance::{AtLeast, AtMost, Exact, Near, Shown};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b4",
@@ -87,10 +87,10 @@ fn panels(done: &Done) -> Vec<Panel> {
     without.reference.1 = Criterion::simulator(Near(1.5), SCATTER);
     let lines = [
         with,
-        lost(BOLT, Near(0.7)),
+        lost(BOLT, Exact),
         without,
         full(NO_SM),
-        lost(NO_SM, Near(7.0)),
+        lost(NO_SM, Exact),
         full(NO_PAUSE),
         lost(NO_PAUSE, Shown),
         full(SWIFT2),

@@ -10,7 +10,7 @@ use super::{
     BOLT, Digest, Done, HPCC, Line, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, Taken, Tolerance,
     Variant, asked, needs, numbers, panel,
 };
-use Tolerance::{Between, Near, Shown, Within};
+use Tolerance::{Between, Exact, Shown};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b6",
@@ -88,7 +88,7 @@ fn panels(done: &Done) -> Vec<Panel> {
     };
     let src = taken
         .line(BOLT, "src", ("SRCs", "Gbit/s", 3))
-        .reference(of(BOLT, "src_rate_41B"), Near(0.05))
+        .reference(of(BOLT, "src_rate_41B"), Exact)
         .paper(0.769);
     let overhead = taken
         .line(BOLT, "overhead", ("SRCs' share of the link", "%", 2))
@@ -102,13 +102,13 @@ fn panels(done: &Done) -> Vec<Panel> {
         line.reference(Some(5000.0), Shown)
     };
     let lines: [Line; 11] = [
-        goodput(BOLT, Within(0.003)).paper(99.178),
-        p99(BOLT, Within(0.02)).paper(13_720.0),
+        goodput(BOLT, Exact).paper(99.178),
+        p99(BOLT, Exact).paper(13_720.0),
         src,
         overhead,
         completed(BOLT),
-        goodput(SWIFT10, Within(0.05)).paper(57.413),
-        p99(SWIFT10, Within(0.05)).paper(23_543.2),
+        goodput(SWIFT10, Exact).paper(57.413),
+        p99(SWIFT10, Exact).paper(23_543.2),
         completed(SWIFT10),
         goodput(HPCC, Shown).paper(98.4),
         p99(HPCC, Shown),

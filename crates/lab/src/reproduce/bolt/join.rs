@@ -9,7 +9,7 @@ use super::{
     BDP, BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, NO_SRC, Need, Numbers, Panel, Quantity, RTT,
     Reproduction, SHIPPED, SWIFT2, SWIFT10, Taken, Tolerance, Variant, claimed, needs, numbers, panel,
 };
-use Tolerance::{AtMost, Near, Shown, Within};
+use Tolerance::{AtMost, Exact, Near, Shown, Within};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b1",
@@ -132,16 +132,17 @@ fn of_join(taken: &Taken<'_>, run: &str, title: &str) -> Panel {
     let srcs = taken.line(BOLT, "src", ("SRCs", "", 0));
     let hpcc = taken.line(HPCC, "peak_bdp", ("queue peak", "BDP", 2));
     let lines = [
-        peak(BOLT, Within(0.03)).wanted(claimed(AtMost(100.0))),
-        empty(BOLT, Near(0.05)).wanted(claimed(AtMost(2.0))),
+        peak(BOLT, Exact).wanted(claimed(AtMost(100.0))),
+        empty(BOLT, Exact).wanted(claimed(AtMost(2.0))),
         dip(BOLT).reference(of(BOLT, "min_util_8us_window_in_200us"), Shown),
-        srcs.reference(of(BOLT, "src_port_c0a"), Within(0.1)),
-        peak(NO_SRC, Within(0.05)),
+        srcs.reference(of(BOLT, "src_port_c0a"), Exact),
+        peak(NO_SRC, Exact),
         empty(NO_SRC, Shown),
         peak(SWIFT10, Shown),
-        standing(SWIFT10, Within(0.015)),
-        standing(SWIFT2, Within(0.015)),
-        hpcc.paper(1.0).wanted(Criterion::published(Within(0.2), "")),
+        standing(SWIFT10, Exact),
+        standing(SWIFT2, Exact),
+        hpcc.paper(1.0)
+            .wanted(Criterion::published(Within(0.2), "the figure prints no number")),
         dip(HPCC)
             .paper(75.0)
             .wanted(Criterion::published(Near(5.0), "read off a figure")),

@@ -10,7 +10,7 @@ use super::{
     BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, NEITHER, NO_PAUSE, NO_PRU, Numbers, Panel, Quantity,
     Reproduction, SHIPPED, SWIFT2, Taken, Tolerance, Variant, claimed, needs, numbers, panel, windows,
 };
-use Tolerance::{AtLeast, AtMost, Near, Shown, Within};
+use Tolerance::{AtLeast, AtMost, Exact, Shown, Within};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b2",
@@ -164,11 +164,11 @@ fn of_leave(taken: &Taken<'_>, run: &str, title: &str) -> Panel {
             .reference(reference, Shown)
     };
     let lines = [
-        lost(BOLT, Near(1.0)).paper(1.0).wanted(claimed(AtMost(1.0))),
+        lost(BOLT, Exact).paper(1.0).wanted(claimed(AtMost(1.0))),
         full(BOLT),
-        lost(NO_PRU, Near(0.7)),
+        lost(NO_PRU, Exact),
         full(NO_PRU),
-        lost(NEITHER, Near(7.0)),
+        lost(NEITHER, Exact),
         full(NEITHER),
         lost(NO_PAUSE, Shown),
         full(NO_PAUSE),

@@ -9,7 +9,7 @@ use super::{
     BOLT, Digest, Done, HPCC, Line, Mode, NEITHER, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, Taken,
     Tolerance, Variant, claimed, needs, numbers, panel,
 };
-use Tolerance::{AtMost, Shown, Within};
+use Tolerance::{AtMost, Exact, Shown};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b5",
@@ -102,10 +102,10 @@ fn panels(done: &Done) -> Vec<Panel> {
         line.reference(of(variant, reference), tolerance)
     };
     let bolt = (0..4).map(|k| {
-        let tolerance = if k == 2 { Within(0.2) } else { Shown };
+        let tolerance = if k == 2 { Exact } else { Shown };
         percentile(BOLT, k, tolerance).paper(PRINTED[0][k])
     });
-    let swift = (0..4).map(|k| percentile(SWIFT10, k, Within(0.05)).paper(PRINTED[1][k]));
+    let swift = (0..4).map(|k| percentile(SWIFT10, k, Exact).paper(PRINTED[1][k]));
     let over_time = [BOLT, SWIFT10].map(|variant| {
         let line = taken.line(variant, "time_p99", ("queueing over time, p99", "µs", 2));
         line.reference(of(variant, "queue_timeweighted_p99"), Shown)
