@@ -1,6 +1,7 @@
 //! The page about several schemes with the same several seeds, and the page of each seed.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::charts::{Chart, Named, Seeds};
 use super::data::RunData;
@@ -183,17 +184,35 @@ fn render(all: &Repeats, data: &[RunData], first: &[RunData]) -> Result<String, 
             &schemes.iter().map(|name| (*name).to_string()).collect::<Vec<_>>(),
         ),
         command: command(all),
-        data: script_json(&Numbers {
-            seeds: &all.seeds,
-            confidence: all.confidence,
-            intervals: &all.intervals,
-            paired: &all.paired,
-        }),
+        data: script_json(&rounded(
+            serde_json::to_value(Numbers {
+                seeds: &all.seeds,
+                confidence: all.confidence,
+                intervals: &all.intervals,
+                paired: &all.paired,
+            })
+            .unwrap_or_default(),
+        )),
         charts: script_json(&all_charts(all, data, first, &schemes, &styles)),
         version: env!("CARGO_PKG_VERSION"),
         look: Look::charts(),
     };
     fill(TEMPLATE, page)
+}
+
+/// Numbers to twelve digits: what is read back from a file may differ in the last of all, and the page is the same.
+fn rounded(value: Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => number
+            .as_f64()
+            .map_or(Value::Null, |value| charts::round(value, 12).into()),
+        Value::Array(list) => list.into_iter().map(rounded).collect(),
+        Value::Object(map) => map
+            .into_iter()
+            .map(|(key, value)| (key, rounded(value)))
+            .collect(),
+        other => other,
+    }
 }
 
 /// Charts over all seeds, and those over time of the first.
