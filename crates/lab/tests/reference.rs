@@ -174,6 +174,9 @@ fn published_round_trip_times() {
         ("ordering", "mean RTT"),
         ("timely", "p99 RTT"),
         ("timely", "max RTT"),
+        // 6.06 µs, shorter than the thesis's 6.28; 25.9 µs in the first round trips, where it has 21.1.
+        ("lstm-pid, One sample per round trip of a flow", "p99 RTT"),
+        ("lstm-pid, One sample per round trip of a flow", "max RTT"),
     ];
     assert_eq!(differing, known);
     let exact = records.iter().filter(|record| record.tolerance == "exact");
