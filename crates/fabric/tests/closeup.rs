@@ -189,16 +189,18 @@ fn marks_come_from_the_port_that_marked() {
         .filter(|e| (e.node, e.flow, e.kind, e.event) == (NodeId(1), 0, PacketKind::Ack, TraceKind::Receive))
         .map(|event| event.at)
         .collect();
-    let points = &outcome.flow_series[0].points;
+    let windows: Vec<(Time, u64)> = (outcome.flow_series[0].window.bins())
+        .map(|bin| (bin.at, bin.last))
+        .collect();
     for cut in &look.cuts {
         assert!(acks.contains(&cut.at), "{cut:?}");
         assert!(cut.after.window < cut.before.window && cut.factor() > 1.0);
         // What was recorded of the window beside it says the same.
-        let until = points.iter().rev().find(|point| point.at <= cut.at).unwrap();
-        let since = points.iter().find(|point| point.at > cut.at).unwrap();
+        let until = windows.iter().rev().find(|window| window.0 <= cut.at).unwrap();
+        let since = windows.iter().find(|window| window.0 > cut.at).unwrap();
         assert_eq!(
-            (until.window, since.window),
-            (cut.before.window, cut.after.window),
+            (until.1, since.1),
+            (cut.before.window.get(), cut.after.window.get()),
             "{cut:?}"
         );
     }

@@ -103,18 +103,15 @@ impl Comparison<'_> {
     /// shows whether the others can be different: where they cannot, it is the only one.
     fn run_all(&self) -> (Vec<One<'_>>, Option<Failure>) {
         let firsts: Vec<&Resolved> = self.inputs.iter().map(|repeats| &repeats[0]).collect();
-        let mut results: Vec<Vec<(&Resolved, Result<Finished, RunError>)>> = Vec::new();
-        for (input, result) in firsts.iter().zip(self.run_some(&firsts)) {
-            results.push(vec![(input, result)]);
-        }
-        let others =
-            |(repeats, results): (&'_ Vec<Resolved>, &Vec<(&Resolved, Result<Finished, RunError>)>)| {
-                match &results[0].1 {
-                    Ok(first) => hangs_on_seed(repeats, &first.outcome),
-                    Err(_) => true,
-                }
-            };
-        let hangs: Vec<bool> = self.inputs.iter().zip(&results).map(others).collect();
+        let first_results = self.run_some(&firsts);
+        let hangs = |(repeats, first): (&Vec<Resolved>, &Result<Finished, RunError>)| match first {
+            Ok(first) => hangs_on_seed(repeats, &first.outcome),
+            Err(_) => true,
+        };
+        let hangs: Vec<bool> = self.inputs.iter().zip(&first_results).map(hangs).collect();
+        let mut results: Vec<Vec<_>> = (firsts.iter().copied().zip(first_results))
+            .map(|one| vec![one])
+            .collect();
         let rest: Vec<&Resolved> = (self.inputs.iter().zip(&hangs))
             .filter(|&(_, &hangs)| hangs)
             .flat_map(|(repeats, _)| &repeats[1..])

@@ -177,7 +177,7 @@ mod tests {
         for _ in 0..flows {
             outcome.flows.push(record);
             if apart {
-                record.start = record.start + record.fct;
+                record.start += record.fct;
             }
         }
         warnings(&input.run, &outcome)
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_lowest_rates_together_are_above_the_port() {
-        assert_eq!(of("timely", 100, false), [String::new(); 0]);
+        assert_eq!(of("timely", 100, false), Vec::<String>::new());
         assert_eq!(
             of("timely", 125, false),
             [
@@ -195,17 +195,17 @@ mod tests {
             ]
         );
         // The same flows one after another are no crowd.
-        assert_eq!(of("timely", 125, true), [String::new(); 0]);
+        assert_eq!(of("timely", 125, true), Vec::<String>::new());
         // 100 Mbit/s each.
-        assert_eq!(of("dcqcn-paper", 1000, false), [String::new(); 0]);
+        assert_eq!(of("dcqcn-paper", 1000, false), Vec::<String>::new());
         assert_eq!(of("dcqcn-paper", 1001, false).len(), 1);
-        assert_eq!(of("none", 1001, false), [String::new(); 0]);
+        assert_eq!(of("none", 1001, false), Vec::<String>::new());
     }
 
     /// With a window that follows the rate a packet per round trip: 1090 B each, 52 KB of product.
     #[test]
     fn a_packet_each_is_more_than_the_network_holds() {
-        assert_eq!(of("hpcc", 95, false), [String::new(); 0]);
+        assert_eq!(of("hpcc", 95, false), Vec::<String>::new());
         let text = of("hpcc", 200, false);
         assert!(
             text[0].contains("218KB together for a bandwidth-delay product of 52KB"),
@@ -213,7 +213,7 @@ mod tests {
         );
         assert!(text[0].contains("round trips last 17.44us or more"), "{text:?}");
         // Swift and Bolt pace below a packet per round trip.
-        assert_eq!(of("swift", 200, false), [String::new(); 0]);
-        assert_eq!(of("bolt", 200, false), [String::new(); 0]);
+        assert_eq!(of("swift", 200, false), Vec::<String>::new());
+        assert_eq!(of("bolt", 200, false), Vec::<String>::new());
     }
 }
