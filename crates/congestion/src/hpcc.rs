@@ -33,7 +33,7 @@
 //! goes with the line. By itself it is the 50 Mbit/s of the public code's README at 100 Gbit/s, on other
 //! lines in proportion, as the launcher scales its own (10 Mbit/s per 25 Gbit/s): that is N = 100.
 //!
-//! # Few flows and a small step
+//! ## Few flows and a small step
 //! Only AI makes flows equal: per round trip it takes 2 AI / (R1 + R2) off a gap between two, with 50 Mbit/s
 //! at 100 Gbit/s 0.1 %, so that a gap should fall to a tenth in 9.1 ms. It does not fall at all: shares lock,
 //! at 44.1 and 43.2 Gbit/s or (with other starts, steps, or the public code's header) at 46.0 and 41.2, 40.4

@@ -130,6 +130,8 @@ fn configs() -> Vec<SchemeConfig> {
 fn lowest(config: &SchemeConfig, path: &PathInfo) -> BitRate {
     let values = config.values();
     match values.iter().find(|(name, _)| name == "min-rate") {
+        // TIMELY's own: 1 % of the line.
+        Some((_, value)) if value == "auto" => BitRate::from_bps((path.line_rate.as_bps() / 100).max(1)),
         Some((_, value)) => value.parse::<BitRate>().unwrap().min(path.line_rate),
         None if config.name() == "none" => path.line_rate,
         None => BitRate::from_bps(1),

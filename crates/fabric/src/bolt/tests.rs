@@ -116,7 +116,8 @@ fn flags_go_one_way_and_each_packet_is_reported_once() {
 /// Two packets meet at a port: the second finds nothing queued, the third and fourth the second.
 #[test]
 fn a_report_by_hand() {
-    let mut spec = natural(star(3, scheme("bolt")));
+    let bolt = scheme_with("bolt", WindowMode::Off, &[("threshold-packets", "1")]);
+    let mut spec = natural(star(3, bolt));
     add_flow(&mut spec, 1, 3, 2000, 0);
     add_flow(&mut spec, 2, 3, 2000, 0);
     spec.record.trace_nodes = vec![NodeId(1), NodeId(2)];

@@ -193,9 +193,9 @@ fn every_run_is_planned_once() {
     let of_hpcc =
         |need: &&Need| need.fidelity == Fidelity::Ns3Hpcc || matches!(need.input, Input::Reference(_));
     // Of the incast: the thesis's scheme with three targets, two first rates, and without prediction, and three
-    // others, each in two fidelities; ten orders with and without prediction; three that are drawn. Table 8: seven
-    // schemes in each of 3 draws, three more in one. HPCC's figure: 4 schemes.
-    let incast = 2 * (3 + 1 + 2 + 3) + 2 * 10 + 3;
+    // others, each in two fidelities; TIMELY from another first rate; ten orders with and without prediction; three
+    // that are drawn. Table 8: seven schemes in each of 3 draws, three more in one. HPCC's figure: 4 schemes.
+    let incast = 2 * (3 + 1 + 2 + 3) + 1 + 2 * 10 + 3;
     assert_eq!(all.needs.iter().filter(of_hpcc).count(), incast + 3 * 7 + 3 + 4);
     assert!(all.needs.iter().all(|need| !need.flows_only));
     let alone = Plan::of(find("thesis-table7").unwrap().needs());
