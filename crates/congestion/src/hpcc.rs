@@ -79,7 +79,7 @@ params! {
         min_rate: BitRate = BitRate::from_gbps(1), in Range::Above(0.0), from "public code's launcher";
         /// Whether every ACK changes the rate, rather than one per round trip.
         fast_react: bool = true, in Range::Any, from "paper §3.2";
-        /// Whether every ACK moves the reference rate, too: it then reacts to the same packets many times.
+        /// Whether every ACK that counts moves the reference rate, too: it then reacts to the same packets many times.
         over_react: bool = false, in Range::Any, from "what the paper's §3.2 argues against";
         /// A reference rate and utilisation for each hop, the smallest rate wins.
         multi_rate: bool = false, in Range::Any, from "public code's sample";

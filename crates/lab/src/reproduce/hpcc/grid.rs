@@ -141,8 +141,9 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     let queue = queue_bytes(outcome);
     let counters = &outcome.counters;
     let payload: u64 = input.run.flows.iter().map(|flow| flow.size.get()).sum();
-    let last = input.run.flows.iter().zip(&outcome.flows);
-    let last = last.map(|(_, flow)| (flow.start + flow.fct).as_ps()).max();
+    let unfinished = outcome.flows.len() - done.len();
+    let ends = outcome.flows.iter().map(|flow| (flow.start + flow.fct).as_ps());
+    let last = ends.max().filter(|_| unfinished == 0);
     let values = [
         ("mean", mean(&all)),
         ("p95", element(&all, 95)),
@@ -165,7 +166,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
         ("end", last.map(|ps| ps as f64 / 1e6)),
         // Of a single flow that has not finished: what arrived until the end.
         ("goodput", Some(delivered(outcome))),
-        ("unfinished", Some((outcome.flows.len() - done.len()) as f64)),
+        ("unfinished", Some(unfinished as f64)),
     ];
     Numbers {
         values: values

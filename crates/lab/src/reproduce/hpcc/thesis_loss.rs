@@ -11,19 +11,29 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     title: "RDMA's throughput by rate of loss",
     source: "A thesis on congestion control by neural networks, figure 3 and its text",
     setting: "One flow of 40 MB over two links of 100 Gbit/s, each of which loses that share of all packets; no congestion \
-              control; timeouts of 1 ms. Go-back-0 starts a message of 1 MB anew after a loss, go-back-N at what was \
-              lost, IRN sends that alone. What is delivered in 20 ms, or until the flow is done. Means over five \
-              seeds. About 15 s of processor time.",
+              control. Go-back-0 starts a message of 1 MB anew after a loss, go-back-N at what was lost, both with a \
+              timeout of 1 ms; IRN sends what was lost alone. What is delivered in 20 ms, or until the flow is \
+              done. Means over five seeds. About 7 s of processor time.",
     notes: &[
-        "The figure prints no numbers. Its text: throughput is very sensitive to losses; at 1 % it falls nearly to zero, and \
+        "The figure's values are lost; its text: throughput is very sensitive to losses; at 1 % it falls nearly to zero, and \
          only at very low rates of loss is it whole. It does not say which NIC that is. A NIC that starts a \
-         message anew has it so; one with go-back-N loses four fifths at 1 %, since here no more than 50 KB are in flight.",
+         message anew has it so: no message of 1 MB arrives whole.",
+        "Go-back-N keeps 14 of 95 Gbit/s at 1 %: the receiver repeats a NACK after 0.5 ms at the earliest, and where that or \
+         what is sent again is lost, too, nothing counts until then. With 10 µs instead 46 are left (seed 1, where \
+         0.5 ms leaves 16).",
     ],
-    choices: &[Choice {
-        what: "what the text says of 1 % is asked of go-back-0, of go-back-N that half is lost",
-        tried: "go-back-N alone",
-        changed: "with it 18 of 95 Gbit/s are left at 1 %, which is not nearly zero",
-    }],
+    choices: &[
+        Choice {
+            what: "what the text says of 1 % is asked of go-back-0, of go-back-N that half is lost",
+            tried: "go-back-N alone",
+            changed: "with it 14 of 95 Gbit/s are left at 1 %, which is not nearly zero",
+        },
+        Choice {
+            what: "\"very low\" is one packet in a hundred thousand",
+            tried: "one in a million",
+            changed: "then none of five seeds loses a packet, and there is nothing to judge",
+        },
+    ],
     steps: &[],
     needs: || RATES.iter().flat_map(|(_, grid)| grid.needs()).collect(),
     panels: |done| {
@@ -99,7 +109,7 @@ const fn claims(zero: Criterion, n: Criterion, irn: Criterion) -> [Claim; 3] {
 }
 
 const S: Criterion = Criterion::SHOWN;
-const AT_NONE: [Claim; 3] = claims(NEARLY_WHOLE, NEARLY_WHOLE, NEARLY_WHOLE);
+const AT_LEAST: [Claim; 3] = claims(NEARLY_WHOLE, NEARLY_WHOLE, NEARLY_WHOLE);
 const BETWEEN: [Claim; 3] = claims(S, S, S);
 const AT_PERCENT: [Claim; 3] = claims(NEARLY_NOTHING, HALF, S);
 
@@ -128,10 +138,9 @@ macro_rules! at {
     };
 }
 
-const RATES: [(&str, Grid); 5] = [
-    at!("one in a million lost", "a", "0.000001", &AT_NONE),
-    at!("0.001 % lost", "b", "0.00001", &BETWEEN),
-    at!("0.01 % lost", "c", "0.0001", &BETWEEN),
-    at!("0.1 % lost", "d", "0.001", &BETWEEN),
-    at!("1 % lost", "e", "0.01", &AT_PERCENT),
+const RATES: [(&str, Grid); 4] = [
+    at!("0.001 % lost", "a", "0.00001", &AT_LEAST),
+    at!("0.01 % lost", "b", "0.0001", &BETWEEN),
+    at!("0.1 % lost", "c", "0.001", &BETWEEN),
+    at!("1 % lost", "d", "0.01", &AT_PERCENT),
 ];
