@@ -79,6 +79,8 @@ params! {
         min_rate: BitRate = BitRate::from_gbps(1), in Range::Above(0.0), from "public code's launcher";
         /// Whether every ACK changes the rate, rather than one per round trip.
         fast_react: bool = true, in Range::Any, from "paper §3.2";
+        /// Whether every ACK that counts moves the reference rate, too: it then reacts to the same packets many times.
+        over_react: bool = false, in Range::Any, from "what the paper's §3.2 argues against";
         /// A reference rate and utilisation for each hop, the smallest rate wins.
         multi_rate: bool = false, in Range::Any, from "public code's sample";
         /// Between full updates, ignore hops whose queue is empty.
@@ -184,6 +186,7 @@ impl Hop {
 pub struct Hpcc {
     law: Law,
     fast_react: bool,
+    over_react: bool,
     multi_rate: bool,
     sample_feedback: bool,
     rate: BitRate,
@@ -208,6 +211,7 @@ impl Hpcc {
                 bounds: Bounds::new(params.min_rate, path.line_rate),
             },
             fast_react: params.fast_react,
+            over_react: params.over_react,
             multi_rate: params.multi_rate,
             sample_feedback: params.sample_feedback,
             rate: path.line_rate,
@@ -341,19 +345,20 @@ impl CongestionControl for Hpcc {
             self.last_update_seq = ack.snd_nxt;
             return;
         }
+        let moves = full || self.over_react;
         let other_way = self.room == 0 && (ack.hops.len() != self.hops.len() || ack.way != self.way);
         if !ack.hops.is_empty() && other_way {
             self.record(ack);
         } else {
             let next = if self.multi_rate {
-                self.update_hops(cx.path, ack.hops, full)
+                self.update_hops(cx.path, ack.hops, moves)
             } else {
                 self.update_path(cx.path, ack.hops, full)
             };
             if let Some(next) = next {
                 cx.repace();
                 self.rate = next.rate;
-                if full {
+                if moves {
                     self.reference = next;
                 }
             }

@@ -62,6 +62,7 @@ fn schemes_and_their_parameters() {
       rate-ai = auto; at least 0
       min-rate = 1Gbps; above 0
       fast-react = true; one of true, false
+      over-react = false; one of true, false
       multi-rate = false; one of true, false
       sample-feedback = false; one of true, false
     hpcc-pint [] window Variable

@@ -96,6 +96,24 @@ fn without_fast_reaction_only_full_updates_count() {
     assert_eq!(pair.rate().as_bps(), 95_050_000_000);
 }
 
+/// The acknowledgements of `equations_2_to_4_by_hand`: the third moves the reference, and the fourth starts from there.
+#[test]
+fn over_reaction_moves_the_reference_with_every_ack() {
+    let mut pair = pair(&Params {
+        over_react: true,
+        ..Params::default()
+    });
+    feed(&mut pair, 1000, 50_000, &[sample(0, 0, 10_400)]);
+    feed(&mut pair, 2000, 60_000, &[sample(1040, 6500, 5200)]);
+    feed(&mut pair, 3000, 60_000, &[sample(9360, 110_500, 52_000)]);
+    assert_eq!(pair.rate().as_bps(), 86_413_636_363);
+    assert_eq!(pair.cc.reference_rate(), pair.rate());
+    // Still within the first round trip, U = 1.1 again: R = 86.4136 / (1.1 / 0.95) + 0.05 Gbit/s.
+    feed(&mut pair, 4000, 60_000, &[sample(13_520, 162_500, 5200)]);
+    assert_eq!(pair.rate().as_bps(), 74_679_958_677);
+    assert_eq!(pair.cc.reference_rate(), pair.rate());
+}
+
 #[test]
 fn the_busiest_hop_sets_the_rate_and_its_line_rate_counts() {
     let mut path = star_path();

@@ -10,6 +10,7 @@ mod choice;
 mod count;
 mod criterion;
 mod falsify;
+mod hpcc;
 mod hpcc_fct;
 mod hpcc_recovery;
 mod irn_loss;
@@ -105,6 +106,13 @@ pub const REGISTRY: &[Reproduction] = &[
     bolt::REPRODUCTIONS[11],
     irn_loss::REPRODUCTION,
     hpcc_recovery::REPRODUCTION,
+    hpcc::REPRODUCTIONS[0],
+    hpcc::REPRODUCTIONS[1],
+    hpcc::REPRODUCTIONS[2],
+    hpcc::REPRODUCTIONS[3],
+    hpcc::REPRODUCTIONS[4],
+    hpcc::REPRODUCTIONS[5],
+    hpcc::REPRODUCTIONS[6],
     swift_incast::REPRODUCTION,
     swift_targets::REPRODUCTION,
 ];

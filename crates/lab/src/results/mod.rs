@@ -22,6 +22,7 @@ pub(crate) use feedback::WORTH_SAYING;
 pub use flows::{FlowRow, FlowState, IdealFct, flow_rows};
 pub use groups::{FlowCount, Group, SIZE_EDGES, SizeBucket};
 pub use ports::{PauseShare, PortShare, TierShare, Utilisation};
+pub(crate) use queues::queue_bytes;
 pub use queues::{BusiestPort, QueueBytes, QueueCdf, QueuePercentiles};
 pub use sharing::{Convergence, Goodputs, HOLD, JainOverTime, Phase};
 pub use sizes::{Buckets, FCT_ANALYSIS, fct_table};
