@@ -7,10 +7,10 @@ use super::port::{Place, PortEvents};
 use super::reference::derived;
 use super::util::queueing;
 use super::{
-    BOLT, Digest, Done, HPCC, Line, Mode, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, SWIFT50, Taken,
-    Tolerance, Variant, asked, needs, numbers, panel,
+    BOLT, Criterion, Digest, Done, HPCC, Line, Mode, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, SWIFT50,
+    Taken, Tolerance, Variant, needs, numbers, panel,
 };
-use Tolerance::{AtMost, Shown, Within};
+use Tolerance::{Exact, Near, Shown};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b9",
@@ -21,8 +21,11 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
               trip 14 µs, packets of 5000 bytes. Percentiles over all acknowledgements.",
     notes: &[
         "The paper measured in a laboratory: Bolt's median is 86 % and its tail 81 % below Swift's. A simulation has \
-         none of the hosts' delays; sign and order have to agree: at least half is gone.",
-        "The reference runs collect messages of a pair of hosts in one flow.",
+         none of the hosts' delays, and of such a run moved starts change medians by 5 % and tails by 15 %: \
+         that far off the printed differences may be.",
+        "The reference runs collect messages of a pair of hosts in one flow, and so does the third column. Its queueing is \
+         the reference's to the digit, its round trips are not: the two do not measure the same times, and where they \
+         differ is not known. Hence six crosses.",
     ],
     choices: &[SHIPPED],
     steps: &[],
@@ -75,7 +78,17 @@ fn panels(done: &Done) -> Vec<Panel> {
             rtt(variant, "rtt_p99", "round trip, p99", p99),
         ]
     };
-    let less = |name: &str, label: &str, metric, printed: f64| {
+    let queue = |variant: Variant| {
+        let percentile = |name: &str, theirs: &str, metric| {
+            let line = taken.line(variant, name, (metric, "µs", 2));
+            line.reference(of(variant, theirs), Exact)
+        };
+        [
+            percentile("p50", "queue_event_p50", "queueing, p50"),
+            percentile("p99", "queue_event_p99", "queueing, p99"),
+        ]
+    };
+    let less = |name: &str, label: &str, metric, printed: f64, (near, because)| {
         let of_mode = |mode| {
             let value = |variant| taken.value(variant, mode, name);
             Some(100.0 * (value(BOLT)? / value(SWIFT50)? - 1.0))
@@ -85,14 +98,12 @@ fn panels(done: &Done) -> Vec<Panel> {
             .ours(Mode::ALL.map(of_mode))
             .reference(reference(), Shown)
             .paper(printed)
-            .wanted(asked(
-                AtMost(-50.0),
-                "a simulation has none of the delays of hosts",
-            ))
+            .wanted(Criterion::published(Near(near), because))
     };
     let lines: Vec<Line> = [BOLT, SWIFT10, SWIFT50]
         .into_iter()
-        .flat_map(|variant| pair(variant, Within(0.05), Within(0.15)))
+        .flat_map(|variant| pair(variant, Exact, Exact))
+        .chain([BOLT, SWIFT10, SWIFT50].into_iter().flat_map(queue))
         .chain(pair(HPCC, Shown, Shown))
         .chain([
             less(
@@ -100,12 +111,14 @@ fn panels(done: &Done) -> Vec<Panel> {
                 "Bolt's p50 against Swift's, 50 µs",
                 "difference of p50",
                 -86.0,
+                (1.0, "5 % of either median"),
             ),
             less(
                 "rtt_p99",
                 "Bolt's p99 against Swift's, 50 µs",
                 "difference of p99",
                 -81.0,
+                (4.0, "15 % of either tail"),
             ),
         ])
         .collect();

@@ -228,6 +228,14 @@ fn needs(scenario: &'static str, variants: &[Variant], digest: Digest) -> Vec<Ne
 /// How far two right simulations of one congested run may be apart: estimated by moving starts.
 const SCATTER: &str = "what moving starts by nanoseconds changes";
 
+/// What is to the digit needs no reason.
+const fn because(tolerance: Tolerance) -> &'static str {
+    match tolerance {
+        Tolerance::Exact => "",
+        _ => SCATTER,
+    }
+}
+
 /// A bound or a direction that the paper claims.
 const fn claimed(tolerance: Tolerance) -> Criterion {
     Criterion::property(tolerance, Source::Paper, "")
@@ -280,7 +288,7 @@ impl Line {
 
     /// With the reference run's value, and how close ours has to be to it.
     const fn reference(mut self, value: Option<f64>, tolerance: Tolerance) -> Self {
-        self.reference = (value, Criterion::simulator(tolerance, SCATTER));
+        self.reference = (value, Criterion::simulator(tolerance, because(tolerance)));
         self
     }
 

@@ -68,7 +68,7 @@ fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
         .flat_map(|(place, entry)| {
             TEST.flat_map(move |order| {
                 let runs = entry.runs().into_iter();
-                runs.map(move |from| (place, Trial::incast(from, order)))
+                runs.map(move |from| (place, Trial::incast(from, order, &[])))
             })
         })
         .collect();

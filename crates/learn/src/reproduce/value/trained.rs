@@ -5,7 +5,7 @@ use paceline_lab::reproduce::{Done, Numbers, Step, StepError, Work};
 use paceline_lab::run::Control;
 
 use super::super::watched::in_chunks;
-use super::{ROUNDS, SEEDS, TEST};
+use super::{ROUNDS, SEEDS, TEST, VALIDATION};
 use crate::dataset::{self, Dataset, Source, Trace, apart_from_orders};
 use crate::on_policy::{self, OnPolicy};
 use crate::train::{self, Network, Options, Trained, Weights, flat, shaped};
@@ -104,7 +104,7 @@ fn name_of(kind: usize, seed: Option<usize>) -> Result<&'static str, StepError> 
 }
 
 /// The weights that `paceline train NETWORK --on-policy ROUNDS --seed SEED` ends with. Fails if any run that was learned
-/// from is in an order by which predictors are judged.
+/// from is in an order by which predictors are chosen or judged.
 fn on_policy_weights(
     network: Network,
     seed: u64,
@@ -116,7 +116,7 @@ fn on_policy_weights(
         let sources = state.sources().map_err(StepError::of)?;
         let recorded = dataset::record_runs(&sources, 1, &|_, _| Control::Continue).map_err(StepError::of)?;
         let data = state.draw(recorded).map_err(StepError::of)?;
-        apart_from_orders(&data.origins, TEST).map_err(StepError::of)?;
+        apart_from_orders(&data.origins, TEST.chain(VALIDATION)).map_err(StepError::of)?;
         let trained = fit(network, seed, state.laps().len(), &data)?;
         state.finish(data, trained);
     }
@@ -137,14 +137,14 @@ fn fit(network: Network, seed: u64, round: usize, data: &Dataset) -> Result<Trai
 }
 
 /// The predictor of a kind and seed, counted from 0; without a seed the one that was trained off-policy. Of the one
-/// that ships its card says which runs it learned from: none of them may be one by which is judged.
+/// that ships its card says which runs it learned from: none of them may be one by which is chosen or judged.
 pub(super) fn model(done: &Done, kind: usize, seed: Option<usize>) -> Result<ModelRef, StepError> {
     let of = &KINDS[kind];
     if seed == Some(0) {
         let model = ModelRef::new(of.shipped);
         let card = model.model().map(|model| model.card());
         let sources = card.map_or(&[][..], |card| &card.data.sources);
-        let judged = |order: u64| TEST.contains(&order);
+        let judged = |order: u64| TEST.chain(VALIDATION).any(|other| other == order);
         return match sources.iter().find(|source| source.order.is_none_or(judged)) {
             Some(source) => Err(StepError::of(format!(
                 "{} learned from a run in order {:?}, by which is judged",
