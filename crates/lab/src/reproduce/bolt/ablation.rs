@@ -6,7 +6,7 @@ use paceline_scenario::Resolved;
 use super::port::{Place, PortEvents};
 use super::{
     BOLT, Digest, Done, Line, Mode, NEITHER, NO_PRU, NO_SM, Need, Numbers, Panel, Reproduction, SHIPPED,
-    Tolerance, Variant, claimed, need, numbers, panel,
+    TOLERANCES, Tolerance, Variant, claimed, need, numbers, panel,
 };
 use crate::stats::{CONFIDENCE, mean, paired};
 use Tolerance::{AtMost, Exact, Shown};
@@ -26,7 +26,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          and without both. Its utilisation is three points below that of Bolt as it ships and of the \
          simulator: windows come back to back (see bolt-b2).",
     ],
-    choices: &[SHIPPED],
+    choices: &[SHIPPED, TOLERANCES],
     steps: &[],
     needs: run_needs,
     panels,

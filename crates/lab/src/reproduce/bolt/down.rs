@@ -8,7 +8,7 @@ use super::port::PortEvents;
 use super::reference::derived;
 use super::{
     BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, NO_PAUSE, NO_SM, Need, Numbers, Panel, RTT, Reproduction,
-    SCATTER, SHIPPED, SWIFT2, Taken, Tolerance, Variant, claimed, needs, numbers, panel, windows,
+    SCATTER, SHIPPED, SWIFT2, TOLERANCES, Taken, Tolerance, Variant, claimed, needs, numbers, panel, windows,
 };
 use Tolerance::{AtLeast, Exact, Near, Shown};
 
@@ -27,7 +27,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          the additive increase that is two packets per round trip. The authors' simulator spreads packets by a pause \
          that the paper does not list; without it, third column, it is no faster. What ships has a pacer: see bolt-b2.",
     ],
-    choices: &[SHIPPED],
+    choices: &[SHIPPED, TOLERANCES],
     steps: &[],
     needs: run_needs,
     panels,

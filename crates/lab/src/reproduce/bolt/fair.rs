@@ -6,8 +6,8 @@ use paceline_scenario::Resolved;
 use super::port::{Place, PortEvents, step_mean};
 use super::reference::derived;
 use super::{
-    BOLT, Criterion, Digest, Done, HPCC, Line, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, Taken,
-    Tolerance, Variant, asked, needs, numbers, panel, windows,
+    BOLT, Criterion, Digest, Done, HPCC, Line, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, TOLERANCES,
+    Taken, Tolerance, Variant, asked, needs, numbers, panel, windows,
 };
 use crate::stats::jain;
 use Tolerance::{AtLeast, Near, Shown};
@@ -25,7 +25,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          meets the queue, and is told to slow down, hangs on the order of these runs. As it ships, with packets \
          spread and a threshold of two and nothing else different, all are above.",
     ],
-    choices: &[SHIPPED],
+    choices: &[SHIPPED, TOLERANCES],
     steps: &[],
     needs: || needs(SCENARIO, &VARIANTS, DIGEST),
     panels,

@@ -9,7 +9,7 @@ use super::port::element;
 use super::reference::derived;
 use super::{
     BOLT, Criterion, Digest, Done, HPCC, Line, Mode, Need, Numbers, Panel, Reproduction, SHIPPED, SWIFT10,
-    Taken, Tolerance, Variant, need, needs, numbers, panel,
+    TOLERANCES, Taken, Tolerance, Variant, need, needs, numbers, panel,
 };
 use Tolerance::{Exact, Near, Shown, Within};
 
@@ -26,7 +26,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          estimated by moving starts.",
         "The authors' ideal counts two full packets' times for messages of any size: it is too large for small ones.",
     ],
-    choices: &[SHIPPED],
+    choices: &[SHIPPED, TOLERANCES],
     steps: &[],
     needs: run_needs,
     panels,

@@ -7,7 +7,8 @@ use super::port::PortEvents;
 use super::reference::derived;
 use super::{
     BDP, BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, NO_SRC, Need, Numbers, Panel, Quantity, RTT,
-    Reproduction, SHIPPED, SWIFT2, SWIFT10, Taken, Tolerance, Variant, claimed, needs, numbers, panel,
+    Reproduction, SHIPPED, SWIFT2, SWIFT10, TOLERANCES, Taken, Tolerance, Variant, claimed, needs, numbers,
+    panel,
 };
 use Tolerance::{AtMost, Exact, Near, Shown, Within};
 
@@ -28,7 +29,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "Without SRC the report comes back on the acknowledgement: what is left of Bolt is a scheme that reacts a \
          round trip later.",
     ],
-    choices: &[SHIPPED],
+    choices: &[SHIPPED, TOLERANCES],
     steps: &[],
     needs: run_needs,
     panels,

@@ -8,7 +8,7 @@ use super::reference::derived;
 use super::util::queueing;
 use super::{
     BOLT, Criterion, Digest, Done, HPCC, Line, Mode, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, SWIFT50,
-    Taken, Tolerance, Variant, needs, numbers, panel,
+    TOLERANCES, Taken, Tolerance, Variant, needs, numbers, panel,
 };
 use Tolerance::{Exact, Near, Shown};
 
@@ -27,7 +27,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          the reference's to the digit, its round trips are not: the two do not measure the same times, and where they \
          differ is not known. Hence six crosses.",
     ],
-    choices: &[SHIPPED],
+    choices: &[SHIPPED, TOLERANCES],
     steps: &[],
     needs: || needs(SCENARIO, &VARIANTS, DIGEST),
     panels,

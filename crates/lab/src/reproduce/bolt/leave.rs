@@ -8,7 +8,8 @@ use super::port::{PortEvents, reaches};
 use super::reference::derived;
 use super::{
     BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, NEITHER, NO_PAUSE, NO_PRU, Numbers, Panel, Quantity,
-    Reproduction, SHIPPED, SWIFT2, Taken, Tolerance, Variant, claimed, needs, numbers, panel, windows,
+    Reproduction, SHIPPED, SWIFT2, TOLERANCES, Taken, Tolerance, Variant, claimed, needs, numbers, panel,
+    windows,
 };
 use Tolerance::{AtLeast, AtMost, Exact, Near, Shown};
 
@@ -40,6 +41,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     ],
     choices: &[
         SHIPPED,
+        TOLERANCES,
         Choice {
             what: "\"Captures the link within 1 µs\" is read as time that the link loses under Bolt, and as the time until the window is \
                    stable under Swift and HPCC.",

@@ -6,8 +6,8 @@ use paceline_scenario::Resolved;
 use super::port::{Place, PortEvents};
 use super::reference::derived;
 use super::{
-    BOLT, Digest, Done, HPCC, Line, Mode, NEITHER, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, Taken,
-    Tolerance, Variant, claimed, needs, numbers, panel,
+    BOLT, Digest, Done, HPCC, Line, Mode, NEITHER, Numbers, Panel, Reproduction, SHIPPED, SWIFT10,
+    TOLERANCES, Taken, Tolerance, Variant, claimed, needs, numbers, panel,
 };
 use Tolerance::{AtMost, Exact, Shown};
 
@@ -27,7 +27,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          code.",
         "The reference runs are those without aggregation of messages: a flow per message, as here.",
     ],
-    choices: &[SHIPPED],
+    choices: &[SHIPPED, TOLERANCES],
     steps: &[],
     needs: || needs(SCENARIO, &VARIANTS, DIGEST),
     panels,
