@@ -67,7 +67,7 @@ pub struct Packed {
     pub ranges: bool,
     /// How much of the last bin there is.
     pub last: f64,
-    /// The bins, in base64: see [`Track::bytes`].
+    /// The bins, in base64: see `Track::bytes`.
     pub data: String,
 }
 
