@@ -18,7 +18,7 @@ pub mod files;
 mod input;
 pub mod repeats;
 pub mod report;
-pub mod reproduce;
+
 pub mod results;
 pub mod run;
 pub mod stats;

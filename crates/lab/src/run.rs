@@ -173,7 +173,7 @@ pub fn compare<I: Borrow<Resolved> + Sync>(
 }
 
 /// Computes `work(0..count)` on at most `jobs` threads, the smallest number first.
-pub(crate) fn side_by_side<T: Send>(count: usize, jobs: usize, work: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+pub fn side_by_side<T: Send>(count: usize, jobs: usize, work: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::with_capacity(count));
     std::thread::scope(|scope| {

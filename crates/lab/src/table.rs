@@ -4,7 +4,7 @@ mod repeats;
 mod sizes;
 
 pub use repeats::repeats;
-pub(crate) use repeats::{by_flow, difference, differing, with_interval};
+pub use repeats::{by_flow, difference, differing, with_interval};
 pub use sizes::slowdown_by_size;
 
 use crate::results::{CollectiveTime, FlowCount, Summary, WORTH_SAYING};
@@ -14,21 +14,21 @@ use crate::stats;
 pub const DEFAULT_WIDTH: usize = 100;
 
 /// A column of a comparison.
-pub(crate) struct Metric {
+pub struct Metric {
     /// Which group of columns it is in.
-    pub(crate) group: &'static str,
+    pub group: &'static str,
     /// What it is called.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Where it is in `summary.json`.
-    pub(crate) key: &'static str,
+    pub key: &'static str,
     /// Its value in a summary, as text.
-    pub(crate) text: fn(&Summary) -> String,
+    pub text: fn(&Summary) -> String,
     /// Its value in a summary.
-    pub(crate) value: fn(&Summary) -> Option<f64>,
+    pub value: fn(&Summary) -> Option<f64>,
     /// A value as text.
-    pub(crate) show: fn(Option<f64>) -> String,
+    pub show: fn(Option<f64>) -> String,
     /// Its value, the smaller the better; `None` also where small is not good.
-    pub(crate) cost: fn(&Summary) -> Option<f64>,
+    pub cost: fn(&Summary) -> Option<f64>,
 }
 
 /// How many flows finished, of how many.
@@ -73,7 +73,7 @@ macro_rules! metrics {
 }
 
 /// The columns of every comparison.
-pub(crate) const METRICS: &[Metric] = metrics! {
+pub const METRICS: &[Metric] = metrics! {
     DONE;
     "FCT slowdown" "mean" "fct_slowdown.mean": |s| s.fct_slowdown.mean, number, low;
     "FCT slowdown" "p50" "fct_slowdown.p50": |s| s.fct_slowdown.p50, number, low;
@@ -154,7 +154,7 @@ fn percent(share: Option<f64>) -> String {
 }
 
 /// What is shown only of runs that have it.
-pub(crate) fn occasional() -> impl Iterator<Item = &'static Metric> + Clone {
+pub fn occasional() -> impl Iterator<Item = &'static Metric> + Clone {
     COLLECTIVES.iter().chain(DECISIONS).chain(BEFORE_FEEDBACK)
 }
 
@@ -283,7 +283,7 @@ pub fn beside(published: &[Published], ours: &[Option<f64>]) -> String {
 }
 
 /// A column of a table: its head, and a cell for each row.
-pub(crate) struct Column {
+pub struct Column {
     group: String,
     name: String,
     cells: Vec<String>,
@@ -292,7 +292,7 @@ pub(crate) struct Column {
 
 impl Column {
     /// Of texts.
-    pub(crate) fn left(group: &str, name: &str, cells: Vec<String>) -> Self {
+    pub fn left(group: &str, name: &str, cells: Vec<String>) -> Self {
         Self {
             group: group.to_string(),
             name: name.to_string(),
@@ -301,7 +301,7 @@ impl Column {
         }
     }
     /// Of numbers.
-    pub(crate) fn right(group: &str, name: &str, cells: Vec<String>) -> Self {
+    pub fn right(group: &str, name: &str, cells: Vec<String>) -> Self {
         Self {
             right: true,
             ..Self::left(group, name, cells)
@@ -317,12 +317,13 @@ impl Column {
     }
 }
 
-pub(crate) fn width_of(text: &str) -> usize {
+/// How wide a terminal shows `text`.
+pub fn width_of(text: &str) -> usize {
     text.chars().count()
 }
 
 /// Columns two spaces apart, with a line of groups above where there are any.
-pub(crate) fn render(columns: &[Column]) -> String {
+pub fn render(columns: &[Column]) -> String {
     let mut widths: Vec<usize> = columns
         .iter()
         .map(|c| {
@@ -412,7 +413,7 @@ pub fn duration_us(value: Option<f64>) -> String {
 }
 
 /// A size, in powers of 1000, without zeros after the point.
-pub(crate) fn short_bytes(value: u64) -> String {
+pub fn short_bytes(value: u64) -> String {
     let text = bytes(value);
     match text.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {

@@ -18,7 +18,7 @@ pub mod evaluate;
 pub mod on_policy;
 pub mod page;
 pub mod pidnn;
-pub mod reproduce;
+
 mod rng;
 pub mod train;
 mod write;

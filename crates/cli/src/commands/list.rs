@@ -2,7 +2,7 @@
 
 use paceline_congestion::learned::model::Card;
 use paceline_congestion::registry::SCHEMES;
-use paceline_lab::reproduce::Reproduction;
+use paceline_reproduce::Reproduction;
 use paceline_scenario::builtin::{self, Entry};
 use serde_json::{Value, json};
 
@@ -143,5 +143,5 @@ fn reproductions() -> Vec<Item> {
         item.more.extend(super::reproduce::details(one));
         item
     };
-    super::reproduce::registry().map(item).collect()
+    paceline_reproduce::registry().map(item).collect()
 }

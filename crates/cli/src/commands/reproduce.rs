@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use paceline_lab::reproduce::{self, Choice, Counts, Done as Runs, DoneRun, Plan, Reproduction, StepError};
 use paceline_lab::results::RunStatus;
+use paceline_reproduce::{
+    self as reproduce, Choice, Counts, Done as Runs, DoneRun, Plan, Reproduction, StepError,
+};
 use paceline_scenario::Resolved;
 use serde_json::{Value, json};
 
@@ -58,13 +60,6 @@ pub(crate) struct ReproduceArgs {
     pub(crate) jobs: JobArgs,
 }
 
-/// Every reproduction: those that need runs alone, and those that train.
-pub(super) fn registry() -> impl Iterator<Item = &'static Reproduction> {
-    reproduce::REGISTRY
-        .iter()
-        .chain(paceline_learn::reproduce::REGISTRY)
-}
-
 /// Runs what the chosen ones need, each run once; prints their tables and writes the page.
 pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     if args.ids.is_empty() {
@@ -101,8 +96,8 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
 fn chosen(ids: &[String]) -> Result<Vec<&'static Reproduction>, Failure> {
     let mut chosen: Vec<&Reproduction> = Vec::new();
     for id in ids {
-        let found: Vec<&Reproduction> = match (id.as_str(), registry().find(|one| one.id == id)) {
-            ("all", _) => registry().collect(),
+        let found: Vec<&Reproduction> = match (id.as_str(), reproduce::find(id)) {
+            ("all", _) => reproduce::registry().collect(),
             (_, Some(one)) => vec![one],
             (_, None) => return Err(unknown(id)),
         };
@@ -116,7 +111,7 @@ fn chosen(ids: &[String]) -> Result<Vec<&'static Reproduction>, Failure> {
 }
 
 fn unknown(id: &str) -> Failure {
-    let names: Vec<&str> = registry().map(|one| one.id).collect();
+    let names: Vec<&str> = reproduce::registry().map(|one| one.id).collect();
     let hint = match text::nearest(id, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("there are {}", names.join(", ")),

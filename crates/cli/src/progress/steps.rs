@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use paceline_lab::reproduce::Step;
+use paceline_reproduce::Step;
 
 use super::{LINE_EVERY, STEPS, Show};
 use crate::args::SayArgs;

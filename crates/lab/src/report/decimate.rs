@@ -1,11 +1,11 @@
 //! Fewer points that look the same.
 
 /// At most this many points of a series reach a page.
-pub(crate) const POINTS_MAX: usize = 1_200;
+pub const POINTS_MAX: usize = 1_200;
 
 /// Keeps the first, the last, the smallest and the largest point of each of equal parts of the
 /// x range, so that no peak is lost. `points` are in order of x.
-pub(crate) fn extremes(points: &[(f64, f64)], limit: usize) -> Vec<(f64, f64)> {
+pub fn extremes(points: &[(f64, f64)], limit: usize) -> Vec<(f64, f64)> {
     if points.len() <= limit || limit < 4 {
         return points.to_vec();
     }

@@ -4,10 +4,10 @@
 //! machine: two reports of the same runs have the same bytes.
 
 mod bytes;
-pub(crate) mod charts;
+pub mod charts;
 mod data;
-pub(crate) mod decimate;
-pub(crate) mod palette;
+pub mod decimate;
+pub mod palette;
 mod repeats;
 mod sheet;
 #[cfg(test)]
@@ -127,7 +127,7 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
 
 /// Styles and scripts that every page has in it.
 #[derive(Serialize)]
-pub(crate) struct Look {
+pub struct Look {
     style: String,
     uplot: String,
     script: String,
@@ -143,13 +143,13 @@ impl Look {
     }
 
     /// Of pages with charts and tables only.
-    pub(crate) fn charts() -> Self {
+    pub fn charts() -> Self {
         Self::of(&[STYLE], &CHART_SCRIPTS)
     }
 }
 
 /// A page of a template.
-pub(crate) fn fill(template: &'static str, page: impl Serialize) -> Result<String, RenderError> {
+pub fn fill(template: &'static str, page: impl Serialize) -> Result<String, RenderError> {
     let mut environment = environment()?;
     environment.add_template("topology.html", TOPOLOGY)?;
     environment.add_template("seeds.html", SEEDS)?;
@@ -195,7 +195,7 @@ struct Page<'a> {
 }
 
 /// JSON that cannot end the script element that it is in.
-pub(crate) fn script_json(value: &impl Serialize) -> String {
+pub fn script_json(value: &impl Serialize) -> String {
     let json = serde_json::to_string(value).unwrap_or_else(|_| "[]".to_string());
     json.replace('<', "\\u003c")
         .replace('>', "\\u003e")

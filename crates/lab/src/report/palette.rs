@@ -27,7 +27,7 @@ const PREFERRED: [(&str, usize); 18] = [
 ];
 
 /// (colour, dash pattern) of each scheme. Different as long as there are enough of them.
-pub(crate) fn assign(schemes: &[&str]) -> Vec<(usize, usize)> {
+pub fn assign(schemes: &[&str]) -> Vec<(usize, usize)> {
     let mut used = vec![false; schemes.len().div_ceil(COLORS).max(1) * COLORS];
     let mut styles = vec![None; schemes.len()];
     let wish = |name: &str| {

@@ -6,7 +6,7 @@ use paceline_fabric::{Outcome, RunSpec};
 use serde::{Deserialize, Serialize};
 
 /// From this share on it is said where a run is summed up.
-pub(crate) const WORTH_SAYING: f64 = 0.5;
+pub const WORTH_SAYING: f64 = 0.5;
 /// Above this share a run says more of its flows' start than of its scheme.
 const OUT_OF_HAND: f64 = 0.9;
 

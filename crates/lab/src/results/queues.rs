@@ -114,7 +114,8 @@ fn longest(queues: &[QueueRecord]) -> Option<&QueueRecord> {
         .max_by(|a, b| mean_of(a).total_cmp(&mean_of(b)))
 }
 
-pub(crate) fn queue_bytes(outcome: &Outcome) -> QueueBytes {
+/// Bytes in the queues of all recorded ports together.
+pub fn queue_bytes(outcome: &Outcome) -> QueueBytes {
     let all = histogram_of_all(&outcome.queues);
     let samples: u64 = all.iter().sum();
     let sum: u128 = outcome.queues.iter().map(|queue| queue.sum).sum();

@@ -38,7 +38,7 @@ pub fn repeats(all: &Repeats, width: usize) -> String {
 }
 
 /// `1.23 ± 0.04`; the mean alone of what is the same with every seed.
-pub(crate) fn with_interval(metric: &Metric, interval: Option<&Interval>) -> String {
+pub fn with_interval(metric: &Metric, interval: Option<&Interval>) -> String {
     match interval {
         Some(of) if of.half_width() == 0.0 => (metric.show)(Some(of.mean)),
         Some(of) => format!(
@@ -92,7 +92,7 @@ fn labels<'a>(metrics: impl Iterator<Item = &'a Metric> + Clone) -> Vec<Column> 
 }
 
 /// The quantities in which a scheme differs from the first, with any seed.
-pub(crate) fn differing(other: &PairedSchemes) -> impl Iterator<Item = (&'static Metric, &Paired)> {
+pub fn differing(other: &PairedSchemes) -> impl Iterator<Item = (&'static Metric, &Paired)> {
     let differs = |paired: &&Paired| paired.difference.mean != 0.0 || paired.difference.half_width() > 0.0;
     let of = move |metric: &'static Metric| Some((metric, other.metrics.get(metric.key).filter(differs)?));
     METRICS.iter().chain(occasional()).filter_map(of)
@@ -100,7 +100,7 @@ pub(crate) fn differing(other: &PairedSchemes) -> impl Iterator<Item = (&'static
 
 /// A difference in words: its mean and interval, and those of the ratio in percent. What does not vary has
 /// no interval.
-pub(crate) fn difference(metric: &Metric, paired: &Paired) -> [String; 4] {
+pub fn difference(metric: &Metric, paired: &Paired) -> [String; 4] {
     let of = &paired.difference;
     let ratio = |text: &dyn Fn(&Interval) -> String| paired.ratio.as_ref().map_or_else(|| number(None), text);
     let (interval, of_ratio) = if paired.constant {
@@ -162,7 +162,7 @@ fn signed(metric: &Metric, value: f64) -> String {
 }
 
 /// What became of the single flows, in a sentence.
-pub(crate) fn by_flow(flows: &FlowPairs) -> String {
+pub fn by_flow(flows: &FlowPairs) -> String {
     let mean = flows.ratio.map_or_else(String::new, |ratio| {
         format!(
             ": ×{} on (geometric) average, {} to {}",

@@ -55,7 +55,7 @@ pub fn stratum(k: f32) -> u8 {
 const UNTUNED_ORDERS: std::ops::Range<u64> = 1..UNTUNED_RUNS;
 
 /// The first of the orders of [`Source::held_out`].
-pub(crate) const HELD_OUT: u64 = 101;
+pub const HELD_OUT: u64 = 101;
 
 /// A run to be recorded.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +78,7 @@ pub struct Source {
 }
 
 /// The gains of the controller before it is trained (thesis, §3.5.3), as settings of a run.
-pub(crate) const UNTUNED: &[&str] = &[
+pub const UNTUNED: &[&str] = &[
     "cc.lstm-pid.k-p=-0.2",
     "cc.lstm-pid.k-i=-0.05",
     "cc.lstm-pid.k-d=0.1",
@@ -182,7 +182,11 @@ impl Source {
         Ok(())
     }
 
-    pub(crate) fn overrides(&self) -> Result<Overrides, Error> {
+    /// What changes the scenario: the settings, and the model that senders decide with.
+    ///
+    /// # Errors
+    /// A setting is not one that a source may have.
+    pub fn overrides(&self) -> Result<Overrides, Error> {
         self.check_settings()?;
         let mut set = self.settings.clone();
         if let Some(model) = &self.model {

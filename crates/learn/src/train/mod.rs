@@ -24,7 +24,7 @@ use crate::dataset::{Dataset, Pair};
 use crate::rng::Stream;
 pub use net::Net;
 pub use weights::{Tensor, Weights};
-pub(crate) use weights::{flat, shaped};
+pub use weights::{flat, shaped};
 
 /// What predicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ impl Network {
     }
 
     /// Names and shapes of its tensors.
-    pub(crate) fn shapes(self, hidden: usize) -> Vec<(String, Vec<usize>)> {
+    pub fn shapes(self, hidden: usize) -> Vec<(String, Vec<usize>)> {
         match self {
             Self::Ar3 => vec![
                 ("linear.weight".to_string(), vec![1, 3]),

@@ -47,7 +47,7 @@ impl Tensor {
 }
 
 /// All values in a row, tensors in the order of their names.
-pub(crate) fn flat(weights: &Weights) -> impl Iterator<Item = f32> {
+pub fn flat(weights: &Weights) -> impl Iterator<Item = f32> {
     weights.values().flat_map(|tensor| tensor.values.iter().copied())
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn flat(weights: &Weights) -> impl Iterator<Item = f32> {
 ///
 /// # Panics
 /// If there are fewer values.
-pub(crate) fn shaped(shapes: impl IntoIterator<Item = (String, Vec<usize>)>, values: &[f32]) -> Weights {
+pub fn shaped(shapes: impl IntoIterator<Item = (String, Vec<usize>)>, values: &[f32]) -> Weights {
     let shapes: BTreeMap<String, Vec<usize>> = shapes.into_iter().collect();
     let mut rest = values;
     let tensor = |(name, shape): (String, Vec<usize>)| {

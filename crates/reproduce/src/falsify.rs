@@ -1,0 +1,248 @@
+//! Whether criteria can fail: what has to be wrong for a cross to appear.
+//!
+//! Two questions. Of a criterion alone: does it refuse what is twice or half of what it wants, and nothing at all
+//! ([`faults`])? Of a reproduction with an outcome: is there for each tick a wrong outcome under which it is a
+//! cross ([`unturned`])? A criterion that keeps its tick whatever happens judges nothing.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::criterion::{Cell, Evidence, Source, Tolerance};
+use super::need::{Done, Numbers};
+use super::{Record, Reproduction};
+use paceline_lab::results::{RunStatus, Summary};
+
+/// What is wrong with the criteria of a reproduction by themselves, in words.
+pub fn faults(reproduction: &Reproduction) -> Vec<String> {
+    let panels = reproduction.panels(&Done::default());
+    let mut faults = Vec::new();
+    for panel in &panels {
+        for (row, cells) in panel.rows.iter().zip(&panel.cells) {
+            for (column, cell) in panel.columns.iter().zip(cells) {
+                if let Some(fault) = fault(cell, row.decimals) {
+                    let name = row.name();
+                    faults.push(format!("{}, {}, {name}: {fault}", reproduction.id, column.name));
+                }
+            }
+        }
+    }
+    faults
+}
+
+/// What is wrong with a criterion by itself.
+fn fault(cell: &Cell, decimals: usize) -> Option<String> {
+    let criterion = cell.criterion;
+    let tolerance = criterion.tolerance();
+    if criterion.kind() == Evidence::Shown {
+        return None;
+    }
+    let needs_reason =
+        tolerance != Tolerance::Exact && (!tolerance.is_bound() || criterion.source() == Source::Us);
+    if needs_reason && criterion.because().is_empty() {
+        return Some(format!("{} has no reason", tolerance.text()));
+    }
+    if criterion.source() == Source::Us && cell.paper.is_some() {
+        return Some("a published value stands beside a bound of ours".to_string());
+    }
+    let right = match tolerance {
+        Tolerance::AtMost(most) => most,
+        Tolerance::AtLeast(least) => least,
+        Tolerance::Between(least, most) => 0.5 * (least + most),
+        _ => match cell.paper {
+            Some(paper) => paper,
+            None => return Some("there is nothing to be close to".to_string()),
+        },
+    };
+    let verdict = |ours: f64| {
+        Cell {
+            ours: Some(ours),
+            ..*cell
+        }
+        .verdict(decimals)
+    };
+    if verdict(right) != Some(true) {
+        return Some(format!("{right} is refused"));
+    }
+    if right == 0.0 {
+        // Around nothing a factor says nothing.
+        let far = match tolerance {
+            Tolerance::Between(_, most) => 2.0 * most,
+            _ => 1.0,
+        };
+        let passes = [far, -far].map(|ours| verdict(ours) == Some(true));
+        return (passes == [true; 2]).then(|| format!("{far} passes for 0"));
+    }
+    let wrong: &[f64] = match tolerance {
+        Tolerance::AtMost(most) if most > 0.0 => &[2.0],
+        Tolerance::AtMost(_) => &[0.5, 0.0],
+        Tolerance::AtLeast(least) if least > 0.0 => &[0.5, 0.0],
+        Tolerance::AtLeast(_) => &[2.0],
+        _ => &[2.0, 0.5, 0.0],
+    };
+    let passes = wrong
+        .iter()
+        .find(|&&factor| verdict(factor * right) != Some(false));
+    passes.map(|factor| format!("{factor} times {right} passes"))
+}
+
+/// An outcome made wrong in some way.
+pub type Wrong = Box<dyn Fn(&mut Done)>;
+
+/// Those ticks of a reproduction that stay ticks whatever is done to its outcome: every number of every group of
+/// like runs doubled, halved and taken away, any two groups exchanged, and what `own` does besides. Values and
+/// orderings, as `column, row: metric`.
+pub fn unturned(reproduction: &Reproduction, done: &Done, own: Vec<Wrong>) -> Vec<String> {
+    let records = reproduction.records(done);
+    let ticks = records
+        .iter()
+        .enumerate()
+        .filter(|(_, record)| record.ok == Some(true));
+    let mut left: BTreeSet<usize> = ticks.map(|(place, _)| place).collect();
+    for wrong in own.into_iter().chain(wrongs(done)) {
+        if left.is_empty() {
+            break;
+        }
+        let mut changed = done.clone();
+        wrong(&mut changed);
+        let after = reproduction.records(&changed);
+        left.retain(|&place| after.get(place).and_then(|record| record.ok) != Some(false));
+    }
+    left.into_iter().map(|place| name(&records[place])).collect()
+}
+
+/// Ticks that a run has though its flows were not done.
+pub fn ticks_of_unfinished(reproduction: &Reproduction, done: &Done) -> Vec<String> {
+    let mut changed = done.clone();
+    for run in &mut changed.runs {
+        run.status = Some(RunStatus::Partial);
+    }
+    changed.steps.clear();
+    let records = reproduction.records(&changed);
+    records
+        .iter()
+        .filter(|record| record.ok == Some(true))
+        .map(name)
+        .collect()
+}
+
+fn name(record: &Record) -> String {
+    format!("{}: {} ({})", record.case, record.metric, record.tolerance)
+}
+
+/// Runs that differ in a number alone: seeds, orders, patterns. In the order of the first of each.
+fn groups(done: &Done) -> Vec<Vec<usize>> {
+    let key = |place: usize| {
+        let need = &done.runs[place].need;
+        let variant: String = need.variant.chars().filter(|c| !c.is_ascii_digit()).collect();
+        (
+            need.name().split('-').next().map(str::to_string),
+            need.scheme,
+            need.fidelity.name(),
+            variant,
+        )
+    };
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for place in 0..done.runs.len() {
+        match groups.iter_mut().find(|group| key(group[0]) == key(place)) {
+            Some(group) => group.push(place),
+            None => groups.push(vec![place]),
+        }
+    }
+    groups
+}
+
+/// What is done to outcomes.
+fn wrongs(done: &Done) -> Vec<Wrong> {
+    let groups = groups(done);
+    let mut wrongs: Vec<Wrong> = Vec::new();
+    for factor in [2.0, 0.5, 0.0] {
+        for group in &groups {
+            let names: Vec<&'static str> = names(done.runs[group[0]].numbers.as_ref());
+            for only in std::iter::once(None).chain(names.into_iter().map(Some)) {
+                let group = group.clone();
+                wrongs.push(Box::new(move |done| {
+                    for &place in &group {
+                        scale_run(done, place, only, factor);
+                    }
+                }));
+            }
+        }
+        for (&step, numbers) in &done.steps {
+            for only in names(Some(numbers)) {
+                wrongs.push(Box::new(move |done| {
+                    if let Some(numbers) = done.steps.get_mut(step) {
+                        scale(numbers, Some(only), factor);
+                    }
+                }));
+            }
+        }
+    }
+    for (first, a) in groups.iter().enumerate() {
+        for b in &groups[first + 1..] {
+            let pairs: Vec<(usize, usize)> = a.iter().copied().zip(b.iter().copied()).collect();
+            wrongs.push(Box::new(move |done| {
+                pairs.iter().for_each(|&(a, b)| exchange(done, a, b))
+            }));
+        }
+    }
+    wrongs
+}
+
+fn names(numbers: Option<&Numbers>) -> Vec<&'static str> {
+    let all = numbers.map(|numbers| numbers.values.keys().chain(numbers.series.keys()).copied());
+    all.into_iter().flatten().collect()
+}
+
+/// Multiplies the numbers of a name, or all. What is 0 becomes the factor: drops, flows that are not done.
+fn scale(numbers: &mut Numbers, only: Option<&str>, factor: f64) {
+    let is_meant = |name: &str| only.is_none_or(|only| only == name);
+    let change = |value: &mut f64| match *value {
+        0.0 => *value = factor,
+        _ => *value *= factor,
+    };
+    let values = numbers.values.iter_mut().filter(|(name, _)| is_meant(name));
+    values.for_each(|(_, value)| change(value));
+    let lists = numbers.series.iter_mut().filter(|(name, _)| is_meant(name));
+    lists
+        .flat_map(|(_, list)| list)
+        .for_each(|(_, value)| change(value));
+}
+
+fn scale_run(done: &mut Done, place: usize, only: Option<&str>, factor: f64) {
+    let run = &mut done.runs[place];
+    if let Some(numbers) = &mut run.numbers {
+        scale(numbers, only, factor);
+    }
+    if let Some(summary) = &mut run.summary {
+        *summary = scaled(summary, factor);
+    }
+}
+
+/// A summary with every number multiplied.
+fn scaled(summary: &Summary, factor: f64) -> Summary {
+    fn multiply(value: &mut Value, factor: f64) {
+        match value {
+            Value::Number(number) if number.is_f64() => {
+                *value = Value::from(number.as_f64().unwrap_or_default() * factor);
+            }
+            Value::Array(all) => all.iter_mut().for_each(|value| multiply(value, factor)),
+            Value::Object(all) => all.values_mut().for_each(|value| multiply(value, factor)),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::to_value(summary).unwrap_or_default();
+    multiply(&mut value, factor);
+    serde_json::from_value(value).unwrap_or_else(|_| summary.clone())
+}
+
+/// One run's outcome stands for another's.
+fn exchange(done: &mut Done, a: usize, b: usize) {
+    let of = |done: &Done, place: usize| {
+        let run = &done.runs[place];
+        (run.numbers.clone(), run.summary.clone())
+    };
+    let (of_a, of_b) = (of(done, a), of(done, b));
+    (done.runs[a].numbers, done.runs[a].summary) = of_b;
+    (done.runs[b].numbers, done.runs[b].summary) = of_a;
+}

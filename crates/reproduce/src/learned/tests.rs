@@ -1,0 +1,111 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use crate::{Counts, Done, Outcomes, Plan, Reproduction, Wrong, faults, ticks_of_unfinished, unturned};
+
+use super::REGISTRY;
+
+#[test]
+fn the_registry_is_whole() {
+    let others = crate::REGISTRY.iter();
+    let ids: BTreeSet<&str> = others.chain(REGISTRY).map(|one| one.id).collect();
+    assert_eq!(ids.len(), crate::REGISTRY.len() + REGISTRY.len());
+    for one in REGISTRY {
+        assert!(
+            !one.steps.is_empty() || !one.needs().is_empty(),
+            "{} needs something",
+            one.id
+        );
+        let records = one.records(&Done::default());
+        let ours = records
+            .iter()
+            .filter(|record| !record.ours.is_null() || record.ok.is_some());
+        assert_eq!(ours.count(), 0, "{} has results of nothing", one.id);
+        let mut cases: Vec<_> = records.iter().map(|r| (&r.case, r.metric)).collect();
+        cases.sort_unstable();
+        cases.dedup();
+        assert_eq!(cases.len(), records.len(), "cases of {} are told apart", one.id);
+    }
+}
+
+#[test]
+fn every_run_is_planned_once_and_loads() {
+    let plan = Plan::of(REGISTRY.iter().flat_map(Reproduction::needs));
+    let names: BTreeSet<String> = plan.needs.iter().map(|need| need.name()).collect();
+    assert_eq!(names.len(), plan.needs.len());
+    for need in &plan.needs {
+        let input = need
+            .load()
+            .unwrap_or_else(|error| panic!("{}: {error}", need.name()));
+        assert_eq!(
+            (input.scheme.as_str(), input.fidelity),
+            (need.scheme, need.fidelity)
+        );
+    }
+}
+
+#[test]
+fn no_criterion_passes_twice_or_half_or_nothing() {
+    let faults: Vec<String> = REGISTRY.iter().flat_map(faults).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// The outcomes are `outcomes/ID.json` of `paceline reproduce ID`, copied to `validation/reproductions`.
+#[test]
+fn every_tick_can_become_a_cross() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/reproductions");
+    let mut seen = Vec::new();
+    for one in REGISTRY {
+        let Ok(text) = fs::read_to_string(folder.join(format!("{}.json", one.id))) else {
+            continue;
+        };
+        let outcomes: Outcomes = serde_json::from_str(&text).unwrap();
+        let done = outcomes.done(one).unwrap();
+        let judged = Counts::of(&one.records(&done)).judged().judged;
+        assert!(
+            judged > 0,
+            "what was recorded of {} is of another version",
+            one.id
+        );
+        let is_trained = one.id == "thesis-figure13";
+        let start: Wrong = Box::new(move |done| {
+            if is_trained {
+                *done = super::gains::outcome_of(paceline_learn::pidnn::START, paceline_learn::pidnn::START);
+            }
+        });
+        let left = unturned(one, &done, vec![start]);
+        assert!(left.is_empty(), "{}: {left:#?}", one.id);
+        assert_eq!(
+            ticks_of_unfinished(one, &done),
+            Vec::<String>::new(),
+            "{}",
+            one.id
+        );
+        seen.push(one.id);
+    }
+    assert!(seen.contains(&"thesis-figure13"), "{seen:?}");
+}
+
+/// Gains that never left their start, or run off when the training goes on.
+#[test]
+fn gains_at_their_start_are_no_figure_13() {
+    let one = REGISTRY.iter().find(|one| one.id == "thesis-figure13").unwrap();
+    let done = super::gains::outcome_of(paceline_learn::pidnn::THESIS, paceline_learn::pidnn::THESIS);
+    let ticks = |done: &Done| {
+        one.records(done)
+            .iter()
+            .filter(|record| record.ok == Some(true))
+            .count()
+    };
+    assert_eq!(ticks(&done), 9, "the thesis's own gains, at rest");
+    let start = super::gains::outcome_of(paceline_learn::pidnn::START, paceline_learn::pidnn::START);
+    assert_eq!(ticks(&start), 3, "they are at rest, and that is all");
+    let later: Wrong = Box::new(|done| {
+        *done = super::gains::outcome_of(paceline_learn::pidnn::THESIS, paceline_learn::pidnn::START)
+    });
+    let start: Wrong = Box::new(|done| {
+        *done = super::gains::outcome_of(paceline_learn::pidnn::START, paceline_learn::pidnn::START)
+    });
+    assert_eq!(unturned(one, &done, vec![start, later]), Vec::<String>::new());
+}

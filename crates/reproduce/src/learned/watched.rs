@@ -1,0 +1,167 @@
+//! Runs in which what senders predicted is written down beside what they measured next.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::{Need, StepError, Work};
+use paceline_congestion::api::{AckInfo, CongestionControl, Ctx, SendLimits};
+use paceline_congestion::lstm_pid::LstmPid;
+use paceline_congestion::registry::{AnyParams, Maker};
+use paceline_kernel::Span;
+use paceline_lab::results::Summary;
+use paceline_lab::run::{self, Control};
+use paceline_scenario::Resolved;
+
+/// What predictions came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Log {
+    /// Predictions whose round-trip time was measured.
+    pub(super) count: u64,
+    /// Sum of their relative errors.
+    pub(super) errors: f64,
+    /// Of the first senders: number of the sample, prediction and measurement in µs.
+    pub(super) course: Vec<Vec<(f64, f64)>>,
+}
+
+impl Log {
+    /// Mean relative error.
+    pub(super) fn mape(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.errors / self.count as f64)
+    }
+}
+
+/// Senders whose courses are kept, and how much of each.
+const COURSES: usize = 2;
+const COURSE_MAX: usize = 4000;
+
+/// A sender, watched.
+struct Watched {
+    inner: LstmPid,
+    /// The number of this sender, in the order of their making.
+    number: usize,
+    /// What it predicted last, in µs.
+    expected: Option<f64>,
+    seen: u64,
+    log: Arc<Mutex<Log>>,
+}
+
+impl Watched {
+    /// Writes down a decision if there is a new one. Predictions count from the third sample on: before
+    /// that no predictor has its three features.
+    fn note(&mut self) {
+        if self.inner.decisions() == self.seen {
+            return;
+        }
+        self.seen = self.inner.decisions();
+        let Some(decision) = self.inner.last_decision() else {
+            return;
+        };
+        if let Some(expected) = self.expected {
+            let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+            log.count += 1;
+            log.errors += (expected - decision.rtt).abs() / decision.rtt;
+            let course = log.course.get_mut(self.number);
+            if let Some(course) = course.filter(|course| course.len() < COURSE_MAX) {
+                course.push((expected, decision.rtt));
+            }
+        }
+        self.expected = (self.seen >= 3).then_some(decision.prediction);
+    }
+}
+
+impl CongestionControl for Watched {
+    fn limits(&self) -> SendLimits {
+        self.inner.limits()
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.inner.on_ack(cx, ack);
+        self.note();
+    }
+
+    fn on_decision(&mut self, cx: &mut Ctx<'_>) {
+        self.inner.on_decision(cx);
+        self.note();
+    }
+
+    fn on_foresight(&mut self, rtt: Span) {
+        self.inner.on_foresight(rtt);
+    }
+
+    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.inner.on_idle(cx, ack);
+        self.note();
+    }
+}
+
+/// A run that was watched.
+pub(super) struct Seen {
+    pub(super) summary: Summary,
+    pub(super) log: Log,
+}
+
+/// Runs `input`, whose scheme is `lstm-pid` or an alias of it, in which decisions take no time.
+pub(super) fn run(mut input: Resolved) -> Result<Seen, StepError> {
+    let log = Arc::new(Mutex::new(Log {
+        course: vec![Vec::new(); COURSES],
+        ..Log::default()
+    }));
+    let scheme = input.run.schemes.first_mut();
+    let scheme = scheme.ok_or_else(|| StepError::of("a run without a scheme"))?;
+    let AnyParams::LstmPid(params) = scheme.config.params().clone() else {
+        return Err(StepError::of(format!("{} predicts nothing", input.scheme)));
+    };
+    let (made, shared) = (AtomicUsize::new(0), Arc::clone(&log));
+    scheme.config = scheme.config.clone().made_by(Maker::new(move |path| {
+        Box::new(Watched {
+            inner: LstmPid::new(&params, path),
+            number: made.fetch_add(1, Ordering::Relaxed),
+            expected: None,
+            seen: 0,
+            log: Arc::clone(&shared),
+        })
+    }));
+    let finished = run::execute(&input, &mut |_| Control::Continue).map_err(StepError::of)?;
+    let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok(Seen {
+        summary: finished.summary,
+        log,
+    })
+}
+
+/// Runs `needs`, as many at a time as `work` may; in their order.
+pub(super) fn run_all(needs: &[Need], work: &mut Work<'_>) -> Result<Vec<Seen>, StepError> {
+    in_chunks(needs, work, (0.0..1.0, "run"), &|need| {
+        run(need.load().map_err(StepError::of)?)
+    })
+}
+
+/// Does `one` with each of `all`, as many at a time as `work` may; in their order. `share` is the part of the step
+/// that this is, with what each is called.
+pub(super) fn in_chunks<T: Sync, R: Send>(
+    all: &[T],
+    work: &mut Work<'_>,
+    (share, name): (Range<f64>, &str),
+    one: &(dyn Fn(&T) -> Result<R, StepError> + Sync),
+) -> Result<Vec<R>, StepError> {
+    let mut done = Vec::with_capacity(all.len());
+    for chunk in all.chunks(work.jobs.max(1)) {
+        let part = done.len() as f64 / all.len() as f64;
+        let words = format!("{name} {} of {}", done.len() + 1, all.len());
+        work.tell(share.start + (share.end - share.start) * part, &words)?;
+        let results: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = chunk.iter().map(|item| scope.spawn(|| one(item))).collect();
+            let ended = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                thread
+                    .join()
+                    .unwrap_or_else(|_| Err(StepError::of("a run broke off")))
+            };
+            threads.into_iter().map(ended).collect()
+        });
+        for result in results {
+            done.push(result?);
+        }
+    }
+    Ok(done)
+}

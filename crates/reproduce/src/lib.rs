@@ -1,0 +1,163 @@
+//! Published tables and figures, ours beside them.
+//!
+//! A [`Reproduction`] says where numbers were printed, which runs give ours, and how close is close
+//! enough. [`Plan`] makes the list of runs that several reproductions need, each once; [`Done`] is
+//! what came of them; [`Reproduction::panels`] puts both side by side, judged. Rendered they are by
+//! [`text`] for a terminal, [`records`] for programs, and [`write()`] as a page with the runs' folders.
+
+mod bolt;
+mod choice;
+mod count;
+mod criterion;
+mod falsify;
+mod hpcc;
+mod hpcc_fct;
+mod hpcc_recovery;
+mod irn_loss;
+mod learned;
+mod need;
+mod outcomes;
+mod page;
+mod panel;
+mod reference;
+mod slowdown;
+mod step;
+mod swift_incast;
+mod swift_targets;
+mod text;
+mod thesis;
+mod thesis_figure19;
+mod thesis_table4;
+mod thesis_table5;
+mod thesis_table6;
+mod thesis_table7;
+mod thesis_table8;
+mod thesis_traces;
+mod write;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod wrong_outcomes;
+
+use serde_json::Value;
+
+pub use choice::Choice;
+pub use count::{Count, Counts};
+pub use criterion::{Cell, Criterion, Evidence, Source, Tolerance};
+pub use falsify::{Wrong, faults, ticks_of_unfinished, unturned};
+pub use need::{Digest, Done, DoneRun, Input, Need, Numbers, Plan, run_each};
+pub use outcomes::{Kept, Outcomes};
+pub use panel::{Column, Curve, Drawing, Ordering, Panel, Record, Row};
+pub use reference::Reference;
+pub use step::{Step, StepError, Work, run_steps};
+pub use text::text;
+pub use thesis::{INCAST as THESIS_INCAST, ON_POLICY, TRAINING_MIX, thin};
+pub use thesis_table6::{
+    PRINTED as THESIS_TABLE_6, beside as beside_thesis_table6, covers as in_thesis_table6,
+};
+pub use write::write;
+
+/// A published table or figure, and how we come by its numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Reproduction {
+    /// Its name on the command line.
+    pub id: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// The publication, and where in it.
+    pub source: &'static str,
+    /// What is run and how it is measured.
+    pub setting: &'static str,
+    /// Where ours is known to differ, and why.
+    pub notes: &'static [&'static str],
+    /// What was chosen after results had been seen: everything, wherever in the program it is. Empty where nothing was.
+    pub choices: &'static [Choice],
+    /// The runs that it needs.
+    pub needs: fn() -> Vec<Need>,
+    /// What is done with them before there are numbers.
+    pub steps: &'static [Step],
+    /// Its tables: what was published, and ours as far as there is any.
+    pub panels: fn(&Done) -> Vec<Panel>,
+}
+
+/// Those that need no more than runs.
+const REGISTRY: &[Reproduction] = &[
+    thesis_table4::REPRODUCTION,
+    thesis_table5::REPRODUCTION,
+    thesis_table6::REPRODUCTION,
+    thesis_table7::REPRODUCTION,
+    thesis_table8::REPRODUCTION,
+    thesis_traces::FIGURE_15,
+    thesis_traces::FIGURE_16,
+    thesis_traces::FIGURE_18,
+    thesis_figure19::REPRODUCTION,
+    hpcc_fct::REPRODUCTION,
+    bolt::REPRODUCTIONS[0],
+    bolt::REPRODUCTIONS[1],
+    bolt::REPRODUCTIONS[2],
+    bolt::REPRODUCTIONS[3],
+    bolt::REPRODUCTIONS[4],
+    bolt::REPRODUCTIONS[5],
+    bolt::REPRODUCTIONS[6],
+    bolt::REPRODUCTIONS[7],
+    bolt::REPRODUCTIONS[8],
+    bolt::REPRODUCTIONS[9],
+    bolt::REPRODUCTIONS[10],
+    bolt::REPRODUCTIONS[11],
+    irn_loss::REPRODUCTION,
+    hpcc_recovery::REPRODUCTION,
+    hpcc::REPRODUCTIONS[0],
+    hpcc::REPRODUCTIONS[1],
+    hpcc::REPRODUCTIONS[2],
+    hpcc::REPRODUCTIONS[3],
+    hpcc::REPRODUCTIONS[4],
+    hpcc::REPRODUCTIONS[5],
+    hpcc::REPRODUCTIONS[6],
+    swift_incast::REPRODUCTION,
+    swift_targets::REPRODUCTION,
+];
+
+/// Every reproduction: those that need no more than runs, then those that train.
+pub fn registry() -> impl Iterator<Item = &'static Reproduction> {
+    REGISTRY.iter().chain(learned::REGISTRY)
+}
+
+/// The reproduction of this name.
+pub fn find(id: &str) -> Option<&'static Reproduction> {
+    registry().find(|reproduction| reproduction.id == id)
+}
+
+impl Reproduction {
+    /// The runs that it needs.
+    pub fn needs(&self) -> Vec<Need> {
+        (self.needs)()
+    }
+
+    /// Its tables: what was published, and ours as far as `done` has it.
+    pub fn panels(&self, done: &Done) -> Vec<Panel> {
+        (self.panels)(done)
+    }
+
+    /// Its values and orderings in a list.
+    pub fn records(&self, done: &Done) -> Vec<Record> {
+        let panels = self.panels(done);
+        panels.iter().flat_map(|panel| panel.records(self.id)).collect()
+    }
+}
+
+/// The list for programs: of each its values and orderings, then its choices.
+pub fn entries(chosen: &[&Reproduction], done: &Done) -> Vec<Value> {
+    let of = |one: &&Reproduction| {
+        let records = one.records(done).into_iter();
+        let records = records.map(|record| serde_json::to_value(record).unwrap_or_default());
+        let choices = one.choices.iter().map(|choice| choice.entry(one.id));
+        records.chain(choices).collect::<Vec<Value>>()
+    };
+    chosen.iter().flat_map(of).collect()
+}
+
+/// The values and orderings of several in one list.
+pub fn records(chosen: &[&Reproduction], done: &Done) -> Vec<Record> {
+    chosen.iter().flat_map(|one| one.records(done)).collect()
+}

@@ -1,0 +1,279 @@
+//! Which runs reproductions need, and what came of them.
+
+use std::collections::BTreeMap;
+
+use paceline_fabric::{Outcome, Progress};
+use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved};
+
+use super::reference::Reference;
+use paceline_lab::results::{RunStatus, Summary};
+use paceline_lab::run::{self, Control, Finished, RunError};
+
+/// What a run is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A scenario that ships, with a seed.
+    Shipped(&'static str, u64),
+    /// A reference run of HPCC's ns-3 simulator: its own configuration and flows.
+    Reference(&'static Reference),
+}
+
+/// A run that a reproduction needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Need {
+    /// What it is made from.
+    pub input: Input,
+    /// Under which scheme.
+    pub scheme: &'static str,
+    /// Whether its flows will do, without running it.
+    pub flows_only: bool,
+    /// Whose behaviour it has.
+    pub fidelity: Fidelity,
+    /// What tells it from other runs of the same scenario under the same scheme; may be empty.
+    pub variant: String,
+    /// What is different in them, as `--set` has it.
+    pub settings: Vec<String>,
+    /// What is taken of it when it ends, if not the whole.
+    pub digest: Option<Digest>,
+    /// Whether its folder is written; otherwise nothing but the digest is kept.
+    pub folder: bool,
+}
+
+/// What is taken of a run when it ends, so that a trace need not be kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Digest {
+    /// Digests of different names are different.
+    pub name: &'static str,
+    /// The numbers of a run.
+    pub of: fn(&Resolved, &Outcome) -> Numbers,
+}
+
+impl PartialEq for Digest {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// Numbers of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Numbers {
+    /// By name.
+    pub values: BTreeMap<&'static str, f64>,
+    /// Lines of a chart, by name.
+    pub series: BTreeMap<&'static str, Vec<(f64, f64)>>,
+}
+
+impl Need {
+    /// A run of `input` under each of `schemes`, in the manner of HPCC's simulator.
+    pub fn each(input: Input, schemes: &[&'static str]) -> Vec<Self> {
+        let one = |&scheme: &&'static str| Self {
+            fidelity: Fidelity::Ns3Hpcc,
+            ..Self::of(input, scheme)
+        };
+        schemes.iter().map(one).collect()
+    }
+
+    /// A run of `input` under `scheme` as it stands there.
+    pub fn of(input: Input, scheme: &'static str) -> Self {
+        Self {
+            input,
+            scheme,
+            flows_only: false,
+            fidelity: Fidelity::Exact,
+            variant: String::new(),
+            settings: Vec::new(),
+            digest: None,
+            folder: true,
+        }
+    }
+
+    /// A name that a folder can have; different for different runs.
+    pub fn name(&self) -> String {
+        let mut name = match self.input {
+            Input::Shipped(name, seed) => format!("{name}-{}-{seed}", self.scheme),
+            Input::Reference(reference) => format!("{}-{}", reference.name, self.scheme),
+        };
+        if !self.variant.is_empty() {
+            name = format!("{name}-{}", self.variant);
+        }
+        name
+    }
+
+    /// Whether it is the same run as another, whatever is wanted of it.
+    fn is_run_of(&self, other: &Self) -> bool {
+        (self.input, self.scheme, self.fidelity) == (other.input, other.scheme, other.fidelity)
+            && (&self.settings, &self.digest) == (&other.settings, &other.digest)
+    }
+
+    /// Reads its input.
+    ///
+    /// # Errors
+    /// What is wrong with it: a fault of the program.
+    pub fn load(&self) -> Result<Resolved, Diagnostics> {
+        match self.input {
+            Input::Shipped(name, seed) => {
+                let overrides = Overrides {
+                    scheme: Some(self.scheme.to_string()),
+                    seed: Some(seed),
+                    fidelity: Some(self.fidelity),
+                    set: self.settings.clone(),
+                    ..Overrides::default()
+                };
+                paceline_scenario::load_shipped(name, &overrides)
+            }
+            Input::Reference(reference) => reference.load(self.scheme, self.fidelity, &self.settings),
+        }
+    }
+}
+
+/// The runs that several reproductions need, each once.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The runs, in order of first need.
+    pub needs: Vec<Need>,
+}
+
+impl Plan {
+    /// Of `needs`, with repetitions.
+    pub fn of(needs: impl IntoIterator<Item = Need>) -> Self {
+        let mut unique: Vec<Need> = Vec::new();
+        for need in needs {
+            match unique.iter_mut().find(|known| known.is_run_of(&need)) {
+                // What one needs run, others need not load again.
+                Some(known) => {
+                    known.flows_only &= need.flows_only;
+                    known.folder |= need.folder;
+                }
+                None => unique.push(need),
+            }
+        }
+        Self { needs: unique }
+    }
+}
+
+/// A run, or its input alone.
+#[derive(Clone, Debug)]
+pub struct DoneRun {
+    /// What was asked for.
+    pub need: Need,
+    /// Its input.
+    pub input: Resolved,
+    /// What came of it, if it was run and is kept.
+    pub finished: Option<Finished>,
+    /// What was taken of it, if it ended by itself.
+    pub numbers: Option<Numbers>,
+    /// What it came to, if it was run.
+    pub summary: Option<Summary>,
+    /// How it ended, if it was run.
+    pub status: Option<RunStatus>,
+}
+
+impl DoneRun {
+    /// Of an input that is not run.
+    pub fn input_of(need: Need) -> Result<Self, Diagnostics> {
+        let input = need.load()?;
+        Ok(Self {
+            need,
+            input,
+            finished: None,
+            numbers: None,
+            summary: None,
+            status: None,
+        })
+    }
+
+    /// Of a run that has ended: keeps what is wanted of it.
+    pub fn of(need: Need, input: Resolved, mut finished: Finished) -> Self {
+        let status = Some(finished.summary.status);
+        let mut numbers = None;
+        if let Some(digest) = need.digest {
+            if finished.summary.status == RunStatus::Completed {
+                numbers = Some((digest.of)(&input, &finished.outcome));
+            }
+            finished.outcome.trace = Vec::new();
+        }
+        Self {
+            summary: Some(finished.summary.clone()),
+            finished: need.folder.then_some(finished),
+            need,
+            input,
+            numbers,
+            status,
+        }
+    }
+}
+
+/// Runs `needs`, with their inputs, on at most `jobs` threads; otherwise as [`run::compare`]. A run of which
+/// nothing is kept but numbers is kept no longer than it takes to compute them.
+pub fn run_each(
+    needs: &[Need],
+    inputs: &[Resolved],
+    jobs: usize,
+    progress: &(dyn Fn(usize, &Progress) -> Control + Sync),
+) -> Vec<Result<DoneRun, RunError>> {
+    run::side_by_side(needs.len(), jobs, &|i| {
+        let finished = run::execute(&inputs[i], &mut |now| progress(i, now))?;
+        Ok(DoneRun::of(needs[i].clone(), inputs[i].clone(), finished))
+    })
+}
+
+/// What came of a plan.
+#[derive(Clone, Debug, Default)]
+pub struct Done {
+    /// The runs, in the plan's order; those that failed are missing.
+    pub runs: Vec<DoneRun>,
+    /// What came of steps, by their names.
+    pub steps: BTreeMap<&'static str, Numbers>,
+}
+
+impl Done {
+    /// The plain run of an input under a scheme: variants of it have settings, and are asked for by them.
+    fn find(&self, input: Input, scheme: &str) -> Option<&DoneRun> {
+        let plain = |need: &Need| need.input == input && need.scheme == scheme && need.variant.is_empty();
+        self.runs.iter().find(|run| plain(&run.need))
+    }
+
+    /// A run, if it was run and ended by itself: the numbers of others stand for nothing.
+    pub(super) fn ended(&self, need: &Need) -> Option<&DoneRun> {
+        let run = self.runs.iter().find(|run| run.need.is_run_of(need))?;
+        (run.status == Some(RunStatus::Completed)).then_some(run)
+    }
+
+    /// What was taken of a run.
+    pub fn numbers(&self, need: &Need) -> Option<&Numbers> {
+        self.ended(need)?.numbers.as_ref()
+    }
+
+    /// What a run came to.
+    pub fn summary_of(&self, need: &Need) -> Option<&Summary> {
+        self.ended(need)?.summary.as_ref()
+    }
+
+    /// What came of a step.
+    pub fn step(&self, name: &str) -> Option<&Numbers> {
+        self.steps.get(name)
+    }
+
+    /// The input of a run.
+    pub(super) fn input(&self, input: Input, scheme: &str) -> Option<&Resolved> {
+        self.find(input, scheme).map(|run| &run.input)
+    }
+
+    /// A run that ended by itself: the numbers of others stand for nothing.
+    pub(super) fn run(&self, input: Input, scheme: &str) -> Option<(&Resolved, &Finished)> {
+        let run = self.find(input, scheme)?;
+        let finished = run.finished.as_ref()?;
+        (finished.summary.status == RunStatus::Completed).then_some((&run.input, finished))
+    }
+
+    /// The summary of such a run.
+    pub(super) fn summary(&self, input: Input, scheme: &str) -> Option<&Summary> {
+        self.run(input, scheme).map(|(_, finished)| &finished.summary)
+    }
+
+    /// The outcome of such a run, with its input.
+    pub(super) fn outcome(&self, input: Input, scheme: &str) -> Option<(&Resolved, &Outcome)> {
+        self.run(input, scheme)
+            .map(|(input, finished)| (input, &finished.outcome))
+    }
+}

@@ -1,0 +1,121 @@
+//! The numbers that tables were computed from, kept in a file: for others to compute them again, and for tests.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Reproduction;
+use super::need::{Done, DoneRun, Input, Need, Numbers};
+use paceline_lab::results::{RunStatus, Summary};
+
+/// What came of the runs and steps of a reproduction: `outcomes/ID.json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outcomes {
+    /// By the runs' names.
+    pub runs: BTreeMap<String, Kept>,
+    /// By the steps' names.
+    pub steps: BTreeMap<String, Kept>,
+}
+
+/// What is kept of a run or a step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// What was taken of it, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, f64>,
+    /// Lists that were taken of it, unless they are the lines of a chart.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub series: BTreeMap<String, Vec<(f64, f64)>>,
+    /// What a run came to, of which nothing was taken: its summary.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub summary: Value,
+}
+
+/// Longer lists are there to be drawn.
+const LIST_MAX: usize = 512;
+
+impl Kept {
+    fn of(numbers: Option<&Numbers>, summary: Option<&Summary>) -> Self {
+        let empty = Numbers::default();
+        let numbers = numbers.unwrap_or(&empty);
+        let short = numbers.series.iter().filter(|(_, list)| list.len() <= LIST_MAX);
+        Self {
+            values: numbers
+                .values
+                .iter()
+                .map(|(name, value)| ((*name).to_string(), *value))
+                .collect(),
+            series: short
+                .map(|(name, list)| ((*name).to_string(), list.clone()))
+                .collect(),
+            summary: summary
+                .and_then(|summary| serde_json::to_value(summary).ok())
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The numbers. Their names live as long as the program: there are some dozens.
+    fn numbers(&self) -> Numbers {
+        let name = |name: &String| -> &'static str { Box::leak(name.clone().into_boxed_str()) };
+        Numbers {
+            values: self
+                .values
+                .iter()
+                .map(|(key, value)| (name(key), *value))
+                .collect(),
+            series: self
+                .series
+                .iter()
+                .map(|(key, list)| (name(key), list.clone()))
+                .collect(),
+        }
+    }
+}
+
+impl Outcomes {
+    /// What `reproduction` has of `done`: runs that ended by themselves.
+    pub fn of(reproduction: &Reproduction, done: &Done) -> Self {
+        let needs = reproduction.needs();
+        let run = |need: &Need| {
+            let run = done.ended(need)?;
+            // A summary is wanted where no digest is.
+            let summary = run.summary.as_ref().filter(|_| need.digest.is_none());
+            Some((need.name(), Kept::of(run.numbers.as_ref(), summary)))
+        };
+        let step = |step: &super::Step| {
+            let numbers = done.step(step.name)?;
+            Some((step.name.to_string(), Kept::of(Some(numbers), None)))
+        };
+        Self {
+            runs: needs.iter().filter_map(run).collect(),
+            steps: reproduction.steps.iter().filter_map(step).collect(),
+        }
+    }
+
+    /// The same as if it had been run now, without inputs and traces: those of `reproduction`'s runs that are here.
+    ///
+    /// # Errors
+    /// A scenario that ships cannot be read: a fault of the program.
+    pub fn done(&self, reproduction: &Reproduction) -> Result<Done, paceline_scenario::Diagnostics> {
+        // Tables are of numbers: any input will do.
+        let input = Need::of(Input::Shipped("incast-16", 1), "hpcc").load()?;
+        let run = |need: Need| {
+            let kept = self.runs.get(&need.name())?;
+            Some(DoneRun {
+                input: input.clone(),
+                finished: None,
+                numbers: need.digest.map(|_| kept.numbers()),
+                // Of another version it may be another thing: then it is missing.
+                summary: serde_json::from_value(kept.summary.clone()).ok(),
+                status: Some(RunStatus::Completed),
+                need,
+            })
+        };
+        let step = |step: &super::Step| Some((step.name, self.steps.get(step.name)?.numbers()));
+        Ok(Done {
+            runs: reproduction.needs().into_iter().filter_map(run).collect(),
+            steps: reproduction.steps.iter().filter_map(step).collect(),
+        })
+    }
+}

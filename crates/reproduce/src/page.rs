@@ -1,0 +1,333 @@
+//! One self-contained page about reproductions.
+
+use serde::Serialize;
+
+use super::Reproduction;
+use super::choice::Choice;
+use super::count::Counts;
+use super::criterion::{Cell, Evidence};
+use super::need::Done;
+use super::panel::{Curve, Drawing, Panel, Row};
+use super::text::{criteria, difference, orderings, shown};
+use paceline_lab::report::charts::{Axis, Chart, Kind, Line, Width};
+use paceline_lab::report::{Look, RenderError, fill, palette, script_json};
+
+const TEMPLATE: &str = include_str!("../assets/reproduce.html.j2");
+const STYLE: &str = include_str!("../assets/reproduce.css");
+
+/// Index of the dash pattern of published lines.
+const DASHED: usize = 1;
+
+/// Renders the page about `chosen`, in their order.
+pub(super) fn render(chosen: &[&Reproduction], done: &Done) -> Result<String, RenderError> {
+    let mut charts = Vec::new();
+    let sections = chosen.iter().map(|one| section(one, done, &mut charts)).collect();
+    let page = Page {
+        sections,
+        charts: script_json(&charts),
+        version: env!("CARGO_PKG_VERSION"),
+        look: Look::charts(),
+        style: STYLE,
+    };
+    fill(TEMPLATE, page)
+}
+
+/// What the template gets. `charts`, `look` and `style` go into it as they are.
+#[derive(Serialize)]
+struct Page {
+    sections: Vec<Section>,
+    charts: String,
+    version: &'static str,
+    look: Look,
+    style: &'static str,
+}
+
+#[derive(Serialize)]
+struct Section {
+    id: &'static str,
+    title: &'static str,
+    source: &'static str,
+    setting: &'static str,
+    notes: &'static [&'static str],
+    /// What was chosen after results had been seen.
+    choices: Vec<Chosen>,
+    /// How many values of each kind of evidence there are, in the order of [`Evidence::ALL`].
+    counts: [Standing; 4],
+    panels: Vec<Table>,
+    runs: Vec<Run>,
+}
+
+#[derive(Serialize)]
+struct Chosen {
+    what: &'static str,
+    tried: &'static str,
+    changed: &'static str,
+}
+
+/// The count of a kind of evidence.
+#[derive(Serialize)]
+struct Standing {
+    title: &'static str,
+    /// Empty where there is nothing of it.
+    count: String,
+    /// `good` if everything that is judged keeps its criterion, `bad` if not; nothing if nothing is.
+    standing: &'static str,
+}
+
+#[derive(Serialize)]
+struct Table {
+    title: String,
+    /// Where its chart goes; empty for none.
+    place: String,
+    /// Whether the table is shown without asking.
+    open: bool,
+    head: &'static str,
+    columns: Vec<Head>,
+    rows: Vec<Lines>,
+    criteria: Vec<String>,
+    orderings: Vec<Sentence>,
+}
+
+#[derive(Serialize)]
+struct Head {
+    name: &'static str,
+    published: &'static str,
+    color: usize,
+}
+
+/// A row of a table.
+#[derive(Serialize)]
+struct Lines {
+    name: String,
+    cells: Vec<Shown>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    paper: String,
+    ours: String,
+    difference: String,
+    /// `ok`, `differs` or nothing.
+    verdict: &'static str,
+}
+
+#[derive(Serialize)]
+struct Sentence {
+    text: String,
+    ok: bool,
+}
+
+#[derive(Serialize)]
+struct Run {
+    name: String,
+    seed: u64,
+    events: u64,
+    packet_hops: u64,
+    digest: String,
+}
+
+/// A chart, and the element that it goes into.
+#[derive(Serialize)]
+struct Placed {
+    place: String,
+    #[serde(flatten)]
+    chart: Chart,
+}
+
+fn section(reproduction: &Reproduction, done: &Done, charts: &mut Vec<Placed>) -> Section {
+    let panels = reproduction.panels(done);
+    let counts = Counts::of(&reproduction.records(done));
+    let table =
+        |(number, panel): (usize, &Panel)| table(panel, format!("{}-{number}", reproduction.id), charts);
+    let runs = done
+        .runs
+        .iter()
+        .filter(|run| {
+            reproduction
+                .needs()
+                .iter()
+                .any(|need| need.name() == run.need.name())
+        })
+        .filter_map(|run| {
+            let summary = &run.finished.as_ref()?.summary;
+            Some(Run {
+                name: run.need.name(),
+                seed: summary.seed,
+                events: summary.events,
+                packet_hops: summary.packet_hops,
+                digest: summary.digest.clone(),
+            })
+        });
+    Section {
+        id: reproduction.id,
+        title: reproduction.title,
+        source: reproduction.source,
+        setting: reproduction.setting,
+        notes: reproduction.notes,
+        choices: reproduction.choices.iter().map(chosen).collect(),
+        counts: Evidence::ALL.map(|kind| standing(counts, kind)),
+        runs: runs.collect(),
+        panels: panels.iter().enumerate().map(table).collect(),
+    }
+}
+
+fn chosen(choice: &Choice) -> Chosen {
+    Chosen {
+        what: choice.what,
+        tried: choice.tried,
+        changed: choice.changed,
+    }
+}
+
+fn standing(counts: Counts, kind: Evidence) -> Standing {
+    let count = counts.count_of(kind);
+    Standing {
+        title: kind.title(),
+        count: counts.text_of(kind).unwrap_or_default(),
+        standing: match count {
+            Some(count) if count.is_good() => "good",
+            Some(count) if count.judged > 0 => "bad",
+            _ => "",
+        },
+    }
+}
+
+fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
+    let schemes: Vec<&str> = panel.columns.iter().map(|column| column.scheme).collect();
+    let colors: Vec<usize> = palette::assign(&schemes)
+        .into_iter()
+        .map(|(color, _)| color)
+        .collect();
+    let chart = match &panel.drawing {
+        Some(drawing) => drawn(panel, drawing),
+        None => chart(panel, &colors),
+    };
+    let drawn = chart.is_some();
+    charts.extend(chart.map(|chart| Placed {
+        place: place.clone(),
+        chart,
+    }));
+    let heads = panel.columns.iter().zip(&colors);
+    let verdicts = panel.cells.iter().zip(&panel.rows);
+    let mut verdicts = verdicts.flat_map(|(cells, row)| cells.iter().map(|cell| cell.verdict(row.decimals)));
+    let all_good = verdicts.all(|verdict| verdict == Some(true));
+    Table {
+        title: panel.title.clone(),
+        place: if drawn { place } else { String::new() },
+        // A table in which nothing differs says no more than its chart; one of no rows, nothing.
+        open: !(drawn && all_good) || panel.rows.is_empty(),
+        head: panel.head,
+        columns: heads
+            .map(|(column, &color)| Head {
+                name: column.name,
+                published: column.published,
+                color,
+            })
+            .collect(),
+        rows: panel.rows.iter().zip(&panel.cells).map(row).collect(),
+        criteria: criteria(panel),
+        orderings: orderings(panel)
+            .into_iter()
+            .map(|(text, ok)| Sentence { text, ok })
+            .collect(),
+    }
+}
+
+fn row((row, cells): (&Row, &Vec<Cell>)) -> Lines {
+    let cell = |cell: &Cell| Shown {
+        paper: shown(cell.paper, row.decimals),
+        ours: shown(cell.ours, row.decimals),
+        difference: difference(cell),
+        verdict: match cell.verdict(row.decimals) {
+            Some(true) => "ok",
+            Some(false) => "differs",
+            None => "",
+        },
+    };
+    Lines {
+        name: row.name(),
+        cells: cells.iter().map(cell).collect(),
+    }
+}
+
+/// The curves of a drawing; `None` where there are none.
+fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
+    let schemes: Vec<&str> = drawing.curves.iter().map(|curve| curve.scheme).collect();
+    let mut known: Vec<&str> = Vec::new();
+    for &scheme in &schemes {
+        if !known.contains(&scheme) {
+            known.push(scheme);
+        }
+    }
+    let colors = palette::assign(&known);
+    let color = |scheme: &str| {
+        let place = known.iter().position(|known| *known == scheme);
+        place.map_or(0, |place| colors[place].0)
+    };
+    let line = |curve: &Curve| Line {
+        dash: if curve.published { DASHED } else { 0 },
+        ..Line::new(curve.name.clone(), color(curve.scheme), &curve.points)
+    };
+    let drawable = drawing.curves.iter().filter(|curve| !curve.points.is_empty());
+    let lines: Vec<Line> = drawable.map(line).collect();
+    (!lines.is_empty()).then(|| Chart {
+        title: panel.title.clone(),
+        note: "Ours solid, published dashed.".to_string(),
+        x: Axis::new(drawing.x.0, drawing.x.1),
+        y: Axis::new(drawing.y.0, drawing.y.1),
+        kind: if drawing.stepped { Kind::Step } else { Kind::Points },
+        width: Width::Full,
+        lines,
+    })
+}
+
+/// Lines over the rows' places, ours solid and the published dashed; `None` where rows have none.
+fn chart(panel: &Panel, colors: &[usize]) -> Option<Chart> {
+    let xs: Vec<f64> = panel.rows.iter().filter_map(|row| row.x).collect();
+    if xs.len() < 2 || xs.len() != panel.rows.len() {
+        return None;
+    }
+    let line = |column: usize, of: fn(&Cell) -> Option<f64>, name: &str, dash: usize| {
+        let values = panel.cells.iter().map(|cells| of(&cells[column]));
+        let points: Vec<(f64, f64)> = xs
+            .iter()
+            .zip(values)
+            .filter_map(|(&x, y)| Some((x, y?)))
+            .collect();
+        let head = panel.columns[column].name;
+        let line = Line {
+            dash,
+            ..Line::new(format!("{head}, {name}"), colors[column], &points)
+        };
+        (!points.is_empty()).then_some(line)
+    };
+    let columns = 0..panel.columns.len();
+    let lines: Vec<Line> = columns
+        .flat_map(|column| {
+            let ours = line(column, |cell| cell.ours, "ours", 0);
+            [ours, line(column, |cell| cell.paper, "paper", DASHED)]
+        })
+        .flatten()
+        .collect();
+    let first = &panel.rows[0];
+    let values: Vec<f64> = lines.iter().flat_map(|line| line.y.iter().copied()).collect();
+    Some(Chart {
+        title: if panel.title.is_empty() {
+            first.metric.to_string()
+        } else {
+            panel.title.clone()
+        },
+        note: "Ours solid, published dashed.".to_string(),
+        x: Axis {
+            log: panel.along.log,
+            ..Axis::new(panel.along.label, panel.along.unit)
+        },
+        y: match first.unit {
+            "%" => Axis::new(first.metric, first.unit),
+            _ => Axis::new(first.metric, first.unit).log_if_wide(values.iter().copied()),
+        },
+        kind: Kind::Points,
+        width: Width::Full,
+        lines,
+    })
+}

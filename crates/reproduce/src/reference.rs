@@ -1,0 +1,109 @@
+//! Runs of HPCC's ns-3 simulator that the project carries with it (`validation/hpcc-ns3`).
+
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
+use paceline_scenario::{Diagnostics, Fidelity, Overrides, Problem, Resolved};
+
+/// A scenario of the reference runs, with its configurations.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// Its name there.
+    pub name: &'static str,
+    /// Scheme and `config.txt`.
+    configs: &'static [(&'static str, &'static str)],
+    /// Files that these name: path as it stands there, and content, which may be compressed.
+    files: &'static [(&'static str, &'static [u8])],
+}
+
+macro_rules! packed {
+    ($path:literal) => {
+        include_bytes!(concat!("../../../validation/hpcc-ns3/", $path))
+    };
+}
+
+macro_rules! configs {
+    ($scenario:literal: $($scheme:literal)*) => {
+        &[$((
+            $scheme,
+            include_str!(concat!("../../../validation/hpcc-ns3/", $scenario, "/", $scheme, "/config.txt")),
+        )),*]
+    };
+}
+
+const TRACE: (&str, &[u8]) = (
+    "../../scenarios/trace_none.txt",
+    packed!("scenarios/trace_none.txt"),
+);
+
+/// Twenty hosts send to one.
+pub(super) static INCAST_20: Reference = Reference {
+    name: "b_incast20",
+    configs: configs!("b_incast20": "hpcc" "timely" "dctcp"),
+    files: &[
+        (
+            "../../scenarios/b_incast20/topology.txt",
+            packed!("scenarios/b_incast20/topology.txt"),
+        ),
+        (
+            "../../scenarios/b_incast20/flow.txt",
+            packed!("scenarios/b_incast20/flow.txt"),
+        ),
+        TRACE,
+    ],
+};
+
+/// 320 hosts, Hadoop flows and incasts, arriving during 2 ms.
+pub(super) static FAT_2MS: Reference = Reference {
+    name: "e_fat_2ms",
+    configs: configs!("e_fat_2ms": "hpcc" "dcqcn" "timely" "dctcp"),
+    files: &[
+        (
+            "../../scenarios/e_fat_2ms/topology.txt",
+            packed!("scenarios/e_fat_2ms/topology.txt"),
+        ),
+        (
+            "../../scenarios/e_fat_2ms/flow.txt",
+            packed!("scenarios/e_fat_2ms/flow.txt.gz"),
+        ),
+        TRACE,
+    ],
+};
+
+impl Reference {
+    /// The run under one of its schemes; or its network and flows under another, with that scheme's
+    /// defaults.
+    pub(super) fn load(
+        &self,
+        scheme: &str,
+        fidelity: Fidelity,
+        settings: &[String],
+    ) -> Result<Resolved, Diagnostics> {
+        let own = self.configs.iter().find(|(name, _)| *name == scheme);
+        let (_, config) = own
+            .or_else(|| self.configs.first())
+            .ok_or_else(|| Problem::new(format!("the reference runs have no {}", self.name)))?;
+        let overrides = Overrides {
+            scheme: own.is_none().then(|| scheme.to_string()),
+            fidelity: Some(fidelity),
+            set: settings.to_vec(),
+            ..Overrides::default()
+        };
+        let unpacked = |&(path, content): &(&str, &[u8])| Some((path.to_string(), text(content)?));
+        let files: Option<Vec<_>> = self.files.iter().map(unpacked).collect();
+        let files = files.ok_or_else(|| Problem::new(format!("the files of {} are damaged", self.name)))?;
+        paceline_scenario::load_config_text(self.name, config, &files, &overrides)
+    }
+}
+
+/// Text, unpacked if it is a gzip file.
+fn text(content: &[u8]) -> Option<String> {
+    const GZIP: [u8; 2] = [0x1f, 0x8b];
+    let mut text = String::new();
+    if content.starts_with(&GZIP) {
+        GzDecoder::new(content).read_to_string(&mut text).ok()?;
+    } else {
+        text.push_str(std::str::from_utf8(content).ok()?);
+    }
+    Some(text)
+}

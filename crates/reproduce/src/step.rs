@@ -1,0 +1,161 @@
+//! Work between the runs of a reproduction and its tables: training, or a computation over many
+//! samples.
+
+use super::need::{Done, Numbers};
+use paceline_lab::run::Control;
+
+/// Work that is done once, whoever needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Steps of one name are the same.
+    pub name: &'static str,
+    /// What is done, for people who wait: `training the predictors`.
+    pub title: &'static str,
+    /// Does it. Of the runs it sees those that its reproduction needs, and what earlier steps gave.
+    pub work: fn(&mut Work<'_>) -> Result<Numbers, StepError>,
+}
+
+/// What a step works with.
+pub struct Work<'a> {
+    /// The runs.
+    pub done: &'a Done,
+    /// How many threads it may use.
+    pub jobs: usize,
+    tell: &'a mut dyn FnMut(f64, &str) -> Control,
+}
+
+/// Why a step has no numbers.
+#[derive(Debug, thiserror::Error)]
+pub enum StepError {
+    /// It was interrupted.
+    #[error("interrupted")]
+    Stopped,
+    /// Something that it needs failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl StepError {
+    /// Of an error.
+    pub fn of(error: impl std::fmt::Display) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl<'a> Work<'a> {
+    /// With `tell` to hear how far it is.
+    pub fn new(done: &'a Done, jobs: usize, tell: &'a mut dyn FnMut(f64, &str) -> Control) -> Self {
+        Self { done, jobs, tell }
+    }
+
+    /// Says which share is done, with a few words.
+    ///
+    /// # Errors
+    /// [`StepError::Stopped`] when it should go no further.
+    pub fn tell(&mut self, share: f64, words: &str) -> Result<(), StepError> {
+        match (self.tell)(share, words) {
+            Control::Continue => Ok(()),
+            Control::Stop => Err(StepError::Stopped),
+        }
+    }
+}
+
+/// Does `steps` in their order, each name once, and puts their numbers into `done`. `tell` hears of
+/// which step, the share of it that is done, and some words. One that fails leaves the others alone; one that
+/// is stopped is the last.
+pub fn run_steps(
+    steps: impl IntoIterator<Item = Step>,
+    done: &mut Done,
+    jobs: usize,
+    tell: &mut dyn FnMut(&Step, f64, &str) -> Control,
+) -> Vec<(Step, StepError)> {
+    let mut errors: Vec<(Step, StepError)> = Vec::new();
+    for step in steps {
+        let tried = done.steps.contains_key(step.name) || errors.iter().any(|(e, _)| e.name == step.name);
+        if tried {
+            continue;
+        }
+        let mut say = |share: f64, words: &str| tell(&step, share, words);
+        let result = (step.work)(&mut Work::new(done, jobs, &mut say));
+        match result {
+            Ok(numbers) => {
+                done.steps.insert(step.name, numbers);
+            }
+            Err(error) => {
+                let stopped = matches!(error, StepError::Stopped);
+                errors.push((step, error));
+                if stopped {
+                    break;
+                }
+            }
+        }
+    }
+    errors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(value: f64) -> Numbers {
+        Numbers {
+            values: [("value", value)].into(),
+            ..Numbers::default()
+        }
+    }
+
+    const ONE: Step = Step {
+        name: "one",
+        title: "counting",
+        work: |work| {
+            work.tell(0.5, "halfway")?;
+            Ok(numbers(1.0))
+        },
+    };
+    const BROKEN: Step = Step {
+        name: "broken",
+        title: "failing",
+        work: |_| Err(StepError::of("no data")),
+    };
+    const TWO: Step = Step {
+        name: "two",
+        title: "adding",
+        work: |work| {
+            let one = work
+                .done
+                .step("one")
+                .map_or(0.0, |numbers| numbers.values["value"]);
+            work.tell(1.0, "done")?;
+            Ok(numbers(one + 1.0))
+        },
+    };
+
+    #[test]
+    fn steps_are_done_once_and_see_earlier_ones() {
+        let mut done = Done::default();
+        let mut heard = Vec::new();
+        let errors = run_steps(
+            [ONE, BROKEN, ONE, BROKEN, TWO],
+            &mut done,
+            1,
+            &mut |step, share, words| {
+                heard.push(format!("{} {share} {words}", step.title));
+                Control::Continue
+            },
+        );
+        assert_eq!(heard, ["counting 0.5 halfway", "adding 1 done"]);
+        assert_eq!(done.step("two").unwrap().values["value"], 2.0);
+        let [(step, error)] = &errors[..] else {
+            panic!("{errors:?}")
+        };
+        assert_eq!((step.name, error.to_string().as_str()), ("broken", "no data"));
+    }
+
+    #[test]
+    fn what_is_stopped_is_the_last() {
+        let mut done = Done::default();
+        let errors = run_steps([ONE, TWO], &mut done, 1, &mut |_, _, _| Control::Stop);
+        assert!(done.steps.is_empty());
+        assert!(matches!(errors[..], [(ref step, StepError::Stopped)] if step.name == "one"));
+    }
+}

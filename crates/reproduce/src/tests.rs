@@ -1,0 +1,239 @@
+use std::collections::BTreeSet;
+
+use paceline_scenario::Fidelity;
+
+use super::*;
+use paceline_lab::report::RenderError;
+
+fn cell(paper: f64, ours: f64, tolerance: Tolerance) -> Cell {
+    Cell {
+        paper: Some(paper),
+        ours: Some(ours),
+        criterion: Criterion::published(tolerance, ""),
+    }
+}
+
+#[test]
+fn tolerances() {
+    let verdict = |paper, ours, tolerance| cell(paper, ours, tolerance).verdict(3);
+    assert_eq!(verdict(4.56, 4.560_4, Tolerance::Exact), Some(true));
+    assert_eq!(verdict(4.56, 4.560_6, Tolerance::Exact), Some(false));
+    assert_eq!(verdict(2.0, 2.5, Tolerance::Within(0.25)), Some(true));
+    assert_eq!(verdict(2.0, 1.49, Tolerance::Within(0.25)), Some(false));
+    assert_eq!(verdict(50.0, 50.5, Tolerance::Near(0.5)), Some(true));
+    assert_eq!(verdict(50.0, 49.4, Tolerance::Near(0.5)), Some(false));
+    assert_eq!(verdict(1.0, 9.0, Tolerance::Shown), None);
+    // Bounds are of ours alone.
+    let bounded = |ours, tolerance| {
+        let cell = Cell {
+            paper: None,
+            ours: Some(ours),
+            criterion: Criterion::property(tolerance, Source::Us, ""),
+        };
+        cell.verdict(3)
+    };
+    assert_eq!(bounded(2.0, Tolerance::AtMost(2.0)), Some(true));
+    assert_eq!(bounded(2.1, Tolerance::AtMost(2.0)), Some(false));
+    assert_eq!(bounded(1.9, Tolerance::AtLeast(2.0)), Some(false));
+    assert_eq!(bounded(0.5, Tolerance::Between(0.5, 2.5)), Some(true));
+    assert_eq!(bounded(f64::NAN, Tolerance::Between(0.5, 2.5)), Some(false));
+    // Nothing printed, or nothing run: nothing to judge.
+    for (paper, ours) in [(None, Some(1.0)), (Some(1.0), None)] {
+        let criterion = Criterion::published(Tolerance::Exact, "");
+        assert_eq!(
+            Cell {
+                paper,
+                ours,
+                criterion
+            }
+            .verdict(3),
+            None
+        );
+    }
+    assert_eq!(verdict(2.0, f64::NAN, Tolerance::Within(0.25)), Some(false));
+}
+
+/// Rows of two sizes: in the first the order of a and b is the paper's, in the second not.
+fn panel(_: &Done) -> Vec<Panel> {
+    let columns = ["hpcc", "dctcp", "dcqcn"].map(Column::scheme).to_vec();
+    let row = |size: u64| Row {
+        label: slowdown::size_name(size),
+        metric: "p95 of slowdown",
+        unit: "×",
+        decimals: 2,
+        x: Some(size as f64),
+    };
+    let papers = [[1.0, 2.0, 8.0], [1.5, 1.75, 6.0]];
+    let ours = [[1.1, 2.0, 7.0], [1.75, 1.25, 6.0]];
+    let tolerances = [Tolerance::Within(0.25), Tolerance::Exact, Tolerance::Shown];
+    let panel = Panel::of(
+        "Slowdown",
+        "size",
+        columns,
+        vec![row(300), row(10_000_000)],
+        |row, column| cell(papers[row][column], ours[row][column], tolerances[column]),
+    );
+    vec![panel.ordered()]
+}
+
+const SYNTHETIC: Reproduction = Reproduction {
+    id: "synthetic",
+    title: "A table",
+    source: "Nobody et al., table 1",
+    setting: "Nothing is run.",
+    notes: &["A note on <known> differences, which is long enough to be broken into lines on a terminal."],
+    choices: &[Choice {
+        what: "a constant of 3",
+        tried: "2 and 4",
+        changed: "the value of 10 MB by a tenth",
+    }],
+    steps: &[],
+    needs: Vec::new,
+    panels: panel,
+};
+
+#[test]
+fn orders_hold_where_what_is_smaller_is_smaller() {
+    let [first, second] = &panel(&Done::default())[0].orderings()[..] else {
+        panic!("two rows")
+    };
+    assert_eq!(
+        (first.paper.as_str(), first.ok),
+        ("hpcc < dctcp < dcqcn", Some(true))
+    );
+    assert_eq!(second.ours.as_deref(), Some("dctcp < hpcc < dcqcn"));
+    assert_eq!(second.ok, Some(false));
+    // What is equal in the paper may be in any order; equal of ours does not keep an order.
+    let columns = || ["a", "b", "c"].map(Column::scheme).to_vec();
+    let of = |paper: [f64; 3], ours: [f64; 3]| {
+        let panel = Panel::of("", "", columns(), vec![Row::quantity("m", "", 1)], |_, column| {
+            cell(paper[column], ours[column], Tolerance::Shown)
+        });
+        panel.ordered().orderings().remove(0)
+    };
+    let tie = of([1.0, 1.0, 2.0], [1.5, 1.0, 2.0]);
+    assert_eq!((tie.paper.as_str(), tie.ok), ("a = b < c", Some(true)));
+    assert_eq!(of([1.0, 1.0, 2.0], [2.5, 1.0, 2.0]).ok, Some(false));
+    assert_eq!(of([1.0, 2.0, 3.0], [1.0, 2.0, 2.0]).ok, Some(false));
+}
+
+#[test]
+fn lists_for_programs() {
+    let text = serde_json::to_string_pretty(&entries(&[&SYNTHETIC], &Done::default())).unwrap();
+    insta::assert_snapshot!("records", text);
+}
+
+#[test]
+fn texts_for_terminals() {
+    let wide = text(&SYNTHETIC, &Done::default(), 100);
+    let narrow = text(&SYNTHETIC, &Done::default(), 64);
+    assert!(narrow.lines().all(|line| line.chars().count() <= 64), "{narrow}");
+    insta::assert_snapshot!("text", format!("{wide}\n{narrow}"));
+}
+
+#[test]
+fn a_page_stands_alone() -> Result<(), RenderError> {
+    let page = page::render(&[&SYNTHETIC], &Done::default())?;
+    for attribute in ["src=", "href=\"http", "@import", "url("] {
+        assert!(!page.contains(attribute), "{attribute}");
+    }
+    assert!(page.contains("&lt;known&gt;") && !page.contains("<known>"));
+    // Orders are no published values, and are counted apart.
+    for count in [
+        "as published: <b class=\"bad\">3 of 4</b>",
+        "properties: <b class=\"bad\">1 of 2</b>",
+    ] {
+        assert!(page.contains(count), "{count}: {page}");
+    }
+    assert!(page.contains("<td>a constant of 3</td><td>2 and 4</td><td>the value of 10 MB by a tenth</td>"));
+    assert!(page.contains("class=\"differs\" title=\"differs\">-28.6% ✗"));
+    Ok(())
+}
+
+#[test]
+fn counts() {
+    assert_eq!(Count::of([Some(true), None, Some(true)]).text(), "all 2");
+    assert_eq!(Count::of([Some(true), Some(false)]).text(), "1 of 2");
+    assert_eq!(Count::of([None]).text(), "none judged");
+}
+
+#[test]
+fn the_registry_is_whole() {
+    for (i, one) in REGISTRY.iter().enumerate() {
+        assert!(REGISTRY[..i].iter().all(|other| other.id != one.id), "{}", one.id);
+        assert_eq!(find(one.id).map(|found| found.title), Some(one.title));
+        let records = one.records(&Done::default());
+        let judged = |record: &Record| !record.paper.is_null() || record.tolerance != "shown only";
+        // A figure without numbers is there to be looked at, and says so.
+        let said = one.notes.iter().any(|note| note.contains("no numbers"));
+        assert!(said || records.iter().any(judged), "{}", one.id);
+        // Without its runs there is nothing of ours; what is computed needs none.
+        let nothing = |record: &Record| record.ours.is_null() && record.ok.is_none();
+        assert!(
+            one.needs().is_empty() || records.iter().all(nothing),
+            "{}",
+            one.id
+        );
+        let mut cases: Vec<_> = records.iter().map(|r| (&r.case, r.metric)).collect();
+        cases.sort_unstable();
+        cases.dedup();
+        assert_eq!(cases.len(), records.len(), "cases of {} are told apart", one.id);
+    }
+    assert_eq!(find("thesis-table9").map(|one| one.id), None);
+}
+
+#[test]
+fn every_run_is_planned_once() {
+    let all = Plan::of(REGISTRY.iter().flat_map(Reproduction::needs));
+    let mut names: Vec<String> = all.needs.iter().map(Need::name).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+    let of_hpcc =
+        |need: &&Need| need.fidelity == Fidelity::Ns3Hpcc || matches!(need.input, Input::Reference(_));
+    // Of the incast: the thesis's scheme with three targets, two first rates, and without prediction, and three
+    // others, each in two fidelities; TIMELY from another first rate; ten orders with and without prediction; three
+    // that are drawn. Table 8: seven schemes in each of 3 draws, three more in one. HPCC's figure: 4 schemes.
+    let incast = 2 * (3 + 1 + 2 + 3) + 1 + 2 * 10 + 3;
+    assert_eq!(all.needs.iter().filter(of_hpcc).count(), incast + 3 * 7 + 3 + 4);
+    assert!(all.needs.iter().all(|need| !need.flows_only));
+    let alone = Plan::of(find("thesis-table7").unwrap().needs());
+    assert!(alone.needs.iter().all(|need| need.flows_only));
+}
+
+#[test]
+fn every_input_loads() {
+    let all = Plan::of(REGISTRY.iter().flat_map(Reproduction::needs));
+    let mut loaded = BTreeSet::new();
+    for need in &all.needs {
+        // One of many stands for those that differ in seed, parameters or, of the large ones, scheme.
+        let kind = match need.input {
+            Input::Shipped(name, _) if need.fidelity == Fidelity::Ns3Hpcc => name.to_string(),
+            Input::Shipped(name, _) => format!("{name} {} {}", need.scheme, need.fidelity.name()),
+            Input::Reference(_) => need.name(),
+        };
+        if loaded.insert(kind) {
+            let input = need
+                .load()
+                .unwrap_or_else(|error| panic!("{}: {error}", need.name()));
+            assert_eq!(
+                (input.scheme.as_str(), input.fidelity),
+                (need.scheme, need.fidelity)
+            );
+        }
+    }
+}
+
+#[test]
+fn the_flows_of_the_thesis() {
+    let table7 = find("thesis-table7").unwrap();
+    let run = DoneRun::input_of(table7.needs().remove(0)).unwrap();
+    let done = Done {
+        runs: vec![run],
+        ..Done::default()
+    };
+    let counts = Counts::of(&table7.records(&done));
+    assert_eq!(counts.published, Count { ok: 20, judged: 20 });
+    assert_eq!((counts.judged(), counts.shown), (counts.published, 1));
+}

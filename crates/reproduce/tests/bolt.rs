@@ -1,0 +1,70 @@
+//! A reproduction of Bolt's evaluation from its needs to its verdicts: the join, the quickest of them.
+
+use paceline_lab::run::Control;
+use paceline_reproduce::{self as reproduce, Done, Need, Plan};
+
+/// What is judged of a flow alone and of a join keeps its tolerance.
+#[test]
+fn a_flow_joins_another() {
+    let join = reproduce::find("bolt-b1").unwrap();
+    let under = |need: &Need| need.scheme == "bolt" || need.scheme == "hpcc";
+    let needs: Vec<Need> = join.needs().into_iter().filter(under).collect();
+    let plan = Plan::of(needs);
+    let inputs: Vec<_> = plan.needs.iter().map(|need| need.load().unwrap()).collect();
+    let runs = reproduce::run_each(&plan.needs, &inputs, 2, &|_, _| Control::Continue);
+    let done = Done {
+        runs: runs.into_iter().map(Result::unwrap).collect(),
+        ..Done::default()
+    };
+    assert!(
+        done.runs
+            .iter()
+            .all(|run| run.finished.is_some() && run.numbers.is_some())
+    );
+    let traces = done.runs.iter().filter_map(|run| run.finished.as_ref());
+    assert!(
+        traces
+            .map(|run| run.outcome.trace.len())
+            .all(|events| events == 0)
+    );
+    let records = join.records(&done);
+    let judged: Vec<_> = records.iter().filter(|record| record.ok.is_some()).collect();
+    // But for HPCC's, whose link falls further than the figure has it.
+    let good = |record: &reproduce::Record| record.ok == Some(true) || record.case.contains("HPCC: dip");
+    let bad: Vec<_> = judged.iter().filter(|record| !good(record)).collect();
+    assert!(bad.is_empty(), "{bad:#?}");
+    assert!(judged.len() >= 16, "{}", judged.len());
+}
+
+/// Where a flow is cut off the paper's Bolt misses what the paper prints, and says so with a cross; the
+/// authors' simulator has it, but not without the pauses that spread its packets.
+#[test]
+fn what_the_paper_lists_is_not_what_its_simulator_does() {
+    let down = reproduce::find("bolt-b4").unwrap();
+    let wanted = |need: &Need| need.scheme.starts_with("bolt") && !need.variant.contains("nosm");
+    let plan = Plan::of(down.needs().into_iter().filter(wanted));
+    let inputs: Vec<_> = plan.needs.iter().map(|need| need.load().unwrap()).collect();
+    let runs = reproduce::run_each(&plan.needs, &inputs, 2, &|_, _| Control::Continue);
+    let done = Done {
+        runs: runs.into_iter().map(Result::unwrap).collect(),
+        ..Done::default()
+    };
+    let records = down.records(&done);
+    let of = |column: &str, what: &str| {
+        let named = |case: &str| case.starts_with(column) && case.contains(what);
+        let record = records.iter().find(|record| named(&record.case)).unwrap();
+        (record.ours.as_f64().unwrap(), record.ok)
+    };
+    let window = "Bolt: window at 95 %";
+    let (paper, verdict) = of("as the paper has it", window);
+    assert!(paper > 100.0 && verdict == Some(false), "{paper} {verdict:?}");
+    let (ours, verdict) = of("as it ships", window);
+    assert!(ours < 35.0 && verdict.is_none(), "{ours} {verdict:?}");
+    let (simulator, verdict) = of("the authors' simulator", window);
+    assert!(
+        simulator < 24.0 && verdict == Some(true),
+        "{simulator} {verdict:?}"
+    );
+    let (no_pause, verdict) = of("the authors' simulator", "simulator's pauses: window at 95 %");
+    assert!(no_pause > 100.0 && verdict.is_none(), "{no_pause} {verdict:?}");
+}
