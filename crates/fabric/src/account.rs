@@ -163,11 +163,11 @@ impl Open {
 impl Simulation {
     /// A flow starts: so does its account.
     pub(crate) fn open_account(&mut self, flow: u32) {
-        let Some(place) = self.accounts.find(flow) else {
+        let Some(place) = self.core.watch.accounts.find(flow) else {
             return;
         };
-        self.accounts.open[place] = Some(Open {
-            until: self.now,
+        self.core.watch.accounts.open[place] = Some(Open {
+            until: self.core.now,
             sending_until: 0,
             again: false,
             stalled: Span::ZERO,
@@ -188,15 +188,15 @@ impl Simulation {
     /// it waits: so the whole time since the last call has one reason, but for pacing, which ends
     /// at a time that is known.
     pub(crate) fn settle(&mut self, slot: u32) {
-        let (now, qp) = (self.now, &self.qps[slot as usize]);
+        let (now, qp) = (self.core.now, &self.hosts.qps[slot as usize]);
         if qp.done {
             return;
         }
-        if self.closeups.on() {
+        if self.core.watch.closeups.on() {
             self.look_at_limits(slot);
         }
-        let qp = &self.qps[slot as usize];
-        let Some(open) = self.accounts.of(qp.flow) else {
+        let qp = &self.hosts.qps[slot as usize];
+        let Some(open) = self.core.watch.accounts.of(qp.flow) else {
             return;
         };
         let (mut from, sender) = (open.until, &mut open.account.sender);
@@ -212,7 +212,7 @@ impl Simulation {
         } else {
             &mut sender.sending
         }) += sent;
-        let port = &self.ports[qp.port as usize];
+        let port = &self.core.ports[qp.port as usize];
         if !qp.reachable || !port.up {
             sender.unreachable += take(now);
         } else if !qp.repairs && qp.snd_nxt >= qp.size {
@@ -226,7 +226,7 @@ impl Simulation {
             let held = port.paused & 1 << qp.class != 0;
             let waited = take(now);
             *(if held { &mut sender.paused } else { &mut sender.nic }) += waited;
-            if !held && self.closeups.on() {
+            if !held && self.core.watch.closeups.on() {
                 let (flow, port) = (qp.flow, qp.port);
                 self.look_at_nic(flow, port, waited);
             }
@@ -235,22 +235,22 @@ impl Simulation {
 
     /// The same for all flows of a host's port, which is about to be paused or resumed.
     pub(crate) fn settle_port(&mut self, port: u32, class: u8, pause: bool) {
-        if self.closeups.on() {
+        if self.core.watch.closeups.on() {
             self.look_at_pause(port, class, pause);
         }
-        if !self.accounts.on() || !self.ports[port as usize].is_host {
+        if !self.core.watch.accounts.on() || !self.core.ports[port as usize].is_host {
             return;
         }
-        let nic = self.ports[port as usize].owner as usize;
-        for place in 0..self.nics[nic].qps.len() {
-            self.settle(self.nics[nic].qps[place]);
+        let nic = self.core.ports[port as usize].owner as usize;
+        for place in 0..self.hosts.nics[nic].qps.len() {
+            self.settle(self.hosts.nics[nic].qps[place]);
         }
     }
 
     /// The same for all flows.
     pub(crate) fn settle_all(&mut self) {
-        if self.accounts.on() {
-            for slot in 0..self.qps.len() as u32 {
+        if self.core.watch.accounts.on() {
+            for slot in 0..self.hosts.qps.len() as u32 {
                 self.settle(slot);
             }
         }
@@ -259,7 +259,7 @@ impl Simulation {
     /// There was progress, or a timeout: what was waited since for the window was, with a timeout,
     /// waiting for it.
     pub(crate) fn account_progress(&mut self, flow: u32, timeout: bool) {
-        if let Some(open) = self.accounts.of(flow) {
+        if let Some(open) = self.core.watch.accounts.of(flow) {
             let stalled = std::mem::take(&mut open.stalled);
             if timeout {
                 open.account.sender.window = open.account.sender.window - stalled;
@@ -272,35 +272,35 @@ impl Simulation {
     #[cold]
     pub(crate) fn account_send(&mut self, slot: u32, id: u32) {
         self.settle(slot);
-        let (now, packet) = (self.now, *self.packets.get(id));
-        let qp = &self.qps[slot as usize];
+        let (now, packet) = (self.core.now, *self.core.packets.get(id));
+        let qp = &self.hosts.qps[slot as usize];
         let port = qp.port;
         let again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
         let hop = self.hop(port, packet.wire, Span::ZERO, Span::ZERO);
-        let Some(open) = self.accounts.of(packet.flow) else {
+        let Some(open) = self.core.watch.accounts.of(packet.flow) else {
             return;
         };
         open.sending_until = now + hop.serialisation.as_ps();
         open.again = again;
         open.add(port, false, &hop);
         let sender = open.account.sender;
-        let log = self.accounts.log(id);
+        let log = self.core.watch.accounts.log(id);
         log.sender = sender;
         log.host = Span::ZERO;
         log.way.clear();
         log.way.push((port, false, hop));
-        self.packets.get_mut(id).accounted = true;
+        self.core.packets.get_mut(id).accounted = true;
     }
 
     /// A data packet enters the receiver's host and will be there for `inside`.
     #[cold]
     pub(crate) fn account_host(&mut self, id: u32, inside: Span) {
-        let packet = *self.packets.get(id);
+        let packet = *self.core.packets.get(id);
         if !packet.accounted {
             return;
         }
-        self.accounts.log(id).host = inside;
-        if let Some(open) = self.accounts.of(packet.flow) {
+        self.core.watch.accounts.log(id).host = inside;
+        if let Some(open) = self.core.watch.accounts.of(packet.flow) {
             let host = &mut open.account.host;
             host.packets += 1;
             host.total += inside;
@@ -309,13 +309,13 @@ impl Simulation {
     }
 
     fn hop(&self, port: u32, wire: u16, queueing: Span, paused: Span) -> HopTime {
-        let p = &self.ports[port as usize];
-        let profile = &self.profiles[usize::from(p.profile)];
+        let p = &self.core.ports[port as usize];
+        let profile = &self.world.profiles[usize::from(p.profile)];
         HopTime {
             port: PortRef {
                 node: NodeId(p.node),
-                interface: self.recorder.interface(port),
-                peer: NodeId(self.ports[p.peer as usize].node),
+                interface: self.core.watch.recorder.interface(port),
+                peer: NodeId(self.core.ports[p.peer as usize].node),
             },
             serialisation: Span::from_ps(profile.serialise(wire).tx),
             propagation: Span::from_ps(profile.delay),
@@ -326,15 +326,15 @@ impl Simulation {
 
     /// Something happened to a packet at a port.
     pub(crate) fn account(&mut self, port: u32, event: TraceKind, id: u32) {
-        let packet = *self.packets.get(id);
+        let packet = *self.core.packets.get(id);
         let answers = matches!(
             packet.kind,
             PacketKind::Ack | PacketKind::Nack | PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm
         );
-        let is_host = self.ports[port as usize].is_host;
+        let is_host = self.core.ports[port as usize].is_host;
         if event == TraceKind::Receive && answers && is_host {
             // The sender is about to learn something.
-            if self.qps[packet.qp as usize].flow == packet.flow {
+            if self.hosts.qps[packet.qp as usize].flow == packet.flow {
                 self.settle(packet.qp);
             }
             return;
@@ -344,19 +344,19 @@ impl Simulation {
         }
         match event {
             TraceKind::Enqueue => {
-                let (queued_at, paused_before) = (self.now, self.paused_so_far(port, packet.class));
-                let log = self.accounts.log(id);
+                let (queued_at, paused_before) = (self.core.now, self.paused_so_far(port, packet.class));
+                let log = self.core.watch.accounts.log(id);
                 (log.queued_at, log.paused_before) = (queued_at, paused_before);
             }
             TraceKind::Dequeue => {
                 let paused_now = self.paused_so_far(port, packet.class);
-                let log = self.accounts.log(id);
+                let log = self.core.watch.accounts.log(id);
                 let paused = Span::from_ps(paused_now - log.paused_before);
-                let queueing = Span::from_ps(self.now - log.queued_at) - paused;
+                let queueing = Span::from_ps(self.core.now - log.queued_at) - paused;
                 let hop = self.hop(port, packet.wire, queueing, paused);
                 let back = packet.kind != PacketKind::Data;
-                self.accounts.log(id).way.push((port, back, hop));
-                if let Some(open) = self.accounts.of(packet.flow) {
+                self.core.watch.accounts.log(id).way.push((port, back, hop));
+                if let Some(open) = self.core.watch.accounts.of(packet.flow) {
                     open.add(port, back, &hop);
                 }
             }
@@ -366,13 +366,13 @@ impl Simulation {
 
     /// For how long the class that holds back `class` at a port has been paused up to now.
     fn paused_so_far(&self, port: u32, class: u8) -> u64 {
-        let p = &self.ports[port as usize];
+        let p = &self.core.ports[port as usize];
         let class = if p.is_host { self.ack_held_by(class) } else { class };
-        let slot = port as usize * self.class_count + usize::from(class);
+        let slot = port as usize * self.world.class_count + usize::from(class);
         let lasts = class > STRICT && p.paused & 1 << class != 0;
-        self.accounts.paused[slot]
+        self.core.watch.accounts.paused[slot]
             + if lasts {
-                self.now - self.paused_since[slot]
+                self.core.now - self.core.paused_since[slot]
             } else {
                 0
             }
@@ -381,12 +381,12 @@ impl Simulation {
     /// The flow completed with acknowledgement `id`.
     #[cold]
     pub(crate) fn close_account(&mut self, flow: u32, id: u32) {
-        let fct = self.flows[flow as usize].fct;
-        let Some(place) = self.accounts.find(flow) else {
+        let fct = self.traffic.flows[flow as usize].fct;
+        let Some(place) = self.core.watch.accounts.find(flow) else {
             return;
         };
-        let log = std::mem::take(self.accounts.log(id));
-        let Some(open) = &mut self.accounts.open[place] else {
+        let log = std::mem::take(self.core.watch.accounts.log(id));
+        let Some(open) = &mut self.core.watch.accounts.open[place] else {
             return;
         };
         let account = &mut open.account;
@@ -396,7 +396,7 @@ impl Simulation {
         for (_, back, hop) in log.way {
             (if back { &mut account.ack } else { &mut account.data }).push(hop);
         }
-        if self.spec.check {
+        if self.world.spec.check {
             assert_eq!(
                 account.total(),
                 fct,

@@ -9,7 +9,7 @@ impl Simulation {
     /// The queue of ACKs to serve now: those of a host wait by class, so that a pause holds back its
     /// own only. The reference has one queue, which the pause of one class holds back.
     pub(crate) fn next_ack(&self, port: u32) -> Option<u8> {
-        let (port, quirks) = (&self.ports[port as usize], &self.spec.quirks);
+        let (port, quirks) = (&self.core.ports[port as usize], &self.world.spec.quirks);
         if !quirks.ack_nic_class {
             return port.next_class();
         }
@@ -23,16 +23,19 @@ impl Simulation {
 
     /// The class by whose pauses a host holds back its ACKs of `class`.
     pub(crate) fn ack_held_by(&self, class: u8) -> u8 {
-        match &self.spec.quirks {
+        match &self.world.spec.quirks {
             quirks if !quirks.ack_nic_class => class,
-            quirks => self.classes.dense(if quirks.ack_high_priority { 0 } else { 3 }),
+            quirks => self
+                .world
+                .classes
+                .dense(if quirks.ack_high_priority { 0 } else { 3 }),
         }
     }
 
     /// The queue of a host port that ACKs of `class` wait in.
     #[inline]
     pub(crate) fn ack_queue(&self, class: u8) -> u8 {
-        if self.spec.quirks.ack_nic_class {
+        if self.world.spec.quirks.ack_nic_class {
             STRICT
         } else {
             class
@@ -41,22 +44,22 @@ impl Simulation {
 
     /// Sends the next ACK of `class`.
     pub(crate) fn send_ack(&mut self, port: u32, class: u8) {
-        let slot = port as usize * self.class_count + usize::from(class);
-        let queue = &mut self.queues[slot];
-        let id = queue.pop(&self.packets);
-        let p = &mut self.ports[port as usize];
+        let slot = port as usize * self.world.class_count + usize::from(class);
+        let queue = &mut self.core.queues[slot];
+        let id = queue.pop(&self.core.packets);
+        let p = &mut self.core.ports[port as usize];
         if queue.head == NONE {
             p.ready &= !(1 << class);
         }
         if class > STRICT {
             p.served = class;
         }
-        p.queued -= u32::from(self.packets.get(id).wire);
+        p.queued -= u32::from(self.core.packets.get(id).wire);
         let (more_acks, nic) = (p.ready != 0, p.owner as usize);
-        if self.recorder.tracing {
+        if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Dequeue, id, 0);
         }
-        let more = more_acks || self.awaits_end(nic, self.packets.get(id).wire);
+        let more = more_acks || self.awaits_end(nic, self.core.packets.get(id).wire);
         self.start_transmission(port, id, more);
     }
 }

@@ -101,16 +101,18 @@ impl Simulation {
     /// A packet came in that will leave through `egress`: Bolt's ingress algorithm.
     #[inline(never)]
     pub(crate) fn bolt_ingress(&mut self, ingress: u32, egress: u32, id: u32) {
-        let Some(bolt) = &mut self.bolt else { return };
+        let Some(bolt) = &mut self.switches.bolt else {
+            return;
+        };
         let hop = &mut bolt.hops[egress as usize];
         if hop.full == 0 {
             return;
         }
-        let packet = self.packets.get_mut(id);
-        let port = &self.ports[egress as usize];
-        let profile = &self.profiles[usize::from(port.profile)];
-        let gained = (self.now - hop.state.last) as i64;
-        hop.state.last = self.now;
+        let packet = self.core.packets.get_mut(id);
+        let port = &self.core.ports[egress as usize];
+        let profile = &self.world.profiles[usize::from(port.profile)];
+        let gained = (self.core.now - hop.state.last) as i64;
+        hop.state.last = self.core.now;
         hop.state
             .supply(gained, profile.serialise(packet.wire).tx as i64, hop.full);
         if packet.kind != PacketKind::Data || packet.tag & BOLT == 0 || packet.trimmed {
@@ -129,30 +131,34 @@ impl Simulation {
     /// SRC: headers and what the sender has to know, back the way that the packet came.
     #[inline(never)]
     fn send_src(&mut self, ingress: u32, egress: u32, id: u32, queue: u32) {
-        let packet = *self.packets.get(id);
-        let qp = &self.qps[packet.qp as usize];
+        let packet = *self.core.packets.get(id);
+        let qp = &self.hosts.qps[packet.qp as usize];
         if qp.flow != packet.flow {
             // A duplicate of a flow that is over: nobody would read it.
             return;
         }
-        let known_way = packet.epoch == self.epoch && qp.data_epoch == self.epoch;
+        let known_way = packet.epoch == self.world.epoch && qp.data_epoch == self.world.epoch;
         let src = Packet {
             kind: PacketKind::Src,
             flow: packet.flow,
             qp: packet.qp,
             seq: packet.seq,
             sent_at: packet.sent_at,
-            wire: src_wire(&self.spec.packet, qp.data_header),
+            wire: src_wire(&self.world.spec.packet, qp.data_header),
             path: qp.turn.wrapping_sub(packet.path),
-            epoch: if known_way { self.epoch } else { self.old_epoch() },
+            epoch: if known_way {
+                self.world.epoch
+            } else {
+                self.old_epoch()
+            },
             class: STRICT,
             note: queue,
-            note_port: self.ports[egress as usize].profile,
+            note_port: self.core.ports[egress as usize].profile,
             ..Packet::EMPTY
         };
-        self.counters.notices += 1;
-        let src = self.packets.insert(src);
-        if self.closeups.on() {
+        self.core.counters.notices += 1;
+        let src = self.core.packets.insert(src);
+        if self.core.watch.closeups.on() {
             self.look_at_notice(src, egress);
         }
         self.enqueue(ingress, STRICT, src);
@@ -160,15 +166,15 @@ impl Simulation {
 
     /// Without SRC the data packet carries the report: that of the port whose queue takes longest.
     fn note(&mut self, egress: u32, id: u32, queue: u32) {
-        let number = self.ports[egress as usize].profile;
-        let rate = |profile: u16| u128::from(self.profiles[usize::from(profile)].rate.as_bps());
-        let packet = self.packets.get(id);
+        let number = self.core.ports[egress as usize].profile;
+        let rate = |profile: u16| u128::from(self.world.profiles[usize::from(profile)].rate.as_bps());
+        let packet = self.core.packets.get(id);
         let worse = packet.note_port == NO_PORT
             || u128::from(queue) * rate(packet.note_port) > u128::from(packet.note) * rate(number);
         if worse {
-            let packet = self.packets.get_mut(id);
+            let packet = self.core.packets.get_mut(id);
             (packet.note, packet.note_port) = (queue, number);
-            if self.closeups.on() {
+            if self.core.watch.closeups.on() {
                 self.look_at_note(id, egress);
             }
         }
@@ -181,10 +187,10 @@ impl Simulation {
     /// switch `i` stands at `route + i + 1`; turned back, it comes to switch `i - 1` next, which is
     /// number `n - i` of the reversed path.
     pub(crate) fn turn_of(&mut self, forward: &[u32], route: u32) -> u32 {
-        if self.bolt.is_none() {
+        if self.switches.bolt.is_none() {
             return 0;
         }
-        let peer = |&port: &u32| self.ports[port as usize].peer;
+        let peer = |&port: &u32| self.core.ports[port as usize].peer;
         let reversed: Vec<u32> = forward.iter().rev().map(peer).collect();
         let back = self.write_route(&reversed);
         back + forward.len() as u32 + route
@@ -192,12 +198,12 @@ impl Simulation {
 
     /// No token is above its cap.
     pub(crate) fn verify_bolt(&self) {
-        let Some(bolt) = &self.bolt else { return };
+        let Some(bolt) = &self.switches.bolt else { return };
         for (id, hop) in bolt.hops.iter().enumerate() {
             let BoltPort { pru, sm, last } = hop.state;
             assert!(sm <= hop.full, "port {id}: SM token of {sm} ps");
             assert!(pru <= bolt.rules.pru_max, "port {id}: {pru} PRU tokens");
-            assert!(last <= self.now, "port {id}: a packet of the future");
+            assert!(last <= self.core.now, "port {id}: a packet of the future");
         }
     }
 }

@@ -27,7 +27,7 @@ use crate::qcn::QcnSwitches;
 use crate::random::{LinkErrors, SharedRandom};
 use crate::record::Recorder;
 use crate::routing::{Extent, FirstPaths, FlowKey, Routing, path_rtt};
-use crate::sim::Simulation;
+use crate::sim::{Core, Hosts, Simulation, Switches, Traffic, Watch, World};
 use crate::spec::{FlowControl, FlowSpec, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
 use crate::spread::Spreading;
 use crate::telemetry::{Telemetry, WIRE_HOPS};
@@ -82,24 +82,33 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     recorder.tracing |= accounts.on();
     let bolt = BoltSwitches::of(&spec, &ports, &profiles);
     let qcn = QcnSwitches::of(&spec, &ports, class_count);
-    let mut simulation = Simulation {
-        now: 0,
-        tie: 0,
-        queue,
-        ties: Ties::new(spec.ties),
-        class_count,
-        queues: vec![ClassQueue::EMPTY; ports.len() * class_count],
-        paused_since: vec![0; ports.len() * class_count],
-        paused_until: vec![0; ports.len() * class_count],
-        renew_at: vec![0; ports.len() * class_count],
+    let watch = Watch {
+        recorder,
+        accounts,
+        closeups: crate::closeup::CloseUps::new(&spec.record.closeups, spec.flows.len()),
+        standstill: crate::standstill::Watch::default(),
+    };
+    let switches = Switches {
         rules: BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold),
         buffers,
+        spreading: Spreading::new(&spec),
+        telemetry: Telemetry::new(int, multi, pint),
+        assists: bolt.is_some() || qcn.is_some() || spec.quirks.device_fifo,
+        bolt,
+        qcn,
+        held_back: held_back(&spec, ports.len() * class_count),
+        mark_rng: if marks {
+            (0..ports.len()).map(|port| stream(Purpose::Mark, port)).collect()
+        } else {
+            Vec::new()
+        },
+    };
+    let hosts = Hosts {
         endpoints: crate::endpoint::Endpoints::of(&spec, nics.len()),
         decisions: crate::decision::DecisionBank::default(),
         foresight: None,
         nics,
-        bolt_ns3: BoltNs3::new(&spec, &ports),
-        packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),
+        crowds: false,
         qps: Vec::new(),
         receivers: Vec::new(),
         late: BTreeMap::new(),
@@ -107,44 +116,54 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         pairs: Vec::new(),
         free_qps: Vec::new(),
         qps_drew: false,
+        meters: Vec::new(),
+    };
+    let traffic = Traffic {
+        flows: spec.flows.iter().map(not_started).collect(),
+        dependencies: Dependencies::of(&spec),
+        completions: Vec::new(),
+    };
+    let bolt_ns3 = BoltNs3::new(&spec, &ports);
+    let core = Core {
+        now: 0,
+        tie: 0,
+        queue,
+        ties: Ties::new(spec.ties),
+        packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),
+        queues: vec![ClassQueue::EMPTY; ports.len() * class_count],
+        link_down_at: vec![u64::MAX; spec.links.len()],
+        link_errors: LinkErrors::of(&spec),
+        shared_rng: SharedRandom::of(&spec),
+        paused_since: vec![0; ports.len() * class_count],
+        paused_until: vec![0; ports.len() * class_count],
+        renew_at: vec![0; ports.len() * class_count],
+        counters: Counters::default(),
+        digest: 0,
+        done: false,
+        ports,
+        watch,
+    };
+    let world = World {
+        class_count,
+        changes: build_changes(&spec),
         routes: Vec::new(),
         route_places: BTreeMap::new(),
         epoch: 0,
         routing,
         first_paths: FirstPaths::default(),
-        spreading: Spreading::new(&spec),
-        changes: build_changes(&spec),
-        link_down_at: vec![u64::MAX; spec.links.len()],
-        telemetry: Telemetry::new(int, multi, pint),
-        assists: bolt.is_some() || qcn.is_some() || spec.quirks.device_fifo,
-        bolt,
-        qcn,
-        held_back: held_back(&spec, ports.len() * class_count),
-        meters: Vec::new(),
-        mark_rng: if marks {
-            (0..ports.len()).map(|port| stream(Purpose::Mark, port)).collect()
-        } else {
-            Vec::new()
-        },
-        link_errors: LinkErrors::of(&spec),
-        shared_rng: SharedRandom::of(&spec),
-        counters: Counters::default(),
-        flows: spec.flows.iter().map(not_started).collect(),
-        dependencies: Dependencies::of(&spec),
-        completions: Vec::new(),
-        recorder,
-        accounts,
-        closeups: crate::closeup::CloseUps::new(&spec.record.closeups, spec.flows.len()),
-        watch: crate::standstill::Watch::default(),
         base_rtt: extent.rtt,
         bdp: extent.bdp,
-        crowds: false,
-        digest: 0,
-        done: false,
         classes,
-        ports,
         profiles,
         spec,
+    };
+    let mut simulation = Simulation {
+        world,
+        core,
+        switches,
+        hosts,
+        traffic,
+        bolt_ns3,
     };
     simulation.schedule_first_events();
     Ok(simulation)
@@ -201,18 +220,18 @@ const fn not_started(flow: &FlowSpec) -> FlowRecord {
 
 impl Simulation {
     fn schedule_first_events(&mut self) {
-        if self.bolt_ns3.on && self.spec.dependencies.is_empty() {
+        if self.bolt_ns3.on && self.world.spec.dependencies.is_empty() {
             // The authors' scripts schedule all messages before the run, ahead of whatever it makes.
-            for flow in 0..self.spec.flows.len() {
-                let at = self.spec.flows[flow].start.as_ps();
+            for flow in 0..self.world.spec.flows.len() {
+                let at = self.world.spec.flows[flow].start.as_ps();
                 self.schedule(LaneId::WHEEL, at, Event::FlowStart { flow: flow as u32 });
             }
-        } else if let Some(first) = self.spec.flows.first() {
+        } else if let Some(first) = self.world.spec.flows.first() {
             let at = first.start.as_ps();
             self.schedule(LaneId::WHEEL, at, Event::FlowDue { flow: 0 });
         }
-        for change in 0..self.changes.len() {
-            let at = self.changes[change].at;
+        for change in 0..self.world.changes.len() {
+            let at = self.world.changes[change].at;
             self.schedule(
                 LaneId::WHEEL,
                 at,
@@ -222,8 +241,8 @@ impl Simulation {
             );
         }
         self.schedule_storms();
-        if self.spec.record.queue_every.is_some() {
-            let from = self.spec.record.queue_window.0.as_ps();
+        if self.world.spec.record.queue_every.is_some() {
+            let from = self.world.spec.record.queue_window.0.as_ps();
             self.schedule(LaneId::WHEEL, from, Event::Sample);
         }
     }

@@ -14,28 +14,28 @@ use crate::sim::Simulation;
 impl Simulation {
     /// Whether something was drawn from a stream of the seed, or a switch chose a path by its hash.
     pub(crate) fn hangs_on_seed(&self) -> bool {
-        let fresh =
-            |rng: &Rng, purpose, entity: usize| *rng == Rng::stream(self.spec.seed, purpose, entity as u64);
+        let fresh = |rng: &Rng, purpose, entity: usize| {
+            *rng == Rng::stream(self.world.spec.seed, purpose, entity as u64)
+        };
         let moved = |rngs: &[Rng], purpose| (0..).zip(rngs).any(|(i, rng)| !fresh(rng, purpose, i));
         let loses = |(i, errors): (usize, &LinkErrors)| match errors {
             LinkErrors::Stream(rng) => !fresh(rng, Purpose::LinkError, i),
             // The reference's generators know no seed of ours.
             LinkErrors::Ns3(_) => false,
         };
-        self.qps_drew
-            || self.routing.chose_by_seed()
-            || self.qps.iter().any(|qp| self.has_drawn(qp))
-            || moved(&self.mark_rng, Purpose::Mark)
-            || self.link_errors.iter().enumerate().any(loses)
+        self.hosts.qps_drew
+            || self.world.routing.chose_by_seed()
+            || self.hosts.qps.iter().any(|qp| self.has_drawn(qp))
+            || moved(&self.switches.mark_rng, Purpose::Mark)
+            || self.core.link_errors.iter().enumerate().any(loses)
             // Switches of these draw before anything happens: hashes of flowlets, intervals of samples.
-            || self.spreading.is_on()
-            || self.qcn.is_some()
-            || self.endpoints.as_ref().is_some_and(|hosts| {
+            || self.switches.spreading.is_on()
+            || self.switches.qcn.is_some()
+            || self.hosts.endpoints.as_ref().is_some_and(|hosts| {
                 let mut rngs = hosts.rngs().enumerate();
                 rngs.any(|(nic, rng)| !fresh(rng, Purpose::Endpoint, nic))
             })
-            || self
-                .telemetry
+            || self.switches.telemetry
                 .pint
                 .as_ref()
                 .is_some_and(|pint| !fresh(pint.rng(), Purpose::Pint, 0))
@@ -43,7 +43,7 @@ impl Simulation {
 
     /// Whether a flow's scheme has drawn.
     pub(crate) fn has_drawn(&self, qp: &Qp) -> bool {
-        qp.rng != Rng::stream(self.spec.seed, Purpose::Congestion, u64::from(qp.flow))
+        qp.rng != Rng::stream(self.world.spec.seed, Purpose::Congestion, u64::from(qp.flow))
     }
 }
 

@@ -36,8 +36,8 @@ impl Simulation {
     /// this. With few of them looking is cheaper, and pauses and quirks are not in the array.
     #[inline]
     pub(crate) fn gather(&mut self, nic: usize) -> bool {
-        let n = &self.nics[nic];
-        if n.qps.len() <= FEW_QPS || self.ports[n.port as usize].paused != 0 {
+        let n = &self.hosts.nics[nic];
+        if n.qps.len() <= FEW_QPS || self.core.ports[n.port as usize].paused != 0 {
             return false;
         }
         if n.crowd.due.is_empty() {
@@ -48,14 +48,14 @@ impl Simulation {
 
     #[cold]
     fn gather_anew(&mut self, nic: usize) -> bool {
-        let quirks = &self.spec.quirks;
+        let quirks = &self.world.spec.quirks;
         if quirks.wakeup_suppression || quirks.lazy_qp_removal {
             return false;
         }
-        self.crowds = true;
-        let Nic { qps, crowd, .. } = &mut self.nics[nic];
+        self.hosts.crowds = true;
+        let Nic { qps, crowd, .. } = &mut self.hosts.nics[nic];
         for (place, &slot) in qps.iter().enumerate() {
-            let qp = &mut self.qps[slot as usize];
+            let qp = &mut self.hosts.qps[slot as usize];
             qp.place = place as u32;
             crowd.due.push(due(qp));
         }
@@ -66,15 +66,15 @@ impl Simulation {
     /// A queue pair has changed.
     #[inline]
     pub(crate) fn regard(&mut self, slot: u32) {
-        if self.crowds {
+        if self.hosts.crowds {
             self.regard_in_crowd(slot);
         }
     }
 
     #[inline(never)]
     fn regard_in_crowd(&mut self, slot: u32) {
-        let qp = &self.qps[slot as usize];
-        let nic = &mut self.nics[self.ports[qp.port as usize].owner as usize];
+        let qp = &self.hosts.qps[slot as usize];
+        let nic = &mut self.hosts.nics[self.core.ports[qp.port as usize].owner as usize];
         let place = qp.place as usize;
         if place < nic.crowd.due.len() && nic.qps[place] == slot {
             let due = due(qp);
@@ -85,8 +85,8 @@ impl Simulation {
 
     /// Round robin from the queue pair served last, in a NIC that has gathered.
     pub(crate) fn choose_of_crowd(&mut self, nic: usize) -> Option<usize> {
-        let now = self.now;
-        let Nic { served, crowd, .. } = &mut self.nics[nic];
+        let now = self.core.now;
+        let Nic { served, crowd, .. } = &mut self.hosts.nics[nic];
         if crowd.soonest > now {
             return None;
         }
@@ -105,13 +105,14 @@ impl Simulation {
 
     /// When the first of the queue pairs may go, in a NIC that has gathered.
     pub(crate) fn soonest_of_crowd(&self, nic: usize) -> Option<u64> {
-        let soonest = self.nics[nic].crowd.due.iter().copied().min();
+        let soonest = self.hosts.nics[nic].crowd.due.iter().copied().min();
         soonest.filter(|&at| at != NEVER)
     }
 
     /// What NICs know of their queue pairs is so.
     pub(crate) fn verify_crowds(&self) {
         for (id, nic) in self
+            .hosts
             .nics
             .iter()
             .enumerate()
@@ -119,7 +120,7 @@ impl Simulation {
         {
             assert_eq!(nic.crowd.due.len(), nic.qps.len(), "NIC {id}: queue pairs");
             for (&slot, &known) in nic.qps.iter().zip(&nic.crowd.due) {
-                let is = due(&self.qps[slot as usize]);
+                let is = due(&self.hosts.qps[slot as usize]);
                 assert_eq!(known, is, "NIC {id}: when queue pair {slot} may go");
                 assert!(
                     is >= nic.crowd.soonest,
@@ -178,7 +179,7 @@ mod tests {
             let mut chosen = 0;
             while !simulation.advance(1).done {
                 simulation.verify_crowds();
-                for nic in 0..simulation.nics.len() {
+                for nic in 0..simulation.hosts.nics.len() {
                     if !simulation.gather(nic) {
                         continue;
                     }

@@ -126,36 +126,36 @@ pub fn find_cycle(flows: usize, dependencies: &[Dependency]) -> Option<u32> {
 impl Simulation {
     /// The start time of a flow has come: whether nothing else keeps it.
     pub(crate) fn comes_due(&mut self, flow: u32) -> bool {
-        let now = self.now;
-        let Some(wait) = self.dependencies.waits.get(flow as usize) else {
+        let now = self.core.now;
+        let Some(wait) = self.traffic.dependencies.waits.get(flow as usize) else {
             return true;
         };
-        self.dependencies.due = flow + 1;
+        self.traffic.dependencies.due = flow + 1;
         wait.pending == 0 && wait.ready_at <= now
     }
 
     /// Something happened to `flow` that others may wait for: those for which it was the last
     /// thing start, each after its delay.
     pub(crate) fn release(&mut self, flow: u32, what: Awaited) {
-        if self.dependencies.first.is_empty() {
+        if self.traffic.dependencies.first.is_empty() {
             return;
         }
-        let ends = &self.dependencies.first[flow as usize..flow as usize + 2];
+        let ends = &self.traffic.dependencies.first[flow as usize..flow as usize + 2];
         for place in ends[0] as usize..ends[1] as usize {
-            let successor = self.dependencies.successors[place];
+            let successor = self.traffic.dependencies.successors[place];
             if successor.awaited != what {
                 continue;
             }
-            let wait = &mut self.dependencies.waits[successor.flow as usize];
+            let wait = &mut self.traffic.dependencies.waits[successor.flow as usize];
             wait.pending -= 1;
-            wait.ready_at = wait.ready_at.max(self.now.saturating_add(successor.delay));
+            wait.ready_at = wait.ready_at.max(self.core.now.saturating_add(successor.delay));
             let (pending, ready_at) = (wait.pending, wait.ready_at);
-            let start = self.spec.flows[successor.flow as usize].start.as_ps();
+            let start = self.world.spec.flows[successor.flow as usize].start.as_ps();
             // Otherwise it starts when its start time comes.
-            if pending == 0 && (ready_at > start || successor.flow < self.dependencies.due) {
+            if pending == 0 && (ready_at > start || successor.flow < self.traffic.dependencies.due) {
                 let event = Event::FlowStart { flow: successor.flow };
                 let at = ready_at.max(start);
-                self.dependencies.latest = self.dependencies.latest.max(at);
+                self.traffic.dependencies.latest = self.traffic.dependencies.latest.max(at);
                 self.schedule(LaneId::WHEEL, at, event);
             }
         }

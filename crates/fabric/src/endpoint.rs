@@ -110,18 +110,20 @@ impl Simulation {
     /// A data packet arrived at a host's NIC.
     #[inline(never)]
     pub(crate) fn enter_host(&mut self, port: u32, id: u32) {
-        let Some(endpoints) = &mut self.endpoints else {
+        let Some(endpoints) = &mut self.hosts.endpoints else {
             return;
         };
-        let nic = self.ports[port as usize].owner;
-        let packet = self.packets.get_mut(id);
-        let at = endpoints.admit(nic, self.now, packet.wire);
-        let inside = Span::from_ps(at - self.now);
+        let nic = self.core.ports[port as usize].owner;
+        let packet = self.core.packets.get_mut(id);
+        let at = endpoints.admit(nic, self.core.now, packet.wire);
+        let inside = Span::from_ps(at - self.core.now);
         if packet.note_port == NO_PORT {
             packet.note = u32::try_from(inside.as_ns()).unwrap_or(u32::MAX);
         }
-        endpoints.hosts[nic as usize].inside.push(&mut self.packets, id);
-        if self.accounts.on() {
+        endpoints.hosts[nic as usize]
+            .inside
+            .push(&mut self.core.packets, id);
+        if self.core.watch.accounts.on() {
             self.account_host(id, inside);
         }
         self.schedule(LaneId::WHEEL, at, Event::HostDone { nic });
@@ -130,8 +132,8 @@ impl Simulation {
     /// The first packet in a host is data now.
     #[inline(never)]
     pub(crate) fn host_done(&mut self, nic: u32) {
-        if let Some(endpoints) = &mut self.endpoints {
-            let id = endpoints.pop(nic, &self.packets);
+        if let Some(endpoints) = &mut self.hosts.endpoints {
+            let id = endpoints.pop(nic, &self.core.packets);
             self.receive_data(id);
         }
     }
@@ -139,7 +141,7 @@ impl Simulation {
     /// How long the receiver's host took, as an acknowledgement tells it: in whole ns.
     #[inline]
     pub(crate) fn endpoint_delay(&self, ack: &Packet) -> Span {
-        if self.endpoints.is_none() || ack.note_port != NO_PORT {
+        if self.hosts.endpoints.is_none() || ack.note_port != NO_PORT {
             return Span::ZERO;
         }
         Span::from_ns(u64::from(ack.note))

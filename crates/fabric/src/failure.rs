@@ -19,11 +19,11 @@ pub(crate) struct Change {
 impl Simulation {
     /// Applies a change of topology: drops what is lost, recomputes every flow's path.
     pub(crate) fn change_topology(&mut self, change: usize) {
-        let Change { link, up, .. } = self.changes[change];
-        if self.spec.quirks.gentle_failures {
+        let Change { link, up, .. } = self.world.changes[change];
+        if self.world.spec.quirks.gentle_failures {
             // What is queued or under way still arrives, and nobody looks for another way.
             for port in [2 * link, 2 * link + 1] {
-                self.ports[port].up = up;
+                self.core.ports[port].up = up;
             }
             return;
         }
@@ -31,7 +31,7 @@ impl Simulation {
         self.find_first_paths();
         let ends = [2 * link as u32, 2 * link as u32 + 1];
         for port in ends {
-            self.ports[port as usize].up = up;
+            self.core.ports[port as usize].up = up;
             if up {
                 self.resume_storms(port);
             } else {
@@ -39,129 +39,129 @@ impl Simulation {
             }
         }
         if !up {
-            self.link_down_at[link] = self.now;
+            self.core.link_down_at[link] = self.core.now;
         }
-        self.routing.forget();
-        self.spreading.forget();
+        self.world.routing.forget();
+        self.switches.spreading.forget();
         // Packets on their way carry the old generation, and are looked up hop by hop.
-        self.epoch = (self.epoch + 1) & !SPREAD;
-        self.routes.clear();
-        self.route_places.clear();
-        for slot in 0..self.qps.len() as u32 {
+        self.world.epoch = (self.world.epoch + 1) & !SPREAD;
+        self.world.routes.clear();
+        self.world.route_places.clear();
+        for slot in 0..self.hosts.qps.len() as u32 {
             self.find_new_path(slot);
         }
-        if self.hash_order.is_some() {
+        if self.hosts.hash_order.is_some() {
             return self.enter_qps_anew();
         }
-        for nic in 0..self.nics.len() {
-            self.nics[nic].crowd.forget();
-            self.nic_send(self.nics[nic].port);
+        for nic in 0..self.hosts.nics.len() {
+            self.hosts.nics[nic].crowd.forget();
+            self.nic_send(self.hosts.nics[nic].port);
         }
     }
 
     /// The reference's hosts enter their queue pairs anew, in an order of their own, and look after each
     /// what may be sent.
     fn enter_qps_anew(&mut self) {
-        for nic in 0..self.nics.len() {
-            self.nics[nic].crowd.forget();
-            for slot in std::mem::take(&mut self.nics[nic].qps) {
-                if self.qps[slot as usize].is_finished() {
-                    self.free_qps.push(slot);
+        for nic in 0..self.hosts.nics.len() {
+            self.hosts.nics[nic].crowd.forget();
+            for slot in std::mem::take(&mut self.hosts.nics[nic].qps) {
+                if self.hosts.qps[slot as usize].is_finished() {
+                    self.hosts.free_qps.push(slot);
                 }
             }
         }
-        let slots = self.hash_order.as_ref().map(|order| order.slots());
+        let slots = self.hosts.hash_order.as_ref().map(|order| order.slots());
         for slot in slots.unwrap_or_default() {
-            let port = self.qps[slot as usize].port;
-            let nic = self.ports[port as usize].owner as usize;
-            self.nics[nic].qps.push(slot);
+            let port = self.hosts.qps[slot as usize].port;
+            let nic = self.core.ports[port as usize].owner as usize;
+            self.hosts.nics[nic].qps.push(slot);
             self.nic_send(port);
         }
     }
 
     /// A port goes down: its queues are lost, and pauses in both directions are void.
     fn take_down(&mut self, port: u32) {
-        let first = port as usize * self.class_count;
-        let keeps_bytes = self.spec.quirks.lost_bytes_stay;
+        let first = port as usize * self.world.class_count;
+        let keeps_bytes = self.world.spec.quirks.lost_bytes_stay;
         // First, so that packets that turned back here do not end a pause through it as they go.
         if !keeps_bytes {
-            self.ports[port as usize].asked = 0;
+            self.core.ports[port as usize].asked = 0;
         }
-        for class in 0..self.class_count {
-            while self.queues[first + class].head != NONE {
-                let id = self.queues[first + class].pop(&self.packets);
-                let wire = u32::from(self.packets.get(id).wire);
-                self.ports[port as usize].queued -= wire;
-                let ingress = self.packets.get(id).ingress;
+        for class in 0..self.world.class_count {
+            while self.core.queues[first + class].head != NONE {
+                let id = self.core.queues[first + class].pop(&self.core.packets);
+                let wire = u32::from(self.core.packets.get(id).wire);
+                self.core.ports[port as usize].queued -= wire;
+                let ingress = self.core.packets.get(id).ingress;
                 if class as u8 > STRICT && ingress != NONE && !keeps_bytes {
                     self.release_lost(ingress, class as u8, wire);
                 }
-                self.counters.link_drops += 1;
+                self.core.counters.link_drops += 1;
                 self.discard(port, id);
             }
-            let p = &mut self.ports[port as usize];
+            let p = &mut self.core.ports[port as usize];
             if p.paused & 1 << class != 0 {
-                let span = self.now - self.paused_since[first + class];
-                self.counters.paused_ps += span;
-                self.accounts.pause_ended(first + class, span);
+                let span = self.core.now - self.core.paused_since[first + class];
+                self.core.counters.paused_ps += span;
+                self.core.watch.accounts.pause_ended(first + class, span);
             }
         }
         self.forget_held_back(port);
-        let p = &mut self.ports[port as usize];
+        let p = &mut self.core.ports[port as usize];
         p.ready = 0;
         p.paused = 0;
-        p.free_at = p.free_at.min(self.now);
+        p.free_at = p.free_at.min(self.core.now);
         p.free_tie = 0;
         p.done_pending = false;
-        self.recorder.ports.paused(port, false, self.now);
+        self.core.watch.recorder.ports.paused(port, false, self.core.now);
     }
 
     /// Gives a lost packet's bytes back to its ingress, and ends the pause that they caused.
     fn release_lost(&mut self, ingress: u32, class: u8, wire: u32) {
-        let port = &self.ports[ingress as usize];
-        let profile = &self.profiles[usize::from(port.profile)];
-        let buffer = &mut self.buffers[port.owner as usize];
-        let queue = &mut self.queues[ingress as usize * self.class_count + usize::from(class)];
-        self.rules.release(buffer, queue, wire);
-        if port.asked & 1 << class != 0 && self.rules.may_resume(buffer, queue, profile.shift) {
+        let port = &self.core.ports[ingress as usize];
+        let profile = &self.world.profiles[usize::from(port.profile)];
+        let buffer = &mut self.switches.buffers[port.owner as usize];
+        let queue = &mut self.core.queues[ingress as usize * self.world.class_count + usize::from(class)];
+        self.switches.rules.release(buffer, queue, wire);
+        if port.asked & 1 << class != 0 && self.switches.rules.may_resume(buffer, queue, profile.shift) {
             self.send_pfc(ingress, class, false);
         }
     }
 
     /// Gives a live queue pair the path that it has in the new topology, if it has one.
     fn find_new_path(&mut self, slot: u32) {
-        if self.qps[slot as usize].done {
+        if self.hosts.qps[slot as usize].done {
             return;
         }
-        let flow = self.qps[slot as usize].flow;
+        let flow = self.hosts.qps[slot as usize].flow;
         let paths = self.find_paths(flow);
         let Some(paths) = paths else {
-            let qp = &mut self.qps[slot as usize];
+            let qp = &mut self.hosts.qps[slot as usize];
             qp.reachable = false;
             qp.reckon();
             return;
         };
-        let dst = self.spec.flows[flow as usize].dst.0;
+        let dst = self.world.spec.flows[flow as usize].dst.0;
         self.find_first_path(dst);
         let (route, data_epoch) = self.data_route(&paths.forward, dst);
         let ack_route = self.write_route(&paths.back);
         let turn = self.turn_of(&paths.forward, route);
-        let mut info = self.path_info(&paths.forward, self.qps[slot as usize].data_header);
-        if self.spec.quirks.first_path_found {
+        let mut info = self.path_info(&paths.forward, self.hosts.qps[slot as usize].data_header);
+        if self.world.spec.quirks.first_path_found {
             // What it began with; only the rate in the ideal time is found again.
-            info.base_rtt = self.qps[slot as usize].path.base_rtt;
-            info.bdp = self.qps[slot as usize].path.bdp;
-            self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+            info.base_rtt = self.hosts.qps[slot as usize].path.base_rtt;
+            info.bdp = self.hosts.qps[slot as usize].path.bdp;
+            self.traffic.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
         }
-        if self.flows[flow as usize].ideal == Span::ZERO {
+        if self.traffic.flows[flow as usize].ideal == Span::ZERO {
             // It started while there was no path.
-            self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+            self.traffic.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
         }
-        let old_port = self.qps[slot as usize].port;
-        let qp = &mut self.qps[slot as usize];
+        let old_port = self.hosts.qps[slot as usize].port;
+        let qp = &mut self.hosts.qps[slot as usize];
         qp.reachable = true;
         (qp.route, qp.data_epoch) = (route, data_epoch);
-        (qp.ack_route, qp.epoch) = (ack_route, self.epoch);
+        (qp.ack_route, qp.epoch) = (ack_route, self.world.epoch);
         qp.turn = turn;
         (qp.port, qp.ack_port) = (paths.forward[0], paths.back[0]);
         // Without its window the flow would have kept the zero of `hpcc_divides_by_window`.
@@ -173,23 +173,23 @@ impl Simulation {
         qp.apply(qp.scheme.limits());
         if old_port != qp.port {
             let new_port = qp.port;
-            let old_nic = self.ports[old_port as usize].owner as usize;
-            self.nics[old_nic].qps.retain(|&other| other != slot);
-            let new_nic = self.ports[new_port as usize].owner as usize;
-            self.nics[new_nic].qps.push(slot);
+            let old_nic = self.core.ports[old_port as usize].owner as usize;
+            self.hosts.nics[old_nic].qps.retain(|&other| other != slot);
+            let new_nic = self.core.ports[new_port as usize].owner as usize;
+            self.hosts.nics[new_nic].qps.push(slot);
         }
     }
 
     /// A generation of routes that is not the network's: packets that carry it are looked up.
     pub(crate) const fn old_epoch(&self) -> u16 {
-        self.epoch.wrapping_sub(1) & !SPREAD
+        self.world.epoch.wrapping_sub(1) & !SPREAD
     }
 
     /// The egress port of a packet that set out before the topology changed.
     #[cold]
     pub(crate) fn reroute(&mut self, ingress: u32, id: u32) -> Option<u32> {
-        let packet = self.packets.get(id);
-        let flow = self.spec.flows[packet.flow as usize];
+        let packet = self.core.packets.get(id);
+        let flow = self.world.spec.flows[packet.flow as usize];
         let to_receiver = matches!(packet.kind, crate::outcome::PacketKind::Data);
         let key = FlowKey::of(&flow);
         let (dst, key) = if to_receiver {
@@ -197,7 +197,7 @@ impl Simulation {
         } else {
             (flow.src.0, key.reversed())
         };
-        let node = self.ports[ingress as usize].node;
-        self.routing.next_hop(&self.ports, node, dst, key)
+        let node = self.core.ports[ingress as usize].node;
+        self.world.routing.next_hop(&self.core.ports, node, dst, key)
     }
 }

@@ -23,33 +23,38 @@ pub(crate) struct Paths {
 impl Simulation {
     /// The flows of one start time enter, in order; then the next start time is arranged for.
     pub(crate) fn flow_due(&mut self, first: u32) {
-        let start = self.spec.flows[first as usize].start;
+        let start = self.world.spec.flows[first as usize].start;
         let mut next = first;
-        while let Some(flow) = self.spec.flows.get(next as usize)
+        while let Some(flow) = self.world.spec.flows.get(next as usize)
             && flow.start == start
         {
             if self.comes_due(next) {
                 // An event of its own, so that what was already due at this instant comes first.
-                self.schedule(LaneId::WHEEL, self.now, Event::FlowStart { flow: next });
+                self.schedule(LaneId::WHEEL, self.core.now, Event::FlowStart { flow: next });
             }
             next += 1;
         }
-        if let Some(flow) = self.spec.flows.get(next as usize) {
+        if let Some(flow) = self.world.spec.flows.get(next as usize) {
             self.schedule(LaneId::WHEEL, flow.start.as_ps(), Event::FlowDue { flow: next });
         }
     }
 
     /// Finds both paths of a flow.
     pub(crate) fn find_paths(&mut self, flow: u32) -> Option<Paths> {
-        let spec = self.spec.flows[flow as usize];
+        let spec = self.world.spec.flows[flow as usize];
         let mut key = FlowKey::of(&spec);
-        if self.spec.quirks.hash_hosts_only {
+        if self.world.spec.quirks.hash_hosts_only {
             key = FlowKey::new(spec.src.0, spec.dst.0, 0, 0);
         }
-        let forward = self.routing.path(&self.ports, spec.src.0, spec.dst.0, key)?.ports;
-        let back = self
+        let forward = self
+            .world
             .routing
-            .path(&self.ports, spec.dst.0, spec.src.0, key.reversed())?
+            .path(&self.core.ports, spec.src.0, spec.dst.0, key)?
+            .ports;
+        let back = self
+            .world
+            .routing
+            .path(&self.core.ports, spec.dst.0, spec.src.0, key.reversed())?
             .ports;
         Some(Paths { forward, back })
     }
@@ -58,25 +63,28 @@ impl Simulation {
     /// the table is bounded by the network, not by the length of the run.
     pub(crate) fn write_route(&mut self, path: &[u32]) -> u32 {
         let hops = &path[1..];
-        if let Some(&place) = self.route_places.get(hops) {
+        if let Some(&place) = self.world.route_places.get(hops) {
             return place;
         }
-        let place = self.routes.len() as u32;
-        self.routes.extend_from_slice(hops);
-        self.route_places.insert(hops.into(), place);
+        let place = self.world.routes.len() as u32;
+        self.world.routes.extend_from_slice(hops);
+        self.world.route_places.insert(hops.into(), place);
         place
     }
 
     /// The path as the scheme sees it.
     pub(crate) fn path_info(&self, forward: &[u32], data_header: u16) -> PathInfo {
-        let mtu = self.spec.packet.mtu;
-        let rate = |port: u32| self.profiles[usize::from(self.ports[port as usize].profile)].rate;
+        let mtu = self.world.spec.packet.mtu;
+        let rate = |port: u32| self.world.profiles[usize::from(self.core.ports[port as usize].profile)].rate;
         let (rtt, bps) = self.round_trip_of(forward);
         let together = self.rate_of_all_ways(forward);
         let (base_rtt, product) = match together {
-            _ if !self.spec.nic.global_rtt => (rtt, bdp(rtt, together.unwrap_or(bps))),
-            None => (self.base_rtt, self.bdp),
-            Some(bps) => (self.base_rtt, self.bdp.max(bdp(self.base_rtt, bps))),
+            _ if !self.world.spec.nic.global_rtt => (rtt, bdp(rtt, together.unwrap_or(bps))),
+            None => (self.world.base_rtt, self.world.bdp),
+            Some(bps) => (
+                self.world.base_rtt,
+                self.world.bdp.max(bdp(self.world.base_rtt, bps)),
+            ),
         };
         PathInfo {
             line_rate: rate(forward[0]),
@@ -85,39 +93,46 @@ impl Simulation {
             mtu,
             full_packet: mtu + Bytes::new(u64::from(data_header)),
             hop_rates: forward[1..].iter().map(|&port| rate(port)).collect(),
-            int: self.telemetry.format,
+            int: self.switches.telemetry.format,
             quirks: SenderQuirks {
-                bolt_ns3_sender: self.spec.quirks.bolt_ns3_sender,
-                drain_time: self.spec.quirks.src_drain_time,
-                ungated_halving: self.spec.quirks.ungated_halving,
-                swift_beta_sign: self.spec.quirks.swift_beta_sign,
-                swift_double_update: self.spec.quirks.swift_double_update,
+                bolt_ns3_sender: self.world.spec.quirks.bolt_ns3_sender,
+                drain_time: self.world.spec.quirks.src_drain_time,
+                ungated_halving: self.world.spec.quirks.ungated_halving,
+                swift_beta_sign: self.world.spec.quirks.swift_beta_sign,
+                swift_double_update: self.world.spec.quirks.swift_double_update,
             },
         }
     }
 
     /// Source and destination of a path.
     pub(crate) fn hosts_of(&self, forward: &[u32]) -> (u32, u32) {
-        let last = self.ports[forward[forward.len() - 1] as usize].peer;
+        let last = self.core.ports[forward[forward.len() - 1] as usize].peer;
         (
-            self.ports[forward[0] as usize].node,
-            self.ports[last as usize].node,
+            self.core.ports[forward[0] as usize].node,
+            self.core.ports[last as usize].node,
         )
     }
 
     /// Round-trip time and slowest rate (bit/s) of an empty network between a path's ends: by this path, or
     /// as the reference found them before the run.
     fn round_trip_of(&self, forward: &[u32]) -> (Span, u64) {
-        let found = self.first_paths.round_trip(self.hosts_of(forward));
-        found.unwrap_or_else(|| path_rtt(forward, &self.ports, &self.profiles, self.spec.packet.mtu))
+        let found = self.world.first_paths.round_trip(self.hosts_of(forward));
+        found.unwrap_or_else(|| {
+            path_rtt(
+                forward,
+                &self.core.ports,
+                &self.world.profiles,
+                self.world.spec.packet.mtu,
+            )
+        })
     }
 
     /// A queue pair begins to send.
     pub(crate) fn flow_start(&mut self, flow: u32) {
-        let spec = self.spec.flows[flow as usize];
-        let record = &mut self.flows[flow as usize];
+        let spec = self.world.spec.flows[flow as usize];
+        let record = &mut self.traffic.flows[flow as usize];
         record.status = FlowStatus::Unfinished;
-        record.start = Time::from_ps(self.now);
+        record.start = Time::from_ps(self.core.now);
         self.release(flow, Awaited::Started);
         let mut share = Share::New {
             keep: false,
@@ -131,31 +146,31 @@ impl Simulation {
         };
         self.find_first_path(spec.dst.0);
         let paths = self.find_paths(flow);
-        if paths.is_none() && self.changes.is_empty() {
-            self.flows[flow as usize].status = FlowStatus::Unreachable;
+        if paths.is_none() && self.world.changes.is_empty() {
+            self.traffic.flows[flow as usize].status = FlowStatus::Unreachable;
             return;
         }
         let reachable = paths.is_some();
         // Without a path (a link is down) the flow waits at its host's first port.
         let paths = paths.unwrap_or_else(|| Paths {
-            forward: vec![self.routing.ports_of(spec.src.0)[0]],
-            back: vec![self.routing.ports_of(spec.dst.0)[0]],
+            forward: vec![self.world.routing.ports_of(spec.src.0)[0]],
+            back: vec![self.world.routing.ports_of(spec.dst.0)[0]],
         });
         let (route, data_epoch) = self.data_route(&paths.forward, spec.dst.0);
-        let scheme = &self.spec.schemes[usize::from(spec.scheme)];
+        let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
         let needs = scheme.config.needs();
-        let mut info = self.path_info(&paths.forward, self.spec.packet.data_headers(&needs));
-        if self.spec.quirks.hpcc_divides_by_window
+        let mut info = self.path_info(&paths.forward, self.world.spec.packet.data_headers(&needs));
+        if self.world.spec.quirks.hpcc_divides_by_window
             && scheme.window == paceline_congestion::registry::WindowMode::Off
         {
             info.bdp = Bytes::ZERO;
         }
-        let class = self.classes.dense(spec.class);
+        let class = self.world.classes.dense(spec.class);
         let controller = scheme.config.build(&info);
         let ack_route = self.write_route(&paths.back);
         let turn = self.turn_of(&paths.forward, route);
-        let packet = &self.spec.packet;
-        let scheme = &self.spec.schemes[usize::from(spec.scheme)];
+        let packet = &self.world.spec.packet;
+        let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
         let mut qp = Qp {
             flow,
             port: paths.forward[0],
@@ -166,7 +181,7 @@ impl Simulation {
             sacked: 0,
             limit: spec.size.get(),
             repairs: false,
-            next_avail: self.now,
+            next_avail: self.core.now,
             gap: 0,
             window: u64::MAX,
             bound: 0,
@@ -176,52 +191,55 @@ impl Simulation {
             ack_wire: packet.ack_wire(&needs),
             class,
             ack_class: self
+                .world
                 .spec
                 .nic
                 .ack_class
-                .map_or(class, |priority| self.classes.dense(priority)),
+                .map_or(class, |priority| self.world.classes.dense(priority)),
             window_mode: scheme.window,
             reachable,
             done: false,
             life: 0,
             route,
             data_epoch,
-            epoch: self.epoch,
+            epoch: self.world.epoch,
             ack_route,
             turn,
             ack_port: paths.back[0],
             max_sent: 0,
             sent_unheard: u64::MAX,
             sample_after: 0,
-            last_progress: self.now,
+            last_progress: self.core.now,
             retransmitted: 0,
             needs,
             scheme: controller,
             timers: TimerBank::default(),
-            rng: Rng::stream(self.spec.seed, Purpose::Congestion, u64::from(flow)),
+            rng: Rng::stream(self.world.spec.seed, Purpose::Congestion, u64::from(flow)),
             path: Box::new(info),
         };
         qp.apply(qp.scheme.limits());
         if reachable {
-            self.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+            self.traffic.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
         }
         let bdp = if qp.path.bdp == Bytes::ZERO {
-            self.bdp
+            self.world.bdp
         } else {
             qp.path.bdp.get()
         };
         let slot = self.place_qp(qp);
-        if let Some(order) = &mut self.hash_order {
-            order.insert(&self.spec.flows[flow as usize], slot);
+        if let Some(order) = &mut self.hosts.hash_order {
+            order.insert(&self.world.spec.flows[flow as usize], slot);
         }
-        if let Recovery::SelectiveRepeat(irn) = self.spec.nic.recovery {
+        if let Recovery::SelectiveRepeat(irn) = self.world.spec.nic.recovery {
             self.begin_selective_repeat(slot, &irn, bdp);
         }
-        self.recorder
+        self.core
+            .watch
+            .recorder
             .flows
-            .started(slot, &self.qps[slot as usize], self.now);
+            .started(slot, &self.hosts.qps[slot as usize], self.core.now);
         self.open_account(flow);
-        if self.closeups.on() {
+        if self.core.watch.closeups.on() {
             self.look_begins(slot);
         }
         if self.bolt_ns3.on {
@@ -232,23 +250,23 @@ impl Simulation {
 
     /// Stores a queue pair in a free slot.
     fn place_qp(&mut self, mut qp: Qp) -> u32 {
-        let Some(slot) = self.free_qps.pop() else {
-            self.qps.push(qp);
-            self.receivers.push(Receiver::NEW);
-            return self.qps.len() as u32 - 1;
+        let Some(slot) = self.hosts.free_qps.pop() else {
+            self.hosts.qps.push(qp);
+            self.hosts.receivers.push(Receiver::NEW);
+            return self.hosts.qps.len() as u32 - 1;
         };
-        self.qps_drew |= self.has_drawn(&self.qps[slot as usize]);
-        qp.life = self.qps[slot as usize].life.wrapping_add(1);
-        self.qps[slot as usize] = qp;
-        self.receivers[slot as usize] = Receiver::NEW;
+        self.hosts.qps_drew |= self.has_drawn(&self.hosts.qps[slot as usize]);
+        qp.life = self.hosts.qps[slot as usize].life.wrapping_add(1);
+        self.hosts.qps[slot as usize] = qp;
+        self.hosts.receivers[slot as usize] = Receiver::NEW;
         slot
     }
 
     fn join_nic(&mut self, slot: u32) {
-        let port = self.qps[slot as usize].port;
-        let nic = self.ports[port as usize].owner as usize;
-        self.nics[nic].qps.push(slot);
-        self.nics[nic].crowd.forget();
+        let port = self.hosts.qps[slot as usize].port;
+        let nic = self.core.ports[port as usize].owner as usize;
+        self.hosts.nics[nic].qps.push(slot);
+        self.hosts.nics[nic].crowd.forget();
         self.start_timeout(slot);
         self.nic_send(port);
     }

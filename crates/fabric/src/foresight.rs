@@ -144,20 +144,20 @@ impl Simulation {
     /// Tells the scheme of a queue pair what its next packet would meet.
     #[cold]
     pub(crate) fn tell_foresight(&mut self, slot: u32) {
-        let mut copies = self.foresight.take().unwrap_or_default();
+        let mut copies = self.hosts.foresight.take().unwrap_or_default();
         if let Some(rtt) = self.foresee(&mut copies, slot) {
-            self.qps[slot as usize].scheme.on_foresight(rtt);
+            self.hosts.qps[slot as usize].scheme.on_foresight(rtt);
         }
-        self.foresight = Some(copies);
+        self.hosts.foresight = Some(copies);
     }
 
     /// The round-trip time of a data packet of `slot` that leaves now; `None` if it would not come back.
     fn foresee(&mut self, f: &mut Foresight, slot: u32) -> Option<Span> {
-        let qp = &self.qps[slot as usize];
+        let qp = &self.hosts.qps[slot as usize];
         if !qp.reachable {
             return None;
         }
-        f.clear(self.ports.len());
+        f.clear(self.core.ports.len());
         let left = match qp.size - qp.snd_nxt {
             0 => u64::MAX,
             left => left,
@@ -167,7 +167,7 @@ impl Simulation {
             flow: qp.flow,
             qp: slot,
             path: qp.route,
-            wire: self.spec.packet.mtu.get().min(left) as u16 + qp.data_header,
+            wire: self.world.spec.packet.mtu.get().min(left) as u16 + qp.data_header,
             epoch: qp.data_epoch,
             kind: PacketKind::Data,
             class: qp.class,
@@ -180,7 +180,7 @@ impl Simulation {
         let place = self.copy_port(f, qp.port);
         self.copy_queues(f);
         self.copy_pending(f);
-        self.await_copy(f, place, self.now);
+        self.await_copy(f, place, self.core.now);
         while let Some(Reverse((at, step))) = f.pending.pop() {
             match Step::decode(step) {
                 Step::TxDone { port } => {
@@ -192,7 +192,7 @@ impl Simulation {
                 Step::Arrive { port, packet } => {
                     if packet == PROBE
                         && f.packets[PROBE as usize].kind == PacketKind::Ack
-                        && self.ports[port as usize].is_host
+                        && self.core.ports[port as usize].is_host
                     {
                         return Some(Span::from_ps(at - f.probe.started));
                     }
@@ -214,19 +214,20 @@ impl Simulation {
         let port = Port {
             ready: 0,
             paused: 0,
-            ..self.ports[id as usize]
+            ..self.core.ports[id as usize]
         };
         f.ports.push(PortCopy {
             id,
             port,
             awaited: false,
         });
-        f.queues.resize(f.queues.len() + self.class_count, (NONE, NONE));
+        f.queues
+            .resize(f.queues.len() + self.world.class_count, (NONE, NONE));
         place
     }
 
     fn copy_packet(&self, f: &mut Foresight, id: u32) -> u32 {
-        let packet = self.packets.get(id);
+        let packet = self.core.packets.get(id);
         f.packets.push(PacketCopy {
             next: NONE,
             flow: packet.flow,
@@ -242,23 +243,29 @@ impl Simulation {
 
     /// What waits in queues.
     fn copy_queues(&self, f: &mut Foresight) {
-        for (id, port) in self.ports.iter().enumerate().filter(|(_, port)| port.ready != 0) {
+        for (id, port) in self
+            .core
+            .ports
+            .iter()
+            .enumerate()
+            .filter(|(_, port)| port.ready != 0)
+        {
             let place = self.copy_port(f, id as u32);
-            for class in (0..self.class_count).filter(|class| port.ready >> class & 1 == 1) {
-                let mut next = self.queues[id * self.class_count + class].head;
+            for class in (0..self.world.class_count).filter(|class| port.ready >> class & 1 == 1) {
+                let mut next = self.core.queues[id * self.world.class_count + class].head;
                 while next != NONE {
                     let packet = self.copy_packet(f, next);
-                    f.append(place, self.class_count, class as u8, packet);
-                    next = self.packets.get(next).next;
+                    f.append(place, self.world.class_count, class as u8, packet);
+                    next = self.core.packets.get(next).next;
                 }
             }
-            self.await_copy(f, place, self.now);
+            self.await_copy(f, place, self.core.now);
         }
     }
 
     /// What links carry, and what is in hosts that take time.
     fn copy_pending(&self, f: &mut Foresight) {
-        self.queue.for_each(|entry| match Event::decode(entry.what) {
+        self.core.queue.for_each(|entry| match Event::decode(entry.what) {
             Event::Arrive { port, packet } => {
                 let packet = self.copy_packet(f, packet);
                 f.push(entry.at, &Step::Arrive { port, packet });
@@ -266,13 +273,15 @@ impl Simulation {
             Event::HostDone { nic } => f.host_done.push((entry.at, nic)),
             _ => {}
         });
-        let Some(endpoints) = &self.endpoints else { return };
+        let Some(endpoints) = &self.hosts.endpoints else {
+            return;
+        };
         f.lines.clear();
         f.lines
-            .extend((0..self.nics.len()).map(|nic| endpoints.line(nic as u32)));
+            .extend((0..self.hosts.nics.len()).map(|nic| endpoints.line(nic as u32)));
         f.host_done.sort_unstable();
         let done = std::mem::take(&mut f.host_done);
-        for nic in 0..self.nics.len() as u32 {
+        for nic in 0..self.hosts.nics.len() as u32 {
             let mut inside = endpoints.first_inside(nic);
             for &(at, _) in done.iter().filter(|&&(_, of)| of == nic) {
                 if inside == NONE {
@@ -280,7 +289,7 @@ impl Simulation {
                 }
                 let packet = self.copy_packet(f, inside);
                 f.push(at, &Step::Answer { nic, packet });
-                inside = self.packets.get(inside).next;
+                inside = self.core.packets.get(inside).next;
             }
         }
         f.host_done = done;
@@ -289,12 +298,12 @@ impl Simulation {
     /// A packet's last bit arrives.
     fn arrive_copy(&mut self, f: &mut Foresight, port: u32, packet: u32, at: u64) {
         let copied = f.packets[packet as usize];
-        let p = &self.ports[port as usize];
+        let p = &self.core.ports[port as usize];
         match copied.kind {
             PacketKind::Pause | PacketKind::Resume => {}
             PacketKind::Data if p.is_host => {
                 let nic = p.owner;
-                match &self.endpoints {
+                match &self.hosts.endpoints {
                     Some(endpoints) => {
                         let at = endpoints.expect(&mut f.lines[nic as usize], at, copied.wire);
                         f.push(at, &Step::Answer { nic, packet });
@@ -316,27 +325,27 @@ impl Simulation {
 
     /// The way of a packet through a switch.
     fn egress_of(&mut self, packet: &mut PacketCopy, node: u32) -> Option<u32> {
-        if packet.epoch == self.epoch {
+        if packet.epoch == self.world.epoch {
             packet.path += 1;
-            return Some(self.routes[packet.path as usize - 1]);
+            return Some(self.world.routes[packet.path as usize - 1]);
         }
-        if self.qps[packet.qp as usize].flow != packet.flow {
+        if self.hosts.qps[packet.qp as usize].flow != packet.flow {
             return None;
         }
-        let flow = self.spec.flows[packet.flow as usize];
+        let flow = self.world.spec.flows[packet.flow as usize];
         let key = FlowKey::of(&flow);
         let (dst, key) = if packet.kind == PacketKind::Data {
             (flow.dst.0, key)
         } else {
             (flow.src.0, key.reversed())
         };
-        self.routing.next_hop(&self.ports, node, dst, key)
+        self.world.routing.next_hop(&self.core.ports, node, dst, key)
     }
 
     /// The receiver answers.
     fn answer_copy(&mut self, f: &mut Foresight, packet: u32, at: u64) {
         let copied = &mut f.packets[packet as usize];
-        let qp = &self.qps[copied.qp as usize];
+        let qp = &self.hosts.qps[copied.qp as usize];
         if qp.flow != copied.flow || qp.done && packet != PROBE {
             return;
         }
@@ -350,7 +359,7 @@ impl Simulation {
 
     fn queue_copy(&self, f: &mut Foresight, place: usize, class: u8, packet: u32, at: u64) {
         if f.ports[place].port.up {
-            f.append(place, self.class_count, class, packet);
+            f.append(place, self.world.class_count, class, packet);
             self.await_copy(f, place, at);
         }
     }
@@ -369,11 +378,11 @@ impl Simulation {
     /// Sends the next packet of a port that is free; the probe after all others of its NIC.
     fn send_copy(&self, f: &mut Foresight, place: usize, at: u64) {
         let copy = &mut f.ports[place];
-        let (id, profile) = (copy.id, &self.profiles[usize::from(copy.port.profile)]);
+        let (id, profile) = (copy.id, &self.world.profiles[usize::from(copy.port.profile)]);
         let probe_waits = f.probe.waits && f.probe.port == id;
         let packet = match copy.port.next_class() {
             Some(class) => {
-                let (head, _) = &mut f.queues[place * self.class_count + usize::from(class)];
+                let (head, _) = &mut f.queues[place * self.world.class_count + usize::from(class)];
                 let packet = *head;
                 *head = f.packets[packet as usize].next;
                 if *head == NONE {

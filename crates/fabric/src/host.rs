@@ -19,9 +19,9 @@ impl Simulation {
         if self.bolt_ns3.on {
             return self.message_receive(id);
         }
-        let packet = self.packets.get(id);
+        let packet = self.core.packets.get(id);
         match packet.kind {
-            PacketKind::Data if self.endpoints.is_some() => self.enter_host(port, id),
+            PacketKind::Data if self.hosts.endpoints.is_some() => self.enter_host(port, id),
             PacketKind::Data => self.receive_data(id),
             PacketKind::Ack | PacketKind::Nack => self.receive_ack(id),
             PacketKind::Cnp => self.receive_cnp(id),
@@ -32,37 +32,37 @@ impl Simulation {
 
     /// Whether the packet's flow still holds its queue pair.
     pub(crate) fn is_current(&self, id: u32) -> bool {
-        let packet = self.packets.get(id);
-        let qp = &self.qps[packet.qp as usize];
+        let packet = self.core.packets.get(id);
+        let qp = &self.hosts.qps[packet.qp as usize];
         qp.flow == packet.flow && !qp.done
     }
 
     #[inline(always)]
     pub(crate) fn receive_data(&mut self, id: u32) {
-        let packet = self.packets.get(id);
-        self.counters.data_received += u64::from(!packet.trimmed);
+        let packet = self.core.packets.get(id);
+        self.core.counters.data_received += u64::from(!packet.trimmed);
         let (slot, flow, marked) = (packet.qp as usize, packet.flow, packet.ecn != 0);
-        let qp = &self.qps[slot];
+        let qp = &self.hosts.qps[slot];
         if qp.flow != flow || qp.done {
-            if self.spec.quirks.receiver_forgets {
+            if self.world.spec.quirks.receiver_forgets {
                 return self.receive_late(id);
             }
-            return self.packets.remove(id);
+            return self.core.packets.remove(id);
         }
         let answer = self.take_data(id);
-        if self.receivers[slot].expected >= self.qps[slot].size {
+        if self.hosts.receivers[slot].expected >= self.hosts.qps[slot].size {
             self.received_whole(flow);
         }
-        if self.qps[slot].needs.is_told() {
+        if self.hosts.qps[slot].needs.is_told() {
             self.tell_sender(id);
         }
         let (kind, echo) = match answer {
             Answer::Ack => (PacketKind::Ack, self.take_marks(slot, marked)),
             Answer::Nack => {
-                self.counters.nacks += 1;
+                self.core.counters.nacks += 1;
                 (PacketKind::Nack, marked)
             }
-            Answer::Nothing => return self.packets.remove(id),
+            Answer::Nothing => return self.core.packets.remove(id),
         };
         self.answer(slot, id, kind, echo);
     }
@@ -70,14 +70,14 @@ impl Simulation {
     /// Data packet `id` becomes its acknowledgement and leaves. It keeps its slot, telemetry and time stamp.
     #[inline(always)]
     fn answer(&mut self, slot: usize, id: u32, kind: PacketKind, echo: bool) {
-        let qp = &self.qps[slot];
-        let packet = self.packets.get_mut(id);
+        let qp = &self.hosts.qps[slot];
+        let packet = self.core.packets.get_mut(id);
         if qp.needs.int {
             packet.pint = way(packet.epoch);
         }
         packet.kind = kind;
         packet.ecn = if echo { 3 } else { 0 };
-        packet.seq = self.receivers[slot].expected;
+        packet.seq = self.hosts.receivers[slot].expected;
         packet.path = qp.ack_route;
         packet.epoch = qp.epoch;
         packet.wire = qp.ack_wire;
@@ -87,9 +87,10 @@ impl Simulation {
         packet.ingress = NONE;
         let (wire, ack_port) = (qp.ack_wire, qp.ack_port);
         let class = self.ack_queue(qp.ack_class);
-        let port = &mut self.ports[ack_port as usize];
+        let port = &mut self.core.ports[ack_port as usize];
         let nothing_before = port.ready == 0 && port.paused == 0 && port.up;
-        if nothing_before && !self.recorder.tracing && !port.is_busy(self.now, self.tie) {
+        if nothing_before && !self.core.watch.recorder.tracing && !port.is_busy(self.core.now, self.core.tie)
+        {
             // As if it were queued and taken out again.
             if class > STRICT {
                 port.served = class;
@@ -103,9 +104,9 @@ impl Simulation {
 
     /// A flow's last byte is here, and perhaps was before.
     fn received_whole(&mut self, flow: u32) {
-        let record = &mut self.flows[flow as usize];
+        let record = &mut self.traffic.flows[flow as usize];
         if record.received.is_none() {
-            record.received = Some(Time::from_ps(self.now));
+            record.received = Some(Time::from_ps(self.core.now));
             self.release(flow, Awaited::Received);
         }
     }
@@ -113,8 +114,8 @@ impl Simulation {
     /// The receiver of a flow whose scheme asks for packets of its own counts data packet `id`.
     #[inline(never)]
     fn tell_sender(&mut self, id: u32) {
-        let packet = *self.packets.get(id);
-        let needs = &self.qps[packet.qp as usize].needs;
+        let packet = *self.core.packets.get(id);
+        let needs = &self.hosts.qps[packet.qp as usize].needs;
         let interval = needs.cnp_interval;
         if let Some(reports) = needs.reports {
             self.meter(&packet, reports);
@@ -128,27 +129,27 @@ impl Simulation {
     /// where ACKs answer for several packets.
     #[inline]
     fn take_marks(&mut self, slot: usize, marked: bool) -> bool {
-        if self.spec.quirks.ack_threshold {
+        if self.world.spec.quirks.ack_threshold {
             return marked;
         }
-        std::mem::take(&mut self.receivers[slot].marked)
+        std::mem::take(&mut self.hosts.receivers[slot].marked)
     }
 
     /// A congestion notification packet to the sender, at most one per `interval`.
     fn notify_sender(&mut self, packet: &Packet, interval: Span) {
-        let receiver = &mut self.receivers[packet.qp as usize];
-        if self.now < receiver.cnp_until {
+        let receiver = &mut self.hosts.receivers[packet.qp as usize];
+        if self.core.now < receiver.cnp_until {
             return;
         }
-        receiver.cnp_until = self.now + interval.as_ps();
-        let qp = &self.qps[packet.qp as usize];
+        receiver.cnp_until = self.core.now + interval.as_ps();
+        let qp = &self.hosts.qps[packet.qp as usize];
         let (port, path, epoch, class) = (qp.ack_port, qp.ack_route, qp.epoch, qp.ack_class);
-        let id = self.packets.insert(Packet {
+        let id = self.core.packets.insert(Packet {
             kind: PacketKind::Cnp,
             flow: packet.flow,
             qp: packet.qp,
             sent_at: packet.sent_at,
-            wire: self.spec.packet.cnp.get() as u16,
+            wire: self.world.spec.packet.cnp.get() as u16,
             path,
             epoch,
             class,
@@ -159,52 +160,52 @@ impl Simulation {
     }
 
     fn receive_cnp(&mut self, id: u32) {
-        let packet = *self.packets.get(id);
+        let packet = *self.core.packets.get(id);
         let slot = packet.qp;
         if self.is_current(id) {
-            self.counters.notifications += 1;
-            self.qps[slot as usize].hears();
-            if self.qps[slot as usize].needs.reports.is_some() {
+            self.core.counters.notifications += 1;
+            self.hosts.qps[slot as usize].hears();
+            if self.hosts.qps[slot as usize].needs.reports.is_some() {
                 let report = Self::read_report(&packet);
                 self.call_scheme(slot, |scheme, cx| scheme.on_notice(cx, &report));
             } else {
                 self.call_scheme(slot, |scheme, cx| scheme.on_cnp(cx));
             }
-            self.nic_send(self.qps[slot as usize].port);
+            self.nic_send(self.hosts.qps[slot as usize].port);
         }
-        self.packets.remove(id);
+        self.core.packets.remove(id);
     }
 
     fn receive_ack(&mut self, id: u32) {
-        let packet = self.packets.get(id);
+        let packet = self.core.packets.get(id);
         let (slot, flow, sent_at, marked) = (packet.qp, packet.flow, packet.sent_at, packet.ecn != 0);
-        let qp = &self.qps[slot as usize];
+        let qp = &self.hosts.qps[slot as usize];
         if qp.flow != flow || qp.done {
-            return self.packets.remove(id);
+            return self.core.packets.remove(id);
         }
         let port = qp.port;
         // Where the receiver sends notifications as packets, those are counted.
         let echo_notifies = marked && qp.needs.cnp_interval == Span::ZERO;
-        self.counters.notifications += u64::from(echo_notifies);
+        self.core.counters.notifications += u64::from(echo_notifies);
         let acknowledged = self.take_acknowledgement(slot, id);
         if acknowledged.newly == 0 {
             // What acknowledges something is a round-trip sample: see `record_rtt`.
-            self.qps[slot as usize].hears();
-        } else if self.recorder.tracing {
+            self.hosts.qps[slot as usize].hears();
+        } else if self.core.watch.recorder.tracing {
             self.account_progress(flow, false);
         }
-        let finished = self.qps[slot as usize].is_finished();
+        let finished = self.hosts.qps[slot as usize].is_finished();
         if finished {
             self.complete(slot);
-            if self.packets.get(id).accounted {
+            if self.core.packets.get(id).accounted {
                 self.close_account(flow, id);
             }
         }
-        let rtt = self.now - sent_at;
+        let rtt = self.core.now - sent_at;
         self.record_rtt(slot, acknowledged.highest, rtt, acknowledged.newly);
         self.react(slot, id, &acknowledged, rtt);
-        self.packets.remove(id);
-        if finished && !self.spec.quirks.lazy_qp_removal {
+        self.core.packets.remove(id);
+        if finished && !self.world.spec.quirks.lazy_qp_removal {
             self.remove_qp(slot);
         }
         self.nic_send(port);
@@ -213,24 +214,28 @@ impl Simulation {
     /// Shows the acknowledgement to the scheme.
     #[inline]
     fn react(&mut self, slot: u32, id: u32, acknowledged: &Acknowledged, rtt: u64) {
-        if self.qps[slot as usize].needs.foresight {
+        if self.hosts.qps[slot as usize].needs.foresight {
             self.tell_foresight(slot);
         }
-        let packet = self.packets.get(id);
-        let (congested, endpoint_delay) = if packet.note_port == NO_PORT && self.endpoints.is_none() {
+        let packet = self.core.packets.get(id);
+        let (congested, endpoint_delay) = if packet.note_port == NO_PORT && self.hosts.endpoints.is_none() {
             (None, Span::ZERO)
         } else {
             (self.congested_port(packet), self.endpoint_delay(packet))
         };
-        let too_many_hops = self.spec.quirks.int_wire_precision && usize::from(packet.hops) > WIRE_HOPS;
-        let qp = &mut self.qps[slot as usize];
+        let too_many_hops = self.world.spec.quirks.int_wire_precision && usize::from(packet.hops) > WIRE_HOPS;
+        let qp = &mut self.hosts.qps[slot as usize];
         let info = AckInfo {
             seq: acknowledged.highest,
             newly_acked: acknowledged.newly,
             snd_nxt: qp.snd_nxt,
             rtt: Span::from_ps(rtt),
             ecn: packet.ecn != 0,
-            hops: if too_many_hops { &[] } else { self.packets.hops(id) },
+            hops: if too_many_hops {
+                &[]
+            } else {
+                self.core.packets.hops(id)
+            },
             way: if qp.needs.int { packet.pint } else { 0 },
             pint_power: packet.pint,
             nack: acknowledged.loss,
@@ -238,9 +243,9 @@ impl Simulation {
             congested,
             endpoint_delay,
         };
-        let rng = self.shared_rng.c_library.as_mut().unwrap_or(&mut qp.rng);
+        let rng = self.core.shared_rng.c_library.as_mut().unwrap_or(&mut qp.rng);
         let mut cx = paceline_congestion::Ctx {
-            now: Time::from_ps(self.now),
+            now: Time::from_ps(self.core.now),
             path: &qp.path,
             timers: &mut qp.timers,
             rng,
@@ -256,49 +261,49 @@ impl Simulation {
 
     #[inline(always)]
     pub(crate) fn record_rtt(&mut self, slot: u32, seq: u64, rtt: u64, newly_acked: u64) {
-        let qp = &mut self.qps[slot as usize];
-        self.recorder.rtt_all.record(rtt);
+        let qp = &mut self.hosts.qps[slot as usize];
+        self.core.watch.recorder.rtt_all.record(rtt);
         if seq > qp.sample_after {
             qp.sample_after = qp.snd_nxt;
             qp.hears();
-            self.recorder.rtt.record(rtt);
-            if self.spec.record.rtt_samples {
+            self.core.watch.recorder.rtt.record(rtt);
+            if self.world.spec.record.rtt_samples {
                 let sample = RttSample {
-                    at: Time::from_ps(self.now),
+                    at: Time::from_ps(self.core.now),
                     flow: qp.flow,
                     seq,
                     rtt: Span::from_ps(rtt),
                 };
-                self.recorder.rtt_samples.push(sample);
+                self.core.watch.recorder.rtt_samples.push(sample);
             }
         }
-        if self.recorder.follows_flows {
+        if self.core.watch.recorder.follows_flows {
             self.record_flow(slot, rtt, newly_acked);
         }
     }
 
     /// Every byte is acknowledged.
     fn complete(&mut self, slot: u32) {
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot as usize];
         qp.done = true;
         let flow = qp.flow as usize;
-        let record = &mut self.flows[flow];
+        let record = &mut self.traffic.flows[flow];
         record.status = FlowStatus::Completed;
-        record.fct = Span::from_ps(self.now - record.start.as_ps());
+        record.fct = Span::from_ps(self.core.now - record.start.as_ps());
         record.retransmitted = Bytes::new(qp.retransmitted);
-        record.delivered = Bytes::new(self.receivers[slot as usize].expected);
+        record.delivered = Bytes::new(self.hosts.receivers[slot as usize].expected);
         (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
-        self.completions.push(flow as u32);
-        if let Some(order) = &mut self.hash_order {
-            order.remove(&self.spec.flows[flow]);
+        self.traffic.completions.push(flow as u32);
+        if let Some(order) = &mut self.hosts.hash_order {
+            order.remove(&self.world.spec.flows[flow]);
         }
         self.release(flow as u32, Awaited::Acknowledged);
     }
 
     /// Takes a finished queue pair out of its NIC's round robin.
     fn remove_qp(&mut self, slot: u32) {
-        let nic = self.ports[self.qps[slot as usize].port as usize].owner as usize;
-        let nic = &mut self.nics[nic];
+        let nic = self.core.ports[self.hosts.qps[slot as usize].port as usize].owner as usize;
+        let nic = &mut self.hosts.nics[nic];
         if let Some(place) = nic.qps.iter().position(|&other| other == slot) {
             nic.qps.remove(place);
             nic.crowd.forget();
@@ -309,17 +314,17 @@ impl Simulation {
                     .checked_sub(1)
                     .unwrap_or(nic.qps.len().saturating_sub(1));
             }
-            self.free_qps.push(slot);
+            self.hosts.free_qps.push(slot);
         }
     }
 
     /// The results so far of a flow that holds queue pair `slot`.
     pub(crate) fn record_unfinished(&mut self, slot: usize) {
-        let qp = &self.qps[slot];
-        let record = &mut self.flows[qp.flow as usize];
+        let qp = &self.hosts.qps[slot];
+        let record = &mut self.traffic.flows[qp.flow as usize];
         if !qp.done && record.status == FlowStatus::Unfinished {
             record.retransmitted = Bytes::new(qp.retransmitted);
-            record.delivered = Bytes::new(self.receivers[slot].expected);
+            record.delivered = Bytes::new(self.hosts.receivers[slot].expected);
             (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
             if !qp.reachable {
                 record.status = FlowStatus::Unreachable;
@@ -333,22 +338,22 @@ impl Simulation {
     /// Records an event of a packet at a traced node.
     #[cold]
     pub(crate) fn trace(&mut self, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
-        if self.accounts.on() {
+        if self.core.watch.accounts.on() {
             self.account(port, event, id);
         }
-        if self.closeups.on() {
+        if self.core.watch.closeups.on() {
             self.look(port, event, id, queue_bytes);
         }
-        let node = self.ports[port as usize].node;
-        self.recorder.trace(
-            self.now,
+        let node = self.core.ports[port as usize].node;
+        self.core.watch.recorder.trace(
+            self.core.now,
             node,
             port,
             event,
-            self.packets.get(id),
+            self.core.packets.get(id),
             queue_bytes,
-            &self.classes,
-            &self.spec,
+            &self.world.classes,
+            &self.world.spec,
         );
     }
 }

@@ -14,13 +14,13 @@ impl Simulation {
     /// Whether the port is sending, up to the place of the running event within this instant.
     #[inline]
     pub(crate) fn is_busy(&self, port: u32) -> bool {
-        self.ports[port as usize].is_busy(self.now, self.tie)
+        self.core.ports[port as usize].is_busy(self.core.now, self.core.tie)
     }
 
     /// Makes the end of the current transmission an event, now that something waits for it.
     #[inline]
     pub(crate) fn await_transmission(&mut self, port: u32) {
-        let p = &mut self.ports[port as usize];
+        let p = &mut self.core.ports[port as usize];
         if !p.done_pending {
             p.done_pending = true;
             let entry = Entry {
@@ -29,62 +29,62 @@ impl Simulation {
                 what: Event::TxDone { port }.encode(),
             };
             // Not in a lane: it was scheduled when the transmission began, and is pushed only now.
-            self.queue.push(LaneId::WHEEL, entry);
+            self.core.queue.push(LaneId::WHEEL, entry);
         }
     }
 
     /// Puts a packet on the wire. The end of its transmission is an event only if `more` waits.
     #[inline]
     pub(crate) fn start_transmission(&mut self, port: u32, id: u32, more: bool) {
-        let p = &mut self.ports[port as usize];
-        let profile = &self.profiles[usize::from(p.profile)];
-        let packet = self.packets.get(id);
+        let p = &mut self.core.ports[port as usize];
+        let profile = &self.world.profiles[usize::from(p.profile)];
+        let packet = self.core.packets.get(id);
         let wire = packet.wire;
         match packet.kind {
-            PacketKind::Data => self.counters.data_hops += 1,
+            PacketKind::Data => self.core.counters.data_hops += 1,
             PacketKind::Ack | PacketKind::Nack => {
-                self.counters.ack_hops += 1;
-                self.counters.control_bytes += u64::from(wire);
+                self.core.counters.ack_hops += 1;
+                self.core.counters.control_bytes += u64::from(wire);
             }
             PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm | PacketKind::Pause | PacketKind::Resume => {
-                self.counters.control_hops += 1;
-                self.counters.control_bytes += u64::from(wire);
+                self.core.counters.control_hops += 1;
+                self.core.counters.control_bytes += u64::from(wire);
             }
         }
         let timing = profile.serialise(wire);
-        let arrival = self.now + timing.tx + profile.delay;
+        let arrival = self.core.now + timing.tx + profile.delay;
         let done = Event::TxDone { port }.encode();
         p.tx_bytes += u64::from(wire);
-        p.free_at = self.now + timing.tx;
-        p.free_tie = self.ties.next(done);
+        p.free_at = self.core.now + timing.tx;
+        p.free_tie = self.core.ties.next(done);
         p.done_pending = more;
         let arrive = Event::Arrive {
             port: p.peer,
             packet: id,
         };
         let what = arrive.encode();
-        let tie = self.ties.next(what);
+        let tie = self.core.ties.next(what);
         if more {
             let entry = Entry {
                 at: p.free_at,
                 tie: p.free_tie,
                 what: done,
             };
-            self.queue.push(timing.tx_lane, entry);
+            self.core.queue.push(timing.tx_lane, entry);
         }
         let entry = Entry {
             at: arrival,
             tie,
             what,
         };
-        self.queue.push(timing.arrive_lane, entry);
+        self.core.queue.push(timing.arrive_lane, entry);
     }
 
     #[inline]
     pub(crate) fn transmission_done(&mut self, port: u32) {
-        let p = &mut self.ports[port as usize];
+        let p = &mut self.core.ports[port as usize];
         // A link that failed and came back may have started another transmission since.
-        if p.free_at != self.now || p.free_tie != self.tie {
+        if p.free_at != self.core.now || p.free_tie != self.core.tie {
             return;
         }
         p.done_pending = false;
@@ -101,18 +101,18 @@ impl Simulation {
     #[inline]
     pub(crate) fn arrive(&mut self, port: u32, id: u32) {
         let (is_host, fallible) = (
-            self.ports[port as usize].is_host,
-            self.ports[port as usize].fallible,
+            self.core.ports[port as usize].is_host,
+            self.core.ports[port as usize].fallible,
         );
         if fallible && self.is_lost(port, id) {
-            self.counters.link_drops += 1;
+            self.core.counters.link_drops += 1;
             return self.discard(port, id);
         }
-        let kind = self.packets.get(id).kind;
+        let kind = self.core.packets.get(id).kind;
         if matches!(kind, PacketKind::Pause | PacketKind::Resume) {
             return self.receive_pfc(port, id);
         }
-        if self.recorder.tracing {
+        if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Receive, id, 0);
         }
         if is_host {
@@ -125,18 +125,19 @@ impl Simulation {
     /// Whether the link loses the packet: it is down, was down meanwhile, or corrupts it.
     #[cold]
     fn is_lost(&mut self, port: u32, id: u32) -> bool {
-        let p = &self.ports[port as usize];
+        let p = &self.core.ports[port as usize];
         let link = p.link as usize;
-        if self.spec.quirks.gentle_failures {
+        if self.world.spec.quirks.gentle_failures {
             return self.is_corrupted(link, id);
         }
         if !p.up {
             return true;
         }
-        let down_at = self.link_down_at[link];
+        let down_at = self.core.link_down_at[link];
         if down_at != u64::MAX {
-            let profile = &self.profiles[usize::from(p.profile)];
-            let started = self.now - profile.delay - profile.serialise(self.packets.get(id).wire).tx;
+            let profile = &self.world.profiles[usize::from(p.profile)];
+            let started =
+                self.core.now - profile.delay - profile.serialise(self.core.packets.get(id).wire).tx;
             if started < down_at {
                 return true;
             }
@@ -145,50 +146,53 @@ impl Simulation {
     }
 
     fn is_corrupted(&mut self, link: usize, id: u32) -> bool {
-        let rate = self.spec.links[link].error_rate;
+        let rate = self.world.spec.links[link].error_rate;
         // A lost resume would pause for ever what real pauses' timers end: the on/off abstraction
         // needs frames that arrive. (The reference's do get lost.)
-        let is_pfc = matches!(self.packets.get(id).kind, PacketKind::Pause | PacketKind::Resume);
-        if is_pfc && !self.spec.quirks.ns3_random {
+        let is_pfc = matches!(
+            self.core.packets.get(id).kind,
+            PacketKind::Pause | PacketKind::Resume
+        );
+        if is_pfc && !self.world.spec.quirks.ns3_random {
             return false;
         }
-        let generators = self.link_errors.len();
-        rate > 0.0 && self.link_errors[link.min(generators - 1)].next_f64() < rate
+        let generators = self.core.link_errors.len();
+        rate > 0.0 && self.core.link_errors[link.min(generators - 1)].next_f64() < rate
     }
 
     /// Frees a packet that will not arrive.
     #[cold]
     pub(crate) fn discard(&mut self, port: u32, id: u32) {
-        if self.recorder.tracing {
+        if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Drop, id, 0);
         }
-        self.packets.remove(id);
+        self.core.packets.remove(id);
     }
 
     /// Sends a PFC frame about `class` out of `port`.
     #[cold]
     pub(crate) fn send_pfc(&mut self, port: u32, class: u8, pause: bool) {
-        if pause && self.closeups.on() {
+        if pause && self.core.watch.closeups.on() {
             self.look_at_pause_sent(port, class);
         }
-        let p = &mut self.ports[port as usize];
+        let p = &mut self.core.ports[port as usize];
         if pause {
             p.asked |= 1 << class;
         } else {
             p.asked &= !(1 << class);
         }
-        if let Some(streams) = &mut self.shared_rng.ns3 {
+        if let Some(streams) = &mut self.core.shared_rng.ns3 {
             // The frame's IP identification is a random number.
             streams.skip();
         }
-        if !self.ports[port as usize].up {
+        if !self.core.ports[port as usize].up {
             // A packet that came in here before the link failed has left, and there is nobody to tell.
             return;
         }
-        let id = self.packets.insert(Packet {
-            sent_at: self.now,
-            wire: self.spec.packet.pfc_frame.get() as u16,
-            epoch: self.epoch,
+        let id = self.core.packets.insert(Packet {
+            sent_at: self.core.now,
+            wire: self.world.spec.packet.pfc_frame.get() as u16,
+            epoch: self.world.epoch,
             kind: if pause {
                 PacketKind::Pause
             } else {
@@ -197,13 +201,13 @@ impl Simulation {
             class,
             ..Packet::EMPTY
         });
-        let mode = match self.spec.switch.flow_control {
+        let mode = match self.world.spec.switch.flow_control {
             FlowControl::Pfc(pfc) => pfc.mode,
             FlowControl::None => PfcMode::OnOff,
         };
         if let (PfcMode::Quanta { pause: span }, true) = (mode, pause) {
-            let at = self.now + span.as_ps() / 2;
-            self.renew_at[port as usize * self.class_count + usize::from(class)] = at;
+            let at = self.core.now + span.as_ps() / 2;
+            self.core.renew_at[port as usize * self.world.class_count + usize::from(class)] = at;
             self.schedule(LaneId::WHEEL, at, Event::PauseRenew { port, class });
         }
         self.enqueue(port, LINK_CONTROL, id);
@@ -211,41 +215,41 @@ impl Simulation {
 
     #[cold]
     fn receive_pfc(&mut self, port: u32, id: u32) {
-        let packet = *self.packets.get(id);
-        if self.recorder.tracing {
+        let packet = *self.core.packets.get(id);
+        if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Receive, id, 0);
         }
-        self.packets.remove(id);
+        self.core.packets.remove(id);
         let pause = packet.kind == PacketKind::Pause;
-        let p = &self.ports[port as usize];
-        if !self.spec.record.omit_pfc {
-            self.recorder.pfc.push(PfcEvent {
-                at: Time::from_ps(self.now),
+        let p = &self.core.ports[port as usize];
+        if !self.world.spec.record.omit_pfc {
+            self.core.watch.recorder.pfc.push(PfcEvent {
+                at: Time::from_ps(self.core.now),
                 node: NodeId(p.node),
                 is_switch: !p.is_host,
-                interface: self.recorder.interface(port),
-                class: self.classes.priority(packet.class),
+                interface: self.core.watch.recorder.interface(port),
+                class: self.world.classes.priority(packet.class),
                 pause,
             });
         }
         if !pause {
-            self.counters.resumes += 1;
+            self.core.counters.resumes += 1;
             return self.unpause(port, packet.class);
         }
-        self.counters.pauses += 1;
+        self.core.counters.pauses += 1;
         self.settle_port(port, packet.class, true);
-        let slot = port as usize * self.class_count + usize::from(packet.class);
-        let p = &mut self.ports[port as usize];
+        let slot = port as usize * self.world.class_count + usize::from(packet.class);
+        let p = &mut self.core.ports[port as usize];
         if p.paused & 1 << packet.class == 0 {
             p.paused |= 1 << packet.class;
-            self.paused_since[slot] = self.now;
-            self.recorder.ports.paused(port, true, self.now);
+            self.core.paused_since[slot] = self.core.now;
+            self.core.watch.recorder.ports.paused(port, true, self.core.now);
         }
-        if let FlowControl::Pfc(pfc) = self.spec.switch.flow_control
+        if let FlowControl::Pfc(pfc) = self.world.spec.switch.flow_control
             && let PfcMode::Quanta { pause } = pfc.mode
         {
-            let until = self.now + pause.as_ps();
-            self.paused_until[slot] = until;
+            let until = self.core.now + pause.as_ps();
+            self.core.paused_until[slot] = until;
             self.schedule(
                 LaneId::WHEEL,
                 until,
@@ -259,33 +263,34 @@ impl Simulation {
 
     /// Ends a pause, if there is one, and sends what waited.
     pub(crate) fn unpause(&mut self, port: u32, class: u8) {
-        if self.ports[port as usize].paused & 1 << class != 0 {
+        if self.core.ports[port as usize].paused & 1 << class != 0 {
             self.settle_port(port, class, false);
-            let p = &mut self.ports[port as usize];
+            let p = &mut self.core.ports[port as usize];
             p.paused &= !(1 << class);
             let still = p.paused != 0;
-            self.recorder.ports.paused(port, still, self.now);
-            let slot = port as usize * self.class_count + usize::from(class);
-            let span = self.now - self.paused_since[slot];
-            self.counters.paused_ps += span;
-            self.accounts.pause_ended(slot, span);
+            self.core.watch.recorder.ports.paused(port, still, self.core.now);
+            let slot = port as usize * self.world.class_count + usize::from(class);
+            let span = self.core.now - self.core.paused_since[slot];
+            self.core.counters.paused_ps += span;
+            self.core.watch.accounts.pause_ended(slot, span);
             self.count_held_back(port, class);
         }
         self.kick(port);
     }
 
     pub(crate) fn pause_end(&mut self, port: u32, class: u8) {
-        let slot = port as usize * self.class_count + usize::from(class);
+        let slot = port as usize * self.world.class_count + usize::from(class);
         // A later pause frame may have moved the end.
-        if self.now >= self.paused_until[slot] {
+        if self.core.now >= self.core.paused_until[slot] {
             self.unpause(port, class);
         }
     }
 
     pub(crate) fn pause_renew(&mut self, port: u32, class: u8) {
         // A resume and another pause since have their own renewal.
-        let slot = port as usize * self.class_count + usize::from(class);
-        if self.ports[port as usize].asked & 1 << class != 0 && self.renew_at[slot] == self.now {
+        let slot = port as usize * self.world.class_count + usize::from(class);
+        if self.core.ports[port as usize].asked & 1 << class != 0 && self.core.renew_at[slot] == self.core.now
+        {
             self.send_pfc(port, class, true);
         }
     }
@@ -293,9 +298,9 @@ impl Simulation {
     /// Sends from a port if it is idle and something may go.
     #[inline]
     pub(crate) fn kick(&mut self, port: u32) {
-        if self.ports[port as usize].is_host {
+        if self.core.ports[port as usize].is_host {
             self.nic_send(port);
-        } else if self.ports[port as usize].up && self.ports[port as usize].ready != 0 {
+        } else if self.core.ports[port as usize].up && self.core.ports[port as usize].ready != 0 {
             if self.is_busy(port) {
                 self.await_transmission(port);
             } else {
@@ -307,13 +312,13 @@ impl Simulation {
     /// Appends a packet to a port's queue and sends if the port is idle.
     #[inline]
     pub(crate) fn enqueue(&mut self, port: u32, class: u8, id: u32) {
-        let queue = &mut self.queues[port as usize * self.class_count + usize::from(class)];
-        queue.push(&mut self.packets, id);
+        let queue = &mut self.core.queues[port as usize * self.world.class_count + usize::from(class)];
+        queue.push(&mut self.core.packets, id);
         let bytes = queue.bytes;
-        let p = &mut self.ports[port as usize];
+        let p = &mut self.core.ports[port as usize];
         p.ready |= 1 << class;
-        p.queued += u32::from(self.packets.get(id).wire);
-        if self.recorder.tracing {
+        p.queued += u32::from(self.core.packets.get(id).wire);
+        if self.core.watch.recorder.tracing {
             let is_host = p.is_host;
             self.trace(port, TraceKind::Enqueue, id, if is_host { 0 } else { bytes });
         }

@@ -38,9 +38,9 @@ impl Simulation {
         slot: u32,
         call: impl FnOnce(&mut dyn CongestionControl, &mut Ctx<'_>),
     ) {
-        let now = Time::from_ps(self.now);
-        let qp = &mut self.qps[slot as usize];
-        let rng = self.shared_rng.c_library.as_mut().unwrap_or(&mut qp.rng);
+        let now = Time::from_ps(self.core.now);
+        let qp = &mut self.hosts.qps[slot as usize];
+        let rng = self.core.shared_rng.c_library.as_mut().unwrap_or(&mut qp.rng);
         let mut cx = Ctx {
             now,
             path: &qp.path,
@@ -54,18 +54,18 @@ impl Simulation {
     /// Takes over what the scheme allows after a callback, and starts the timers that it set.
     #[inline]
     pub(crate) fn take_limits(&mut self, slot: u32) {
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot as usize];
         let limits = qp.scheme.limits();
         let old_rate = qp.rate;
         if limits.rate != old_rate || limits.window != Bytes::MAX {
             qp.apply(limits);
         }
-        let repaces = self.spec.nic.pacing || self.spec.quirks.repaces_unpaced;
+        let repaces = self.world.spec.nic.pacing || self.world.spec.quirks.repaces_unpaced;
         if qp.needs.repaces && limits.rate != old_rate && repaces {
             self.repace(slot);
             self.pull_wake(slot);
         }
-        if self.qps[slot as usize].timers.has_requests() {
+        if self.hosts.qps[slot as usize].timers.has_requests() {
             self.start_timers(slot);
         }
         self.regard(slot);
@@ -74,8 +74,8 @@ impl Simulation {
     /// A change of rate moves the time at which the next packet may leave: the gap after the last
     /// one is what it would have been at the new rate.
     fn repace(&mut self, slot: u32) {
-        let truncate = self.spec.quirks.truncate_to_ns;
-        let qp = &mut self.qps[slot as usize];
+        let truncate = self.world.spec.quirks.truncate_to_ns;
+        let qp = &mut self.hosts.qps[slot as usize];
         let gap = time_to_send(qp.rate, qp.last_wire, truncate).as_ps();
         qp.next_avail = (qp.next_avail + gap).saturating_sub(qp.gap);
         qp.gap = gap;
@@ -83,18 +83,18 @@ impl Simulation {
 
     /// The next packet of a queue pair may go earlier than the NIC's wake-up: pulls that forward.
     pub(crate) fn pull_wake(&mut self, slot: u32) {
-        let qp = &self.qps[slot as usize];
+        let qp = &self.hosts.qps[slot as usize];
         let (next_avail, port) = (qp.next_avail, qp.port);
-        let nic = self.ports[port as usize].owner as usize;
-        let wake_at = self.nics[nic].wake_at;
+        let nic = self.core.ports[port as usize].owner as usize;
+        let wake_at = self.hosts.nics[nic].wake_at;
         if wake_at != u64::MAX && next_avail < wake_at {
-            self.set_wake(nic, next_avail.max(self.now));
+            self.set_wake(nic, next_avail.max(self.core.now));
         }
     }
 
     fn start_timers(&mut self, slot: u32) {
-        let life = self.qps[slot as usize].life;
-        while let Some((timer, at, generation)) = self.qps[slot as usize].timers.take_request() {
+        let life = self.hosts.qps[slot as usize].life;
+        while let Some((timer, at, generation)) = self.hosts.qps[slot as usize].timers.take_request() {
             let event = Event::Timer {
                 qp: slot,
                 slot: timer.0,
@@ -103,7 +103,7 @@ impl Simulation {
             };
             self.schedule(LaneId::WHEEL, at.as_ps(), event);
         }
-        if self.qps[slot as usize].timers.take_decision() {
+        if self.hosts.qps[slot as usize].timers.take_decision() {
             self.decide(slot);
         }
     }
@@ -112,23 +112,23 @@ impl Simulation {
         if timer == CLOCK {
             return self.clock(slot, generation, life);
         }
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot as usize];
         if qp.life != life || qp.done || !qp.timers.fires(TimerSlot(timer), generation) {
             return;
         }
-        if self.recorder.tracing {
+        if self.core.watch.recorder.tracing {
             self.settle(slot);
             self.look_at_timer(slot, crate::closeup::Told::Itself);
         }
         self.call_scheme(slot, |scheme, cx| scheme.on_timer(cx, TimerSlot(timer)));
-        if !self.spec.quirks.wakeup_suppression {
+        if !self.world.spec.quirks.wakeup_suppression {
             // A larger window or rate may let a packet go now.
-            self.nic_send(self.qps[slot as usize].port);
+            self.nic_send(self.hosts.qps[slot as usize].port);
         }
     }
 
     fn set_wake(&mut self, nic: usize, at: u64) {
-        let nic = &mut self.nics[nic];
+        let nic = &mut self.hosts.nics[nic];
         nic.wake_at = at;
         nic.wake_generation += 1;
         let event = Event::Wake {
@@ -139,7 +139,7 @@ impl Simulation {
     }
 
     pub(crate) fn wake(&mut self, port: u32, generation: u32) {
-        let nic = &mut self.nics[self.ports[port as usize].owner as usize];
+        let nic = &mut self.hosts.nics[self.core.ports[port as usize].owner as usize];
         if nic.wake_generation != generation || nic.wake_at == u64::MAX {
             return;
         }
@@ -151,7 +151,7 @@ impl Simulation {
     /// then queue pairs in turn; otherwise arms a wake-up for the next one that pacing holds back.
     #[inline]
     pub(crate) fn nic_send(&mut self, port: u32) {
-        let p = &self.ports[port as usize];
+        let p = &self.core.ports[port as usize];
         if !p.up || self.bolt_ns3.on {
             return;
         }
@@ -159,7 +159,7 @@ impl Simulation {
         let has_acks = p.ready != 0;
         if self.is_busy(port) {
             // Without queue pairs and ACKs the end of the transmission changes nothing.
-            if has_acks || !self.nics[nic].qps.is_empty() {
+            if has_acks || !self.hosts.nics[nic].qps.is_empty() {
                 self.await_transmission(port);
             }
             return;
@@ -169,8 +169,8 @@ impl Simulation {
         }
         match self.choose_qp(nic) {
             Some(place) => {
-                self.nics[nic].served = place;
-                let slot = self.nics[nic].qps[place];
+                self.hosts.nics[nic].served = place;
+                let slot = self.hosts.nics[nic].qps[place];
                 self.send_data(port, slot);
             }
             None => self.arm_wake(nic),
@@ -181,12 +181,12 @@ impl Simulation {
     /// lets go. Finished queue pairs leave the list.
     #[inline]
     fn choose_qp(&mut self, nic: usize) -> Option<usize> {
-        let n = &self.nics[nic];
-        let paused = self.ports[n.port as usize].paused;
+        let n = &self.hosts.nics[nic];
+        let paused = self.core.ports[n.port as usize].paused;
         if let [only] = n.qps[..] {
-            let qp = &self.qps[only as usize];
+            let qp = &self.hosts.qps[only as usize];
             if !qp.is_blocked(paused) {
-                return (qp.next_avail <= self.now).then_some(0);
+                return (qp.next_avail <= self.core.now).then_some(0);
             }
             if !qp.is_finished() {
                 return None;
@@ -199,7 +199,7 @@ impl Simulation {
     }
 
     pub(crate) fn choose_of_many(&mut self, nic: usize, paused: u16) -> Option<usize> {
-        let nic = &mut self.nics[nic];
+        let nic = &mut self.hosts.nics[nic];
         let count = nic.qps.len();
         let (mut chosen, mut first_finished) = (None, usize::MAX);
         let mut start = nic.served + 1;
@@ -207,9 +207,9 @@ impl Simulation {
             start %= count.max(1);
         }
         for place in (start..count).chain(0..start) {
-            let qp = &self.qps[nic.qps[place] as usize];
+            let qp = &self.hosts.qps[nic.qps[place] as usize];
             if !qp.is_blocked(paused) {
-                if qp.next_avail <= self.now {
+                if qp.next_avail <= self.core.now {
                     chosen = Some(place);
                     break;
                 }
@@ -223,8 +223,8 @@ impl Simulation {
         let mut kept = first_finished;
         for place in first_finished..count {
             let slot = nic.qps[place];
-            if self.qps[slot as usize].is_finished() {
-                self.free_qps.push(slot);
+            if self.hosts.qps[slot as usize].is_finished() {
+                self.hosts.free_qps.push(slot);
                 continue;
             }
             if chosen == Some(place) {
@@ -240,11 +240,11 @@ impl Simulation {
 
     /// Arms the wake-up for the queue pair that may go first.
     fn arm_wake(&mut self, nic: usize) {
-        let suppression = self.spec.quirks.wakeup_suppression;
+        let suppression = self.world.spec.quirks.wakeup_suppression;
         let gathered = self.gather(nic);
-        let n = &self.nics[nic];
-        let paused = self.ports[n.port as usize].paused;
-        let candidates = n.qps.iter().map(|&slot| &self.qps[slot as usize]);
+        let n = &self.hosts.nics[nic];
+        let paused = self.core.ports[n.port as usize].paused;
+        let candidates = n.qps.iter().map(|&slot| &self.hosts.qps[slot as usize]);
         let next = if gathered {
             self.soonest_of_crowd(nic)
         } else if suppression {
@@ -259,7 +259,7 @@ impl Simulation {
                 .map(|qp| qp.next_avail)
                 .min()
         };
-        let Some(at) = next.filter(|&at| at > self.now) else {
+        let Some(at) = next.filter(|&at| at > self.core.now) else {
             return;
         };
         if n.wake_at == u64::MAX || !suppression && at < n.wake_at {
@@ -268,18 +268,18 @@ impl Simulation {
     }
 
     fn send_data(&mut self, port: u32, slot: u32) {
-        let mtu = self.spec.packet.mtu.get();
-        let (number, seq) = if self.pairs.is_empty() {
-            (0, self.qps[slot as usize].snd_nxt)
+        let mtu = self.world.spec.packet.mtu.get();
+        let (number, seq) = if self.hosts.pairs.is_empty() {
+            (0, self.hosts.qps[slot as usize].snd_nxt)
         } else {
             self.next_of_selective_repeat(slot)
         };
-        let tag = if self.qps[slot as usize].needs.tags {
+        let tag = if self.hosts.qps[slot as usize].needs.tags {
             self.tag(slot, seq)
         } else {
             0
         };
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot as usize];
         let payload = mtu.min(qp.size - seq) as u16;
         let is_new = seq == qp.snd_nxt;
         // The receiver answers at once if nothing more may follow, and to what was sent again.
@@ -287,12 +287,12 @@ impl Simulation {
             || !is_new
             || qp.limit < qp.size && seq + u64::from(payload) >= qp.limit;
         let wire = payload + qp.data_header;
-        let id = self.packets.insert(Packet {
+        let id = self.core.packets.insert(Packet {
             flow: qp.flow,
             qp: slot,
             path: qp.route,
             seq,
-            sent_at: self.now,
+            sent_at: self.core.now,
             wire,
             payload,
             epoch: qp.data_epoch,
@@ -303,13 +303,13 @@ impl Simulation {
             answers: number,
             ..Packet::EMPTY
         });
-        if self.recorder.tracing {
+        if self.core.watch.recorder.tracing {
             self.account_send(slot, id);
         }
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot as usize];
         if qp.snd_nxt == qp.snd_una {
             // With nothing in flight there was nothing to wait for: the timeout starts here.
-            qp.last_progress = self.now;
+            qp.last_progress = self.core.now;
         }
         let end = seq + u64::from(payload);
         if is_new {
@@ -317,41 +317,41 @@ impl Simulation {
         }
         if end <= qp.max_sent {
             qp.retransmitted += u64::from(payload);
-            self.counters.retransmitted_bytes += u64::from(payload);
+            self.core.counters.retransmitted_bytes += u64::from(payload);
         } else {
             qp.max_sent = end;
         }
-        if self.recorder.tracing {
+        if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Dequeue, id, 0);
         }
-        if self.qps[slot as usize].needs.counts_sent {
+        if self.hosts.qps[slot as usize].needs.counts_sent {
             let sent = SentInfo {
                 payload: Bytes::new(u64::from(payload)),
                 wire: Bytes::new(u64::from(wire)),
             };
             self.call_scheme(slot, |scheme, cx| scheme.on_send(cx, &sent));
         }
-        let truncate = self.spec.quirks.truncate_to_ns;
-        let pacing = self.spec.nic.pacing;
-        let qp = &mut self.qps[slot as usize];
+        let truncate = self.world.spec.quirks.truncate_to_ns;
+        let pacing = self.world.spec.nic.pacing;
+        let qp = &mut self.hosts.qps[slot as usize];
         let rate = if pacing { qp.rate } else { qp.path.line_rate };
         qp.last_wire = wire;
         qp.gap = time_to_send(rate, wire, truncate).as_ps();
-        qp.next_avail = self.now + qp.gap;
-        if !pacing && self.spec.quirks.repaces_unpaced {
+        qp.next_avail = self.core.now + qp.gap;
+        if !pacing && self.world.spec.quirks.repaces_unpaced {
             // A change of rate takes this from the gap all the same.
             qp.gap = time_to_send(qp.rate, wire, truncate).as_ps();
         }
         self.regard(slot);
-        let nic = self.ports[port as usize].owner as usize;
+        let nic = self.core.ports[port as usize].owner as usize;
         let more = self.awaits_end(nic, wire);
         self.start_transmission(port, id, more);
     }
 
     /// The tag that the scheme writes into the next data packet.
     fn tag(&mut self, slot: u32, seq: u64) -> u8 {
-        let mtu = self.spec.packet.mtu.get();
-        let qp = &self.qps[slot as usize];
+        let mtu = self.world.spec.packet.mtu.get();
+        let qp = &self.hosts.qps[slot as usize];
         let packet = Outgoing {
             seq,
             payload: mtu.min(qp.size - seq),
@@ -366,21 +366,21 @@ impl Simulation {
     /// Whether the end of a transmission of `wire` bytes that starts now must be an event: only if
     /// something may follow at once. If pacing holds everything back beyond that, a wake-up does.
     pub(crate) fn awaits_end(&mut self, nic: usize, wire: u16) -> bool {
-        let n = &self.nics[nic];
+        let n = &self.hosts.nics[nic];
         if n.qps.is_empty() {
             return false;
         }
         // The reference has that event always, and its order of simultaneous events hangs on it.
-        if self.spec.quirks.wakeup_suppression || n.qps.len() > FEW_QPS {
+        if self.world.spec.quirks.wakeup_suppression || n.qps.len() > FEW_QPS {
             return true;
         }
-        let port = &self.ports[n.port as usize];
-        let free_at = self.now + self.profiles[usize::from(port.profile)].serialise(wire).tx;
+        let port = &self.core.ports[n.port as usize];
+        let free_at = self.core.now + self.world.profiles[usize::from(port.profile)].serialise(wire).tx;
         let paused = port.paused;
         let unblocked = n
             .qps
             .iter()
-            .map(|&slot| &self.qps[slot as usize])
+            .map(|&slot| &self.hosts.qps[slot as usize])
             .filter(|qp| !qp.is_blocked(paused));
         match unblocked.map(|qp| qp.next_avail).min() {
             // An acknowledgement, a resume or a new flow will look again.

@@ -42,20 +42,24 @@ impl Simulation {
     /// A pause of a port's class has ended: what is in the queue now was held back by it.
     #[inline]
     pub(crate) fn count_held_back(&mut self, port: u32, class: u8) {
-        if !self.held_back.is_empty()
-            && takes_part(self.spec.switch.assist, &self.ports[port as usize], &self.ports)
+        if !self.switches.held_back.is_empty()
+            && takes_part(
+                self.world.spec.switch.assist,
+                &self.core.ports[port as usize],
+                &self.core.ports,
+            )
         {
-            let slot = port as usize * self.class_count + usize::from(class);
-            self.held_back[slot] = self.queue_length(slot);
+            let slot = port as usize * self.world.class_count + usize::from(class);
+            self.switches.held_back[slot] = self.queue_length(slot);
         }
     }
 
     /// Packets of a queue.
     pub(crate) fn queue_length(&self, slot: usize) -> u32 {
-        let (mut count, mut next) = (0, self.queues[slot].head);
+        let (mut count, mut next) = (0, self.core.queues[slot].head);
         while next != NONE {
             count += 1;
-            next = self.packets.get(next).next;
+            next = self.core.packets.get(next).next;
         }
         count
     }
@@ -63,7 +67,7 @@ impl Simulation {
     /// Whether the packet that leaves a port's class now was held back by a pause.
     #[inline(never)]
     pub(crate) fn was_held_back(&mut self, port: u32, class: u8) -> bool {
-        let held = &mut self.held_back[port as usize * self.class_count + usize::from(class)];
+        let held = &mut self.switches.held_back[port as usize * self.world.class_count + usize::from(class)];
         let was = *held > 0;
         *held -= u32::from(was);
         was
@@ -71,20 +75,20 @@ impl Simulation {
 
     /// What waited in a port's queues is lost.
     pub(crate) fn forget_held_back(&mut self, port: u32) {
-        if !self.held_back.is_empty() {
-            let first = port as usize * self.class_count;
-            self.held_back[first..first + self.class_count].fill(0);
+        if !self.switches.held_back.is_empty() {
+            let first = port as usize * self.world.class_count;
+            self.switches.held_back[first..first + self.world.class_count].fill(0);
         }
     }
 
     /// A receiver that reports counts a data packet.
     pub(crate) fn meter(&mut self, packet: &Packet, reports: Reports) {
         let slot = packet.qp as usize;
-        let life = self.qps[slot].life;
-        if self.meters.len() <= slot {
-            self.meters.resize(slot + 1, Meter::default());
+        let life = self.hosts.qps[slot].life;
+        if self.hosts.meters.len() <= slot {
+            self.hosts.meters.resize(slot + 1, Meter::default());
         }
-        let meter = &mut self.meters[slot];
+        let meter = &mut self.hosts.meters[slot];
         if meter.life != life {
             *meter = Meter {
                 life,
@@ -98,13 +102,16 @@ impl Simulation {
             return;
         }
         (meter.runs, meter.first) = (true, u32::from(packet.wire));
-        let at = self.now + reports.every.as_ps();
+        let at = self.core.now + reports.every.as_ps();
         self.schedule(LaneId::WHEEL, at, Event::Report { qp: packet.qp, life });
     }
 
     /// A receiver's period is over: it reports, unless nothing came.
     pub(crate) fn report(&mut self, slot: u32, life: u16) {
-        let (qp, meter) = (&self.qps[slot as usize], &mut self.meters[slot as usize]);
+        let (qp, meter) = (
+            &self.hosts.qps[slot as usize],
+            &mut self.hosts.meters[slot as usize],
+        );
         if qp.life != life || meter.life != life {
             return;
         }
@@ -126,12 +133,12 @@ impl Simulation {
             ..Meter::default()
         };
         let every = reports.every.as_ps();
-        let id = self.packets.insert(Packet {
+        let id = self.core.packets.insert(Packet {
             kind: PacketKind::Cnp,
             flow: qp.flow,
             qp: slot,
-            sent_at: self.now,
-            wire: self.spec.packet.cnp.get() as u16,
+            sent_at: self.core.now,
+            wire: self.world.spec.packet.cnp.get() as u16,
             path: qp.ack_route,
             epoch: qp.epoch,
             class: qp.ack_class,
@@ -140,7 +147,11 @@ impl Simulation {
             ..Packet::EMPTY
         });
         let (port, class) = (qp.ack_port, self.ack_queue(qp.ack_class));
-        self.schedule(LaneId::WHEEL, self.now + every, Event::Report { qp: slot, life });
+        self.schedule(
+            LaneId::WHEEL,
+            self.core.now + every,
+            Event::Report { qp: slot, life },
+        );
         self.enqueue(port, class, id);
     }
 
@@ -154,8 +165,8 @@ impl Simulation {
 
     /// No more packets were held back than wait.
     pub(crate) fn verify_held_back(&self) {
-        for (slot, &held) in self.held_back.iter().enumerate() {
-            let class = (slot % self.class_count) as u8;
+        for (slot, &held) in self.switches.held_back.iter().enumerate() {
+            let class = (slot % self.world.class_count) as u8;
             assert!(
                 held == 0 || class > STRICT && held <= self.queue_length(slot),
                 "queue {slot}: {held} packets were held back"

@@ -93,10 +93,10 @@ impl Simulation {
             self.device_enqueue(egress, id);
             return true;
         }
-        if self.bolt.is_some() {
+        if self.switches.bolt.is_some() {
             self.bolt_ingress(ingress, egress, id);
         }
-        if self.qcn.is_some() {
+        if self.switches.qcn.is_some() {
             self.qcn_arrival(ingress, egress, id);
         }
         false
@@ -104,14 +104,14 @@ impl Simulation {
 
     /// A packet joins a queue: perhaps a sample, and perhaps its sender is told.
     fn qcn_arrival(&mut self, ingress: u32, egress: u32, id: u32) {
-        let Some(qcn) = &mut self.qcn else { return };
-        let packet = self.packets.get(id);
+        let Some(qcn) = &mut self.switches.qcn else { return };
+        let packet = self.core.packets.get(id);
         if packet.kind != PacketKind::Data {
             return;
         }
         let size = u32::from(packet.wire);
-        let place = egress as usize * self.class_count + usize::from(packet.class);
-        let queue = self.queues[place].bytes + size;
+        let place = egress as usize * self.world.class_count + usize::from(packet.class);
+        let queue = self.core.queues[place].bytes + size;
         let rng = &mut qcn.rng[egress as usize];
         if let Some(fb) = qcn.points[place].arrival(&qcn.rules, queue, size, rng) {
             self.send_cnm(ingress, egress, id, fb);
@@ -121,23 +121,23 @@ impl Simulation {
     /// A congestion notification message to the sender of a frame, out of the port by which that came.
     #[inline(never)]
     fn send_cnm(&mut self, ingress: u32, egress: u32, id: u32, fb: u8) {
-        let packet = self.packets.get(id);
+        let packet = self.core.packets.get(id);
         let cnm = Packet {
             kind: PacketKind::Cnm,
             flow: packet.flow,
             qp: packet.qp,
             seq: packet.seq,
             sent_at: packet.sent_at,
-            wire: self.spec.packet.cnp.get() as u16,
+            wire: self.world.spec.packet.cnp.get() as u16,
             // Rare enough to be looked up at every switch.
             epoch: self.old_epoch(),
             class: STRICT,
             note: u32::from(fb),
             ..Packet::EMPTY
         };
-        self.counters.notices += 1;
-        let cnm = self.packets.insert(cnm);
-        if self.closeups.on() {
+        self.core.counters.notices += 1;
+        let cnm = self.core.packets.insert(cnm);
+        if self.core.watch.closeups.on() {
             self.look_at_notice(cnm, egress);
         }
         self.enqueue(ingress, STRICT, cnm);

@@ -229,16 +229,16 @@ fn traced(spec: &RecordSpec, ports: &[Port]) -> Vec<bool> {
 impl Simulation {
     /// Samples the queue of every switch port, and arranges for the next time.
     pub(crate) fn sample_queues(&mut self) {
-        let recorder = &mut self.recorder;
+        let recorder = &mut self.core.watch.recorder;
         let number = recorder.samples;
         recorder.samples += 1;
         for (record, &port) in recorder.queues.iter_mut().zip(&recorder.sampled) {
-            let first = port as usize * self.class_count;
-            let bytes: u32 = if self.ports[port as usize].queued == 0 {
+            let first = port as usize * self.world.class_count;
+            let bytes: u32 = if self.core.ports[port as usize].queued == 0 {
                 0
             } else {
                 // What the buffer accounts for: not PFC frames, not priority 0.
-                self.queues[first + usize::from(STRICT) + 1..first + self.class_count]
+                self.core.queues[first + usize::from(STRICT) + 1..first + self.world.class_count]
                     .iter()
                     .map(|q| q.bytes)
                     .sum()
@@ -255,10 +255,10 @@ impl Simulation {
         if recorder.bins > QUEUE_BINS_MAX {
             recorder.thin();
         }
-        let spec = &self.spec.record;
+        let spec = &self.world.spec.record;
         if spec
             .queue_dump_every
-            .is_some_and(|every| self.now.is_multiple_of(every.as_ps().max(1)))
+            .is_some_and(|every| self.core.now.is_multiple_of(every.as_ps().max(1)))
         {
             let histograms_kb = recorder
                 .queues
@@ -266,16 +266,17 @@ impl Simulation {
                 .map(|queue| queue.histogram_kb.clone())
                 .collect();
             recorder.queue_dumps.push(QueueDump {
-                at: Time::from_ps(self.now),
+                at: Time::from_ps(self.core.now),
                 histograms_kb,
             });
         }
-        let all_done = self.completions.len() == self.spec.flows.len() && spec.queue_dump_every.is_none();
+        let all_done =
+            self.traffic.completions.len() == self.world.spec.flows.len() && spec.queue_dump_every.is_none();
         if let Some(every) = spec.queue_every
-            && self.now < spec.queue_window.1.as_ps()
+            && self.core.now < spec.queue_window.1.as_ps()
             && !all_done
         {
-            self.schedule(LaneId::WHEEL, self.now + every.as_ps().max(1), Event::Sample);
+            self.schedule(LaneId::WHEEL, self.core.now + every.as_ps().max(1), Event::Sample);
         }
     }
 }

@@ -401,26 +401,28 @@ impl FirstPaths {
 impl Simulation {
     /// Finds what [`FirstPaths`] knows of the ways to host `dst`.
     pub(crate) fn find_first_path(&mut self, dst: u32) {
-        if !self.spec.quirks.first_path_found {
+        if !self.world.spec.quirks.first_path_found {
             return;
         }
-        let failed = self.epoch != 0;
-        let paths = &mut self.first_paths;
+        let failed = self.world.epoch != 0;
+        let paths = &mut self.world.first_paths;
         let known = if failed { &mut paths.now } else { &mut paths.before };
         known.entry(dst).or_insert_with(|| {
-            let mtu = self.spec.packet.mtu;
-            self.routing.reach_from(&self.ports, &self.profiles, mtu, dst)
+            let mtu = self.world.spec.packet.mtu;
+            self.world
+                .routing
+                .reach_from(&self.core.ports, &self.world.profiles, mtu, dst)
         });
     }
 
     /// Before a link fails: finds them for all flows that may still ask.
     pub(crate) fn find_first_paths(&mut self) {
-        if self.epoch == 0 {
-            for flow in 0..self.spec.flows.len() {
-                self.find_first_path(self.spec.flows[flow].dst.0);
+        if self.world.epoch == 0 {
+            for flow in 0..self.world.spec.flows.len() {
+                self.find_first_path(self.world.spec.flows[flow].dst.0);
             }
         }
-        self.first_paths.now.clear();
+        self.world.first_paths.now.clear();
     }
 }
 

@@ -40,29 +40,83 @@ pub struct Progress {
 
 /// One run in progress: a value, so that many fit in a process.
 pub struct Simulation {
+    pub(crate) world: World,
+    pub(crate) core: Core,
+    pub(crate) switches: Switches,
+    pub(crate) hosts: Hosts,
+    pub(crate) traffic: Traffic,
+    pub(crate) bolt_ns3: crate::bolt_ns3::BoltNs3,
+}
+
+/// What does not change while events run, but when the topology does and when a flow is the first on its path.
+pub(crate) struct World {
     pub(crate) spec: RunSpec,
+    pub(crate) classes: Classes,
+    pub(crate) class_count: usize,
+    pub(crate) profiles: Vec<LinkProfile>,
+    /// Egress ports of the switches on each flow's paths, in order.
+    pub(crate) routes: Vec<u32>,
+    /// Where each path stands in it.
+    pub(crate) route_places: std::collections::BTreeMap<Box<[u32]>, u32>,
+    /// Generation of the routes: one more after every change of topology.
+    pub(crate) epoch: u16,
+    pub(crate) routing: Routing,
+    pub(crate) first_paths: crate::routing::FirstPaths,
+    pub(crate) changes: Vec<crate::failure::Change>,
+    pub(crate) base_rtt: Span,
+    pub(crate) bdp: u64,
+}
+
+/// The clock, the packets and the links: what switches and hosts stand on.
+pub(crate) struct Core {
     /// The current instant in ps, and the place of the running event in it.
     pub(crate) now: u64,
     pub(crate) tie: u64,
     pub(crate) queue: EventQueue,
     pub(crate) ties: Ties,
-    pub(crate) classes: Classes,
-    pub(crate) class_count: usize,
+    pub(crate) packets: PacketSlab,
     pub(crate) ports: Vec<Port>,
     /// Queues of all ports: `class_count` for each.
     pub(crate) queues: Vec<ClassQueue>,
-    pub(crate) profiles: Vec<LinkProfile>,
+    pub(crate) link_down_at: Vec<u64>,
+    pub(crate) link_errors: Vec<crate::random::LinkErrors>,
+    pub(crate) shared_rng: crate::random::SharedRandom,
+    /// When each (port, class) was paused, and, with timed pauses, until when.
+    pub(crate) paused_since: Vec<u64>,
+    pub(crate) paused_until: Vec<u64>,
+    /// With timed pauses: when each (port, class) renews the one that it asked for.
+    pub(crate) renew_at: Vec<u64>,
+    pub(crate) counters: Counters,
+    pub(crate) digest: u64,
+    pub(crate) done: bool,
+    pub(crate) watch: Watch,
+}
+
+/// Buffers, and what switches do for congestion control.
+pub(crate) struct Switches {
     pub(crate) rules: BufferRules,
     pub(crate) buffers: Vec<SwitchBuffer>,
+    pub(crate) spreading: Spreading,
+    pub(crate) telemetry: Telemetry,
+    /// Whether switches do anything for schemes when a packet comes in, or are those of `bolt-ns3`.
+    pub(crate) assists: bool,
+    pub(crate) bolt: Option<crate::bolt::BoltSwitches>,
+    pub(crate) qcn: Option<crate::qcn::QcnSwitches>,
+    /// See [`crate::pcn`].
+    pub(crate) held_back: Vec<u32>,
+    /// Streams of the ports' marking decisions.
+    pub(crate) mark_rng: Vec<Rng>,
+}
+
+/// NICs, queue pairs, receivers.
+pub(crate) struct Hosts {
     pub(crate) nics: Vec<Nic>,
-    pub(crate) bolt_ns3: crate::bolt_ns3::BoltNs3,
     /// Whether any NIC has gathered: see [`crate::crowd`].
     pub(crate) crowds: bool,
     /// Hosts that take time before they answer.
     pub(crate) endpoints: Option<Box<crate::endpoint::Endpoints>>,
     pub(crate) decisions: crate::decision::DecisionBank,
     pub(crate) foresight: Option<Box<crate::foresight::Foresight>>,
-    pub(crate) packets: PacketSlab,
     pub(crate) qps: Vec<Qp>,
     pub(crate) receivers: Vec<Receiver>,
     /// Receivers that begin anew: see [`crate::spec::Quirks::receiver_forgets`]; by flow.
@@ -74,47 +128,22 @@ pub struct Simulation {
     pub(crate) free_qps: Vec<u32>,
     /// Whether the scheme of a flow whose queue pair another has taken over had drawn: see [`crate::chance`].
     pub(crate) qps_drew: bool,
-    /// Egress ports of the switches on each flow's paths, in order.
-    pub(crate) routes: Vec<u32>,
-    /// Where each path stands in it.
-    pub(crate) route_places: std::collections::BTreeMap<Box<[u32]>, u32>,
-    /// Generation of the routes: one more after every change of topology.
-    pub(crate) epoch: u16,
-    pub(crate) routing: Routing,
-    pub(crate) first_paths: crate::routing::FirstPaths,
-    pub(crate) spreading: Spreading,
-    pub(crate) changes: Vec<crate::failure::Change>,
-    pub(crate) link_down_at: Vec<u64>,
-    pub(crate) telemetry: Telemetry,
-    /// Bolt in switches, where a scheme asks for it.
-    /// Whether switches do anything for schemes when a packet comes in, or are those of `bolt-ns3`.
-    pub(crate) assists: bool,
-    pub(crate) bolt: Option<crate::bolt::BoltSwitches>,
-    pub(crate) qcn: Option<crate::qcn::QcnSwitches>,
-    /// See [`crate::pcn`].
-    pub(crate) held_back: Vec<u32>,
     pub(crate) meters: Vec<crate::pcn::Meter>,
-    /// Streams of the ports' marking decisions.
-    pub(crate) mark_rng: Vec<Rng>,
-    pub(crate) link_errors: Vec<crate::random::LinkErrors>,
-    pub(crate) shared_rng: crate::random::SharedRandom,
-    /// When each (port, class) was paused, and, with timed pauses, until when.
-    pub(crate) paused_since: Vec<u64>,
-    pub(crate) paused_until: Vec<u64>,
-    /// With timed pauses: when each (port, class) renews the one that it asked for.
-    pub(crate) renew_at: Vec<u64>,
-    pub(crate) counters: Counters,
+}
+
+/// Flows: what they wait for and what became of them.
+pub(crate) struct Traffic {
     pub(crate) flows: Vec<FlowRecord>,
     pub(crate) dependencies: Dependencies,
     pub(crate) completions: Vec<u32>,
+}
+
+/// What is written down of a run.
+pub(crate) struct Watch {
     pub(crate) recorder: Recorder,
     pub(crate) accounts: Accounts,
     pub(crate) closeups: crate::closeup::CloseUps,
-    pub(crate) watch: crate::standstill::Watch,
-    pub(crate) base_rtt: Span,
-    pub(crate) bdp: u64,
-    pub(crate) digest: u64,
-    pub(crate) done: bool,
+    pub(crate) standstill: crate::standstill::Watch,
 }
 
 impl Simulation {
@@ -129,48 +158,48 @@ impl Simulation {
     pub(crate) fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
         let at = at.min(EventQueue::END_OF_TIME - 1);
         let what = event.encode();
-        let tie = self.ties.next(what);
-        self.queue.push(lane, Entry { at, tie, what });
+        let tie = self.core.ties.next(what);
+        self.core.queue.push(lane, Entry { at, tie, what });
     }
 
     /// Executes at most `events` events.
     pub fn advance(&mut self, events: u64) -> Progress {
-        let stop = self.spec.stop.as_ps();
-        let mut limit = stop.min(self.recorder.free_until());
+        let stop = self.world.spec.stop.as_ps();
+        let mut limit = stop.min(self.core.watch.recorder.free_until());
         for _ in 0..events {
-            let Some(entry) = self.queue.pop() else {
-                self.done = true;
+            let Some(entry) = self.core.queue.pop() else {
+                self.core.done = true;
                 break;
             };
-            debug_assert!(entry.at >= self.now, "time never runs back");
+            debug_assert!(entry.at >= self.core.now, "time never runs back");
             if entry.at > limit {
                 if entry.at > stop {
                     // It stays pending: its packet, if it has one, is still under way.
-                    self.queue.push(LaneId::WHEEL, entry);
-                    self.now = stop;
-                    self.done = true;
+                    self.core.queue.push(LaneId::WHEEL, entry);
+                    self.core.now = stop;
+                    self.core.done = true;
                     break;
                 }
                 self.sample_until(entry.at);
-                limit = stop.min(self.recorder.free_until());
+                limit = stop.min(self.core.watch.recorder.free_until());
             }
-            self.now = entry.at;
-            self.tie = entry.tie;
-            self.counters.events += 1;
-            self.digest = (self.digest ^ entry.at)
+            self.core.now = entry.at;
+            self.core.tie = entry.tie;
+            self.core.counters.events += 1;
+            self.core.digest = (self.core.digest ^ entry.at)
                 .wrapping_mul(0x9e37_79b9_7f4a_7c15)
                 .rotate_left(23)
                 ^ (entry.what >> 32);
             self.prefetch_upcoming();
             self.dispatch(Event::decode(entry.what));
-            if self.counters.events.is_multiple_of(LOOK_EVERY) {
+            if self.core.counters.events.is_multiple_of(LOOK_EVERY) {
                 self.look_now_and_then();
             }
-            if self.done {
+            if self.core.done {
                 break;
             }
         }
-        if self.done && self.spec.check {
+        if self.core.done && self.world.spec.check {
             self.verify();
         }
         self.progress()
@@ -179,11 +208,11 @@ impl Simulation {
     /// Fetches what events that are soon to run will touch first.
     #[inline]
     fn prefetch_upcoming(&mut self) {
-        while let Some(what) = self.queue.take_upcoming() {
+        while let Some(what) = self.core.queue.take_upcoming() {
             if let Event::Arrive { port, packet } = Event::decode(what) {
-                self.packets.prefetch(packet);
-                prefetch(&self.ports, port as usize);
-                prefetch(&self.queues, port as usize * self.class_count);
+                self.core.packets.prefetch(packet);
+                prefetch(&self.core.ports, port as usize);
+                prefetch(&self.core.queues, port as usize * self.world.class_count);
             }
         }
     }
@@ -218,39 +247,39 @@ impl Simulation {
     /// How far the run is.
     pub fn progress(&self) -> Progress {
         Progress {
-            now: Time::from_ps(self.now),
-            events: self.counters.events,
-            packet_hops: self.counters.packet_hops(),
-            completed: self.completions.len() as u64,
-            done: self.done,
+            now: Time::from_ps(self.core.now),
+            events: self.core.counters.events,
+            packet_hops: self.core.counters.packet_hops(),
+            completed: self.traffic.completions.len() as u64,
+            done: self.core.done,
         }
     }
 
     /// The largest queue of any switch port so far.
     fn queue_max(&self) -> u32 {
-        let seen = self.ports.iter().map(|port| port.queue_max).max();
-        seen.unwrap_or(0).max(self.recorder.ports.queue_max())
+        let seen = self.core.ports.iter().map(|port| port.queue_max).max();
+        seen.unwrap_or(0).max(self.core.watch.recorder.ports.queue_max())
     }
 
     /// Ends the run, wherever it is.
     pub fn finish(mut self) -> Outcome {
         self.last_look();
-        let now = self.now;
-        for (i, &since) in self.paused_since.iter().enumerate() {
-            let port = &self.ports[i / self.class_count];
-            if port.paused & 1 << (i % self.class_count) != 0 {
-                self.counters.paused_ps += now - since;
+        let now = self.core.now;
+        for (i, &since) in self.core.paused_since.iter().enumerate() {
+            let port = &self.core.ports[i / self.world.class_count];
+            if port.paused & 1 << (i % self.world.class_count) != 0 {
+                self.core.counters.paused_ps += now - since;
             }
         }
         self.settle_all();
-        for slot in 0..self.qps.len() {
+        for slot in 0..self.hosts.qps.len() {
             self.record_unfinished(slot);
         }
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.port_refs());
         let closeups = self.close_looks();
         let decisions = self.decision_stats();
-        self.recorder.finish_queues();
+        self.core.watch.recorder.finish_queues();
         let hangs_on_seed = self.hangs_on_seed();
         let Recorder {
             ports,
@@ -264,31 +293,31 @@ impl Simulation {
             rates,
             trace,
             ..
-        } = self.recorder;
+        } = self.core.watch.recorder;
         Outcome {
             end: Time::from_ps(now),
-            flows: self.flows,
-            completions: self.completions,
-            counters: self.counters,
+            flows: self.traffic.flows,
+            completions: self.traffic.completions,
+            counters: self.core.counters,
             pfc,
             rtt,
             rtt_all,
             rtt_samples,
             queues,
             queue_dumps,
-            ports: ports.finish(&self.spec.nodes, port_refs),
+            ports: ports.finish(&self.world.spec.nodes, port_refs),
             flow_series: flows.finish(),
             queue_max: paceline_kernel::Bytes::new(u64::from(queue_max)),
             rates: rates.into_values().collect(),
             trace,
-            base_rtt: self.base_rtt,
-            bdp: paceline_kernel::Bytes::new(self.bdp),
-            accounts: self.accounts.close(),
+            base_rtt: self.world.base_rtt,
+            bdp: paceline_kernel::Bytes::new(self.world.bdp),
+            accounts: self.core.watch.accounts.close(),
             closeups,
-            standstill: self.watch.found,
+            standstill: self.core.watch.standstill.found,
             decisions,
             hangs_on_seed,
-            digest: self.digest,
+            digest: self.core.digest,
         }
     }
 }

@@ -143,15 +143,20 @@ impl Simulation {
     pub(crate) fn data_route(&mut self, forward: &[u32], dst: u32) -> (u32, u16) {
         let last = forward[forward.len() - 1];
         if !self.is_spread(forward, dst) {
-            return (self.write_route(forward), self.epoch);
+            return (self.write_route(forward), self.world.epoch);
         }
-        self.column(self.ports[last as usize].node, self.ports[last as usize].owner);
+        self.column(
+            self.core.ports[last as usize].node,
+            self.core.ports[last as usize].owner,
+        );
         (last, SPREAD)
     }
 
     /// Whether switches choose the ways of a flow's packets.
     fn is_spread(&self, forward: &[u32], dst: u32) -> bool {
-        self.spreading.policy != LoadBalancing::Ecmp && forward.len() > 2 && !self.routing.is_fixed(dst)
+        self.switches.spreading.policy != LoadBalancing::Ecmp
+            && forward.len() > 2
+            && !self.world.routing.is_fixed(dst)
     }
 
     /// The links between the first and the last switch of `forward` that packets to host `dst` can take,
@@ -160,22 +165,22 @@ impl Simulation {
         if !self.is_spread(forward, dst) {
             return None;
         }
-        let root = self.ports[forward[forward.len() - 1] as usize].owner;
-        let column = self.spreading.column_of[root as usize];
-        let beyond = |port: u32| self.ports[self.ports[port as usize].peer as usize].owner;
+        let root = self.core.ports[forward[forward.len() - 1] as usize].owner;
+        let column = self.switches.spreading.column_of[root as usize];
+        let beyond = |port: u32| self.core.ports[self.core.ports[port as usize].peer as usize].owner;
         let mut switches = vec![beyond(forward[0])];
         let mut stages = Vec::with_capacity(forward.len() - 2);
         while switches != [root] {
             let (mut next, mut stage) = (Vec::new(), Stage::default());
             for (from, &switch) in switches.iter().enumerate() {
-                for &port in self.spreading.next_hops(column, switch) {
+                for &port in self.switches.spreading.next_hops(column, switch) {
                     let switch = beyond(port);
                     let known = next.iter().position(|&other| other == switch);
                     let to = known.unwrap_or_else(|| {
                         next.push(switch);
                         next.len() - 1
                     });
-                    let profile = &self.profiles[usize::from(self.ports[port as usize].profile)];
+                    let profile = &self.world.profiles[usize::from(self.core.ports[port as usize].profile)];
                     stage.rate += profile.rate.as_bps();
                     stage.links.push((from, port, to));
                 }
@@ -194,21 +199,24 @@ impl Simulation {
     /// and of all next hops together at every switch of `forward`, which is one of its paths. `None`
     /// for other flows, which have one path at a time.
     pub(crate) fn rate_of_all_ways(&self, forward: &[u32]) -> Option<u64> {
-        if !self.spreading.policy.is_per_packet() || forward.len() < 3 {
+        if !self.switches.spreading.policy.is_per_packet() || forward.len() < 3 {
             return None;
         }
         let (first, last) = (forward[0], forward[forward.len() - 1]);
-        let column = self.spreading.column_of[self.ports[last as usize].owner as usize];
+        let column = self.switches.spreading.column_of[self.core.ports[last as usize].owner as usize];
         if column == NONE {
             return None;
         }
         let rate = |port: u32| {
-            self.profiles[usize::from(self.ports[port as usize].profile)]
+            self.world.profiles[usize::from(self.core.ports[port as usize].profile)]
                 .rate
                 .as_bps()
         };
         let switches = forward[1..forward.len() - 1].iter().map(|&port| {
-            let hops = self.spreading.next_hops(column, self.ports[port as usize].owner);
+            let hops = self
+                .switches
+                .spreading
+                .next_hops(column, self.core.ports[port as usize].owner);
             hops.iter().map(|&hop| rate(hop)).sum()
         });
         switches.chain([rate(first), rate(last)]).min()
@@ -216,10 +224,10 @@ impl Simulation {
 
     /// The egress port of a packet whose way every switch chooses.
     pub(crate) fn spread(&mut self, ingress: u32, id: u32) -> Option<u32> {
-        let packet = self.packets.get(id);
+        let packet = self.core.packets.get(id);
         let (last, flow, class) = (packet.path, packet.flow, packet.class);
-        let node = self.ports[ingress as usize].node;
-        let root = &self.ports[last as usize];
+        let node = self.core.ports[ingress as usize].node;
+        let root = &self.core.ports[last as usize];
         if root.node == node {
             if root.up {
                 return Some(last);
@@ -227,23 +235,23 @@ impl Simulation {
             return self.leave_spreading(ingress, id);
         }
         let (root_node, root_owner) = (root.node, root.owner);
-        let switch = self.ports[ingress as usize].owner as usize;
-        let mut column = self.spreading.column_of[root_owner as usize];
+        let switch = self.core.ports[ingress as usize].owner as usize;
+        let mut column = self.switches.spreading.column_of[root_owner as usize];
         if column == NONE {
             column = self.column(root_node, root_owner);
         }
         let Stretch { first, count } =
-            self.spreading.stretches[column as usize * self.spreading.rng.len() + switch];
+            self.switches.spreading.stretches[column as usize * self.switches.spreading.rng.len() + switch];
         let hops = first as usize..(first + count) as usize;
         let egress = match count {
             0 => return self.leave_spreading(ingress, id),
-            1 => self.spreading.hops[hops.start],
-            _ => match self.spreading.policy {
+            1 => self.switches.spreading.hops[hops.start],
+            _ => match self.switches.spreading.policy {
                 LoadBalancing::Ecmp => return self.leave_spreading(ingress, id),
                 LoadBalancing::Spray => self.random_hop(switch, hops),
                 LoadBalancing::Adaptive => self.least_loaded(switch, hops, class),
                 LoadBalancing::Flowlet(flowlets) => {
-                    let entry = self.spreading.entry(switch, flow);
+                    let entry = self.switches.spreading.entry(switch, flow);
                     match self.same_flowlet(entry, column, hops.clone(), flowlets.gap.as_ps()) {
                         Some(port) => port,
                         None => {
@@ -253,7 +261,7 @@ impl Simulation {
                     }
                 }
                 LoadBalancing::AdaptiveFlowlet(flowlets) => {
-                    let entry = self.spreading.entry(switch, flow);
+                    let entry = self.switches.spreading.entry(switch, flow);
                     match self.same_flowlet(entry, column, hops.clone(), flowlets.gap.as_ps()) {
                         Some(port) => port,
                         None => {
@@ -264,7 +272,7 @@ impl Simulation {
                 }
             },
         };
-        let packet = self.packets.get_mut(id);
+        let packet = self.core.packets.get_mut(id);
         packet.epoch = SPREAD | (packet.epoch.wrapping_mul(31).wrapping_add(egress as u16) & !SPREAD);
         Some(egress)
     }
@@ -272,8 +280,8 @@ impl Simulation {
     /// Any of the next hops, each equally likely.
     #[inline]
     fn random_hop(&mut self, switch: usize, hops: std::ops::Range<usize>) -> u32 {
-        let choice = self.spreading.rng[switch].below(hops.len() as u64) as usize;
-        self.spreading.hops[hops.start + choice]
+        let choice = self.switches.spreading.rng[switch].below(hops.len() as u64) as usize;
+        self.switches.spreading.hops[hops.start + choice]
     }
 
     /// The next hop that a packet of `class` would be the soonest to leave by; of several, any.
@@ -281,29 +289,29 @@ impl Simulation {
     fn least_loaded(&mut self, switch: usize, hops: std::ops::Range<usize>, class: u8) -> u32 {
         let (mut least, mut ties, mut chosen) = (u64::MAX, 0, hops.start);
         for place in hops {
-            let load = self.load(self.spreading.hops[place], class);
+            let load = self.load(self.switches.spreading.hops[place], class);
             if load < least {
                 (least, ties, chosen) = (load, 1, place);
             } else if load == least {
                 // The n-th of n takes the place with probability 1/n: all are equally likely.
                 ties += 1;
-                if self.spreading.rng[switch].below(ties) == 0 {
+                if self.switches.spreading.rng[switch].below(ties) == 0 {
                     chosen = place;
                 }
             }
         }
-        self.spreading.hops[chosen]
+        self.switches.spreading.hops[chosen]
     }
 
     /// When a port will have sent what is in front of a packet of `class` now, in ps; one that is
     /// paused for that class comes after all that are not.
     #[inline]
     fn load(&self, port: u32, class: u8) -> u64 {
-        let port = &self.ports[port as usize];
-        let profile = &self.profiles[usize::from(port.profile)];
+        let port = &self.core.ports[port as usize];
+        let profile = &self.world.profiles[usize::from(port.profile)];
         let queued = (u64::from(port.queued) * profile.ps_per_kib) >> 10;
         let paused = if port.paused & 1 << class != 0 { 1 << 62 } else { 0 };
-        port.free_at.saturating_sub(self.now) + queued + paused
+        port.free_at.saturating_sub(self.core.now) + queued + paused
     }
 
     /// The port that the flowlet in progress takes, if it still leads there and the gap is not over.
@@ -315,8 +323,8 @@ impl Simulation {
         hops: std::ops::Range<usize>,
         gap: u64,
     ) -> Option<u32> {
-        let now = self.now;
-        let flowlet = &mut self.spreading.flowlets[entry];
+        let now = self.core.now;
+        let flowlet = &mut self.switches.spreading.flowlets[entry];
         let idle = now - flowlet.last_seen;
         flowlet.last_seen = now;
         if flowlet.port == NONE || idle > gap {
@@ -327,12 +335,12 @@ impl Simulation {
             return Some(port);
         }
         // Flows of one entry to different destinations, or another topology.
-        self.spreading.hops[hops].contains(&port).then_some(port)
+        self.switches.spreading.hops[hops].contains(&port).then_some(port)
     }
 
     #[inline]
     fn begin_flowlet(&mut self, entry: usize, column: u32, port: u32) -> u32 {
-        let flowlet = &mut self.spreading.flowlets[entry];
+        let flowlet = &mut self.switches.spreading.flowlets[entry];
         (flowlet.port, flowlet.column) = (port, column);
         port
     }
@@ -340,22 +348,23 @@ impl Simulation {
     /// The column of next hops to switch `root`, the run's `owner`-th.
     #[cold]
     fn column(&mut self, root: u32, owner: u32) -> u32 {
-        let known = self.spreading.column_of[owner as usize];
+        let known = self.switches.spreading.column_of[owner as usize];
         if known != NONE {
             return known;
         }
-        let switches = self.spreading.rng.len();
-        let column = (self.spreading.stretches.len() / switches) as u32;
-        self.spreading.column_of[owner as usize] = column;
-        for node in 0..self.spec.nodes.len() as u32 {
-            if self.spec.nodes[node as usize] == NodeKind::Host {
+        let switches = self.switches.spreading.rng.len();
+        let column = (self.switches.spreading.stretches.len() / switches) as u32;
+        self.switches.spreading.column_of[owner as usize] = column;
+        for node in 0..self.world.spec.nodes.len() as u32 {
+            if self.world.spec.nodes[node as usize] == NodeKind::Host {
                 continue;
             }
-            let first = self.spreading.hops.len() as u32;
-            self.routing
-                .next_hops(&self.ports, node, root, &mut self.spreading.hops);
-            let count = self.spreading.hops.len() as u32 - first;
-            self.spreading.stretches.push(Stretch { first, count });
+            let first = self.switches.spreading.hops.len() as u32;
+            self.world
+                .routing
+                .next_hops(&self.core.ports, node, root, &mut self.switches.spreading.hops);
+            let count = self.switches.spreading.hops.len() as u32 - first;
+            self.switches.spreading.stretches.push(Stretch { first, count });
         }
         column
     }
@@ -364,7 +373,7 @@ impl Simulation {
     /// hop by hop, like others that set out before the topology changed.
     #[cold]
     fn leave_spreading(&mut self, ingress: u32, id: u32) -> Option<u32> {
-        self.packets.get_mut(id).epoch = self.old_epoch();
+        self.core.packets.get_mut(id).epoch = self.old_epoch();
         self.reroute(ingress, id)
     }
 }

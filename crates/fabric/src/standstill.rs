@@ -87,11 +87,11 @@ impl Simulation {
     /// A NIC begins to pause for ever, or ends.
     #[cold]
     pub(crate) fn storm(&mut self, storm: u32, begins: bool) {
-        let storm = &self.spec.storms[storm as usize];
-        let (node, class) = (storm.node.0, self.classes.dense(storm.class));
-        let ports = self.routing.ports_of(node).to_vec();
+        let storm = &self.world.spec.storms[storm as usize];
+        let (node, class) = (storm.node.0, self.world.classes.dense(storm.class));
+        let ports = self.world.routing.ports_of(node).to_vec();
         for port in ports {
-            if self.ports[port as usize].up {
+            if self.core.ports[port as usize].up {
                 self.send_pfc(port, class, begins);
             }
         }
@@ -99,20 +99,20 @@ impl Simulation {
 
     /// A link came back: the storms of its host go on through it.
     pub(crate) fn resume_storms(&mut self, port: u32) {
-        let (node, now) = (self.ports[port as usize].node, self.now);
-        for i in 0..self.spec.storms.len() {
-            let storm = &self.spec.storms[i];
+        let (node, now) = (self.core.ports[port as usize].node, self.core.now);
+        for i in 0..self.world.spec.storms.len() {
+            let storm = &self.world.spec.storms[i];
             let over = storm.until.is_some_and(|until| until.as_ps() <= now);
             if storm.node.0 == node && storm.at.as_ps() < now && !over {
-                let class = self.classes.dense(storm.class);
+                let class = self.world.classes.dense(storm.class);
                 self.send_pfc(port, class, true);
             }
         }
     }
 
     pub(crate) fn schedule_storms(&mut self) {
-        for i in 0..self.spec.storms.len() {
-            let (at, until) = (self.spec.storms[i].at, self.spec.storms[i].until);
+        for i in 0..self.world.spec.storms.len() {
+            let (at, until) = (self.world.spec.storms[i].at, self.world.spec.storms[i].until);
             let event = |ends| Event::Storm {
                 storm: i as u32,
                 ends,
@@ -127,10 +127,10 @@ impl Simulation {
     /// What is done every [`LOOK_EVERY`] events: looks at the invariants, and, less often, for endless pauses.
     #[cold]
     pub(crate) fn look_now_and_then(&mut self) {
-        if self.spec.check {
+        if self.world.spec.check {
             self.verify();
         }
-        if self.counters.events.is_multiple_of(SEARCH_EVERY) {
+        if self.core.counters.events.is_multiple_of(SEARCH_EVERY) {
             self.look_for_standstill();
         }
     }
@@ -139,66 +139,75 @@ impl Simulation {
     /// some, and nothing else has moved since the last look.
     #[cold]
     pub(crate) fn look_for_standstill(&mut self) {
-        let (last, received) = self.watch.last;
+        let (last, received) = self.core.watch.standstill.last;
         let patience = self
+            .world
             .spec
             .nic
             .recovery
-            .longest_timeout(&self.spec.nic)
+            .longest_timeout(&self.world.spec.nic)
             .unwrap_or(0);
-        if self.now < last.saturating_add(patience) && last > 0 {
+        if self.core.now < last.saturating_add(patience) && last > 0 {
             return;
         }
-        self.watch.last = (self.now, self.counters.data_received);
+        self.core.watch.standstill.last = (self.core.now, self.core.counters.data_received);
         if !self.has_long_pause() {
-            self.watch.found = None;
+            self.core.watch.standstill.found = None;
             return;
         }
-        let known = self.watch.found.as_ref().map_or(0, |known| known.pauses.len());
+        let known = self
+            .core
+            .watch
+            .standstill
+            .found
+            .as_ref()
+            .map_or(0, |known| known.pauses.len());
         let Some(mut standstill) = self.standstill() else {
-            self.watch.found = None;
+            self.core.watch.standstill.found = None;
             return;
         };
-        if let Some(before) = &self.watch.found {
+        if let Some(before) = &self.core.watch.standstill.found {
             standstill.found = before.found;
         }
         let same = known == standstill.pauses.len();
-        if same && received == self.counters.data_received && !self.is_expecting() {
+        if same && received == self.core.counters.data_received && !self.is_expecting() {
             standstill.ended = true;
-            self.done = true;
+            self.core.done = true;
         }
-        self.watch.found = Some(standstill);
+        self.core.watch.standstill.found = Some(standstill);
     }
 
     /// Whether a pause has lasted long enough to be looked at. (Most last for microseconds.)
     fn has_long_pause(&self) -> bool {
-        (0..self.paused_since.len()).any(|slot| {
-            let port = &self.ports[slot / self.class_count];
-            let is_paused = port.paused & 1 << (slot % self.class_count) != 0;
-            is_paused && self.now - self.paused_since[slot] >= LONG
+        (0..self.core.paused_since.len()).any(|slot| {
+            let port = &self.core.ports[slot / self.world.class_count];
+            let is_paused = port.paused & 1 << (slot % self.world.class_count) != 0;
+            is_paused && self.core.now - self.core.paused_since[slot] >= LONG
         })
     }
 
     /// Looks for endless pauses when the run is over.
     pub(crate) fn last_look(&mut self) {
         let mut last = self.standstill();
-        if let (Some(last), Some(before)) = (&mut last, &self.watch.found) {
+        if let (Some(last), Some(before)) = (&mut last, &self.core.watch.standstill.found) {
             (last.found, last.ended) = (before.found, before.ended);
         }
-        self.watch.found = last;
+        self.core.watch.standstill.found = last;
     }
 
     /// Whether something is still to come that is known beforehand: a flow, a change of topology.
     fn is_expecting(&self) -> bool {
-        let now = self.now;
-        self.spec
+        let now = self.core.now;
+        self.world
+            .spec
             .flows
             .last()
             .is_some_and(|flow| flow.start.as_ps() > now)
-            || self.dependencies.latest > now
-            || self.changes.iter().any(|change| change.at > now)
-            || self.dependencies.is_someone_due(&self.flows)
+            || self.traffic.dependencies.latest > now
+            || self.world.changes.iter().any(|change| change.at > now)
+            || self.traffic.dependencies.is_someone_due(&self.traffic.flows)
             || self
+                .world
                 .spec
                 .storms
                 .iter()
@@ -209,20 +218,20 @@ impl Simulation {
     fn standstill(&self) -> Option<Standstill> {
         let stuck = self.endless()?;
         let mut standstill = Standstill {
-            found: Time::from_ps(self.now),
+            found: Time::from_ps(self.core.now),
             ended: false,
             pauses: Vec::with_capacity(stuck.len()),
             cycles: Vec::new(),
             flows: Vec::new(),
         };
         for &slot in &stuck {
-            let (port, class) = (slot / self.class_count, slot % self.class_count);
-            let p = &self.ports[port];
-            let peer = &self.ports[p.peer as usize];
+            let (port, class) = (slot / self.world.class_count, slot % self.world.class_count);
+            let p = &self.core.ports[port];
+            let peer = &self.core.ports[p.peer as usize];
             let mut waits_for = Vec::new();
             for (i, &other) in stuck.iter().enumerate() {
-                let (out, its_class) = (other / self.class_count, other % self.class_count);
-                let same_switch = self.ports[out].node == peer.node && !peer.is_host;
+                let (out, its_class) = (other / self.world.class_count, other % self.world.class_count);
+                let same_switch = self.core.ports[out].node == peer.node && !peer.is_host;
                 if same_switch && its_class == class && self.holds_from(other, p.peer) {
                     waits_for.push(i);
                 }
@@ -230,17 +239,17 @@ impl Simulation {
             standstill.pauses.push(EndlessPause {
                 port: PortRef {
                     node: NodeId(p.node),
-                    interface: self.recorder.interface(port as u32),
+                    interface: self.core.watch.recorder.interface(port as u32),
                     peer: NodeId(peer.node),
                 },
                 is_switch: !p.is_host,
-                class: self.classes.priority(class as u8),
-                since: Time::from_ps(self.paused_since[slot]),
+                class: self.world.classes.priority(class as u8),
+                since: Time::from_ps(self.core.paused_since[slot]),
                 waits_for,
             });
             standstill
                 .flows
-                .extend(self.waiting_in(slot).map(|id| self.packets.get(id).flow));
+                .extend(self.waiting_in(slot).map(|id| self.core.packets.get(id).flow));
         }
         standstill.flows.sort_unstable();
         standstill.flows.dedup();
@@ -257,28 +266,29 @@ impl Simulation {
 
     /// Packets in a queue.
     fn waiting_in(&self, slot: usize) -> impl Iterator<Item = u32> {
-        let mut next = self.queues[slot].head;
+        let mut next = self.core.queues[slot].head;
         std::iter::from_fn(move || {
             let id = next;
             if id == NONE {
                 return None;
             }
-            next = self.packets.get(id).next;
+            next = self.core.packets.get(id).next;
             Some(id)
         })
     }
 
     fn holds_from(&self, slot: usize, ingress: u32) -> bool {
         self.waiting_in(slot)
-            .any(|id| self.packets.get(id).ingress == ingress)
+            .any(|id| self.core.packets.get(id).ingress == ingress)
     }
 
     /// The (port, class) pairs whose pauses can never end, in order: see the head of the file.
     fn endless(&self) -> Option<Vec<usize>> {
-        let slots = self.ports.len() * self.class_count;
+        let slots = self.core.ports.len() * self.world.class_count;
         let is_paused = |slot: &usize| {
-            let class = slot % self.class_count;
-            class > usize::from(STRICT) && self.ports[slot / self.class_count].paused & 1 << class != 0
+            let class = slot % self.world.class_count;
+            class > usize::from(STRICT)
+                && self.core.ports[slot / self.world.class_count].paused & 1 << class != 0
         };
         let mut stuck: Vec<usize> = (0..slots).filter(is_paused).collect();
         loop {
@@ -289,36 +299,41 @@ impl Simulation {
             let mut held = vec![0u32; slots];
             for &slot in &stuck {
                 for id in self.waiting_in(slot) {
-                    let packet = self.packets.get(id);
+                    let packet = self.core.packets.get(id);
                     if packet.ingress != NONE {
-                        let class = slot % self.class_count;
-                        held[packet.ingress as usize * self.class_count + class] += u32::from(packet.wire);
+                        let class = slot % self.world.class_count;
+                        held[packet.ingress as usize * self.world.class_count + class] +=
+                            u32::from(packet.wire);
                     }
                 }
             }
             // Everything else has left.
-            let (mut buffers, mut queues) = (self.buffers.clone(), self.queues.clone());
+            let (mut buffers, mut queues) = (self.switches.buffers.clone(), self.core.queues.clone());
             for (slot, queue) in queues.iter_mut().enumerate() {
-                let port = &self.ports[slot / self.class_count];
-                if !port.is_host && slot % self.class_count > usize::from(STRICT) {
+                let port = &self.core.ports[slot / self.world.class_count];
+                if !port.is_host && slot % self.world.class_count > usize::from(STRICT) {
                     let leaves = (queue.ingress + queue.headroom).saturating_sub(held[slot]);
-                    self.rules
+                    self.switches
+                        .rules
                         .release(&mut buffers[port.owner as usize], queue, leaves);
                 }
             }
             stuck.retain(|&slot| {
-                let (port, class) = (slot / self.class_count, slot % self.class_count);
-                let peer = self.ports[port].peer;
-                let p = &self.ports[peer as usize];
+                let (port, class) = (slot / self.world.class_count, slot % self.world.class_count);
+                let peer = self.core.ports[port].peer;
+                let p = &self.core.ports[peer as usize];
                 if p.asked & 1 << class == 0 {
                     return false;
                 }
                 if p.is_host {
                     return self.storms_for_ever(p.node, class as u8);
                 }
-                let queue = &queues[peer as usize * self.class_count + class];
-                let shift = self.profiles[usize::from(p.profile)].shift;
-                !self.rules.may_resume(&buffers[p.owner as usize], queue, shift)
+                let queue = &queues[peer as usize * self.world.class_count + class];
+                let shift = self.world.profiles[usize::from(p.profile)].shift;
+                !self
+                    .switches
+                    .rules
+                    .may_resume(&buffers[p.owner as usize], queue, shift)
             });
             if stuck.len() == before {
                 return Some(stuck);
@@ -327,13 +342,13 @@ impl Simulation {
     }
 
     fn storms_for_ever(&self, node: u32, class: u8) -> bool {
-        let (stop, now) = (self.spec.stop, self.now);
-        self.spec.storms.iter().any(|storm| {
+        let (stop, now) = (self.world.spec.stop, self.core.now);
+        self.world.spec.storms.iter().any(|storm| {
             let lasts = storm.until.is_none_or(|until| until > stop);
             storm.node.0 == node
                 && storm.at.as_ps() <= now
                 && lasts
-                && self.classes.dense(storm.class) == class
+                && self.world.classes.dense(storm.class) == class
         })
     }
 }

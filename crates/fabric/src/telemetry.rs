@@ -56,13 +56,13 @@ impl Simulation {
     /// Stamps a data packet that leaves `egress`: time, bytes sent before it, bytes it leaves behind.
     #[inline]
     pub(crate) fn stamp(&mut self, egress: u32, id: u32) {
-        let port = &self.ports[egress as usize];
-        let hop = usize::from(self.packets.get(id).hops);
-        let (place, sample) = match self.telemetry.wire_units {
+        let port = &self.core.ports[egress as usize];
+        let hop = usize::from(self.core.packets.get(id).hops);
+        let (place, sample) = match self.switches.telemetry.wire_units {
             None => (
                 hop,
                 HopSample {
-                    at_ps: self.now,
+                    at_ps: self.core.now,
                     tx_bytes: port.tx_bytes,
                     queue_bytes: port.queued,
                     rate_gbps: 0,
@@ -70,17 +70,17 @@ impl Simulation {
             ),
             Some((bytes_unit, queue_unit)) => {
                 let sample = HopSample {
-                    at_ps: self.now / 1000 % WIRE_TIME_NS * 1000,
+                    at_ps: self.core.now / 1000 % WIRE_TIME_NS * 1000,
                     tx_bytes: port.tx_bytes / u64::from(bytes_unit) % WIRE_BYTES * u64::from(bytes_unit),
                     queue_bytes: port.queued / queue_unit % WIRE_QUEUE * queue_unit,
-                    rate_gbps: coded_rate(self.profiles[usize::from(port.profile)].rate),
+                    rate_gbps: coded_rate(self.world.profiles[usize::from(port.profile)].rate),
                 };
                 // A sixth hop overwrites the first.
                 (hop % WIRE_HOPS, sample)
             }
         };
-        self.packets.stamp(id, place, sample);
-        self.packets.get_mut(id).hops = (hop + 1).min(usize::from(u8::MAX)) as u8;
+        self.core.packets.stamp(id, place, sample);
+        self.core.packets.get_mut(id).hops = (hop + 1).min(usize::from(u8::MAX)) as u8;
     }
 }
 
@@ -109,10 +109,10 @@ mod tests {
         let mut simulation = Simulation::new(spec).unwrap();
         let mut found = BTreeMap::new();
         while !simulation.advance(1).done {
-            for id in 0..simulation.packets.slots() {
-                let packet = *simulation.packets.get(id);
+            for id in 0..simulation.core.packets.slots() {
+                let packet = *simulation.core.packets.get(id);
                 if packet.kind == PacketKind::Ack {
-                    let hops = || (packet, simulation.packets.hops(id).to_vec());
+                    let hops = || (packet, simulation.core.packets.hops(id).to_vec());
                     found.entry((packet.flow, packet.seq)).or_insert_with(hops);
                 }
             }
@@ -161,13 +161,13 @@ mod tests {
     fn exact_byte_counts_do_not_wrap() {
         let mut simulation = Simulation::new(two_senders(0)).unwrap();
         let sent = 10 << 32;
-        for port in &mut simulation.ports {
+        for port in &mut simulation.core.ports {
             port.tx_bytes = sent;
         }
         let mut seen = 0;
         while !simulation.advance(1).done {
-            for id in 0..simulation.packets.slots() {
-                for hop in simulation.packets.hops(id) {
+            for id in 0..simulation.core.packets.slots() {
+                for hop in simulation.core.packets.hops(id) {
                     assert!(hop.tx_bytes >= sent, "{hop:?}");
                     seen += 1;
                 }

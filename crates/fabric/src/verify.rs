@@ -15,7 +15,7 @@ impl Simulation {
         self.verify_queues();
         // Nothing accounts for buffers there, and flows carry several messages.
         if !self.bolt_ns3.on {
-            if !self.spec.quirks.lost_bytes_stay || self.changes.is_empty() {
+            if !self.world.spec.quirks.lost_bytes_stay || self.world.changes.is_empty() {
                 self.verify_buffers();
             }
             self.verify_flows();
@@ -24,9 +24,9 @@ impl Simulation {
         self.verify_held_back();
         self.verify_crowds();
         self.verify_decisions();
-        if self.queue.is_empty() {
+        if self.core.queue.is_empty() {
             assert_eq!(
-                self.packets.live(),
+                self.core.packets.live(),
                 self.packets_in_standstill(),
                 "packets that nothing will ever move, not behind a pause that never ends"
             );
@@ -35,14 +35,14 @@ impl Simulation {
 
     /// Each queue holds the bytes that it says, and the ports' masks and sums agree.
     fn verify_queues(&self) {
-        for (id, port) in self.ports.iter().enumerate() {
+        for (id, port) in self.core.ports.iter().enumerate() {
             let mut total = 0;
-            for class in 0..self.class_count {
-                let queue = &self.queues[id * self.class_count + class];
+            for class in 0..self.world.class_count {
+                let queue = &self.core.queues[id * self.world.class_count + class];
                 let (mut bytes, mut next) = (0, queue.head);
                 while next != NONE {
-                    bytes += u32::from(self.packets.get(next).wire);
-                    next = self.packets.get(next).next;
+                    bytes += u32::from(self.core.packets.get(next).wire);
+                    next = self.core.packets.get(next).next;
                 }
                 assert_eq!(bytes, queue.bytes, "port {id} class {class}: bytes of the queue");
                 assert_eq!(
@@ -58,26 +58,32 @@ impl Simulation {
 
     /// What came in and has not gone out is in the queues, and the pool knows its share.
     fn verify_buffers(&self) {
-        let mut held = vec![0u64; self.buffers.len()];
-        let mut counted = vec![0u64; self.buffers.len()];
-        let mut shared = vec![0u64; self.buffers.len()];
-        for (id, port) in self.ports.iter().enumerate().filter(|(_, port)| !port.is_host) {
+        let mut held = vec![0u64; self.switches.buffers.len()];
+        let mut counted = vec![0u64; self.switches.buffers.len()];
+        let mut shared = vec![0u64; self.switches.buffers.len()];
+        for (id, port) in self
+            .core
+            .ports
+            .iter()
+            .enumerate()
+            .filter(|(_, port)| !port.is_host)
+        {
             let switch = port.owner as usize;
-            for class in usize::from(STRICT) + 1..self.class_count {
-                let queue = &self.queues[id * self.class_count + class];
+            for class in usize::from(STRICT) + 1..self.world.class_count {
+                let queue = &self.core.queues[id * self.world.class_count + class];
                 held[switch] += u64::from(queue.bytes);
                 counted[switch] += u64::from(queue.ingress) + u64::from(queue.headroom);
-                shared[switch] += u64::from(self.rules.shared_of(queue));
+                shared[switch] += u64::from(self.switches.rules.shared_of(queue));
             }
         }
-        for switch in 0..self.buffers.len() {
+        for switch in 0..self.switches.buffers.len() {
             assert_eq!(
                 held[switch], counted[switch],
                 "switch {switch}: bytes held against bytes counted at ingress"
             );
             assert_eq!(
                 shared[switch],
-                u64::from(self.buffers[switch].shared_used),
+                u64::from(self.switches.buffers[switch].shared_used),
                 "switch {switch}: shared pool"
             );
         }
@@ -86,11 +92,11 @@ impl Simulation {
     /// Senders and receivers agree on what can be known: nothing is acknowledged that did not
     /// arrive, nothing arrived that was not sent.
     fn verify_flows(&self) {
-        for (slot, qp) in self.qps.iter().enumerate().filter(|(_, qp)| !qp.done) {
-            let receiver = &self.receivers[slot];
+        for (slot, qp) in self.hosts.qps.iter().enumerate().filter(|(_, qp)| !qp.done) {
+            let receiver = &self.hosts.receivers[slot];
             let flow = qp.flow;
             assert!(
-                qp.snd_una <= receiver.expected || self.spec.nic.back_to_chunk.is_some(),
+                qp.snd_una <= receiver.expected || self.world.spec.nic.back_to_chunk.is_some(),
                 "flow {flow}: acknowledged beyond what arrived"
             );
             assert!(
@@ -100,18 +106,19 @@ impl Simulation {
             if !self.bolt_ns3.on {
                 qp.verify();
             }
-            if !self.pairs.is_empty() {
+            if !self.hosts.pairs.is_empty() {
                 self.verify_selective_repeat(slot);
             }
             assert!(
-                (qp.snd_una <= qp.snd_nxt || self.spec.quirks.unsigned_in_flight) && qp.snd_nxt <= qp.size,
+                (qp.snd_una <= qp.snd_nxt || self.world.spec.quirks.unsigned_in_flight)
+                    && qp.snd_nxt <= qp.size,
                 "flow {flow}: sequence numbers in order"
             );
         }
-        for dependency in &self.spec.dependencies {
+        for dependency in &self.world.spec.dependencies {
             let (record, before) = (
-                &self.flows[dependency.flow as usize],
-                &self.flows[dependency.after as usize],
+                &self.traffic.flows[dependency.flow as usize],
+                &self.traffic.flows[dependency.after as usize],
             );
             let happened = match dependency.awaited {
                 Awaited::Started => (before.status != FlowStatus::NotStarted).then_some(before.start),
@@ -127,10 +134,10 @@ impl Simulation {
                 dependency.flow
             );
         }
-        for (i, record) in self.flows.iter().enumerate() {
+        for (i, record) in self.traffic.flows.iter().enumerate() {
             if record.status == FlowStatus::Completed {
                 assert_eq!(
-                    record.delivered, self.spec.flows[i].size,
+                    record.delivered, self.world.spec.flows[i].size,
                     "flow {i}: every byte delivered, none twice"
                 );
                 assert!(

@@ -52,8 +52,8 @@ fn walk(spec: RunSpec) -> (Walk, Outcome) {
     let mut simulation = Simulation::new(spec).unwrap();
     let mut walk = Walk::default();
     while !simulation.advance(1).done {
-        for id in 0..simulation.packets.slots() {
-            let packet = simulation.packets.get(id);
+        for id in 0..simulation.core.packets.slots() {
+            let packet = simulation.core.packets.get(id);
             let key = (packet.flow, packet.seq, packet.sent_at);
             match packet.kind {
                 PacketKind::Data => {
@@ -190,9 +190,9 @@ fn parts_can_be_off() {
     let mut simulation = Simulation::new(spec.clone()).unwrap();
     let mut riding = 0;
     while !simulation.advance(1).done {
-        riding += (0..simulation.packets.slots())
+        riding += (0..simulation.core.packets.slots())
             .filter(|&id| {
-                let packet = simulation.packets.get(id);
+                let packet = simulation.core.packets.get(id);
                 packet.kind == PacketKind::Ack && packet.note_port != NO_PORT && packet.note >= 1057
             })
             .count();
@@ -224,7 +224,7 @@ fn ports_take_part_as_told() {
     };
     let taking_part = |assist| {
         let simulation = spec(Some(assist)).unwrap();
-        let hops = simulation.bolt.as_ref().unwrap().hops.iter();
+        let hops = simulation.switches.bolt.as_ref().unwrap().hops.iter();
         hops.enumerate()
             .filter(|(_, hop)| hop.full != 0)
             .map(|(port, _)| port)

@@ -133,15 +133,15 @@ fn drain_ns(queued: u32, rate: BitRate) -> u64 {
 
 impl Simulation {
     pub(super) fn disc_enqueue(&mut self, port: u32, id: u32) {
-        let p = &self.ports[port as usize];
-        let rate_of = |profile: u16| self.profiles[usize::from(profile)].rate;
-        let packet = self.packets.get_mut(id);
+        let p = &self.core.ports[port as usize];
+        let rate_of = |profile: u16| self.world.profiles[usize::from(profile)].rate;
+        let packet = self.core.packets.get_mut(id);
         let mut at = Situation {
             queued: p.queued,
             rate: rate_of(p.profile),
             profile: p.profile,
             noted: rate_of(p.profile),
-            keeps: p.is_host && self.spec.quirks.inc_kept_by_hosts,
+            keeps: p.is_host && self.world.spec.quirks.inc_kept_by_hosts,
         };
         if packet.note_port != NO_PORT {
             at.noted = rate_of(packet.note_port);
@@ -149,7 +149,12 @@ impl Simulation {
         let Some(disc) = &mut self.bolt_ns3.discs[port as usize] else {
             return;
         };
-        disc.supply(self.now / 1000, at.rate, packet.wire, self.spec.quirks.sm_drift);
+        disc.supply(
+            self.core.now / 1000,
+            at.rate,
+            packet.wire,
+            self.world.spec.quirks.sm_drift,
+        );
         let mut class = STRICT;
         if packet.kind == PacketKind::Data {
             class = packet.class;
@@ -158,7 +163,7 @@ impl Simulation {
                 self.report_congestion(port, id);
             }
             if verdict.drop {
-                self.counters.buffer_drops += 1;
+                self.core.counters.buffer_drops += 1;
                 return self.discard(port, id);
             }
         }
@@ -166,8 +171,8 @@ impl Simulation {
         if let Some(disc) = &mut self.bolt_ns3.discs[port as usize] {
             disc.packets += 1;
         }
-        if self.recorder.tracing {
-            let queued = self.ports[port as usize].queued;
+        if self.core.watch.recorder.tracing {
+            let queued = self.core.ports[port as usize].queued;
             self.trace(port, TraceKind::Enqueue, id, queued);
         }
         self.refill(port);
@@ -175,24 +180,24 @@ impl Simulation {
 
     /// Tells the sender of data packet `id` that `port` is congested.
     fn report_congestion(&mut self, port: u32, id: u32) {
-        let packet = *self.packets.get(id);
-        self.counters.notices += 1;
-        let qp = &self.qps[packet.qp as usize];
+        let packet = *self.core.packets.get(id);
+        self.core.counters.notices += 1;
+        let qp = &self.hosts.qps[packet.qp as usize];
         if qp.flow != packet.flow || qp.done {
             return;
         }
-        if self.ports[port as usize].is_host {
+        if self.core.ports[port as usize].is_host {
             // Its own: it reaches the sender at once, but is for nobody while the flow's first packet leaves.
             if !self.bolt_ns3.senders[packet.qp as usize].known {
                 return;
             }
-            self.counters.notifications += 1;
+            self.core.counters.notifications += 1;
             let notice = Notice::Congested {
                 port: CongestedPort {
                     queue: Bytes::new(u64::from(packet.note)),
-                    rate: self.profiles[usize::from(packet.note_port)].rate,
+                    rate: self.world.profiles[usize::from(packet.note_port)].rate,
                 },
-                rtt: Span::from_ps(self.now - packet.sent_at),
+                rtt: Span::from_ps(self.core.now - packet.sent_at),
             };
             return self.call_scheme(packet.qp, |scheme, cx| scheme.on_notice(cx, &notice));
         }
@@ -212,7 +217,7 @@ impl Simulation {
             class: STRICT,
             ..Packet::EMPTY
         };
-        let id = self.packets.insert(src);
+        let id = self.core.packets.insert(src);
         self.device_enqueue(packet.ingress, id);
     }
 }

@@ -18,13 +18,13 @@ impl Simulation {
         if self.bolt_ns3.discs[port as usize].is_some() {
             return self.disc_enqueue(port, id);
         }
-        if !self.ports[port as usize].up {
+        if !self.core.ports[port as usize].up {
             return self.drop_at_device(port, id);
         }
-        if self.recorder.tracing {
+        if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Enqueue, id, 0);
         }
-        if self.is_busy(port) || self.ports[port as usize].ready != 0 {
+        if self.is_busy(port) || self.core.ports[port as usize].ready != 0 {
             self.hold(port, STRICT, id);
             return self.await_transmission(port);
         }
@@ -33,9 +33,10 @@ impl Simulation {
 
     /// Appends a packet to one of a port's queues.
     pub(super) fn hold(&mut self, port: u32, class: u8, id: u32) {
-        self.queues[port as usize * self.class_count + usize::from(class)].push(&mut self.packets, id);
-        let wire = u32::from(self.packets.get(id).wire);
-        let p = &mut self.ports[port as usize];
+        self.core.queues[port as usize * self.world.class_count + usize::from(class)]
+            .push(&mut self.core.packets, id);
+        let wire = u32::from(self.core.packets.get(id).wire);
+        let p = &mut self.core.ports[port as usize];
         p.ready |= 1 << class;
         p.queued += wire;
         if !p.is_host {
@@ -45,34 +46,34 @@ impl Simulation {
 
     /// Takes the first packet of the first queue that has one.
     fn take(&mut self, port: u32) -> u32 {
-        let class = self.ports[port as usize].ready.trailing_zeros() as usize;
-        let queue = &mut self.queues[port as usize * self.class_count + class];
-        let id = queue.pop(&self.packets);
+        let class = self.core.ports[port as usize].ready.trailing_zeros() as usize;
+        let queue = &mut self.core.queues[port as usize * self.world.class_count + class];
+        let id = queue.pop(&self.core.packets);
         let empty = queue.head == NONE;
-        let p = &mut self.ports[port as usize];
+        let p = &mut self.core.ports[port as usize];
         p.ready &= !(u16::from(empty) << class);
-        p.queued -= u32::from(self.packets.get(id).wire);
+        p.queued -= u32::from(self.core.packets.get(id).wire);
         id
     }
 
     /// Moves packets from the queues into the device as far as it takes them.
     pub(crate) fn refill(&mut self, port: u32) {
-        while self.ports[port as usize].ready != 0 && self.bolt_ns3.slots[port as usize] == NONE {
+        while self.core.ports[port as usize].ready != 0 && self.bolt_ns3.slots[port as usize] == NONE {
             let id = self.take(port);
             if let Some(disc) = &mut self.bolt_ns3.discs[port as usize] {
                 disc.packets -= 1;
             }
-            if self.recorder.tracing {
-                let left = self.ports[port as usize].queued;
+            if self.core.watch.recorder.tracing {
+                let left = self.core.ports[port as usize].queued;
                 self.trace(port, TraceKind::Dequeue, id, left);
             }
-            if !self.ports[port as usize].up {
+            if !self.core.ports[port as usize].up {
                 self.drop_at_device(port, id);
             } else if self.is_busy(port) {
                 self.bolt_ns3.slots[port as usize] = id;
                 self.await_transmission(port);
             } else {
-                let more = self.ports[port as usize].ready != 0;
+                let more = self.core.ports[port as usize].ready != 0;
                 self.start_transmission(port, id, more);
             }
         }
@@ -81,17 +82,17 @@ impl Simulation {
     /// The end of a transmission.
     pub(crate) fn device_done(&mut self, port: u32) {
         if self.bolt_ns3.discs[port as usize].is_none() {
-            if self.ports[port as usize].ready != 0 {
+            if self.core.ports[port as usize].ready != 0 {
                 let id = self.take(port);
-                let more = self.ports[port as usize].ready != 0;
+                let more = self.core.ports[port as usize].ready != 0;
                 self.start_transmission(port, id, more);
             }
             return;
         }
         let id = std::mem::replace(&mut self.bolt_ns3.slots[port as usize], NONE);
-        let waiting = self.ports[port as usize].ready != 0;
+        let waiting = self.core.ports[port as usize].ready != 0;
         if waiting {
-            self.schedule(LaneId::WHEEL, self.now, Event::Refill { port });
+            self.schedule(LaneId::WHEEL, self.core.now, Event::Refill { port });
         }
         if id != NONE {
             self.start_transmission(port, id, waiting);
@@ -101,7 +102,7 @@ impl Simulation {
     /// The device of a link that is down takes nothing.
     #[cold]
     fn drop_at_device(&mut self, port: u32, id: u32) {
-        self.counters.link_drops += 1;
+        self.core.counters.link_drops += 1;
         self.discard(port, id);
     }
 }

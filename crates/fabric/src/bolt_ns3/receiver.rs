@@ -12,12 +12,12 @@ use crate::spec::Awaited;
 impl Simulation {
     /// A packet arrived at a host.
     pub(crate) fn message_receive(&mut self, id: u32) {
-        let kind = self.packets.get(id).kind;
+        let kind = self.core.packets.get(id).kind;
         if kind == PacketKind::Data {
-            self.counters.data_received += 1;
+            self.core.counters.data_received += 1;
         }
         if !self.is_current(id) {
-            return self.packets.remove(id);
+            return self.core.packets.remove(id);
         }
         match kind {
             PacketKind::Data => self.message_data(id),
@@ -27,20 +27,20 @@ impl Simulation {
     }
 
     fn message_data(&mut self, id: u32) {
-        let packet = *self.packets.get(id);
-        let receiver = &mut self.receivers[packet.qp as usize];
+        let packet = *self.core.packets.get(id);
+        let receiver = &mut self.hosts.receivers[packet.qp as usize];
         let mut kind = PacketKind::Nack;
         if packet.seq == receiver.expected {
             receiver.expected += u64::from(packet.payload);
             kind = PacketKind::Ack;
         } else {
-            self.counters.nacks += 1;
+            self.core.counters.nacks += 1;
         }
         let expected = receiver.expected;
-        let qp = &self.qps[packet.qp as usize];
+        let qp = &self.hosts.qps[packet.qp as usize];
         let port = qp.ack_port;
         // The data packet's slot becomes the acknowledgement's: tag, note and time stamp stay.
-        *self.packets.get_mut(id) = Packet {
+        *self.core.packets.get_mut(id) = Packet {
             kind,
             seq: expected,
             path: qp.ack_route,
@@ -57,7 +57,7 @@ impl Simulation {
             let sender = &self.bolt_ns3.senders[packet.qp as usize];
             if packet.tag & FIN != 0 && sender.keep {
                 // What comes next on this flow starts anew.
-                self.receivers[packet.qp as usize].expected = 0;
+                self.hosts.receivers[packet.qp as usize].expected = 0;
             }
         }
     }
@@ -72,7 +72,7 @@ impl Simulation {
             }
             if !std::mem::replace(&mut message.received, true) {
                 let flow = message.flow;
-                self.flows[flow as usize].received = Some(self.instant());
+                self.traffic.flows[flow as usize].received = Some(self.instant());
                 self.release(flow, Awaited::Received);
             }
         }
@@ -80,14 +80,14 @@ impl Simulation {
 
     /// A message is acknowledged.
     pub(super) fn complete_message(&mut self, slot: u32, flow: u32, size: Bytes) {
-        let now = self.now;
-        let retransmitted = std::mem::take(&mut self.qps[slot as usize].retransmitted);
-        let record = &mut self.flows[flow as usize];
+        let now = self.core.now;
+        let retransmitted = std::mem::take(&mut self.hosts.qps[slot as usize].retransmitted);
+        let record = &mut self.traffic.flows[flow as usize];
         record.status = FlowStatus::Completed;
         record.fct = Span::from_ps(now - record.start.as_ps());
         record.retransmitted = Bytes::new(retransmitted);
         record.delivered = size;
-        self.completions.push(flow);
+        self.traffic.completions.push(flow);
         self.release(flow, Awaited::Acknowledged);
     }
 }

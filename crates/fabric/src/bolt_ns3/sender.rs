@@ -68,23 +68,23 @@ impl Simulation {
     pub(crate) fn start_sender(&mut self, slot: u32, forward: &[u32], keep: bool, found: Option<u32>) {
         let back = (1..forward.len())
             .rev()
-            .map(|hop| self.ports[forward[hop - 1] as usize].peer);
+            .map(|hop| self.core.ports[forward[hop - 1] as usize].peer);
         // The table leaves out the first port of a path, a host's.
         let back: Vec<u32> = std::iter::once(forward[0]).chain(back).collect();
-        let qp = &self.qps[slot as usize];
+        let qp = &self.hosts.qps[slot as usize];
         let message = Message {
             flow: qp.flow,
             end: qp.size,
             received: false,
         };
         let sender = Sender {
-            resume_at: self.now,
+            resume_at: self.core.now,
             timeout_at: u64::MAX,
             messages: VecDeque::from([message]),
             keep,
             back_route: self.write_route(&back),
             key: self.enter_table(slot),
-            first_window: self.qps[slot as usize].window,
+            first_window: self.hosts.qps[slot as usize].window,
             ..Sender::default()
         };
         let senders = &mut self.bolt_ns3.senders;
@@ -92,7 +92,7 @@ impl Simulation {
         senders[slot as usize] = sender;
         self.send_down(slot);
         self.bolt_ns3.senders[slot as usize].known = true;
-        self.arm_timeout(slot, self.qps[slot as usize].window);
+        self.arm_timeout(slot, self.hosts.qps[slot as usize].window);
         if let Some(found) = found {
             self.inherit_window(slot, found);
         }
@@ -104,11 +104,14 @@ impl Simulation {
         if sender.ticking {
             return;
         }
-        if self.now < sender.resume_at {
+        if self.core.now < sender.resume_at {
             return self.set_clock(slot, sender.resume_at);
         }
-        let (mtu, pauses) = (self.spec.packet.mtu.get(), self.spec.quirks.window_pause);
-        let qp = &self.qps[slot as usize];
+        let (mtu, pauses) = (
+            self.world.spec.packet.mtu.get(),
+            self.world.spec.quirks.window_pause,
+        );
+        let qp = &self.hosts.qps[slot as usize];
         let payload = mtu.min(qp.size - qp.snd_nxt.min(qp.size));
         let limit = qp.snd_una + qp.window;
         if payload == 0 || limit <= qp.snd_nxt {
@@ -116,24 +119,24 @@ impl Simulation {
         }
         let part = qp.window < payload || pauses && limit - qp.snd_nxt < payload;
         if part {
-            if self.now == sender.resume_at {
+            if self.core.now == sender.resume_at {
                 self.send_packet(slot, payload);
             }
             let (rtt, window) = (
                 self.bolt_ns3.senders[slot as usize].rtt_ns as f64,
-                self.qps[slot as usize].window as f64,
+                self.hosts.qps[slot as usize].window as f64,
             );
             let pause = (rtt * mtu as f64 / window) as u64;
-            let until = self.now + pause * 1000;
+            let until = self.core.now + pause * 1000;
             self.bolt_ns3.senders[slot as usize].resume_at = until;
             return self.set_clock(slot, until);
         }
         self.send_packet(slot, payload);
-        let qp = &self.qps[slot as usize];
+        let qp = &self.hosts.qps[slot as usize];
         if qp.snd_una + qp.window > qp.snd_nxt && qp.snd_nxt < qp.size {
             let wire = payload as u32 + u32::from(qp.data_header);
             let gap = ns3::whole_time_to_send(qp.path.line_rate, wire);
-            self.set_clock(slot, self.now + gap.as_ps());
+            self.set_clock(slot, self.core.now + gap.as_ps());
         }
     }
 
@@ -145,7 +148,7 @@ impl Simulation {
             qp: slot,
             slot: CLOCK,
             generation: sender.setting,
-            life: self.qps[slot as usize].life,
+            life: self.hosts.qps[slot as usize].life,
         };
         self.schedule(LaneId::WHEEL, at, event);
     }
@@ -153,7 +156,7 @@ impl Simulation {
     /// A flow's clock.
     pub(crate) fn clock(&mut self, slot: u32, setting: u8, life: u16) {
         let sender = &mut self.bolt_ns3.senders[slot as usize];
-        let qp = &self.qps[slot as usize];
+        let qp = &self.hosts.qps[slot as usize];
         if qp.life == life && !qp.done && sender.ticking && sender.setting == setting {
             sender.ticking = false;
             self.send_down(slot);
@@ -161,7 +164,7 @@ impl Simulation {
     }
 
     fn send_packet(&mut self, slot: u32, payload: u64) {
-        let qp = &self.qps[slot as usize];
+        let qp = &self.hosts.qps[slot as usize];
         let packet = Outgoing {
             seq: qp.snd_nxt,
             payload,
@@ -170,17 +173,17 @@ impl Simulation {
         };
         let mut tag = 0;
         self.call_scheme(slot, |scheme, cx| tag = scheme.tag(cx, &packet));
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot as usize];
         if qp.snd_nxt + payload >= qp.size {
             tag |= FIN;
         }
         let (seq, port) = (qp.snd_nxt, qp.port);
-        let id = self.packets.insert(Packet {
+        let id = self.core.packets.insert(Packet {
             flow: qp.flow,
             qp: slot,
             path: qp.route,
             seq,
-            sent_at: self.now,
+            sent_at: self.core.now,
             wire: payload as u16 + qp.data_header,
             payload: payload as u16,
             epoch: qp.epoch,
@@ -190,24 +193,24 @@ impl Simulation {
             ..Packet::EMPTY
         });
         self.device_enqueue(port, id);
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot as usize];
         qp.snd_nxt = seq + payload;
         if qp.snd_nxt > qp.max_sent {
             qp.max_sent = qp.snd_nxt;
         } else {
             qp.retransmitted += payload;
-            self.counters.retransmitted_bytes += payload;
+            self.core.counters.retransmitted_bytes += payload;
         }
     }
 
     /// An acknowledgement, positive or negative, arrived at the sender.
     pub(super) fn message_ack(&mut self, id: u32) {
-        let packet = *self.packets.get(id);
+        let packet = *self.core.packets.get(id);
         let slot = packet.qp;
-        let rtt = self.now - packet.sent_at;
+        let rtt = self.core.now - packet.sent_at;
         self.bolt_ns3.senders[slot as usize].rtt_ns = rtt / 1000;
         let nack = packet.kind == PacketKind::Nack;
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot as usize];
         qp.hears();
         let before = qp.snd_una;
         qp.snd_una = if nack { packet.seq } else { before.max(packet.seq) };
@@ -226,9 +229,9 @@ impl Simulation {
             endpoint_delay: Span::ZERO,
         };
         self.record_rtt(slot, packet.seq, rtt, info.newly_acked);
-        self.packets.remove(id);
+        self.core.packets.remove(id);
         let lost_at = &mut self.bolt_ns3.senders[slot as usize].before_loss;
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot as usize];
         if nack {
             info.newly_acked = 0;
             info.nack = *lost_at == 0 || packet.seq < before;
@@ -239,25 +242,27 @@ impl Simulation {
         } else {
             self.complete_messages(slot);
         }
-        let qp = &self.qps[slot as usize];
+        let qp = &self.hosts.qps[slot as usize];
         if !nack && qp.snd_una >= qp.size {
             return self.rest(slot, Some(&info));
         }
         self.call_scheme(slot, |scheme, cx| scheme.on_ack(cx, &info));
         self.send_down(slot);
         let sender = &mut self.bolt_ns3.senders[slot as usize];
-        if !nack && self.qps[slot as usize].snd_nxt >= sender.before_loss {
+        if !nack && self.hosts.qps[slot as usize].snd_nxt >= sender.before_loss {
             sender.before_loss = 0;
         }
     }
 
     /// Sets the retransmission timer.
     pub(super) fn arm_timeout(&mut self, slot: u32, offset: u64) {
-        let Some(rto) = self.spec.nic.rto else { return };
-        let at = self.now + rto.as_ps();
+        let Some(rto) = self.world.spec.nic.rto else {
+            return;
+        };
+        let at = self.core.now + rto.as_ps();
         let sender = &mut self.bolt_ns3.senders[slot as usize];
         (sender.timeout_at, sender.timeout_offset) = (at, offset);
-        let life = self.qps[slot as usize].life;
+        let life = self.hosts.qps[slot as usize].life;
         self.schedule(LaneId::WHEEL, at, Event::Timeout { qp: slot, life });
     }
 
@@ -265,8 +270,8 @@ impl Simulation {
     /// sent when it was set, everything after the last acknowledgement is sent again.
     pub(crate) fn message_timeout(&mut self, slot: u32, life: u16) {
         let sender = &mut self.bolt_ns3.senders[slot as usize];
-        let qp = &mut self.qps[slot as usize];
-        if qp.life != life || qp.done || sender.timeout_at != self.now {
+        let qp = &mut self.hosts.qps[slot as usize];
+        if qp.life != life || qp.done || sender.timeout_at != self.core.now {
             return;
         }
         sender.timeout_at = u64::MAX;
@@ -275,12 +280,12 @@ impl Simulation {
         } else {
             qp.snd_nxt = qp.snd_una;
             sender.strikes += 1;
-            self.counters.timeouts += 1;
+            self.core.counters.timeouts += 1;
             self.call_scheme(slot, |scheme, cx| scheme.on_timeout(cx));
             self.send_down(slot);
         }
-        if self.bolt_ns3.senders[slot as usize].strikes < self.spec.bolt_ns3.strikes {
-            return self.arm_timeout(slot, self.qps[slot as usize].max_sent);
+        if self.bolt_ns3.senders[slot as usize].strikes < self.world.spec.bolt_ns3.strikes {
+            return self.arm_timeout(slot, self.hosts.qps[slot as usize].max_sent);
         }
         self.give_up(slot);
     }
@@ -289,15 +294,15 @@ impl Simulation {
     fn give_up(&mut self, slot: u32) {
         let sender = &mut self.bolt_ns3.senders[slot as usize];
         let (mut start, messages) = (sender.message_start, std::mem::take(&mut sender.messages));
-        let expected = self.receivers[slot as usize].expected;
-        let mut retransmitted = std::mem::take(&mut self.qps[slot as usize].retransmitted);
+        let expected = self.hosts.receivers[slot as usize].expected;
+        let mut retransmitted = std::mem::take(&mut self.hosts.qps[slot as usize].retransmitted);
         for message in messages {
-            let record = &mut self.flows[message.flow as usize];
+            let record = &mut self.traffic.flows[message.flow as usize];
             record.status = FlowStatus::GivenUp;
             // What was sent again was the first message's.
             record.retransmitted = Bytes::new(std::mem::take(&mut retransmitted));
             record.delivered = Bytes::new(expected.clamp(start, message.end) - start);
-            let (sent, unheard) = self.qps[slot as usize].sent_within(start, message.end);
+            let (sent, unheard) = self.hosts.qps[slot as usize].sent_within(start, message.end);
             (record.sent, record.sent_unheard) = (sent, unheard);
             start = message.end;
         }
@@ -306,15 +311,15 @@ impl Simulation {
 
     /// The acknowledged messages of a flow are complete.
     fn complete_messages(&mut self, slot: u32) {
-        let acked = self.qps[slot as usize].snd_una;
+        let acked = self.hosts.qps[slot as usize].snd_una;
         while let Some(&message) = self.bolt_ns3.senders[slot as usize].messages.front()
             && message.end <= acked
         {
             let sender = &mut self.bolt_ns3.senders[slot as usize];
             sender.messages.pop_front();
             let start = std::mem::replace(&mut sender.message_start, message.end);
-            let (sent, unheard) = self.qps[slot as usize].sent_within(start, message.end);
-            let record = &mut self.flows[message.flow as usize];
+            let (sent, unheard) = self.hosts.qps[slot as usize].sent_within(start, message.end);
+            let record = &mut self.traffic.flows[message.flow as usize];
             (record.sent, record.sent_unheard) = (sent, unheard);
             self.complete_message(slot, message.flow, Bytes::new(message.end - start));
         }
@@ -327,8 +332,8 @@ impl Simulation {
         };
         let mut start = sender.message_start;
         for message in &sender.messages {
-            let record = &mut self.flows[message.flow as usize];
-            (record.sent, record.sent_unheard) = self.qps[slot].sent_within(start, message.end);
+            let record = &mut self.traffic.flows[message.flow as usize];
+            (record.sent, record.sent_unheard) = self.hosts.qps[slot].sent_within(start, message.end);
             start = message.end;
         }
     }
@@ -338,9 +343,9 @@ impl Simulation {
         let sender = &mut self.bolt_ns3.senders[slot as usize];
         (sender.ticking, sender.timeout_at) = (false, u64::MAX);
         if !sender.keep {
-            self.qps[slot as usize].done = true;
+            self.hosts.qps[slot as usize].done = true;
             self.leave_table(slot);
-            self.free_qps.push(slot);
+            self.hosts.free_qps.push(slot);
             return;
         }
         *sender = Sender {
@@ -357,13 +362,13 @@ impl Simulation {
         if let Some(ack) = ack {
             self.call_scheme(slot, |scheme, cx| scheme.on_idle(cx, ack));
         }
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot as usize];
         (qp.size, qp.snd_una, qp.snd_nxt, qp.max_sent) = (0, 0, 0, 0);
         (qp.sample_after, qp.sent_unheard) = (0, 0);
     }
 
     /// The time, for records.
     pub(super) fn instant(&self) -> Time {
-        Time::from_ps(self.now)
+        Time::from_ps(self.core.now)
     }
 }

@@ -24,13 +24,13 @@ pub(crate) enum Share {
 impl Simulation {
     /// Finds out what message `flow` gets; if it is a place in a flow that there is, it takes it.
     pub(crate) fn share(&mut self, flow: u32) -> Share {
-        let keep = self.spec.bolt_ns3.share_flows;
+        let keep = self.world.spec.bolt_ns3.share_flows;
         let found = if keep { self.find_flow(flow) } else { None };
         let Some(slot) = found else {
             return Share::New { keep, found };
         };
-        let size = self.spec.flows[flow as usize].size.get();
-        let qp = &mut self.qps[slot as usize];
+        let size = self.world.spec.flows[flow as usize].size.get();
+        let qp = &mut self.hosts.qps[slot as usize];
         if qp.max_sent >= qp.size {
             self.bolt_ns3.senders[slot as usize].keep = false;
             return Share::New { keep: true, found };
@@ -40,7 +40,7 @@ impl Simulation {
         }
         qp.size += size;
         let end = qp.size;
-        self.flows[flow as usize].ideal = self.flows[qp.flow as usize].ideal;
+        self.traffic.flows[flow as usize].ideal = self.traffic.flows[qp.flow as usize].ideal;
         let message = Message {
             flow,
             end,
@@ -53,23 +53,27 @@ impl Simulation {
 
     /// The flow of the message's pair that the authors' table gives first.
     fn find_flow(&self, flow: u32) -> Option<u32> {
-        let message = &self.spec.flows[flow as usize];
+        let message = &self.world.spec.flows[flow as usize];
         let table = self.bolt_ns3.tables.get(&message.src.0)?;
         table.iter().find(|&slot| {
-            let other = &self.spec.flows[self.qps[slot as usize].flow as usize];
+            let other = &self.world.spec.flows[self.hosts.qps[slot as usize].flow as usize];
             other.dst == message.dst
         })
     }
 
     /// A new flow enters its host's table; gives its key there.
     pub(super) fn enter_table(&mut self, slot: u32) -> u16 {
-        let host = self.spec.flows[self.qps[slot as usize].flow as usize].src.0;
+        let host = self.world.spec.flows[self.hosts.qps[slot as usize].flow as usize]
+            .src
+            .0;
         self.bolt_ns3.tables.entry(host).or_default().insert(slot)
     }
 
     /// A flow is gone.
     pub(super) fn leave_table(&mut self, slot: u32) {
-        let host = self.spec.flows[self.qps[slot as usize].flow as usize].src.0;
+        let host = self.world.spec.flows[self.hosts.qps[slot as usize].flow as usize]
+            .src
+            .0;
         let key = self.bolt_ns3.senders[slot as usize].key;
         if let Some(table) = self.bolt_ns3.tables.get_mut(&host) {
             table.remove(key);
@@ -78,7 +82,7 @@ impl Simulation {
 
     /// A new flow takes over the window of the one that its message had been to share.
     pub(crate) fn inherit_window(&mut self, slot: u32, found: u32) {
-        let window = Bytes::new(self.qps[found as usize].window);
+        let window = Bytes::new(self.hosts.qps[found as usize].window);
         self.call_scheme(slot, |scheme, _| scheme.inherit(window));
     }
 }

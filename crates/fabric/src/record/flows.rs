@@ -180,10 +180,13 @@ impl Watched {
 impl Simulation {
     /// What the recorders that follow flows want of an acknowledgement.
     pub(crate) fn record_flow(&mut self, slot: u32, rtt: u64, newly_acked: u64) {
-        let flow = self.qps[slot as usize].flow;
-        self.recorder.flows.heard(flow, rtt);
-        if newly_acked > 0 && self.spec.record.rate_every.is_some() {
-            self.recorder.record_rate(flow, self.now, newly_acked);
+        let flow = self.hosts.qps[slot as usize].flow;
+        self.core.watch.recorder.flows.heard(flow, rtt);
+        if newly_acked > 0 && self.world.spec.record.rate_every.is_some() {
+            self.core
+                .watch
+                .recorder
+                .record_rate(flow, self.core.now, newly_acked);
         }
     }
 }

@@ -244,41 +244,42 @@ impl Simulation {
     /// Takes the samples that are due before the event at `at` happens.
     #[cold]
     pub(crate) fn sample_until(&mut self, at: u64) {
-        if self.recorder.flows.due() <= at {
-            self.recorder.flows.sample(at, &self.qps);
+        if self.core.watch.recorder.flows.due() <= at {
+            self.core.watch.recorder.flows.sample(at, &self.hosts.qps);
         }
-        while self.recorder.ports.due <= at {
+        while self.core.watch.recorder.ports.due <= at {
             // All is over and nothing is under way: what else there is are timers without a flow.
-            let over = self.completions.len() == self.spec.flows.len() && self.packets.live() == 0;
-            let recorder = &mut self.recorder.ports;
+            let over = self.traffic.completions.len() == self.world.spec.flows.len()
+                && self.core.packets.live() == 0;
+            let recorder = &mut self.core.watch.recorder.ports;
             if over {
                 let now = recorder.due;
-                recorder.close(now, &mut self.ports, &self.profiles);
+                recorder.close(now, &mut self.core.ports, &self.world.profiles);
                 recorder.due = u64::MAX;
             } else {
-                recorder.sample(&mut self.ports, &self.profiles);
+                recorder.sample(&mut self.core.ports, &self.world.profiles);
             }
         }
     }
 
     /// Takes what is due until now, and closes the bin that is open.
     pub(crate) fn last_samples(&mut self) {
-        self.sample_until(self.now);
-        let recorder = &mut self.recorder.ports;
+        self.sample_until(self.core.now);
+        let recorder = &mut self.core.watch.recorder.ports;
         if recorder.due != u64::MAX {
-            recorder.close(self.now, &mut self.ports, &self.profiles);
+            recorder.close(self.core.now, &mut self.core.ports, &self.world.profiles);
             recorder.due = u64::MAX;
         }
     }
 
     /// Every port as results name it.
     pub(crate) fn port_refs(&self) -> Vec<PortRef> {
-        let node = |port: u32| NodeId(self.ports[port as usize].node);
-        (0..self.ports.len() as u32)
+        let node = |port: u32| NodeId(self.core.ports[port as usize].node);
+        (0..self.core.ports.len() as u32)
             .map(|port| PortRef {
                 node: node(port),
-                interface: self.recorder.interface(port),
-                peer: node(self.ports[port as usize].peer),
+                interface: self.core.watch.recorder.interface(port),
+                peer: node(self.core.ports[port as usize].peer),
             })
             .collect()
     }

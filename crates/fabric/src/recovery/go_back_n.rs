@@ -9,10 +9,10 @@ impl Simulation {
     /// In-order data is delivered, a gap is reported, old data is ignored.
     #[inline(always)]
     pub(super) fn take_in_sequence(&mut self, id: u32) -> Answer {
-        let packet = self.packets.get(id);
-        let (nic, quirks) = (&self.spec.nic, &self.spec.quirks);
-        let size = self.qps[packet.qp as usize].size;
-        let receiver = &mut self.receivers[packet.qp as usize];
+        let packet = self.core.packets.get(id);
+        let (nic, quirks) = (&self.world.spec.nic, &self.world.spec.quirks);
+        let size = self.hosts.qps[packet.qp as usize].size;
+        let receiver = &mut self.hosts.receivers[packet.qp as usize];
         receiver.marked |= packet.ecn != 0;
         let end = packet.seq + u64::from(packet.payload);
         if packet.seq != receiver.expected || packet.trimmed || end >= receiver.trimmed {
@@ -24,10 +24,10 @@ impl Simulation {
     /// What is not simply the next packet.
     #[inline(never)]
     fn take_out_of_sequence(&mut self, id: u32) -> Answer {
-        let packet = self.packets.get(id);
-        let (nic, quirks) = (&self.spec.nic, &self.spec.quirks);
-        let size = self.qps[packet.qp as usize].size;
-        let receiver = &mut self.receivers[packet.qp as usize];
+        let packet = self.core.packets.get(id);
+        let (nic, quirks) = (&self.world.spec.nic, &self.world.spec.quirks);
+        let size = self.hosts.qps[packet.qp as usize].size;
+        let receiver = &mut self.hosts.receivers[packet.qp as usize];
         if packet.trimmed && packet.seq >= receiver.expected {
             return self.take_headers(id);
         }
@@ -44,7 +44,7 @@ impl Simulation {
             return self.reach_trimmed(slot, answer);
         }
         if packet.seq > receiver.expected {
-            return receiver.report_gap(self.now, nic);
+            return receiver.report_gap(self.core.now, nic);
         }
         // Old data. The reference says nothing, so a lost last ACK is lost for good.
         if quirks.ignore_duplicates {
@@ -58,8 +58,8 @@ impl Simulation {
     /// queues, so the gap is reported when that has arrived.
     #[cold]
     fn take_headers(&mut self, id: u32) -> Answer {
-        let packet = self.packets.get(id);
-        let receiver = &mut self.receivers[packet.qp as usize];
+        let packet = self.core.packets.get(id);
+        let receiver = &mut self.hosts.receivers[packet.qp as usize];
         receiver.trimmed = receiver.trimmed.min(packet.seq);
         if packet.seq > receiver.expected {
             return Answer::Nothing;
@@ -72,13 +72,13 @@ impl Simulation {
     /// is no need to space these NACKs.
     #[cold]
     fn reach_trimmed(&mut self, slot: u32, answer: Answer) -> Answer {
-        let receiver = &mut self.receivers[slot as usize];
+        let receiver = &mut self.hosts.receivers[slot as usize];
         let is_missing = receiver.expected == receiver.trimmed;
         receiver.trimmed = u64::MAX;
         if !is_missing {
             return answer;
         }
-        receiver.nack_until = self.now + self.spec.nic.nack_interval.as_ps();
+        receiver.nack_until = self.core.now + self.world.spec.nic.nack_interval.as_ps();
         receiver.last_nack = receiver.expected;
         Answer::Nack
     }
@@ -87,11 +87,11 @@ impl Simulation {
     /// back to it.
     #[inline(always)]
     pub(super) fn acknowledge_up_to(&mut self, slot: u32, id: u32) -> Acknowledged {
-        let packet = self.packets.get(id);
+        let packet = self.core.packets.get(id);
         let mut seq = packet.seq;
-        let qp = &mut self.qps[slot as usize];
-        let quirks = &self.spec.quirks;
-        if let Some(chunk) = self.spec.nic.back_to_chunk
+        let qp = &mut self.hosts.qps[slot as usize];
+        let quirks = &self.world.spec.quirks;
+        if let Some(chunk) = self.world.spec.nic.back_to_chunk
             && (seq < qp.size || quirks.whole_chunks_only)
         {
             seq -= seq % chunk.get().max(1);
@@ -99,7 +99,7 @@ impl Simulation {
         let newly = seq.saturating_sub(qp.snd_una);
         qp.snd_una += newly;
         if newly > 0 {
-            qp.last_progress = self.now;
+            qp.last_progress = self.core.now;
             // An acknowledgement may overtake a go-back.
             if !quirks.unsigned_in_flight {
                 qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
@@ -120,7 +120,7 @@ impl Simulation {
 
     /// After a timeout: back to the first unacknowledged byte.
     pub(super) fn go_back(&mut self, slot: u32) {
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot as usize];
         qp.snd_nxt = qp.snd_una;
     }
 }
@@ -141,7 +141,7 @@ mod tests {
         add_flow(&mut spec, 1, 2, 100_000, 0);
         spec.quirks.unsigned_in_flight = unsigned_in_flight;
         let mut simulation = Simulation::new(spec).unwrap();
-        while simulation.qps.first().is_none_or(|qp| qp.snd_nxt < 20_000) {
+        while simulation.hosts.qps.first().is_none_or(|qp| qp.snd_nxt < 20_000) {
             simulation.advance(1);
         }
         for (kind, seq) in [(PacketKind::Nack, 5000), (PacketKind::Ack, 8000)] {
@@ -150,10 +150,10 @@ mod tests {
                 seq,
                 ..Packet::EMPTY
             };
-            let id = simulation.packets.insert(answer);
+            let id = simulation.core.packets.insert(answer);
             simulation.acknowledge_up_to(0, id);
         }
-        let qp = &simulation.qps[0];
+        let qp = &simulation.hosts.qps[0];
         (qp.snd_nxt, qp.bound)
     }
 

@@ -230,11 +230,11 @@ impl Pair {
 impl Simulation {
     /// A queue pair in `slot` begins: its window in packets is `bdp`, if that bounds it.
     pub(crate) fn begin_selective_repeat(&mut self, slot: u32, irn: &Irn, bdp: u64) {
-        let mtu = self.spec.packet.mtu.get();
-        if self.pairs.len() <= slot as usize {
-            self.pairs.resize_with(slot as usize + 1, Pair::default);
+        let mtu = self.world.spec.packet.mtu.get();
+        if self.hosts.pairs.len() <= slot as usize {
+            self.hosts.pairs.resize_with(slot as usize + 1, Pair::default);
         }
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot as usize];
         let cap = if irn.bdp_cap {
             (bdp / mtu).clamp(1, u64::from(u32::MAX)) as u32
         } else {
@@ -242,7 +242,7 @@ impl Simulation {
         };
         qp.limit = qp.size.min(u64::from(cap).saturating_mul(mtu));
         qp.reckon();
-        let pair = &mut self.pairs[slot as usize];
+        let pair = &mut self.hosts.pairs[slot as usize];
         pair.sender.begin(qp.size.div_ceil(mtu) as u32, cap);
         pair.received.reset();
     }
@@ -250,11 +250,11 @@ impl Simulation {
     /// The receiver takes a packet in any order; what is out of order it reports.
     #[inline(never)]
     pub(super) fn take_in_any_order(&mut self, id: u32) -> Answer {
-        let packet = self.packets.get(id);
-        let mtu = self.spec.packet.mtu.get();
-        let size = self.qps[packet.qp as usize].size;
-        let receiver = &mut self.receivers[packet.qp as usize];
-        let received = &mut self.pairs[packet.qp as usize].received;
+        let packet = self.core.packets.get(id);
+        let mtu = self.world.spec.packet.mtu.get();
+        let size = self.hosts.qps[packet.qp as usize].size;
+        let receiver = &mut self.hosts.receivers[packet.qp as usize];
+        let received = &mut self.hosts.pairs[packet.qp as usize].received;
         if packet.seq < receiver.expected {
             receiver.marked |= packet.ecn != 0;
             return Answer::Ack;
@@ -279,16 +279,16 @@ impl Simulation {
         }
         let end = size.min(u64::from(next) * mtu);
         let asked = packet.ack_request || fills_gap;
-        receiver.take_in_order(end, size, asked, &self.spec.nic, &self.spec.quirks)
+        receiver.take_in_order(end, size, asked, &self.world.spec.nic, &self.world.spec.quirks)
     }
 
     /// An acknowledgement, cumulative and perhaps of one packet beyond.
     #[inline(never)]
     pub(super) fn acknowledge_selectively(&mut self, slot: u32, id: u32, irn: &Irn) -> Acknowledged {
-        let packet = self.packets.get(id);
-        let mtu = self.spec.packet.mtu.get();
-        let qp = &mut self.qps[slot as usize];
-        let sender = &mut self.pairs[slot as usize].sender;
+        let packet = self.core.packets.get(id);
+        let mtu = self.world.spec.packet.mtu.get();
+        let qp = &mut self.hosts.qps[slot as usize];
+        let sender = &mut self.hosts.pairs[slot as usize].sender;
         let beyond = match (packet.kind, packet.trimmed) {
             (PacketKind::Nack, false) => Some(Arrived::Whole(packet.answers)),
             (PacketKind::Nack, true) => Some(Arrived::Trimmed(packet.answers)),
@@ -297,7 +297,7 @@ impl Simulation {
         let before = qp.snd_una + qp.sacked;
         if packet.seq > qp.snd_una {
             qp.snd_una = packet.seq;
-            qp.last_progress = self.now;
+            qp.last_progress = self.core.now;
         }
         // The last packet ends where the flow does.
         let una = qp.snd_una.div_ceil(mtu) as u32;
@@ -317,10 +317,14 @@ impl Simulation {
 
     /// The number and first byte of the packet that is to be sent next, lost ones first.
     pub(crate) fn next_of_selective_repeat(&mut self, slot: u32) -> (u32, u64) {
-        let mtu = self.spec.packet.mtu.get();
-        let qp = &mut self.qps[slot as usize];
-        let sender = &mut self.pairs[slot as usize].sender;
-        let again = if qp.repairs { sender.resend(self.now) } else { None };
+        let mtu = self.world.spec.packet.mtu.get();
+        let qp = &mut self.hosts.qps[slot as usize];
+        let sender = &mut self.hosts.pairs[slot as usize].sender;
+        let again = if qp.repairs {
+            sender.resend(self.core.now)
+        } else {
+            None
+        };
         qp.repairs = sender.lost.count() > 0;
         qp.reckon();
         let Some(packet) = again else {
@@ -329,23 +333,23 @@ impl Simulation {
         };
         if packet == sender.una {
             // The wait for what it repairs starts anew.
-            qp.last_progress = self.now;
+            qp.last_progress = self.core.now;
         }
         (packet, u64::from(packet) * mtu)
     }
 
     pub(super) fn resend_after_timeout(&mut self, slot: u32, irn: &Irn) {
-        self.pairs[slot as usize].sender.time_out(irn.reordering);
-        let qp = &mut self.qps[slot as usize];
+        self.hosts.pairs[slot as usize].sender.time_out(irn.reordering);
+        let qp = &mut self.hosts.qps[slot as usize];
         qp.repairs = true;
         qp.reckon();
     }
 
     /// What sender and receiver know of one another's packets agrees.
     pub(crate) fn verify_selective_repeat(&self, slot: usize) {
-        let mtu = self.spec.packet.mtu.get();
-        let (qp, receiver) = (&self.qps[slot], &self.receivers[slot]);
-        let Pair { sender, received } = &self.pairs[slot];
+        let mtu = self.world.spec.packet.mtu.get();
+        let (qp, receiver) = (&self.hosts.qps[slot], &self.hosts.receivers[slot]);
+        let Pair { sender, received } = &self.hosts.pairs[slot];
         let flow = qp.flow;
         let number = |byte: u64| byte.div_ceil(mtu) as u32;
         assert_eq!(

@@ -12,14 +12,14 @@ impl Simulation {
     /// Its sender will not know what the answer is about, but it takes its way through the network.
     #[cold]
     pub(crate) fn receive_late(&mut self, id: u32) {
-        let packet = *self.packets.get(id);
-        let receiver = self.late.entry(packet.flow).or_insert(Receiver::NEW);
-        let (nic, quirks) = (&self.spec.nic, &self.spec.quirks);
+        let packet = *self.core.packets.get(id);
+        let receiver = self.hosts.late.entry(packet.flow).or_insert(Receiver::NEW);
+        let (nic, quirks) = (&self.world.spec.nic, &self.world.spec.quirks);
         let answer = if packet.seq == receiver.expected {
             let end = packet.seq + u64::from(packet.payload);
             receiver.take_in_order(end, u64::MAX, false, nic, quirks)
         } else if packet.seq > receiver.expected {
-            receiver.report_gap(self.now, nic)
+            receiver.report_gap(self.core.now, nic)
         } else {
             Answer::Nothing
         };
@@ -27,18 +27,21 @@ impl Simulation {
         let kind = match answer {
             Answer::Ack => PacketKind::Ack,
             Answer::Nack => PacketKind::Nack,
-            Answer::Nothing => return self.packets.remove(id),
+            Answer::Nothing => return self.core.packets.remove(id),
         };
         let Some(paths) = self.find_paths(packet.flow) else {
-            return self.packets.remove(id);
+            return self.core.packets.remove(id);
         };
         let path = self.write_route(&paths.back);
-        let flow = self.spec.flows[packet.flow as usize];
-        let needs = self.spec.schemes[usize::from(flow.scheme)].config.needs();
-        let class = self.classes.dense(self.spec.nic.ack_class.unwrap_or(flow.class));
-        let epoch = self.epoch;
-        let wire = self.spec.packet.ack_wire(&needs);
-        let answer = self.packets.get_mut(id);
+        let flow = self.world.spec.flows[packet.flow as usize];
+        let needs = self.world.spec.schemes[usize::from(flow.scheme)].config.needs();
+        let class = self
+            .world
+            .classes
+            .dense(self.world.spec.nic.ack_class.unwrap_or(flow.class));
+        let epoch = self.world.epoch;
+        let wire = self.world.spec.packet.ack_wire(&needs);
+        let answer = self.core.packets.get_mut(id);
         (answer.kind, answer.seq, answer.payload) = (kind, expected, 0);
         (answer.path, answer.epoch) = (path, epoch);
         (answer.wire, answer.class, answer.ingress) = (wire, class, NONE);

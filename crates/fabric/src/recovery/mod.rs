@@ -91,7 +91,7 @@ impl Simulation {
     /// Data packet `id` reached its receiver: takes what is new of it.
     #[inline]
     pub(crate) fn take_data(&mut self, id: u32) -> Answer {
-        match self.spec.nic.recovery {
+        match self.world.spec.nic.recovery {
             Recovery::GoBackN => self.take_in_sequence(id),
             Recovery::SelectiveRepeat(_) => self.take_in_any_order(id),
         }
@@ -100,7 +100,7 @@ impl Simulation {
     /// Acknowledgement `id` reached its sender.
     #[inline]
     pub(crate) fn take_acknowledgement(&mut self, slot: u32, id: u32) -> Acknowledged {
-        match self.spec.nic.recovery {
+        match self.world.spec.nic.recovery {
             Recovery::GoBackN => self.acknowledge_up_to(slot, id),
             Recovery::SelectiveRepeat(irn) => self.acknowledge_selectively(slot, id, &irn),
         }
@@ -108,13 +108,19 @@ impl Simulation {
 
     /// A new queue pair's retransmission timer starts.
     pub(crate) fn start_timeout(&mut self, slot: u32) {
-        if let Some(rto) = self.spec.nic.recovery.shortest_timeout(&self.spec.nic) {
-            self.schedule_timeout(slot, self.now + rto);
+        if let Some(rto) = self
+            .world
+            .spec
+            .nic
+            .recovery
+            .shortest_timeout(&self.world.spec.nic)
+        {
+            self.schedule_timeout(slot, self.core.now + rto);
         }
     }
 
     fn schedule_timeout(&mut self, slot: u32, at: u64) {
-        let life = self.qps[slot as usize].life;
+        let life = self.hosts.qps[slot as usize].life;
         self.schedule(LaneId::WHEEL, at, Event::Timeout { qp: slot, life });
     }
 
@@ -124,41 +130,47 @@ impl Simulation {
         if self.bolt_ns3.on {
             return self.message_timeout(slot, life);
         }
-        let qp = &self.qps[slot as usize];
+        let qp = &self.hosts.qps[slot as usize];
         if qp.life != life || qp.done {
             return;
         }
-        let Some(shortest) = self.spec.nic.recovery.shortest_timeout(&self.spec.nic) else {
+        let Some(shortest) = self
+            .world
+            .spec
+            .nic
+            .recovery
+            .shortest_timeout(&self.world.spec.nic)
+        else {
             return;
         };
         self.look_for_standstill();
-        let qp = &self.qps[slot as usize];
-        let rto = match &self.spec.nic.recovery {
+        let qp = &self.hosts.qps[slot as usize];
+        let rto = match &self.world.spec.nic.recovery {
             Recovery::GoBackN => shortest,
-            Recovery::SelectiveRepeat(irn) => self.pairs[slot as usize].timeout(irn),
+            Recovery::SelectiveRepeat(irn) => self.hosts.pairs[slot as usize].timeout(irn),
         };
         let due = qp.last_progress + rto;
         if qp.snd_nxt <= qp.snd_una {
             // With nothing in flight, the timeout of what is sent next is more than this away.
-            return self.schedule_timeout(slot, self.now + shortest);
+            return self.schedule_timeout(slot, self.core.now + shortest);
         }
-        if self.now < due {
+        if self.core.now < due {
             // By then the shorter timeout may be the one that counts.
-            return self.schedule_timeout(slot, due.min(self.now + shortest));
+            return self.schedule_timeout(slot, due.min(self.core.now + shortest));
         }
-        if self.recorder.tracing {
+        if self.core.watch.recorder.tracing {
             self.settle(slot);
-            self.account_progress(self.qps[slot as usize].flow, true);
+            self.account_progress(self.hosts.qps[slot as usize].flow, true);
             self.look_at_timer(slot, crate::closeup::Told::Timeout);
         }
-        self.qps[slot as usize].last_progress = self.now;
-        match self.spec.nic.recovery {
+        self.hosts.qps[slot as usize].last_progress = self.core.now;
+        match self.world.spec.nic.recovery {
             Recovery::GoBackN => self.go_back(slot),
             Recovery::SelectiveRepeat(irn) => self.resend_after_timeout(slot, &irn),
         }
-        self.counters.timeouts += 1;
+        self.core.counters.timeouts += 1;
         self.call_scheme(slot, |scheme, cx| scheme.on_timeout(cx));
-        self.schedule_timeout(slot, self.now + shortest);
-        self.nic_send(self.qps[slot as usize].port);
+        self.schedule_timeout(slot, self.core.now + shortest);
+        self.nic_send(self.hosts.qps[slot as usize].port);
     }
 }
