@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::report::RunData;
+use crate::files::RunData;
 use crate::results::FlowRow;
 use crate::stats;
 

@@ -1,4 +1,4 @@
-//! Runs, and what is made of them: statistics, files, tables, reports.
+//! Runs, and what is made of them: statistics, files, tables. (The pages are `paceline-report`.)
 //!
 //! The way of a run through this crate:
 //!
@@ -6,8 +6,9 @@
 //! 2. [`run::execute`] runs it in slices, so that progress can be shown and the run stopped, and
 //!    gives a [`run::Finished`]: the outcome, its [`results::Summary`], what it cost the machine.
 //!    [`run::compare`] does so for several inputs side by side.
-//! 3. [`files::write_run`] writes the run's folder: all of it or nothing.
-//! 4. [`table::comparison`] renders summaries for a terminal; [`report::render`] makes the page.
+//! 3. [`files::write_run_into`] writes the files of a run into a [`files::Folder`], which appears whole or not
+//!    at all; [`files::RunData`] is such a folder read back.
+//! 4. [`table::comparison`] renders summaries for a terminal.
 //!
 //! A run is a pure function of its input. Of all that is written, only the fields of
 //! [`results::Machine`] differ between two runs of the same input.
@@ -17,7 +18,6 @@ pub mod diff;
 pub mod files;
 mod input;
 pub mod repeats;
-pub mod report;
 
 pub mod results;
 pub mod run;
@@ -28,5 +28,5 @@ pub mod why;
 
 pub use input::load;
 
-#[cfg(test)]
-mod sample;
+#[cfg(any(test, feature = "sample"))]
+pub mod sample;

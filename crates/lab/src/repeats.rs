@@ -13,7 +13,7 @@ use crate::table::{METRICS, Metric, occasional};
 
 mod warnings;
 
-pub(crate) use warnings::in_words;
+pub use warnings::in_words;
 pub use warnings::{Holds, SeedWarning};
 
 /// The content of a `comparison.json` with repeats.

@@ -1,5 +1,7 @@
 //! Hand-made inputs and outcomes for tests.
 
+use std::path::Path;
+
 use hdrhistogram::Histogram;
 use paceline_congestion::registry::{SchemeConfig, WindowMode};
 use paceline_fabric::Outcome;
@@ -8,6 +10,7 @@ use paceline_fabric::outcome::*;
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
+use crate::files::{Folder, Writing, write_run_into};
 use crate::results::{Machine, RunStatus, summarise};
 use crate::run::Finished;
 use paceline_scenario::{Fidelity, Origin, Resolved};
@@ -33,7 +36,7 @@ fn flow(src: u32, size: u64, label: u16) -> FlowSpec {
 }
 
 /// Hosts 1, 2, 3 send to host 4 through switch 0.
-pub(crate) fn spec() -> RunSpec {
+pub fn spec() -> RunSpec {
     let link = |host| LinkSpec {
         a: NodeId(0),
         b: NodeId(host),
@@ -125,7 +128,8 @@ pub(crate) fn spec() -> RunSpec {
     }
 }
 
-pub(crate) fn rtt(ns: &[u64]) -> RttStats {
+/// The record of these round-trip times.
+pub fn rtt(ns: &[u64]) -> RttStats {
     let mut histogram_ns = Histogram::new(4).unwrap();
     ns.iter().for_each(|&ns| histogram_ns.record(ns).unwrap());
     RttStats {
@@ -211,7 +215,7 @@ fn account() -> FlowAccount {
 }
 
 /// Two completed flows, one unfinished.
-pub(crate) fn incast() -> (Resolved, Outcome) {
+pub fn incast() -> (Resolved, Outcome) {
     let input = Resolved {
         name: "tiny".into(),
         description: "Three flows to one host.".into(),
@@ -299,7 +303,14 @@ pub(crate) fn incast() -> (Resolved, Outcome) {
 }
 
 /// `outcome` as the end of a run.
-pub(crate) fn finished(input: &Resolved, outcome: Outcome) -> Finished {
+pub fn finished(input: &Resolved, outcome: Outcome) -> Finished {
     let summary = summarise(input, &outcome, RunStatus::Completed, Machine::default());
     Finished { outcome, summary }
+}
+
+/// Writes the folder of a run.
+pub fn write(folder: &Path, input: &Resolved, finished: &Finished, how: Writing) {
+    let folder = Folder::create(folder, how.force).unwrap().with_format(how.format);
+    write_run_into(&folder, Path::new(""), input, finished).unwrap();
+    folder.commit().unwrap();
 }

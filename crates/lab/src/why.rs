@@ -244,7 +244,7 @@ impl<'a> Why<'a> {
 }
 
 /// `port 0.17->17` on the way of a flow as `switch 0 -> host 17`.
-pub(crate) fn place(port: &str, flow: &FlowRow<'_>) -> String {
+pub fn place(port: &str, flow: &FlowRow<'_>) -> String {
     let plain = port.strip_prefix("port ").unwrap_or(port);
     let Some((from, to)) = plain.split_once("->") else {
         return plain.to_string();

@@ -9,8 +9,8 @@ use super::criterion::{Cell, Evidence};
 use super::need::Done;
 use super::panel::{Curve, Drawing, Panel, Row};
 use super::text::{criteria, difference, orderings, shown};
-use paceline_lab::report::charts::{Axis, Chart, Kind, Line, Width};
-use paceline_lab::report::{Look, RenderError, fill, palette, script_json};
+use paceline_report::charts::{Axis, Chart, Kind, Line, Width};
+use paceline_report::{Look, RenderError, fill, palette, script_json};
 
 const TEMPLATE: &str = include_str!("../assets/reproduce.html.j2");
 const STYLE: &str = include_str!("../assets/reproduce.css");

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use paceline_scenario::Fidelity;
 
 use super::*;
-use paceline_lab::report::RenderError;
+use paceline_report::RenderError;
 
 fn cell(paper: f64, ours: f64, tolerance: Tolerance) -> Cell {
     Cell {

@@ -7,8 +7,8 @@ use super::choice::Choice;
 use super::need::{Digest, Input, Need, Numbers};
 use super::panel::Column;
 use super::reference::INCAST_20;
-use paceline_lab::report::decimate::{POINTS_MAX, extremes};
 use paceline_lab::results::Summary;
+use paceline_report::decimate::{POINTS_MAX, extremes};
 
 /// The publication.
 pub(super) const SOURCE: &str = "a thesis on congestion control by neural networks";

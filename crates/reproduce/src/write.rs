@@ -6,10 +6,11 @@ use std::path::Path;
 use super::need::Done;
 use super::outcomes::Outcomes;
 use super::{Reproduction, entries, page};
-use paceline_lab::files::{Folder, OutputError, write_run_into};
+use paceline_lab::files::{Folder, OutputError};
+use paceline_report::write_run_into;
 
 /// Writes the page about `chosen`, `reproductions.json`, the numbers behind each, and the folders of the runs, into
-/// `destination`: all of it or nothing. Otherwise as [`paceline_lab::files::write_run`].
+/// `destination`: all of it or nothing. Otherwise as [`paceline_report::write_run`].
 ///
 /// # Errors
 /// If the folder cannot be written, or has something else in it.

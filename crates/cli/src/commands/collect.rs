@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use paceline_lab::sweep::{self, Collected};
+use paceline_report::write_sweep_page;
 
 use super::sweep::{failures, shell, show};
 use crate::args::SayArgs;
@@ -50,6 +51,7 @@ pub(super) fn collect(args: &CollectArgs) -> Ended {
         }
     };
     let Collected { data, missing } = sweep::collect(&args.folders, &out, args.mix_versions, args.force)?;
+    write_sweep_page(&out, &data)?;
     show(&data, args.say)?;
     if !args.say.quiet {
         eprintln!(

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use paceline_lab::files::{Writing, repeat_names, write_comparison, write_repeats};
+use paceline_lab::files::Writing;
 use paceline_lab::repeats::{Part, Repeats, hangs_on_seed};
 use paceline_lab::results::{Buckets, FlowRow, Summary, flow_rows};
 use paceline_lab::run::{self, Finished, RunError};
 use paceline_lab::table;
+use paceline_report::{repeat_names, write_comparison, write_repeats};
 use paceline_reproduce as reproduce;
 use paceline_scenario::Resolved;
 

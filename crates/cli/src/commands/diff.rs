@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_lab::diff::Diff;
-use paceline_lab::report::RunData;
+use paceline_lab::files::RunData;
 
 use crate::failure::{Done, Ended, Failure};
 use crate::output;

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use paceline_lab::files::RunData;
 use paceline_lab::repeats::{OneRun, Repeats};
-use paceline_lab::report::{self, RunData};
 use paceline_lab::results::{FlowRow, Summary};
 use paceline_lab::sweep::SweepData;
 use paceline_lab::table;
+use paceline_report as report;
 
 use crate::args::BucketArgs;
 use crate::failure::{Done, Ended, Failure};

@@ -1,9 +1,9 @@
 //! `paceline run`: one run.
 
-use paceline_lab::files::write_run;
 use paceline_lab::results::{RunStatus, flow_rows};
 use paceline_lab::run::{self, Finished, RunError, execute};
 use paceline_lab::table;
+use paceline_report::write_run;
 use paceline_scenario::Resolved;
 
 use crate::args::{RunArgs, SayArgs};

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use paceline_lab::sweep::{self, Job, Keep, Plan, Ran, Row, Shard, Status, Study, SweepData};
+use paceline_report::{write_run_into, write_sweep_page};
 use serde::Serialize;
 
 use crate::args::{ChangeArgs, INPUT_HELP, JobArgs, SayArgs};
@@ -120,6 +121,7 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
         folder: &folder,
         shard: args.shard.unwrap_or(Shard::WHOLE),
         keep: args.keep.into(),
+        write: write_run_into,
         jobs: args.jobs.count(),
         force: args.force,
     };
@@ -137,6 +139,7 @@ fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
     let whole = data.rows.len() == runs;
     if whole || job.shard == Shard::WHOLE {
         sweep::write_results(job.folder, &data)?;
+        write_sweep_page(job.folder, &data)?;
         show(&data, say)?;
     } else if say.json {
         print_json(&data)?;

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use paceline_kernel::Time;
-use paceline_lab::files::flow_times;
-use paceline_lab::report::RunData;
+use paceline_lab::files::{RunData, flow_times};
 use paceline_lab::results::{FlowRow, FlowState, RunStatus, flow_rows};
 use paceline_lab::why::{Deeper, Slow, Why, nothing_to_tell, slowest, slowest_table};
 use paceline_scenario::{Overrides, Resolved};

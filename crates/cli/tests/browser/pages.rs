@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use paceline_lab::report::RunData;
+use paceline_lab::files::RunData;
 use tempfile::TempDir;
 
 use crate::common;

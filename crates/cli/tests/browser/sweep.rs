@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use headless_chrome::Browser;
-use paceline_lab::report::render_sweep;
 use paceline_lab::sweep::{Keep, Plan, Point, Row, Status, SweepData};
+use paceline_report::render_sweep;
 use paceline_scenario::sweep::{Axis, AxisValue};
 use serde_json::Value;
 

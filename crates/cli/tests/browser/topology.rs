@@ -1,7 +1,7 @@
 //! The network over time.
 
 use headless_chrome::Browser;
-use paceline_lab::report::RunData;
+use paceline_lab::files::RunData;
 use serde_json::Value;
 
 use crate::page::quoted;

@@ -1,8 +1,7 @@
 //! Charts over time: whatever is looked at, what is drawn is what was recorded.
 
 use headless_chrome::Browser;
-use paceline_lab::files::Series;
-use paceline_lab::report::RunData;
+use paceline_lab::files::{RunData, Series};
 use serde_json::Value;
 
 use crate::page::Theme;

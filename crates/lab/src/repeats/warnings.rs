@@ -58,7 +58,7 @@ impl SeedWarning {
 }
 
 /// Seeds in words: `seed 3`, `seeds 1 to 4`, `seeds 1, 3 and 7`.
-pub(crate) fn in_words(all: &[u64]) -> String {
+pub fn in_words(all: &[u64]) -> String {
     match all {
         [] => "no seed".into(),
         [one] => format!("seed {one}"),

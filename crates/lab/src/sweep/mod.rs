@@ -8,7 +8,6 @@
 //! | `rows/<id>.json` | a [`Row`] per finished run |
 //! | `runs/<id>/` | its folder |
 //! | `results.csv`, `results.parquet` | a row per run of the plan, all numbers of its summary |
-//! | `report.html` | the page about all |
 //!
 //! Each of these appears whole or not at all. A run's id is a digest of all that it is a function
 //! of, so a row that is there is never computed again.
@@ -31,7 +30,7 @@ pub use metrics::{Metric, metrics};
 pub use plan::{Plan, Point, Study};
 pub use results::write_results;
 pub use rows::{Keep, Row, Status};
-pub use run::{Job, Ran, Watch};
+pub use run::{Job, Ran, Watch, WriteRun};
 pub use shard::Shard;
 pub use table::table;
 

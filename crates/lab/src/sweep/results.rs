@@ -1,6 +1,6 @@
-//! `results.csv` and `results.parquet`, a row per run and a column per number, and the page.
+//! `results.csv` and `results.parquet`, a row per run and a column per number.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,11 +9,9 @@ use paceline_scenario::sweep::{Axis, AxisValue};
 use super::{Row, Status, SweepData, metrics};
 use crate::files::columns::{Column, Values, write_parquet};
 use crate::files::{OutputError, write_file};
-use crate::report::render_sweep;
 
 /// Writes `results.csv` and `results.parquet` into a sweep's folder: a row for each run of the
-/// plan, in its order, also for those that failed or are not there (status `missing`). And
-/// `report.html`, the page about it.
+/// plan, in its order, also for those that failed or are not there (status `missing`).
 ///
 /// What measures the machine is left out, so the bytes are those of the plan alone.
 pub fn write_results(folder: &Path, data: &SweepData) -> Result<(), OutputError> {
@@ -25,10 +23,6 @@ pub fn write_results(folder: &Path, data: &SweepData) -> Result<(), OutputError>
     ];
     write_file(&folder.join("results.parquet"), |out| {
         write_parquet(out, &columns, &metadata)
-    })?;
-    write_file(&folder.join("report.html"), |out| {
-        let page = render_sweep(data).map_err(io::Error::other)?;
-        out.write_all(page.as_bytes())
     })
 }
 

@@ -12,9 +12,12 @@ use paceline_scenario::Resolved;
 use super::id::run_ids;
 use super::store::Store;
 use super::{Keep, Plan, Row, Shard, Status, Study, SweepError};
-use crate::files::{Folder, write_run_into, write_summary_into};
+use crate::files::{Folder, OutputError, write_summary_into};
 use crate::results::RunStatus;
 use crate::run::{Control, Finished, execute, side_by_side};
+
+/// How everything of a run is written into a folder of one that is being made.
+pub type WriteRun = fn(&Folder, &Path, &Resolved, &Finished) -> Result<(), OutputError>;
 
 /// A sweep to be run.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +32,8 @@ pub struct Job<'a> {
     pub shard: Shard,
     /// How much of each run is written.
     pub keep: Keep,
+    /// How everything of a run is written, where it is.
+    pub write: WriteRun,
     /// Runs side by side.
     pub jobs: usize,
     /// Whether to begin again where an earlier sweep left something.
@@ -176,7 +181,7 @@ impl Job<'_> {
         let folder = Folder::create(&store.run_folder(id), true)?;
         match self.keep {
             Keep::Summary => write_summary_into(&folder, Path::new(""), input, finished)?,
-            Keep::All => write_run_into(&folder, Path::new(""), input, finished)?,
+            Keep::All => (self.write)(&folder, Path::new(""), input, finished)?,
         }
         Ok(folder.commit()?)
     }

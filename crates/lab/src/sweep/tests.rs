@@ -11,6 +11,7 @@ use paceline_fabric::Progress;
 use paceline_scenario::{Overrides, Resolved};
 
 use super::*;
+use crate::files::write_run_into;
 use crate::run::Control;
 
 pub(super) const TINY: &str = r#"name = "tiny"
@@ -94,6 +95,7 @@ impl Lab {
             folder,
             shard: Shard::WHOLE,
             keep: Keep::Summary,
+            write: |folder, sub, input, finished| write_run_into(folder, sub, input, finished).map(|_| ()),
             jobs: 1,
             force: false,
         }
@@ -143,7 +145,6 @@ fn a_sweeps_folder() {
         names(&folder),
         [
             ".lock",
-            "report.html",
             "results.csv",
             "results.parquet",
             "rows",
@@ -371,7 +372,7 @@ fn another_plan_in_the_same_folder() {
         folder
             .join("runs")
             .join(&plan.points[0].runs[0])
-            .join("report.html")
+            .join("series.parquet")
             .is_file()
     );
     let less = Job {

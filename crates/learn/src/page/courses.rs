@@ -1,6 +1,6 @@
 //! What a page says of predictors by course: where they were trained, and where they work.
 
-use paceline_lab::report::{Axis, Chart, Grid, Line, Part, Width};
+use paceline_report::{Axis, Chart, Grid, Line, Part, Width};
 
 use super::network::Judged;
 use super::{STEPS_MAX, chart, percent, thinned};

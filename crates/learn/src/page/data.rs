@@ -1,6 +1,6 @@
 //! What a page says of the data.
 
-use paceline_lab::report::{Grid, Part};
+use paceline_report::{Grid, Part};
 
 use crate::dataset::{Dataset, EDGES, Origin, STRATA};
 

@@ -1,7 +1,7 @@
 //! The page of a controller's gains.
 
 use paceline_congestion::lstm_pid::Gains;
-use paceline_lab::report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
+use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
 
 use super::{STEPS_MAX, chart, percent, thinned};
 use crate::Error;

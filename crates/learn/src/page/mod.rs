@@ -7,7 +7,7 @@ mod network;
 #[cfg(test)]
 mod tests;
 
-use paceline_lab::report::{Axis, Chart, Kind, Line, Width};
+use paceline_report::{Axis, Chart, Kind, Line, Width};
 
 pub use courses::{
     Course, CourseErrors, ON_POLICY, by_course, errors_by_course, row as on_policy_row, tested_courses,

@@ -1,6 +1,6 @@
 //! The page of a predictor.
 
-use paceline_lab::report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
+use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
 
 use super::courses::{self, CourseErrors};
 use super::data::data;

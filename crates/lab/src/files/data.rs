@@ -1,0 +1,273 @@
+//! What pages are made of: the content of a run's folder.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{
+    FlowTime, Format, Series, flow_times, read_flow_times, read_flows_parquet, read_series, series_of,
+};
+use crate::results::{FlowRow, Summary, flow_rows};
+use crate::run::Finished;
+use paceline_scenario::topology::Topology;
+use paceline_scenario::{Fidelity, Resolved};
+
+/// The network of a run whose scenario names no file of it.
+pub(crate) const TOPOLOGY: &str = "topology.txt";
+
+/// A run as its folder tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunData {
+    /// `summary.json`.
+    pub summary: Summary,
+    /// `scenario.toml`.
+    pub scenario: String,
+    /// `flows.csv` or `flows.parquet`.
+    pub flows: Vec<FlowRow<'static>>,
+    /// `series.parquet`, if there is one.
+    pub series: Vec<Series>,
+    /// `flow_time.csv`, if there is one: where the time of flows went, a flow's rows together.
+    pub flow_times: Vec<FlowTime>,
+    /// The network: of the file that the scenario names, or of `topology.txt`.
+    pub topology: Option<Topology>,
+    /// The folder of the run as seen from that of a page about several, which then links to its page.
+    pub folder: Option<String>,
+    /// Times of the pauses in `pfc.txt`, if there is one, in ns.
+    pub pauses_ns: Vec<u64>,
+}
+
+/// Why a run's folder cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// There is no `summary.json`.
+    #[error("{} is not the folder of a run: there is no summary.json in it", path.display())]
+    NotARun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The operating system refused.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The content is not what a run writes.
+    #[error("{} is not what a run writes: {message}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        message: String,
+    },
+}
+
+impl RunData {
+    /// The data of a run that has just ended.
+    pub fn new(input: &Resolved, finished: &Finished) -> Self {
+        let outcome = &finished.outcome;
+        Self {
+            summary: finished.summary.clone(),
+            scenario: input.toml.clone(),
+            flows: flow_rows(input, outcome).map(FlowRow::into_owned).collect(),
+            series: series_of(&input.run, outcome),
+            flow_times: flow_times(outcome),
+            topology: Some(Topology {
+                nodes: input.run.nodes.clone(),
+                links: input.run.links.clone(),
+            }),
+            folder: None,
+            pauses_ns: outcome
+                .pfc
+                .iter()
+                .filter(|event| event.pause)
+                .map(|event| event.at.as_ns())
+                .collect(),
+        }
+    }
+
+    /// Reads the folder of a run.
+    pub fn read(folder: &Path) -> Result<Self, ReadError> {
+        let summary = folder.join("summary.json");
+        if !summary.is_file() {
+            return Err(ReadError::NotARun {
+                path: folder.to_path_buf(),
+            });
+        }
+        let text = read(&summary)?;
+        let summary = serde_json::from_str(&text).map_err(|error| content(&summary, error.to_string()))?;
+        let scenario = read(&folder.join("scenario.toml"))?;
+        Ok(Self {
+            summary,
+            flows: flows_in(folder)?,
+            topology: topology_in(folder, &scenario)?,
+            scenario,
+            series: series_in(&folder.join("series.parquet"))?,
+            flow_times: flow_times_in(&folder.join("flow_time.csv"))?,
+            folder: None,
+            pauses_ns: pauses_in(&folder.join("pfc.txt"))?,
+        })
+    }
+}
+
+fn content(path: &Path, message: String) -> ReadError {
+    ReadError::Content {
+        path: path.to_path_buf(),
+        message,
+    }
+}
+
+fn read(path: &Path) -> Result<String, ReadError> {
+    fs::read_to_string(path).map_err(|source| ReadError::Io {
+        path: path.to_path_buf(),
+        source,
+    })
+}
+
+/// The flows of a run, in the format in which it wrote them.
+fn flows_in(folder: &Path) -> Result<Vec<FlowRow<'static>>, ReadError> {
+    let parquet = folder.join(Format::Parquet.flows());
+    if parquet.is_file() {
+        return read_flows_parquet(&parquet).map_err(|message| content(&parquet, message));
+    }
+    read_flows(&folder.join(Format::Csv.flows()))
+}
+
+fn read_flows(path: &Path) -> Result<Vec<FlowRow<'static>>, ReadError> {
+    let text = read(path)?;
+    let mut csv = csv::Reader::from_reader(text.as_bytes());
+    csv.deserialize()
+        .map(|row| row.map_err(|error| content(path, error.to_string())))
+        .collect()
+}
+
+/// The series of a run; none when it recorded none.
+fn series_in(path: &Path) -> Result<Vec<Series>, ReadError> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    read_series(path).map_err(|message| content(path, message))
+}
+
+/// The pauses of a run; none when it kept no list of them.
+fn pauses_in(path: &Path) -> Result<Vec<u64>, ReadError> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    read_pauses(path)
+}
+
+/// The parts of flows' times; none when the run accounted for none.
+fn flow_times_in(path: &Path) -> Result<Vec<FlowTime>, ReadError> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    read_flow_times(path).map_err(|message| content(path, message))
+}
+
+/// The file with a run's network and how to read it, as its scenario tells.
+pub(crate) fn topology_file(scenario: &str) -> (String, Fidelity) {
+    let table: toml::Table = scenario.parse().unwrap_or_default();
+    let text = |value: Option<&toml::Value>| value.and_then(toml::Value::as_str).map(str::to_string);
+    match text(table.get("topology").and_then(|topology| topology.get("file"))) {
+        Some(file) if text(table.get("fidelity")).as_deref() == Some("ns3-hpcc") => (file, Fidelity::Ns3Hpcc),
+        Some(file) => (file, Fidelity::Exact),
+        None => (TOPOLOGY.to_string(), Fidelity::Exact),
+    }
+}
+
+/// The network of a run; none when its folder is of a version that did not write it.
+fn topology_in(folder: &Path, scenario: &str) -> Result<Option<Topology>, ReadError> {
+    let (name, fidelity) = topology_file(scenario);
+    let path = folder.join(name);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let wrong = |problems: paceline_scenario::Diagnostics| content(&path, problems.to_string());
+    let text = read(&path)?;
+    Topology::parse(&path.display().to_string(), &text, fidelity)
+        .map(Some)
+        .map_err(wrong)
+}
+
+fn read_pauses(path: &Path) -> Result<Vec<u64>, ReadError> {
+    let mut pauses = Vec::new();
+    for (number, line) in (1..).zip(read(path)?.lines()) {
+        let fields: Option<Vec<u64>> = line.split_whitespace().map(|field| field.parse().ok()).collect();
+        match fields.as_deref() {
+            Some([time, _, _, _, kind]) => pauses.extend((*kind == 1).then_some(*time)),
+            _ => {
+                return Err(content(
+                    path,
+                    format!("line {number}: expected 5 numbers, found `{line}`"),
+                ));
+            }
+        }
+    }
+    Ok(pauses)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::Writing;
+    use crate::sample;
+
+    #[test]
+    fn a_folder_tells_the_same_as_the_run() {
+        let (mut input, outcome) = sample::incast();
+        input.run.labels[0] = "a,\"b\"\n<c>".into();
+        let finished = sample::finished(&input, outcome);
+        let tmp = tempfile::tempdir().unwrap();
+        let folder = tmp.path().join("run");
+        sample::write(&folder, &input, &finished, Writing::default());
+        assert_eq!(RunData::read(&folder).unwrap(), RunData::new(&input, &finished));
+        let parquet = Writing {
+            force: true,
+            format: Format::Parquet,
+        };
+        sample::write(&folder, &input, &finished, parquet);
+        assert!(!folder.join("flows.csv").exists());
+        assert_eq!(RunData::read(&folder).unwrap(), RunData::new(&input, &finished));
+    }
+
+    #[test]
+    fn a_network_comes_from_the_scenarios_file_or_ours() {
+        let (mut input, outcome) = sample::incast();
+        input.toml = "fidelity = \"ns3-hpcc\"\n[topology]\nfile = \"net.txt\"\n".into();
+        input.files = vec![("net.txt".into(), "2 1 1\n0\n0 1 100Gbps 1us 0\n".into())];
+        let finished = sample::finished(&input, outcome);
+        let tmp = tempfile::tempdir().unwrap();
+        let folder = tmp.path().join("run");
+        sample::write(&folder, &input, &finished, Default::default());
+        assert!(!folder.join(TOPOLOGY).exists());
+        let topology = RunData::read(&folder).unwrap().topology.unwrap();
+        assert_eq!(
+            (topology.nodes.len(), topology.links[0].delay.as_ps()),
+            (2, 1_000_000)
+        );
+        fs::write(folder.join("net.txt"), "2 1 1\n0\n0 7 100Gbps 1us 0\n").unwrap();
+        let error = RunData::read(&folder).unwrap_err().to_string();
+        assert!(error.contains("net.txt:3:3: there is no node 7"), "{error}");
+        fs::remove_file(folder.join("net.txt")).unwrap();
+        assert_eq!(RunData::read(&folder).unwrap().topology, None);
+    }
+
+    #[test]
+    fn errors_name_file_and_line() {
+        let tmp = tempfile::tempdir().unwrap();
+        let error = RunData::read(tmp.path()).unwrap_err();
+        assert!(
+            error.to_string().contains("is not the folder of a run"),
+            "{error}"
+        );
+        let path = tmp.path().join("series.parquet");
+        fs::write(&path, "entity,metric,time_ps,value\n").unwrap();
+        let error = series_in(&path).unwrap_err().to_string();
+        assert!(
+            error.contains("series.parquet is not what a run writes"),
+            "{error}"
+        );
+    }
+}

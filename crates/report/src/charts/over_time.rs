@@ -1,0 +1,310 @@
+//! Charts over time: queues, rates, pauses.
+
+use std::collections::BTreeMap;
+
+use super::{Axis, Chart, Kind, Line, Named, Source, Width, round, unit_of_time};
+use crate::palette::COLORS;
+use crate::track::Track;
+use paceline_lab::files::{GOODPUT, QUEUE, Series};
+use paceline_lab::results::FlowRow;
+
+/// Flows of which each gets a line of its own.
+const FLOWS_MAX: usize = 32;
+/// Ports of a single run of which the queue is drawn.
+const PORTS_MAX: usize = 4;
+/// Time since the first start of a flow, in a unit that suits the longest run.
+pub(super) struct Clock {
+    starts_ps: Vec<u64>,
+    longest: u64,
+    unit: &'static str,
+    ps: f64,
+}
+
+impl Clock {
+    pub(super) fn of(runs: &[Named<'_>]) -> Self {
+        let start = |run: &Named<'_>| run.data.flows.iter().map(|flow| flow.start_ps).min().unwrap_or(0);
+        let end = |run: &Named<'_>| {
+            let flows = run.data.flows.iter().filter_map(FlowRow::end_ps);
+            let series = run
+                .data
+                .series
+                .iter()
+                .filter_map(|series| series.points.last())
+                .map(|point| point.0);
+            flows.chain(series).max().unwrap_or(0)
+        };
+        let longest = runs
+            .iter()
+            .map(|run| end(run).saturating_sub(start(run)))
+            .max()
+            .unwrap_or(0);
+        let (unit, ps) = unit_of_time(longest);
+        Self {
+            starts_ps: runs.iter().map(start).collect(),
+            longest,
+            unit,
+            ps,
+        }
+    }
+    pub(super) fn axis(&self) -> Axis {
+        Axis::new("time since the first flow's start", self.unit)
+    }
+    /// A track of the `i`-th run, whose values are whole multiples of `unit`, on an axis in `scale`.
+    pub(super) fn source(&self, run: usize, track: Track, (scale, unit): (f64, f64)) -> Source {
+        Source {
+            track,
+            zero_ps: self.starts_ps[run],
+            clock_ps: self.ps,
+            scale,
+            unit,
+        }
+    }
+    /// When the last of the lines ends, on the axis.
+    pub(super) fn latest<'a>(&self, lines: impl Iterator<Item = &'a Line>) -> f64 {
+        let end = |line: &Line| {
+            let source = line.source.as_ref()?;
+            Some((source.track.end_ps() as f64 - source.zero_ps as f64) / self.ps)
+        };
+        lines.filter_map(end).fold(0.0, f64::max)
+    }
+}
+
+/// The queues of the busiest ports of a single run, of the busiest port of each of several.
+pub(super) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
+    let shown = if runs.len() == 1 { PORTS_MAX } else { 1 };
+    let mut lines: Vec<Line> = Vec::new();
+    for (i, run) in runs.iter().enumerate() {
+        let series = run.data.series.iter().filter(|series| series.metric == QUEUE);
+        let mut tracks: Vec<(&Series, Track)> = series.map(|one| (one, Track::of(one))).collect();
+        tracks.retain(|(_, track)| track.largest() > 0.0);
+        tracks.sort_by(|(_, a), (_, b)| b.area().total_cmp(&a.area()));
+        for (place, (one, track)) in tracks.into_iter().take(shown).enumerate() {
+            let port = port_name(&one.entity);
+            let source = clock.source(i, track, (1.0, 1.0));
+            lines.push(if runs.len() == 1 {
+                Line::over_time(port, (run.color + place) % COLORS, source)
+            } else {
+                Line {
+                    dash: run.dash,
+                    ..Line::over_time(format!("{}: {port}", run.name), run.color, source)
+                }
+            });
+        }
+    }
+    let highest = lines.iter().map(Line::largest).fold(0.0, f64::max);
+    let (unit, size) = if highest < 1e6 { ("KB", 1e3) } else { ("MB", 1e6) };
+    for source in lines.iter_mut().filter_map(|line| line.source.as_mut()) {
+        source.scale = size;
+    }
+    (!lines.is_empty()).then(|| Chart {
+        title: if runs.len() == 1 {
+            "Queues of the busiest ports"
+        } else {
+            "Queue of the busiest port"
+        }
+        .into(),
+        note: "Bytes in all queues of a switch port.".into(),
+        x: clock.axis(),
+        y: Axis::new("queue", unit),
+        kind: Kind::Track,
+        width: if runs.len() == 1 { Width::Half } else { Width::Full },
+        lines,
+    })
+}
+
+/// The lines of a chart of several runs, each in a small chart of its own on the same scales: lines
+/// that lie upon each other hide each other. `place` is that of the chart on the page.
+pub(super) fn side_by_side(together: &Chart, place: usize, clock: &Clock) -> Vec<Chart> {
+    let latest = clock.latest(together.lines.iter());
+    let highest = together.lines.iter().map(Line::largest).fold(0.0, f64::max);
+    let width = match together.lines.len() {
+        4 | 7 | 8 | 10.. => Width::Quarter,
+        _ => Width::Third,
+    };
+    let alone = |(i, line): (usize, &Line)| {
+        let (run, port) = line.name.split_once(": ").unwrap_or((&line.name, ""));
+        let mut chart = Chart {
+            title: format!("Queue, {run}"),
+            note: port.to_string(),
+            width,
+            lines: vec![Line {
+                dash: line.dash,
+                same: Some((place, i)),
+                ..Line::new(run, line.color, &[])
+            }],
+            ..together.clone()
+        };
+        chart.x.max = Some(latest);
+        chart.y.max = Some(round(highest * 1.05, 3));
+        chart
+    };
+    together.lines.iter().enumerate().map(alone).collect()
+}
+
+/// `port 3.2->7` for people.
+fn port_name(entity: &str) -> String {
+    let parts = || {
+        let (node, rest) = entity.strip_prefix("port ")?.split_once('.')?;
+        let (interface, peer) = rest.split_once("->")?;
+        Some(format!("switch {node} port {interface} → {peer}"))
+    };
+    parts().unwrap_or_else(|| entity.to_string())
+}
+
+/// Goodput over time: of each flow if there are few, of all together otherwise.
+pub(super) fn rates(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
+    let of_run = |run: &Named<'_>| -> Vec<Series> {
+        run.data
+            .series
+            .iter()
+            .filter(|series| series.metric == GOODPUT)
+            .cloned()
+            .collect()
+    };
+    let all: Vec<Vec<Series>> = runs.iter().map(of_run).collect();
+    if all.iter().all(Vec::is_empty) {
+        return Vec::new();
+    }
+    let chart = |title: String, width, lines| Chart {
+        title,
+        note: "Payload acknowledged at the sender.".into(),
+        x: clock.axis(),
+        y: Axis::new("goodput", "Gbit/s"),
+        kind: Kind::Track,
+        width,
+        lines,
+    };
+    if all.iter().all(|series| series.len() <= FLOWS_MAX) {
+        let many = runs.len() > 1;
+        let mut charts: Vec<Chart> = Vec::new();
+        for (i, (run, series)) in runs
+            .iter()
+            .zip(&all)
+            .enumerate()
+            .filter(|(_, (_, series))| !series.is_empty())
+        {
+            let title = if many {
+                format!("Rates of flows, {}", run.name)
+            } else {
+                "Rates of flows".into()
+            };
+            charts.push(chart(title, Width::Half, flow_lines(i, run, series, clock)));
+        }
+        let lines = || charts.iter().flat_map(|chart| &chart.lines);
+        let highest = lines().map(Line::largest).fold(0.0, f64::max);
+        let latest = clock.latest(lines());
+        for chart in charts.iter_mut().filter(|_| many) {
+            chart.x.max = Some(latest);
+            chart.y.max = Some(round(highest * 1.05, 3));
+        }
+        return charts;
+    }
+    let line = |(i, (run, series)): (usize, (&Named<'_>, &Vec<Series>))| Line {
+        dash: run.dash,
+        ..Line::over_time(run.name, run.color, clock.source(i, total(series), GBPS))
+    };
+    let width = if runs.len() == 1 { Width::Half } else { Width::Full };
+    let mut chart = chart(
+        "Rate of all flows together".into(),
+        width,
+        runs.iter().zip(&all).enumerate().map(line).collect(),
+    );
+    chart.lines.retain(|line| line.largest() > 0.0);
+    if chart.lines.is_empty() {
+        Vec::new()
+    } else {
+        vec![chart]
+    }
+}
+
+/// Bit/s, which are whole, on an axis in Gbit/s.
+const GBPS: (f64, f64) = (1e9, 1.0);
+
+/// A line per flow; flows of the same sender, receiver and size are told apart by their numbers.
+fn flow_lines(run_index: usize, run: &Named<'_>, series: &[Series], clock: &Clock) -> Vec<Line> {
+    let line = |(k, one): (usize, &Series)| {
+        let id: Option<u32> = one.entity.strip_prefix("flow ").and_then(|id| id.parse().ok());
+        let flow = id.and_then(|id| run.data.flows.iter().find(|flow| flow.flow_id == id));
+        let name = flow.map_or_else(|| one.entity.clone(), flow_name);
+        Line::over_time(name, k % COLORS, clock.source(run_index, Track::of(one), GBPS))
+    };
+    series.iter().enumerate().map(line).collect()
+}
+
+/// A flow, to tell it from others.
+pub(super) fn flow_name(flow: &FlowRow<'_>) -> String {
+    let size = paceline_lab::table::short_bytes(flow.size_bytes);
+    format!("flow {}: {} → {}, {size}", flow.flow_id, flow.src, flow.dst)
+}
+
+/// The sum of all flows' rates, in the bins of the records.
+fn total(series: &[Series]) -> Track {
+    let tracks: Vec<Track> = series.iter().map(Track::of).collect();
+    let mut bins: BTreeMap<u64, f64> = BTreeMap::new();
+    for track in &tracks {
+        for run in &track.runs {
+            for number in run.number..run.number + run.count {
+                *bins.entry(track.origin_ps + number * track.width_ps).or_default() += run.mean;
+            }
+        }
+    }
+    let first = bins.keys().next().copied().unwrap_or(0);
+    let mut sum = Track {
+        origin_ps: first,
+        begin_ps: first,
+        runs: Vec::new(),
+        ..tracks[0].clone()
+    };
+    let mut next = 0;
+    for (at, bps) in bins {
+        let number = (at - first) / sum.width_ps;
+        // When no flow was under way, nothing was acknowledged.
+        (next..number).for_each(|idle| sum.push_value(idle, 0.0));
+        sum.push_value(number, bps);
+        next = number + 1;
+    }
+    sum
+}
+
+/// PFC pauses over time, when there were any.
+pub(super) fn pauses(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
+    const BINS: u64 = 1 << 13;
+    let since = |run: usize, ns: u64| (ns * 1000).saturating_sub(clock.starts_ps[run]);
+    let last = |(i, run): (usize, &Named<'_>)| run.data.pauses_ns.last().map(|&ns| since(i, ns));
+    let latest = runs.iter().enumerate().filter_map(last).max()?;
+    // Whole microseconds where the time is long enough.
+    let bin = match latest.max(clock.longest) / BINS + 1 {
+        short @ 0..1_000_000 => short,
+        long => long.div_ceil(1_000_000) * 1_000_000,
+    };
+    let mut lines = Vec::new();
+    let mut without = Vec::new();
+    for (i, run) in runs.iter().enumerate() {
+        if run.data.pauses_ns.is_empty() {
+            without.push(run.name);
+            continue;
+        }
+        let mut counts = vec![0u32; (latest.max(clock.longest) / bin + 1) as usize];
+        for &ns in &run.data.pauses_ns {
+            counts[(since(i, ns) / bin) as usize] += 1;
+        }
+        let track = Track::of_counts(clock.starts_ps[i], bin, counts);
+        lines.push(Line {
+            dash: run.dash,
+            ..Line::over_time(run.name, run.color, clock.source(i, track, (1.0, 1.0)))
+        });
+    }
+    let mut note = "Pause frames received, in the time of each point.".to_string();
+    if !without.is_empty() {
+        note.push_str(&format!(" None under {}.", without.join(", ")));
+    }
+    Some(Chart {
+        title: "PFC pauses".into(),
+        note,
+        x: clock.axis(),
+        y: Axis::new("pauses", ""),
+        kind: Kind::Track,
+        width: if runs.len() == 1 { Width::Half } else { Width::Full },
+        lines,
+    })
+}

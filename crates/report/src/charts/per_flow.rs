@@ -1,0 +1,207 @@
+//! Charts of completed flows: slowdown by size, completion times.
+
+use super::{Axis, Chart, Kind, Line, Named, Width, round, unit_of_time};
+use crate::decimate::{POINTS_MAX, evenly};
+use crate::palette::COLORS;
+use paceline_lab::files::RunData;
+use paceline_lab::stats::percentile;
+
+/// Groups of flows of neighbouring sizes in the chart of slowdown by size.
+pub(super) const SIZE_GROUPS: usize = 20;
+
+/// Quantiles of slowdowns that are drawn over sizes.
+pub(super) const QUANTILES: [(&str, f64); 3] = [
+    ("median", 0.50),
+    ("95th percentile", 0.95),
+    ("99th percentile", 0.99),
+];
+
+/// (largest size, ascending slowdowns) of groups of flows of neighbouring sizes: of each size if
+/// there are few, of equally many flows otherwise.
+pub(super) fn size_groups(run: &RunData) -> Vec<(f64, Vec<f64>)> {
+    let mut flows: Vec<(u64, f64)> = run
+        .flows
+        .iter()
+        .filter_map(|flow| Some((flow.size_bytes, flow.slowdown?)))
+        .collect();
+    flows.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let sizes = flows.chunk_by(|a, b| a.0 == b.0).count();
+    let per_group = flows.len().div_ceil(SIZE_GROUPS).max(1);
+    let groups: Vec<&[(u64, f64)]> = if sizes <= SIZE_GROUPS {
+        flows.chunk_by(|a, b| a.0 == b.0).collect()
+    } else {
+        flows.chunks(per_group).collect()
+    };
+    let mut merged: Vec<(f64, Vec<f64>)> = Vec::new();
+    for group in groups {
+        let size = group[group.len() - 1].0 as f64;
+        let slowdowns = group.iter().map(|&(_, slowdown)| slowdown);
+        match merged.last_mut() {
+            // Groups of equally many flows may end at the same, frequent size.
+            Some((last, all)) if *last == size => all.extend(slowdowns),
+            _ => merged.push((size, slowdowns.collect())),
+        }
+    }
+    for (_, slowdowns) in &mut merged {
+        slowdowns.sort_by(f64::total_cmp);
+    }
+    merged
+}
+
+/// What slowdowns are over.
+fn alone(runs: &[Named<'_>]) -> String {
+    let mut authors: Vec<&str> = (runs.iter())
+        .filter_map(|run| run.data.summary.ideal_fct.author())
+        .collect();
+    authors.dedup();
+    let by = match authors[..] {
+        [] => String::new(),
+        [author] => format!(", by {author}, and at least 1"),
+        _ => ", by the formulas of the runs' fidelities".to_string(),
+    };
+    format!("Completion time over that of the same flow alone in the network{by}.")
+}
+
+pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
+    let groups: Vec<_> = runs.iter().map(|run| size_groups(run.data)).collect();
+    if groups.iter().all(|groups| groups.len() < 2) {
+        return Vec::new();
+    }
+    let quantile = |groups: &[(f64, Vec<f64>)], p: f64| -> Vec<(f64, f64)> {
+        groups
+            .iter()
+            .filter_map(|(size, all)| Some((*size, percentile(all, p)?)))
+            .collect()
+    };
+    let x = || Axis {
+        log: true,
+        ..Axis::new("flow size", "B")
+    };
+    let values: Vec<f64> = groups
+        .iter()
+        .flatten()
+        .flat_map(|(_, all)| [all[0], all[all.len() - 1]])
+        .collect();
+    let y = || Axis::new("FCT slowdown", "×").log_if_wide(values.iter().copied());
+    let note = alone(runs);
+    if let [run] = runs {
+        let line = |(k, (name, p)): (usize, &(&str, f64))| Line {
+            dash: 2 - k,
+            ..Line::new(*name, run.color, &quantile(&groups[0], *p))
+        };
+        return vec![Chart {
+            title: "Slowdown by flow size".into(),
+            note: note.clone(),
+            x: x(),
+            y: y(),
+            kind: Kind::Points,
+            width: Width::Half,
+            lines: QUANTILES.iter().enumerate().map(line).collect(),
+        }];
+    }
+    let top = |p| {
+        groups
+            .iter()
+            .flat_map(|groups| quantile(groups, p))
+            .map(|point| point.1)
+            .fold(1.0, f64::max)
+    };
+    let highest = QUANTILES.iter().map(|&(_, p)| top(p)).fold(1.0, f64::max);
+    let chart = |&(name, p): &(&str, f64)| Chart {
+        title: format!("Slowdown by flow size, {name}"),
+        note: note.clone(),
+        x: x(),
+        y: Axis {
+            max: Some(round(highest * 1.05, 3)),
+            ..y()
+        },
+        kind: Kind::Points,
+        width: Width::Third,
+        lines: runs
+            .iter()
+            .zip(&groups)
+            .map(|(run, groups)| Line {
+                dash: run.dash,
+                ..Line::new(run.name, run.color, &quantile(groups, p))
+            })
+            .collect(),
+    };
+    QUANTILES.iter().map(chart).collect()
+}
+
+/// Workloads that get a curve each; of more, all flows share one.
+const LABELS_MAX: usize = 8;
+
+/// A curve: its name, colour and dash, and ascending completion times in ps.
+type Curve<'a> = (&'a str, usize, usize, Vec<u64>);
+
+/// Completion times of each run; of a single run with several workloads, of each of these.
+fn curves<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
+    let sorted = |run: &Named<'a>, label: Option<&str>| -> Vec<u64> {
+        let flows = run
+            .data
+            .flows
+            .iter()
+            .filter(|flow| label.is_none_or(|label| flow.label == label));
+        let mut fcts: Vec<u64> = flows.filter_map(|flow| flow.fct_ps).collect();
+        fcts.sort_unstable();
+        fcts
+    };
+    if let [run] = runs {
+        let mut labels: Vec<&str> = Vec::new();
+        for flow in &run.data.flows {
+            if labels.len() <= LABELS_MAX && !labels.contains(&&*flow.label) {
+                labels.push(&flow.label);
+            }
+        }
+        let curve =
+            |(k, &label): (usize, &&'a str)| (label, (run.color + k) % COLORS, 0, sorted(run, Some(label)));
+        let all: Vec<Curve<'a>> = labels.iter().enumerate().map(curve).collect();
+        // One flow makes no curve.
+        if (2..=LABELS_MAX).contains(&labels.len()) && all.iter().all(|(.., fcts)| fcts.len() > 1) {
+            return all;
+        }
+    }
+    runs.iter()
+        .map(|run| (run.name, run.color, run.dash, sorted(run, None)))
+        .collect()
+}
+
+/// Which share of ascending times is at most each, in percent; times in parts of `scale` ps.
+pub(super) fn share_curve(times: &[u64], scale: f64) -> Vec<(f64, f64)> {
+    let share = |rank: usize| rank as f64 / times.len() as f64 * 100.0;
+    let curve: Vec<(f64, f64)> = (1..)
+        .zip(times)
+        .map(|(rank, &ps)| (ps as f64 / scale, share(rank)))
+        .collect();
+    evenly(&curve, POINTS_MAX / 2)
+}
+
+pub(super) fn fct_cdf(runs: &[Named<'_>]) -> Option<Chart> {
+    let all = curves(runs);
+    if all.iter().map(|(.., fcts)| fcts.len()).sum::<usize>() < 2 * runs.len() {
+        return None;
+    }
+    let times = || all.iter().flat_map(|(.., fcts)| fcts);
+    let mut x = Axis::new("flow completion time", "µs").log_if_wide(times().map(|&ps| ps as f64));
+    let mut scale = 1e6;
+    if !x.log {
+        (x.unit, scale) = unit_of_time(times().copied().max()?);
+    }
+    let line = |(name, color, dash, fcts): &Curve<'_>| Line {
+        dash: *dash,
+        ..Line::new(*name, *color, &share_curve(fcts, scale))
+    };
+    Some(Chart {
+        title: "Completion times".into(),
+        note: "Share of the completed flows that took at most so long.".into(),
+        x,
+        y: Axis {
+            max: Some(100.0),
+            ..Axis::new("flows", "%")
+        },
+        kind: Kind::Step,
+        width: if runs.len() == 1 { Width::Half } else { Width::Full },
+        lines: all.iter().map(line).collect(),
+    })
+}

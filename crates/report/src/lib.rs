@@ -1,0 +1,445 @@
+//! `report.html`: one self-contained page about one or several runs.
+//!
+//! The page is a pure function of what the runs' folders hold, without what they cost the
+//! machine: two reports of the same runs have the same bytes.
+
+mod bytes;
+pub mod charts;
+pub mod decimate;
+pub mod palette;
+mod repeats;
+mod sheet;
+#[cfg(test)]
+mod size;
+mod slow;
+mod story;
+mod sweep;
+mod topology;
+mod track;
+mod write;
+
+pub use charts::{Axis, Chart, Kind, Line, Width};
+pub use repeats::repeats_pages;
+pub use sheet::{Grid, Part, Sheet, Tile, render_sheet};
+pub use sweep::render_sweep;
+pub use track::{Packed, Track};
+pub use write::{repeat_names, write_comparison, write_repeats, write_run, write_run_into, write_sweep_page};
+
+use minijinja::Environment;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use serde::Serialize;
+
+use repeats::SeedLink;
+
+use paceline_lab::files::RunData;
+use paceline_lab::results::Summary;
+use paceline_lab::table::{self, METRICS};
+
+const TEMPLATE: &str = include_str!("../assets/report.html.j2");
+const TOPOLOGY: &str = include_str!("../assets/topology.html.j2");
+const SEEDS: &str = include_str!("../assets/seeds.html.j2");
+const STYLE: &str = include_str!("../assets/report.css");
+const STYLES: [&str; 2] = [STYLE, include_str!("../assets/topology.css")];
+const CHART_SCRIPTS: [&str; 3] = [
+    include_str!("../assets/common.js"),
+    include_str!("../assets/track.js"),
+    include_str!("../assets/report.js"),
+];
+const SCRIPTS: [&str; 7] = [
+    CHART_SCRIPTS[0],
+    CHART_SCRIPTS[1],
+    CHART_SCRIPTS[2],
+    include_str!("../assets/topology/model.js"),
+    include_str!("../assets/topology/picture.js"),
+    include_str!("../assets/topology/detail.js"),
+    include_str!("../assets/topology/controls.js"),
+];
+const UPLOT_SCRIPT: &str = include_str!("../assets/uPlot.iife.min.js");
+const UPLOT_LICENCE: &str = include_str!("../assets/uPlot.LICENSE");
+const UPLOT_STYLE: &str = include_str!("../assets/uPlot.min.css");
+
+/// Why a page cannot be made: a fault of the template.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot render the report: {0}")]
+pub struct RenderError(#[from] minijinja::Error);
+
+/// Renders the page about `runs`, in their order: of one run, or a comparison of several.
+pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
+    render_one_of(runs, "", &[])
+}
+
+/// The same where the runs are some of several repeats: `note` says so, `seeds` lead to the others.
+fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<String, RenderError> {
+    let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
+    let names = table::row_names(&summaries);
+    let schemes: Vec<&str> = summaries.iter().map(|summary| summary.scheme.as_str()).collect();
+    let styles = palette::assign(&schemes);
+    let named: Vec<charts::Named<'_>> = runs
+        .iter()
+        .zip(&names)
+        .zip(&styles)
+        .map(|((data, name), &(color, dash))| charts::Named {
+            name,
+            color,
+            dash,
+            data,
+        })
+        .collect();
+    let single = summaries.len() == 1;
+    let page = Page {
+        title: title(&summaries),
+        description: description(runs),
+        story: story::story(&summaries, &names),
+        note,
+        seeds,
+        whereabouts: match runs {
+            [run] => story::whereabouts(run),
+            _ => None,
+        },
+        warnings: warnings(&summaries, &names),
+        tiles: if single {
+            story::tiles(summaries[0])
+        } else {
+            Vec::new()
+        },
+        groups: groups(),
+        metrics: METRICS.iter().map(|metric| metric.name).collect(),
+        rows: rows(runs, &names, &styles),
+        sizes: if single { sizes(summaries[0]) } else { Vec::new() },
+        slow: match runs {
+            [run] => slow::rows(run),
+            _ => Vec::new(),
+        },
+        single,
+        topology: match runs {
+            [run] => topology::view(run).map(|view| script_json(&view)),
+            _ => None,
+        },
+        charts: script_json(&charts::charts(&named)),
+        scenarios: scenarios(runs, &names),
+        provenance: provenance(&summaries, &names),
+        version: env!("CARGO_PKG_VERSION"),
+        look: Look::of(&STYLES, &SCRIPTS),
+    };
+    fill(TEMPLATE, page)
+}
+
+/// Styles and scripts that every page has in it.
+#[derive(Serialize)]
+pub struct Look {
+    style: String,
+    uplot: String,
+    script: String,
+}
+
+impl Look {
+    fn of(styles: &[&str], scripts: &[&str]) -> Self {
+        Self {
+            style: format!("{UPLOT_STYLE}\n{}", styles.join("\n")),
+            uplot: format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_SCRIPT}"),
+            script: scripts.join("\n"),
+        }
+    }
+
+    /// Of pages with charts and tables only.
+    pub fn charts() -> Self {
+        Self::of(&[STYLE], &CHART_SCRIPTS)
+    }
+}
+
+/// A page of a template.
+pub fn fill(template: &'static str, page: impl Serialize) -> Result<String, RenderError> {
+    let mut environment = environment()?;
+    environment.add_template("topology.html", TOPOLOGY)?;
+    environment.add_template("seeds.html", SEEDS)?;
+    environment.add_template("report.html", template)?;
+    Ok(environment.get_template("report.html")?.render(Serde(page))?)
+}
+
+/// What renders pages. A template whose name ends in `.html` escapes all that it does not call safe.
+fn environment() -> Result<Environment<'static>, RenderError> {
+    let mut environment = Environment::new();
+    environment.set_syntax(
+        SyntaxConfig::builder()
+            .trim_blocks(true)
+            .lstrip_blocks(true)
+            .build()?,
+    );
+    Ok(environment)
+}
+
+/// What the template gets. `topology`, `charts` and `look` go into it as they are.
+#[derive(Serialize)]
+struct Page<'a> {
+    title: String,
+    description: String,
+    story: String,
+    note: &'a str,
+    seeds: &'a [SeedLink],
+    whereabouts: Option<String>,
+    warnings: Vec<Warning>,
+    tiles: Vec<story::Tile>,
+    groups: Vec<HeadGroup>,
+    metrics: Vec<&'static str>,
+    rows: Vec<Row>,
+    sizes: Vec<Vec<String>>,
+    slow: Vec<slow::Row>,
+    single: bool,
+    topology: Option<String>,
+    charts: String,
+    scenarios: Vec<Scenario>,
+    provenance: Vec<Provenance>,
+    version: &'static str,
+    look: Look,
+}
+
+/// JSON that cannot end the script element that it is in.
+pub fn script_json(value: &impl Serialize) -> String {
+    let json = serde_json::to_string(value).unwrap_or_else(|_| "[]".to_string());
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+}
+
+fn title(summaries: &[&Summary]) -> String {
+    let mut names: Vec<&str> = summaries
+        .iter()
+        .map(|summary| summary.scenario.as_str())
+        .collect();
+    names.dedup();
+    names.join(", ")
+}
+
+/// What the runs' scenario says of itself, if it is the same for all.
+fn description(runs: &[RunData]) -> String {
+    let of = |run: &RunData| -> Option<String> {
+        let table: toml::Table = run.scenario.parse().ok()?;
+        Some(table.get("description")?.as_str()?.to_string())
+    };
+    let mut all = runs.iter().map(of);
+    let first = all.next().flatten().unwrap_or_default();
+    if all.all(|other| other.as_deref() == Some(&first)) {
+        first
+    } else {
+        String::new()
+    }
+}
+
+#[derive(Serialize)]
+struct Warning {
+    about: String,
+    text: String,
+}
+
+/// The warnings of all runs; one that all runs share is said once.
+fn warnings(summaries: &[&Summary], names: &[String]) -> Vec<Warning> {
+    let mut found: Vec<Warning> = Vec::new();
+    for (summary, name) in summaries.iter().zip(names) {
+        for text in &summary.warnings {
+            let shared = summaries.iter().all(|other| other.warnings.contains(text));
+            let about = if shared { String::new() } else { name.clone() };
+            if !found
+                .iter()
+                .any(|warning| warning.text == *text && warning.about == about)
+            {
+                found.push(Warning {
+                    about,
+                    text: text.clone(),
+                });
+            }
+        }
+    }
+    found
+}
+
+#[derive(Serialize)]
+struct HeadGroup {
+    name: &'static str,
+    columns: usize,
+}
+
+fn groups() -> Vec<HeadGroup> {
+    let part = |part: &[table::Metric]| HeadGroup {
+        name: part[0].group,
+        columns: part.len(),
+    };
+    METRICS.chunk_by(|a, b| a.group == b.group).map(part).collect()
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    /// Its own page.
+    page: Option<String>,
+    color: usize,
+    cells: Vec<Cell>,
+}
+
+#[derive(Serialize)]
+struct Cell {
+    text: String,
+    best: bool,
+    first: bool,
+}
+
+/// The table. The best of a column is marked where runs differ, and only among runs that finished
+/// equally many flows: to leave flows unfinished must not look good.
+fn rows(runs: &[RunData], names: &[String], styles: &[(usize, usize)]) -> Vec<Row> {
+    let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
+    let comparable = summaries.windows(2).all(|pair| pair[0].flows == pair[1].flows);
+    let cell = |summary: &Summary, i: usize| {
+        let metric = &METRICS[i];
+        let costs = || summaries.iter().filter_map(|other| (metric.cost)(other));
+        let least = costs().fold(f64::INFINITY, f64::min);
+        let differ = costs().any(|cost| cost > least);
+        Cell {
+            text: (metric.text)(summary),
+            best: comparable && differ && (metric.cost)(summary) == Some(least),
+            first: i == 0 || METRICS[i - 1].group != metric.group,
+        }
+    };
+    // A path that begins with a dot is never taken for a scheme of addresses.
+    let page = |run: &RunData| (run.folder.as_ref()).map(|folder| format!("./{folder}/report.html"));
+    let row = |((run, name), &(color, _)): ((&RunData, &String), &(usize, usize))| Row {
+        name: name.clone(),
+        page: page(run),
+        color,
+        cells: (0..METRICS.len()).map(|i| cell(&run.summary, i)).collect(),
+    };
+    runs.iter().zip(names).zip(styles).map(row).collect()
+}
+
+/// Slowdown by size as text; only sizes that there are.
+fn sizes(summary: &Summary) -> Vec<Vec<String>> {
+    let row = |bucket: &paceline_lab::results::SizeBucket| {
+        let range = match bucket.hi {
+            Some(hi) if bucket.lo == 0 => format!("below {}", size(hi)),
+            Some(hi) => format!("{} to {}", size(bucket.lo), size(hi)),
+            None => format!("{} and more", size(bucket.lo)),
+        };
+        let values = [bucket.mean, bucket.p50, bucket.p95, bucket.p99].map(table::number);
+        [vec![range, bucket.flows.to_string()], values.to_vec()].concat()
+    };
+    summary
+        .by_size
+        .iter()
+        .filter(|bucket| bucket.flows > 0)
+        .map(row)
+        .collect()
+}
+
+/// A round size, such as an edge between buckets.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{} KB", bytes / 1_000),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
+}
+
+#[derive(Serialize)]
+struct Scenario {
+    name: String,
+    text: String,
+}
+
+fn scenarios(runs: &[RunData], names: &[String]) -> Vec<Scenario> {
+    let one = |(run, name): (&RunData, &String)| Scenario {
+        name: name.clone(),
+        text: run.scenario.clone(),
+    };
+    runs.iter().zip(names).map(one).collect()
+}
+
+#[derive(Serialize)]
+struct Provenance {
+    name: String,
+    seed: u64,
+    version: String,
+    digest: String,
+    events: u64,
+    packet_hops: u64,
+}
+
+fn provenance(summaries: &[&Summary], names: &[String]) -> Vec<Provenance> {
+    let one = |(summary, name): (&&Summary, &String)| Provenance {
+        name: name.clone(),
+        seed: summary.seed,
+        version: summary.version.clone(),
+        digest: summary.digest.clone(),
+        events: summary.events,
+        packet_hops: summary.packet_hops,
+    };
+    summaries.iter().zip(names).map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_lab::sample;
+
+    fn run(scheme: &str) -> RunData {
+        let (mut input, outcome) = sample::incast();
+        input.scheme = scheme.into();
+        RunData::new(&input, &sample::finished(&input, outcome))
+    }
+
+    #[test]
+    fn a_page_stands_alone() {
+        let page = render(&[run("dcqcn"), run("hpcc")]).unwrap();
+        assert!(page.len() < 200_000, "{} bytes", page.len());
+        for attribute in ["src=", "href=\"http", "@import", "url("] {
+            assert!(!page.contains(attribute), "{attribute}");
+        }
+        assert!(page.contains("0123456789abcdef"));
+        assert!(page.contains("Three flows to one host."));
+        assert!(
+            page.contains("Permission is hereby granted"),
+            "the library's licence goes with it"
+        );
+    }
+
+    #[test]
+    fn what_users_wrote_stays_text() {
+        let mut data = run("</script><b>dcqcn");
+        data.summary.scenario = "<img src=x onerror=alert(1)>".into();
+        data.summary.warnings = vec!["<i>beware</i>".into()];
+        data.scenario = "# </pre><script>alert(1)</script>".into();
+        let page = render(&[data]).unwrap();
+        for bad in ["<img", "<i>beware", "</pre><script>", "<b>dcqcn"] {
+            assert!(!page.contains(bad), "{bad}");
+        }
+        // The page's own scripts, and no more: data of the network and of charts, library, program.
+        assert_eq!(page.matches("</script>").count(), 4);
+    }
+
+    #[test]
+    fn the_best_is_marked_among_equals_only() {
+        let (slow, fast) = (run("dcqcn"), run("hpcc"));
+        let mut fast = fast;
+        fast.summary.fct_slowdown.mean = Some(1.2);
+        let names = ["dcqcn".to_string(), "hpcc".to_string()];
+        let styles = [(0, 0), (1, 0)];
+        let table = rows(&[slow.clone(), fast.clone()], &names, &styles);
+        assert_eq!((table[0].cells[1].best, table[1].cells[1].best), (false, true));
+        // Equal values are not marked, and neither is a run that left more flows unfinished.
+        assert!(!table[0].cells[2].best && !table[1].cells[2].best);
+        fast.summary.flows.completed -= 1;
+        let table = rows(&[slow.clone(), fast.clone()], &names, &styles);
+        assert!(table.iter().all(|row| row.cells.iter().all(|cell| !cell.best)));
+    }
+
+    #[test]
+    fn shared_warnings_are_said_once() {
+        let (mut a, b) = (run("dcqcn"), run("hpcc"));
+        a.summary.warnings.push("only here".into());
+        let names = ["dcqcn".to_string(), "hpcc".to_string()];
+        let found = warnings(&[&a.summary, &b.summary], &names);
+        let texts: Vec<(&str, &str)> = found.iter().map(|w| (w.about.as_str(), &w.text[..9])).collect();
+        assert_eq!(
+            texts,
+            [("", "1 of 3 fl"), ("", "The 99th "), ("dcqcn", "only here")]
+        );
+    }
+}

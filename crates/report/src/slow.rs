@@ -1,0 +1,46 @@
+//! The slowest flows of a run on its page, each with the command that tells why.
+
+use serde::Serialize;
+
+use paceline_lab::files::RunData;
+use paceline_lab::table::{duration_us, number, short_bytes};
+use paceline_lab::why::{place, slowest};
+
+/// Flows that are listed.
+const LISTED: usize = 10;
+
+/// A slow flow.
+#[derive(Serialize)]
+pub(super) struct Row {
+    flow: u32,
+    ends: String,
+    size: String,
+    took: String,
+    slowdown: String,
+    /// What most of its time went to; empty where the run did not account for it.
+    main: String,
+    /// Where its packets waited longest.
+    port: String,
+}
+
+pub(super) fn rows(run: &RunData) -> Vec<Row> {
+    slowest(&run.flows, &run.flow_times, LISTED, "RUN")
+        .into_iter()
+        .map(|slow| Row {
+            flow: slow.flow.flow_id,
+            ends: format!("{} → {}", slow.flow.src, slow.flow.dst),
+            size: short_bytes(slow.flow.size_bytes),
+            took: match slow.flow.fct_ps {
+                Some(ps) => duration_us(Some(ps as f64 / 1e6)),
+                None => "unfinished".into(),
+            },
+            slowdown: number(slow.flow.slowdown),
+            main: slow.main.as_ref().map_or_else(String::new, |main| {
+                format!("{:.0} % {}", 100.0 * main.share, main.words())
+            }),
+            port: (slow.main.as_ref())
+                .and_then(|main| main.port.as_ref())
+                .map_or_else(String::new, |port| place(port, slow.flow)),
+        })
+        .collect()
+}

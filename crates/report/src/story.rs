@@ -1,0 +1,243 @@
+//! What a page says in words before it shows anything.
+
+use serde::Serialize;
+
+use paceline_lab::files::QUEUE;
+use paceline_lab::files::RunData;
+use paceline_lab::files::ports::QUEUE_MAX;
+use paceline_lab::results::{RunStatus, Summary, WORTH_SAYING};
+use paceline_lab::table::{bytes, duration_us, number};
+
+/// A number to look at first.
+#[derive(Serialize)]
+pub(super) struct Tile {
+    name: &'static str,
+    value: String,
+    note: String,
+}
+
+/// A paragraph about the runs.
+pub(super) fn story(summaries: &[&Summary], names: &[String]) -> String {
+    match summaries {
+        [] => String::new(),
+        [one] => of_one(one),
+        several => of_several(several, names),
+    }
+}
+
+fn flows(count: u64) -> String {
+    if count == 1 {
+        "1 flow".to_string()
+    } else {
+        format!("{count} flows")
+    }
+}
+
+fn of_one(s: &Summary) -> String {
+    let total = flows(s.flows.total);
+    let mut text = if s.flows.completed == 0 {
+        format!("{total} under {}, none of which finished.", s.scheme)
+    } else if s.flows.completed == s.flows.total {
+        format!(
+            "{total} under {}, the last of which finished {} after the first had started.",
+            s.scheme,
+            duration_us(s.finish_us)
+        )
+    } else {
+        format!(
+            "{total} under {}, of which {} finished within {}.",
+            s.scheme,
+            s.flows.completed,
+            duration_us(s.finish_us)
+        )
+    };
+    if let (Some(p50), Some(p99)) = (s.fct_slowdown.p50, s.fct_slowdown.p99) {
+        text.push_str(&format!(
+            " The median flow took {} times as long as it would have alone in the network; \
+             the 99th percentile is {}.",
+            number(Some(p50)),
+            number(Some(p99))
+        ));
+    }
+    if s.status == RunStatus::Partial {
+        text.push_str(" The run was interrupted.");
+    }
+    text
+}
+
+/// Where and when a run's longest queue was, and its first pause, if its series tell.
+pub(super) fn whereabouts(run: &RunData) -> Option<String> {
+    let start = run.flows.iter().map(|flow| flow.start_ps).min().unwrap_or(0);
+    let after = |ps: u64| duration_us(Some(ps.saturating_sub(start) as f64 / 1e6));
+    let recorded = |metric: &str| {
+        let all = run.series.iter().filter(|one| one.metric == metric);
+        let mut best: Option<(f64, u64, &str)> = None;
+        for one in all {
+            for (i, &(at, _)) in one.points.iter().enumerate() {
+                let value = one.range(i).max;
+                if best.is_none_or(|(most, first, _)| (-value, at) < (-most, first)) {
+                    best = Some((value, at, &one.entity));
+                }
+            }
+        }
+        best.filter(|best| best.0 > 0.0)
+    };
+    let (most, at, port) = recorded(QUEUE_MAX).or_else(|| recorded(QUEUE))?;
+    let (from, to) = port.strip_prefix("port ")?.split_once("->")?;
+    let node = |text: &str| -> Option<String> {
+        let id: u32 = text.split('.').next()?.parse().ok()?;
+        let host = run.topology.as_ref()?.is_host(paceline_fabric::spec::NodeId(id));
+        Some(format!("{} {id}", if host { "host" } else { "switch" }))
+    };
+    let mut text = format!(
+        "The longest queue, {}, was at {} towards {}, {} after the start.",
+        bytes(most as u64),
+        node(from)?,
+        node(to)?,
+        after(at)
+    );
+    if let Some(&first) = run.pauses_ns.iter().min() {
+        text.push_str(&format!(
+            " PFC paused ports {}, first {} after the start.",
+            match run.pauses_ns.len() {
+                1 => "once".to_string(),
+                times => format!("{times} times"),
+            },
+            after(first * 1000)
+        ));
+    }
+    Some(text)
+}
+
+fn of_several(all: &[&Summary], names: &[String]) -> String {
+    let totals_equal = all
+        .windows(2)
+        .all(|pair| pair[0].flows.total == pair[1].flows.total);
+    let mut text = if totals_equal {
+        format!("{} in each of {} runs.", flows(all[0].flows.total), all.len())
+    } else {
+        format!("{} runs.", all.len())
+    };
+    let whole = all.windows(2).all(|pair| pair[0].flows == pair[1].flows);
+    let extremes = |value: fn(&Summary) -> Option<f64>| {
+        let mut order: Vec<(f64, &String)> = all
+            .iter()
+            .zip(names)
+            .filter_map(|(s, name)| Some((value(s)?, name)))
+            .collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (&low, &high) = (order.first()?, order.last()?);
+        (whole && low.0 < high.0).then_some((low, high))
+    };
+    if let Some((low, high)) = extremes(|s| s.fct_slowdown.mean) {
+        text.push_str(&format!(
+            " Mean slowdown is smallest with {} ({}) and largest with {} ({}).",
+            low.1,
+            number(Some(low.0)),
+            high.1,
+            number(Some(high.0))
+        ));
+    }
+    if let Some((low, high)) = extremes(|s| s.finish_us) {
+        text.push_str(&format!(
+            " The last flow finished first with {} ({}) and last with {} ({}).",
+            low.1,
+            duration_us(Some(low.0)),
+            high.1,
+            duration_us(Some(high.0))
+        ));
+    }
+    text
+}
+
+/// The numbers to look at first.
+pub(super) fn tiles(s: &Summary) -> Vec<Tile> {
+    let tile = |name, value: String, note: String| Tile { name, value, note };
+    let mut tiles = vec![
+        tile(
+            "Flows finished",
+            s.flows.completed.to_string(),
+            format!("of {}", s.flows.total),
+        ),
+        tile(
+            "Slowdown, p99",
+            number(s.fct_slowdown.p99),
+            format!("median {}", number(s.fct_slowdown.p50)),
+        ),
+        tile(
+            "Last completion",
+            duration_us(s.finish_us),
+            format!("mean {}", duration_us(s.fct_us.mean)),
+        ),
+        tile(
+            "Round trip, p99",
+            duration_us(s.rtt_us.p99),
+            format!(
+                "mean {}, empty {}",
+                duration_us(s.rtt_us.mean),
+                duration_us(Some(s.base_rtt_us))
+            ),
+        ),
+        tile(
+            "Largest queue",
+            bytes(s.queue_bytes.max),
+            s.queue_bytes
+                .mean
+                .map_or_else(String::new, |mean| format!("mean {}", bytes(mean as u64))),
+        ),
+        tile(
+            "PFC pauses",
+            s.pfc.pauses.to_string(),
+            format!("{} packets dropped", s.drops),
+        ),
+    ];
+    let before = s.before_feedback.filter(|before| before.share >= WORTH_SAYING);
+    tiles.extend(before.map(|before| {
+        tile(
+            "Sent before any feedback",
+            format!("{:.0}%", (before.share * 100.0).floor()),
+            format!("of {}", bytes(before.sent_bytes)),
+        )
+    }));
+    tiles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_lab::sample;
+
+    fn summary(scheme: &str) -> Summary {
+        let (mut input, outcome) = sample::incast();
+        input.scheme = scheme.into();
+        sample::finished(&input, outcome).summary
+    }
+
+    #[test]
+    fn the_longest_queue_has_a_place() {
+        let (input, outcome) = sample::incast();
+        let mut run = RunData::new(&input, &sample::finished(&input, outcome));
+        assert_eq!(
+            whereabouts(&run).unwrap(),
+            "The longest queue, 2.10 KB, was at switch 0 towards host 2, 3.00 µs after the start. \
+             PFC paused ports once, first 4.00 µs after the start."
+        );
+        run.topology = None;
+        assert_eq!(whereabouts(&run), None);
+        run.series.clear();
+        assert_eq!(whereabouts(&run), None);
+    }
+
+    #[test]
+    fn stories() {
+        let (a, mut b) = (summary("dcqcn"), summary("hpcc"));
+        b.fct_slowdown.mean = Some(2.5);
+        let names = ["dcqcn".to_string(), "hpcc".to_string()];
+        let told = [
+            story(&[&a], &names[..1]),
+            story(&[&a, &b], &names),
+            story(&[&a, &a], &names),
+        ];
+        insta::assert_snapshot!("stories", told.join("\n"));
+    }
+}

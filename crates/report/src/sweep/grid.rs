@@ -1,0 +1,203 @@
+//! The grid as the page's program gets it.
+
+use paceline_scenario::sweep::{Axis, AxisValue};
+use serde::Serialize;
+
+use super::measures::MEASURES;
+use crate::palette;
+use paceline_lab::results::Summary;
+use paceline_lab::stats::{CONFIDENCE, interval, mean};
+use paceline_lab::sweep::{Keep, Status, SweepData};
+
+/// Everything that the page draws.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct Grid {
+    pub(super) axes: Vec<GridAxis>,
+    pub(super) measures: Vec<GridMeasure>,
+    pub(super) points: Vec<GridPoint>,
+    /// Seeds of each point.
+    pub(super) repeats: usize,
+}
+
+/// What varies.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct GridAxis {
+    /// The last word of the key.
+    pub(super) name: String,
+    pub(super) key: String,
+    pub(super) values: Vec<String>,
+    /// Their places on a scale, if all have one, and its unit.
+    pub(super) numbers: Option<Vec<f64>>,
+    pub(super) unit: String,
+    /// Colour and dash pattern of each value.
+    pub(super) styles: Vec<(usize, usize)>,
+    pub(super) scheme: bool,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct GridMeasure {
+    pub(super) name: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) cost: i8,
+}
+
+/// A point; its names are short because there may be thousands.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct GridPoint {
+    /// The value of each axis, by its number.
+    pub(super) v: Vec<usize>,
+    /// Runs that are there, and that failed.
+    pub(super) n: usize,
+    pub(super) failed: usize,
+    /// Runs that left flows unfinished.
+    pub(super) open: usize,
+    /// Of each measure nothing, the mean, or the mean and both ends of its interval.
+    pub(super) m: Vec<Vec<f64>>,
+    /// The runs' folders that hold a report.
+    pub(super) runs: Vec<String>,
+}
+
+impl Grid {
+    /// The grid of a sweep. Where nothing varies but the seed, the seeds are the grid.
+    pub(super) fn of(data: &SweepData) -> Self {
+        let seeds = data.plan.seeds.len();
+        let varies: Vec<usize> = (0..data.plan.axes.len())
+            .filter(|&number| data.plan.axes[number].values.len() > 1)
+            .collect();
+        let mut axes: Vec<GridAxis> = varies.iter().map(|&i| axis(&data.plan.axes[i])).collect();
+        let mut points = Vec::new();
+        let mut repeats = seeds;
+        if varies.is_empty() && seeds > 1 && data.plan.points.len() == 1 {
+            axes.push(seed_axis(&data.plan.seeds));
+            points.extend((0..seeds).map(|repeat| point(data, 0, repeat..repeat + 1, vec![repeat])));
+            repeats = 1;
+        } else {
+            for (number, of) in data.plan.points.iter().enumerate() {
+                let values = varies.iter().map(|&axis| of.values[axis]).collect();
+                points.push(point(data, number, 0..seeds, values));
+            }
+        }
+        let mut grid = Self {
+            axes,
+            measures: MEASURES
+                .iter()
+                .map(|measure| GridMeasure {
+                    name: measure.name,
+                    unit: measure.unit,
+                    cost: measure.cost,
+                })
+                .collect(),
+            points,
+            repeats,
+        };
+        grid.drop_the_silent();
+        grid
+    }
+
+    /// Leaves out measures that say nothing: those that nobody has, or that are 0 everywhere. Of
+    /// completed flows those are left out that are all.
+    fn drop_the_silent(&mut self) {
+        let silent = |i: usize, measure: &GridMeasure| {
+            let nothing = if measure.unit == "%" { 100.0 } else { 0.0 };
+            let mut all = self.points.iter().flat_map(|point| &point.m[i]);
+            all.all(|&value| value == nothing)
+        };
+        let measures = self.measures.iter().enumerate();
+        let kept: Vec<bool> = measures.map(|(i, measure)| !silent(i, measure)).collect();
+        let mut keep = kept.iter();
+        self.measures.retain(|_| keep.next().copied().unwrap_or(false));
+        for point in &mut self.points {
+            let mut keep = kept.iter();
+            point.m.retain(|_| keep.next().copied().unwrap_or(false));
+        }
+    }
+}
+
+fn axis(axis: &Axis) -> GridAxis {
+    let values: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
+    let scheme = axis.key.rsplit('.').next() == Some("scheme");
+    let names: Vec<&str> = values.iter().map(String::as_str).collect();
+    let styles = if scheme {
+        palette::assign(&names)
+    } else {
+        plain_styles(values.len())
+    };
+    let scale = scale(&axis.values);
+    GridAxis {
+        name: axis.key.rsplit('.').next().unwrap_or(&axis.key).to_string(),
+        key: axis.key.clone(),
+        styles,
+        scheme,
+        unit: scale.as_ref().map(|(_, unit)| unit.clone()).unwrap_or_default(),
+        numbers: scale.map(|(numbers, _)| numbers),
+        values,
+    }
+}
+
+fn seed_axis(seeds: &[u64]) -> GridAxis {
+    GridAxis {
+        name: "seed".into(),
+        key: "seed".into(),
+        values: seeds.iter().map(ToString::to_string).collect(),
+        numbers: None,
+        unit: String::new(),
+        styles: plain_styles(seeds.len()),
+        scheme: false,
+    }
+}
+
+fn plain_styles(count: usize) -> Vec<(usize, usize)> {
+    (0..count)
+        .map(|k| (k % palette::COLORS, k / palette::COLORS))
+        .collect()
+}
+
+/// The values on a scale: numbers, or quantities that were all written in the same unit.
+fn scale(values: &[AxisValue]) -> Option<(Vec<f64>, String)> {
+    let split = |value: &AxisValue| -> Option<(f64, String)> {
+        if let Some(number) = value.number() {
+            return Some((number, String::new()));
+        }
+        let AxisValue::Text(text) = value else {
+            return None;
+        };
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        Some((text[..end].parse().ok()?, text[end..].trim().to_string()))
+    };
+    let parts: Option<Vec<(f64, String)>> = values.iter().map(split).collect();
+    let parts = parts?;
+    let unit = parts.first()?.1.clone();
+    let same = parts.iter().all(|(_, other)| *other == unit);
+    same.then(|| (parts.into_iter().map(|(number, _)| number).collect(), unit))
+}
+
+fn point(data: &SweepData, number: usize, repeats: std::ops::Range<usize>, v: Vec<usize>) -> GridPoint {
+    let rows = || repeats.clone().filter_map(|repeat| data.row(number, repeat));
+    let summaries: Vec<&Summary> = rows().filter_map(|row| row.summary.as_ref()).collect();
+    let fixed = data.point_is_fixed(number);
+    let cell = |of: fn(&Summary) -> Option<f64>| {
+        let values: Vec<f64> = summaries.iter().filter_map(|summary| of(summary)).collect();
+        // Runs that are the same with every seed have no interval.
+        let ends = (!fixed)
+            .then(|| interval(&values, CONFIDENCE))
+            .flatten()
+            .map(|found| [found.lo, found.hi]);
+        let mean = mean(&values).filter(|mean| mean.is_finite());
+        mean.into_iter()
+            .chain(ends.into_iter().flatten())
+            .map(|value| crate::charts::round(value, 5))
+            .collect()
+    };
+    let reports = rows().filter(|row| row.keep == Keep::All && row.status == Status::Completed);
+    GridPoint {
+        v,
+        n: rows().count(),
+        failed: rows().filter(|row| row.status == Status::Failed).count(),
+        open: summaries
+            .iter()
+            .filter(|summary| summary.flows.completed < summary.flows.total)
+            .count(),
+        m: MEASURES.iter().map(|measure| cell(measure.of)).collect(),
+        runs: reports.map(|row| row.id.clone()).collect(),
+    }
+}

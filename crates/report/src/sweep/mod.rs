@@ -1,0 +1,109 @@
+//! The page about a sweep: its grid in colours and lines, the table, what failed.
+
+mod grid;
+mod measures;
+mod story;
+#[cfg(test)]
+mod tests;
+
+use minijinja::value::Serde;
+use serde::Serialize;
+
+use super::{RenderError, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, environment, script_json};
+use grid::Grid;
+use paceline_lab::sweep::SweepData;
+
+const TEMPLATE: &str = include_str!("../../assets/sweep.html.j2");
+const STYLES: [&str; 2] = [
+    include_str!("../../assets/report.css"),
+    include_str!("../../assets/sweep.css"),
+];
+const SCRIPTS: [&str; 5] = [
+    include_str!("../../assets/common.js"),
+    include_str!("../../assets/sweep/model.js"),
+    include_str!("../../assets/sweep/heat.js"),
+    include_str!("../../assets/sweep/lines.js"),
+    include_str!("../../assets/sweep/table.js"),
+];
+
+/// Renders the page about a sweep, finished or not.
+pub fn render_sweep(data: &SweepData) -> Result<String, RenderError> {
+    let grid = Grid::of(data);
+    let page = Page {
+        title: &data.plan.scenario,
+        description: &data.plan.description,
+        story: story::story(data, &grid),
+        warnings: story::warnings(data, &grid),
+        failed: story::failed(data),
+        axes: data.plan.axes.iter().map(axis_text).collect(),
+        seeds: data.plan.seeds.len(),
+        seed_list: some_of(&data.plan.seeds),
+        command: command(&data.plan.arguments),
+        varies: !grid.axes.is_empty(),
+        marked: grid.points.iter().any(|point| point.open + point.failed > 0),
+        data: script_json(&grid),
+        made_by: &data.plan.version,
+        version: env!("CARGO_PKG_VERSION"),
+        style: format!("{UPLOT_STYLE}\n{}", STYLES.join("\n")),
+        uplot: format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_SCRIPT}"),
+        script: SCRIPTS.join("\n"),
+    };
+    let mut environment = environment()?;
+    environment.add_template("sweep.html", TEMPLATE)?;
+    Ok(environment.get_template("sweep.html")?.render(Serde(page))?)
+}
+
+/// What the template gets. `data`, `style`, `uplot` and `script` go into it as they are.
+#[derive(Serialize)]
+struct Page<'a> {
+    title: &'a str,
+    description: &'a str,
+    story: String,
+    warnings: Vec<String>,
+    failed: story::Failures,
+    axes: Vec<(String, String)>,
+    seeds: usize,
+    seed_list: String,
+    command: String,
+    varies: bool,
+    /// Whether some points cannot be compared with the others.
+    marked: bool,
+    data: String,
+    made_by: &'a str,
+    version: &'static str,
+    style: String,
+    uplot: String,
+    script: String,
+}
+
+/// An axis' key and its values.
+fn axis_text(axis: &paceline_scenario::sweep::Axis) -> (String, String) {
+    let values: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
+    (axis.key.clone(), values.join(", "))
+}
+
+/// All of a few, the ends of many.
+fn some_of(seeds: &[u64]) -> String {
+    let text = |seeds: &[u64]| {
+        let texts: Vec<String> = seeds.iter().map(ToString::to_string).collect();
+        texts.join(", ")
+    };
+    match seeds {
+        [first, second, .., last] if seeds.len() > 12 => format!("{first}, {second}, ... {last}"),
+        _ => text(seeds),
+    }
+}
+
+/// The command that makes the sweep, as a shell reads it.
+fn command(arguments: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    let quoted = |argument: &String| {
+        if !argument.is_empty() && argument.chars().all(plain) {
+            argument.clone()
+        } else {
+            format!("'{}'", argument.replace('\'', r"'\''"))
+        }
+    };
+    let words: Vec<String> = arguments.iter().map(quoted).collect();
+    format!("paceline sweep {}", words.join(" "))
+}

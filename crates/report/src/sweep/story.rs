@@ -1,0 +1,213 @@
+//! What a sweep came to, in sentences.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::grid::{Grid, GridPoint};
+use super::measures::{MAIN, MEASURES};
+use paceline_lab::sweep::{Row, Status, SweepData};
+
+/// Failed runs that the page names one by one.
+const FAILURES_MAX: usize = 200;
+
+/// Runs that failed.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct Failures {
+    pub(super) count: usize,
+    pub(super) shown: Vec<Failure>,
+}
+
+/// A run that failed.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct Failure {
+    pub(super) point: String,
+    pub(super) seed: u64,
+    pub(super) id: String,
+    pub(super) message: String,
+}
+
+/// The rows that are there, with their points.
+fn rows(data: &SweepData) -> impl Iterator<Item = (usize, &Row)> {
+    let runs = data.plan.runs().into_iter();
+    runs.filter_map(|(_, point, repeat)| Some((point, data.row(point, repeat)?)))
+}
+
+pub(super) fn failed(data: &SweepData) -> Failures {
+    let failed: Vec<(usize, &Row)> = rows(data)
+        .filter(|(_, row)| row.status == Status::Failed)
+        .collect();
+    let name = |&(point, row): &(usize, &Row)| {
+        let plan = &data.plan;
+        let point = &plan.points[point];
+        let parts = plan.axes.iter().zip(plan.values(point));
+        let parts: Vec<String> = parts
+            .map(|(axis, value)| format!("{} = {value}", axis.key))
+            .collect();
+        Failure {
+            point: if parts.is_empty() {
+                point.scheme.clone()
+            } else {
+                parts.join(", ")
+            },
+            seed: row.seed,
+            id: row.id.clone(),
+            message: row.message.clone().unwrap_or_else(|| "it did not say why".into()),
+        }
+    };
+    Failures {
+        count: failed.len(),
+        shown: failed.iter().take(FAILURES_MAX).map(name).collect(),
+    }
+}
+
+/// How much there is, and what stands out.
+pub(super) fn story(data: &SweepData, grid: &Grid) -> String {
+    let plan = &data.plan;
+    let (points, seeds) = (plan.points.len(), plan.seeds.len());
+    let all = plan.runs().len();
+    let there = rows(data).count();
+    let mut text = match (points, seeds) {
+        (1, 1) => format!("One run of {}.", plan.points[0].scheme),
+        (1, _) => format!("{seeds} seeds of {}.", plan.points[0].scheme),
+        (_, 1) => format!("{points} points of a grid, one run each."),
+        _ => format!("{points} points of a grid, each with the same {seeds} seeds: {all} runs."),
+    };
+    if there < all {
+        text.push_str(&format!(" {there} of {all} runs are finished."));
+    }
+    if let Some(more) = schemes(grid).or_else(|| extremes(grid)) {
+        text.push(' ');
+        text.push_str(&more);
+    }
+    text
+}
+
+/// A point's value of the main measure, if all its flows finished.
+fn main_value(point: &GridPoint) -> Option<f64> {
+    let fair = point.open == 0 && point.failed == 0;
+    point.m.first()?.first().copied().filter(|_| fair)
+}
+
+/// Whether the grid has the main measure first.
+fn has_main(grid: &Grid) -> bool {
+    grid.measures
+        .first()
+        .is_some_and(|measure| measure.name == MEASURES[MAIN].name)
+}
+
+/// In how many settings which scheme is best.
+fn schemes(grid: &Grid) -> Option<String> {
+    let axis = grid.axes.iter().position(|axis| axis.scheme)?;
+    if !has_main(grid) {
+        return None;
+    }
+    // Settings: what the other axes say. Only those count in which every scheme has a value.
+    let mut settings: BTreeMap<Vec<usize>, Vec<(usize, f64)>> = BTreeMap::new();
+    for point in &grid.points {
+        let mut setting = point.v.clone();
+        let scheme = setting.remove(axis);
+        let values = settings.entry(setting).or_default();
+        values.extend(main_value(point).map(|value| (scheme, value)));
+    }
+    let schemes = &grid.axes[axis].values;
+    settings.retain(|_, values| values.len() == schemes.len());
+    let mut wins = vec![0; schemes.len()];
+    for values in settings.values() {
+        let least = values
+            .iter()
+            .map(|&(_, value)| value)
+            .fold(f64::INFINITY, f64::min);
+        for &(scheme, value) in values {
+            wins[scheme] += usize::from(value == least);
+        }
+    }
+    let best = *wins.iter().max()?;
+    let winners: Vec<&str> = (wins.iter().zip(schemes))
+        .filter(|&(&count, _)| count == best)
+        .map(|(_, name)| name.as_str())
+        .collect();
+    match (settings.len(), winners.as_slice()) {
+        (0, _) => None,
+        (1, [one]) => Some(format!(
+            "The 99th percentile of slowdowns is smallest with {one}."
+        )),
+        (all, [one]) => Some(format!(
+            "The 99th percentile of slowdowns is smallest with {one} in {best} of {all} settings."
+        )),
+        (all, several) => Some(format!(
+            "The 99th percentile of slowdowns is smallest with {} in {best} of {all} settings each.",
+            several.join(" and with ")
+        )),
+    }
+}
+
+/// Where the main measure is smallest and largest.
+fn extremes(grid: &Grid) -> Option<String> {
+    if !has_main(grid) {
+        return None;
+    }
+    let values = || {
+        let points = grid.points.iter();
+        points.filter_map(|point| Some((main_value(point)?, point)))
+    };
+    let least = values().min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let most = values().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    if least.0 == most.0 {
+        return None;
+    }
+    let place = |point: &GridPoint| {
+        let parts = grid.axes.iter().zip(&point.v);
+        let parts: Vec<String> = parts
+            .map(|(axis, &value)| format!("{} {}", axis.name, axis.values[value]))
+            .collect();
+        parts.join(", ")
+    };
+    Some(format!(
+        "The 99th percentile of slowdowns is smallest at {} ({:.2}) and largest at {} ({:.2}).",
+        place(least.1),
+        least.0,
+        place(most.1),
+        most.0
+    ))
+}
+
+/// What to know before trusting the numbers.
+pub(super) fn warnings(data: &SweepData, grid: &Grid) -> Vec<String> {
+    let mut found = Vec::new();
+    let failed = rows(data).filter(|(_, row)| row.status == Status::Failed).count();
+    match failed {
+        0 => {}
+        1 => found.push("1 run failed; the means of its point are of the others.".into()),
+        _ => found.push(format!(
+            "{failed} runs failed; the means of their points are of the others."
+        )),
+    }
+    let open = grid.points.iter().filter(|point| point.open > 0).count();
+    if open > 0 {
+        let points = if open == 1 { "point" } else { "points" };
+        found.push(format!(
+            "At {open} {points} flows were left unfinished: completion times there are too good to be true. They are marked with !."
+        ));
+    }
+    let fixed = (0..data.plan.points.len())
+        .filter(|&point| data.point_is_fixed(point))
+        .count();
+    match fixed {
+        0 => {}
+        _ if fixed == data.plan.points.len() => found.push(
+            "The seed changes nothing: the runs of each point are the same with every seed, and there are no \
+             intervals."
+                .into(),
+        ),
+        _ => found.push(format!(
+            "At {fixed} of {} points the seed changes nothing: the runs there are the same with every seed, and \
+             have no intervals.",
+            data.plan.points.len()
+        )),
+    }
+    if data.plan.seeds.len() == 1 {
+        found.push("One seed: the differences may be chance. `--repeats 5` gives intervals.".into());
+    }
+    found
+}

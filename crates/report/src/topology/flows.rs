@@ -1,0 +1,243 @@
+//! The flows that the topology view lists: the slowest of them, and some of the others.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use paceline_lab::files::RunData;
+use paceline_lab::files::{FlowTime, Stage};
+use paceline_lab::results::{FlowRow, FlowState};
+
+/// The slowest flows that are listed.
+const SLOWEST: usize = 1_000;
+/// Of the others, so many, evenly spread from slow to fast.
+const OTHERS: usize = 500;
+
+/// Flows, slowest first.
+#[derive(Debug, Serialize)]
+pub(super) struct Listed {
+    /// How many the run had.
+    total: usize,
+    /// Labels and schemes, which flows name by their places.
+    names: Vec<String>,
+    flows: Vec<Flow>,
+}
+
+#[derive(Debug, Serialize)]
+struct Flow {
+    id: u32,
+    label: usize,
+    scheme: usize,
+    src: u32,
+    dst: u32,
+    size: u64,
+    start_ps: u64,
+    fct_ps: Option<u64>,
+    slowdown: Option<f64>,
+    status: FlowState,
+    /// Where its time went, if the run accounted for it.
+    time: Option<Account>,
+}
+
+/// Where a flow's time went.
+#[derive(Debug, Default, PartialEq, Serialize)]
+struct Account {
+    /// What its sender did or waited for, and how long, in ps.
+    sender: Vec<(String, u64)>,
+    /// The way of the packet whose acknowledgement was the last, and that of the acknowledgement.
+    data: Vec<Hop>,
+    /// That packet's time in the receiver's host, in ps.
+    #[serde(skip_serializing_if = "is_zero")]
+    host: u64,
+    ack: Vec<Hop>,
+}
+
+fn is_zero(ps: &u64) -> bool {
+    *ps == 0
+}
+
+/// A port on a way; times in ps.
+#[derive(Debug, PartialEq, Serialize)]
+struct Hop {
+    port: usize,
+    /// Serialisation, propagation, queueing, pause.
+    ps: [u64; 4],
+    /// Of all of the flow's packets that left the port: their number, and the mean and the longest
+    /// of their queueing and pauses.
+    packets: u64,
+    mean_ps: u64,
+    max_ps: u64,
+}
+
+const PARTS: [&str; 4] = ["serialisation", "propagation", "queueing", "paused"];
+
+impl Account {
+    /// From the rows of one flow.
+    fn of(times: &[FlowTime], rows: &BTreeMap<String, usize>) -> Self {
+        let mut account = Self::default();
+        for time in times {
+            let way = match time.stage {
+                Stage::Sender => {
+                    account.sender.push((time.part.clone(), time.time_ps));
+                    continue;
+                }
+                Stage::Host => {
+                    account.host += time.time_ps;
+                    continue;
+                }
+                Stage::Data => &mut account.data,
+                Stage::Ack => &mut account.ack,
+            };
+            let (Some(&port), Some(part)) = (
+                rows.get(&time.port),
+                PARTS.iter().position(|&part| part == time.part),
+            ) else {
+                continue;
+            };
+            let at = way.iter().position(|hop| hop.port == port).unwrap_or(way.len());
+            if at == way.len() {
+                way.push(Hop {
+                    port,
+                    ps: [0; 4],
+                    packets: 0,
+                    mean_ps: 0,
+                    max_ps: 0,
+                });
+            }
+            let hop = &mut way[at];
+            hop.ps[part] += time.time_ps;
+            hop.packets = hop.packets.max(time.packets.unwrap_or(0));
+            hop.mean_ps += time.mean_ps.unwrap_or(0.0) as u64;
+            hop.max_ps = hop.max_ps.max(time.max_ps.unwrap_or(0));
+        }
+        account
+    }
+}
+
+/// The flows of a run to list; `rows` are the ports by name.
+pub(super) fn listed(run: &RunData, rows: &BTreeMap<String, usize>) -> Listed {
+    let times: BTreeMap<u32, &[FlowTime]> = run
+        .flow_times
+        .chunk_by(|a, b| a.flow_id == b.flow_id)
+        .map(|times| (times[0].flow_id, times))
+        .collect();
+    let mut names: Vec<String> = run
+        .flows
+        .iter()
+        .flat_map(|flow| [&flow.label, &flow.scheme])
+        .map(|name| name.to_string())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let place = |name: &str| names.partition_point(|other| other.as_str() < name);
+    let flow = |row: &FlowRow<'_>| Flow {
+        id: row.flow_id,
+        label: place(&row.label),
+        scheme: place(&row.scheme),
+        src: row.src,
+        dst: row.dst,
+        size: row.size_bytes,
+        start_ps: row.start_ps,
+        fct_ps: row.fct_ps,
+        slowdown: row.slowdown.map(|slowdown| (slowdown * 1e3).round() / 1e3),
+        status: row.status,
+        time: times.get(&row.flow_id).map(|times| Account::of(times, rows)),
+    };
+    Listed {
+        total: run.flows.len(),
+        flows: chosen(&run.flows).into_iter().map(flow).collect(),
+        names,
+    }
+}
+
+/// Flows that did not finish, longest under way first, then by falling slowdown: the first of them,
+/// and an even choice of the rest.
+fn chosen<'a, 'b>(flows: &'a [FlowRow<'b>]) -> Vec<&'a FlowRow<'b>> {
+    let mut order: Vec<&FlowRow<'_>> = flows.iter().collect();
+    order.sort_by(|a, b| {
+        let slowdown = |flow: &FlowRow<'_>| flow.slowdown.unwrap_or(f64::INFINITY);
+        slowdown(b)
+            .total_cmp(&slowdown(a))
+            .then(a.start_ps.cmp(&b.start_ps))
+            .then(a.flow_id.cmp(&b.flow_id))
+    });
+    if order.len() > SLOWEST + OTHERS {
+        let rest = order.split_off(SLOWEST);
+        order.extend((0..OTHERS).map(|k| rest[k * (rest.len() - 1) / (OTHERS - 1)]));
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_lab::sample;
+
+    #[test]
+    fn a_way_has_its_ports_in_order() {
+        let row = |stage, port: &str, part: &str, time_ps, mean_ps, max_ps| FlowTime {
+            flow_id: 3,
+            stage,
+            port: port.into(),
+            part: part.into(),
+            time_ps,
+            packets: (stage != Stage::Sender).then_some(9),
+            mean_ps,
+            max_ps,
+        };
+        let times = [
+            row(Stage::Sender, "", "pacing", 70, None, None),
+            row(Stage::Data, "port 1.1->0", "serialisation", 8, None, None),
+            row(Stage::Data, "port 0.4->4", "serialisation", 8, None, None),
+            row(Stage::Data, "port 0.4->4", "queueing", 5, Some(6.5), Some(20)),
+            row(Stage::Data, "port 0.4->4", "paused", 1, Some(2.0), Some(30)),
+            row(Stage::Host, "", "processing", 3, Some(4.0), Some(9)),
+            row(Stage::Ack, "port 4.1->0", "propagation", 10, None, None),
+        ];
+        let rows = ["port 0.4->4", "port 1.1->0", "port 4.1->0"];
+        let rows = rows
+            .iter()
+            .zip(5..)
+            .map(|(name, row)| (name.to_string(), row))
+            .collect();
+        let account = Account::of(&times, &rows);
+        assert_eq!(account.sender, [("pacing".to_string(), 70)]);
+        let hops: Vec<_> = account
+            .data
+            .iter()
+            .map(|hop| (hop.port, hop.ps, hop.packets, hop.mean_ps, hop.max_ps))
+            .collect();
+        assert_eq!(hops, [(6, [8, 0, 0, 0], 9, 0, 0), (5, [8, 0, 5, 1], 9, 8, 30)]);
+        assert_eq!(account.host, 3);
+        assert_eq!((account.ack[0].port, account.ack[0].ps), (7, [0, 10, 0, 0]));
+    }
+
+    #[test]
+    fn the_slowest_come_first_and_the_fastest_is_there() {
+        let (input, outcome) = sample::incast();
+        let mut run = RunData::new(&input, &sample::finished(&input, outcome));
+        let ids: Vec<u32> = listed(&run, &BTreeMap::new())
+            .flows
+            .iter()
+            .map(|flow| flow.id)
+            .collect();
+        // Flow 2 did not finish; slowdowns of 0 and 1 are 2 and 1.
+        assert_eq!(ids, [2, 0, 1]);
+        let one = run.flows[0].clone();
+        let flow = |k: u32| FlowRow {
+            flow_id: k,
+            slowdown: Some(1.0 + f64::from(k * 37 % 10_007)),
+            ..one.clone()
+        };
+        run.flows = (0..10_007).map(flow).collect();
+        let found = listed(&run, &BTreeMap::new());
+        assert_eq!((found.total, found.flows.len()), (10_007, SLOWEST + OTHERS));
+        let slowdowns: Vec<f64> = found.flows.iter().filter_map(|flow| flow.slowdown).collect();
+        assert_eq!(
+            (slowdowns[0], slowdowns[999], slowdowns[1000]),
+            (10_007.0, 9_008.0, 9_007.0)
+        );
+        assert_eq!(slowdowns.last(), Some(&1.0));
+        assert!(slowdowns.windows(2).all(|pair| pair[0] > pair[1]));
+    }
+}

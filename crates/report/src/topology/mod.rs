@@ -1,0 +1,117 @@
+//! The network of one run over time: what the page's topology view draws.
+
+mod flows;
+mod layout;
+mod pack;
+mod timeline;
+
+use std::collections::BTreeMap;
+
+use paceline_fabric::spec::NodeKind;
+use paceline_scenario::topology::Topology;
+use serde::Serialize;
+
+use paceline_lab::files::RunData;
+
+/// What the page's script gets.
+#[derive(Debug, Serialize)]
+pub(super) struct View {
+    nodes: Vec<Node>,
+    links: Vec<Link>,
+    /// The start of the first flow, from which times on the page count, in ps.
+    origin_ps: u64,
+    timeline: Option<timeline::Timeline>,
+    flows: flows::Listed,
+}
+
+/// A node; positions are in parts of the picture's width.
+#[derive(Debug, Serialize)]
+struct Node {
+    host: bool,
+    tier: u32,
+    x: f64,
+    half: f64,
+}
+
+/// A link, which is two ports: that of its first node, then that of its second.
+#[derive(Debug, Serialize)]
+struct Link {
+    nodes: [u32; 2],
+    /// Numbers of its interfaces at the nodes.
+    interfaces: [u32; 2],
+    x: [f64; 2],
+    bent: bool,
+    bps: u64,
+    delay_ps: u64,
+}
+
+/// The view of a run; nothing if its folder does not tell its network.
+pub(super) fn view(run: &RunData) -> Option<View> {
+    let topology = run.topology.as_ref()?;
+    let links = links(topology);
+    let rows = rows(topology, &links);
+    let layout = layout::layout(topology);
+    let node = |(i, kind): (usize, &NodeKind)| Node {
+        host: *kind == NodeKind::Host,
+        tier: layout.tier[i],
+        x: short(layout.x[i]),
+        half: short(layout.half[i]),
+    };
+    Some(View {
+        nodes: topology.nodes.iter().enumerate().map(node).collect(),
+        links: links
+            .into_iter()
+            .zip(layout.ends.iter().zip(&layout.bent))
+            .map(|(link, (&(a, b), &bent))| Link {
+                x: [short(a), short(b)],
+                bent,
+                ..link
+            })
+            .collect(),
+        origin_ps: run.flows.iter().map(|flow| flow.start_ps).min().unwrap_or(0),
+        timeline: timeline::timeline(&run.series, &rows),
+        flows: flows::listed(run, &rows),
+    })
+}
+
+/// A hundred-thousandth of the width is less than a pixel, magnified too.
+fn short(x: f64) -> f64 {
+    (x * 1e5).round() / 1e5
+}
+
+/// The links, yet without positions.
+fn links(topology: &Topology) -> Vec<Link> {
+    let mut count = vec![0; topology.nodes.len()];
+    let mut next = |node: u32| {
+        let count = &mut count[node as usize];
+        *count += 1;
+        *count
+    };
+    let link = |link: &paceline_fabric::spec::LinkSpec| Link {
+        nodes: [link.a.0, link.b.0],
+        interfaces: [next(link.a.0), next(link.b.0)],
+        x: [0.0; 2],
+        bent: false,
+        bps: link.rate.as_bps(),
+        delay_ps: link.delay.as_ps(),
+    };
+    topology.links.iter().map(link).collect()
+}
+
+/// The rows of the timeline by the names of series: ports by number, switches by node.
+fn rows(topology: &Topology, links: &[Link]) -> BTreeMap<String, usize> {
+    let mut rows: BTreeMap<String, usize> = topology
+        .switches()
+        .map(|node| (format!("switch {}", node.0), node.0 as usize))
+        .collect();
+    for (i, link) in links.iter().enumerate() {
+        for (end, other) in [(0, 1), (1, 0)] {
+            let (node, interface, peer) = (link.nodes[end], link.interfaces[end], link.nodes[other]);
+            rows.insert(format!("port {node}.{interface}->{peer}"), 2 * i + end);
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests;

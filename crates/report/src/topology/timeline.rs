@@ -1,0 +1,412 @@
+//! What each port did over time, in equal bins.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::pack::Packer;
+use paceline_lab::files::ports::{BIN, BUFFER, MARKS, PAUSED, QUEUE_MAX, UTILISATION};
+use paceline_lab::files::{QUEUE, Series};
+
+/// Bins of a page; the recorder has no more.
+const BINS_MAX: u64 = 512;
+/// What the values may take of a page, in characters.
+const TEXT_MAX: usize = 4 << 20;
+
+/// How the values of bins that become one make its value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Merge {
+    Largest,
+    Mean,
+}
+
+/// A quantity on the page, and the metrics that it is made of: the first that there is.
+struct Quantity {
+    name: &'static str,
+    metrics: &'static [&'static str],
+    merge: Merge,
+    /// A value of two bytes instead of one.
+    two: bool,
+    /// What the scale ends at; the largest value if `None`.
+    top: Option<f64>,
+    /// Counted in bins: the page has it for each microsecond.
+    counted: bool,
+}
+
+const QUANTITIES: [Quantity; 5] = [
+    Quantity {
+        name: "utilisation",
+        metrics: &[UTILISATION],
+        merge: Merge::Mean,
+        two: false,
+        top: Some(1.0),
+        counted: false,
+    },
+    Quantity {
+        name: "queue",
+        metrics: &[QUEUE_MAX, QUEUE],
+        merge: Merge::Largest,
+        two: true,
+        top: None,
+        counted: false,
+    },
+    Quantity {
+        name: "paused",
+        metrics: &[PAUSED],
+        merge: Merge::Mean,
+        two: false,
+        top: Some(1.0),
+        counted: false,
+    },
+    Quantity {
+        name: "marks",
+        metrics: &[MARKS],
+        merge: Merge::Mean,
+        two: true,
+        top: None,
+        counted: true,
+    },
+    Quantity {
+        name: "buffer",
+        metrics: &[BUFFER],
+        merge: Merge::Largest,
+        two: true,
+        top: None,
+        counted: false,
+    },
+];
+
+/// Quantities of ports and switches over time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Timeline {
+    /// Start of the first bin, in ps.
+    pub start_ps: u64,
+    /// Width of a bin, in ps.
+    pub bin_ps: u64,
+    /// Bins.
+    pub bins: usize,
+    /// The bin to look at first: that of the most pausing, or of the longest queues.
+    pub busiest: usize,
+    /// What there is.
+    pub quantities: Vec<Packed>,
+}
+
+/// A quantity, packed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Packed {
+    pub name: &'static str,
+    /// Bytes of a value.
+    pub bytes: u8,
+    /// The value that the largest number stands for.
+    pub top: f64,
+    /// See [`Packer`]; a row is a port, or a switch.
+    pub data: String,
+}
+
+/// The bins of a run; `rows` are the ports and switches by their entities' names.
+pub(super) fn timeline(series: &[Series], rows: &BTreeMap<String, usize>) -> Option<Timeline> {
+    within(TEXT_MAX, series, rows)
+}
+
+/// Bins so wide that their values take at most `limit` characters.
+fn within(limit: usize, series: &[Series], rows: &BTreeMap<String, usize>) -> Option<Timeline> {
+    let groups: Vec<(&Quantity, Vec<(usize, &Series)>)> = QUANTITIES
+        .iter()
+        .map(|quantity| (quantity, rows_of(series, quantity, rows)))
+        .filter(|(_, found)| !found.is_empty())
+        .collect();
+    let points = || {
+        groups
+            .iter()
+            .flat_map(|(_, rows)| rows)
+            .flat_map(|(_, s)| &s.points)
+    };
+    let start_ps = points().map(|point| point.0).min()?;
+    let end_ps = points().map(|point| point.0).max()?;
+    let recorded = series.iter().find(|s| s.entity == "run" && s.metric == BIN);
+    let recorded = recorded
+        .and_then(|s| s.points.first())
+        .map(|point| point.1 as u64);
+    let recorded = recorded.unwrap_or(0);
+    let mut grid = Grid::new(start_ps, end_ps, recorded);
+    loop {
+        let (timeline, size) = grid.pack(&groups, recorded);
+        if size <= limit || grid.bins < 2 {
+            return Some(timeline);
+        }
+        grid = Grid::new(start_ps, end_ps, grid.bin_ps * 2);
+    }
+}
+
+/// The series of a quantity, in the order of rows.
+fn rows_of<'a>(
+    series: &'a [Series],
+    quantity: &Quantity,
+    rows: &BTreeMap<String, usize>,
+) -> Vec<(usize, &'a Series)> {
+    let of = |metric: &&str| -> Vec<(usize, &'a Series)> {
+        let mut found: Vec<_> = series
+            .iter()
+            .filter(|one| one.metric == **metric && !one.points.is_empty())
+            .filter_map(|one| Some((*rows.get(&one.entity)?, one)))
+            .collect();
+        found.sort_by_key(|&(row, _)| row);
+        found.dedup_by_key(|&mut (row, _)| row);
+        found
+    };
+    quantity
+        .metrics
+        .iter()
+        .map(of)
+        .find(|found| !found.is_empty())
+        .unwrap_or_default()
+}
+
+/// Equal bins.
+struct Grid {
+    start_ps: u64,
+    bin_ps: u64,
+    bins: usize,
+}
+
+impl Grid {
+    /// Bins of at least this width that reach past `end_ps`.
+    fn new(start_ps: u64, end_ps: u64, bin_ps: u64) -> Self {
+        let length = end_ps - start_ps + 1;
+        let mut bin_ps = match bin_ps {
+            0 => length.div_ceil(BINS_MAX),
+            recorded => recorded,
+        };
+        while length.div_ceil(bin_ps) > BINS_MAX + 1 {
+            bin_ps *= 2;
+        }
+        Self {
+            start_ps,
+            bin_ps,
+            bins: length.div_ceil(bin_ps) as usize,
+        }
+    }
+
+    /// Packs the values; counts were made in bins of `counted_ps`.
+    fn pack(&self, groups: &[(&Quantity, Vec<(usize, &Series)>)], counted_ps: u64) -> (Timeline, usize) {
+        let mut quantities = Vec::new();
+        let mut totals: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        let mut size = 0;
+        for (quantity, rows) in groups {
+            let largest = rows.iter().map(|(_, one)| one.largest());
+            let scale = match quantity.counted {
+                true => 1e6 / counted_ps.max(1) as f64,
+                false => 1.0,
+            };
+            let top = quantity
+                .top
+                .unwrap_or_else(|| largest.fold(0.0, f64::max) * scale);
+            let levels = f64::from(if quantity.two { u16::MAX } else { 255 });
+            let mut packer = Packer::new(quantity.two);
+            let total = totals
+                .entry(quantity.name)
+                .or_insert_with(|| vec![0.0; self.bins]);
+            for (row, one) in rows {
+                let mut values = self.values(one, quantity.merge);
+                values.iter_mut().for_each(|value| *value *= scale);
+                total
+                    .iter_mut()
+                    .zip(&values)
+                    .for_each(|(total, value)| *total += value);
+                packer.row(*row, &quantised(&values, top, levels));
+            }
+            size += packer.len();
+            quantities.push(Packed {
+                name: quantity.name,
+                bytes: if quantity.two { 2 } else { 1 },
+                top,
+                data: packer.text(),
+            });
+        }
+        let timeline = Timeline {
+            start_ps: self.start_ps,
+            bin_ps: self.bin_ps,
+            bins: self.bins,
+            busiest: busiest(&totals),
+            quantities,
+        };
+        (timeline, size)
+    }
+
+    /// The value of each bin of a step function; where a step stands for several samples, of the
+    /// largest of them, or the mean.
+    fn values(&self, series: &Series, merge: Merge) -> Vec<f64> {
+        let points = &series.points;
+        let mut bins = vec![0.0; self.bins];
+        let end = self.start_ps + self.bins as u64 * self.bin_ps;
+        let nexts = points.iter().skip(1).map(|point| point.0).chain([end]);
+        for (i, (&(from, value), to)) in points.iter().zip(nexts).enumerate() {
+            let value = match merge {
+                Merge::Largest => series.range(i).max,
+                Merge::Mean => value,
+            };
+            if value <= 0.0 {
+                continue;
+            }
+            let (from, to) = (from - self.start_ps, to - self.start_ps);
+            for bin in from / self.bin_ps..to.max(from + 1).div_ceil(self.bin_ps).min(self.bins as u64) {
+                let start = bin * self.bin_ps;
+                let inside = to.min(start + self.bin_ps).saturating_sub(from.max(start));
+                let slot = &mut bins[bin as usize];
+                match merge {
+                    Merge::Largest => *slot = f64::max(*slot, value),
+                    Merge::Mean => *slot += value * inside as f64 / self.bin_ps as f64,
+                }
+            }
+        }
+        bins
+    }
+}
+
+/// Whole numbers up to `levels`, which stands for `top`; 0 for 0 only.
+fn quantised(values: &[f64], top: f64, levels: f64) -> Vec<u16> {
+    let level = |&value: &f64| {
+        if value > 0.0 && top > 0.0 {
+            (value / top * levels).round().clamp(1.0, levels) as u16
+        } else {
+            0
+        }
+    };
+    values.iter().map(level).collect()
+}
+
+/// Where most is paused; where nothing is, where most is queued; where nothing is, where most is sent.
+fn busiest(totals: &BTreeMap<&str, Vec<f64>>) -> usize {
+    let peak = |name: &&str| {
+        let mut best: Option<(usize, f64)> = None;
+        for (bin, &value) in totals.get(name)?.iter().enumerate() {
+            if value > best.map_or(0.0, |best| best.1) {
+                best = Some((bin, value));
+            }
+        }
+        best.map(|best| best.0)
+    };
+    ["paused", "queue", "utilisation"]
+        .iter()
+        .find_map(peak)
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_lab::files::Range;
+
+    fn series(entity: &str, metric: &str, points: &[(u64, f64)]) -> Series {
+        Series::new(entity, metric, points.to_vec())
+    }
+
+    fn rows(names: &[&str]) -> BTreeMap<String, usize> {
+        names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| (name.to_string(), i))
+            .collect()
+    }
+
+    #[test]
+    fn bins_of_a_step_function() {
+        let grid = Grid {
+            start_ps: 100,
+            bin_ps: 10,
+            bins: 5,
+        };
+        // 0.5 during the first bin, 1.0 during half of the second and of the third, nothing after.
+        let values = |points: &[(u64, f64)], merge| grid.values(&series("port 0.1->1", QUEUE, points), merge);
+        let points = [(100, 0.5), (110, 0.0), (115, 1.0), (125, 0.0)];
+        assert_eq!(values(&points, Merge::Mean), [0.5, 0.5, 0.5, 0.0, 0.0]);
+        assert_eq!(values(&points, Merge::Largest), [0.5, 1.0, 1.0, 0.0, 0.0]);
+        // The last value holds to the end.
+        assert_eq!(values(&[(130, 2.0)], Merge::Largest), [0.0, 0.0, 0.0, 2.0, 2.0]);
+        // The largest of several samples is not their mean.
+        let several = Series {
+            ranges: vec![
+                Range {
+                    min: 0.0,
+                    max: 9.0,
+                    last: 1.0,
+                },
+                Range {
+                    min: 0.0,
+                    max: 0.0,
+                    last: 0.0,
+                },
+            ],
+            ..series("port 0.1->1", QUEUE, &[(110, 3.0), (120, 0.0)])
+        };
+        assert_eq!(grid.values(&several, Merge::Largest), [0.0, 9.0, 0.0, 0.0, 0.0]);
+        assert_eq!(grid.values(&several, Merge::Mean), [0.0, 3.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn values_are_steps_of_the_top() {
+        assert_eq!(
+            quantised(&[0.0, 1e-9, 0.5, 1.0, 2.0], 1.0, 255.0),
+            [0, 1, 128, 255, 255]
+        );
+        assert_eq!(quantised(&[0.0, 0.0], 0.0, 255.0), [0, 0]);
+    }
+
+    #[test]
+    fn the_view_starts_where_most_is_paused() {
+        let rows = rows(&["port 0.1->1", "port 1.1->0"]);
+        let mut all = vec![
+            series(
+                "port 0.1->1",
+                "queue_max_bytes",
+                &[(0, 5.0), (20, 9.0), (30, 0.0)],
+            ),
+            series("run", "bin_ps", &[(0, 10.0)]),
+            series("flow 0", "goodput_bps", &[(90, 5.0)]),
+        ];
+        let found = timeline(&all, &rows).unwrap();
+        assert_eq!(
+            (found.start_ps, found.bin_ps, found.bins, found.busiest),
+            (0, 10, 4, 2)
+        );
+        all.push(series("port 1.1->0", "paused", &[(10, 0.25), (20, 0.0)]));
+        let found = timeline(&all, &rows).unwrap();
+        assert_eq!(found.busiest, 1);
+        let names: Vec<&str> = found.quantities.iter().map(|q| q.name).collect();
+        assert_eq!(names, ["queue", "paused"]);
+        assert_eq!((found.quantities[0].top, found.quantities[1].top), (9.0, 1.0));
+        assert!(timeline(&all[1..3], &rows).is_none());
+    }
+
+    #[test]
+    fn samples_stand_in_for_bins() {
+        let rows = rows(&["port 0.1->1"]);
+        let samples: Vec<(u64, f64)> = (0..10_000).map(|i| (i * 1_000, (i % 7) as f64)).collect();
+        let found = timeline(&[series("port 0.1->1", QUEUE, &samples)], &rows).unwrap();
+        assert!((500..=513).contains(&found.bins), "{}", found.bins);
+        assert_eq!(found.quantities[0].top, 6.0);
+    }
+
+    #[test]
+    fn many_ports_get_wider_bins() {
+        let names: Vec<String> = (0..10).map(|i| format!("port {i}.1->0")).collect();
+        let rows = names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| (name.clone(), i))
+            .collect();
+        let noise =
+            |i: usize| (0..512u64).map(move |k| (k, ((k * 7919 + i as u64 * 31) % 101) as f64 / 100.0));
+        let all: Vec<Series> = names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| series(name, "utilisation", &noise(i).collect::<Vec<_>>()))
+            .chain([series("run", "bin_ps", &[(0, 1.0)])])
+            .collect();
+        // 10 ports of 512 bytes are some 6900 characters.
+        let found = within(4_000, &all, &rows).unwrap();
+        assert_eq!((found.bins, found.bin_ps), (256, 2));
+        assert!(found.quantities[0].data.len() <= 4_000);
+        assert_eq!(timeline(&all, &rows).unwrap().bins, 512);
+    }
+}

@@ -1,0 +1,341 @@
+//! A value over time on a page: equal bins, packed, as fine as there is room for.
+//!
+//! The page's script joins bins to what a screen can show, and shows finer ones when a part is looked
+//! at closely, down to those that are packed here: see `assets/track.js`.
+
+use serde::Serialize;
+
+use super::bytes::{base64, varint};
+use paceline_lab::files::Series;
+
+/// Whole numbers up to this stand for values if values are no multiples of something larger.
+const LEVELS: f64 = (1u64 << 20) as f64;
+/// Whole numbers up to this do if values are.
+const EXACT_MAX: u64 = 1 << 24;
+
+/// Neighbouring bins of the same content.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Run {
+    /// Number of the first bin, and how many they are.
+    pub number: u64,
+    pub count: u64,
+    /// Smallest and largest value in each of the bins, and the mean.
+    pub min: f64,
+    pub max: f64,
+    pub mean: f64,
+    /// How much of a bin there is: less than 1 where what there is begins or ends in it.
+    pub share: f64,
+}
+
+/// A value over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Track {
+    /// When bin 0 begins, and when what there is does: in the first bin. In ps.
+    pub(super) origin_ps: u64,
+    pub(super) begin_ps: u64,
+    /// Width of a bin.
+    pub(super) width_ps: u64,
+    /// How finely it was recorded, and how finely that was kept.
+    pub(super) recorded_ps: u64,
+    pub(super) kept_ps: u64,
+    /// Whether values are counts, of which the sum is what a wider bin has.
+    pub(super) counts: bool,
+    /// In order of time; there may be gaps.
+    pub(super) runs: Vec<Run>,
+}
+
+/// A track as the page has it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Packed {
+    /// When bin 0 begins and what there is does, and the width of a bin: in the axis' unit.
+    pub origin: f64,
+    /// See `origin`.
+    pub begin: f64,
+    /// See `origin`.
+    pub width: f64,
+    /// Width of a bin, in ps; how finely it was recorded, and how finely that is in the run's folder.
+    pub width_ps: u64,
+    /// See `width_ps`.
+    pub recorded_ps: u64,
+    /// See `width_ps`.
+    pub kept_ps: u64,
+    /// Whether values are counts.
+    pub counts: bool,
+    /// What the number 1 stands for.
+    pub step: f64,
+    /// Whether bins have a smallest and a largest value besides the mean.
+    pub ranges: bool,
+    /// How much of the last bin there is.
+    pub last: f64,
+    /// The bins, in base64: see `Track::bytes`.
+    pub data: String,
+}
+
+impl Track {
+    /// What a series tells: a value holds until the next.
+    pub(super) fn of(series: &Series) -> Self {
+        let width = match series.bin_ps {
+            0 => common_step(&series.points),
+            known => known,
+        };
+        let last = series.points.last().map_or(0, |point| point.0);
+        // The first sample may have been taken between two ends of bins, the last was not.
+        let phase = last % width;
+        let number = |at: u64| (at + width - phase) / width;
+        let mut track = Self {
+            origin_ps: 0,
+            begin_ps: 0,
+            width_ps: width,
+            recorded_ps: if series.period_ps == 0 {
+                width
+            } else {
+                series.period_ps
+            },
+            kept_ps: width,
+            counts: false,
+            runs: Vec::with_capacity(series.points.len()),
+        };
+        let Some(&(first, _)) = series.points.first() else {
+            return track;
+        };
+        let base = number(first);
+        (track.origin_ps, track.begin_ps) = ((base * width + phase).saturating_sub(width), first);
+        let nexts = series.points.iter().skip(1).map(|point| number(point.0));
+        let nexts = nexts.chain([number(last) + 1]);
+        for ((i, &(at, mean)), next) in series.points.iter().enumerate().zip(nexts) {
+            let range = series.range(i);
+            let number = number(at);
+            track.push(Run {
+                number: number - base,
+                count: (next - number).max(1),
+                min: range.min,
+                max: range.max,
+                mean,
+                share: 1.0,
+            });
+        }
+        track
+    }
+
+    /// Bins of `width_ps` from `origin_ps` on, with a count each.
+    pub(super) fn of_counts(origin_ps: u64, width_ps: u64, counts: impl IntoIterator<Item = u32>) -> Self {
+        let mut track = Self {
+            origin_ps,
+            begin_ps: origin_ps,
+            width_ps,
+            recorded_ps: width_ps,
+            kept_ps: width_ps,
+            counts: true,
+            runs: Vec::new(),
+        };
+        for (number, count) in (0..).zip(counts) {
+            track.push_value(number, f64::from(count));
+        }
+        track
+    }
+
+    /// Adds a bin of one value.
+    pub(super) fn push_value(&mut self, number: u64, value: f64) {
+        self.push(Run {
+            number,
+            count: 1,
+            min: value,
+            max: value,
+            mean: value,
+            share: 1.0,
+        });
+    }
+
+    fn push(&mut self, run: Run) {
+        match self.runs.last_mut() {
+            Some(last)
+                if last.number + last.count == run.number
+                    && (last.min, last.max, last.mean, last.share)
+                        == (run.min, run.max, run.mean, run.share) =>
+            {
+                last.count += run.count;
+            }
+            _ => self.runs.push(run),
+        }
+    }
+
+    /// The largest value.
+    pub(super) fn largest(&self) -> f64 {
+        self.runs.iter().map(|run| run.max).fold(0.0, f64::max)
+    }
+
+    /// When the last bin ends, in ps.
+    pub(super) fn end_ps(&self) -> u64 {
+        let bins = self.runs.last().map_or(0, |run| run.number + run.count);
+        self.origin_ps + bins * self.width_ps
+    }
+
+    /// Time times value.
+    pub(super) fn area(&self) -> f64 {
+        self.runs
+            .iter()
+            .map(|run| run.mean * run.count as f64)
+            .sum::<f64>()
+            * self.width_ps as f64
+    }
+
+    /// The same in bins of twice the width.
+    pub(super) fn wider(&self) -> Self {
+        let mut wide = Self {
+            width_ps: 2 * self.width_ps,
+            runs: Vec::with_capacity(self.runs.len() / 2 + 1),
+            ..self.clone()
+        };
+        // The bin that is being put together: its mean is a sum yet.
+        let mut open: Option<Run> = None;
+        let close = |wide: &mut Self, open: &mut Option<Run>| {
+            if let Some(mut run) = open.take() {
+                match self.counts {
+                    true => (run.min, run.max) = (run.mean, run.mean),
+                    false => run.mean /= run.share,
+                }
+                run.share /= 2.0;
+                wide.push(run);
+            }
+        };
+        for run in &self.runs {
+            let (mut at, end) = (run.number, run.number + run.count);
+            while at < end {
+                let number = at / 2;
+                if open.is_some_and(|open| open.number != number) {
+                    close(&mut wide, &mut open);
+                }
+                if open.is_none() && at.is_multiple_of(2) && end - at >= 2 && !self.counts {
+                    let count = (end - at) / 2;
+                    wide.push(Run {
+                        number,
+                        count,
+                        ..*run
+                    });
+                    at += 2 * count;
+                    continue;
+                }
+                let bin = open.get_or_insert(Run {
+                    number,
+                    count: 1,
+                    min: f64::INFINITY,
+                    max: f64::NEG_INFINITY,
+                    mean: 0.0,
+                    share: 0.0,
+                });
+                bin.mean += if self.counts {
+                    run.mean
+                } else {
+                    run.mean * run.share
+                };
+                (bin.min, bin.max) = (bin.min.min(run.min), bin.max.max(run.max));
+                bin.share += run.share;
+                at += 1;
+            }
+        }
+        close(&mut wide, &mut open);
+        wide
+    }
+
+    /// What a whole number stands for: what all values are multiples of, if they are whole and that
+    /// leaves few enough; else a small part of the largest. Values are taken in units of `unit`.
+    fn step(&self, unit: f64) -> f64 {
+        let whole = |value: f64| {
+            let units = value / unit;
+            let near = units.round();
+            ((units - near).abs() <= 1e-9 * near.abs().max(1.0) && near < 1e15).then_some(near as u64)
+        };
+        let exact = self.runs.iter().all(|run| run.min == run.max);
+        let all: Option<u64> = match exact {
+            true => self
+                .runs
+                .iter()
+                .try_fold(0, |step, run| Some(gcd(step, whole(run.mean)?))),
+            false => None,
+        };
+        match all {
+            Some(0) => unit,
+            Some(step) if self.largest() / unit <= (step * EXACT_MAX) as f64 => step as f64 * unit,
+            _ => (self.largest() / LEVELS).max(f64::MIN_POSITIVE),
+        }
+    }
+
+    /// The bins as bytes; each number is a varint. 0 and a number: so many bins more like the last.
+    /// 1 and a number: a gap of so many bins. More than 1: a bin whose mean differs from that of the bin
+    /// before by half of what is above 2 if that is even, and by half of one more, downwards, if it is
+    /// odd; if there are ranges, what the mean has above the smallest and the largest above the mean.
+    fn bytes(&self, step: f64, ranges: bool) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let (mut mean, mut next) = (0i64, 0);
+        for run in &self.runs {
+            if run.number > next {
+                varint(&mut bytes, 1);
+                varint(&mut bytes, run.number - next);
+            }
+            let value = (run.mean / step).round() as i64;
+            let change = value - mean;
+            varint(&mut bytes, 2 + ((change << 1) ^ (change >> 63)) as u64);
+            if ranges {
+                // Bounds stay bounds.
+                varint(
+                    &mut bytes,
+                    (value - near(run.min / step, f64::floor)).max(0) as u64,
+                );
+                varint(
+                    &mut bytes,
+                    (near(run.max / step, f64::ceil) - value).max(0) as u64,
+                );
+            }
+            if run.count > 1 {
+                varint(&mut bytes, 0);
+                varint(&mut bytes, run.count - 1);
+            }
+            (mean, next) = (value, run.number + run.count);
+        }
+        bytes
+    }
+
+    /// For a page whose axes count time in `clock_ps` from `zero_ps` on, and values in `scale`, which
+    /// are whole in units of `unit`.
+    pub(super) fn pack(&self, (zero_ps, clock_ps): (u64, f64), (scale, unit): (f64, f64)) -> Packed {
+        let step = self.step(unit);
+        let ranges = self.runs.iter().any(|run| run.min != run.max);
+        let at = |ps: u64| (ps as f64 - zero_ps as f64) / clock_ps;
+        Packed {
+            origin: at(self.origin_ps),
+            begin: at(self.begin_ps),
+            width: self.width_ps as f64 / clock_ps,
+            width_ps: self.width_ps,
+            recorded_ps: self.recorded_ps,
+            kept_ps: self.kept_ps,
+            counts: self.counts,
+            step: step / scale,
+            ranges,
+            last: self.runs.last().map_or(1.0, |run| run.share),
+            data: base64(&self.bytes(step, ranges)),
+        }
+    }
+}
+
+/// A whole number that a value is, up to rounding; else the one that `round` gives.
+fn near(value: f64, round: fn(f64) -> f64) -> i64 {
+    let whole = value.round();
+    let is = (value - whole).abs() <= 1e-9 * whole.abs().max(1.0);
+    (if is { whole } else { round(value) }) as i64
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The largest time that all times between points are multiples of; 1 if there are none.
+fn common_step(points: &[(u64, f64)]) -> u64 {
+    let times = points.windows(2).map(|pair| pair[1].0 - pair[0].0);
+    times.fold(0, gcd).max(1)
+}
+
+#[cfg(test)]
+#[path = "track_tests.rs"]
+mod tests;
+#[cfg(test)]
+pub(super) use tests::unpack;

@@ -1,0 +1,258 @@
+//! The folders of runs and of comparisons, with their pages.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use paceline_lab::files::write_run_into as write_files_into;
+use paceline_lab::files::{Folder, OutputError, RunData, Writing, write_fct_table, write_file};
+use paceline_lab::repeats::Repeats;
+use paceline_lab::results::{FlowRow, Summary};
+use paceline_lab::run::Finished;
+use paceline_lab::sweep::SweepData;
+use paceline_scenario::Resolved;
+use serde::Serialize;
+
+use super::{render, render_sweep, repeats_pages};
+
+/// Writes everything of a run into `destination`: all of it or nothing.
+///
+/// An existing folder with something in it is an error unless [`Writing::force`]; then it is replaced if it
+/// is the folder of an earlier run, and nothing else.
+pub fn write_run(
+    destination: &Path,
+    input: &Resolved,
+    finished: &Finished,
+    how: Writing,
+) -> Result<(), OutputError> {
+    let folder = Folder::create(destination, how.force)?.with_format(how.format);
+    write_run_into(&folder, Path::new(""), input, finished)?;
+    folder.commit()
+}
+
+/// Writes several runs, a folder in `destination` for each, and what compares them:
+/// `comparison.json`, a list of their summaries, and a `report.html` about all.
+///
+/// The folders are called after the schemes; where these are not different, with the seed and the
+/// run's number. Otherwise as [`write_run`].
+pub fn write_comparison(
+    destination: &Path,
+    runs: &[(&Resolved, &Finished)],
+    how: Writing,
+) -> Result<(), OutputError> {
+    let summaries: Vec<&Summary> = runs.iter().map(|(_, finished)| &finished.summary).collect();
+    let folder = Folder::create(destination, how.force)?.with_format(how.format);
+    let data = write_runs(&folder, &folder_names(runs), runs, &summaries)?;
+    write_report(&folder, Path::new("report.html"), &data)?;
+    let flows: Vec<(&str, &[FlowRow<'_>])> = data
+        .iter()
+        .map(|run| (run.summary.scheme.as_str(), run.flows.as_slice()))
+        .collect();
+    write_fct_table(&folder, Path::new("fct_table.tsv"), &flows)?;
+    folder.commit()
+}
+
+/// Writes repeats with several seeds: as [`write_comparison`], but `comparison.json` is [`Repeats`], and only
+/// the runs that it lists are written, under the names that it gives them. The page is about all seeds;
+/// beside it `seed-N.html` compares the runs of each one. Where the seed changes nothing, the page is that
+/// of one run of each scheme.
+pub fn write_repeats(
+    destination: &Path,
+    runs: &[(&Resolved, &Finished)],
+    repeats: &Repeats,
+    how: Writing,
+) -> Result<(), OutputError> {
+    let named = repeat_names(runs);
+    let listed: Vec<(&Resolved, &Finished)> = (repeats.runs.iter())
+        .filter_map(|run| Some(runs[named.iter().position(|name| *name == run.folder)?]))
+        .collect();
+    let names: Vec<String> = repeats.runs.iter().map(|run| run.folder.clone()).collect();
+    let folder = Folder::create(destination, how.force)?.with_format(how.format);
+    let data = write_runs(&folder, &names, &listed, repeats)?;
+    for (name, page) in repeats_pages(repeats, &data) {
+        folder.write(Path::new(&name), |out| {
+            out.write_all(page.map_err(io::Error::other)?.as_bytes())
+        })?;
+    }
+    // The background flows of all seeds together.
+    let together: Vec<(&str, Vec<FlowRow<'_>>)> = data
+        .chunk_by(|a, b| a.summary.scheme == b.summary.scheme)
+        .map(|runs| {
+            let flows = runs.iter().flat_map(|run| run.flows.iter().cloned());
+            (runs[0].summary.scheme.as_str(), flows.collect())
+        })
+        .collect();
+    let flows: Vec<(&str, &[FlowRow<'_>])> = (together.iter())
+        .map(|(scheme, flows)| (*scheme, flows.as_slice()))
+        .collect();
+    write_fct_table(&folder, Path::new("fct_table.tsv"), &flows)?;
+    folder.commit()
+}
+
+/// Writes the folders of several runs and their `comparison.json`; gives what pages about them need.
+fn write_runs(
+    folder: &Folder,
+    names: &[String],
+    runs: &[(&Resolved, &Finished)],
+    comparison: &(impl Serialize + ?Sized),
+) -> Result<Vec<RunData>, OutputError> {
+    let mut data = Vec::with_capacity(runs.len());
+    for (name, (input, finished)) in names.iter().zip(runs) {
+        let run = write_with_page(folder, Path::new(name), input, finished)?;
+        data.push(RunData {
+            folder: Some(name.clone()),
+            ..run
+        });
+    }
+    folder.write(Path::new("comparison.json"), |out| {
+        serde_json::to_writer_pretty(&mut *out, comparison)?;
+        writeln!(out)
+    })?;
+    Ok(data)
+}
+
+/// The names that the folders of repeats have: `<scheme>-<seed>`.
+pub fn repeat_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
+    let name = |(input, _): &(&Resolved, &Finished)| format!("{}-{}", plain(&input.scheme), input.seed);
+    runs.iter().map(name).collect()
+}
+
+/// `text` with nothing in it that a file system does not take.
+fn plain(text: &str) -> String {
+    let safe = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    text.chars().map(|c| if safe(c) { c } else { '-' }).collect()
+}
+
+/// A name per run that a file system takes and no other run has.
+fn folder_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (number, (input, _)) in runs.iter().enumerate() {
+        let short = plain(&input.scheme);
+        let taken = |name: &String| names.contains(name) || name.trim_matches('.').is_empty();
+        let name = [short.clone(), format!("{short}-{}", input.seed)]
+            .into_iter()
+            .find(|name| !taken(name));
+        names.push(name.unwrap_or_else(|| format!("{short}-{}-{number}", input.seed)));
+    }
+    names
+}
+
+/// Writes `report.html`, the page about a sweep, into its folder.
+pub fn write_sweep_page(folder: &Path, data: &SweepData) -> Result<(), OutputError> {
+    write_file(&folder.join("report.html"), |out| {
+        let page = render_sweep(data).map_err(io::Error::other)?;
+        out.write_all(page.as_bytes())
+    })
+}
+
+fn write_report(folder: &Folder, name: &Path, runs: &[RunData]) -> Result<(), OutputError> {
+    folder.write(name, |out| {
+        let page = render(runs).map_err(io::Error::other)?;
+        out.write_all(page.as_bytes())
+    })
+}
+
+/// Writes everything of a run into `sub` of a folder that is being made.
+pub fn write_run_into(
+    folder: &Folder,
+    sub: &Path,
+    input: &Resolved,
+    finished: &Finished,
+) -> Result<(), OutputError> {
+    write_with_page(folder, sub, input, finished).map(|_| ())
+}
+
+/// The same; gives what pages about the run need.
+fn write_with_page(
+    folder: &Folder,
+    sub: &Path,
+    input: &Resolved,
+    finished: &Finished,
+) -> Result<RunData, OutputError> {
+    let data = write_files_into(folder, sub, input, finished)?;
+    write_report(folder, &sub.join("report.html"), std::slice::from_ref(&data))?;
+    Ok(data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_lab::sample;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_runs_folder() {
+        let (input, outcome) = sample::incast();
+        let finished = sample::finished(&input, outcome);
+        let tmp = tempfile::tempdir().unwrap();
+        let (a, b) = (tmp.path().join("a"), tmp.path().join("b"));
+        write_run(&a, &input, &finished, Writing::default()).unwrap();
+        write_run(&b, &input, &finished, Writing::default()).unwrap();
+        let expected = [
+            "fct.txt",
+            "flow_time.csv",
+            "flows",
+            "flows.csv",
+            "pfc.txt",
+            "qlen.txt",
+            "report.html",
+            "rtt_samples.txt",
+            "scenario.toml",
+            "series.parquet",
+            "summary.json",
+            "topology.txt",
+        ];
+        assert_eq!(names(&a), expected);
+        for name in expected.iter().filter(|name| a.join(name).is_file()) {
+            assert!(
+                std::fs::read(a.join(name)).unwrap() == std::fs::read(b.join(name)).unwrap(),
+                "{name}"
+            );
+        }
+        assert_eq!(
+            std::fs::read_to_string(a.join("flows/f.csv")).unwrap(),
+            "src,dst\n1,4\n"
+        );
+    }
+
+    #[test]
+    fn a_comparisons_folder() {
+        let (input, outcome) = sample::incast();
+        let finished = sample::finished(&input, outcome);
+        let other = Resolved {
+            scheme: "a/b".into(),
+            ..input.clone()
+        };
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("c");
+        let (one, two) = ((&input, &finished), (&other, &finished));
+        write_comparison(&path, &[one, two, one, one], Writing::default()).unwrap();
+        assert_eq!(
+            names(&path),
+            [
+                "a-b",
+                "comparison.json",
+                "none",
+                "none-7",
+                "none-7-3",
+                "report.html"
+            ]
+        );
+        let summaries: Vec<Summary> =
+            serde_json::from_str(&std::fs::read_to_string(path.join("comparison.json")).unwrap()).unwrap();
+        assert_eq!(summaries.len(), 4);
+        let replacing = Writing {
+            force: true,
+            ..Writing::default()
+        };
+        write_comparison(&path, &[one], replacing).unwrap();
+        assert_eq!(names(&path), ["comparison.json", "none", "report.html"]);
+    }
+}
