@@ -137,7 +137,7 @@ fn drawn(diagnostics: &Diagnostics) -> String {
     } else {
         GraphicalTheme::unicode()
     };
-    let width = crate::output::width(terminal_size::terminal_size_of(std::io::stderr()));
+    let width = crate::text::width(terminal_size::terminal_size_of(std::io::stderr()));
     let handler = GraphicalReportHandler::new_themed(theme)
         .with_width(width)
         .with_links(false);

@@ -1,7 +1,7 @@
 //! The `paceline` command.
 //!
-//! [`args`] says what can be asked for, a file of [`commands`] does each, [`failure`] says what went
-//! wrong and with which exit status. Results go to standard output, everything else to standard
+//! A file of [`commands`] says what each may be told and does it ([`args`] has what several may be told),
+//! [`failure`] says what went wrong and with which exit status. Results go to standard output, everything else to standard
 //! error.
 
 mod args;
@@ -15,10 +15,8 @@ mod text;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 fn main() -> ExitCode {
-    failure::guarded(|| match commands::dispatch(args::Cli::parse().command) {
+    failure::guarded(|| match commands::dispatch() {
         Ok(done) => done.into(),
         Err(failure) => failure.tell(),
     })

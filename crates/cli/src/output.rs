@@ -8,9 +8,9 @@ use paceline_lab::results::{Buckets, FlowRow, Summary};
 use paceline_lab::table;
 use paceline_scenario::Resolved;
 use serde::Serialize;
-use terminal_size::Width;
 
 use crate::failure::Failure;
+use crate::text;
 
 /// Writes `text` on standard output.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -39,16 +39,9 @@ pub(crate) fn coloured(text: &str) -> String {
         .replace('✗', "\x1b[31m✗\x1b[0m")
 }
 
-/// Columns of a terminal; of none, those that a table may have.
-pub(crate) fn width(terminal: Option<(Width, terminal_size::Height)>) -> usize {
-    terminal.map_or(table::DEFAULT_WIDTH, |(Width(columns), _)| {
-        usize::from(columns).max(40)
-    })
-}
-
 /// Columns of standard output.
 pub(crate) fn stdout_width() -> usize {
-    width(terminal_size::terminal_size_of(std::io::stdout()))
+    text::width(terminal_size::terminal_size_of(std::io::stdout()))
 }
 
 /// Where the results of a run go unless the user says otherwise.

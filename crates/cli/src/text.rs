@@ -1,5 +1,8 @@
 //! Plain text for terminals: columns, wrapped paragraphs, and names that are nearly right.
 
+use paceline_lab::table;
+use terminal_size::{Height, Width};
+
 /// Columns but the last one are no wider than this, where words can be broken.
 const WIDEST: usize = 28;
 
@@ -100,6 +103,13 @@ pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) 
         .filter(|(distance, name)| distance * 5 <= name.len().max(word.len()) * 2)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
+}
+
+/// Columns of a terminal; of none, those that a table may have.
+pub(crate) fn width(terminal: Option<(Width, Height)>) -> usize {
+    terminal.map_or(table::DEFAULT_WIDTH, |(Width(columns), _)| {
+        usize::from(columns).max(40)
+    })
 }
 
 #[cfg(test)]

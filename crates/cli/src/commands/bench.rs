@@ -5,16 +5,44 @@
 
 use std::process::{Command, Stdio};
 
+use clap::Args;
 use paceline_scenario::{Overrides, Resolved};
 use serde::{Deserialize, Serialize};
 
-use crate::args::{BenchArgs, BenchWorkloadArgs};
+use crate::args::SayArgs;
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
 
 mod workloads;
 
 use workloads::{WORKLOADS, Workload};
+
+#[derive(Debug, Args)]
+pub(super) struct BenchArgs {
+    /// Runs of each workload; the median counts [default: 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: Option<u32>,
+    /// Smaller workloads, one run of each [unless --runs says otherwise]
+    #[arg(long)]
+    quick: bool,
+    /// Only these workloads, by number or name
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Measure this scenario or config.txt in the place of fat320-hadoop30-2ms
+    #[arg(long, value_name = "INPUT")]
+    input: Option<String>,
+    #[command(flatten)]
+    say: SayArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct BenchWorkloadArgs {
+    name: String,
+    #[arg(long)]
+    quick: bool,
+    #[arg(long)]
+    input: Option<String>,
+}
 
 const RUNS: u32 = 5;
 /// Events between two looks at the clock of the user's patience.

@@ -22,7 +22,7 @@ to run them, is said), 2 the folders do not fit together.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct CollectArgs {
+pub(super) struct CollectArgs {
     /// Folders that `paceline sweep` wrote
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use clap::{Args, ValueEnum};
 use paceline_lab::files::Writing;
 use paceline_lab::repeats::{Part, Repeats, hangs_on_seed};
 use paceline_lab::results::{Buckets, FlowRow, Summary, flow_rows};
@@ -11,10 +12,58 @@ use paceline_report::{repeat_names, write_comparison, write_repeats};
 use paceline_reproduce as reproduce;
 use paceline_scenario::Resolved;
 
-use crate::args::{Beside, CompareArgs, SayArgs};
+use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, JobArgs, OutputArgs, SayArgs, ThreadArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::Meter;
 use crate::{input, interrupt, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  paceline compare incast-20 --schemes hpcc,dcqcn,timely,dctcp
+  paceline compare mix/config.txt --schemes hpcc,dctcp --jobs 2
+  paceline compare fat320-hadoop30-2ms --schemes hpcc,dctcp --repeats 5 --buckets fct-analysis
+
+Every scheme gets the same flows and the same seed. [cc] and the marking thresholds are each
+scheme's own defaults, except for what the scenario gives itself: a [cc.<scheme>] block, or
+[network.ecn]. A config.txt configures the scheme of its CC_MODE; the others get the values that
+HPCC's public launcher uses at this link speed (no window for DCQCN and TIMELY, a window and a
+marking step for DCTCP).";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CompareArgs {
+    #[arg(value_name = "INPUT", help = INPUT_HELP)]
+    input: String,
+    /// Schemes to compare
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',', required = true)]
+    schemes: Vec<String>,
+    /// Runs of each scheme, with seeds one above the other: means with confidence intervals, and
+    /// the differences from the first scheme seed by seed
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    repeats: u32,
+    /// Put published values beside ours [default: where the scenario has some]
+    #[arg(long, value_name = "TABLE")]
+    beside: Option<Beside>,
+    #[command(flatten)]
+    changes: ChangeArgs,
+    #[command(flatten)]
+    buckets: BucketArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    say: SayArgs,
+    #[command(flatten)]
+    jobs: JobArgs,
+    #[command(flatten)]
+    threads: ThreadArgs,
+}
+
+/// Published values to show beside ours: see `list reproductions`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Beside {
+    ThesisTable6,
+    None,
+}
 
 /// Runs a scenario under each scheme; prints one table.
 pub(super) fn compare(args: &CompareArgs) -> Ended {

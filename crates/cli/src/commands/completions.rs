@@ -1,15 +1,25 @@
 //! `paceline completions`.
 
-use clap::CommandFactory as _;
+use clap::Args;
+use clap_complete::Shell;
 
-use crate::args::{Cli, CompletionsArgs};
 use crate::failure::{Done, Ended};
 use crate::output;
 
-/// Prints a script that completes this command's arguments.
-pub(super) fn completions(args: &CompletionsArgs) -> Ended {
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  paceline completions bash > ~/.local/share/bash-completion/completions/paceline"
+)]
+pub(super) struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Prints a script that completes the arguments of `command`.
+pub(super) fn completions(args: &CompletionsArgs, mut command: clap::Command) -> Ended {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "paceline", &mut script);
+    clap_complete::generate(args.shell, &mut command, "paceline", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;
     Ok(Done::All)
 }

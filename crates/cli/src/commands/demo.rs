@@ -1,13 +1,49 @@
 //! `paceline demo`: the 20-to-1 incast under several schemes.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use paceline_congestion::registry;
 use paceline_lab::files::Writing;
 use paceline_scenario::Overrides;
 
 use super::compare::{Comparison, interrupted};
-use crate::args::DemoArgs;
+use crate::args::{JobArgs, SayArgs, positive};
 use crate::failure::{Ended, Failure};
 use crate::input;
+
+const EXAMPLES: &str = "\
+Examples:
+  paceline demo
+  paceline demo --scale 0.1 --schemes hpcc,timely-patched";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct DemoArgs {
+    /// Factor on the sizes of the flows (200, 200, 150 MB, and 17 of 5 MB)
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
+    scale: f64,
+    /// Schemes to compare
+    #[arg(
+        long,
+        value_name = "A,B,..",
+        value_delimiter = ',',
+        default_value = "hpcc,dcqcn,timely,dctcp"
+    )]
+    schemes: Vec<String>,
+    /// Folder for the results; an earlier demo there is replaced
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "results/demo",
+        help_heading = "Output"
+    )]
+    out: PathBuf,
+    #[command(flatten)]
+    say: SayArgs,
+    #[command(flatten)]
+    jobs: JobArgs,
+}
 
 /// Runs the embedded incast; prints a table and what to do next.
 pub(super) fn demo(args: &DemoArgs) -> Ended {

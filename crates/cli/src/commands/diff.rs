@@ -20,16 +20,16 @@ Inputs are compared key by key, every default filled in (scenario.toml); results
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct DiffArgs {
+pub(super) struct DiffArgs {
     /// A run's folder
     #[arg(value_name = "A")]
-    pub(crate) a: PathBuf,
+    a: PathBuf,
     /// Another
     #[arg(value_name = "B")]
-    pub(crate) b: PathBuf,
+    b: PathBuf,
     /// Print JSON, and nothing else, on standard output
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 /// Compares two runs.

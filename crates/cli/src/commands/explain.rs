@@ -1,15 +1,21 @@
 //! `paceline explain`: a page about anything that has a name.
 
+use clap::Args;
 use paceline_congestion::learned::shipped::SHIPPED;
 use paceline_congestion::registry::{Alias, SCHEMES, Scheme, SchemeParams, WindowMode};
 use paceline_scenario::builtin::{self, Entry, Parameter};
 
 use super::models;
-use crate::args::ExplainArgs;
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
 
 mod mechanisms;
+
+#[derive(Debug, Args)]
+pub(super) struct ExplainArgs {
+    /// A scheme, topology, workload, distribution, scenario, mechanism or model; or a model's file
+    name: String,
+}
 
 /// Prints the page about a name.
 pub(super) fn explain(args: &ExplainArgs) -> Ended {

@@ -1,16 +1,101 @@
 //! `paceline generate`: topology and flow files.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::{Args, Subcommand, ValueEnum};
 use paceline_kernel::Span;
 use paceline_scenario::builtin::Entry;
 use paceline_scenario::topology::Topology;
 use paceline_scenario::{Overrides, Resolved, builtin, generate as write};
 
-use crate::args::{FileArgs, FileFormat, GenerateArgs, Generated, ParameterArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
+
+#[derive(Debug, Args)]
+pub(super) struct GenerateArgs {
+    #[command(subcommand)]
+    what: Generated,
+}
+
+const TOPOLOGY_EXAMPLES: &str = "\
+Examples:
+  paceline generate topology fat-tree k=8 rate=200Gbps -o fat8.txt
+  paceline generate topology incast-20 --format toml        the topology of a scenario";
+
+const FLOWS_EXAMPLES: &str = "\
+Examples:
+  paceline generate flows poisson sizes=websearch load=0.5 to=10ms --topology hpcc-fat -o flow.txt
+  paceline generate flows all-reduce size=8MB --topology star,hosts=8 -o ring.csv
+  paceline generate flows incast receiver=16 fan-in=15 size=1MB --topology star,hosts=16
+  paceline generate flows fat320-hadoop30-2ms --seed 7 -o flow.txt    the flows of a scenario";
+
+#[derive(Debug, Subcommand)]
+enum Generated {
+    /// Write a topology
+    #[command(after_help = TOPOLOGY_EXAMPLES)]
+    Topology {
+        /// A generator (`paceline list topologies`), or a scenario
+        name: String,
+        #[command(flatten)]
+        parameters: ParameterArgs,
+        #[command(flatten)]
+        file: FileArgs,
+    },
+    /// Write flows
+    #[command(after_help = FLOWS_EXAMPLES)]
+    Flows {
+        /// A generator (`paceline list workloads`), or a scenario
+        name: String,
+        #[command(flatten)]
+        parameters: ParameterArgs,
+        /// Between which hosts: a topology generator with its parameters
+        #[arg(long, value_name = "NAME[,KEY=VALUE,..]", default_value = "star")]
+        topology: String,
+        /// Seed of the random streams
+        #[arg(long, value_name = "N")]
+        seed: Option<u64>,
+        /// No flow starts later than this
+        #[arg(long, value_name = "TIME")]
+        duration: Option<Span>,
+        #[command(flatten)]
+        file: FileArgs,
+    },
+}
+
+/// Parameters of a generator.
+#[derive(Clone, Debug, Args)]
+pub(super) struct ParameterArgs {
+    /// Parameters of the generator (`paceline explain NAME`)
+    #[arg(value_name = "KEY=VALUE")]
+    parameters: Vec<String>,
+    /// The same as an option
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+/// Where a generated file goes.
+#[derive(Clone, Debug, Args)]
+pub(super) struct FileArgs {
+    /// Format [default: that of FILE's ending, .toml or .csv, otherwise ns3]; csv is for flows alone: a
+    /// trace, which can say what waits for what
+    #[arg(long, value_enum)]
+    format: Option<FileFormat>,
+    /// File to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Replace an existing file
+    #[arg(long)]
+    force: bool,
+}
+
+/// Formats of topologies and flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FileFormat {
+    Ns3,
+    Toml,
+    Csv,
+}
 
 /// Time in which generated flows start, unless the user says otherwise.
 const DURATION: &str = "10ms";

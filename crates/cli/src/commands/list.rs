@@ -1,14 +1,41 @@
 //! `paceline list`: what is built in.
 
+use clap::{Args, ValueEnum};
 use paceline_congestion::learned::model::Card;
 use paceline_congestion::registry::SCHEMES;
-use paceline_reproduce::Reproduction;
+use paceline_reproduce::{Choice, Done as Runs, Reproduction};
 use paceline_scenario::builtin::{self, Entry};
 use serde_json::{Value, json};
 
-use crate::args::{ListArgs, Listed};
 use crate::failure::{Done, Ended};
 use crate::{output, text};
+
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Of which kind
+    #[arg(value_enum)]
+    what: Listed,
+    /// Print a JSON list
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `list` knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Listed {
+    /// Congestion control schemes and their variants
+    Schemes,
+    /// Scenarios that ship
+    Scenarios,
+    /// Topology generators
+    Topologies,
+    /// Workload generators and distributions of flow sizes
+    Workloads,
+    /// Published tables and figures that `reproduce` puts beside ours
+    Reproductions,
+    /// Trained models that ship
+    Models,
+}
 
 /// Something that is built in.
 struct Item {
@@ -39,6 +66,14 @@ impl Item {
         }
         object
     }
+}
+
+/// Prints what `paceline reproduce` knows.
+pub(super) fn list_reproductions(json: bool) -> Ended {
+    list(&ListArgs {
+        what: Listed::Reproductions,
+        json,
+    })
 }
 
 /// Prints a line for each, or a JSON list.
@@ -140,8 +175,38 @@ fn models() -> Vec<Item> {
 fn reproductions() -> Vec<Item> {
     let item = |one: &Reproduction| {
         let mut item = Item::new(one.id, format!("{}. {}", one.title, one.source));
-        item.more.extend(super::reproduce::details(one));
+        item.more.extend(details(one));
         item
     };
     paceline_reproduce::registry().map(item).collect()
+}
+
+/// A reproduction as `list --json` tells it: with the published values.
+fn details(one: &Reproduction) -> [(&'static str, Value); 6] {
+    let records = one.records(&Runs::default()).into_iter();
+    let cases: Vec<Value> = records
+        .filter(|record| !record.paper.is_null() || record.tolerance != "shown only")
+        .map(|record| {
+            json!({
+                "case": record.case,
+                "metric": record.metric,
+                "unit": record.unit,
+                "paper": record.paper,
+                "tolerance": record.tolerance,
+                "kind": record.kind.name(),
+                "source": record.source,
+            })
+        })
+        .collect();
+    let choice =
+        |choice: &Choice| json!({ "what": choice.what, "tried": choice.tried, "changed": choice.changed });
+    let choices: Vec<Value> = one.choices.iter().map(choice).collect();
+    [
+        ("title", json!(one.title)),
+        ("source", json!(one.source)),
+        ("setting", json!(one.setting)),
+        ("notes", json!(one.notes)),
+        ("choices", json!(choices)),
+        ("cases", json!(cases)),
+    ]
 }

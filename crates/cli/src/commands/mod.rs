@@ -11,25 +11,75 @@ mod generate;
 mod list;
 mod models;
 mod report;
-pub(crate) mod reproduce;
+mod reproduce;
 mod run;
 mod sweep;
 mod train;
 mod why;
 
-pub(crate) use collect::CollectArgs;
-pub(crate) use diff::DiffArgs;
-pub(crate) use report::ReportArgs;
-pub(crate) use sweep::SweepArgs;
-pub(crate) use train::TrainArgs;
-pub(crate) use why::WhyArgs;
+use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::args::Command;
 use crate::failure::Ended;
 
-/// Does what was asked for.
-pub(crate) fn dispatch(command: Command) -> Ended {
-    match command {
+const EXAMPLES: &str = "\
+Examples:
+  paceline demo                                      an incast under four schemes, within seconds
+  paceline run incast-20 --scheme dcqcn              a scenario that ships
+  paceline run my.toml --set cc.hpcc.eta=0.9         your own, with a parameter changed
+  paceline compare mix/config.txt --schemes hpcc,dcqcn
+                                                     your ns-3 HPCC experiment, under two schemes
+  paceline explain hpcc                              what it does, its parameters, their sources
+  paceline list scenarios                            what there is to start from";
+
+/// Exact, deterministic simulation of congestion management in lossless data-centre networks.
+#[derive(Debug, Parser)]
+#[command(name = "paceline", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+#[command(max_term_width = 100, infer_long_args = false)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show what this is: a 20-to-1 incast under several schemes
+    Demo(demo::DemoArgs),
+    /// Run one scenario
+    Run(run::RunArgs),
+    /// Run the same flows and seed under several schemes, side by side
+    Compare(compare::CompareArgs),
+    /// Run a grid of values, each with several seeds
+    Sweep(sweep::SweepArgs),
+    /// Merge the parts of a sweep that were run as shards
+    Collect(collect::CollectArgs),
+    /// List what is built in
+    List(list::ListArgs),
+    /// Explain a scheme, topology, workload, mechanism or model, with its parameters
+    Explain(explain::ExplainArgs),
+    /// Write topology and flow files, for this program or for ns-3
+    Generate(generate::GenerateArgs),
+    /// Render the report of finished runs again
+    Report(report::ReportArgs),
+    /// Run what a published table or figure shows, and put ours beside it
+    Reproduce(reproduce::ReproduceArgs),
+    /// Train a learned scheme: its predictor, or its gains
+    Train(train::TrainArgs),
+    /// Tell where one flow's time went, part by part and hop by hop
+    Why(why::WhyArgs),
+    /// Compare two runs: what differs in their inputs and in their results
+    Diff(diff::DiffArgs),
+    /// Measure the speed of the simulator on this machine
+    Bench(bench::BenchArgs),
+    /// Print completions for a shell
+    Completions(completions::CompletionsArgs),
+    /// Measure one speed workload, in this process
+    #[command(hide = true)]
+    BenchWorkload(bench::BenchWorkloadArgs),
+}
+
+/// Does what the command line asks for.
+pub(crate) fn dispatch() -> Ended {
+    match Cli::parse().command {
         Command::Demo(args) => demo::demo(&args),
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
@@ -44,7 +94,7 @@ pub(crate) fn dispatch(command: Command) -> Ended {
         Command::Why(args) => why::why(&args),
         Command::Diff(args) => diff::diff(&args),
         Command::Bench(args) => bench::bench(&args),
-        Command::Completions(args) => completions::completions(&args),
+        Command::Completions(args) => completions::completions(&args, Cli::command()),
         Command::BenchWorkload(args) => bench::measure(&args),
     }
 }

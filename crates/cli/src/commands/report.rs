@@ -16,7 +16,7 @@ use crate::failure::{Done, Ended, Failure};
 use crate::output;
 
 #[derive(Debug, Args)]
-pub(crate) struct ReportArgs {
+pub(super) struct ReportArgs {
     /// Folders of finished runs; the folder of a comparison stands for all runs in it. Or the folder
     /// of a sweep
     #[arg(value_name = "DIR", required = true)]

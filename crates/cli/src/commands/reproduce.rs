@@ -4,13 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use paceline_lab::results::RunStatus;
-use paceline_reproduce::{
-    self as reproduce, Choice, Counts, Done as Runs, DoneRun, Plan, Reproduction, StepError,
-};
+use paceline_reproduce::{self as reproduce, Counts, Done as Runs, DoneRun, Plan, Reproduction, StepError};
 use paceline_scenario::Resolved;
-use serde_json::{Value, json};
 
-use crate::args::{JobArgs, ListArgs, Listed, SayArgs};
+use crate::args::{JobArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::{Meter, StepMeter};
 use crate::{interrupt, output, text};
@@ -36,13 +33,13 @@ arguments are wrong, 130 interrupted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct ReproduceArgs {
+pub(super) struct ReproduceArgs {
     /// Which tables and figures; `all` for all [default: list what there is]
     #[arg(value_name = "ID")]
-    pub(crate) ids: Vec<String>,
+    ids: Vec<String>,
     /// Fail when a value or an ordering is not within its tolerance
     #[arg(long)]
-    pub(crate) check: bool,
+    check: bool,
     /// Folder for the page and the runs
     #[arg(
         long,
@@ -50,23 +47,20 @@ pub(crate) struct ReproduceArgs {
         default_value = "results/reproduce",
         help_heading = "Output"
     )]
-    pub(crate) out: PathBuf,
+    out: PathBuf,
     /// Replace the folder of earlier reproductions
     #[arg(long, help_heading = "Output")]
-    pub(crate) force: bool,
+    force: bool,
     #[command(flatten)]
-    pub(crate) say: SayArgs,
+    say: SayArgs,
     #[command(flatten)]
-    pub(crate) jobs: JobArgs,
+    jobs: JobArgs,
 }
 
 /// Runs what the chosen ones need, each run once; prints their tables and writes the page.
 pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     if args.ids.is_empty() {
-        return super::list::list(&ListArgs {
-            what: Listed::Reproductions,
-            json: args.say.json,
-        });
+        return super::list::list_reproductions(args.say.json);
     }
     let chosen = chosen(&args.ids)?;
     output::check_folder(&args.out, args.force)?;
@@ -229,34 +223,4 @@ fn check(chosen: &[&Reproduction], runs: &Runs) -> Result<(), Failure> {
     let (differ, judged) = (count.judged - count.ok, count.judged);
     let message = format!("{differ} of {judged} values and orderings are not within their tolerances");
     Err(Failure::run(message))
-}
-
-/// A reproduction as `list --json` tells it: with the published values.
-pub(super) fn details(one: &Reproduction) -> [(&'static str, Value); 6] {
-    let records = one.records(&Runs::default()).into_iter();
-    let cases: Vec<Value> = records
-        .filter(|record| !record.paper.is_null() || record.tolerance != "shown only")
-        .map(|record| {
-            json!({
-                "case": record.case,
-                "metric": record.metric,
-                "unit": record.unit,
-                "paper": record.paper,
-                "tolerance": record.tolerance,
-                "kind": record.kind.name(),
-                "source": record.source,
-            })
-        })
-        .collect();
-    let choice =
-        |choice: &Choice| json!({ "what": choice.what, "tried": choice.tried, "changed": choice.changed });
-    let choices: Vec<Value> = one.choices.iter().map(choice).collect();
-    [
-        ("title", json!(one.title)),
-        ("source", json!(one.source)),
-        ("setting", json!(one.setting)),
-        ("notes", json!(one.notes)),
-        ("choices", json!(choices)),
-        ("cases", json!(cases)),
-    ]
 }

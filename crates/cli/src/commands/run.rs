@@ -1,15 +1,47 @@
 //! `paceline run`: one run.
 
+use clap::Args;
 use paceline_lab::results::{RunStatus, flow_rows};
 use paceline_lab::run::{self, Finished, RunError, execute};
 use paceline_lab::table;
 use paceline_report::write_run;
 use paceline_scenario::Resolved;
 
-use crate::args::{RunArgs, SayArgs};
+use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, OutputArgs, SayArgs, ThreadArgs};
 use crate::failure::{Done, Ended};
 use crate::progress::Meter;
 use crate::{interrupt, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  paceline run incast-20
+  paceline run incast-20 --scheme dcqcn --set cc.dcqcn.rate-ai=40Mbps --seed 2 --out results/mine
+  paceline run mix/config.txt
+  paceline run results/incast-20-hpcc-1 --out results/again    the same run, the same bytes
+  paceline run incast-16 --json --quiet | jq .fct_slowdown.p99
+
+Exit status: 0 done, 1 the run failed, 2 input or arguments are wrong, 130 interrupted (what ran is
+kept, marked partial).";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct RunArgs {
+    #[arg(value_name = "INPUT", help = INPUT_HELP)]
+    input: String,
+    /// Congestion control scheme, instead of the scenario's
+    #[arg(long, value_name = "NAME", help_heading = "Scenario")]
+    scheme: Option<String>,
+    #[command(flatten)]
+    changes: ChangeArgs,
+    #[command(flatten)]
+    buckets: BucketArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    say: SayArgs,
+    #[command(flatten)]
+    threads: ThreadArgs,
+}
 
 /// Runs one scenario; prints its table or summary.
 pub(super) fn run(args: &RunArgs) -> Ended {

@@ -36,7 +36,7 @@ indexed job takes --shard $((JOB_COMPLETION_INDEX + 1))/N). They may share a fol
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct SweepArgs {
+pub(super) struct SweepArgs {
     #[arg(value_name = "INPUT", help = INPUT_HELP)]
     input: String,
     /// Values of a key of the scenario, in the place of those of its sweep table; may be repeated

@@ -39,21 +39,21 @@ Exit status: 0 done, 2 there is no such run or flow, 130 interrupted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct WhyArgs {
+pub(super) struct WhyArgs {
     /// A run's folder; or what `run` takes, which is then run
     #[arg(value_name = "RUN")]
-    pub(crate) run: String,
+    run: String,
     /// The flow's id: its place in order of start, from 0 [default: the slowest flows, in a list]
     #[arg(value_name = "FLOW")]
-    pub(crate) flow: Option<u32>,
+    flow: Option<u32>,
     /// How many of the slowest flows are listed
     #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "flow", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) top: u32,
+    top: u32,
     /// Of a flow, only what the run's folder has
     #[arg(long)]
-    pub(crate) brief: bool,
+    brief: bool,
     #[command(flatten)]
-    pub(crate) say: SayArgs,
+    say: SayArgs,
 }
 
 /// Tells where time went: that of a flow, or those of the slowest.
