@@ -14,7 +14,8 @@ use paceline_kernel::Span;
 use crate::outcome::{PacketKind, PortRef, TraceKind};
 use crate::packet::NONE;
 use crate::port::STRICT;
-use crate::sim::Simulation;
+use crate::qp::Qp;
+use crate::sim::{Core, World};
 use crate::spec::{Accounted, NodeId};
 
 mod parts;
@@ -160,14 +161,14 @@ impl Open {
     }
 }
 
-impl Simulation {
+impl Core {
     /// A flow starts: so does its account.
     pub(crate) fn open_account(&mut self, flow: u32) {
-        let Some(place) = self.core.watch.accounts.find(flow) else {
+        let Some(place) = self.watch.accounts.find(flow) else {
             return;
         };
-        self.core.watch.accounts.open[place] = Some(Open {
-            until: self.core.now,
+        self.watch.accounts.open[place] = Some(Open {
+            until: self.now,
             sending_until: 0,
             again: false,
             stalled: Span::ZERO,
@@ -187,16 +188,15 @@ impl Simulation {
     /// Accounts for a sender's time until now. To be called before anything changes that says why
     /// it waits: so the whole time since the last call has one reason, but for pacing, which ends
     /// at a time that is known.
-    pub(crate) fn settle(&mut self, slot: u32) {
-        let (now, qp) = (self.core.now, &self.hosts.qps[slot as usize]);
+    pub(crate) fn settle(&mut self, qp: &Qp) {
+        let now = self.now;
         if qp.done {
             return;
         }
-        if self.core.watch.closeups.on() {
-            self.look_at_limits(slot);
+        if self.watch.closeups.on() {
+            self.look_at_limits(qp);
         }
-        let qp = &self.hosts.qps[slot as usize];
-        let Some(open) = self.core.watch.accounts.of(qp.flow) else {
+        let Some(open) = self.watch.accounts.of(qp.flow) else {
             return;
         };
         let (mut from, sender) = (open.until, &mut open.account.sender);
@@ -212,7 +212,7 @@ impl Simulation {
         } else {
             &mut sender.sending
         }) += sent;
-        let port = &self.core.ports[qp.port as usize];
+        let port = &self.ports[qp.port as usize];
         if !qp.reachable || !port.up {
             sender.unreachable += take(now);
         } else if !qp.repairs && qp.snd_nxt >= qp.size {
@@ -226,32 +226,9 @@ impl Simulation {
             let held = port.paused & 1 << qp.class != 0;
             let waited = take(now);
             *(if held { &mut sender.paused } else { &mut sender.nic }) += waited;
-            if !held && self.core.watch.closeups.on() {
+            if !held && self.watch.closeups.on() {
                 let (flow, port) = (qp.flow, qp.port);
                 self.look_at_nic(flow, port, waited);
-            }
-        }
-    }
-
-    /// The same for all flows of a host's port, which is about to be paused or resumed.
-    pub(crate) fn settle_port(&mut self, port: u32, class: u8, pause: bool) {
-        if self.core.watch.closeups.on() {
-            self.look_at_pause(port, class, pause);
-        }
-        if !self.core.watch.accounts.on() || !self.core.ports[port as usize].is_host {
-            return;
-        }
-        let nic = self.core.ports[port as usize].owner as usize;
-        for place in 0..self.hosts.nics[nic].qps.len() {
-            self.settle(self.hosts.nics[nic].qps[place]);
-        }
-    }
-
-    /// The same for all flows.
-    pub(crate) fn settle_all(&mut self) {
-        if self.core.watch.accounts.on() {
-            for slot in 0..self.hosts.qps.len() as u32 {
-                self.settle(slot);
             }
         }
     }
@@ -259,7 +236,7 @@ impl Simulation {
     /// There was progress, or a timeout: what was waited since for the window was, with a timeout,
     /// waiting for it.
     pub(crate) fn account_progress(&mut self, flow: u32, timeout: bool) {
-        if let Some(open) = self.core.watch.accounts.of(flow) {
+        if let Some(open) = self.watch.accounts.of(flow) {
             let stalled = std::mem::take(&mut open.stalled);
             if timeout {
                 open.account.sender.window = open.account.sender.window - stalled;
@@ -270,37 +247,36 @@ impl Simulation {
 
     /// A data packet is about to leave its sender, whose state is still as before.
     #[cold]
-    pub(crate) fn account_send(&mut self, slot: u32, id: u32) {
-        self.settle(slot);
-        let (now, packet) = (self.core.now, *self.core.packets.get(id));
-        let qp = &self.hosts.qps[slot as usize];
+    pub(crate) fn account_send(&mut self, world: &World, qp: &Qp, id: u32) {
+        self.settle(qp);
+        let (now, packet) = (self.now, *self.packets.get(id));
         let port = qp.port;
         let again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
-        let hop = self.hop(port, packet.wire, Span::ZERO, Span::ZERO);
-        let Some(open) = self.core.watch.accounts.of(packet.flow) else {
+        let hop = self.hop(world, port, packet.wire, Span::ZERO, Span::ZERO);
+        let Some(open) = self.watch.accounts.of(packet.flow) else {
             return;
         };
         open.sending_until = now + hop.serialisation.as_ps();
         open.again = again;
         open.add(port, false, &hop);
         let sender = open.account.sender;
-        let log = self.core.watch.accounts.log(id);
+        let log = self.watch.accounts.log(id);
         log.sender = sender;
         log.host = Span::ZERO;
         log.way.clear();
         log.way.push((port, false, hop));
-        self.core.packets.get_mut(id).accounted = true;
+        self.packets.get_mut(id).accounted = true;
     }
 
     /// A data packet enters the receiver's host and will be there for `inside`.
     #[cold]
     pub(crate) fn account_host(&mut self, id: u32, inside: Span) {
-        let packet = *self.core.packets.get(id);
+        let packet = *self.packets.get(id);
         if !packet.accounted {
             return;
         }
-        self.core.watch.accounts.log(id).host = inside;
-        if let Some(open) = self.core.watch.accounts.of(packet.flow) {
+        self.watch.accounts.log(id).host = inside;
+        if let Some(open) = self.watch.accounts.of(packet.flow) {
             let host = &mut open.account.host;
             host.packets += 1;
             host.total += inside;
@@ -308,14 +284,14 @@ impl Simulation {
         }
     }
 
-    fn hop(&self, port: u32, wire: u16, queueing: Span, paused: Span) -> HopTime {
-        let p = &self.core.ports[port as usize];
-        let profile = &self.world.profiles[usize::from(p.profile)];
+    fn hop(&self, world: &World, port: u32, wire: u16, queueing: Span, paused: Span) -> HopTime {
+        let p = &self.ports[port as usize];
+        let profile = &world.profiles[usize::from(p.profile)];
         HopTime {
             port: PortRef {
                 node: NodeId(p.node),
-                interface: self.core.watch.recorder.interface(port),
-                peer: NodeId(self.core.ports[p.peer as usize].node),
+                interface: self.watch.recorder.interface(port),
+                peer: NodeId(self.ports[p.peer as usize].node),
             },
             serialisation: Span::from_ps(profile.serialise(wire).tx),
             propagation: Span::from_ps(profile.delay),
@@ -325,18 +301,14 @@ impl Simulation {
     }
 
     /// Something happened to a packet at a port.
-    pub(crate) fn account(&mut self, port: u32, event: TraceKind, id: u32) {
-        let packet = *self.core.packets.get(id);
+    pub(crate) fn account(&mut self, world: &World, port: u32, event: TraceKind, id: u32) {
+        let packet = *self.packets.get(id);
         let answers = matches!(
             packet.kind,
             PacketKind::Ack | PacketKind::Nack | PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm
         );
-        let is_host = self.core.ports[port as usize].is_host;
+        let is_host = self.ports[port as usize].is_host;
         if event == TraceKind::Receive && answers && is_host {
-            // The sender is about to learn something.
-            if self.hosts.qps[packet.qp as usize].flow == packet.flow {
-                self.settle(packet.qp);
-            }
             return;
         }
         if !packet.accounted || packet.kind == PacketKind::Data && is_host {
@@ -344,19 +316,19 @@ impl Simulation {
         }
         match event {
             TraceKind::Enqueue => {
-                let (queued_at, paused_before) = (self.core.now, self.paused_so_far(port, packet.class));
-                let log = self.core.watch.accounts.log(id);
+                let (queued_at, paused_before) = (self.now, self.paused_so_far(world, port, packet.class));
+                let log = self.watch.accounts.log(id);
                 (log.queued_at, log.paused_before) = (queued_at, paused_before);
             }
             TraceKind::Dequeue => {
-                let paused_now = self.paused_so_far(port, packet.class);
-                let log = self.core.watch.accounts.log(id);
+                let paused_now = self.paused_so_far(world, port, packet.class);
+                let log = self.watch.accounts.log(id);
                 let paused = Span::from_ps(paused_now - log.paused_before);
-                let queueing = Span::from_ps(self.core.now - log.queued_at) - paused;
-                let hop = self.hop(port, packet.wire, queueing, paused);
+                let queueing = Span::from_ps(self.now - log.queued_at) - paused;
+                let hop = self.hop(world, port, packet.wire, queueing, paused);
                 let back = packet.kind != PacketKind::Data;
-                self.core.watch.accounts.log(id).way.push((port, back, hop));
-                if let Some(open) = self.core.watch.accounts.of(packet.flow) {
+                self.watch.accounts.log(id).way.push((port, back, hop));
+                if let Some(open) = self.watch.accounts.of(packet.flow) {
                     open.add(port, back, &hop);
                 }
             }
@@ -365,14 +337,18 @@ impl Simulation {
     }
 
     /// For how long the class that holds back `class` at a port has been paused up to now.
-    fn paused_so_far(&self, port: u32, class: u8) -> u64 {
-        let p = &self.core.ports[port as usize];
-        let class = if p.is_host { self.ack_held_by(class) } else { class };
-        let slot = port as usize * self.world.class_count + usize::from(class);
+    fn paused_so_far(&self, world: &World, port: u32, class: u8) -> u64 {
+        let p = &self.ports[port as usize];
+        let class = if p.is_host {
+            world.ack_held_by(class)
+        } else {
+            class
+        };
+        let slot = port as usize * self.class_count + usize::from(class);
         let lasts = class > STRICT && p.paused & 1 << class != 0;
-        self.core.watch.accounts.paused[slot]
+        self.watch.accounts.paused[slot]
             + if lasts {
-                self.core.now - self.core.paused_since[slot]
+                self.now - self.paused_since[slot]
             } else {
                 0
             }
@@ -380,13 +356,12 @@ impl Simulation {
 
     /// The flow completed with acknowledgement `id`.
     #[cold]
-    pub(crate) fn close_account(&mut self, flow: u32, id: u32) {
-        let fct = self.traffic.flows[flow as usize].fct;
-        let Some(place) = self.core.watch.accounts.find(flow) else {
+    pub(crate) fn close_account(&mut self, world: &World, flow: u32, fct: Span, id: u32) {
+        let Some(place) = self.watch.accounts.find(flow) else {
             return;
         };
-        let log = std::mem::take(self.core.watch.accounts.log(id));
-        let Some(open) = &mut self.core.watch.accounts.open[place] else {
+        let log = std::mem::take(self.watch.accounts.log(id));
+        let Some(open) = &mut self.watch.accounts.open[place] else {
             return;
         };
         let account = &mut open.account;
@@ -396,7 +371,7 @@ impl Simulation {
         for (_, back, hop) in log.way {
             (if back { &mut account.ack } else { &mut account.data }).push(hop);
         }
-        if self.world.spec.check {
+        if world.spec.check {
             assert_eq!(
                 account.total(),
                 fct,

@@ -3,7 +3,17 @@
 use crate::outcome::TraceKind;
 use crate::packet::NONE;
 use crate::port::{LINK_CONTROL, STRICT};
-use crate::sim::Simulation;
+use crate::sim::{Simulation, World};
+
+impl World {
+    /// The class by whose pauses a host holds back its ACKs of `class`.
+    pub(crate) fn ack_held_by(&self, class: u8) -> u8 {
+        match &self.spec.quirks {
+            quirks if !quirks.ack_nic_class => class,
+            quirks => self.classes.dense(if quirks.ack_high_priority { 0 } else { 3 }),
+        }
+    }
+}
 
 impl Simulation {
     /// The queue of ACKs to serve now: those of a host wait by class, so that a pause holds back its
@@ -23,13 +33,7 @@ impl Simulation {
 
     /// The class by whose pauses a host holds back its ACKs of `class`.
     pub(crate) fn ack_held_by(&self, class: u8) -> u8 {
-        match &self.world.spec.quirks {
-            quirks if !quirks.ack_nic_class => class,
-            quirks => self
-                .world
-                .classes
-                .dense(if quirks.ack_high_priority { 0 } else { 3 }),
-        }
+        self.world.ack_held_by(class)
     }
 
     /// The queue of a host port that ACKs of `class` wait in.

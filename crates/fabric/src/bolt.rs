@@ -9,7 +9,7 @@ use crate::check::BuildError;
 use crate::outcome::PacketKind;
 use crate::packet::{NO_PORT, Packet};
 use crate::port::{LinkProfile, Port, STRICT};
-use crate::sim::Simulation;
+use crate::sim::{Core, Simulation, Switches, World};
 use crate::spec::{AssistPorts, PacketFormat, RunSpec};
 
 /// What switches of a run with Bolt know.
@@ -97,22 +97,29 @@ pub(crate) fn src_wire(packet: &PacketFormat, data_header: u16) -> u16 {
     data_header.max(packet.ack_min.get() as u16)
 }
 
-impl Simulation {
+impl Switches {
     /// A packet came in that will leave through `egress`: Bolt's ingress algorithm.
     #[inline(never)]
-    pub(crate) fn bolt_ingress(&mut self, ingress: u32, egress: u32, id: u32) {
-        let Some(bolt) = &mut self.switches.bolt else {
+    pub(crate) fn bolt_ingress(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: u32,
+        egress: u32,
+        id: u32,
+    ) {
+        let Some(bolt) = &mut self.bolt else {
             return;
         };
         let hop = &mut bolt.hops[egress as usize];
         if hop.full == 0 {
             return;
         }
-        let packet = self.core.packets.get_mut(id);
-        let port = &self.core.ports[egress as usize];
-        let profile = &self.world.profiles[usize::from(port.profile)];
-        let gained = (self.core.now - hop.state.last) as i64;
-        hop.state.last = self.core.now;
+        let packet = core.packets.get_mut(id);
+        let port = &core.ports[egress as usize];
+        let profile = &world.profiles[usize::from(port.profile)];
+        let gained = (core.now - hop.state.last) as i64;
+        hop.state.last = core.now;
         hop.state
             .supply(gained, profile.serialise(packet.wire).tx as i64, hop.full);
         if packet.kind != PacketKind::Data || packet.tag & BOLT == 0 || packet.trimmed {
@@ -123,63 +130,61 @@ impl Simulation {
         packet.tag = verdict.tag;
         match verdict.report {
             Report::None => {}
-            Report::Sender => self.send_src(ingress, egress, id, queue),
-            Report::Packet => self.note(egress, id, queue),
+            Report::Sender => self.send_src(world, core, ingress, egress, id, queue),
+            Report::Packet => self.note(world, core, egress, id, queue),
         }
     }
 
     /// SRC: headers and what the sender has to know, back the way that the packet came.
     #[inline(never)]
-    fn send_src(&mut self, ingress: u32, egress: u32, id: u32, queue: u32) {
-        let packet = *self.core.packets.get(id);
-        let qp = &self.hosts.qps[packet.qp as usize];
-        if qp.flow != packet.flow {
+    fn send_src(&mut self, world: &World, core: &mut Core, ingress: u32, egress: u32, id: u32, queue: u32) {
+        let packet = *core.packets.get(id);
+        let flow = &world.flow_paths[packet.qp as usize];
+        if flow.flow != packet.flow {
             // A duplicate of a flow that is over: nobody would read it.
             return;
         }
-        let known_way = packet.epoch == self.world.epoch && qp.data_epoch == self.world.epoch;
+        let known_way = packet.epoch == world.epoch && flow.data_epoch == world.epoch;
         let src = Packet {
             kind: PacketKind::Src,
             flow: packet.flow,
             qp: packet.qp,
             seq: packet.seq,
             sent_at: packet.sent_at,
-            wire: src_wire(&self.world.spec.packet, qp.data_header),
-            path: qp.turn.wrapping_sub(packet.path),
-            epoch: if known_way {
-                self.world.epoch
-            } else {
-                self.old_epoch()
-            },
+            wire: src_wire(&world.spec.packet, flow.data_header),
+            path: flow.turn.wrapping_sub(packet.path),
+            epoch: if known_way { world.epoch } else { world.old_epoch() },
             class: STRICT,
             note: queue,
-            note_port: self.core.ports[egress as usize].profile,
+            note_port: core.ports[egress as usize].profile,
             ..Packet::EMPTY
         };
-        self.core.counters.notices += 1;
-        let src = self.core.packets.insert(src);
-        if self.core.watch.closeups.on() {
-            self.look_at_notice(src, egress);
+        core.counters.notices += 1;
+        let src = core.packets.insert(src);
+        if core.watch.closeups.on() {
+            core.look_at_notice(src, egress);
         }
-        self.enqueue(ingress, STRICT, src);
+        self.enqueue(world, core, ingress, STRICT, src);
     }
 
     /// Without SRC the data packet carries the report: that of the port whose queue takes longest.
-    fn note(&mut self, egress: u32, id: u32, queue: u32) {
-        let number = self.core.ports[egress as usize].profile;
-        let rate = |profile: u16| u128::from(self.world.profiles[usize::from(profile)].rate.as_bps());
-        let packet = self.core.packets.get(id);
+    fn note(&mut self, world: &World, core: &mut Core, egress: u32, id: u32, queue: u32) {
+        let number = core.ports[egress as usize].profile;
+        let rate = |profile: u16| u128::from(world.profiles[usize::from(profile)].rate.as_bps());
+        let packet = core.packets.get(id);
         let worse = packet.note_port == NO_PORT
             || u128::from(queue) * rate(packet.note_port) > u128::from(packet.note) * rate(number);
         if worse {
-            let packet = self.core.packets.get_mut(id);
+            let packet = core.packets.get_mut(id);
             (packet.note, packet.note_port) = (queue, number);
-            if self.core.watch.closeups.on() {
-                self.look_at_note(id, egress);
+            if core.watch.closeups.on() {
+                core.look_at_note(id, egress);
             }
         }
     }
+}
 
+impl Simulation {
     /// What a data packet's place in the route table is subtracted from to give that of a packet which
     /// turns back at the switch that holds it; 0 where none does.
     ///

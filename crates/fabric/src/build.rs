@@ -93,7 +93,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         buffers,
         spreading: Spreading::new(&spec),
         telemetry: Telemetry::new(int, multi, pint),
-        assists: bolt.is_some() || qcn.is_some() || spec.quirks.device_fifo,
+        assists: bolt.is_some() || qcn.is_some(),
         bolt,
         qcn,
         held_back: held_back(&spec, ports.len() * class_count),
@@ -125,6 +125,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     };
     let bolt_ns3 = BoltNs3::new(&spec, &ports);
     let core = Core {
+        class_count,
         now: 0,
         tie: 0,
         queue,
@@ -148,6 +149,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         changes: build_changes(&spec),
         routes: Vec::new(),
         route_places: BTreeMap::new(),
+        flow_paths: Vec::new(),
         epoch: 0,
         routing,
         first_paths: FirstPaths::default(),
@@ -187,7 +189,7 @@ pub struct RoundTrip {
 pub fn round_trips(spec: &RunSpec, scheme: u16) -> Result<Vec<RoundTrip>, BuildError> {
     let (profiles, profile_of) = build_profiles(spec, &mut EventQueue::new())?;
     let (ports, _) = number_owners(spec, build_ports(spec, &profile_of));
-    let mut routing = build_routing(spec, &ports);
+    let routing = build_routing(spec, &ports);
     let mut known: BTreeMap<(u32, u32), Option<RoundTrip>> = BTreeMap::new();
     let flows = spec.flows.iter().filter(|flow| flow.scheme == scheme);
     let found = flows.filter_map(|flow| {

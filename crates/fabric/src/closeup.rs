@@ -11,13 +11,14 @@
 
 use std::collections::BTreeMap;
 
-use paceline_congestion::HopSample;
+use paceline_congestion::{HopSample, PathInfo};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::outcome::{PacketKind, PortRef, TraceKind};
 use crate::packet::{NO_PORT, NONE};
 use crate::port::STRICT;
-use crate::sim::Simulation;
+use crate::qp::Qp;
+use crate::sim::{Core, World};
 
 mod parts;
 mod watch;
@@ -144,6 +145,12 @@ impl CloseUps {
         !self.looks.is_empty()
     }
 
+    /// Queue pairs of looked-at flows other than `flow`.
+    pub(crate) fn others(&self, flow: u32) -> impl Iterator<Item = u32> {
+        let others = self.looks.iter().filter(move |look| look.flow != flow);
+        others.map(|look| look.slot).filter(|&slot| slot != NONE)
+    }
+
     fn find(&self, flow: u32) -> Option<usize> {
         self.looks.binary_search_by_key(&flow, |look| look.flow).ok()
     }
@@ -200,48 +207,38 @@ impl Look {
     }
 }
 
-impl Simulation {
+impl Core {
     /// A port as results name it.
     fn port_ref(&self, port: u32) -> Option<PortRef> {
-        let p = self.core.ports.get(port as usize)?;
+        let p = self.ports.get(port as usize)?;
         Some(PortRef {
             node: crate::spec::NodeId(p.node),
-            interface: self.core.watch.recorder.interface(port),
-            peer: crate::spec::NodeId(self.core.ports[p.peer as usize].node),
+            interface: self.watch.recorder.interface(port),
+            peer: crate::spec::NodeId(self.ports[p.peer as usize].node),
         })
     }
 
-    fn limits_of(&self, slot: u32) -> Limits {
-        let qp = &self.hosts.qps[slot as usize];
-        Limits {
-            rate: qp.rate,
-            window: Bytes::new(qp.window),
-        }
-    }
-
     /// A looked-at flow starts.
-    pub(crate) fn look_begins(&mut self, slot: u32) {
-        let qp = &self.hosts.qps[slot as usize];
-        let Some(place) = self.core.watch.closeups.find(qp.flow) else {
+    pub(crate) fn look_begins(&mut self, slot: u32, qp: &Qp) {
+        let Some(place) = self.watch.closeups.find(qp.flow) else {
             return;
         };
-        let (limits, line) = (self.limits_of(slot), qp.path.line_rate);
-        let (port, class, now) = (qp.port, qp.class, self.core.now);
-        let look = &mut self.core.watch.closeups.looks[place];
+        let (limits, line) = (limits_of(qp), qp.path.line_rate);
+        let (port, class, now) = (qp.port, qp.class, self.now);
+        let look = &mut self.watch.closeups.looks[place];
         (look.slot, look.began, look.limits, look.line) = (slot, limits, limits, line);
         look.watched.push(Watched::new(port, class, now));
     }
 
     /// Before something changes that a sender's limits may follow: what has changed since the last time is the
     /// doing of the last such thing.
-    pub(crate) fn look_at_limits(&mut self, slot: u32) {
-        let Some(place) = self.core.watch.closeups.find(self.hosts.qps[slot as usize].flow) else {
+    pub(crate) fn look_at_limits(&mut self, qp: &Qp) {
+        let Some(place) = self.watch.closeups.find(qp.flow) else {
             return;
         };
-        let after = self.limits_of(slot);
-        let needs = &self.hosts.qps[slot as usize].needs;
-        let (int, pint) = (needs.int, self.switches.telemetry.pint.is_some() && needs.pint);
-        let look = &mut self.core.watch.closeups.looks[place];
+        let after = limits_of(qp);
+        let (int, pint) = (qp.needs.int, qp.needs.pint);
+        let look = &mut self.watch.closeups.looks[place];
         let trigger = std::mem::replace(&mut look.trigger, ITSELF);
         let before = std::mem::replace(&mut look.limits, after);
         if after.rate >= before.rate && after.window >= before.window {
@@ -263,16 +260,16 @@ impl Simulation {
             after,
             rtt: trigger.rtt.map(Span::from_ps),
         };
-        self.core.watch.closeups.looks[place].cut(cut, port);
+        self.watch.closeups.looks[place].cut(cut, port);
     }
 
     /// A timer or a decision of a sender's scheme, or a timeout.
-    pub(crate) fn look_at_timer(&mut self, slot: u32, told: Told) {
-        let Some(place) = self.core.watch.closeups.find(self.hosts.qps[slot as usize].flow) else {
+    pub(crate) fn look_at_timer(&mut self, qp: &Qp, told: Told) {
+        let Some(place) = self.watch.closeups.find(qp.flow) else {
             return;
         };
-        let now = self.core.now;
-        let look = &mut self.core.watch.closeups.looks[place];
+        let now = self.now;
+        let look = &mut self.watch.closeups.looks[place];
         // Which round-trip time a decision is about is not known here: where the last packet waited.
         let port = if told == Told::Delay { look.waited_at } else { NONE };
         look.trigger = Trigger {
@@ -286,8 +283,8 @@ impl Simulation {
     /// A switch tells a sender in packet `id` about its port `egress`.
     #[cold]
     pub(crate) fn look_at_notice(&mut self, id: u32, egress: u32) {
-        let flow = self.core.packets.get(id).flow;
-        *self.core.watch.closeups.seen(id) = Seen {
+        let flow = self.packets.get(id).flow;
+        *self.watch.closeups.seen(id) = Seen {
             flow,
             told_by: egress,
             ..Seen::NOTHING
@@ -297,25 +294,25 @@ impl Simulation {
     /// A switch writes a note about its port `egress` into data packet `id`.
     #[cold]
     pub(crate) fn look_at_note(&mut self, id: u32, egress: u32) {
-        self.core.watch.closeups.seen(id).told_by = egress;
+        self.watch.closeups.seen(id).told_by = egress;
     }
 
     /// Something happened to a packet at a port.
     #[cold]
     pub(crate) fn look(&mut self, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
-        let packet = *self.core.packets.get(id);
-        let is_host = self.core.ports[port as usize].is_host;
+        let packet = *self.packets.get(id);
+        let is_host = self.ports[port as usize].is_host;
         match event {
             TraceKind::Dequeue => self.look_at_wire(port, id),
             TraceKind::Drop => self.look_at_loss(port, id),
             TraceKind::Receive | TraceKind::Enqueue => {}
         }
-        let Some(place) = self.core.watch.closeups.find(packet.flow) else {
+        let Some(place) = self.watch.closeups.find(packet.flow) else {
             return;
         };
         match (packet.kind, event) {
             (PacketKind::Data, TraceKind::Dequeue) if is_host => {
-                *self.core.watch.closeups.seen(id) = Seen {
+                *self.watch.closeups.seen(id) = Seen {
                     flow: packet.flow,
                     ..Seen::NOTHING
                 };
@@ -323,30 +320,28 @@ impl Simulation {
             (PacketKind::Data, TraceKind::Enqueue) if !is_host => self.look_at_arrival(place, port, id),
             (PacketKind::Data, TraceKind::Dequeue) => self.look_at_mark(place, port, id, queue_bytes),
             (PacketKind::Data, TraceKind::Receive) if is_host && packet.ecn != 0 => {
-                self.core.watch.closeups.looks[place].last_marked = self.core.watch.closeups.seen(id).told_by;
+                self.watch.closeups.looks[place].last_marked = self.watch.closeups.seen(id).told_by;
             }
             // A packet of its own that the receiver sends about marks.
             (PacketKind::Cnp, TraceKind::Enqueue) if is_host => {
-                let told_by = self.core.watch.closeups.looks[place].last_marked;
+                let told_by = self.watch.closeups.looks[place].last_marked;
                 self.look_at_notice(id, told_by);
             }
-            (PacketKind::Data | PacketKind::Pause | PacketKind::Resume, _) => {}
-            (_, TraceKind::Receive) if is_host => self.look_at_answer(place, id),
             _ => {}
         }
     }
 
     /// A data packet joins a queue.
     fn look_at_arrival(&mut self, place: usize, port: u32, id: u32) {
-        let (now, class) = (self.core.now, self.core.packets.get(id).class);
-        let seen = self.core.watch.closeups.seen(id);
+        let (now, class) = (self.now, self.packets.get(id).class);
+        let seen = self.watch.closeups.seen(id);
         (seen.inside, seen.since) = (port, now);
-        let look = &mut self.core.watch.closeups.looks[place];
+        let look = &mut self.watch.closeups.looks[place];
         if !look.watched.iter().any(|watched| watched.port == port) {
             look.watched.push(Watched::new(port, class, now));
         }
         self.look_at_wait(port);
-        for watched in &mut self.core.watch.closeups.looks[place].watched {
+        for watched in &mut self.watch.closeups.looks[place].watched {
             if watched.port == port {
                 watched.waiting += 1;
             }
@@ -355,8 +350,8 @@ impl Simulation {
 
     /// A data packet leaves a switch: perhaps with a mark that it came without.
     fn look_at_mark(&mut self, place: usize, port: u32, id: u32, queue_bytes: u32) {
-        let packet = *self.core.packets.get(id);
-        let seen = self.core.watch.closeups.seen(id);
+        let packet = *self.packets.get(id);
+        let seen = self.watch.closeups.seen(id);
         let newly = packet.ecn != 0 && seen.told_by == NONE;
         if newly {
             seen.told_by = port;
@@ -364,7 +359,7 @@ impl Simulation {
         if packet.pint > seen.digest.0 {
             seen.digest = (packet.pint, port);
         }
-        let look = &mut self.core.watch.closeups.looks[place];
+        let look = &mut self.watch.closeups.looks[place];
         let hop = usize::from(packet.hops.max(1)) - 1;
         if packet.hops > 0 {
             look.way.resize(look.way.len().max(hop + 1), NONE);
@@ -373,8 +368,8 @@ impl Simulation {
         if !newly {
             return;
         }
-        let (at, queue) = (Time::from_ps(self.core.now), Bytes::new(u64::from(queue_bytes)));
-        match self.core.watch.closeups.looks[place]
+        let (at, queue) = (Time::from_ps(self.now), Bytes::new(u64::from(queue_bytes)));
+        match self.watch.closeups.looks[place]
             .marks
             .iter_mut()
             .find(|(known, _)| *known == port)
@@ -393,27 +388,34 @@ impl Simulation {
                         last: at,
                         queue_max: queue,
                     };
-                    self.core.watch.closeups.looks[place].marks.push((port, marks));
+                    self.watch.closeups.looks[place].marks.push((port, marks));
                 }
             }
         }
     }
 
     /// An answer reaches its sender, which is about to learn something.
-    fn look_at_answer(&mut self, place: usize, id: u32) {
-        let packet = *self.core.packets.get(id);
-        let seen = *self.core.watch.closeups.seen(id);
+    pub(crate) fn look_at_answer(&mut self, world: &World, qp: &Qp, id: u32) {
+        let packet = *self.packets.get(id);
+        let Some(place) = self.watch.closeups.find(packet.flow) else {
+            return;
+        };
+        let seen = *self.watch.closeups.seen(id);
         let known = seen.flow == packet.flow;
-        let qp = &self.hosts.qps[packet.qp as usize];
-        if qp.flow != packet.flow {
+        if qp.flow != packet.flow
+            || matches!(
+                packet.kind,
+                PacketKind::Data | PacketKind::Pause | PacketKind::Resume
+            )
+        {
             return;
         }
         let echoes = qp.needs.ecn && qp.needs.cnp_interval == Span::ZERO;
         let reports = qp.needs.reports.is_some();
-        let busiest = self.busiest_hop(place, id);
-        let look = &mut self.core.watch.closeups.looks[place];
+        let busiest = self.busiest_hop(place, &qp.path, id);
+        let look = &mut self.watch.closeups.looks[place];
         let mut trigger = Trigger {
-            at: self.core.now,
+            at: self.now,
             told: Told::Delay,
             port: if known { seen.longest.0 } else { NONE },
             rtt: None,
@@ -429,8 +431,9 @@ impl Simulation {
             }
             PacketKind::Nack => trigger.told = Told::Loss,
             _ => {
-                trigger.rtt = Some(self.core.now - packet.sent_at);
-                let noted = packet.note_port != NO_PORT && told_by != NONE && self.hosts.endpoints.is_none();
+                trigger.rtt = Some(self.now - packet.sent_at);
+                let noted =
+                    packet.note_port != NO_PORT && told_by != NONE && world.spec.nic.endpoint.is_none();
                 if noted {
                     (trigger.told, trigger.port) = (Told::Notice, told_by);
                 } else if packet.ecn != 0 && echoes {
@@ -455,11 +458,9 @@ impl Simulation {
 
     /// The port on the data packet's way with the largest utilisation between the telemetry of this
     /// acknowledgement and that of the last: HPCC's equation (2).
-    fn busiest_hop(&mut self, place: usize, id: u32) -> Option<u32> {
-        let samples = self.core.packets.hops(id).to_vec();
-        let slot = self.core.packets.get(id).qp;
-        let path = &self.hosts.qps[slot as usize].path;
-        let look = &mut self.core.watch.closeups.looks[place];
+    fn busiest_hop(&mut self, place: usize, path: &PathInfo, id: u32) -> Option<u32> {
+        let samples = self.packets.hops(id).to_vec();
+        let look = &mut self.watch.closeups.looks[place];
         let last = std::mem::replace(&mut look.samples, samples);
         if last.len() != look.samples.len() {
             return None;
@@ -479,7 +480,7 @@ impl Simulation {
 
     /// What has been seen.
     pub(crate) fn close_looks(&mut self) -> Vec<CloseUp> {
-        let looks = std::mem::take(&mut self.core.watch.closeups.looks);
+        let looks = std::mem::take(&mut self.watch.closeups.looks);
         looks
             .into_iter()
             .filter(|look| look.slot != NONE)
@@ -490,7 +491,7 @@ impl Simulation {
     fn close_look(&self, look: Look) -> CloseUp {
         let mut causes: Vec<CutTotals> = look.causes.into_values().collect();
         causes.sort_by_key(|totals| std::cmp::Reverse(totals.count));
-        let now = self.core.now;
+        let now = self.now;
         CloseUp {
             flow: look.flow,
             began: look.began,
@@ -514,6 +515,13 @@ impl Simulation {
 
     /// Whether a class that flows use is paused at a port.
     fn is_held(&self, port: u32, class: u8) -> bool {
-        class > STRICT && self.core.ports[port as usize].paused & 1 << class != 0
+        class > STRICT && self.ports[port as usize].paused & 1 << class != 0
+    }
+}
+
+fn limits_of(qp: &Qp) -> Limits {
+    Limits {
+        rate: qp.rate,
+        window: Bytes::new(qp.window),
     }
 }

@@ -5,7 +5,7 @@ use paceline_kernel::Span;
 use crate::packet::NONE;
 use crate::port::STRICT;
 use crate::routing::FlowKey;
-use crate::sim::Simulation;
+use crate::sim::{Core, Simulation, Switches, World};
 use crate::spread::SPREAD;
 
 /// A link goes down, or comes up.
@@ -14,6 +14,43 @@ pub(crate) struct Change {
     pub(crate) at: u64,
     pub(crate) link: usize,
     pub(crate) up: bool,
+}
+
+impl World {
+    /// A generation of routes that is not the network's: packets that carry it are looked up.
+    pub(crate) const fn old_epoch(&self) -> u16 {
+        self.epoch.wrapping_sub(1) & !SPREAD
+    }
+}
+
+impl Switches {
+    /// Gives a lost packet's bytes back to its ingress, and ends the pause that they caused.
+    fn release_lost(&mut self, world: &World, core: &mut Core, ingress: u32, class: u8, wire: u32) {
+        let port = &core.ports[ingress as usize];
+        let profile = &world.profiles[usize::from(port.profile)];
+        let buffer = &mut self.buffers[port.owner as usize];
+        let queue = &mut core.queues[ingress as usize * core.class_count + usize::from(class)];
+        self.rules.release(buffer, queue, wire);
+        if port.asked & 1 << class != 0 && self.rules.may_resume(buffer, queue, profile.shift) {
+            self.send_pfc(world, core, ingress, class, false);
+        }
+    }
+
+    /// The egress port of a packet that set out before the topology changed.
+    #[cold]
+    pub(crate) fn reroute(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
+        let packet = core.packets.get(id);
+        let flow = world.spec.flows[packet.flow as usize];
+        let to_receiver = matches!(packet.kind, crate::outcome::PacketKind::Data);
+        let key = FlowKey::of(&flow);
+        let (dst, key) = if to_receiver {
+            (flow.dst.0, key)
+        } else {
+            (flow.src.0, key.reversed())
+        };
+        let node = core.ports[ingress as usize].node;
+        world.routing.next_hop(&core.ports, node, dst, key)
+    }
 }
 
 impl Simulation {
@@ -81,20 +118,21 @@ impl Simulation {
 
     /// A port goes down: its queues are lost, and pauses in both directions are void.
     fn take_down(&mut self, port: u32) {
-        let first = port as usize * self.world.class_count;
+        let first = port as usize * self.core.class_count;
         let keeps_bytes = self.world.spec.quirks.lost_bytes_stay;
         // First, so that packets that turned back here do not end a pause through it as they go.
         if !keeps_bytes {
             self.core.ports[port as usize].asked = 0;
         }
-        for class in 0..self.world.class_count {
+        for class in 0..self.core.class_count {
             while self.core.queues[first + class].head != NONE {
                 let id = self.core.queues[first + class].pop(&self.core.packets);
                 let wire = u32::from(self.core.packets.get(id).wire);
                 self.core.ports[port as usize].queued -= wire;
                 let ingress = self.core.packets.get(id).ingress;
                 if class as u8 > STRICT && ingress != NONE && !keeps_bytes {
-                    self.release_lost(ingress, class as u8, wire);
+                    self.switches
+                        .release_lost(&self.world, &mut self.core, ingress, class as u8, wire);
                 }
                 self.core.counters.link_drops += 1;
                 self.discard(port, id);
@@ -106,7 +144,7 @@ impl Simulation {
                 self.core.watch.accounts.pause_ended(first + class, span);
             }
         }
-        self.forget_held_back(port);
+        self.switches.forget_held_back(&self.core, port);
         let p = &mut self.core.ports[port as usize];
         p.ready = 0;
         p.paused = 0;
@@ -114,18 +152,6 @@ impl Simulation {
         p.free_tie = 0;
         p.done_pending = false;
         self.core.watch.recorder.ports.paused(port, false, self.core.now);
-    }
-
-    /// Gives a lost packet's bytes back to its ingress, and ends the pause that they caused.
-    fn release_lost(&mut self, ingress: u32, class: u8, wire: u32) {
-        let port = &self.core.ports[ingress as usize];
-        let profile = &self.world.profiles[usize::from(port.profile)];
-        let buffer = &mut self.switches.buffers[port.owner as usize];
-        let queue = &mut self.core.queues[ingress as usize * self.world.class_count + usize::from(class)];
-        self.switches.rules.release(buffer, queue, wire);
-        if port.asked & 1 << class != 0 && self.switches.rules.may_resume(buffer, queue, profile.shift) {
-            self.send_pfc(ingress, class, false);
-        }
     }
 
     /// Gives a live queue pair the path that it has in the new topology, if it has one.
@@ -171,6 +197,8 @@ impl Simulation {
             qp.path.bdp = bdp;
         }
         qp.apply(qp.scheme.limits());
+        self.world.write_flow_path(slot, &self.hosts.qps[slot as usize]);
+        let qp = &self.hosts.qps[slot as usize];
         if old_port != qp.port {
             let new_port = qp.port;
             let old_nic = self.core.ports[old_port as usize].owner as usize;
@@ -178,26 +206,5 @@ impl Simulation {
             let new_nic = self.core.ports[new_port as usize].owner as usize;
             self.hosts.nics[new_nic].qps.push(slot);
         }
-    }
-
-    /// A generation of routes that is not the network's: packets that carry it are looked up.
-    pub(crate) const fn old_epoch(&self) -> u16 {
-        self.world.epoch.wrapping_sub(1) & !SPREAD
-    }
-
-    /// The egress port of a packet that set out before the topology changed.
-    #[cold]
-    pub(crate) fn reroute(&mut self, ingress: u32, id: u32) -> Option<u32> {
-        let packet = self.core.packets.get(id);
-        let flow = self.world.spec.flows[packet.flow as usize];
-        let to_receiver = matches!(packet.kind, crate::outcome::PacketKind::Data);
-        let key = FlowKey::of(&flow);
-        let (dst, key) = if to_receiver {
-            (flow.dst.0, key)
-        } else {
-            (flow.src.0, key.reversed())
-        };
-        let node = self.core.ports[ingress as usize].node;
-        self.world.routing.next_hop(&self.core.ports, node, dst, key)
     }
 }

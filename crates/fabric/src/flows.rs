@@ -227,6 +227,7 @@ impl Simulation {
             qp.path.bdp.get()
         };
         let slot = self.place_qp(qp);
+        self.world.write_flow_path(slot, &self.hosts.qps[slot as usize]);
         if let Some(order) = &mut self.hosts.hash_order {
             order.insert(&self.world.spec.flows[flow as usize], slot);
         }

@@ -4,7 +4,7 @@
 use paceline_congestion::AckInfo;
 use paceline_kernel::{Bytes, Span, Time};
 
-use crate::outcome::{FlowStatus, PacketKind, RttSample, TraceKind};
+use crate::outcome::{FlowStatus, PacketKind, RttSample};
 use crate::packet::{NO_PORT, NONE, Packet};
 use crate::port::STRICT;
 use crate::recovery::{Acknowledged, Answer};
@@ -333,27 +333,5 @@ impl Simulation {
         if self.bolt_ns3.on {
             self.record_sent_messages(slot);
         }
-    }
-
-    /// Records an event of a packet at a traced node.
-    #[cold]
-    pub(crate) fn trace(&mut self, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
-        if self.core.watch.accounts.on() {
-            self.account(port, event, id);
-        }
-        if self.core.watch.closeups.on() {
-            self.look(port, event, id, queue_bytes);
-        }
-        let node = self.core.ports[port as usize].node;
-        self.core.watch.recorder.trace(
-            self.core.now,
-            node,
-            port,
-            event,
-            self.core.packets.get(id),
-            queue_bytes,
-            &self.world.classes,
-            &self.world.spec,
-        );
     }
 }

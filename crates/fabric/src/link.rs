@@ -7,20 +7,20 @@ use crate::event::Event;
 use crate::outcome::{PacketKind, PfcEvent, TraceKind};
 use crate::packet::Packet;
 use crate::port::LINK_CONTROL;
-use crate::sim::Simulation;
+use crate::sim::{Core, Simulation, World};
 use crate::spec::{FlowControl, NodeId, PfcMode};
 
-impl Simulation {
+impl Core {
     /// Whether the port is sending, up to the place of the running event within this instant.
     #[inline]
     pub(crate) fn is_busy(&self, port: u32) -> bool {
-        self.core.ports[port as usize].is_busy(self.core.now, self.core.tie)
+        self.ports[port as usize].is_busy(self.now, self.tie)
     }
 
     /// Makes the end of the current transmission an event, now that something waits for it.
     #[inline]
     pub(crate) fn await_transmission(&mut self, port: u32) {
-        let p = &mut self.core.ports[port as usize];
+        let p = &mut self.ports[port as usize];
         if !p.done_pending {
             p.done_pending = true;
             let entry = Entry {
@@ -29,57 +29,167 @@ impl Simulation {
                 what: Event::TxDone { port }.encode(),
             };
             // Not in a lane: it was scheduled when the transmission began, and is pushed only now.
-            self.core.queue.push(LaneId::WHEEL, entry);
+            self.queue.push(LaneId::WHEEL, entry);
         }
     }
 
     /// Puts a packet on the wire. The end of its transmission is an event only if `more` waits.
     #[inline]
-    pub(crate) fn start_transmission(&mut self, port: u32, id: u32, more: bool) {
-        let p = &mut self.core.ports[port as usize];
-        let profile = &self.world.profiles[usize::from(p.profile)];
-        let packet = self.core.packets.get(id);
+    pub(crate) fn start_transmission(&mut self, world: &World, port: u32, id: u32, more: bool) {
+        let p = &mut self.ports[port as usize];
+        let profile = &world.profiles[usize::from(p.profile)];
+        let packet = self.packets.get(id);
         let wire = packet.wire;
         match packet.kind {
-            PacketKind::Data => self.core.counters.data_hops += 1,
+            PacketKind::Data => self.counters.data_hops += 1,
             PacketKind::Ack | PacketKind::Nack => {
-                self.core.counters.ack_hops += 1;
-                self.core.counters.control_bytes += u64::from(wire);
+                self.counters.ack_hops += 1;
+                self.counters.control_bytes += u64::from(wire);
             }
             PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm | PacketKind::Pause | PacketKind::Resume => {
-                self.core.counters.control_hops += 1;
-                self.core.counters.control_bytes += u64::from(wire);
+                self.counters.control_hops += 1;
+                self.counters.control_bytes += u64::from(wire);
             }
         }
         let timing = profile.serialise(wire);
-        let arrival = self.core.now + timing.tx + profile.delay;
+        let arrival = self.now + timing.tx + profile.delay;
         let done = Event::TxDone { port }.encode();
         p.tx_bytes += u64::from(wire);
-        p.free_at = self.core.now + timing.tx;
-        p.free_tie = self.core.ties.next(done);
+        p.free_at = self.now + timing.tx;
+        p.free_tie = self.ties.next(done);
         p.done_pending = more;
         let arrive = Event::Arrive {
             port: p.peer,
             packet: id,
         };
         let what = arrive.encode();
-        let tie = self.core.ties.next(what);
+        let tie = self.ties.next(what);
         if more {
             let entry = Entry {
                 at: p.free_at,
                 tie: p.free_tie,
                 what: done,
             };
-            self.core.queue.push(timing.tx_lane, entry);
+            self.queue.push(timing.tx_lane, entry);
         }
         let entry = Entry {
             at: arrival,
             tie,
             what,
         };
-        self.core.queue.push(timing.arrive_lane, entry);
+        self.queue.push(timing.arrive_lane, entry);
     }
 
+    /// Whether the link loses the packet: it is down, was down meanwhile, or corrupts it.
+    #[cold]
+    fn is_lost(&mut self, world: &World, port: u32, id: u32) -> bool {
+        let p = &self.ports[port as usize];
+        let link = p.link as usize;
+        if world.spec.quirks.gentle_failures {
+            return self.is_corrupted(world, link, id);
+        }
+        if !p.up {
+            return true;
+        }
+        let down_at = self.link_down_at[link];
+        if down_at != u64::MAX {
+            let profile = &world.profiles[usize::from(p.profile)];
+            let started = self.now - profile.delay - profile.serialise(self.packets.get(id).wire).tx;
+            if started < down_at {
+                return true;
+            }
+        }
+        self.is_corrupted(world, link, id)
+    }
+
+    fn is_corrupted(&mut self, world: &World, link: usize, id: u32) -> bool {
+        let rate = world.spec.links[link].error_rate;
+        // A lost resume would pause for ever what real pauses' timers end: the on/off abstraction
+        // needs frames that arrive. (The reference's do get lost.)
+        let is_pfc = matches!(self.packets.get(id).kind, PacketKind::Pause | PacketKind::Resume);
+        if is_pfc && !world.spec.quirks.ns3_random {
+            return false;
+        }
+        let generators = self.link_errors.len();
+        rate > 0.0 && self.link_errors[link.min(generators - 1)].next_f64() < rate
+    }
+
+    /// Frees a packet that will not arrive.
+    #[cold]
+    pub(crate) fn discard(&mut self, world: &World, port: u32, id: u32) {
+        if self.watch.recorder.tracing {
+            self.trace(world, port, TraceKind::Drop, id, 0);
+        }
+        self.packets.remove(id);
+    }
+
+    /// A PFC frame about `class` that is to leave through `port`; `None` where there is nobody to tell.
+    #[cold]
+    pub(crate) fn pfc_frame(&mut self, world: &World, port: u32, class: u8, pause: bool) -> Option<u32> {
+        if pause && self.watch.closeups.on() {
+            self.look_at_pause_sent(port, class);
+        }
+        let p = &mut self.ports[port as usize];
+        if pause {
+            p.asked |= 1 << class;
+        } else {
+            p.asked &= !(1 << class);
+        }
+        if let Some(streams) = &mut self.shared_rng.ns3 {
+            // The frame's IP identification is a random number.
+            streams.skip();
+        }
+        if !self.ports[port as usize].up {
+            // A packet that came in here before the link failed has left.
+            return None;
+        }
+        let id = self.packets.insert(Packet {
+            sent_at: self.now,
+            wire: world.spec.packet.pfc_frame.get() as u16,
+            epoch: world.epoch,
+            kind: if pause {
+                PacketKind::Pause
+            } else {
+                PacketKind::Resume
+            },
+            class,
+            ..Packet::EMPTY
+        });
+        let mode = match world.spec.switch.flow_control {
+            FlowControl::Pfc(pfc) => pfc.mode,
+            FlowControl::None => PfcMode::OnOff,
+        };
+        if let (PfcMode::Quanta { pause: span }, true) = (mode, pause) {
+            let at = self.now + span.as_ps() / 2;
+            self.renew_at[port as usize * self.class_count + usize::from(class)] = at;
+            self.schedule(LaneId::WHEEL, at, Event::PauseRenew { port, class });
+        }
+        Some(id)
+    }
+
+    /// Appends a packet to a port's queue.
+    #[inline]
+    pub(crate) fn push(&mut self, world: &World, port: u32, class: u8, id: u32) {
+        let queue = &mut self.queues[port as usize * self.class_count + usize::from(class)];
+        queue.push(&mut self.packets, id);
+        let bytes = queue.bytes;
+        let p = &mut self.ports[port as usize];
+        p.ready |= 1 << class;
+        p.queued += u32::from(self.packets.get(id).wire);
+        if self.watch.recorder.tracing {
+            let is_host = p.is_host;
+            self.trace(
+                world,
+                port,
+                TraceKind::Enqueue,
+                id,
+                if is_host { 0 } else { bytes },
+            );
+        }
+    }
+}
+
+impl Simulation {
     #[inline]
     pub(crate) fn transmission_done(&mut self, port: u32) {
         let p = &mut self.core.ports[port as usize];
@@ -93,7 +203,7 @@ impl Simulation {
         } else if p.is_host {
             self.nic_send(port);
         } else if p.up && p.ready != 0 {
-            self.switch_send(port);
+            self.switches.switch_send(&self.world, &mut self.core, port);
         }
     }
 
@@ -104,7 +214,7 @@ impl Simulation {
             self.core.ports[port as usize].is_host,
             self.core.ports[port as usize].fallible,
         );
-        if fallible && self.is_lost(port, id) {
+        if fallible && self.core.is_lost(&self.world, port, id) {
             self.core.counters.link_drops += 1;
             return self.discard(port, id);
         }
@@ -117,100 +227,12 @@ impl Simulation {
         }
         if is_host {
             self.host_receive(port, id)
+        } else if self.bolt_ns3.on {
+            self.device_receive(port, id)
         } else {
-            self.switch_receive(port, id)
+            self.switches
+                .switch_receive(&self.world, &mut self.core, port, id)
         }
-    }
-
-    /// Whether the link loses the packet: it is down, was down meanwhile, or corrupts it.
-    #[cold]
-    fn is_lost(&mut self, port: u32, id: u32) -> bool {
-        let p = &self.core.ports[port as usize];
-        let link = p.link as usize;
-        if self.world.spec.quirks.gentle_failures {
-            return self.is_corrupted(link, id);
-        }
-        if !p.up {
-            return true;
-        }
-        let down_at = self.core.link_down_at[link];
-        if down_at != u64::MAX {
-            let profile = &self.world.profiles[usize::from(p.profile)];
-            let started =
-                self.core.now - profile.delay - profile.serialise(self.core.packets.get(id).wire).tx;
-            if started < down_at {
-                return true;
-            }
-        }
-        self.is_corrupted(link, id)
-    }
-
-    fn is_corrupted(&mut self, link: usize, id: u32) -> bool {
-        let rate = self.world.spec.links[link].error_rate;
-        // A lost resume would pause for ever what real pauses' timers end: the on/off abstraction
-        // needs frames that arrive. (The reference's do get lost.)
-        let is_pfc = matches!(
-            self.core.packets.get(id).kind,
-            PacketKind::Pause | PacketKind::Resume
-        );
-        if is_pfc && !self.world.spec.quirks.ns3_random {
-            return false;
-        }
-        let generators = self.core.link_errors.len();
-        rate > 0.0 && self.core.link_errors[link.min(generators - 1)].next_f64() < rate
-    }
-
-    /// Frees a packet that will not arrive.
-    #[cold]
-    pub(crate) fn discard(&mut self, port: u32, id: u32) {
-        if self.core.watch.recorder.tracing {
-            self.trace(port, TraceKind::Drop, id, 0);
-        }
-        self.core.packets.remove(id);
-    }
-
-    /// Sends a PFC frame about `class` out of `port`.
-    #[cold]
-    pub(crate) fn send_pfc(&mut self, port: u32, class: u8, pause: bool) {
-        if pause && self.core.watch.closeups.on() {
-            self.look_at_pause_sent(port, class);
-        }
-        let p = &mut self.core.ports[port as usize];
-        if pause {
-            p.asked |= 1 << class;
-        } else {
-            p.asked &= !(1 << class);
-        }
-        if let Some(streams) = &mut self.core.shared_rng.ns3 {
-            // The frame's IP identification is a random number.
-            streams.skip();
-        }
-        if !self.core.ports[port as usize].up {
-            // A packet that came in here before the link failed has left, and there is nobody to tell.
-            return;
-        }
-        let id = self.core.packets.insert(Packet {
-            sent_at: self.core.now,
-            wire: self.world.spec.packet.pfc_frame.get() as u16,
-            epoch: self.world.epoch,
-            kind: if pause {
-                PacketKind::Pause
-            } else {
-                PacketKind::Resume
-            },
-            class,
-            ..Packet::EMPTY
-        });
-        let mode = match self.world.spec.switch.flow_control {
-            FlowControl::Pfc(pfc) => pfc.mode,
-            FlowControl::None => PfcMode::OnOff,
-        };
-        if let (PfcMode::Quanta { pause: span }, true) = (mode, pause) {
-            let at = self.core.now + span.as_ps() / 2;
-            self.core.renew_at[port as usize * self.world.class_count + usize::from(class)] = at;
-            self.schedule(LaneId::WHEEL, at, Event::PauseRenew { port, class });
-        }
-        self.enqueue(port, LINK_CONTROL, id);
     }
 
     #[cold]
@@ -238,7 +260,7 @@ impl Simulation {
         }
         self.core.counters.pauses += 1;
         self.settle_port(port, packet.class, true);
-        let slot = port as usize * self.world.class_count + usize::from(packet.class);
+        let slot = port as usize * self.core.class_count + usize::from(packet.class);
         let p = &mut self.core.ports[port as usize];
         if p.paused & 1 << packet.class == 0 {
             p.paused |= 1 << packet.class;
@@ -269,17 +291,18 @@ impl Simulation {
             p.paused &= !(1 << class);
             let still = p.paused != 0;
             self.core.watch.recorder.ports.paused(port, still, self.core.now);
-            let slot = port as usize * self.world.class_count + usize::from(class);
+            let slot = port as usize * self.core.class_count + usize::from(class);
             let span = self.core.now - self.core.paused_since[slot];
             self.core.counters.paused_ps += span;
             self.core.watch.accounts.pause_ended(slot, span);
-            self.count_held_back(port, class);
+            self.switches
+                .count_held_back(&self.world, &self.core, port, class);
         }
         self.kick(port);
     }
 
     pub(crate) fn pause_end(&mut self, port: u32, class: u8) {
-        let slot = port as usize * self.world.class_count + usize::from(class);
+        let slot = port as usize * self.core.class_count + usize::from(class);
         // A later pause frame may have moved the end.
         if self.core.now >= self.core.paused_until[slot] {
             self.unpause(port, class);
@@ -288,10 +311,17 @@ impl Simulation {
 
     pub(crate) fn pause_renew(&mut self, port: u32, class: u8) {
         // A resume and another pause since have their own renewal.
-        let slot = port as usize * self.world.class_count + usize::from(class);
+        let slot = port as usize * self.core.class_count + usize::from(class);
         if self.core.ports[port as usize].asked & 1 << class != 0 && self.core.renew_at[slot] == self.core.now
         {
             self.send_pfc(port, class, true);
+        }
+    }
+
+    /// Sends a PFC frame about `class` out of `port`.
+    pub(crate) fn send_pfc(&mut self, port: u32, class: u8, pause: bool) {
+        if let Some(id) = self.core.pfc_frame(&self.world, port, class, pause) {
+            self.enqueue(port, LINK_CONTROL, id);
         }
     }
 
@@ -300,28 +330,15 @@ impl Simulation {
     pub(crate) fn kick(&mut self, port: u32) {
         if self.core.ports[port as usize].is_host {
             self.nic_send(port);
-        } else if self.core.ports[port as usize].up && self.core.ports[port as usize].ready != 0 {
-            if self.is_busy(port) {
-                self.await_transmission(port);
-            } else {
-                self.switch_send(port);
-            }
+        } else {
+            self.switches.kick(&self.world, &mut self.core, port);
         }
     }
 
     /// Appends a packet to a port's queue and sends if the port is idle.
     #[inline]
     pub(crate) fn enqueue(&mut self, port: u32, class: u8, id: u32) {
-        let queue = &mut self.core.queues[port as usize * self.world.class_count + usize::from(class)];
-        queue.push(&mut self.core.packets, id);
-        let bytes = queue.bytes;
-        let p = &mut self.core.ports[port as usize];
-        p.ready |= 1 << class;
-        p.queued += u32::from(self.core.packets.get(id).wire);
-        if self.core.watch.recorder.tracing {
-            let is_host = p.is_host;
-            self.trace(port, TraceKind::Enqueue, id, if is_host { 0 } else { bytes });
-        }
+        self.core.push(&self.world, port, class, id);
         self.kick(port);
     }
 }

@@ -9,7 +9,7 @@ use crate::outcome::PacketKind;
 use crate::packet::{NONE, Packet};
 use crate::port::STRICT;
 use crate::qcn::takes_part;
-use crate::sim::Simulation;
+use crate::sim::{Core, Simulation, Switches, World};
 use crate::spec::RunSpec;
 
 /// What a receiver counts of a flow in a period.
@@ -38,49 +38,49 @@ pub(crate) fn held_back(spec: &RunSpec, queues: usize) -> Vec<u32> {
     vec![0; if any { queues } else { 0 }]
 }
 
-impl Simulation {
-    /// A pause of a port's class has ended: what is in the queue now was held back by it.
-    #[inline]
-    pub(crate) fn count_held_back(&mut self, port: u32, class: u8) {
-        if !self.switches.held_back.is_empty()
-            && takes_part(
-                self.world.spec.switch.assist,
-                &self.core.ports[port as usize],
-                &self.core.ports,
-            )
-        {
-            let slot = port as usize * self.world.class_count + usize::from(class);
-            self.switches.held_back[slot] = self.queue_length(slot);
-        }
-    }
-
+impl Core {
     /// Packets of a queue.
     pub(crate) fn queue_length(&self, slot: usize) -> u32 {
-        let (mut count, mut next) = (0, self.core.queues[slot].head);
+        let (mut count, mut next) = (0, self.queues[slot].head);
         while next != NONE {
             count += 1;
-            next = self.core.packets.get(next).next;
+            next = self.packets.get(next).next;
         }
         count
+    }
+}
+
+impl Switches {
+    /// A pause of a port's class has ended: what is in the queue now was held back by it.
+    #[inline]
+    pub(crate) fn count_held_back(&mut self, world: &World, core: &Core, port: u32, class: u8) {
+        if !self.held_back.is_empty()
+            && takes_part(world.spec.switch.assist, &core.ports[port as usize], &core.ports)
+        {
+            let slot = port as usize * core.class_count + usize::from(class);
+            self.held_back[slot] = core.queue_length(slot);
+        }
     }
 
     /// Whether the packet that leaves a port's class now was held back by a pause.
     #[inline(never)]
-    pub(crate) fn was_held_back(&mut self, port: u32, class: u8) -> bool {
-        let held = &mut self.switches.held_back[port as usize * self.world.class_count + usize::from(class)];
+    pub(crate) fn was_held_back(&mut self, core: &Core, port: u32, class: u8) -> bool {
+        let held = &mut self.held_back[port as usize * core.class_count + usize::from(class)];
         let was = *held > 0;
         *held -= u32::from(was);
         was
     }
 
     /// What waited in a port's queues is lost.
-    pub(crate) fn forget_held_back(&mut self, port: u32) {
-        if !self.switches.held_back.is_empty() {
-            let first = port as usize * self.world.class_count;
-            self.switches.held_back[first..first + self.world.class_count].fill(0);
+    pub(crate) fn forget_held_back(&mut self, core: &Core, port: u32) {
+        if !self.held_back.is_empty() {
+            let first = port as usize * core.class_count;
+            self.held_back[first..first + core.class_count].fill(0);
         }
     }
+}
 
+impl Simulation {
     /// A receiver that reports counts a data packet.
     pub(crate) fn meter(&mut self, packet: &Packet, reports: Reports) {
         let slot = packet.qp as usize;
@@ -166,9 +166,9 @@ impl Simulation {
     /// No more packets were held back than wait.
     pub(crate) fn verify_held_back(&self) {
         for (slot, &held) in self.switches.held_back.iter().enumerate() {
-            let class = (slot % self.world.class_count) as u8;
+            let class = (slot % self.core.class_count) as u8;
             assert!(
-                held == 0 || class > STRICT && held <= self.queue_length(slot),
+                held == 0 || class > STRICT && held <= self.core.queue_length(slot),
                 "queue {slot}: {held} packets were held back"
             );
         }

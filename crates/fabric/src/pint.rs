@@ -5,7 +5,7 @@ use paceline_kernel::Span;
 use paceline_kernel::rng::Rng;
 
 use crate::outcome::PacketKind;
-use crate::sim::Simulation;
+use crate::sim::{Core, Switches, World};
 
 /// Utilisation estimate of every port, and the code of its digest.
 #[derive(Clone, Debug)]
@@ -109,24 +109,24 @@ fn log2_approximate(x: u32, rng: &mut Rng) -> i32 {
     (libm::log2(f64::from(kept)) * factor) as i32
 }
 
-impl Simulation {
+impl Switches {
     /// A packet left `egress`: a data packet takes the larger of its digest and the port's.
-    pub(crate) fn pint_departed(&mut self, egress: u32, id: u32) {
-        let Some(pint) = &mut self.switches.telemetry.pint else {
+    pub(crate) fn pint_departed(&mut self, world: &World, core: &mut Core, egress: u32, id: u32) {
+        let Some(pint) = &mut self.telemetry.pint else {
             return;
         };
         let port = &mut pint.ports[egress as usize];
-        let p = &self.core.ports[egress as usize];
-        let rate = self.world.profiles[usize::from(p.profile)].rate.as_bps();
-        let packet = self.core.packets.get_mut(id);
+        let p = &core.ports[egress as usize];
+        let rate = world.profiles[usize::from(p.profile)].rate.as_bps();
+        let packet = core.packets.get_mut(id);
         if packet.kind == PacketKind::Data {
-            let rng = self.core.shared_rng.c_library.as_mut().unwrap_or(&mut pint.rng);
+            let rng = core.shared_rng.c_library.as_mut().unwrap_or(&mut pint.rng);
             let utilisation = if pint.approximate {
                 let window = pint.window_ns as u64;
-                let dt = ((self.core.now - port.last_at) / 1000).min(window);
+                let dt = ((core.now - port.last_at) / 1000).min(window);
                 approximate(port, dt, window, rate / 8, p.queued, rng)
             } else {
-                let dt = ((self.core.now - port.last_at) as f64 / 1000.0).min(pint.window_ns);
+                let dt = ((core.now - port.last_at) as f64 / 1000.0).min(pint.window_ns);
                 exact(port, dt, pint.window_ns, rate as f64 / 8e9, p.queued)
             };
             let power = pint.code.encode(utilisation, rng);
@@ -135,7 +135,7 @@ impl Simulation {
             }
             port.utilisation = utilisation;
         }
-        port.last_at = self.core.now;
+        port.last_at = core.now;
         port.last_wire = packet.wire;
     }
 }

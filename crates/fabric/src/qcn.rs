@@ -10,7 +10,7 @@ use crate::check::BuildError;
 use crate::outcome::PacketKind;
 use crate::packet::Packet;
 use crate::port::{Port, STRICT};
-use crate::sim::Simulation;
+use crate::sim::{Core, Switches, World};
 use crate::spec::{AssistPorts, RunSpec, SchemeSpec};
 
 /// What switches of a run with QCN know.
@@ -84,62 +84,56 @@ impl QcnSwitches {
     }
 }
 
-impl Simulation {
-    /// A packet came in that will leave through `egress`: the switches' halves of schemes. Says whether
-    /// the port has taken it, being one of the Bolt authors' simulator.
+impl Switches {
+    /// A packet came in that will leave through `egress`: the switches' halves of schemes.
     #[inline(never)]
-    pub(crate) fn assist(&mut self, ingress: u32, egress: u32, id: u32) -> bool {
-        if self.bolt_ns3.on {
-            self.device_enqueue(egress, id);
-            return true;
+    pub(crate) fn assist(&mut self, world: &World, core: &mut Core, ingress: u32, egress: u32, id: u32) {
+        if self.bolt.is_some() {
+            self.bolt_ingress(world, core, ingress, egress, id);
         }
-        if self.switches.bolt.is_some() {
-            self.bolt_ingress(ingress, egress, id);
+        if self.qcn.is_some() {
+            self.qcn_arrival(world, core, ingress, egress, id);
         }
-        if self.switches.qcn.is_some() {
-            self.qcn_arrival(ingress, egress, id);
-        }
-        false
     }
 
     /// A packet joins a queue: perhaps a sample, and perhaps its sender is told.
-    fn qcn_arrival(&mut self, ingress: u32, egress: u32, id: u32) {
-        let Some(qcn) = &mut self.switches.qcn else { return };
-        let packet = self.core.packets.get(id);
+    fn qcn_arrival(&mut self, world: &World, core: &mut Core, ingress: u32, egress: u32, id: u32) {
+        let Some(qcn) = &mut self.qcn else { return };
+        let packet = core.packets.get(id);
         if packet.kind != PacketKind::Data {
             return;
         }
         let size = u32::from(packet.wire);
-        let place = egress as usize * self.world.class_count + usize::from(packet.class);
-        let queue = self.core.queues[place].bytes + size;
+        let place = egress as usize * core.class_count + usize::from(packet.class);
+        let queue = core.queues[place].bytes + size;
         let rng = &mut qcn.rng[egress as usize];
         if let Some(fb) = qcn.points[place].arrival(&qcn.rules, queue, size, rng) {
-            self.send_cnm(ingress, egress, id, fb);
+            self.send_cnm(world, core, ingress, egress, id, fb);
         }
     }
 
     /// A congestion notification message to the sender of a frame, out of the port by which that came.
     #[inline(never)]
-    fn send_cnm(&mut self, ingress: u32, egress: u32, id: u32, fb: u8) {
-        let packet = self.core.packets.get(id);
+    fn send_cnm(&mut self, world: &World, core: &mut Core, ingress: u32, egress: u32, id: u32, fb: u8) {
+        let packet = core.packets.get(id);
         let cnm = Packet {
             kind: PacketKind::Cnm,
             flow: packet.flow,
             qp: packet.qp,
             seq: packet.seq,
             sent_at: packet.sent_at,
-            wire: self.world.spec.packet.cnp.get() as u16,
+            wire: world.spec.packet.cnp.get() as u16,
             // Rare enough to be looked up at every switch.
-            epoch: self.old_epoch(),
+            epoch: world.old_epoch(),
             class: STRICT,
             note: u32::from(fb),
             ..Packet::EMPTY
         };
-        self.core.counters.notices += 1;
-        let cnm = self.core.packets.insert(cnm);
-        if self.core.watch.closeups.on() {
-            self.look_at_notice(cnm, egress);
+        core.counters.notices += 1;
+        let cnm = core.packets.insert(cnm);
+        if core.watch.closeups.on() {
+            core.look_at_notice(cnm, egress);
         }
-        self.enqueue(ingress, STRICT, cnm);
+        self.enqueue(world, core, ingress, STRICT, cnm);
     }
 }

@@ -13,7 +13,7 @@ use crate::outcome::{
 };
 use crate::packet::Packet;
 use crate::port::{Classes, Port, STRICT};
-use crate::sim::Simulation;
+use crate::sim::{Core, Simulation, World};
 use crate::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
 
 mod flows;
@@ -226,6 +226,30 @@ fn traced(spec: &RecordSpec, ports: &[Port]) -> Vec<bool> {
     ports.iter().map(is_traced).collect()
 }
 
+impl Core {
+    /// Records an event of a packet at a traced node.
+    #[cold]
+    pub(crate) fn trace(&mut self, world: &World, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
+        if self.watch.accounts.on() {
+            self.account(world, port, event, id);
+        }
+        if self.watch.closeups.on() {
+            self.look(port, event, id, queue_bytes);
+        }
+        let node = self.ports[port as usize].node;
+        self.watch.recorder.trace(
+            self.now,
+            node,
+            port,
+            event,
+            self.packets.get(id),
+            queue_bytes,
+            &world.classes,
+            &world.spec,
+        );
+    }
+}
+
 impl Simulation {
     /// Samples the queue of every switch port, and arranges for the next time.
     pub(crate) fn sample_queues(&mut self) {
@@ -233,12 +257,12 @@ impl Simulation {
         let number = recorder.samples;
         recorder.samples += 1;
         for (record, &port) in recorder.queues.iter_mut().zip(&recorder.sampled) {
-            let first = port as usize * self.world.class_count;
+            let first = port as usize * self.core.class_count;
             let bytes: u32 = if self.core.ports[port as usize].queued == 0 {
                 0
             } else {
                 // What the buffer accounts for: not PFC frames, not priority 0.
-                self.core.queues[first + usize::from(STRICT) + 1..first + self.world.class_count]
+                self.core.queues[first + usize::from(STRICT) + 1..first + self.core.class_count]
                     .iter()
                     .map(|q| q.bytes)
                     .sum()

@@ -5,6 +5,8 @@
 //! that a switch would compute for every packet, and its packets follow the list.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::port::{LinkProfile, Port};
 use crate::sim::Simulation;
@@ -67,12 +69,12 @@ pub(crate) struct Routing {
     first: Vec<u32>,
     adjacency: Vec<u32>,
     /// Distances to a destination, by node; a host with one link shares its switch's.
-    distances: BTreeMap<u32, Vec<u16>>,
+    distances: Vec<OnceLock<Box<[u16]>>>,
     /// Mixed into the hash's seed, a switch's id.
     seed: u32,
     last_parallel_only: bool,
     /// Whether a switch had several next hops to choose from.
-    chose: bool,
+    chose: AtomicBool,
     /// Next hops that are given: (switch, destination) to neighbour.
     fixed: BTreeMap<(u32, u32), u32>,
     /// Their destinations.
@@ -104,14 +106,15 @@ impl Routing {
             adjacency.extend_from_slice(list);
             first.push(adjacency.len() as u32);
         }
+        let kinds_count = kinds.len();
         Self {
             kinds,
             first,
             adjacency,
-            distances: BTreeMap::new(),
+            distances: (0..kinds_count).map(|_| OnceLock::new()).collect(),
             seed,
             last_parallel_only,
-            chose: false,
+            chose: AtomicBool::new(false),
             fixed: BTreeMap::new(),
             fixed_to: BTreeSet::new(),
         }
@@ -133,7 +136,7 @@ impl Routing {
 
     /// Forgets everything computed: links went down or came up.
     pub(crate) fn forget(&mut self) {
-        self.distances.clear();
+        self.distances.iter_mut().for_each(|known| drop(known.take()));
     }
 
     fn peer(ports: &[Port], port: u32) -> u32 {
@@ -179,14 +182,15 @@ impl Routing {
         distance
     }
 
+    /// Those to `root`, found when they are asked for first.
+    fn distances(&self, ports: &[Port], root: u32) -> &[u16] {
+        self.distances[root as usize].get_or_init(|| self.search(ports, root).into())
+    }
+
     /// The egress port that packets with `key` take from `node` towards host `dst`.
-    pub(crate) fn next_hop(&mut self, ports: &[Port], node: u32, dst: u32, key: FlowKey) -> Option<u32> {
+    pub(crate) fn next_hop(&self, ports: &[Port], node: u32, dst: u32, key: FlowKey) -> Option<u32> {
         let root = self.root(ports, dst);
-        if !self.distances.contains_key(&root) {
-            let distance = self.search(ports, root);
-            self.distances.insert(root, distance);
-        }
-        let distance = &self.distances[&root];
+        let distance = self.distances(ports, root);
         let here = distance[node as usize];
         let given = self.fixed.get(&(node, dst));
         let closer = |port: u32| {
@@ -218,26 +222,24 @@ impl Routing {
         if count == 0 {
             return None;
         }
-        let mut chose = false;
         let choice = match count {
             1 => 0,
             _ if is_host(node) => key.hash(NIC_HASH_SEED) % count,
             _ => {
-                chose = true;
+                self.chose.store(true, Ordering::Relaxed);
                 key.hash(node ^ self.seed) % count
             }
         };
-        let chosen = (0..list.len())
+
+        (0..list.len())
             .filter(|&i| keep(i))
             .nth(choice as usize)
-            .map(|i| list[i]);
-        self.chose |= chose;
-        chosen
+            .map(|i| list[i])
     }
 
     /// Whether a switch chose among several next hops by a hash that hangs on the run's seed.
     pub(crate) fn chose_by_seed(&self) -> bool {
-        self.chose && self.seed != 0
+        self.chose.load(Ordering::Relaxed) && self.seed != 0
     }
 
     /// Whether next hops to host `dst` are given somewhere.
@@ -246,12 +248,8 @@ impl Routing {
     }
 
     /// Appends to `list` the ports of switch `node` that lead nearer to switch `root`.
-    pub(crate) fn next_hops(&mut self, ports: &[Port], node: u32, root: u32, list: &mut Vec<u32>) {
-        if !self.distances.contains_key(&root) {
-            let distance = self.search(ports, root);
-            self.distances.insert(root, distance);
-        }
-        let distance = &self.distances[&root];
+    pub(crate) fn next_hops(&self, ports: &[Port], node: u32, root: u32, list: &mut Vec<u32>) {
+        let distance = self.distances(ports, root);
         let here = distance[node as usize];
         let first = list.len();
         for &port in self.ports_of(node) {
@@ -270,7 +268,7 @@ impl Routing {
     }
 
     /// The path of packets with `key` from host `src` to host `dst`.
-    pub(crate) fn path(&mut self, ports: &[Port], src: u32, dst: u32, key: FlowKey) -> Option<Path> {
+    pub(crate) fn path(&self, ports: &[Port], src: u32, dst: u32, key: FlowKey) -> Option<Path> {
         let mut path = Path::default();
         let mut node = src;
         while node != dst {

@@ -9,6 +9,7 @@ use crate::account::Accounts;
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
+use crate::flow_path::FlowPath;
 use crate::nic::Nic;
 use crate::outcome::{Counters, FlowRecord, Outcome};
 use crate::packet::PacketSlab;
@@ -63,6 +64,8 @@ pub(crate) struct World {
     pub(crate) routing: Routing,
     pub(crate) first_paths: crate::routing::FirstPaths,
     pub(crate) changes: Vec<crate::failure::Change>,
+    /// By queue pair.
+    pub(crate) flow_paths: Vec<FlowPath>,
     pub(crate) base_rtt: Span,
     pub(crate) bdp: u64,
 }
@@ -74,6 +77,7 @@ pub(crate) struct Core {
     pub(crate) tie: u64,
     pub(crate) queue: EventQueue,
     pub(crate) ties: Ties,
+    pub(crate) class_count: usize,
     pub(crate) packets: PacketSlab,
     pub(crate) ports: Vec<Port>,
     /// Queues of all ports: `class_count` for each.
@@ -146,20 +150,45 @@ pub(crate) struct Watch {
     pub(crate) standstill: crate::standstill::Watch,
 }
 
-impl Simulation {
-    /// Builds the network.
-    pub fn new(spec: RunSpec) -> Result<Self, BuildError> {
-        crate::build::build(spec)
-    }
-
+impl Core {
     /// Schedules `event` for `at`, in `lane`. Every run stops before the end of time, so what would
     /// come later may as well come there.
     #[inline]
     pub(crate) fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
         let at = at.min(EventQueue::END_OF_TIME - 1);
         let what = event.encode();
-        let tie = self.core.ties.next(what);
-        self.core.queue.push(lane, Entry { at, tie, what });
+        let tie = self.ties.next(what);
+        self.queue.push(lane, Entry { at, tie, what });
+    }
+}
+
+/// What hosts' files still call on the whole.
+impl Simulation {
+    #[inline]
+    pub(crate) fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
+        self.core.schedule(lane, at, event);
+    }
+    #[inline]
+    pub(crate) fn is_busy(&self, port: u32) -> bool {
+        self.core.is_busy(port)
+    }
+    #[inline]
+    pub(crate) fn await_transmission(&mut self, port: u32) {
+        self.core.await_transmission(port);
+    }
+    #[inline]
+    pub(crate) fn start_transmission(&mut self, port: u32, id: u32, more: bool) {
+        self.core.start_transmission(&self.world, port, id, more);
+    }
+    pub(crate) fn discard(&mut self, port: u32, id: u32) {
+        self.core.discard(&self.world, port, id);
+    }
+}
+
+impl Simulation {
+    /// Builds the network.
+    pub fn new(spec: RunSpec) -> Result<Self, BuildError> {
+        crate::build::build(spec)
     }
 
     /// Executes at most `events` events.
@@ -276,8 +305,8 @@ impl Simulation {
             self.record_unfinished(slot);
         }
         self.last_samples();
-        let (queue_max, port_refs) = (self.queue_max(), self.port_refs());
-        let closeups = self.close_looks();
+        let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
+        let closeups = self.core.close_looks();
         let decisions = self.decision_stats();
         self.core.watch.recorder.finish_queues();
         let hangs_on_seed = self.hangs_on_seed();

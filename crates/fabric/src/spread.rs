@@ -8,7 +8,8 @@
 use paceline_kernel::rng::{Purpose, Rng};
 
 use crate::packet::NONE;
-use crate::sim::Simulation;
+use crate::port::Port;
+use crate::sim::{Core, Simulation, Switches, World};
 use crate::spec::{Flowlets, LoadBalancing, NodeKind, RunSpec};
 
 /// Set in the epoch of packets that are spread. The other bits say which way a packet has come.
@@ -137,6 +138,171 @@ impl Spreading {
     }
 }
 
+impl Switches {
+    /// The egress port of a packet whose way every switch chooses.
+    pub(crate) fn spread(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
+        let packet = core.packets.get(id);
+        let (last, flow, class) = (packet.path, packet.flow, packet.class);
+        let node = core.ports[ingress as usize].node;
+        let root = &core.ports[last as usize];
+        if root.node == node {
+            if root.up {
+                return Some(last);
+            }
+            return self.leave_spreading(world, core, ingress, id);
+        }
+        let (root_node, root_owner) = (root.node, root.owner);
+        let switch = core.ports[ingress as usize].owner as usize;
+        let mut column = self.spreading.column_of[root_owner as usize];
+        if column == NONE {
+            column = self.column(world, core, root_node, root_owner);
+        }
+        let Stretch { first, count } =
+            self.spreading.stretches[column as usize * self.spreading.rng.len() + switch];
+        let hops = first as usize..(first + count) as usize;
+        let egress = match count {
+            0 => return self.leave_spreading(world, core, ingress, id),
+            1 => self.spreading.hops[hops.start],
+            _ => match self.spreading.policy {
+                LoadBalancing::Ecmp => return self.leave_spreading(world, core, ingress, id),
+                LoadBalancing::Spray => self.random_hop(switch, hops),
+                LoadBalancing::Adaptive => self.least_loaded(world, core, switch, hops, class),
+                LoadBalancing::Flowlet(flowlets) => {
+                    let entry = self.spreading.entry(switch, flow);
+                    match self.same_flowlet(core, entry, column, hops.clone(), flowlets.gap.as_ps()) {
+                        Some(port) => port,
+                        None => {
+                            let port = self.random_hop(switch, hops);
+                            self.begin_flowlet(entry, column, port)
+                        }
+                    }
+                }
+                LoadBalancing::AdaptiveFlowlet(flowlets) => {
+                    let entry = self.spreading.entry(switch, flow);
+                    match self.same_flowlet(core, entry, column, hops.clone(), flowlets.gap.as_ps()) {
+                        Some(port) => port,
+                        None => {
+                            let port = self.least_loaded(world, core, switch, hops, class);
+                            self.begin_flowlet(entry, column, port)
+                        }
+                    }
+                }
+            },
+        };
+        let packet = core.packets.get_mut(id);
+        packet.epoch = SPREAD | (packet.epoch.wrapping_mul(31).wrapping_add(egress as u16) & !SPREAD);
+        Some(egress)
+    }
+
+    /// Any of the next hops, each equally likely.
+    #[inline]
+    fn random_hop(&mut self, switch: usize, hops: std::ops::Range<usize>) -> u32 {
+        let choice = self.spreading.rng[switch].below(hops.len() as u64) as usize;
+        self.spreading.hops[hops.start + choice]
+    }
+
+    /// The next hop that a packet of `class` would be the soonest to leave by; of several, any.
+    #[inline]
+    fn least_loaded(
+        &mut self,
+        world: &World,
+        core: &Core,
+        switch: usize,
+        hops: std::ops::Range<usize>,
+        class: u8,
+    ) -> u32 {
+        let (mut least, mut ties, mut chosen) = (u64::MAX, 0, hops.start);
+        for place in hops {
+            let load = self.load(world, core, self.spreading.hops[place], class);
+            if load < least {
+                (least, ties, chosen) = (load, 1, place);
+            } else if load == least {
+                // The n-th of n takes the place with probability 1/n: all are equally likely.
+                ties += 1;
+                if self.spreading.rng[switch].below(ties) == 0 {
+                    chosen = place;
+                }
+            }
+        }
+        self.spreading.hops[chosen]
+    }
+
+    /// When a port will have sent what is in front of a packet of `class` now, in ps; one that is
+    /// paused for that class comes after all that are not.
+    #[inline]
+    fn load(&self, world: &World, core: &Core, port: u32, class: u8) -> u64 {
+        let port = &core.ports[port as usize];
+        let profile = &world.profiles[usize::from(port.profile)];
+        let queued = (u64::from(port.queued) * profile.ps_per_kib) >> 10;
+        let paused = if port.paused & 1 << class != 0 { 1 << 62 } else { 0 };
+        port.free_at.saturating_sub(core.now) + queued + paused
+    }
+
+    /// The port that the flowlet in progress takes, if it still leads there and the gap is not over.
+    #[inline]
+    fn same_flowlet(
+        &mut self,
+        core: &Core,
+        entry: usize,
+        column: u32,
+        hops: std::ops::Range<usize>,
+        gap: u64,
+    ) -> Option<u32> {
+        let now = core.now;
+        let flowlet = &mut self.spreading.flowlets[entry];
+        let idle = now - flowlet.last_seen;
+        flowlet.last_seen = now;
+        if flowlet.port == NONE || idle > gap {
+            return None;
+        }
+        let port = flowlet.port;
+        if flowlet.column == column {
+            return Some(port);
+        }
+        // Flows of one entry to different destinations, or another topology.
+        self.spreading.hops[hops].contains(&port).then_some(port)
+    }
+
+    #[inline]
+    fn begin_flowlet(&mut self, entry: usize, column: u32, port: u32) -> u32 {
+        let flowlet = &mut self.spreading.flowlets[entry];
+        (flowlet.port, flowlet.column) = (port, column);
+        port
+    }
+
+    /// The column of next hops to switch `root`, the run's `owner`-th.
+    #[cold]
+    fn column(&mut self, world: &World, core: &Core, root: u32, owner: u32) -> u32 {
+        let known = self.spreading.column_of[owner as usize];
+        if known != NONE {
+            return known;
+        }
+        let switches = self.spreading.rng.len();
+        let column = (self.spreading.stretches.len() / switches) as u32;
+        self.spreading.column_of[owner as usize] = column;
+        for node in 0..world.spec.nodes.len() as u32 {
+            if world.spec.nodes[node as usize] == NodeKind::Host {
+                continue;
+            }
+            let first = self.spreading.hops.len() as u32;
+            world
+                .routing
+                .next_hops(&core.ports, node, root, &mut self.spreading.hops);
+            let count = self.spreading.hops.len() as u32 - first;
+            self.spreading.stretches.push(Stretch { first, count });
+        }
+        column
+    }
+
+    /// There is no way on to the port that the packet was to come to: from here on it is looked up
+    /// hop by hop, like others that set out before the topology changed.
+    #[cold]
+    fn leave_spreading(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
+        core.packets.get_mut(id).epoch = world.old_epoch();
+        self.reroute(world, core, ingress, id)
+    }
+}
+
 impl Simulation {
     /// What data packets of a flow with path `forward` to host `dst` carry: their place in the route
     /// table and the generation that goes with it, or the port that they are to come to.
@@ -145,10 +311,8 @@ impl Simulation {
         if !self.is_spread(forward, dst) {
             return (self.write_route(forward), self.world.epoch);
         }
-        self.column(
-            self.core.ports[last as usize].node,
-            self.core.ports[last as usize].owner,
-        );
+        let Port { node, owner, .. } = self.core.ports[last as usize];
+        self.switches.column(&self.world, &self.core, node, owner);
         (last, SPREAD)
     }
 
@@ -220,160 +384,5 @@ impl Simulation {
             hops.iter().map(|&hop| rate(hop)).sum()
         });
         switches.chain([rate(first), rate(last)]).min()
-    }
-
-    /// The egress port of a packet whose way every switch chooses.
-    pub(crate) fn spread(&mut self, ingress: u32, id: u32) -> Option<u32> {
-        let packet = self.core.packets.get(id);
-        let (last, flow, class) = (packet.path, packet.flow, packet.class);
-        let node = self.core.ports[ingress as usize].node;
-        let root = &self.core.ports[last as usize];
-        if root.node == node {
-            if root.up {
-                return Some(last);
-            }
-            return self.leave_spreading(ingress, id);
-        }
-        let (root_node, root_owner) = (root.node, root.owner);
-        let switch = self.core.ports[ingress as usize].owner as usize;
-        let mut column = self.switches.spreading.column_of[root_owner as usize];
-        if column == NONE {
-            column = self.column(root_node, root_owner);
-        }
-        let Stretch { first, count } =
-            self.switches.spreading.stretches[column as usize * self.switches.spreading.rng.len() + switch];
-        let hops = first as usize..(first + count) as usize;
-        let egress = match count {
-            0 => return self.leave_spreading(ingress, id),
-            1 => self.switches.spreading.hops[hops.start],
-            _ => match self.switches.spreading.policy {
-                LoadBalancing::Ecmp => return self.leave_spreading(ingress, id),
-                LoadBalancing::Spray => self.random_hop(switch, hops),
-                LoadBalancing::Adaptive => self.least_loaded(switch, hops, class),
-                LoadBalancing::Flowlet(flowlets) => {
-                    let entry = self.switches.spreading.entry(switch, flow);
-                    match self.same_flowlet(entry, column, hops.clone(), flowlets.gap.as_ps()) {
-                        Some(port) => port,
-                        None => {
-                            let port = self.random_hop(switch, hops);
-                            self.begin_flowlet(entry, column, port)
-                        }
-                    }
-                }
-                LoadBalancing::AdaptiveFlowlet(flowlets) => {
-                    let entry = self.switches.spreading.entry(switch, flow);
-                    match self.same_flowlet(entry, column, hops.clone(), flowlets.gap.as_ps()) {
-                        Some(port) => port,
-                        None => {
-                            let port = self.least_loaded(switch, hops, class);
-                            self.begin_flowlet(entry, column, port)
-                        }
-                    }
-                }
-            },
-        };
-        let packet = self.core.packets.get_mut(id);
-        packet.epoch = SPREAD | (packet.epoch.wrapping_mul(31).wrapping_add(egress as u16) & !SPREAD);
-        Some(egress)
-    }
-
-    /// Any of the next hops, each equally likely.
-    #[inline]
-    fn random_hop(&mut self, switch: usize, hops: std::ops::Range<usize>) -> u32 {
-        let choice = self.switches.spreading.rng[switch].below(hops.len() as u64) as usize;
-        self.switches.spreading.hops[hops.start + choice]
-    }
-
-    /// The next hop that a packet of `class` would be the soonest to leave by; of several, any.
-    #[inline]
-    fn least_loaded(&mut self, switch: usize, hops: std::ops::Range<usize>, class: u8) -> u32 {
-        let (mut least, mut ties, mut chosen) = (u64::MAX, 0, hops.start);
-        for place in hops {
-            let load = self.load(self.switches.spreading.hops[place], class);
-            if load < least {
-                (least, ties, chosen) = (load, 1, place);
-            } else if load == least {
-                // The n-th of n takes the place with probability 1/n: all are equally likely.
-                ties += 1;
-                if self.switches.spreading.rng[switch].below(ties) == 0 {
-                    chosen = place;
-                }
-            }
-        }
-        self.switches.spreading.hops[chosen]
-    }
-
-    /// When a port will have sent what is in front of a packet of `class` now, in ps; one that is
-    /// paused for that class comes after all that are not.
-    #[inline]
-    fn load(&self, port: u32, class: u8) -> u64 {
-        let port = &self.core.ports[port as usize];
-        let profile = &self.world.profiles[usize::from(port.profile)];
-        let queued = (u64::from(port.queued) * profile.ps_per_kib) >> 10;
-        let paused = if port.paused & 1 << class != 0 { 1 << 62 } else { 0 };
-        port.free_at.saturating_sub(self.core.now) + queued + paused
-    }
-
-    /// The port that the flowlet in progress takes, if it still leads there and the gap is not over.
-    #[inline]
-    fn same_flowlet(
-        &mut self,
-        entry: usize,
-        column: u32,
-        hops: std::ops::Range<usize>,
-        gap: u64,
-    ) -> Option<u32> {
-        let now = self.core.now;
-        let flowlet = &mut self.switches.spreading.flowlets[entry];
-        let idle = now - flowlet.last_seen;
-        flowlet.last_seen = now;
-        if flowlet.port == NONE || idle > gap {
-            return None;
-        }
-        let port = flowlet.port;
-        if flowlet.column == column {
-            return Some(port);
-        }
-        // Flows of one entry to different destinations, or another topology.
-        self.switches.spreading.hops[hops].contains(&port).then_some(port)
-    }
-
-    #[inline]
-    fn begin_flowlet(&mut self, entry: usize, column: u32, port: u32) -> u32 {
-        let flowlet = &mut self.switches.spreading.flowlets[entry];
-        (flowlet.port, flowlet.column) = (port, column);
-        port
-    }
-
-    /// The column of next hops to switch `root`, the run's `owner`-th.
-    #[cold]
-    fn column(&mut self, root: u32, owner: u32) -> u32 {
-        let known = self.switches.spreading.column_of[owner as usize];
-        if known != NONE {
-            return known;
-        }
-        let switches = self.switches.spreading.rng.len();
-        let column = (self.switches.spreading.stretches.len() / switches) as u32;
-        self.switches.spreading.column_of[owner as usize] = column;
-        for node in 0..self.world.spec.nodes.len() as u32 {
-            if self.world.spec.nodes[node as usize] == NodeKind::Host {
-                continue;
-            }
-            let first = self.switches.spreading.hops.len() as u32;
-            self.world
-                .routing
-                .next_hops(&self.core.ports, node, root, &mut self.switches.spreading.hops);
-            let count = self.switches.spreading.hops.len() as u32 - first;
-            self.switches.spreading.stretches.push(Stretch { first, count });
-        }
-        column
-    }
-
-    /// There is no way on to the port that the packet was to come to: from here on it is looked up
-    /// hop by hop, like others that set out before the topology changed.
-    #[cold]
-    fn leave_spreading(&mut self, ingress: u32, id: u32) -> Option<u32> {
-        self.core.packets.get_mut(id).epoch = self.old_epoch();
-        self.reroute(ingress, id)
     }
 }

@@ -3,7 +3,7 @@
 use paceline_congestion::{HopSample, IntFormat};
 use paceline_kernel::BitRate;
 
-use crate::sim::Simulation;
+use crate::sim::{Core, Switches, World};
 
 /// How telemetry is written.
 #[derive(Clone, Debug)]
@@ -52,17 +52,17 @@ impl Telemetry {
     }
 }
 
-impl Simulation {
+impl Switches {
     /// Stamps a data packet that leaves `egress`: time, bytes sent before it, bytes it leaves behind.
     #[inline]
-    pub(crate) fn stamp(&mut self, egress: u32, id: u32) {
-        let port = &self.core.ports[egress as usize];
-        let hop = usize::from(self.core.packets.get(id).hops);
-        let (place, sample) = match self.switches.telemetry.wire_units {
+    pub(crate) fn stamp(&mut self, world: &World, core: &mut Core, egress: u32, id: u32) {
+        let port = &core.ports[egress as usize];
+        let hop = usize::from(core.packets.get(id).hops);
+        let (place, sample) = match self.telemetry.wire_units {
             None => (
                 hop,
                 HopSample {
-                    at_ps: self.core.now,
+                    at_ps: core.now,
                     tx_bytes: port.tx_bytes,
                     queue_bytes: port.queued,
                     rate_gbps: 0,
@@ -70,17 +70,17 @@ impl Simulation {
             ),
             Some((bytes_unit, queue_unit)) => {
                 let sample = HopSample {
-                    at_ps: self.core.now / 1000 % WIRE_TIME_NS * 1000,
+                    at_ps: core.now / 1000 % WIRE_TIME_NS * 1000,
                     tx_bytes: port.tx_bytes / u64::from(bytes_unit) % WIRE_BYTES * u64::from(bytes_unit),
                     queue_bytes: port.queued / queue_unit % WIRE_QUEUE * queue_unit,
-                    rate_gbps: coded_rate(self.world.profiles[usize::from(port.profile)].rate),
+                    rate_gbps: coded_rate(world.profiles[usize::from(port.profile)].rate),
                 };
                 // A sixth hop overwrites the first.
                 (hop % WIRE_HOPS, sample)
             }
         };
-        self.core.packets.stamp(id, place, sample);
-        self.core.packets.get_mut(id).hops = (hop + 1).min(usize::from(u8::MAX)) as u8;
+        core.packets.stamp(id, place, sample);
+        core.packets.get_mut(id).hops = (hop + 1).min(usize::from(u8::MAX)) as u8;
     }
 }
 
@@ -99,6 +99,7 @@ mod tests {
     use super::*;
     use crate::outcome::{PacketKind, TraceKind};
     use crate::packet::Packet;
+    use crate::sim::Simulation;
     use crate::spec::{NodeId, Quirks, RunSpec};
 
     /// ACKs with their telemetry, by (flow, acknowledged byte).

@@ -13,6 +13,16 @@ use crate::port::STRICT;
 use crate::sim::Simulation;
 
 impl Simulation {
+    /// A packet entered a switch.
+    pub(crate) fn device_receive(&mut self, ingress: u32, id: u32) {
+        let Some(egress) = self.switches.route(&self.world, &mut self.core, ingress, id) else {
+            self.core.counters.link_drops += 1;
+            return self.discard(ingress, id);
+        };
+        self.core.packets.get_mut(id).ingress = ingress;
+        self.device_enqueue(egress, id);
+    }
+
     /// A packet is to leave through `port`.
     pub(crate) fn device_enqueue(&mut self, port: u32, id: u32) {
         if self.bolt_ns3.discs[port as usize].is_some() {

@@ -7,7 +7,7 @@ use paceline_kernel::{Span, Time};
 use super::{Neighbour, Pauses, Shared};
 use crate::outcome::PortRef;
 use crate::packet::NONE;
-use crate::sim::Simulation;
+use crate::sim::Core;
 
 /// An egress port where the flow's packets queue.
 #[derive(Debug)]
@@ -108,25 +108,24 @@ pub(super) struct Origin {
     flows: BTreeMap<u32, u64>,
 }
 
-impl Simulation {
+impl Core {
     /// Tells the time of all that waits at a port, before it changes for whom they wait.
     pub(super) fn look_at_wait(&mut self, port: u32) {
-        let now = self.core.now;
+        let now = self.now;
         let flow = self
-            .core
             .watch
             .closeups
             .on_wire
             .get(port as usize)
             .copied()
             .unwrap_or(NONE);
-        let free_at = self.core.ports[port as usize].free_at;
-        for place in 0..self.core.watch.closeups.looks.len() {
-            for i in 0..self.core.watch.closeups.looks[place].watched.len() {
-                let watched = &self.core.watch.closeups.looks[place].watched[i];
+        let free_at = self.ports[port as usize].free_at;
+        for place in 0..self.watch.closeups.looks.len() {
+            for i in 0..self.watch.closeups.looks[place].watched.len() {
+                let watched = &self.watch.closeups.looks[place].watched[i];
                 if watched.port == port {
                     let held = self.is_held(port, watched.class);
-                    self.core.watch.closeups.looks[place].watched[i].advance(now, flow, free_at, held);
+                    self.watch.closeups.looks[place].watched[i].advance(now, flow, free_at, held);
                 }
             }
         }
@@ -134,31 +133,16 @@ impl Simulation {
 
     /// A packet goes on the wire.
     pub(super) fn look_at_wire(&mut self, port: u32, id: u32) {
-        let (flow, wire) = (
-            self.core.packets.get(id).flow,
-            u64::from(self.core.packets.get(id).wire),
-        );
-        if self.core.ports[port as usize].is_host {
-            // Whoever waits for the NIC has waited for the one before.
-            for place in 0..self.core.watch.closeups.looks.len() {
-                let slot = self.core.watch.closeups.looks[place].slot;
-                if slot != NONE
-                    && self.hosts.qps[slot as usize].port == port
-                    && self.core.watch.closeups.looks[place].flow != flow
-                {
-                    self.settle(slot);
-                }
-            }
-        } else {
+        let (flow, wire) = (self.packets.get(id).flow, u64::from(self.packets.get(id).wire));
+        if !self.ports[port as usize].is_host {
             self.look_at_wait(port);
             self.leave_queue(port, id);
         }
-        let ports = self.core.ports.len();
-        self.core.watch.closeups.on_wire.resize(ports, NONE);
-        self.core.watch.closeups.on_wire[port as usize] = flow;
-        let now = self.core.now;
+        let ports = self.ports.len();
+        self.watch.closeups.on_wire.resize(ports, NONE);
+        self.watch.closeups.on_wire[port as usize] = flow;
+        let now = self.now;
         for watched in self
-            .core
             .watch
             .closeups
             .looks
@@ -174,12 +158,12 @@ impl Simulation {
 
     /// A packet of a looked-at flow leaves the queue that it is in, if it is in one.
     pub(super) fn leave_queue(&mut self, port: u32, id: u32) {
-        let now = self.core.now;
-        let flow = self.core.packets.get(id).flow;
-        let Some(place) = self.core.watch.closeups.find(flow) else {
+        let now = self.now;
+        let flow = self.packets.get(id).flow;
+        let Some(place) = self.watch.closeups.find(flow) else {
             return;
         };
-        let seen = self.core.watch.closeups.seen(id);
+        let seen = self.watch.closeups.seen(id);
         if seen.flow != flow || seen.inside != port {
             return;
         }
@@ -187,7 +171,7 @@ impl Simulation {
         if now - seen.since > seen.longest.1 {
             seen.longest = (port, now - seen.since);
         }
-        for watched in &mut self.core.watch.closeups.looks[place].watched {
+        for watched in &mut self.watch.closeups.looks[place].watched {
             if watched.port == port {
                 watched.waiting -= 1;
                 watched.last = now;
@@ -204,20 +188,16 @@ impl Simulation {
     /// A sender has waited for its NIC.
     pub(crate) fn look_at_nic(&mut self, flow: u32, port: u32, span: Span) {
         let other = self
-            .core
             .watch
             .closeups
             .on_wire
             .get(port as usize)
             .copied()
             .unwrap_or(NONE);
-        if let Some(place) = self.core.watch.closeups.find(flow)
+        if let Some(place) = self.watch.closeups.find(flow)
             && span > Span::ZERO
         {
-            let waited = self.core.watch.closeups.looks[place]
-                .nic
-                .entry(other)
-                .or_default();
+            let waited = self.watch.closeups.looks[place].nic.entry(other).or_default();
             *waited += span;
         }
     }
@@ -225,23 +205,23 @@ impl Simulation {
     /// A pause of a class goes out of `ingress`: where its cause is, if the port that it will pause matters.
     #[cold]
     pub(crate) fn look_at_pause_sent(&mut self, ingress: u32, class: u8) {
-        let paused = self.core.ports[ingress as usize].peer;
+        let paused = self.ports[ingress as usize].peer;
         let on_the_way = |look: &super::Look| look.watched.iter().any(|watched| watched.port == paused);
-        if !self.core.watch.closeups.looks.iter().any(on_the_way) {
+        if !self.watch.closeups.looks.iter().any(on_the_way) {
             return;
         }
         let origin = self.origin(ingress, class);
-        self.core.watch.closeups.origins.insert((paused, class), origin);
+        self.watch.closeups.origins.insert((paused, class), origin);
     }
 
     /// Follows what came in by `ingress` to the egress port in which most of it stands, and on from there
     /// while that is paused itself.
     fn origin(&self, mut ingress: u32, class: u8) -> Origin {
         let mut origin = Origin::default();
-        while origin.way.len() < DEPTH && !self.core.ports[ingress as usize].is_host {
-            let node = self.core.ports[ingress as usize].node;
+        while origin.way.len() < DEPTH && !self.ports[ingress as usize].is_host {
+            let node = self.ports[ingress as usize].node;
             let mut most: Option<(u32, u32)> = None;
-            for (port, _) in (0..).zip(&self.core.ports).filter(|(_, port)| port.node == node) {
+            for (port, _) in (0..).zip(&self.ports).filter(|(_, port)| port.node == node) {
                 let bytes = self.queued_from(port, class, Some(ingress)).values().sum::<u64>() as u32;
                 if bytes > 0 && most.is_none_or(|(_, known)| bytes > known) {
                     most = Some((port, bytes));
@@ -255,7 +235,7 @@ impl Simulation {
             if !self.is_held(egress, class) {
                 break;
             }
-            ingress = self.core.ports[egress as usize].peer;
+            ingress = self.ports[egress as usize].peer;
         }
         if let Some(&root) = origin.way.last() {
             origin.flows = self.queued_from(root, class, None);
@@ -266,9 +246,9 @@ impl Simulation {
     /// Bytes of each flow in a port's queue of a class; with `ingress` only of what came in there.
     fn queued_from(&self, port: u32, class: u8, ingress: Option<u32>) -> BTreeMap<u32, u64> {
         let mut flows = BTreeMap::new();
-        let mut next = self.core.queues[port as usize * self.world.class_count + usize::from(class)].head;
+        let mut next = self.queues[port as usize * self.class_count + usize::from(class)].head;
         while next != NONE {
-            let packet = self.core.packets.get(next);
+            let packet = self.packets.get(next);
             if ingress.is_none_or(|ingress| packet.ingress == ingress) {
                 *flows.entry(packet.flow).or_default() += u64::from(packet.wire);
             }
@@ -281,17 +261,16 @@ impl Simulation {
     #[cold]
     pub(crate) fn look_at_pause(&mut self, port: u32, class: u8, pause: bool) {
         self.look_at_wait(port);
-        let now = self.core.now;
+        let now = self.now;
         let already = self.is_held(port, class);
         let origin = self
-            .core
             .watch
             .closeups
             .origins
             .get(&(port, class))
             .cloned()
             .unwrap_or_default();
-        for look in &mut self.core.watch.closeups.looks {
+        for look in &mut self.watch.closeups.looks {
             if !look
                 .watched
                 .iter()

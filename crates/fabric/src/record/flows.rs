@@ -4,7 +4,7 @@
 
 use crate::outcome::{Binned, FlowSeries, thin};
 use crate::qp::Qp;
-use crate::sim::Simulation;
+use crate::sim::{Core, World};
 use crate::spec::RunSpec;
 
 /// Bins of all flows' series together, at most: 10 MB.
@@ -177,16 +177,12 @@ impl Watched {
     }
 }
 
-impl Simulation {
+impl Core {
     /// What the recorders that follow flows want of an acknowledgement.
-    pub(crate) fn record_flow(&mut self, slot: u32, rtt: u64, newly_acked: u64) {
-        let flow = self.hosts.qps[slot as usize].flow;
-        self.core.watch.recorder.flows.heard(flow, rtt);
-        if newly_acked > 0 && self.world.spec.record.rate_every.is_some() {
-            self.core
-                .watch
-                .recorder
-                .record_rate(flow, self.core.now, newly_acked);
+    pub(crate) fn record_flow(&mut self, world: &World, flow: u32, rtt: u64, newly_acked: u64) {
+        self.watch.recorder.flows.heard(flow, rtt);
+        if newly_acked > 0 && world.spec.record.rate_every.is_some() {
+            self.watch.recorder.record_rate(flow, self.now, newly_acked);
         }
     }
 }

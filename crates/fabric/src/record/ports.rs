@@ -11,7 +11,7 @@ use paceline_kernel::Span;
 
 use crate::outcome::{PortBin, PortRef, PortSeries};
 use crate::port::{LinkProfile, Port};
-use crate::sim::Simulation;
+use crate::sim::{Core, Simulation};
 use crate::spec::{NodeId, NodeKind, RunSpec};
 
 /// Bins of all ports together, at most: 64 MB.
@@ -240,6 +240,20 @@ fn merge_rows<T: Copy + Default>(rows: &mut Vec<T>, width: usize, first_alone: b
     rows.truncate(merged);
 }
 
+impl Core {
+    /// Every port as results name it.
+    pub(crate) fn port_refs(&self) -> Vec<PortRef> {
+        let node = |port: u32| NodeId(self.ports[port as usize].node);
+        (0..self.ports.len() as u32)
+            .map(|port| PortRef {
+                node: node(port),
+                interface: self.watch.recorder.interface(port),
+                peer: node(self.ports[port as usize].peer),
+            })
+            .collect()
+    }
+}
+
 impl Simulation {
     /// Takes the samples that are due before the event at `at` happens.
     #[cold]
@@ -270,18 +284,6 @@ impl Simulation {
             recorder.close(self.core.now, &mut self.core.ports, &self.world.profiles);
             recorder.due = u64::MAX;
         }
-    }
-
-    /// Every port as results name it.
-    pub(crate) fn port_refs(&self) -> Vec<PortRef> {
-        let node = |port: u32| NodeId(self.core.ports[port as usize].node);
-        (0..self.core.ports.len() as u32)
-            .map(|port| PortRef {
-                node: node(port),
-                interface: self.core.watch.recorder.interface(port),
-                peer: node(self.core.ports[port as usize].peer),
-            })
-            .collect()
     }
 }
 

@@ -1,0 +1,134 @@
+//! What hosts show to those who watch a run: before anything changes that says why a sender waits, its time
+//! until then is told.
+
+use paceline_kernel::Span;
+
+use crate::outcome::{PacketKind, TraceKind};
+use crate::qp::Qp;
+use crate::sim::{Core, Hosts, Simulation, World};
+
+impl Hosts {
+    /// Records an event of a packet at a host's port that is traced.
+    #[cold]
+    pub(crate) fn trace(
+        &self,
+        world: &World,
+        core: &mut Core,
+        port: u32,
+        event: TraceKind,
+        id: u32,
+        queue_bytes: u32,
+    ) {
+        let packet = *core.packets.get(id);
+        match event {
+            TraceKind::Receive => self.trace_answer(world, core, id),
+            TraceKind::Dequeue if core.watch.closeups.on() => {
+                // Whoever waits for the NIC has waited for the one before.
+                let others: Vec<u32> = core.watch.closeups.others(packet.flow).collect();
+                for qp in others.into_iter().map(|slot| &self.qps[slot as usize]) {
+                    if qp.port == port {
+                        core.settle(qp);
+                    }
+                }
+            }
+            TraceKind::Dequeue | TraceKind::Enqueue | TraceKind::Drop => {}
+        }
+        core.trace(world, port, event, id, queue_bytes);
+    }
+
+    /// A sender is about to learn something.
+    fn trace_answer(&self, world: &World, core: &mut Core, id: u32) {
+        let packet = *core.packets.get(id);
+        let answers = matches!(
+            packet.kind,
+            PacketKind::Ack | PacketKind::Nack | PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm
+        );
+        let Some(qp) = self
+            .qps
+            .get(packet.qp as usize)
+            .filter(|qp| answers && qp.flow == packet.flow)
+        else {
+            return;
+        };
+        if core.watch.accounts.on() {
+            core.settle(qp);
+        }
+        if core.watch.closeups.on() {
+            core.look_at_answer(world, qp, id);
+        }
+    }
+
+    /// Tells the time of all flows of a port, which is about to be paused or resumed.
+    pub(crate) fn settle_port(&self, core: &mut Core, port: u32, class: u8, pause: bool) {
+        if core.watch.closeups.on() {
+            core.look_at_pause(port, class, pause);
+        }
+        if !core.watch.accounts.on() || !core.ports[port as usize].is_host {
+            return;
+        }
+        let nic = core.ports[port as usize].owner as usize;
+        for &slot in &self.nics[nic].qps {
+            core.settle(&self.qps[slot as usize]);
+        }
+    }
+
+    /// Tells the time of all flows.
+    pub(crate) fn settle_all(&self, core: &mut Core) {
+        if core.watch.accounts.on() {
+            self.qps.iter().for_each(|qp| core.settle(qp));
+        }
+    }
+}
+
+/// What hosts' files still call on the whole.
+impl Simulation {
+    pub(crate) fn trace(&mut self, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
+        let Self {
+            world, core, hosts, ..
+        } = self;
+        if core.ports[port as usize].is_host {
+            hosts.trace(world, core, port, event, id, queue_bytes);
+        } else {
+            core.trace(world, port, event, id, queue_bytes);
+        }
+    }
+    fn qp(&self, slot: u32) -> &Qp {
+        &self.hosts.qps[slot as usize]
+    }
+    pub(crate) fn settle(&mut self, slot: u32) {
+        self.core.settle(&self.hosts.qps[slot as usize]);
+    }
+    pub(crate) fn settle_port(&mut self, port: u32, class: u8, pause: bool) {
+        self.hosts.settle_port(&mut self.core, port, class, pause);
+    }
+    pub(crate) fn settle_all(&mut self) {
+        self.hosts.settle_all(&mut self.core);
+    }
+    pub(crate) fn open_account(&mut self, flow: u32) {
+        self.core.open_account(flow);
+    }
+    pub(crate) fn account_progress(&mut self, flow: u32, timeout: bool) {
+        self.core.account_progress(flow, timeout);
+    }
+    pub(crate) fn account_send(&mut self, slot: u32, id: u32) {
+        self.core
+            .account_send(&self.world, &self.hosts.qps[slot as usize], id);
+    }
+    pub(crate) fn account_host(&mut self, id: u32, inside: Span) {
+        self.core.account_host(id, inside);
+    }
+    pub(crate) fn close_account(&mut self, flow: u32, id: u32) {
+        let fct = self.traffic.flows[flow as usize].fct;
+        self.core.close_account(&self.world, flow, fct, id);
+    }
+    pub(crate) fn look_begins(&mut self, slot: u32) {
+        self.core.look_begins(slot, &self.hosts.qps[slot as usize]);
+    }
+    pub(crate) fn look_at_timer(&mut self, slot: u32, told: crate::closeup::Told) {
+        self.core.look_at_timer(&self.hosts.qps[slot as usize], told);
+    }
+    pub(crate) fn record_flow(&mut self, slot: u32, rtt: u64, newly_acked: u64) {
+        let flow = self.qp(slot).flow;
+        self.core.record_flow(&self.world, flow, rtt, newly_acked);
+    }
+}
