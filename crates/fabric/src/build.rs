@@ -28,7 +28,9 @@ use crate::random::{LinkErrors, SharedRandom};
 use crate::record::Recorder;
 use crate::routing::{Extent, FirstPaths, FlowKey, Routing, path_rtt};
 use crate::sim::{Core, Hosts, Simulation, Switches, Traffic, Watch, World};
-use crate::spec::{FlowControl, FlowSpec, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
+use crate::spec::{
+    FlowControl, FlowSpec, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec, TieOrder,
+};
 use crate::spread::Spreading;
 use crate::telemetry::{Telemetry, WIRE_HOPS};
 
@@ -41,7 +43,10 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
             .chain(spec.storms.iter().map(|storm| storm.class)),
     );
     let class_count = classes.count();
-    let mut queue = EventQueue::new();
+    let mut queue = match spec.ties {
+        TieOrder::Structural => EventQueue::untied(),
+        TieOrder::Insertion | TieOrder::Shuffled(_) => EventQueue::new(),
+    };
     let (profiles, profile_of) = build_profiles(&spec, &mut queue)?;
     let ports = build_ports(&spec, &profile_of);
     let buffers = build_buffers(&spec, &ports, &profiles);
@@ -294,7 +299,7 @@ fn build_profiles(
             ));
         };
         let mut profile = profile(spec, i, link)?;
-        let mut lane = |delay: u64| *lanes.entry(delay).or_insert_with(|| queue.add_lane());
+        let mut lane = |delay: u64| *lanes.entry(delay).or_insert_with(|| queue.add_lane(delay));
         for &wire in &sizes {
             let tx = profile.time_to_send(profile.rate, wire).as_ps();
             let (tx_lane, arrive_lane) = (lane(tx), lane(tx + profile.delay));

@@ -193,25 +193,15 @@ impl Simulation {
 
     /// Executes at most `events` events.
     pub fn advance(&mut self, events: u64) -> Progress {
-        let stop = self.world.spec.stop.as_ps();
-        let mut limit = stop.min(self.core.watch.recorder.free_until());
-        for _ in 0..events {
-            let Some(entry) = self.core.queue.pop() else {
-                self.core.done = true;
-                break;
+        let last = self.core.counters.events.saturating_add(events);
+        let mut end = self.horizon();
+        while self.core.counters.events < last && !self.core.done {
+            let Some(entry) = self.next_event(end) else {
+                self.reach_horizon();
+                end = self.horizon();
+                continue;
             };
             debug_assert!(entry.at >= self.core.now, "time never runs back");
-            if entry.at > limit {
-                if entry.at > stop {
-                    // It stays pending: its packet, if it has one, is still under way.
-                    self.core.queue.push(LaneId::WHEEL, entry);
-                    self.core.now = stop;
-                    self.core.done = true;
-                    break;
-                }
-                self.sample_until(entry.at);
-                limit = stop.min(self.core.watch.recorder.free_until());
-            }
             self.core.now = entry.at;
             self.core.tie = entry.tie;
             self.core.counters.events += 1;
@@ -219,13 +209,9 @@ impl Simulation {
                 .wrapping_mul(0x9e37_79b9_7f4a_7c15)
                 .rotate_left(23)
                 ^ (entry.what >> 32);
-            self.prefetch_upcoming();
             self.dispatch(Event::decode(entry.what));
             if self.core.counters.events.is_multiple_of(LOOK_EVERY) {
                 self.look_now_and_then();
-            }
-            if self.core.done {
-                break;
             }
         }
         if self.core.done && self.world.spec.check {
@@ -234,16 +220,46 @@ impl Simulation {
         self.progress()
     }
 
-    /// Fetches what events that are soon to run will touch first.
-    #[inline]
-    fn prefetch_upcoming(&mut self) {
-        while let Some(what) = self.core.queue.take_upcoming() {
-            if let Event::Arrive { port, packet } = Event::decode(what) {
-                self.core.packets.prefetch(packet);
-                prefetch(&self.core.ports, port as usize);
-                prefetch(&self.core.queues, port as usize * self.world.class_count);
+    /// The first instant that events may not simply run into: samples are due before, or the stop.
+    fn horizon(&self) -> u64 {
+        let stop = self.world.spec.stop.as_ps();
+        stop.min(self.core.watch.recorder.free_until()) + 1
+    }
+
+    /// No event is left before the horizon: samples up to the next one, or ends the run.
+    #[cold]
+    fn reach_horizon(&mut self) {
+        let stop = self.world.spec.stop.as_ps();
+        match self.core.queue.peek_time() {
+            Some(at) if at <= stop => self.sample_until(at),
+            next => {
+                self.core.done = true;
+                if next.is_some() {
+                    // It stays pending: its packet, if it has one, is still under way.
+                    self.core.now = stop;
+                }
             }
         }
+    }
+
+    /// Takes the next event before `end`, and fetches what one that is soon to run will touch first.
+    #[inline]
+    fn next_event(&mut self, end: u64) -> Option<Entry> {
+        let Core {
+            queue,
+            packets,
+            ports,
+            queues,
+            ..
+        } = &mut self.core;
+        let class_count = self.world.class_count;
+        queue.pop_before(end, |what| {
+            if let Event::Arrive { port, packet } = Event::decode(what) {
+                packets.prefetch(packet);
+                prefetch(ports, port as usize);
+                prefetch(queues, port as usize * class_count);
+            }
+        })
     }
 
     #[inline(always)]

@@ -40,7 +40,7 @@ impl Pending for HeapQueue {
 
 fn lanes() -> Lanes {
     let mut queue = EventQueue::new();
-    let lanes = [queue.add_lane(), queue.add_lane(), LaneId::WHEEL];
+    let lanes = [queue.add_lane(80_000), queue.add_lane(1_000_000), LaneId::WHEEL];
     Lanes(queue, lanes)
 }
 

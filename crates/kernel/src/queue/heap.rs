@@ -20,6 +20,10 @@ impl HeapQueue {
     pub fn pop(&mut self) -> Option<Entry> {
         self.heap.pop().map(|Reverse(entry)| entry)
     }
+    /// The next event.
+    pub fn peek(&self) -> Option<&Entry> {
+        self.heap.peek().map(|Reverse(entry)| entry)
+    }
     /// Events pending.
     pub fn len(&self) -> usize {
         self.heap.len()

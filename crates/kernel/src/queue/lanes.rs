@@ -1,212 +1,182 @@
 //! FIFO lanes for constant delays over a timing wheel for the rest.
 
-use super::heads::{Heads, LANE_BITS, MAX_LANES, NEVER, head_key, head_of, lane_of, time_of};
+use super::heads::{Heads, MAX_LANES, NEVER};
 use super::ring::Ring;
-use super::{Entry, LaneId, Wheel};
+use super::wheel::Wheel;
+use super::{LaneId, Timed};
 
-/// Events pending up to which everything that they touch stays in the cache without help.
+/// The wheel's place among the lanes.
+const WHEEL: usize = LaneId::WHEEL.0 as usize;
+/// Events of a lane from which on what they touch is no longer in the cache when they run.
 const CACHE_HOLDS: usize = 1024;
-/// How far ahead in a lane [`EventQueue::take_upcoming`] looks.
+/// How far ahead [`Lanes::pop_before`] looks.
 const LOOK_AHEAD: usize = 2;
 
-/// The pending event set: see the [module](super).
+/// The pending event set: see the [module](super). Events of one instant run in their own order.
 #[derive(Clone, Debug)]
-pub struct EventQueue {
-    /// Heads of the lanes; the wheel's time may be a lower bound.
+pub(super) struct Lanes<E> {
+    /// The time of each lane's first event.
     heads: Heads,
-    /// Lanes; index 0 is unused, the wheel stands there.
-    lanes: Vec<Ring>,
-    wheel: Wheel,
-    /// Events of the current instant that are still to run, the next one last.
-    batch: Vec<Entry>,
-    /// The current instant.
-    batch_at: u64,
-    len: usize,
-    /// See [`EventQueue::take_upcoming`].
-    upcoming: [u64; 16],
-    upcoming_count: usize,
+    /// Lanes; at the wheel's place there is an empty one.
+    lanes: Box<[Ring<E>; MAX_LANES]>,
+    count: usize,
+    wheel: Wheel<E>,
+    /// The current instant: that of the event taken last.
+    now: u64,
+    /// Its events, in order; those from `next` on are still to run.
+    instant: Vec<E>,
+    next: usize,
 }
 
-impl Default for EventQueue {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl EventQueue {
-    /// Lanes that there can be, the wheel included.
-    pub const MAX_LANES: usize = MAX_LANES;
-    /// Events must lie before this, in ps.
-    pub const END_OF_TIME: u64 = NEVER >> LANE_BITS;
-
-    /// An empty set without lanes.
-    pub fn new() -> Self {
+impl<E: Copy + Default + Ord> Lanes<E> {
+    pub(super) fn new() -> Self {
         Self {
             heads: Heads::new(),
-            lanes: vec![Ring::new()],
-            wheel: Wheel::default(),
-            batch: Vec::new(),
-            batch_at: NEVER,
-            len: 0,
-            upcoming: [0; 16],
-            upcoming_count: 0,
+            lanes: Box::new(std::array::from_fn(|_| Ring::new())),
+            count: 1,
+            wheel: Wheel::new(),
+            now: 0,
+            instant: Vec::new(),
+            next: 0,
         }
     }
 
-    /// A new lane, for events whose delay is always the same; the wheel when there are too many.
-    pub fn add_lane(&mut self) -> LaneId {
-        if self.lanes.len() == Self::MAX_LANES {
+    pub(super) fn add_lane(&mut self) -> LaneId {
+        if self.count == MAX_LANES {
             return LaneId::WHEEL;
         }
-        self.lanes.push(Ring::new());
-        LaneId(self.lanes.len() as u8 - 1)
+        self.count += 1;
+        self.heads.reserve(self.count);
+        LaneId(self.count as u8 - 1)
     }
 
-    /// Events pending.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether none is pending.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Adds an event. Its time must not lie before that of the event popped last, and within a lane
-    /// not before that of the event pushed last.
     #[inline]
-    pub fn push(&mut self, lane: LaneId, entry: Entry) {
-        self.len += 1;
-        if entry.at == self.batch_at {
-            return self.push_now(entry);
-        }
+    pub(super) fn push(&mut self, lane: LaneId, entry: Timed<E>) {
         if lane == LaneId::WHEEL {
-            return self.push_to_wheel(entry);
+            return self.push_odd(entry);
         }
-        let i = lane.0 as usize;
-        let queue = &mut self.lanes[i];
-        #[cfg(debug_assertions)]
-        assert!(
-            queue.back().is_none_or(|last| last.at <= entry.at),
-            "a lane must stay in order"
-        );
-        if queue.is_empty() {
-            self.heads.insert(head_of(entry.at, i));
+        let lane = usize::from(lane.0) % MAX_LANES;
+        let ring = &mut self.lanes[lane];
+        if ring.push(entry) {
+            self.heads.set(lane, entry.at);
         }
-        queue.push_back(entry);
+    }
+
+    /// Adds an event that has no lane.
+    #[inline(never)]
+    fn push_odd(&mut self, entry: Timed<E>) {
+        if entry.at == self.now {
+            // It takes its place among those of this instant that are still to run.
+            if self.next == self.instant.len() {
+                self.instant.clear();
+                self.next = 0;
+            }
+            let place = self.instant[self.next..].partition_point(|other| *other < entry.event);
+            return self.instant.insert(self.next + place, entry.event);
+        }
+        self.wheel.push(self.now, entry);
+        if entry.at < self.heads.time(WHEEL) {
+            self.heads.set(WHEEL, entry.at);
+        }
+    }
+
+    #[inline]
+    pub(super) fn peek_time(&self) -> Option<u64> {
+        if self.next < self.instant.len() {
+            return Some(self.now);
+        }
+        let at = self.heads.first().time();
+        (at != NEVER).then_some(at)
+    }
+
+    #[inline]
+    pub(super) fn pop_before(&mut self, end: u64, mut soon: impl FnMut(E)) -> Option<Timed<E>> {
+        if let Some(&event) = self.instant.get(self.next) {
+            if self.now >= end {
+                return None;
+            }
+            self.next += 1;
+            return Some(Timed { at: self.now, event });
+        }
+        let first = self.heads.first();
+        let at = first.time();
+        if at >= end.min(NEVER) {
+            return None;
+        }
+        self.now = at;
+        let lane = first.lane();
+        let event = if lane == WHEEL {
+            self.pop_odd(at)
+        } else {
+            let ring = &mut self.lanes[lane];
+            let event = ring.pop();
+            if ring.len() > CACHE_HOLDS
+                && let Some(entry) = ring.get(LOOK_AHEAD)
+            {
+                soon(entry.event);
+            }
+            let next = ring.first_time();
+            if next == at {
+                return Some(Timed {
+                    at,
+                    event: self.gather(event),
+                });
+            }
+            self.heads.set(lane, next);
+            event
+        };
+        if self.heads.first().time() == at {
+            return Some(Timed {
+                at,
+                event: self.gather(event),
+            });
+        }
+        Some(Timed { at, event })
     }
 
     #[inline(never)]
-    fn push_to_wheel(&mut self, entry: Entry) {
-        self.wheel.push(entry);
-        self.heads.lower_wheel(head_of(entry.at, 0));
+    fn pop_odd(&mut self, at: u64) -> E {
+        let (event, next) = self.wheel.pop(at);
+        self.heads.set(WHEEL, next);
+        event
     }
 
-    /// An event for the instant that is running takes its place among those still to run.
-    #[cold]
-    fn push_now(&mut self, entry: Entry) {
-        let place = self.batch.partition_point(|other| other.tie > entry.tie);
-        self.batch.insert(place, entry);
-    }
-
-    /// Takes the next event: least time, then least tie.
-    #[inline]
-    pub fn pop(&mut self) -> Option<Entry> {
-        let next = match self.batch.pop() {
-            Some(entry) => entry,
-            None => self.next_instant()?,
-        };
-        self.len -= 1;
-        Some(next)
-    }
-
-    /// Shows every pending event, in no particular order: for those who ask what is under way, not for
-    /// each event.
-    pub fn for_each(&self, mut show: impl FnMut(&Entry)) {
-        self.batch.iter().for_each(&mut show);
-        self.lanes.iter().flat_map(Ring::iter).for_each(&mut show);
-        self.wheel.for_each(&mut show);
-    }
-
-    /// Events that will probably run soon: a lane is in order, so what it holds next is known, and
-    /// its data can be fetched in time. Each is told once, after the [`EventQueue::pop`] that found it.
-    #[inline]
-    pub fn take_upcoming(&mut self) -> Option<u64> {
-        let last = self.upcoming_count.checked_sub(1)?;
-        self.upcoming_count = last;
-        Some(self.upcoming[last])
-    }
-
-    /// Remembers what lane `i` will hold soon.
-    #[inline]
-    fn look_ahead(&mut self, i: usize) {
-        if let Some(soon) = self.lanes[i].get(LOOK_AHEAD)
-            && self.upcoming_count < self.upcoming.len()
-        {
-            self.upcoming[self.upcoming_count] = soon.what;
-            self.upcoming_count += 1;
-        }
-    }
-
-    /// Moves on to the next instant, gathers its events and takes the first.
-    #[inline]
-    fn next_instant(&mut self) -> Option<Entry> {
-        while !self.is_exact(self.heads.first()) {}
-        let first = self.heads.first();
-        if first == NEVER {
-            return None;
-        }
-        let at = time_of(first);
-        self.batch_at = at;
-        // The most frequent case: one lane has events due, and just one.
-        let entry = self.take_first(lane_of(first));
-        if time_of(self.heads.first()) != at {
-            return entry;
-        }
-        self.batch.extend(entry);
-        while time_of(self.heads.first()) == at {
+    /// Brings the events of this instant into their order, `event` among them, and takes the first.
+    #[inline(never)]
+    fn gather(&mut self, event: E) -> E {
+        self.instant.clear();
+        self.instant.push(event);
+        loop {
             let first = self.heads.first();
-            if self.is_exact(first) {
-                let entry = self.take_first(lane_of(first));
-                self.batch.extend(entry);
+            if first.time() != self.now {
+                break;
+            }
+            let lane = first.lane();
+            if lane == WHEEL {
+                let event = self.pop_odd(self.now);
+                self.instant.push(event);
+            } else {
+                let ring = &mut self.lanes[lane];
+                let next = ring.drain_instant(self.now, &mut self.instant);
+                self.heads.set(lane, next);
             }
         }
-        self.batch
-            .sort_unstable_by_key(|entry| std::cmp::Reverse(entry.tie));
-        self.batch.pop()
+        self.instant.sort_unstable();
+        self.next = 1;
+        self.instant[0]
     }
 
-    /// Whether the least head can be believed. The wheel's may be a lower bound: if so it is made
-    /// exact, and another may be the least.
-    #[inline]
-    fn is_exact(&mut self, first: u64) -> bool {
-        if lane_of(first) != 0 {
-            return true;
-        }
-        let exact = head_key(self.wheel.settle(), 0);
-        if exact != first {
-            self.heads.replace_wheel(exact);
-        }
-        exact == first
+    pub(super) fn len(&self) -> usize {
+        let mut len = 0;
+        self.for_each(|_| len += 1);
+        len
     }
 
-    /// Takes the first event of lane `i`, whose head is the least.
-    #[inline]
-    fn take_first(&mut self, i: usize) -> Option<Entry> {
-        if i == 0 {
-            let (entry, next) = self.wheel.pop();
-            self.heads.replace_wheel(head_key(next, 0));
-            return entry;
+    pub(super) fn for_each(&self, mut show: impl FnMut(&Timed<E>)) {
+        for &event in &self.instant[self.next..] {
+            show(&Timed { at: self.now, event });
         }
-        let lane = &mut self.lanes[i];
-        let entry = lane.pop_front();
-        match lane.front() {
-            Some(next) => self.heads.replace_first(head_of(next.at, i)),
-            None => self.heads.remove_first(),
-        }
-        if self.len > CACHE_HOLDS {
-            self.look_ahead(i);
-        }
-        entry
+        self.lanes.iter().flat_map(Ring::iter).for_each(&mut show);
+        self.wheel.for_each(&mut show);
     }
 }

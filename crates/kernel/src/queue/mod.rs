@@ -8,6 +8,7 @@
 //!
 //! Events of the same instant are taken together and run in the order of their `tie`, so the order
 //! hangs on who scheduled them (or, if the tie is a counter, on when), never on where they waited.
+//! Where each event is its own tie the tie takes no room.
 //!
 //! [`HeapQueue`] is the plain version with the same order: the tests' oracle.
 
@@ -17,9 +18,9 @@ mod lanes;
 mod ring;
 mod wheel;
 
+use lanes::Lanes;
+
 pub use heap::HeapQueue;
-pub use lanes::EventQueue;
-pub use wheel::Wheel;
 
 /// A pending event: when, in which order among equals, and what (opaque here).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,104 +33,154 @@ pub struct Entry {
     pub what: u64,
 }
 
-const _: () = assert!(size_of::<Entry>() == 24);
-
 /// Where an event waits: a lane, or [`LaneId::WHEEL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LaneId(pub(crate) u8);
+pub struct LaneId(u8);
 
 impl LaneId {
     /// The wheel: for every event whose delay has no lane.
     pub const WHEEL: Self = Self(0);
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
+/// An event with its time, as it waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Timed<E> {
+    at: u64,
+    event: E,
+}
 
-    /// What a popped event does: push others, each (delay class, delay of the odd ones, tie).
-    #[derive(Clone, Debug)]
-    struct Step(Vec<(u8, u64, u64)>);
+/// What waits of an event besides its time; compares as the events of one instant do.
+trait Ordered: Copy + Default + Ord {
+    fn of(entry: Entry) -> Self;
+    fn entry(self, at: u64) -> Entry;
+}
 
-    const DELAYS: [u64; 3] = [0, 84_000, 1_084_000];
-
-    fn steps() -> impl Strategy<Value = Vec<Step>> {
-        let odd = prop_oneof![Just(0u64), 0..20_000u64, 0..3_000_000u64, 0..900_000_000u64];
-        let push = (0..4u8, odd, 0..8u64);
-        prop::collection::vec(prop::collection::vec(push, 0..3).prop_map(Step), 1..400)
+/// The event is its own tie.
+impl Ordered for u64 {
+    #[inline]
+    fn of(entry: Entry) -> Self {
+        debug_assert_eq!(entry.tie, entry.what, "the event is its own tie");
+        entry.what
     }
 
-    proptest! {
-        /// Lanes and wheel pop exactly what the heap pops, whatever is pushed while they run.
-        #[test]
-        fn lanes_pop_in_the_order_of_the_heap(steps in steps(), insertion in any::<bool>()) {
-            let mut lanes = EventQueue::new();
-            let ids: Vec<LaneId> = DELAYS.iter().map(|_| lanes.add_lane()).collect();
-            let mut heap = HeapQueue::default();
-            let mut counter = 0;
-            let (mut now, mut popped) = (0, 0);
-            for step in &steps {
-                for &(class, odd, tie) in &step.0 {
-                    counter += 1;
-                    let (lane, delay) = match DELAYS.get(class as usize) {
-                        Some(&delay) => (ids[class as usize], delay),
-                        None => (LaneId::WHEEL, odd),
-                    };
-                    let tie = if insertion { counter } else { tie << 32 | counter };
-                    let entry = Entry { at: now + delay, tie, what: counter };
-                    lanes.push(lane, entry);
-                    heap.push(entry);
-                }
-                prop_assert_eq!(lanes.len(), heap.len());
-                let mut pending = 0;
-                lanes.for_each(|_| pending += 1);
-                prop_assert_eq!(pending, lanes.len());
-                let (a, b) = (lanes.pop(), heap.pop());
-                prop_assert_eq!(a, b);
-                if let Some(entry) = a {
-                    prop_assert!(entry.at >= now);
-                    now = entry.at;
-                    popped += 1;
-                }
-            }
-            // What is shown of the pending events is what comes.
-            let mut shown = Vec::new();
-            lanes.for_each(|entry| shown.push(*entry));
-            shown.sort_unstable();
-            let mut shown = shown.into_iter();
-            while let Some(b) = heap.pop() {
-                prop_assert_eq!(lanes.pop(), Some(b));
-                prop_assert_eq!(shown.next(), Some(b));
-                popped += 1;
-            }
-            prop_assert_eq!(lanes.pop(), None);
-            prop_assert_eq!(popped, counter);
-        }
-    }
-
-    #[test]
-    fn an_event_pushed_for_now_takes_its_place_among_those_still_to_run() {
-        let mut queue = EventQueue::new();
-        let entry = |tie| Entry {
-            at: 5,
-            tie,
-            what: tie,
-        };
-        for tie in [1, 9, 4] {
-            queue.push(LaneId::WHEEL, entry(tie));
-        }
-        assert_eq!(queue.pop().unwrap().tie, 1);
-        queue.push(LaneId::WHEEL, entry(6));
-        queue.push(
-            LaneId::WHEEL,
-            Entry {
-                at: 6,
-                tie: 0,
-                what: 0,
-            },
-        );
-        let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|e| e.tie).collect();
-        assert_eq!(order, [4, 6, 9, 0]);
+    #[inline]
+    fn entry(self, at: u64) -> Entry {
+        let (tie, what) = (self, self);
+        Entry { at, tie, what }
     }
 }
+
+/// The tie, then the event.
+impl Ordered for (u64, u64) {
+    #[inline]
+    fn of(entry: Entry) -> Self {
+        (entry.tie, entry.what)
+    }
+
+    #[inline]
+    fn entry(self, at: u64) -> Entry {
+        let (tie, what) = self;
+        Entry { at, tie, what }
+    }
+}
+
+/// The pending event set: see the [module](self).
+#[derive(Clone, Debug)]
+pub struct EventQueue(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Untied(Lanes<u64>),
+    Tied(Lanes<(u64, u64)>),
+}
+
+/// The same expression for whichever kind of queue it is.
+macro_rules! each {
+    ($kind:expr, $lanes:ident => $value:expr) => {
+        match $kind {
+            Kind::Untied($lanes) => $value,
+            Kind::Tied($lanes) => $value,
+        }
+    };
+}
+
+impl EventQueue {
+    /// Lanes that there can be, the wheel included.
+    pub const MAX_LANES: usize = heads::MAX_LANES;
+    /// Events must lie before this, in ps.
+    pub const END_OF_TIME: u64 = heads::NEVER;
+
+    /// An empty set without lanes, for events with any ties.
+    pub fn new() -> Self {
+        Self(Kind::Tied(Lanes::new()))
+    }
+
+    /// An empty set without lanes, for events each of which is its own tie.
+    pub fn untied() -> Self {
+        Self(Kind::Untied(Lanes::new()))
+    }
+
+    /// A new lane, for events that are always pushed `delay` ahead; the wheel if that is nothing, or
+    /// when there are too many.
+    pub fn add_lane(&mut self, delay: u64) -> LaneId {
+        if delay == 0 {
+            return LaneId::WHEEL;
+        }
+        each!(&mut self.0, lanes => lanes.add_lane())
+    }
+
+    /// Events pending, counted one by one.
+    pub fn len(&self) -> usize {
+        each!(&self.0, lanes => lanes.len())
+    }
+
+    /// Whether none is pending.
+    pub fn is_empty(&self) -> bool {
+        self.peek_time().is_none()
+    }
+
+    /// Adds an event. Its time must not lie before that of the event popped last; within a lane it
+    /// must lie behind it, and not before that of the event pushed last.
+    #[inline]
+    pub fn push(&mut self, lane: LaneId, entry: Entry) {
+        each!(&mut self.0, lanes => lanes.push(lane, Timed { at: entry.at, event: Ordered::of(entry) }));
+    }
+
+    /// When the next event is due.
+    #[inline]
+    pub fn peek_time(&self) -> Option<u64> {
+        each!(&self.0, lanes => lanes.peek_time())
+    }
+
+    /// Takes the next event: least time, then least tie.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Entry> {
+        self.pop_before(u64::MAX, |_| {})
+    }
+
+    /// Takes the next event if it is due before `end`. In large sets tells `soon` of an event that
+    /// will probably be next before long: a lane is in order, so what it holds next is known, and its
+    /// data can be fetched in time.
+    #[inline]
+    pub fn pop_before(&mut self, end: u64, mut soon: impl FnMut(u64)) -> Option<Entry> {
+        each!(&mut self.0, lanes => {
+            let Timed { at, event } = lanes.pop_before(end, |event| soon(event.entry(0).what))?;
+            Some(event.entry(at))
+        })
+    }
+
+    /// Shows every pending event, in no particular order: for those who ask what is under way, not for
+    /// each event.
+    pub fn for_each(&self, mut show: impl FnMut(&Entry)) {
+        each!(&self.0, lanes => lanes.for_each(|timed| show(&timed.event.entry(timed.at))));
+    }
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;

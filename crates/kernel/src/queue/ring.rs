@@ -3,96 +3,110 @@
 //! In a large network a lane holds megabytes and is walked from end to end: both ends always stand
 //! in memory that the cache has long forgotten, but it is known which memory comes next.
 
-use super::Entry;
+use super::Timed;
+use super::heads::NEVER;
 use crate::prefetch::prefetch;
 
-const NOTHING: Entry = Entry {
-    at: 0,
-    tie: 0,
-    what: 0,
-};
 /// Entries ahead of both ends that are asked for: two or three cache lines.
-const AHEAD: usize = 6;
+const AHEAD: usize = 8;
 
 /// A FIFO of events.
 #[derive(Clone, Debug)]
-pub(super) struct Ring {
-    entries: Vec<Entry>,
+pub(super) struct Ring<E> {
+    entries: Box<[Timed<E>]>,
+    /// How many were taken, and how many were added.
     head: usize,
-    len: usize,
+    tail: usize,
 }
 
-impl Ring {
+impl<E: Copy + Default> Ring<E> {
     pub(super) fn new() -> Self {
         Self {
-            entries: vec![NOTHING; 64],
+            entries: vec![Timed::default(); 4].into(),
             head: 0,
-            len: 0,
+            tail: 0,
         }
     }
 
     #[inline]
     fn place(&self, i: usize) -> usize {
-        (self.head + i) & (self.entries.len() - 1)
+        i & (self.entries.len() - 1)
     }
 
     #[inline]
-    pub(super) fn push_back(&mut self, entry: Entry) {
-        if self.len == self.entries.len() {
+    pub(super) fn len(&self) -> usize {
+        self.tail.wrapping_sub(self.head)
+    }
+
+    /// Adds an event; true if it is the only one.
+    #[inline]
+    pub(super) fn push(&mut self, entry: Timed<E>) -> bool {
+        if self.len() == self.entries.len() {
             self.grow();
         }
-        let place = self.place(self.len);
+        let place = self.place(self.tail);
         self.entries[place] = entry;
-        self.len += 1;
-        prefetch(&self.entries, self.place(self.len + AHEAD));
+        let only = self.head == self.tail;
+        self.tail = self.tail.wrapping_add(1);
+        prefetch(&self.entries, self.place(self.tail.wrapping_add(AHEAD)));
+        only
     }
 
+    /// Takes the first event of a ring that has one.
     #[inline]
-    pub(super) fn pop_front(&mut self) -> Option<Entry> {
-        if self.len == 0 {
-            return None;
+    pub(super) fn pop(&mut self) -> E {
+        let event = self.entries[self.place(self.head)].event;
+        self.head = self.head.wrapping_add(1);
+        prefetch(&self.entries, self.place(self.head.wrapping_add(AHEAD)));
+        event
+    }
+
+    /// Takes the events at `at` that come first and appends them to `to`; tells the time of the next.
+    #[inline]
+    pub(super) fn drain_instant(&mut self, at: u64, to: &mut Vec<E>) -> u64 {
+        while self.head != self.tail {
+            let entry = self.entries[self.place(self.head)];
+            if entry.at != at {
+                return entry.at;
+            }
+            to.push(entry.event);
+            self.head = self.head.wrapping_add(1);
         }
-        let entry = self.entries[self.head];
-        self.head = self.place(1);
-        self.len -= 1;
-        prefetch(&self.entries, self.place(AHEAD));
-        Some(entry)
+        NEVER
     }
 
-    /// The `i`-th event from the front.
+    /// The time of the first event.
     #[inline]
-    pub(super) fn get(&self, i: usize) -> Option<&Entry> {
-        if i < self.len {
-            Some(&self.entries[self.place(i)])
+    pub(super) fn first_time(&self) -> u64 {
+        if self.head == self.tail {
+            NEVER
+        } else {
+            self.entries[self.place(self.head)].at
+        }
+    }
+
+    /// The `i`-th event from the front, if there are so many.
+    #[inline]
+    pub(super) fn get(&self, i: usize) -> Option<&Timed<E>> {
+        if i < self.len() {
+            Some(&self.entries[self.place(self.head.wrapping_add(i))])
         } else {
             None
         }
     }
 
     /// All events, from the front.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
-        (0..self.len).filter_map(|i| self.get(i))
-    }
-
-    #[inline]
-    pub(super) fn front(&self) -> Option<&Entry> {
-        self.get(0)
-    }
-
-    #[cfg(debug_assertions)]
-    pub(super) fn back(&self) -> Option<&Entry> {
-        self.len.checked_sub(1).and_then(|last| self.get(last))
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.len == 0
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Timed<E>> {
+        (0..self.len()).filter_map(|i| self.get(i))
     }
 
     /// Doubles the ring; the FIFO then starts at its beginning.
     #[cold]
     fn grow(&mut self) {
-        self.entries.rotate_left(self.head);
+        let mut entries: Vec<_> = self.iter().copied().collect();
         self.head = 0;
-        self.entries.resize(2 * self.entries.len(), NOTHING);
+        self.tail = entries.len();
+        entries.resize(2 * entries.len(), Timed::default());
+        self.entries = entries.into();
     }
 }

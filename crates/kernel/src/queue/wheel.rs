@@ -1,194 +1,172 @@
-//! A timing wheel that sorts a bucket when it is reached, over a heap for what lies beyond it.
+//! A timing wheel of sorted lists, over a heap for what lies beyond it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Entry;
+use super::Timed;
+use super::heads::NEVER;
 
-/// A bucket spans 2^14 ps, 16.4 ns.
-const BUCKET_BITS: u32 = 14;
-/// The wheel spans 8192 buckets, 134 µs: pacing and most timers.
-const BUCKETS: u64 = 8192;
-const NONE: u32 = u32::MAX;
-const NEVER: u64 = u64::MAX;
+/// A bucket spans 2^10 ps, about a nanosecond.
+const BUCKET_BITS: u32 = 10;
+/// The wheel spans 4096 buckets, 4.2 µs: ends of transmissions and most of pacing.
+const BUCKETS: usize = 64 * 64;
+/// The end of every list: a node that comes after all others.
+const END: u32 = 0;
 
-/// While no bucket has any, up to so many events that are due soon are kept sorted instead.
-const FEW: usize = 48;
-/// Soon: within 2^22 ps, 4 µs.
-const SOON: u64 = 1 << 22;
+/// An event in a bucket's list.
+#[derive(Clone, Copy, Debug)]
+struct Node<E> {
+    entry: Timed<E>,
+    next: u32,
+}
 
 /// Events at any time: the home of timers, paced wake-ups and packets of odd sizes.
 ///
-/// Whatever is in `current` and `heap` may be next; before one of them is taken, every bucket that
-/// begins no later is emptied into `current`.
+/// Buckets are so short that few events meet in one; where they do, their list is kept in order, so
+/// the next event is always the first one of the first list. All events of the wheel lie less than
+/// one turn ahead of the clock, so a bucket's slot is its number modulo theirs.
 #[derive(Clone, Debug)]
-pub struct Wheel {
-    /// Sorted events, the earliest last: the bucket that was reached, and a few that are due soon.
-    current: Vec<Entry>,
-    /// What came too late for its bucket, or lies beyond the wheel.
-    heap: BinaryHeap<Reverse<Entry>>,
-    /// Number of the bucket that was reached, counted from time zero.
-    cursor: u64,
-    /// First node of each bucket's list.
-    buckets: Vec<u32>,
-    /// A bit per bucket that has events.
-    occupied: Vec<u64>,
-    nodes: Vec<(Entry, u32)>,
+pub(super) struct Wheel<E> {
+    /// First node of each bucket's list, by slot.
+    lists: Box<[u32; BUCKETS]>,
+    /// A bit for each slot that has events, and one for each word of those that has any.
+    occupied: [u64; BUCKETS / 64],
+    words: u64,
+    nodes: Vec<Node<E>>,
+    /// Nodes to be used again, linked.
     free: u32,
-    /// Events in buckets.
-    in_buckets: usize,
-    /// Time of the event taken last.
-    now: u64,
+    /// What lay beyond the wheel when it came.
+    far: BinaryHeap<Reverse<Timed<E>>>,
+    /// The time of the first of those.
+    far_first: u64,
 }
 
-impl Default for Wheel {
-    fn default() -> Self {
+impl<E: Copy + Default + Ord> Wheel<E> {
+    pub(super) fn new() -> Self {
+        let entry = Timed {
+            at: u64::MAX,
+            event: E::default(),
+        };
         Self {
-            current: Vec::new(),
-            heap: BinaryHeap::new(),
-            cursor: 0,
-            buckets: vec![NONE; BUCKETS as usize],
-            occupied: vec![0; BUCKETS as usize / 64],
-            nodes: Vec::new(),
-            free: NONE,
-            in_buckets: 0,
-            now: 0,
+            lists: Box::new([END; BUCKETS]),
+            occupied: [0; BUCKETS / 64],
+            words: 0,
+            nodes: vec![Node { entry, next: END }],
+            free: END,
+            far: BinaryHeap::new(),
+            far_first: NEVER,
         }
     }
-}
 
-impl Wheel {
-    /// Adds an event, not before the last one that was taken.
+    /// Adds an event, not before the instant `now`, which never runs back.
     #[inline]
-    pub fn push(&mut self, entry: Entry) {
-        if self.in_buckets == 0 {
-            if self.current.len() < FEW && entry.at - self.now < SOON {
-                let place = self.current.partition_point(|other| other.at > entry.at);
-                return self.current.insert(place, entry);
-            }
-            self.cursor = self.cursor.max(self.now >> BUCKET_BITS);
-        }
+    pub(super) fn push(&mut self, now: u64, entry: Timed<E>) {
         let bucket = entry.at >> BUCKET_BITS;
-        if bucket > self.cursor && bucket < self.cursor + BUCKETS {
-            self.push_bucket(bucket, entry);
+        if bucket - (now >> BUCKET_BITS) >= BUCKETS as u64 {
+            return self.push_far(entry);
+        }
+        let slot = bucket as usize % BUCKETS;
+        let (mut before, mut next) = (END, self.lists[slot]);
+        while self.nodes[next as usize].entry.at < entry.at {
+            before = next;
+            next = self.nodes[next as usize].next;
+        }
+        let node = self.add_node(Node { entry, next });
+        if before == END {
+            self.lists[slot] = node;
+            self.occupied[slot / 64] |= 1 << (slot % 64);
+            self.words |= 1 << (slot / 64);
         } else {
-            self.heap.push(Reverse(entry));
+            self.nodes[before as usize].next = node;
         }
     }
 
-    fn push_bucket(&mut self, bucket: u64, entry: Entry) {
-        let slot = (bucket % BUCKETS) as usize;
-        let next = self.buckets[slot];
-        let node = if self.free == NONE {
-            self.nodes.push((entry, next));
-            self.nodes.len() as u32 - 1
-        } else {
-            let node = self.free;
-            self.free = self.nodes[node as usize].1;
-            self.nodes[node as usize] = (entry, next);
-            node
-        };
-        self.buckets[slot] = node;
-        self.occupied[slot / 64] |= 1 << (slot % 64);
-        self.in_buckets += 1;
+    #[cold]
+    fn push_far(&mut self, entry: Timed<E>) {
+        self.far.push(Reverse(entry));
+        self.far_first = self.far_first.min(entry.at);
     }
 
-    /// A lower bound of the time of the next event.
+    #[cold]
+    fn pop_far(&mut self) -> E {
+        let first = self.far.pop();
+        self.far_first = self.far.peek().map_or(NEVER, |Reverse(entry)| entry.at);
+        first.map_or(E::default(), |Reverse(entry)| entry.event)
+    }
+
     #[inline]
-    pub fn head(&self) -> u64 {
-        if self.in_buckets == 0 {
-            self.reached()
-        } else {
-            self.reached().min(self.next_bucket() << BUCKET_BITS)
+    fn add_node(&mut self, node: Node<E>) -> u32 {
+        let place = self.free;
+        if place == END {
+            self.nodes.push(node);
+            return self.nodes.len() as u32 - 1;
         }
+        self.free = self.nodes[place as usize].next;
+        self.nodes[place as usize] = node;
+        place
     }
 
-    /// Empties the buckets that begin before the next event, and tells its time exactly.
-    ///
-    /// To be called only when no event is due before [`Wheel::head`]: the wheel never runs ahead of
-    /// the clock, so what is pushed later still finds its bucket.
-    pub fn settle(&mut self) -> u64 {
-        while self.in_buckets > 0 {
-            let bucket = self.next_bucket();
-            if bucket << BUCKET_BITS > self.reached() {
-                break;
-            }
-            self.cursor = bucket;
-            self.drain_bucket((bucket % BUCKETS) as usize);
-            self.current.sort_unstable_by_key(|entry| Reverse(entry.at));
-        }
-        self.reached()
-    }
-
-    /// The time of the next event that is in no bucket.
+    /// Takes an event at `at`, the time of the first one; tells the time of the next.
     #[inline]
-    fn reached(&self) -> u64 {
-        let current = self.current.last().map_or(NEVER, |next| next.at);
-        let heap = self.heap.peek().map_or(NEVER, |Reverse(next)| next.at);
-        current.min(heap)
+    pub(super) fn pop(&mut self, at: u64) -> (E, u64) {
+        let slot = (at >> BUCKET_BITS) as usize % BUCKETS;
+        let place = self.lists[slot];
+        let first = &mut self.nodes[place as usize];
+        let Timed { at: time, event } = first.entry;
+        if time != at {
+            let event = self.pop_far();
+            return (event, self.first_time(at));
+        }
+        let next = std::mem::replace(&mut first.next, self.free);
+        self.free = place;
+        self.lists[slot] = next;
+        if next != END {
+            let after = self.nodes[next as usize].entry.at;
+            return (event, after.min(self.far_first));
+        }
+        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        if self.occupied[slot / 64] == 0 {
+            self.words &= !(1 << (slot / 64));
+        }
+        (event, self.first_time(at))
     }
 
-    /// Takes the next event and tells the head after it; the wheel must be settled.
+    /// The time of the first event, of which none lies before `now`.
     #[inline]
-    pub fn pop(&mut self) -> (Option<Entry>, u64) {
-        let entry = match (self.current.last(), self.heap.peek()) {
-            (Some(a), Some(Reverse(b))) if b.at < a.at => self.heap.pop().map(|Reverse(entry)| entry),
-            (None, _) => self.heap.pop().map(|Reverse(entry)| entry),
-            _ => self.current.pop(),
-        };
-        if let Some(entry) = &entry {
-            self.now = entry.at;
+    fn first_time(&self, now: u64) -> u64 {
+        match self.first_slot(now) {
+            Some(slot) => self.far_first.min(self.nodes[self.lists[slot] as usize].entry.at),
+            None => self.far_first,
         }
-        (entry, self.head())
+    }
+
+    /// The first slot in turn, from that of `now`, that has events.
+    #[inline]
+    fn first_slot(&self, now: u64) -> Option<usize> {
+        let start = (now >> BUCKET_BITS) as usize % BUCKETS;
+        let word = start / 64;
+        let here = self.occupied[word] >> (start % 64);
+        if here != 0 {
+            return Some(start + here.trailing_zeros() as usize);
+        }
+        if self.words == 0 {
+            return None;
+        }
+        // The words after this one; this one's low bits come last.
+        let ahead = self.words.rotate_right(word as u32 + 1).trailing_zeros() as usize;
+        let word = (word + 1 + ahead) % self.occupied.len();
+        Some(word * 64 + self.occupied[word].trailing_zeros() as usize)
     }
 
     /// Shows every event, in no particular order.
-    pub(super) fn for_each(&self, show: &mut impl FnMut(&Entry)) {
-        self.current.iter().for_each(&mut *show);
-        self.heap.iter().for_each(|Reverse(entry)| show(entry));
-        for (word, &occupied) in self.occupied.iter().enumerate() {
-            let mut bits = occupied;
-            while bits != 0 {
-                let mut node = self.buckets[word * 64 + bits.trailing_zeros() as usize];
-                while node != NONE {
-                    let (entry, next) = &self.nodes[node as usize];
-                    show(entry);
-                    node = *next;
-                }
-                bits &= bits - 1;
+    pub(super) fn for_each(&self, show: &mut impl FnMut(&Timed<E>)) {
+        self.far.iter().for_each(|Reverse(entry)| show(entry));
+        for &list in self.lists.iter() {
+            let mut node = &self.nodes[list as usize];
+            while node.entry.at != u64::MAX {
+                show(&node.entry);
+                node = &self.nodes[node.next as usize];
             }
         }
-    }
-
-    fn drain_bucket(&mut self, slot: usize) {
-        let mut node = std::mem::replace(&mut self.buckets[slot], NONE);
-        self.occupied[slot / 64] &= !(1 << (slot % 64));
-        while node != NONE {
-            let (entry, next) = self.nodes[node as usize];
-            self.current.push(entry);
-            self.nodes[node as usize].1 = self.free;
-            self.free = node;
-            self.in_buckets -= 1;
-            node = next;
-        }
-    }
-
-    /// The first bucket after the cursor that has events; there must be one.
-    fn next_bucket(&self) -> u64 {
-        let start = ((self.cursor + 1) % BUCKETS) as usize;
-        let words = self.occupied.len();
-        let mut word = start / 64;
-        let mut bits = self.occupied[word] & (u64::MAX << (start % 64));
-        // One word more than there are: the first word's low bits come last.
-        for _ in 0..=words {
-            if bits != 0 {
-                let slot = (word * 64) as u64 + u64::from(bits.trailing_zeros());
-                let ahead = (slot + BUCKETS - start as u64) % BUCKETS;
-                return self.cursor + 1 + ahead;
-            }
-            word = (word + 1) % words;
-            bits = self.occupied[word];
-        }
-        unreachable!("no bucket has events, but they are counted")
     }
 }

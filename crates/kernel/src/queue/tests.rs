@@ -1,0 +1,185 @@
+use super::*;
+use proptest::prelude::*;
+
+/// What a popped event does: push others, each (delay class, delay of the odd ones, tie).
+#[derive(Clone, Debug)]
+struct Step(Vec<(u8, u64, u64)>);
+
+const DELAYS: [u64; 3] = [0, 84_000, 1_084_000];
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let odd = prop_oneof![Just(0u64), 0..20_000u64, 0..3_000_000u64, 0..900_000_000u64];
+    let push = (0..4u8, odd, 0..8u64);
+    prop::collection::vec(prop::collection::vec(push, 0..3).prop_map(Step), 1..400)
+}
+
+/// Both queues side by side.
+struct Pair {
+    queue: EventQueue,
+    lanes: Vec<LaneId>,
+    heap: HeapQueue,
+    now: u64,
+    /// Events so far.
+    pushed: u64,
+}
+
+impl Pair {
+    /// With `unused` lanes more than there are delays.
+    fn new(mut queue: EventQueue, unused: u64) -> Self {
+        (0..unused).for_each(|i| {
+            queue.add_lane(1 + i);
+        });
+        let lanes = DELAYS.iter().map(|&delay| queue.add_lane(delay)).collect();
+        Self {
+            queue,
+            lanes,
+            heap: HeapQueue::default(),
+            now: 0,
+            pushed: 0,
+        }
+    }
+
+    fn push(&mut self, step: &Step, insertion: bool) {
+        for &(class, odd, tie) in &step.0 {
+            self.pushed += 1;
+            let (lane, delay) = match DELAYS.get(class as usize) {
+                Some(&delay) => (self.lanes[class as usize], delay),
+                None => (LaneId::WHEEL, odd),
+            };
+            let tie = if insertion {
+                self.pushed
+            } else {
+                tie << 32 | self.pushed
+            };
+            let entry = Entry {
+                at: self.now + delay,
+                tie,
+                what: tie,
+            };
+            self.queue.push(lane, entry);
+            self.heap.push(entry);
+        }
+    }
+
+    /// Pops from both what comes before `end`.
+    fn pop(&mut self, end: u64) -> Result<Option<Entry>, TestCaseError> {
+        let next = self.heap.peek().copied();
+        prop_assert_eq!(self.queue.peek_time(), next.map(|entry| entry.at));
+        prop_assert_eq!(self.queue.is_empty(), next.is_none());
+        let popped = self.queue.pop_before(end, |_| {});
+        prop_assert_eq!(popped, next.filter(|next| next.at < end));
+        if let Some(entry) = popped {
+            self.heap.pop();
+            prop_assert!(entry.at >= self.now);
+            self.now = entry.at;
+        }
+        Ok(popped)
+    }
+
+    /// What is shown of the pending events is what comes.
+    fn drain(&mut self) -> Result<(), TestCaseError> {
+        let mut shown = Vec::new();
+        self.queue.for_each(|entry| shown.push(*entry));
+        shown.sort_unstable();
+        for entry in shown {
+            prop_assert_eq!(self.pop(u64::MAX)?, Some(entry));
+        }
+        prop_assert_eq!(self.pop(u64::MAX)?, None);
+        Ok(())
+    }
+}
+
+proptest! {
+    /// Lanes and wheel pop exactly what the heap pops, whatever is pushed while they run, and so
+    /// does a copy.
+    #[test]
+    fn lanes_pop_in_the_order_of_the_heap(
+        steps in steps(),
+        (insertion, untied) in any::<(bool, bool)>(),
+        unused in 0..2u64,
+        ahead in 0..2_000_000u64,
+        copied in 0..400usize,
+    ) {
+        let queue = if untied { EventQueue::untied() } else { EventQueue::new() };
+        let mut pair = Pair::new(queue, 30 * unused);
+        for (i, step) in steps.iter().enumerate() {
+            pair.push(step, insertion);
+            prop_assert_eq!(pair.queue.len(), pair.heap.len());
+            if pair.pop(pair.now + ahead)?.is_none() {
+                pair.pop(u64::MAX)?;
+            }
+            if i == copied {
+                let original = pair.queue.clone();
+                let (heap, now) = (pair.heap.clone(), pair.now);
+                pair.drain()?;
+                (pair.queue, pair.heap, pair.now) = (original, heap, now);
+            }
+        }
+        pair.drain()?;
+    }
+}
+
+fn entry(at: u64, tie: u64) -> Entry {
+    Entry { at, tie, what: tie }
+}
+
+#[test]
+fn an_event_pushed_for_now_takes_its_place_among_those_still_to_run() {
+    let mut queue = EventQueue::untied();
+    for tie in [1, 9, 4] {
+        queue.push(LaneId::WHEEL, entry(5, tie));
+    }
+    assert_eq!(queue.pop().unwrap().tie, 1);
+    queue.push(LaneId::WHEEL, entry(5, 6));
+    queue.push(LaneId::WHEEL, entry(6, 0));
+    let now: Vec<u64> = std::iter::from_fn(|| queue.pop_before(6, |_| {}))
+        .map(|e| e.tie)
+        .collect();
+    assert_eq!(now, [4, 6, 9]);
+    queue.push(LaneId::WHEEL, entry(5, 2));
+    assert_eq!(queue.peek_time(), Some(5));
+    let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|e| e.tie).collect();
+    assert_eq!(order, [2, 0]);
+}
+
+/// The wheel turns many times, its lists are found wherever in the turn they stand, and what lies
+/// a turn ahead of another event does not come with it.
+#[test]
+fn the_wheel_finds_what_is_next_in_every_part_of_its_turn() {
+    const TURN: u64 = 1 << 22;
+    let mut queue = EventQueue::new();
+    for turn in 0..3 {
+        for step in 0..500 {
+            let at = turn * TURN + step * (TURN / 500) + 7 * step;
+            queue.push(LaneId::WHEEL, entry(at, 2));
+            queue.push(LaneId::WHEEL, entry(at + TURN - 1025, 1));
+            queue.push(LaneId::WHEEL, entry(at + TURN, 0));
+            while let Some(popped) = queue.pop_before(at, |_| {}) {
+                assert!(popped.at < at);
+            }
+            assert_eq!(queue.pop_before(at + 1, |_| {}).map(|entry| entry.at), Some(at));
+        }
+    }
+    let mut last = 0;
+    while let Some(popped) = queue.pop() {
+        assert!(popped.at >= last);
+        last = popped.at;
+    }
+    assert_eq!(last, 2 * TURN + 499 * (TURN / 500) + 7 * 499 + TURN);
+}
+
+#[test]
+fn large_lanes_tell_what_is_soon_to_run() {
+    let mut queue = EventQueue::untied();
+    let lane = queue.add_lane(1_000_000);
+    for n in 0..10_000 {
+        queue.push(lane, entry(1_000_000 + n, n));
+    }
+    let mut soon = Vec::new();
+    for n in 0..10_000 {
+        let popped = queue.pop_before(u64::MAX, |what| soon.push(what));
+        assert_eq!(popped, Some(entry(1_000_000 + n, n)));
+    }
+    assert!(soon.len() > 1_000 && soon.is_sorted(), "{} hints", soon.len());
+    assert!(soon[0] > 0, "what is told of has not run");
+}
