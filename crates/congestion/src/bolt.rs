@@ -178,6 +178,10 @@ impl Definition for Params {
         source: include_str!("bolt.rs"),
     };
 
+    fn in_bolt_ns3(&self) -> bool {
+        true
+    }
+
     fn check(&self) -> Result<(), ParamError> {
         let given = |window| match window {
             Auto::Is(bytes) => Some(bytes),

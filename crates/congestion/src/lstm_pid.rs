@@ -206,6 +206,13 @@ impl Definition for Params {
         params
     }
 
+    fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
+        match &mut self.model {
+            Auto::Is(model) => vec![("model", model)],
+            Auto::Auto => Vec::new(),
+        }
+    }
+
     fn check(&self) -> Result<(), ParamError> {
         self.check_model()?;
         if self.target_rtts > 0.0 && self.target_rtts < 1.0 {

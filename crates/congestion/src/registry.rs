@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::{CongestionControl, Needs, PathInfo};
 use crate::assist::SwitchPart;
+use crate::learned::ModelRef;
 use crate::params::{ParamDoc, ParamError, Parameters};
 use crate::pint;
 
@@ -124,6 +125,16 @@ pub trait Definition: Parameters + Default + Clone {
         None
     }
 
+    /// Whether the simulator of Bolt's authors has the scheme.
+    fn in_bolt_ns3(&self) -> bool {
+        false
+    }
+
+    /// Parameters that name a model, with their keys: whoever reads files attaches those.
+    fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
+        Vec::new()
+    }
+
     /// Whether senders react to what happens to their packets.
     fn reacts(&self) -> bool {
         true
@@ -188,6 +199,16 @@ macro_rules! schemes {
         impl SchemeParams {
             fn has(&self, name: &str) -> bool {
                 $((name == <crate::$module::Params as Definition>::SCHEME.name && self.$module.is_some()))||+
+            }
+
+            /// What names a model: scheme, key, and the name.
+            pub fn models(&mut self) -> Vec<(&'static str, &'static str, &mut ModelRef)> {
+                let mut models = Vec::new();
+                $(if let Some(params) = &mut self.$module {
+                    let scheme = <crate::$module::Params as Definition>::SCHEME.name;
+                    models.extend(params.models().into_iter().map(|(key, model)| (scheme, key, model)));
+                })+
+                models
             }
 
             fn get(&self, name: &str) -> Option<AnyParams> {
@@ -420,6 +441,11 @@ impl SchemeConfig {
     /// The round-trip time above which the scheme always slows down, on a path of so many links.
     pub fn delay_limit(&self, links: usize) -> Option<DelayLimit> {
         with_params!(&self.params, params => params.delay_limit(links))
+    }
+
+    /// Whether the simulator of Bolt's authors has the scheme.
+    pub fn in_bolt_ns3(&self) -> bool {
+        with_params!(&self.params, params => params.in_bolt_ns3())
     }
 
     /// Whether its senders react to what happens to their packets.

@@ -115,6 +115,10 @@ impl Definition for Params {
         source: include_str!("swift.rs"),
     };
 
+    fn in_bolt_ns3(&self) -> bool {
+        true
+    }
+
     fn check(&self) -> Result<(), ParamError> {
         let above = |name, value: f64, than, limit: f64| {
             if value > limit {

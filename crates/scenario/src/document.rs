@@ -5,6 +5,7 @@ mod axes;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use paceline_congestion::registry::SCHEMES;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -347,7 +348,8 @@ fn unknown(message: &str) -> Option<Problem> {
     let words = quoted(rest);
     let (found, mut known) = (*words.first()?, words[1..].to_vec());
     known.retain(|name| *name != "cc-blocks");
-    if known.contains(&"dcqcn") && what == "key" {
+    // Keys of `[cc]`: a block for each scheme, flattened.
+    if what == "key" && SCHEMES.iter().all(|scheme| known.contains(&scheme.name)) {
         known.extend(["scheme", "window", "windows"]);
     }
     let list: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();

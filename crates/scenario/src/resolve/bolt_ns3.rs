@@ -1,5 +1,6 @@
 //! `[network.bolt-ns3]`, and what that simulator does not have.
 
+use paceline_congestion::registry::{SCHEMES, Scheme, SchemeConfig, SchemeParams};
 use paceline_fabric::spec::{
     Accounted, BoltNs3Spec, DiscPorts, FlowControl, LoadBalancing, NicSpec, RecordSpec, Recovery, SwitchSpec,
 };
@@ -41,14 +42,14 @@ pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<BoltNs
     })
 }
 
-/// What the simulator has is Bolt and Swift over queues that drop, go-back-N, and one path for two hosts.
+/// What the simulator has is a few schemes over queues that drop, go-back-N, and one path for two hosts.
 pub(super) fn check<'a>(
     cx: &Cx<'_>,
     switch: &SwitchSpec,
     nic: &NicSpec,
     load_balancing: LoadBalancing,
     record: &RecordSpec,
-    schemes: impl IntoIterator<Item = &'a str>,
+    schemes: impl IntoIterator<Item = &'a SchemeConfig>,
 ) -> Result<(), Problem> {
     if cx.fidelity != Fidelity::BoltNs3 {
         return Ok(());
@@ -57,11 +58,17 @@ pub(super) fn check<'a>(
         let message = format!("{what} in bolt-ns3 fidelity: that simulator has none");
         Err(Problem::new(message).help(format!("write `{help}`, or `fidelity = \"exact\"`")))
     };
-    if let Some(scheme) = schemes.into_iter().find(|name| !["bolt", "swift"].contains(name)) {
-        return Err(Problem::new(format!(
-            "`{scheme}` in bolt-ns3 fidelity: that simulator has Bolt and Swift only"
-        ))
-        .help("write `fidelity = \"exact\"`, or choose `bolt` or `swift`"));
+    if let Some(scheme) = schemes.into_iter().find(|scheme| !scheme.in_bolt_ns3()) {
+        let has: Vec<String> = its_schemes().map(|scheme| format!("`{}`", scheme.name)).collect();
+        let message = format!(
+            "`{}` in bolt-ns3 fidelity: that simulator has {} only",
+            scheme.name(),
+            has.join(" and ")
+        );
+        return Err(Problem::new(message).help(format!(
+            "write `fidelity = \"exact\"`, or choose {}",
+            has.join(" or ")
+        )));
     }
     if switch.flow_control != FlowControl::None {
         return refuse("PFC", "flow_control = \"none\"");
@@ -82,4 +89,13 @@ pub(super) fn check<'a>(
         return refuse("accounts of flows' time", "accounts = \"off\"");
     }
     Ok(())
+}
+
+/// The schemes that the simulator has.
+fn its_schemes() -> impl Iterator<Item = &'static Scheme> {
+    let has = |scheme: &&Scheme| {
+        let config = SchemeParams::default().configure(scheme.name);
+        config.is_ok_and(|config| config.in_bolt_ns3())
+    };
+    SCHEMES.iter().filter(has)
 }

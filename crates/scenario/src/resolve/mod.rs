@@ -234,8 +234,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     cx.unused = schemes.unused(cx)?;
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
-    let kinds = schemes.iter().map(|scheme| scheme.config.name());
-    bolt_ns3::check(cx, &switch, &nic, load_balancing, &record, kinds)?;
+    let configs = schemes.iter().map(|scheme| &scheme.config);
+    bolt_ns3::check(cx, &switch, &nic, load_balancing, &record, configs)?;
     let run = RunSpec {
         nodes: net.topology.nodes,
         links,

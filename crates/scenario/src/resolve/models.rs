@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use paceline_congestion::learned::{Model, ModelRef, shipped};
-use paceline_congestion::params::Auto;
 use paceline_congestion::registry::SchemeParams;
 
 use crate::diagnostics::{Place, Problem};
@@ -17,25 +16,22 @@ const WHAT: &str = "the model file";
 /// Reads the models that the schemes' blocks name by their paths. The resolved scenario has the whole
 /// path, and the hash says that it is the same file.
 pub(super) fn attach(cx: &Cx<'_>, blocks: &mut SchemeParams) -> Result<(), Problem> {
-    if let Some(params) = &mut blocks.lstm_pid
-        && let Auto::Is(model) = &mut params.model
-        && model.model().is_none()
-    {
-        let known = cx
-            .parameters
-            .iter()
-            .find(|(scheme, parameter, _)| scheme == "lstm-pid" && parameter == "model");
+    for (scheme, key, model) in blocks.models() {
+        if model.model().is_some() {
+            continue;
+        }
+        let known = cx.parameters.iter().find(|(s, p, _)| s == scheme && p == key);
         let place = known.map_or_else(|| cx.texts.main().end(), |(.., span)| cx.texts.at(span.clone()));
         *model = match cx.files.model(model.name()) {
             Some(at_hand) => at_hand.clone(),
-            None => read(cx, model.name(), &place)?,
+            None => read(cx, scheme, model.name(), &place)?,
         };
     }
     Ok(())
 }
 
 /// The model at a path: that of its card, that of its weights, or what both have in common.
-fn read(cx: &Cx<'_>, path: &str, place: &Place) -> Result<ModelRef, Problem> {
+fn read(cx: &Cx<'_>, scheme: &str, path: &str, place: &Place) -> Result<ModelRef, Problem> {
     let stem = [".safetensors", ".json"]
         .iter()
         .find_map(|end| path.strip_suffix(end));
@@ -52,7 +48,9 @@ fn read(cx: &Cx<'_>, path: &str, place: &Place) -> Result<ModelRef, Problem> {
         ))
         .at(place)
         .label("this model")
-        .help("`paceline train` writes models; `paceline explain lstm-pid` says which fit")
+        .help(format!(
+            "`paceline train` writes models; `paceline explain {scheme}` says which fit"
+        ))
     })?;
     Ok(ModelRef::read_from(whole(&weights_path), Arc::new(model)))
 }

@@ -39,11 +39,12 @@ impl<'a> Schemes<'a> {
         let config = schemes.add(cx, scheme.get_ref(), &cx.texts.of_value(scheme))?;
         if let Some(window) = &written.window
             && *window.get_ref() == WindowMode::Off
-            && config.name().starts_with("hpcc")
+            && config.default_window() != WindowMode::Off
         {
             let place = cx.texts.of_value(window);
             cx.warnings.push(format!(
-                "{place}: HPCC is made for a window; without one it reacts to the rate alone"
+                "{place}: {} is made for a window; without one its rate alone holds it back",
+                config.scheme().title
             ));
         }
         Ok(schemes)
