@@ -7,10 +7,12 @@
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
+pub use crate::timers::{Expiry, TimerBank, TimerEvent, TimerSlot};
+
 /// What the sender may do right now. The NIC reads it after every callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendLimits {
-    /// The rate at which packets (headers included) may leave.
+    /// The rate at which packets (headers included) may leave. At a rate of zero none may, until it changes.
     pub rate: BitRate,
     /// The payload bytes that may be in flight; [`Bytes::MAX`] for a scheme without a window of
     /// its own. The NIC also applies the run's window mode ([`crate::registry::WindowMode`]).
@@ -216,99 +218,6 @@ pub struct SentInfo {
     pub payload: Bytes,
     /// Bytes on the wire, headers included.
     pub wire: Bytes,
-}
-
-/// Which of a flow's timers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TimerSlot(pub u8);
-
-/// The timers of one flow. The host reads [`TimerBank::take_request`] after every callback.
-#[derive(Clone, Debug, Default)]
-pub struct TimerBank {
-    deadlines: [Time; Self::SLOTS],
-    generations: [u8; Self::SLOTS],
-    armed: u8,
-    requests: [u8; Self::SLOTS],
-    request_count: u8,
-    decision: bool,
-    repaced: bool,
-}
-
-impl TimerBank {
-    /// Timers that a flow can have.
-    pub const SLOTS: usize = 4;
-
-    /// Sets the timer to `at`; an earlier setting is forgotten.
-    pub fn arm(&mut self, slot: TimerSlot, at: Time) {
-        let i = slot.0 as usize;
-        self.generations[i] = self.generations[i].wrapping_add(1);
-        self.deadlines[i] = at;
-        self.armed |= 1 << i;
-        let count = self.request_count as usize;
-        match self.requests[..count].iter().position(|&r| r == slot.0) {
-            // Armed twice in one callback: the later place in the order counts.
-            Some(k) => self.requests[k..count].rotate_left(1),
-            None => {
-                self.requests[count] = slot.0;
-                self.request_count += 1;
-            }
-        }
-    }
-
-    /// Stops the timer.
-    pub fn cancel(&mut self, slot: TimerSlot) {
-        self.generations[slot.0 as usize] = self.generations[slot.0 as usize].wrapping_add(1);
-        self.armed &= !(1 << slot.0);
-    }
-
-    /// The next timer that was armed since the last call, in the order of arming: slot, deadline,
-    /// and the generation that [`TimerBank::fires`] will ask for.
-    pub fn take_request(&mut self) -> Option<(TimerSlot, Time, u8)> {
-        while self.request_count > 0 {
-            let slot = self.requests[0];
-            self.requests.rotate_left(1);
-            self.request_count -= 1;
-            if self.armed & (1 << slot) != 0 {
-                let i = slot as usize;
-                return Some((TimerSlot(slot), self.deadlines[i], self.generations[i]));
-            }
-        }
-        None
-    }
-
-    /// Whether a timer event is still wanted; if so the timer is no longer armed.
-    pub fn fires(&mut self, slot: TimerSlot, generation: u8) -> bool {
-        let wanted = self.armed & (1 << slot.0) != 0 && self.generations[slot.0 as usize] == generation;
-        if wanted {
-            self.armed &= !(1 << slot.0);
-        }
-        wanted
-    }
-
-    /// Whether a timer was armed, or a decision asked for, and not yet handed out.
-    pub const fn has_requests(&self) -> bool {
-        self.request_count > 0 || self.decision
-    }
-
-    /// Asks for a decision: see [`Ctx::decide`].
-    pub fn ask_decision(&mut self) {
-        self.decision = true;
-    }
-
-    /// See [`Ctx::repace`].
-    pub fn ask_repace(&mut self) {
-        self.repaced = true;
-    }
-
-    /// Whether the rate was set anew since the last call.
-    pub const fn take_repace(&mut self) -> bool {
-        std::mem::replace(&mut self.repaced, false)
-    }
-
-    /// Whether a decision was asked for since the last call.
-    pub const fn take_decision(&mut self) -> bool {
-        std::mem::replace(&mut self.decision, false)
-    }
 }
 
 /// All that a scheme may ask of the world.

@@ -28,6 +28,7 @@ pub mod bolt_ns3;
 pub mod learned;
 pub mod pint;
 mod rate;
+mod timers;
 
 pub mod bolt;
 pub mod dcqcn;
@@ -48,7 +49,7 @@ pub mod timely;
 pub mod example;
 
 pub use api::{
-    AckInfo, CongestedPort, CongestionControl, Ctx, Decisions, HopSample, IntFormat, Needs, Notice, Outgoing,
-    PathInfo, Reports, SendLimits, SenderQuirks, SentInfo, TimerBank, TimerSlot,
+    AckInfo, CongestedPort, CongestionControl, Ctx, Decisions, Expiry, HopSample, IntFormat, Needs, Notice,
+    Outgoing, PathInfo, Reports, SendLimits, SenderQuirks, SentInfo, TimerBank, TimerEvent, TimerSlot,
 };
 pub use assist::SwitchPart;

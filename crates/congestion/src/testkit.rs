@@ -26,8 +26,8 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{
-    AckInfo, CongestionControl, Ctx, IntFormat, Notice, Outgoing, PathInfo, SendLimits, SenderQuirks,
-    SentInfo, TimerBank, TimerSlot,
+    AckInfo, CongestionControl, Ctx, Expiry, IntFormat, Notice, Outgoing, PathInfo, SendLimits, SenderQuirks,
+    SentInfo, TimerBank, TimerEvent, TimerSlot,
 };
 
 /// Timers that may expire at one instant before [`Pair`] calls it a loop.
@@ -67,12 +67,10 @@ pub fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
 }
 
 /// A timer that was set and has not expired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pending {
-    at: Time,
     order: u64,
-    slot: u8,
-    generation: u8,
+    event: TimerEvent,
 }
 
 /// A scheme and its world.
@@ -104,7 +102,7 @@ impl<C: CongestionControl> Pair<C> {
             expired: Vec::new(),
             now: Time::ZERO,
             path,
-            timers: TimerBank::default(),
+            timers: TimerBank::with_event_per_setting(),
             rng: Rng::stream(1, Purpose::Congestion, 0),
             pending: Vec::new(),
             armed: 0,
@@ -130,13 +128,20 @@ impl<C: CongestionControl> Pair<C> {
     /// Lets the time until `at` pass; timers that are due (at `at` too) expire, in order.
     pub fn advance_to(&mut self, at: Time) {
         let mut storm = 0;
-        while let Some(next) = self.pending.iter().copied().min().filter(|next| next.at <= at) {
+        let first = |pending: &[Pending]| {
+            let first = pending
+                .iter()
+                .copied()
+                .min_by_key(|next| (next.event.at, next.order));
+            first.filter(|next| next.event.at <= at)
+        };
+        while let Some(next) = first(&self.pending) {
             self.pending.retain(|timer| *timer != next);
-            storm = if next.at > self.now { 0 } else { storm + 1 };
+            let (at, slot) = (next.event.at, next.event.slot);
+            storm = if at > self.now { 0 } else { storm + 1 };
             assert!(storm < STORM, "timers expire for ever at {}", self.now);
-            self.now = next.at.max(self.now);
-            let slot = TimerSlot(next.slot);
-            if self.timers.fires(slot, next.generation) {
+            self.now = at.max(self.now);
+            if self.timers.expire(next.event) == Expiry::Now {
                 self.expired.push((self.now, slot));
                 self.call(|cc, cx| cc.on_timer(cx, slot));
             }
@@ -208,14 +213,13 @@ impl<C: CongestionControl> Pair<C> {
             rng: &mut self.rng,
         };
         callback(&mut self.cc, &mut cx);
-        while let Some((slot, at, generation)) = self.timers.take_request() {
+        while let Some(event) = self.timers.take_request() {
+            let at = event.at;
             assert!(at >= self.now, "a timer is set to {at}, before {}", self.now);
             self.armed += 1;
             self.pending.push(Pending {
-                at,
                 order: self.armed,
-                slot: slot.0,
-                generation,
+                event,
             });
         }
         if self.timers.take_decision() {

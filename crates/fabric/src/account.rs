@@ -222,7 +222,7 @@ impl Core {
             sender.window += waited;
             open.stalled += waited;
         } else {
-            sender.pacing += take(qp.next_avail);
+            sender.pacing += take(if qp.stands() { now } else { qp.next_avail });
             let held = port.paused & 1 << qp.class != 0;
             let waited = take(now);
             *(if held { &mut sender.paused } else { &mut sender.nic }) += waited;

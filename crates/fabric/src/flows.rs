@@ -11,7 +11,7 @@ use crate::outcome::FlowStatus;
 use crate::qp::{Qp, Receiver};
 use crate::routing::{FlowKey, bdp, path_rtt};
 use crate::sim::Simulation;
-use crate::spec::{Awaited, Recovery};
+use crate::spec::{Awaited, Recovery, TieOrder};
 
 /// A flow's two paths through the network.
 pub(crate) struct Paths {
@@ -186,6 +186,7 @@ impl Simulation {
             window: u64::MAX,
             bound: 0,
             rate: info.line_rate,
+            asked_window: Bytes::MAX,
             last_wire: 0,
             data_header: packet.data_headers(&needs),
             ack_wire: packet.ack_wire(&needs),
@@ -213,7 +214,7 @@ impl Simulation {
             retransmitted: 0,
             needs,
             scheme: controller,
-            timers: TimerBank::default(),
+            timers: self.timers(),
             rng: Rng::stream(self.world.spec.seed, Purpose::Congestion, u64::from(flow)),
             path: Box::new(info),
         };
@@ -247,6 +248,14 @@ impl Simulation {
             return self.start_sender(slot, &paths.forward, keep, found);
         }
         self.join_nic(slot);
+    }
+
+    /// A new flow's timers.
+    fn timers(&self) -> TimerBank {
+        match self.world.spec.ties {
+            TieOrder::Insertion => TimerBank::with_event_per_setting(),
+            TieOrder::Structural | TieOrder::Shuffled(_) => TimerBank::default(),
+        }
     }
 
     /// Stores a queue pair in a free slot.

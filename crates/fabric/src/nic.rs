@@ -1,8 +1,8 @@
 //! The host's NIC: queue pairs, their pacing and windows, and who sends next.
 
-use paceline_congestion::{CongestionControl, Ctx, Outgoing, SentInfo, TimerSlot};
+use paceline_congestion::{CongestionControl, Ctx, Expiry, Outgoing, SentInfo, TimerEvent, TimerSlot};
 use paceline_kernel::queue::LaneId;
-use paceline_kernel::{Bytes, Time};
+use paceline_kernel::{BitRate, Bytes, Time};
 
 use crate::bolt_ns3::CLOCK;
 use crate::crowd::Crowd;
@@ -10,6 +10,7 @@ use crate::event::Event;
 use crate::outcome::{PacketKind, TraceKind};
 use crate::packet::Packet;
 use crate::port::time_to_send;
+use crate::qp::STANDSTILL;
 use crate::sim::Simulation;
 
 /// Up to so many queue pairs of a NIC are looked through at every packet to save an event.
@@ -28,6 +29,16 @@ pub(crate) struct Nic {
     pub(crate) wake_generation: u32,
     /// When many queue pairs may go.
     pub(crate) crowd: Crowd,
+}
+
+/// The gap, in ps, that pacing leaves after the start of a packet of `wire` bytes. At a rate of zero there is
+/// none: it is the rate that keeps back what follows ([`crate::qp::Qp::stands`]).
+#[inline]
+fn gap_after(wire: u16, rate: BitRate, truncate_to_ns: bool) -> u64 {
+    if rate == STANDSTILL {
+        return 0;
+    }
+    time_to_send(rate, wire, truncate_to_ns).as_ps()
 }
 
 impl Simulation {
@@ -57,7 +68,7 @@ impl Simulation {
         let qp = &mut self.hosts.qps[slot as usize];
         let limits = qp.scheme.limits();
         let old_rate = qp.rate;
-        if limits.rate != old_rate || limits.window != Bytes::MAX {
+        if limits.rate != old_rate || limits.window != qp.asked_window {
             qp.apply(limits);
         }
         let repaces = self.world.spec.nic.pacing || self.world.spec.quirks.repaces_unpaced;
@@ -76,7 +87,7 @@ impl Simulation {
     fn repace(&mut self, slot: u32) {
         let truncate = self.world.spec.quirks.truncate_to_ns;
         let qp = &mut self.hosts.qps[slot as usize];
-        let gap = time_to_send(qp.rate, qp.last_wire, truncate).as_ps();
+        let gap = gap_after(qp.last_wire, qp.rate, truncate);
         qp.next_avail = (qp.next_avail + gap).saturating_sub(qp.gap);
         qp.gap = gap;
     }
@@ -93,19 +104,22 @@ impl Simulation {
     }
 
     fn start_timers(&mut self, slot: u32) {
-        let life = self.hosts.qps[slot as usize].life;
-        while let Some((timer, at, generation)) = self.hosts.qps[slot as usize].timers.take_request() {
-            let event = Event::Timer {
-                qp: slot,
-                slot: timer.0,
-                generation,
-                life,
-            };
-            self.schedule(LaneId::WHEEL, at.as_ps(), event);
+        while let Some(event) = self.hosts.qps[slot as usize].timers.take_request() {
+            self.schedule_timer(slot, event);
         }
         if self.hosts.qps[slot as usize].timers.take_decision() {
             self.decide(slot);
         }
+    }
+
+    fn schedule_timer(&mut self, slot: u32, timer: TimerEvent) {
+        let event = Event::Timer {
+            qp: slot,
+            slot: timer.slot.0,
+            generation: timer.generation,
+            life: self.hosts.qps[slot as usize].life,
+        };
+        self.schedule(LaneId::WHEEL, timer.at.as_ps(), event);
     }
 
     pub(crate) fn scheme_timer(&mut self, slot: u32, timer: u8, generation: u8, life: u16) {
@@ -113,15 +127,26 @@ impl Simulation {
             return self.clock(slot, generation, life);
         }
         let qp = &mut self.hosts.qps[slot as usize];
-        if qp.life != life || qp.done || !qp.timers.fires(TimerSlot(timer), generation) {
+        if qp.life != life || qp.done {
             return;
         }
+        let event = TimerEvent {
+            slot: TimerSlot(timer),
+            at: Time::from_ps(self.core.now),
+            generation,
+        };
+        match qp.timers.expire(event) {
+            Expiry::Now => {}
+            Expiry::Later(event) => return self.schedule_timer(slot, event),
+            Expiry::Stale => return,
+        }
+        let stood = qp.stands();
         if self.core.watch.recorder.tracing {
             self.settle(slot);
             self.look_at_timer(slot, crate::closeup::Told::Itself);
         }
         self.call_scheme(slot, |scheme, cx| scheme.on_timer(cx, TimerSlot(timer)));
-        if !self.world.spec.quirks.wakeup_suppression {
+        if stood || !self.world.spec.quirks.wakeup_suppression {
             // A larger window or rate may let a packet go now.
             self.nic_send(self.hosts.qps[slot as usize].port);
         }
@@ -336,11 +361,11 @@ impl Simulation {
         let qp = &mut self.hosts.qps[slot as usize];
         let rate = if pacing { qp.rate } else { qp.path.line_rate };
         qp.last_wire = wire;
-        qp.gap = time_to_send(rate, wire, truncate).as_ps();
+        qp.gap = gap_after(wire, rate, truncate);
         qp.next_avail = self.core.now + qp.gap;
         if !pacing && self.world.spec.quirks.repaces_unpaced {
             // A change of rate takes this from the gap all the same.
-            qp.gap = time_to_send(qp.rate, wire, truncate).as_ps();
+            qp.gap = gap_after(wire, qp.rate, truncate);
         }
         self.regard(slot);
         let nic = self.core.ports[port as usize].owner as usize;

@@ -5,6 +5,9 @@ use paceline_congestion::{CongestionControl, Needs, PathInfo, SendLimits, TimerB
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes};
 
+/// A rate at which nothing may be sent, until it changes.
+pub(crate) const STANDSTILL: BitRate = BitRate::from_bps(0);
+
 /// A queue pair's sender: one flow.
 pub(crate) struct Qp {
     pub(crate) flow: u32,
@@ -27,6 +30,8 @@ pub(crate) struct Qp {
     /// Where `snd_nxt` has to stop, pauses and pacing apart: see [`Qp::reckon`].
     pub(crate) bound: u64,
     pub(crate) rate: BitRate,
+    /// The scheme's own window, as [`Qp::apply`] took it over.
+    pub(crate) asked_window: Bytes,
     pub(crate) last_wire: u16,
     pub(crate) data_header: u16,
     pub(crate) ack_wire: u16,
@@ -115,6 +120,11 @@ impl Qp {
             self.sent_unheard = self.max_sent;
         }
     }
+    /// Whether its scheme lets nothing go, whatever the window.
+    #[inline]
+    pub(crate) fn stands(&self) -> bool {
+        self.rate == STANDSTILL
+    }
     /// Whether something other than pacing keeps it from sending.
     #[inline]
     pub(crate) fn is_blocked(&self, paused: u16) -> bool {
@@ -126,7 +136,7 @@ impl Qp {
     }
 
     /// Whether it may send is asked much more often than the answer changes: what bounds it is put
-    /// together here, after every change of what is acknowledged, of the window, of the limit, of what
+    /// together here, after every change of what is acknowledged, of rate and window, of the limit, of what
     /// is to be repaired and of the path.
     #[inline]
     pub(crate) fn reckon(&mut self) {
@@ -135,7 +145,7 @@ impl Qp {
 
     #[inline]
     fn bound_now(&self) -> u64 {
-        match (self.reachable, self.repairs) {
+        match (self.reachable && !self.stands(), self.repairs) {
             (false, _) => 0,
             (true, true) => u64::MAX,
             // With `unsigned_in_flight` only: more is in flight than any window allows.
@@ -160,7 +170,7 @@ impl Qp {
     /// Takes over what the scheme allows now.
     #[inline]
     pub(crate) fn apply(&mut self, limits: SendLimits) {
-        self.rate = limits.rate;
+        (self.rate, self.asked_window) = (limits.rate, limits.window);
         let by_mode = match self.window_mode {
             WindowMode::Off => u64::MAX,
             WindowMode::Fixed => self.path.bdp.get(),

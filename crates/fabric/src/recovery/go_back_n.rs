@@ -122,6 +122,7 @@ impl Simulation {
     pub(super) fn go_back(&mut self, slot: u32) {
         let qp = &mut self.hosts.qps[slot as usize];
         qp.snd_nxt = qp.snd_una;
+        qp.reckon();
     }
 }
 

@@ -1,0 +1,256 @@
+//! A flow's timers: what a scheme sets, and what that asks of the host's event queue.
+
+use paceline_kernel::Time;
+
+/// Which of a flow's timers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimerSlot(pub u8);
+
+/// An event that the host schedules for a timer, and that comes back as [`TimerBank::expire`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimerEvent {
+    /// Which timer.
+    pub slot: TimerSlot,
+    /// When it comes.
+    pub at: Time,
+    /// Which setting of the timer asked for it: decides the order among events of one flow and instant.
+    pub generation: u8,
+}
+
+/// What becomes of a timer's event that has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expiry {
+    /// The timer expires; it is no longer armed.
+    Now,
+    /// The timer was set to a later time meanwhile: this event is to be scheduled in its place.
+    Later(TimerEvent),
+    /// Nobody waits for it.
+    Stale,
+}
+
+/// The timers of one flow. The host reads [`TimerBank::take_request`] after every callback.
+///
+/// A timer that is only ever put off has one event: when that comes before the deadline, it is scheduled
+/// again for it. A timer that is set to an earlier time has another event, and the old one goes stale.
+#[derive(Clone, Debug)]
+pub struct TimerBank {
+    deadlines: [Time; Self::SLOTS],
+    /// When the event comes that looks after each timer; [`Time::MAX`] for none.
+    pending: [Time; Self::SLOTS],
+    generations: [u8; Self::SLOTS],
+    armed: u8,
+    requests: [u8; Self::SLOTS],
+    request_count: u8,
+    event_per_setting: bool,
+    decision: bool,
+    repaced: bool,
+}
+
+impl Default for TimerBank {
+    fn default() -> Self {
+        Self {
+            deadlines: [Time::ZERO; Self::SLOTS],
+            pending: [Time::MAX; Self::SLOTS],
+            generations: [0; Self::SLOTS],
+            armed: 0,
+            requests: [0; Self::SLOTS],
+            request_count: 0,
+            event_per_setting: false,
+            decision: false,
+            repaced: false,
+        }
+    }
+}
+
+impl TimerBank {
+    /// Timers that a flow can have.
+    pub const SLOTS: usize = 4;
+
+    /// A bank whose every setting asks for an event, and whose timers expire by the event of their last one:
+    /// where simultaneous events run in the order in which they were scheduled, that is the order of settings.
+    pub fn with_event_per_setting() -> Self {
+        Self {
+            event_per_setting: true,
+            ..Self::default()
+        }
+    }
+
+    /// Sets the timer to `at`; an earlier setting is forgotten.
+    pub fn arm(&mut self, slot: TimerSlot, at: Time) {
+        let i = slot.0 as usize;
+        self.generations[i] = self.generations[i].wrapping_add(1);
+        self.deadlines[i] = at;
+        self.armed |= 1 << i;
+        let count = self.request_count as usize;
+        match self.requests[..count].iter().position(|&r| r == slot.0) {
+            // Armed twice in one callback: the later place in the order counts.
+            Some(k) => self.requests[k..count].rotate_left(1),
+            None => {
+                self.requests[count] = slot.0;
+                self.request_count += 1;
+            }
+        }
+    }
+
+    /// Stops the timer.
+    pub fn cancel(&mut self, slot: TimerSlot) {
+        self.armed &= !(1 << slot.0);
+    }
+
+    /// The next event that timers armed since the last call need, in the order of arming.
+    pub fn take_request(&mut self) -> Option<TimerEvent> {
+        while self.request_count > 0 {
+            let i = self.requests[0] as usize;
+            self.requests.rotate_left(1);
+            self.request_count -= 1;
+            let unattended = self.event_per_setting || self.deadlines[i] < self.pending[i];
+            if self.is_armed(i) && unattended {
+                return Some(self.event(i));
+            }
+        }
+        None
+    }
+
+    /// An event of a timer has come, at `event.at`.
+    pub fn expire(&mut self, event: TimerEvent) -> Expiry {
+        let i = event.slot.0 as usize;
+        let awaited = if self.event_per_setting {
+            self.generations[i] == event.generation && self.deadlines[i] == event.at
+        } else {
+            self.pending[i] == event.at
+        };
+        if !awaited {
+            return Expiry::Stale;
+        }
+        self.pending[i] = Time::MAX;
+        if !self.is_armed(i) {
+            return Expiry::Stale;
+        }
+        if event.at < self.deadlines[i] {
+            return Expiry::Later(self.event(i));
+        }
+        self.armed &= !(1 << i);
+        Expiry::Now
+    }
+
+    fn is_armed(&self, i: usize) -> bool {
+        self.armed & 1 << i != 0
+    }
+
+    /// An event at a timer's deadline, which looks after it from here on.
+    fn event(&mut self, i: usize) -> TimerEvent {
+        self.pending[i] = self.deadlines[i];
+        TimerEvent {
+            slot: TimerSlot(i as u8),
+            at: self.deadlines[i],
+            generation: self.generations[i],
+        }
+    }
+
+    /// Whether a timer was armed, or a decision asked for, and not yet handed out.
+    pub const fn has_requests(&self) -> bool {
+        self.request_count > 0 || self.decision
+    }
+
+    /// Asks for a decision: see [`crate::Ctx::decide`].
+    pub fn ask_decision(&mut self) {
+        self.decision = true;
+    }
+
+    /// See [`crate::Ctx::repace`].
+    pub fn ask_repace(&mut self) {
+        self.repaced = true;
+    }
+
+    /// Whether the rate was set anew since the last call.
+    pub const fn take_repace(&mut self) -> bool {
+        std::mem::replace(&mut self.repaced, false)
+    }
+
+    /// Whether a decision was asked for since the last call.
+    pub const fn take_decision(&mut self) -> bool {
+        std::mem::replace(&mut self.decision, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOT: TimerSlot = TimerSlot(2);
+
+    fn at(ns: u64) -> Time {
+        Time::from_ns(ns)
+    }
+
+    /// Sets the timer to `ns`; the events that this asks for.
+    fn arm(bank: &mut TimerBank, ns: u64) -> Vec<TimerEvent> {
+        bank.arm(SLOT, at(ns));
+        std::iter::from_fn(|| bank.take_request()).collect()
+    }
+
+    fn banks() -> [TimerBank; 2] {
+        [TimerBank::default(), TimerBank::with_event_per_setting()]
+    }
+
+    /// After 256 settings the generation is that of the first one's event again.
+    #[test]
+    fn a_stale_event_never_expires_a_timer_early() {
+        for mut bank in banks() {
+            let first = arm(&mut bank, 100)[0];
+            for setting in 1..=256 {
+                arm(&mut bank, 1000 + setting);
+            }
+            assert_ne!(bank.expire(first), Expiry::Now);
+        }
+    }
+
+    /// As a scheme does that sets a timeout at every acknowledgement.
+    #[test]
+    fn a_timer_that_is_put_off_has_one_event() {
+        let mut bank = TimerBank::default();
+        let first = arm(&mut bank, 100)[0];
+        for setting in 1..=1000 {
+            assert_eq!(arm(&mut bank, 100 + setting), []);
+        }
+        let Expiry::Later(second) = bank.expire(first) else {
+            panic!("the deadline is later");
+        };
+        assert_eq!((second.slot, second.at), (SLOT, at(1100)));
+        assert_eq!(bank.expire(second), Expiry::Now);
+        assert_eq!(bank.expire(second), Expiry::Stale);
+    }
+
+    #[test]
+    fn an_earlier_deadline_counts() {
+        for mut bank in banks() {
+            let late = arm(&mut bank, 100)[0];
+            let early = arm(&mut bank, 50)[0];
+            assert_eq!(early.at, at(50));
+            assert_eq!(bank.expire(early), Expiry::Now);
+            assert_eq!(bank.expire(late), Expiry::Stale);
+        }
+    }
+
+    #[test]
+    fn what_is_cancelled_does_not_expire() {
+        for mut bank in banks() {
+            let event = arm(&mut bank, 100)[0];
+            bank.cancel(SLOT);
+            assert_eq!(bank.expire(event), Expiry::Stale);
+            bank.arm(SLOT, at(300));
+            bank.cancel(SLOT);
+            assert_eq!(bank.take_request(), None);
+        }
+    }
+
+    /// Set again after it was cancelled, a timer is looked after by the event that it had.
+    #[test]
+    fn a_cancelled_timer_that_is_set_again() {
+        let mut bank = TimerBank::default();
+        let event = arm(&mut bank, 100)[0];
+        bank.cancel(SLOT);
+        assert_eq!(arm(&mut bank, 100), []);
+        assert_eq!(bank.expire(event), Expiry::Now);
+    }
+}
