@@ -43,11 +43,8 @@ impl Simulation {
         self.core.counters.data_received += u64::from(!packet.trimmed);
         let (slot, flow, marked) = (packet.qp as usize, packet.flow, packet.ecn != 0);
         let qp = &self.hosts.qps[slot];
-        if qp.flow != flow || qp.done {
-            if self.world.spec.quirks.receiver_forgets {
-                return self.receive_late(id);
-            }
-            return self.core.packets.remove(id);
+        if qp.flow != flow || qp.done && self.world.spec.quirks.receiver_forgets {
+            return self.receive_late(id);
         }
         let answer = self.take_data(id);
         if self.hosts.receivers[slot].expected >= self.hosts.qps[slot].size {

@@ -239,3 +239,31 @@ fn failures_with_recovery() {
         }
     }
 }
+
+/// A receiver cannot know that its sender has heard enough: data that comes once more is acknowledged once
+/// more, also when another flow has taken over the queue pair.
+#[test]
+fn what_comes_twice_is_acknowledged_twice() {
+    for others in [0, 1_u64] {
+        // The timeout is shorter than the round trip: the packet is sent again before its acknowledgement.
+        let mut spec = natural(star(2, scheme("none")));
+        spec.nic.rto = Some(Span::from_us(3));
+        spec.record.trace_nodes = vec![NodeId(2)];
+        add_flow(&mut spec, 1, 2, 1000, 0);
+        // The first acknowledgement is back after 4.2 us, the second packet arrives at 5.2 us.
+        for _ in 0..others {
+            add_flow(&mut spec, 1, 2, 500, 4_500);
+        }
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        let of_first = |event| {
+            traced(&outcome, 2, event)
+                .filter(|e| e.flow == 0)
+                .map(|e| (e.kind, e.seq))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of_first(TraceKind::Receive), [(PacketKind::Data, 0); 2]);
+        assert_eq!(of_first(TraceKind::Dequeue), [(PacketKind::Ack, 1000); 2]);
+        assert_eq!(outcome.counters.timeouts, 1 + others);
+    }
+}
