@@ -13,10 +13,10 @@
 //! A run is a pure function of its input. Of all that is written, only the fields of
 //! [`results::Machine`] differ between two runs of the same input.
 
-pub mod capture;
 pub mod diff;
 pub mod files;
 mod input;
+pub mod metrics;
 pub mod repeats;
 
 pub mod results;
@@ -24,6 +24,7 @@ pub mod run;
 pub mod stats;
 pub mod sweep;
 pub mod table;
+pub mod text;
 pub mod why;
 
 pub use input::load;

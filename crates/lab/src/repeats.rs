@@ -7,9 +7,9 @@ use paceline_fabric::spec::RunSpec;
 use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
-use crate::results::{FlowRow, RunStatus, Summary};
-use crate::stats::{CONFIDENCE, FlowPairs, Interval, Paired, interval, pair_repeats, paired};
-use crate::table::{METRICS, Metric, occasional};
+use crate::metrics::{METRICS, Metric, occasional};
+use crate::results::{FlowPairs, FlowRow, RunStatus, Summary, pair_repeats};
+use crate::stats::{CONFIDENCE, Interval, Paired, interval, paired};
 
 mod warnings;
 

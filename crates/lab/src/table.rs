@@ -7,162 +7,12 @@ pub use repeats::repeats;
 pub use repeats::{by_flow, difference, differing, with_interval};
 pub use sizes::slowdown_by_size;
 
-use crate::results::{CollectiveTime, FlowCount, Summary, WORTH_SAYING};
-use crate::stats;
+use crate::metrics::{Metric, shown};
+use crate::results::Summary;
+use crate::text::number;
 
 /// Columns that a terminal has when nobody knows.
 pub const DEFAULT_WIDTH: usize = 100;
-
-/// A column of a comparison.
-pub struct Metric {
-    /// Which group of columns it is in.
-    pub group: &'static str,
-    /// What it is called.
-    pub name: &'static str,
-    /// Where it is in `summary.json`.
-    pub key: &'static str,
-    /// Its value in a summary, as text.
-    pub text: fn(&Summary) -> String,
-    /// Its value in a summary.
-    pub value: fn(&Summary) -> Option<f64>,
-    /// A value as text.
-    pub show: fn(Option<f64>) -> String,
-    /// Its value, the smaller the better; `None` also where small is not good.
-    pub cost: fn(&Summary) -> Option<f64>,
-}
-
-/// How many flows finished, of how many.
-const DONE: Metric = Metric {
-    group: "flows",
-    name: "done",
-    key: "flows.completed",
-    text: |s| done(s.flows),
-    value: |s| Some(s.flows.completed as f64),
-    show: whole,
-    cost: |_| None,
-};
-
-/// The cost where low is good.
-const fn low(value: f64) -> f64 {
-    value
-}
-
-/// The cost where high is good.
-const fn high(value: f64) -> f64 {
-    -value
-}
-
-macro_rules! metrics {
-    ($first:expr; $($group:literal $name:literal $key:literal: $value:expr, $show:expr, $cost:path;)*) => {
-        &[$first, $(Metric {
-            group: $group,
-            name: $name,
-            key: $key,
-            text: |summary| {
-                let (value, show): (fn(&Summary) -> Option<f64>, fn(Option<f64>) -> String) = ($value, $show);
-                show(value(summary))
-            },
-            value: $value,
-            show: $show,
-            cost: |summary| {
-                let value: fn(&Summary) -> Option<f64> = $value;
-                value(summary).map($cost)
-            },
-        },)*]
-    };
-}
-
-/// The columns of every comparison.
-pub const METRICS: &[Metric] = metrics! {
-    DONE;
-    "FCT slowdown" "mean" "fct_slowdown.mean": |s| s.fct_slowdown.mean, number, low;
-    "FCT slowdown" "p50" "fct_slowdown.p50": |s| s.fct_slowdown.p50, number, low;
-    "FCT slowdown" "p95" "fct_slowdown.p95": |s| s.fct_slowdown.p95, number, low;
-    "FCT slowdown" "p99" "fct_slowdown.p99": |s| s.fct_slowdown.p99, number, low;
-    "FCT" "mean" "fct_us.mean": |s| s.fct_us.mean, duration_us, low;
-    "FCT" "last end" "finish_us": |s| s.finish_us, duration_us, low;
-    "RTT" "mean" "rtt_us.mean": |s| s.rtt_us.mean, duration_us, low;
-    "RTT" "p99" "rtt_us.p99": |s| s.rtt_us.p99, duration_us, low;
-    "RTT" "max" "rtt_us.max": |s| s.rtt_us.max, duration_us, low;
-    "RTT" "all ACKs" "rtt_all_us.mean": |s| s.rtt_all_us.mean, duration_us, low;
-    "Gbit/s" "mean rate" "rate_mean_gbps": |s| s.rate_mean_gbps, number, high;
-    "queue" "max" "queue_bytes.max": |s| Some(s.queue_bytes.max as f64), whole_bytes, low;
-    "PFC" "pauses" "pfc.pauses": |s| Some(s.pfc.pauses as f64), whole, low;
-    "packets" "drops" "drops": |s| Some(s.drops as f64), whole, low;
-};
-
-/// The mean time of a collective's iterations.
-const COLLECTIVE_TIME: Metric = Metric {
-    group: "collectives",
-    name: "mean time",
-    key: "collectives.time_us",
-    text: |s| duration_us(mean_of(s, |time| time.time_us)),
-    value: |s| mean_of(s, |time| time.time_us),
-    show: duration_us,
-    cost: |s| mean_of(s, |time| time.time_us),
-};
-
-/// Decisions that took effect.
-const DECISIONS_MADE: Metric = Metric {
-    group: "decisions",
-    name: "made",
-    key: "decisions.made",
-    text: |s| whole(s.decisions.map(|of| of.made as f64)),
-    value: |s| s.decisions.map(|of| of.made as f64),
-    show: whole,
-    cost: |_| None,
-};
-
-/// What is shown besides where a run has collectives.
-const COLLECTIVES: &[Metric] = metrics! {
-    COLLECTIVE_TIME;
-    "collectives" "bus Gbit/s" "collectives.busbw_gbps": |s| mean_of(s, |time| time.busbw_gbps), number, high;
-};
-
-/// What is shown besides where decisions take time.
-const DECISIONS: &[Metric] = metrics! {
-    DECISIONS_MADE;
-    "decisions" "mean wait" "decisions.wait_us_mean": |s| s.decisions.map(|of| of.wait_us_mean), duration_us, low;
-    "decisions" "busy" "decisions.busy": |s| s.decisions.and_then(|of| of.busy), number, low;
-};
-
-/// What had left before its sender heard anything, where that is worth saying.
-const UNHEARD: Metric = Metric {
-    group: "bytes sent",
-    name: "unheard",
-    key: "before_feedback.share",
-    text: |s| percent(unheard(s)),
-    value: unheard,
-    show: percent,
-    cost: |_| None,
-};
-
-/// What is shown besides where most of the bytes left before any feedback.
-const BEFORE_FEEDBACK: &[Metric] = &[UNHEARD];
-
-fn unheard(summary: &Summary) -> Option<f64> {
-    let share = summary.before_feedback.map(|before| before.share);
-    share.filter(|&share| share >= WORTH_SAYING)
-}
-
-/// A share in percent, never rounded to all.
-fn percent(share: Option<f64>) -> String {
-    share.map_or_else(
-        || "–".to_string(),
-        |share| format!("{:.0}%", (share * 100.0).floor()),
-    )
-}
-
-/// What is shown only of runs that have it.
-pub fn occasional() -> impl Iterator<Item = &'static Metric> + Clone {
-    COLLECTIVES.iter().chain(DECISIONS).chain(BEFORE_FEEDBACK)
-}
-
-/// The mean over iterations that came to their end.
-fn mean_of(summary: &Summary, value: fn(&CollectiveTime) -> Option<f64>) -> Option<f64> {
-    let values: Vec<f64> = summary.collectives.iter().filter_map(value).collect();
-    stats::mean(&values)
-}
 
 /// A comparison of runs: a row per run, or, where that is wider than `width`, a column per run.
 ///
@@ -172,17 +22,7 @@ fn mean_of(summary: &Summary, value: fn(&CollectiveTime) -> Option<f64>) -> Opti
 /// where that is half of the bytes or more.
 pub fn comparison(runs: &[&Summary], width: usize) -> String {
     let names = row_names(runs);
-    let collectives = runs.iter().any(|run| !run.collectives.is_empty());
-    let decisions = runs.iter().any(|run| run.decisions.is_some());
-    let mut metrics: Vec<&Metric> = METRICS.iter().collect();
-    let feedback = runs.iter().any(|run| unheard(run).is_some());
-    for (more, shown) in [
-        (COLLECTIVES, collectives),
-        (DECISIONS, decisions),
-        (BEFORE_FEEDBACK, feedback),
-    ] {
-        metrics.extend(more.iter().filter(|_| shown));
-    }
+    let metrics = shown(runs);
     let values: Vec<Vec<String>> = metrics
         .iter()
         .map(|m| runs.iter().map(|run| (m.text)(run)).collect())
@@ -192,15 +32,6 @@ pub fn comparison(runs: &[&Summary], width: usize) -> String {
         wide
     } else {
         by_metric(&metrics, &names, &values)
-    }
-}
-
-/// How many flows finished, of how many.
-fn done(flows: FlowCount) -> String {
-    if flows.completed == flows.total {
-        format!("all {}", flows.total)
-    } else {
-        format!("{}/{}", flows.completed, flows.total)
     }
 }
 
@@ -385,65 +216,6 @@ fn widen_for_groups<'a>(columns: &'a [Column], widths: &mut [usize]) -> Vec<(&'a
         widths[last] += width_of(name).saturating_sub(width);
     }
     groups
-}
-
-/// A number with at most four digits that count; a dash for none.
-pub fn number(value: Option<f64>) -> String {
-    let Some(value) = value else {
-        return "–".to_string();
-    };
-    match value.abs() {
-        0.0 => "0".to_string(),
-        small if small < 0.001 => format!("{value:.1e}"),
-        small if small < 1.0 => format!("{value:.3}"),
-        small if small < 100.0 => format!("{value:.2}"),
-        small if small < 10_000.0 => format!("{value:.1}"),
-        _ => format!("{value:.0}"),
-    }
-}
-
-/// A duration given in microseconds, in the unit that reads best.
-pub fn duration_us(value: Option<f64>) -> String {
-    match value {
-        Some(us) if us >= 1e6 => format!("{} s", number(Some(us / 1e6))),
-        Some(us) if us >= 1e3 => format!("{} ms", number(Some(us / 1e3))),
-        Some(us) => format!("{} µs", number(Some(us))),
-        None => number(None),
-    }
-}
-
-/// A size, in powers of 1000, without zeros after the point.
-pub fn short_bytes(value: u64) -> String {
-    let text = bytes(value);
-    match text.split_once(' ') {
-        Some((number, unit)) if number.contains('.') => {
-            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
-        }
-        _ => text,
-    }
-}
-
-/// A count: whole, or with the digits of [`number`].
-fn whole(value: Option<f64>) -> String {
-    match value {
-        Some(count) if count.fract() == 0.0 => format!("{count:.0}"),
-        other => number(other),
-    }
-}
-
-/// A size that need not be whole.
-fn whole_bytes(value: Option<f64>) -> String {
-    value.map_or_else(|| number(None), |value| bytes(value.round() as u64))
-}
-
-/// A size, in powers of 1000.
-pub fn bytes(value: u64) -> String {
-    match value {
-        0..1_000 => format!("{value} B"),
-        1_000..1_000_000 => format!("{} KB", number(Some(value as f64 / 1e3))),
-        1_000_000..1_000_000_000 => format!("{} MB", number(Some(value as f64 / 1e6))),
-        _ => format!("{} GB", number(Some(value as f64 / 1e9))),
-    }
 }
 
 #[cfg(test)]

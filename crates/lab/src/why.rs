@@ -4,13 +4,13 @@ use serde::Serialize;
 
 use crate::files::{FlowTime, Stage};
 use crate::results::{FlowRow, FlowState};
-use crate::table::{bytes, duration_us, number};
+use crate::text::{bytes, duration_us, number};
 
 mod deeper;
 mod slowest;
 
 pub use deeper::{CauseRow, CutRow, Deeper, MarkRow, NeighbourRow, NicRow, PauseRow, SharedRow, WaitRow};
-pub use slowest::{Main, Slow, by_slowness, slowest, table as slowest_table};
+pub use slowest::{Main, Slow, slowest, table as slowest_table};
 
 /// Where one flow's time went.
 #[derive(Clone, Debug, Serialize)]

@@ -33,8 +33,9 @@ use serde::Serialize;
 use repeats::SeedLink;
 
 use paceline_lab::files::RunData;
+use paceline_lab::metrics::{METRICS, Metric};
 use paceline_lab::results::Summary;
-use paceline_lab::table::{self, METRICS};
+use paceline_lab::{table, text};
 
 const TEMPLATE: &str = include_str!("../assets/report.html.j2");
 const TOPOLOGY: &str = include_str!("../assets/topology.html.j2");
@@ -260,7 +261,7 @@ struct HeadGroup {
 }
 
 fn groups() -> Vec<HeadGroup> {
-    let part = |part: &[table::Metric]| HeadGroup {
+    let part = |part: &[Metric]| HeadGroup {
         name: part[0].group,
         columns: part.len(),
     };
@@ -318,7 +319,7 @@ fn sizes(summary: &Summary) -> Vec<Vec<String>> {
             Some(hi) => format!("{} to {}", size(bucket.lo), size(hi)),
             None => format!("{} and more", size(bucket.lo)),
         };
-        let values = [bucket.mean, bucket.p50, bucket.p95, bucket.p99].map(table::number);
+        let values = [bucket.mean, bucket.p50, bucket.p95, bucket.p99].map(text::number);
         [vec![range, bucket.flows.to_string()], values.to_vec()].concat()
     };
     summary

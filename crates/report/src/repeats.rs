@@ -6,9 +6,10 @@ use serde_json::Value;
 use super::charts::{Chart, Named, Seeds};
 use super::{Look, RenderError, charts, fill, palette, render_one_of, script_json};
 use paceline_lab::files::RunData;
+use paceline_lab::metrics::{METRICS, Metric, occasional};
 use paceline_lab::repeats::{OfScheme, OneRun, PairedSchemes, Repeats, in_words};
 use paceline_lab::stats::{BOOTSTRAP_FROM, Interval};
-use paceline_lab::table::{self, METRICS, Metric, occasional};
+use paceline_lab::table;
 
 const TEMPLATE: &str = include_str!("../assets/repeats.html.j2");
 

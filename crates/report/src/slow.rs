@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use paceline_lab::files::RunData;
-use paceline_lab::table::{duration_us, number, short_bytes};
+use paceline_lab::text::{duration_us, number, short_bytes};
 use paceline_lab::why::{place, slowest};
 
 /// Flows that are listed.

@@ -6,7 +6,7 @@ use paceline_lab::files::QUEUE;
 use paceline_lab::files::RunData;
 use paceline_lab::files::ports::QUEUE_MAX;
 use paceline_lab::results::{RunStatus, Summary, WORTH_SAYING};
-use paceline_lab::table::{bytes, duration_us, number};
+use paceline_lab::text::{bytes, duration_us, number};
 
 /// A number to look at first.
 #[derive(Serialize)]

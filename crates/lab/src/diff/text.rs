@@ -1,7 +1,7 @@
 //! What differs, for people.
 
 use super::{Diff, FIRST, Metric};
-use crate::table::{duration_us, number};
+use crate::text::{bytes, duration_us, number};
 
 impl Diff {
     /// The same for people.
@@ -102,7 +102,7 @@ impl Diff {
         text.push_str("Largest changes:\n");
         let rows = flows.largest.iter().map(|flow| {
             let us = |ps: u64| duration_us(Some(ps as f64 / 1e6));
-            let size = crate::table::bytes(flow.size_bytes);
+            let size = bytes(flow.size_bytes);
             let (name, ratio) = (
                 format!("flow {}", flow.flow_id),
                 format!("x {}", number(Some(flow.ratio))),

@@ -7,7 +7,7 @@ use paceline_fabric::account::{FlowAccount, HopTime};
 use paceline_fabric::outcome::{Outcome, PortRef};
 use serde::{Deserialize, Serialize};
 
-use super::port_name;
+use crate::text::port_name;
 
 /// Whose time a part is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

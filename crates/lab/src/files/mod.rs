@@ -1,5 +1,6 @@
 //! A run's folder.
 
+mod capture;
 pub mod columns;
 mod data;
 mod flow_time;
@@ -15,14 +16,12 @@ pub(crate) use flow_time::read as read_flow_times;
 pub use flow_time::{FlowTime, Stage, flow_times};
 pub(crate) use flows::read_flows_parquet;
 pub use folder::{Folder, OutputError, check_destination, write_file};
-pub(crate) use ports::name_of as port_name;
 pub(crate) use series::read_series;
 pub use series::{GOODPUT, QUEUE, RATE, RTT, Range, Series, WINDOW, series_of};
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::capture;
 use crate::results::{FlowRow, fct_table};
 use crate::run::Finished;
 use paceline_scenario::generate::topology_text;

@@ -1,8 +1,9 @@
 //! The series of ports and switches: step functions, a point where the value changes.
 
-use paceline_fabric::outcome::{PortBin, PortRef, PortSeries};
+use paceline_fabric::outcome::{PortBin, PortSeries};
 
 use super::Series;
+use crate::text::port_name;
 
 /// Share of the bin that starts at the time in which the port was sending, 0 to 1.
 pub const UTILISATION: &str = "utilisation";
@@ -16,11 +17,6 @@ pub const MARKS: &str = "marks";
 pub const BUFFER: &str = "buffer_bytes";
 /// Width of the bins of the others, in ps: one point, at 0, of the entity `run`.
 pub const BIN: &str = "bin_ps";
-
-/// A port as series name it: the direction from its node to its peer.
-pub(crate) fn name_of(port: &PortRef) -> String {
-    format!("port {}.{}->{}", port.node.0, port.interface, port.peer.0)
-}
 
 /// The width of the bins; then each port that ever did anything; then the switches that did. Bins of
 /// `asked` ps were asked for.
@@ -44,7 +40,7 @@ pub(super) fn port_series(recorded: &PortSeries, asked: u64) -> Vec<Series> {
     for port in order {
         for (metric, value) in metrics {
             let points = steps(recorded, recorded.of_port(port).map(value));
-            add(name_of(&recorded.ports[port]), metric, points);
+            add(port_name(&recorded.ports[port]), metric, points);
         }
     }
     for (switch, node) in recorded.switches.iter().enumerate() {

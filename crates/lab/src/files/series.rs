@@ -11,7 +11,8 @@ use paceline_kernel::units::PS_PER_S;
 use serde::{Deserialize, Serialize};
 
 use super::columns::{Column, GROUP_ROWS, GroupWriter, Values, read_metadata, read_parquet};
-use super::ports::{name_of, port_series};
+use super::ports::port_series;
+use crate::text::port_name;
 
 /// Ports whose queues are written: those with the largest samples.
 const PORTS_MAX: usize = 256;
@@ -281,7 +282,7 @@ fn sampled(entity: String, metric: &str, samples: &Binned, of: impl Fn(f64) -> f
 
 /// The time series of a run: queues in the order of ports, then flows.
 pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
-    let queue = |queue: &QueueRecord| sampled(name_of(&queue.port), QUEUE, &queue.series, |bytes| bytes);
+    let queue = |queue: &QueueRecord| sampled(port_name(&queue.port), QUEUE, &queue.series, |bytes| bytes);
     let mut all: Vec<Series> = largest_queues(outcome).into_iter().map(queue).collect();
     let bin = spec.record.rate_every.map_or(0, |span| span.as_ps());
     let bps = |bytes: u64| (u128::from(bytes) * 8 * u128::from(PS_PER_S) / u128::from(bin)) as f64;

@@ -198,3 +198,18 @@ pub fn flow_rows<'a>(input: &'a Resolved, outcome: &'a Outcome) -> impl Iterator
             }
         })
 }
+
+/// Flows in the order in which they are looked at: those that did not finish, longest under way first, then by
+/// falling slowdown. Flows that never ran are left out.
+pub fn by_slowness<'a, 'b>(flows: &'a [FlowRow<'b>]) -> Vec<&'a FlowRow<'b>> {
+    let ran = |flow: &&FlowRow<'_>| !matches!(flow.status, FlowState::NotStarted | FlowState::Unreachable);
+    let mut order: Vec<&FlowRow<'_>> = flows.iter().filter(ran).collect();
+    order.sort_by(|a, b| {
+        let slowdown = |flow: &FlowRow<'_>| flow.slowdown.unwrap_or(f64::INFINITY);
+        slowdown(b)
+            .total_cmp(&slowdown(a))
+            .then(a.start_ps.cmp(&b.start_ps))
+            .then(a.flow_id.cmp(&b.flow_id))
+    });
+    order
+}

@@ -4,7 +4,7 @@ use paceline_fabric::outcome;
 use paceline_kernel::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::table::duration_us;
+use crate::text::{duration_us, port_name};
 
 /// Pauses that will never end: see [`outcome::Standstill`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ impl Standstill {
             since_s: found.since(cycle).as_secs_f64(),
         };
         let pause = |pause: &outcome::EndlessPause| EndlessPause {
-            port: crate::files::port_name(&pause.port),
+            port: port_name(&pause.port),
             node: pause.port.node.0,
             by: pause.port.peer.0,
             priority: pause.class,

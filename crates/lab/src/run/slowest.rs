@@ -12,8 +12,7 @@ use paceline_kernel::Time;
 use paceline_scenario::{Fidelity, Resolved};
 
 use super::{Control, Finished, RunError, execute, side_by_side};
-use crate::results::{FlowRow, RunStatus, flow_rows};
-use crate::why::by_slowness;
+use crate::results::{FlowRow, RunStatus, by_slowness, flow_rows};
 
 /// So many of the slowest flows are accounted for.
 pub const SLOWEST: usize = 20;

@@ -37,7 +37,7 @@ impl Interval {
     }
 
     /// The same of e to the values.
-    pub(super) fn exp(self) -> Self {
+    pub(crate) fn exp(self) -> Self {
         Self {
             mean: libm::exp(self.mean),
             lo: libm::exp(self.lo),

@@ -18,7 +18,7 @@
 //! Efron, *Better bootstrap confidence intervals*, 1987) follows the skew that tail latencies have,
 //! and t does not. [`bootstrap`] itself takes any statistic: a median over repeats, a ratio of sums.
 //!
-//! **Between schemes** ([`paired`], [`pair_flows`]) the same seed gives both schemes the same flows
+//! **Between schemes** ([`paired`], [`pair_flows`](crate::results::pair_flows)) the same seed gives both schemes the same flows
 //! (common random numbers), so what the traffic does to both cancels in the difference of a pair.
 //! The intervals are those of the mean difference and of the geometric mean of the ratios; the
 //! latter because the ratio of a to b is then the inverse of that of b to a, and one repeat with a
@@ -37,4 +37,4 @@ mod quantiles;
 pub use bootstrap::bootstrap;
 pub use distribution::{Distribution, RttSummary, jain, mean, percentile, quantile_of_kb_bins};
 pub use interval::{BOOTSTRAP_FROM, CONFIDENCE, Interval, interval};
-pub use paired::{FlowPairs, Paired, pair_flows, pair_repeats, paired};
+pub use paired::{Paired, paired};

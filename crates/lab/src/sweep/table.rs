@@ -3,7 +3,8 @@
 use super::{Row, Status, SweepData};
 use crate::results::Summary;
 use crate::stats::{self, CONFIDENCE};
-use crate::table::{Column, bytes, duration_us, number, render};
+use crate::table::{Column, render};
+use crate::text::{bytes, duration_us, number};
 
 /// The axis whose first value the others are compared with.
 const SCHEME: &str = "cc.scheme";

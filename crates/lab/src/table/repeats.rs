@@ -1,8 +1,11 @@
 //! Repeats with several seeds.
 
-use super::{Column, METRICS, Metric, number, occasional, render};
+use super::{Column, render};
+use crate::metrics::{METRICS, Metric, occasional};
 use crate::repeats::{PairedSchemes, Repeats};
-use crate::stats::{FlowPairs, Interval, Paired};
+use crate::results::FlowPairs;
+use crate::stats::{Interval, Paired};
+use crate::text::number;
 
 /// Means over seeds with their intervals, and how each scheme differs from the first.
 pub fn repeats(all: &Repeats, width: usize) -> String {

@@ -1,7 +1,8 @@
 //! Slowdown by size of flow.
 
-use super::{Column, number, render, short_bytes};
+use super::{Column, render};
 use crate::results::{Buckets, SizeBucket};
+use crate::text::{number, short_bytes};
 
 /// The slowdown by size of several runs (a name and what [`Buckets::of`] gave): side by side where
 /// their buckets are the same and fit into `width` columns, otherwise one table below the other.

@@ -46,29 +46,3 @@ fn published_values() {
     );
     insta::assert_snapshot!("beside", table);
 }
-
-#[test]
-fn numbers() {
-    let texts: Vec<String> = [0.0, 0.000_12, 0.5, 1.5, 99.994, 123.45, 123_456.7]
-        .map(|v| number(Some(v)))
-        .into();
-    assert_eq!(
-        texts,
-        ["0", "1.2e-4", "0.500", "1.50", "99.99", "123.5", "123457"]
-    );
-    assert_eq!(duration_us(Some(1_866.0)), "1.87 ms");
-    assert_eq!(duration_us(Some(4.318)), "4.32 µs");
-    assert_eq!(bytes(2_500), "2.50 KB");
-    assert_eq!(bytes(999), "999 B");
-    assert_eq!(
-        done(FlowCount {
-            total: 20,
-            completed: 20
-        }),
-        "all 20"
-    );
-    assert_eq!(
-        [100, 5_000, 2_500, 150_000_000].map(short_bytes),
-        ["100 B", "5 KB", "2.5 KB", "150 MB"]
-    );
-}

@@ -8,8 +8,7 @@ use paceline_fabric::spec::{Awaited, NodeKind, RunSpec};
 use paceline_kernel::Time;
 use serde::Serialize;
 
-use crate::files::port_name;
-use crate::table::{bytes, duration_us, number};
+use crate::text::{bytes, duration_us, number, port_name};
 
 mod told;
 

@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::Why;
 use crate::files::FlowTime;
-use crate::results::{FlowRow, FlowState};
-use crate::table::{Column, duration_us, number, render, short_bytes};
+use crate::results::{FlowRow, by_slowness};
+use crate::table::{Column, render};
+use crate::text::{duration_us, number, short_bytes};
 
 /// A slow flow.
 #[derive(Clone, Debug, Serialize)]
@@ -31,21 +32,6 @@ pub struct Main {
     pub share: f64,
     /// The port where its packets waited longest on average, if they waited.
     pub port: Option<String>,
-}
-
-/// Flows in the order in which they are looked at: those that did not finish, longest under way first, then by
-/// falling slowdown. Flows that never ran are left out.
-pub fn by_slowness<'a, 'b>(flows: &'a [FlowRow<'b>]) -> Vec<&'a FlowRow<'b>> {
-    let ran = |flow: &&FlowRow<'_>| !matches!(flow.status, FlowState::NotStarted | FlowState::Unreachable);
-    let mut order: Vec<&FlowRow<'_>> = flows.iter().filter(ran).collect();
-    order.sort_by(|a, b| {
-        let slowdown = |flow: &FlowRow<'_>| flow.slowdown.unwrap_or(f64::INFINITY);
-        slowdown(b)
-            .total_cmp(&slowdown(a))
-            .then(a.start_ps.cmp(&b.start_ps))
-            .then(a.flow_id.cmp(&b.flow_id))
-    });
-    order
 }
 
 /// The `count` slowest flows; `run` is what the command calls the run.

@@ -233,7 +233,7 @@ fn flow_lines(run_index: usize, run: &Named<'_>, series: &[Series], clock: &Cloc
 
 /// A flow, to tell it from others.
 pub(super) fn flow_name(flow: &FlowRow<'_>) -> String {
-    let size = paceline_lab::table::short_bytes(flow.size_bytes);
+    let size = paceline_lab::text::short_bytes(flow.size_bytes);
     format!("flow {}: {} → {}, {size}", flow.flow_id, flow.src, flow.dst)
 }
 

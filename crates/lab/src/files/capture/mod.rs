@@ -14,14 +14,19 @@ use paceline_fabric::outcome::{Outcome, PacketKind, TraceEvent, TraceKind};
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::files::ns3::interfaces;
+use super::ns3::interfaces;
 use pcapng::{Direction, Interface, Writer};
 
 /// A snap length that cuts nothing. Wireshark takes RoCEv2 packets that were cut for malformed.
-pub const WHOLE: u32 = 65_535;
+pub(super) const WHOLE: u32 = 65_535;
 
 /// Writes the trace of a run, at most `snap_length` bytes of each packet.
-pub fn write(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome, snap_length: u32) -> io::Result<()> {
+pub(super) fn write(
+    out: &mut impl Write,
+    spec: &RunSpec,
+    outcome: &Outcome,
+    snap_length: u32,
+) -> io::Result<()> {
     let ports = traced_ports(spec);
     let mut writer = Writer::new(out, concat!("Paceline ", env!("CARGO_PKG_VERSION")))?;
     for port in &ports {

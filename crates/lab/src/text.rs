@@ -1,0 +1,91 @@
+//! Numbers, durations, sizes and ports as people read them.
+
+use paceline_fabric::outcome::PortRef;
+
+/// A number with at most four digits that count; a dash for none.
+pub fn number(value: Option<f64>) -> String {
+    let Some(value) = value else {
+        return "–".to_string();
+    };
+    match value.abs() {
+        0.0 => "0".to_string(),
+        small if small < 0.001 => format!("{value:.1e}"),
+        small if small < 1.0 => format!("{value:.3}"),
+        small if small < 100.0 => format!("{value:.2}"),
+        small if small < 10_000.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// A duration given in microseconds, in the unit that reads best.
+pub fn duration_us(value: Option<f64>) -> String {
+    match value {
+        Some(us) if us >= 1e6 => format!("{} s", number(Some(us / 1e6))),
+        Some(us) if us >= 1e3 => format!("{} ms", number(Some(us / 1e3))),
+        Some(us) => format!("{} µs", number(Some(us))),
+        None => number(None),
+    }
+}
+
+/// A size, in powers of 1000, without zeros after the point.
+pub fn short_bytes(value: u64) -> String {
+    let text = bytes(value);
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
+}
+
+/// A count: whole, or with the digits of [`number`].
+pub(crate) fn whole(value: Option<f64>) -> String {
+    match value {
+        Some(count) if count.fract() == 0.0 => format!("{count:.0}"),
+        other => number(other),
+    }
+}
+
+/// A size that need not be whole.
+pub(crate) fn whole_bytes(value: Option<f64>) -> String {
+    value.map_or_else(|| number(None), |value| bytes(value.round() as u64))
+}
+
+/// A size, in powers of 1000.
+pub fn bytes(value: u64) -> String {
+    match value {
+        0..1_000 => format!("{value} B"),
+        1_000..1_000_000 => format!("{} KB", number(Some(value as f64 / 1e3))),
+        1_000_000..1_000_000_000 => format!("{} MB", number(Some(value as f64 / 1e6))),
+        _ => format!("{} GB", number(Some(value as f64 / 1e9))),
+    }
+}
+
+/// A port as series name it: the direction from its node to its peer.
+pub fn port_name(port: &PortRef) -> String {
+    format!("port {}.{}->{}", port.node.0, port.interface, port.peer.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        let texts: Vec<String> = [0.0, 0.000_12, 0.5, 1.5, 99.994, 123.45, 123_456.7]
+            .map(|v| number(Some(v)))
+            .into();
+        assert_eq!(
+            texts,
+            ["0", "1.2e-4", "0.500", "1.50", "99.99", "123.5", "123457"]
+        );
+        assert_eq!(duration_us(Some(1_866.0)), "1.87 ms");
+        assert_eq!(duration_us(Some(4.318)), "4.32 µs");
+        assert_eq!(bytes(2_500), "2.50 KB");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(
+            [100, 5_000, 2_500, 150_000_000].map(short_bytes),
+            ["100 B", "5 KB", "2.5 KB", "150 MB"]
+        );
+    }
+}
