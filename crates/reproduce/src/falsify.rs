@@ -86,6 +86,17 @@ fn fault(cell: &Cell, decimals: usize) -> Option<String> {
     passes.map(|factor| format!("{factor} times {right} passes"))
 }
 
+/// Whether an outcome is one of this version: something of it is judged, or shown where nothing is.
+pub fn is_of(reproduction: &Reproduction, done: &Done) -> bool {
+    let records = reproduction.records(done);
+    let judges = records.iter().any(|record| record.kind != Evidence::Shown);
+    let has = |record: &Record| match judges {
+        true => record.ok.is_some(),
+        false => !record.ours.is_null(),
+    };
+    records.iter().any(has)
+}
+
 /// An outcome made wrong in some way.
 pub type Wrong = Box<dyn Fn(&mut Done)>;
 

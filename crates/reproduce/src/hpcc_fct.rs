@@ -5,8 +5,7 @@ use super::criterion::{Cell, Criterion, Tolerance};
 use super::need::{Done, Input, Need};
 use super::panel::{Column, Panel, Row};
 use super::reference::FAT_2MS;
-use super::slowdown::{background, element, incasts, size_name};
-use paceline_lab::results::SizeBucket;
+use super::slowdown::{self, background, incasts, size_name};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "hpcc-fct",
@@ -27,7 +26,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     ],
     choices: &[],
     steps: &[],
-    needs: || Need::each(INPUT, &SCHEMES),
+    needs: || slowdown::needs(INPUT, &SCHEMES),
     panels,
 };
 
@@ -73,12 +72,9 @@ fn printed() -> Vec<Printed> {
 }
 
 fn panels(done: &Done) -> Vec<Panel> {
-    let groups: Vec<Vec<SizeBucket>> = SCHEMES
-        .iter()
-        .map(|scheme| background(done, INPUT, scheme))
-        .collect();
-    let mut panels: Vec<Panel> = (0..PERCENTS.len()).map(|k| percentile(&groups, k)).collect();
-    panels.push(of_incasts(done));
+    let needs = slowdown::needs(INPUT, &SCHEMES);
+    let mut panels: Vec<Panel> = (0..PERCENTS.len()).map(|k| percentile(done, &needs, k)).collect();
+    panels.push(of_incasts(done, &needs));
     panels
 }
 
@@ -91,7 +87,7 @@ const fn column(scheme: &'static str) -> Column {
 }
 
 /// One percentile of the background.
-fn percentile(groups: &[Vec<SizeBucket>], k: usize) -> Panel {
+fn percentile(done: &Done, needs: &[Need], k: usize) -> Panel {
     let printed = printed();
     let (percent, title, metric) = PERCENTS[k];
     let rows = printed.iter().map(|printed| Row {
@@ -104,21 +100,13 @@ fn percentile(groups: &[Vec<SizeBucket>], k: usize) -> Panel {
     let columns = SCHEMES.map(column).to_vec();
     Panel::of(title, "size", columns, rows.collect(), |row, column| Cell {
         paper: printed[row].values.get(PERCENTS.len() * column + k).copied(),
-        ours: groups[column].get(row).and_then(|group| match percent {
-            50 => group.p50,
-            95 => group.p95,
-            _ => group.p99,
-        }),
+        ours: background(done, &needs[column], percent, row),
         criterion: Criterion::simulator(Tolerance::Exact, ""),
     })
 }
 
 /// The flows of the incasts, which have one size: a row per percentile.
-fn of_incasts(done: &Done) -> Panel {
-    let slowdowns: Vec<Vec<f64>> = SCHEMES
-        .iter()
-        .map(|scheme| incasts(done, INPUT, scheme))
-        .collect();
+fn of_incasts(done: &Done, needs: &[Need]) -> Panel {
     let rows = PERCENTS.iter().map(|&(percent, _, metric)| Row {
         label: format!("incast, p{percent}"),
         metric,
@@ -130,7 +118,7 @@ fn of_incasts(done: &Done) -> Panel {
     let title = "Slowdown of the flows of the incasts, 500 KB each";
     Panel::of(title, "", columns, rows.collect(), |row, column| Cell {
         paper: Some(INCAST[column][row]),
-        ours: element(&slowdowns[column], PERCENTS[row].0),
+        ours: incasts(done, &needs[column], PERCENTS[row].0),
         criterion: Criterion::simulator(Tolerance::Exact, ""),
     })
 }

@@ -45,7 +45,7 @@ use serde_json::Value;
 pub use choice::Choice;
 pub use count::{Count, Counts};
 pub use criterion::{Cell, Criterion, Evidence, Source, Tolerance};
-pub use falsify::{Wrong, faults, ticks_of_unfinished, unturned};
+pub use falsify::{Wrong, faults, is_of, ticks_of_unfinished, unturned};
 pub use need::{Digest, Done, DoneRun, Input, Need, Numbers, Plan, run_each};
 pub use outcomes::{Kept, Outcomes};
 pub use panel::{Column, Curve, Drawing, Ordering, Panel, Record, Row};

@@ -259,21 +259,10 @@ impl Done {
         self.find(input, scheme).map(|run| &run.input)
     }
 
-    /// A run that ended by itself: the numbers of others stand for nothing.
-    pub(super) fn run(&self, input: Input, scheme: &str) -> Option<(&Resolved, &Finished)> {
-        let run = self.find(input, scheme)?;
-        let finished = run.finished.as_ref()?;
-        (finished.summary.status == RunStatus::Completed).then_some((&run.input, finished))
-    }
-
-    /// The summary of such a run.
+    /// What the plain run of an input under a scheme came to, if it ended by itself.
     pub(super) fn summary(&self, input: Input, scheme: &str) -> Option<&Summary> {
-        self.run(input, scheme).map(|(_, finished)| &finished.summary)
-    }
-
-    /// The outcome of such a run, with its input.
-    pub(super) fn outcome(&self, input: Input, scheme: &str) -> Option<(&Resolved, &Outcome)> {
-        self.run(input, scheme)
-            .map(|(input, finished)| (input, &finished.outcome))
+        let run = self.find(input, scheme)?;
+        let ended = run.status == Some(RunStatus::Completed);
+        run.summary.as_ref().filter(|_| ended)
     }
 }

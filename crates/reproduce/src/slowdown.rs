@@ -1,27 +1,73 @@
 //! Slowdown by size, as the publications take it.
 
-use super::need::{Done, Input};
-use paceline_lab::results::{FCT_ANALYSIS, FlowRow, SizeBucket, flow_rows};
+use paceline_fabric::Outcome;
+use paceline_scenario::Resolved;
 
-/// The background under a scheme by size, as the script of HPCC's simulator has it; nothing if it
-/// was not run.
-pub(super) fn background(done: &Done, input: Input, scheme: &str) -> Vec<SizeBucket> {
-    let rows = rows(done, input, scheme);
-    FCT_ANALYSIS.of(&rows)
+use super::need::{Digest, Done, Input, Need, Numbers};
+use paceline_lab::results::{FCT_ANALYSIS, FlowRow, flow_rows};
+
+/// The percentiles that are taken, in percent: the series of the groups of the background, and the value of the incasts.
+const TAKEN: [(usize, &str, &str); 3] = [
+    (50, "p50", "p50 of incasts"),
+    (95, "p95", "p95 of incasts"),
+    (99, "p99", "p99 of incasts"),
+];
+
+const SLOWDOWNS: Digest = Digest {
+    name: "slowdowns",
+    of: slowdowns,
+};
+
+/// A run of `input` under each of `schemes`, in the manner of HPCC's simulator.
+pub(super) fn needs(input: Input, schemes: &[&'static str]) -> Vec<Need> {
+    let of = |need| Need {
+        digest: Some(SLOWDOWNS),
+        ..need
+    };
+    Need::each(input, schemes).into_iter().map(of).collect()
 }
 
-/// Slowdowns of the incasts, ascending.
-pub(super) fn incasts(done: &Done, input: Input, scheme: &str) -> Vec<f64> {
-    let rows = rows(done, input, scheme);
+/// The background by size, as the script of HPCC's simulator has it; of the incasts elements in order.
+fn slowdowns(input: &Resolved, outcome: &Outcome) -> Numbers {
+    let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
+    let groups = FCT_ANALYSIS.of(&rows);
     let incast = rows.iter().filter(|row| row.label == "incast");
-    let mut slowdowns: Vec<f64> = incast.filter_map(|row| row.slowdown).collect();
-    slowdowns.sort_by(f64::total_cmp);
-    slowdowns
+    let mut incasts: Vec<f64> = incast.filter_map(|row| row.slowdown).collect();
+    incasts.sort_by(f64::total_cmp);
+    let mut numbers = Numbers::default();
+    for (percent, of_groups, of_incasts) in TAKEN {
+        let places = groups.iter().enumerate();
+        let points = places.filter_map(|(place, group)| {
+            let value = match percent {
+                50 => group.p50,
+                95 => group.p95,
+                _ => group.p99,
+            };
+            Some((place as f64, value?))
+        });
+        numbers.series.insert(of_groups, points.collect());
+        if let Some(value) = element(&incasts, percent) {
+            numbers.values.insert(of_incasts, value);
+        }
+    }
+    numbers
 }
 
-fn rows<'a>(done: &'a Done, input: Input, scheme: &str) -> Vec<FlowRow<'a>> {
-    let run = done.outcome(input, scheme);
-    run.map_or_else(Vec::new, |(input, outcome)| flow_rows(input, outcome).collect())
+fn taken(percent: usize) -> Option<(&'static str, &'static str)> {
+    let found = TAKEN.iter().find(|(known, ..)| *known == percent);
+    found.map(|&(_, of_groups, of_incasts)| (of_groups, of_incasts))
+}
+
+/// A percentile of a group of the background, the smallest sizes first; `None` if it was not run.
+pub(super) fn background(done: &Done, need: &Need, percent: usize, group: usize) -> Option<f64> {
+    let series = done.numbers(need)?.series.get(taken(percent)?.0)?;
+    let found = series.iter().find(|&&(place, _)| place == group as f64);
+    found.map(|&(_, value)| value)
+}
+
+/// A percentile of the flows of the incasts.
+pub(super) fn incasts(done: &Done, need: &Need, percent: usize) -> Option<f64> {
+    done.numbers(need)?.values.get(taken(percent)?.1).copied()
 }
 
 /// Element `floor(n p)` of n ascending values, p in percent: not interpolated.

@@ -15,7 +15,7 @@ use super::thesis::{
     Quantity, RATE, SLOWDOWN, SOURCE, Variant,
 };
 use super::thesis_table4::ties;
-use paceline_lab::results::Summary;
+use paceline_lab::results::{Summary, flow_rows};
 use paceline_lab::stats;
 use paceline_lab::table::{self, Published};
 
@@ -152,8 +152,8 @@ const DECIDED_ON: Digest = Digest {
     of: decided_on,
 };
 
-/// One sample per round trip of a flow, but for its first, from which no difference can be taken.
-fn decided_on(_: &Resolved, outcome: &Outcome) -> Numbers {
+/// One sample per round trip of a flow, but for its first, from which no difference can be taken; and the mean rate.
+fn decided_on(input: &Resolved, outcome: &Outcome) -> Numbers {
     let mut begun = BTreeSet::new();
     let samples = outcome.rtt_samples.iter();
     let mut us: Vec<f64> = samples
@@ -163,8 +163,15 @@ fn decided_on(_: &Resolved, outcome: &Outcome) -> Numbers {
     us.sort_unstable_by(f64::total_cmp);
     // The nearest rank: a sample, as the thesis prints one.
     let rank = (us.len() * 99).div_ceil(100).saturating_sub(1);
+    let done = || flow_rows(input, outcome).filter_map(|row| Some((row.size_bytes, row.fct_ps?)));
+    let bytes: u64 = done().map(|(bytes, _)| bytes).sum();
+    let busy_ps: u64 = done().map(|(_, ps)| ps).sum();
     let found = [
         (QUANTITIES[0].0, stats::mean(&us)),
+        (
+            QUANTITIES[1].0,
+            (busy_ps > 0).then(|| bytes as f64 * 8e3 / busy_ps as f64),
+        ),
         (QUANTITIES[2].0, us.get(rank).copied()),
         (QUANTITIES[3].0, us.last().copied()),
     ];
@@ -178,10 +185,8 @@ fn decided_on(_: &Resolved, outcome: &Outcome) -> Numbers {
 
 /// What the row of TIMELY is compared with.
 fn timely_value(done: &Done, quantity: usize) -> Option<f64> {
-    let decided_on = done.numbers(&timely_10())?.values.get(QUANTITIES[quantity].0);
-    decided_on
-        .copied()
-        .or_else(|| value(quantity, done.summary_of(&timely_10())?))
+    let decided_on = &done.numbers(&timely_10())?.values;
+    decided_on.get(QUANTITIES[quantity].0).copied()
 }
 
 /// Who has the shortest tail, each measured as in the thesis.

@@ -2,13 +2,11 @@
 
 use paceline_scenario::Resolved;
 
-use paceline_scenario::Fidelity;
-
 use super::Reproduction;
 use super::criterion::{Cell, Criterion, Tolerance};
 use super::need::{Done, Input, Need};
 use super::panel::{Column, Panel, Row};
-use super::slowdown::size_name;
+use super::slowdown::{self, size_name};
 use super::thesis::{DRAWS, SEEDS, fat};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -26,11 +24,11 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     choices: &[SEEDS],
     steps: &[],
     needs: || {
-        vec![Need {
+        let of = |need| Need {
             flows_only: true,
-            fidelity: Fidelity::Ns3Hpcc,
-            ..Need::of(FLOWS, "hpcc")
-        }]
+            ..need
+        };
+        slowdown::needs(FLOWS, &["hpcc"]).into_iter().map(of).collect()
     },
     panels,
 };

@@ -3,11 +3,10 @@
 use super::Reproduction;
 use super::choice::Choice;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
-use super::need::{Done, Need};
+use super::need::Done;
 use super::panel::{Column, Panel, Row};
-use super::slowdown::{background, size_name};
+use super::slowdown::{self, background, size_name};
 use super::thesis::{DEVIATIONS, DRAWS, SEEDS, fat};
-use paceline_lab::results::SizeBucket;
 use paceline_lab::stats::mean;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -56,8 +55,10 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     ],
     steps: &[],
     needs: || {
-        let draws = DRAWS.iter().flat_map(|&seed| Need::each(fat(seed), &SCHEMES));
-        draws.chain(Need::each(fat(DRAWS[0]), &PREDICTING)).collect()
+        let draws = DRAWS
+            .iter()
+            .flat_map(|&seed| slowdown::needs(fat(seed), &SCHEMES));
+        draws.chain(slowdown::needs(fat(DRAWS[0]), &PREDICTING)).collect()
     },
     panels,
 };
@@ -113,24 +114,9 @@ const DRAWN: Criterion = Criterion::published(
 );
 const GAIN: Criterion = Criterion::property(Tolerance::AtMost(1.0), Source::Paper, "");
 const LOSS: Criterion = Criterion::property(Tolerance::AtLeast(1.0), Source::Paper, "");
-/// The groups of a scheme in each of some draws.
-type Groups = Vec<Vec<SizeBucket>>;
 
 fn panels(done: &Done) -> Vec<Panel> {
-    let of = |scheme, seeds: &[u64]| -> Groups {
-        seeds
-            .iter()
-            .map(|&seed| background(done, fat(seed), scheme))
-            .collect()
-    };
-    let groups = SCHEMES.map(|scheme| of(scheme, &DRAWS));
-    let predicting = PREDICTING.map(|scheme| of(scheme, &DRAWS[..1]));
-    let alone = [PIDNN, RTTCH, WIN].map(|scheme| of(scheme, &DRAWS[..1]));
-    vec![
-        all(&groups),
-        variants(&groups),
-        with_prediction(&alone, &predicting),
-    ]
+    vec![all(done), variants(done), with_prediction(done)]
 }
 
 fn row((size, _): (u64, [f64; 7])) -> Row {
@@ -143,14 +129,14 @@ fn row((size, _): (u64, [f64; 7])) -> Row {
     }
 }
 
-fn all(groups: &[Groups]) -> Panel {
+fn all(done: &Done) -> Panel {
     let columns = SCHEMES.map(Column::scheme).to_vec();
     let panel = Panel::of("", "size", columns, PRINTED.map(row).to_vec(), |row, column| {
         let (size, printed) = PRINTED[row];
         let judged = size < JUDGED_BELOW && matches!(SCHEMES[column], "hpcc" | "dctcp");
         Cell {
             paper: Some(printed[column]),
-            ours: mean_p95(&groups[column], row),
+            ours: mean_p95(done, SCHEMES[column], &DRAWS, row),
             criterion: if judged { DRAWN } else { Criterion::SHOWN },
         }
     });
@@ -158,7 +144,7 @@ fn all(groups: &[Groups]) -> Panel {
 }
 
 /// What moving the target and bounding the window do.
-fn variants(groups: &[Groups]) -> Panel {
+fn variants(done: &Done) -> Panel {
     let place = |scheme: &str| SCHEMES.iter().position(|known| *known == scheme).unwrap_or(0);
     // Numerator, denominator, which group, and what ours has to be.
     let against_hpcc = PRINTED.iter().enumerate().map(|(group, &(size, _))| {
@@ -185,11 +171,11 @@ fn variants(groups: &[Groups]) -> Panel {
     }];
     let panel = Panel::of("What the variants do", "", columns, rows.collect(), |row, _| {
         let (above, below, group, criterion) = lines[row];
-        let (above, below) = (place(above), place(below));
-        let ours = mean_p95(&groups[above], group).zip(mean_p95(&groups[below], group));
+        let of = |scheme| mean_p95(done, scheme, &DRAWS, group);
+        let ours = of(above).zip(of(below));
         let printed = PRINTED[group].1;
         Cell {
-            paper: Some(printed[above] / printed[below]),
+            paper: Some(printed[place(above)] / printed[place(below)]),
             ours: ours.map(|(above, below)| above / below),
             criterion,
         }
@@ -198,28 +184,25 @@ fn variants(groups: &[Groups]) -> Panel {
 }
 
 /// The first draw with and without the predictor.
-fn with_prediction(alone: &[Groups], predicting: &[Groups]) -> Panel {
-    let columns = [PIDNN, PREDICTING[0], RTTCH, PREDICTING[1], WIN, PREDICTING[2]].map(Column::scheme);
+fn with_prediction(done: &Done) -> Panel {
+    let schemes = [PIDNN, PREDICTING[0], RTTCH, PREDICTING[1], WIN, PREDICTING[2]];
     let title = "One draw (seed 4), with the predictor besides";
     let panel = Panel::of(
         title,
         "size",
-        columns.to_vec(),
+        schemes.map(Column::scheme).to_vec(),
         PRINTED.map(row).to_vec(),
-        |row, column| {
-            let groups = if column % 2 == 0 { alone } else { predicting };
-            Cell {
-                paper: None,
-                ours: mean_p95(&groups[column / 2], row),
-                criterion: Criterion::SHOWN,
-            }
+        |row, column| Cell {
+            paper: None,
+            ours: mean_p95(done, schemes[column], &DRAWS[..1], row),
+            criterion: Criterion::SHOWN,
         },
     );
     panel.told_by_title()
 }
 
-/// The mean over all draws of the 95th percentile of a group; `None` unless all were run.
-fn mean_p95(draws: &[Vec<SizeBucket>], group: usize) -> Option<f64> {
-    let values: Option<Vec<f64>> = draws.iter().map(|groups| groups.get(group)?.p95).collect();
-    mean(&values?)
+/// The mean over some draws of the 95th percentile of a group; `None` unless all were run.
+fn mean_p95(done: &Done, scheme: &'static str, draws: &[u64], group: usize) -> Option<f64> {
+    let of = |&seed: &u64| background(done, &slowdown::needs(fat(seed), &[scheme])[0], 95, group);
+    mean(&draws.iter().map(of).collect::<Option<Vec<f64>>>()?)
 }
