@@ -2,24 +2,14 @@
 
 use crate::outcome::TraceKind;
 use crate::packet::NONE;
-use crate::port::{LINK_CONTROL, STRICT};
-use crate::sim::{Simulation, World};
+use crate::port::{LINK_CONTROL, Port, STRICT};
+use crate::sim::{Core, Hosts, World};
 
 impl World {
-    /// The class by whose pauses a host holds back its ACKs of `class`.
-    pub(crate) fn ack_held_by(&self, class: u8) -> u8 {
-        match &self.spec.quirks {
-            quirks if !quirks.ack_nic_class => class,
-            quirks => self.classes.dense(if quirks.ack_high_priority { 0 } else { 3 }),
-        }
-    }
-}
-
-impl Simulation {
     /// The queue of ACKs to serve now: those of a host wait by class, so that a pause holds back its
     /// own only. The reference has one queue, which the pause of one class holds back.
-    pub(crate) fn next_ack(&self, port: u32) -> Option<u8> {
-        let (port, quirks) = (&self.core.ports[port as usize], &self.world.spec.quirks);
+    pub(crate) fn next_ack(&self, port: &Port) -> Option<u8> {
+        let quirks = &self.spec.quirks;
         if !quirks.ack_nic_class {
             return port.next_class();
         }
@@ -31,39 +21,51 @@ impl Simulation {
         (!held).then_some(STRICT)
     }
 
-    /// The class by whose pauses a host holds back its ACKs of `class`.
-    pub(crate) fn ack_held_by(&self, class: u8) -> u8 {
-        self.world.ack_held_by(class)
-    }
-
     /// The queue of a host port that ACKs of `class` wait in.
     #[inline]
     pub(crate) fn ack_queue(&self, class: u8) -> u8 {
-        if self.world.spec.quirks.ack_nic_class {
+        if self.spec.quirks.ack_nic_class {
             STRICT
         } else {
             class
         }
     }
 
+    /// The class by whose pauses a host holds back its ACKs of `class`.
+    pub(crate) fn ack_held_by(&self, class: u8) -> u8 {
+        match &self.spec.quirks {
+            quirks if !quirks.ack_nic_class => class,
+            quirks => self.classes.dense(if quirks.ack_high_priority { 0 } else { 3 }),
+        }
+    }
+}
+
+impl Hosts {
     /// Sends the next ACK of `class`.
-    pub(crate) fn send_ack(&mut self, port: u32, class: u8) {
-        let slot = port as usize * self.world.class_count + usize::from(class);
-        let queue = &mut self.core.queues[slot];
-        let id = queue.pop(&self.core.packets);
-        let p = &mut self.core.ports[port as usize];
+    pub(crate) fn send_ack(&mut self, world: &World, core: &mut Core, port: u32, class: u8) {
+        let slot = port as usize * world.class_count + usize::from(class);
+        let queue = &mut core.queues[slot];
+        let id = queue.pop(&core.packets);
+        let p = &mut core.ports[port as usize];
         if queue.head == NONE {
             p.ready &= !(1 << class);
         }
         if class > STRICT {
             p.served = class;
         }
-        p.queued -= u32::from(self.core.packets.get(id).wire);
+        p.queued -= u32::from(core.packets.get(id).wire);
         let (more_acks, nic) = (p.ready != 0, p.owner as usize);
-        if self.core.watch.recorder.tracing {
-            self.trace(port, TraceKind::Dequeue, id, 0);
+        if core.watch.recorder.tracing {
+            self.trace(world, core, port, TraceKind::Dequeue, id, 0);
         }
-        let more = more_acks || self.awaits_end(nic, self.core.packets.get(id).wire);
-        self.start_transmission(port, id, more);
+        let more = more_acks || self.awaits_end(world, core, nic, core.packets.get(id).wire);
+        core.start_transmission(world, port, id, more);
+    }
+
+    /// Appends a packet of a receiver's own to a port's queue, and sends if the port is idle.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, world: &World, core: &mut Core, port: u32, class: u8, id: u32) {
+        core.push(world, port, class, id);
+        self.nic_send(world, core, port);
     }
 }

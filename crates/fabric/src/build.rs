@@ -25,6 +25,7 @@ use crate::pint::PintPorts;
 use crate::port::{ClassQueue, Classes, CommonSize, LinkProfile, Port};
 use crate::qcn::QcnSwitches;
 use crate::random::{LinkErrors, SharedRandom};
+use crate::receiver::Receivers;
 use crate::record::Recorder;
 use crate::routing::{Extent, FirstPaths, FlowKey, Routing, path_rtt};
 use crate::sim::{Core, Hosts, Simulation, Switches, Traffic, Watch, World};
@@ -115,13 +116,11 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         nics,
         crowds: false,
         qps: Vec::new(),
-        receivers: Vec::new(),
-        late: BTreeMap::new(),
+        receivers: Receivers::default(),
         hash_order: HashOrder::of(&spec),
         pairs: Vec::new(),
         free_qps: Vec::new(),
         qps_drew: false,
-        meters: Vec::new(),
     };
     let traffic = Traffic {
         flows: spec.flows.iter().map(not_started).collect(),

@@ -5,7 +5,7 @@
 
 use crate::nic::{FEW_QPS, Nic};
 use crate::qp::Qp;
-use crate::sim::Simulation;
+use crate::sim::{Core, Hosts, World};
 
 /// When the queue pairs of a NIC may go.
 #[derive(Clone, Debug, Default)]
@@ -31,31 +31,31 @@ fn due(qp: &Qp) -> u64 {
     if qp.is_blocked(0) { NEVER } else { qp.next_avail }
 }
 
-impl Simulation {
+impl Hosts {
     /// Whether the NIC knows when each of its queue pairs may go; where it can know, it does after
     /// this. With few of them looking is cheaper, and pauses and quirks are not in the array.
     #[inline]
-    pub(crate) fn gather(&mut self, nic: usize) -> bool {
-        let n = &self.hosts.nics[nic];
-        if n.qps.len() <= FEW_QPS || self.core.ports[n.port as usize].paused != 0 {
+    pub(crate) fn gather(&mut self, world: &World, core: &Core, nic: usize) -> bool {
+        let n = &self.nics[nic];
+        if n.qps.len() <= FEW_QPS || core.ports[n.port as usize].paused != 0 {
             return false;
         }
         if n.crowd.due.is_empty() {
-            return self.gather_anew(nic);
+            return self.gather_anew(world, nic);
         }
         true
     }
 
     #[cold]
-    fn gather_anew(&mut self, nic: usize) -> bool {
-        let quirks = &self.world.spec.quirks;
+    fn gather_anew(&mut self, world: &World, nic: usize) -> bool {
+        let quirks = &world.spec.quirks;
         if quirks.wakeup_suppression || quirks.lazy_qp_removal {
             return false;
         }
-        self.hosts.crowds = true;
-        let Nic { qps, crowd, .. } = &mut self.hosts.nics[nic];
+        self.crowds = true;
+        let Nic { qps, crowd, .. } = &mut self.nics[nic];
         for (place, &slot) in qps.iter().enumerate() {
-            let qp = &mut self.hosts.qps[slot as usize];
+            let qp = &mut self.qps[slot as usize];
             qp.place = place as u32;
             crowd.due.push(due(qp));
         }
@@ -65,16 +65,16 @@ impl Simulation {
 
     /// A queue pair has changed.
     #[inline]
-    pub(crate) fn regard(&mut self, slot: u32) {
-        if self.hosts.crowds {
-            self.regard_in_crowd(slot);
+    pub(crate) fn regard(&mut self, core: &Core, slot: u32) {
+        if self.crowds {
+            self.regard_in_crowd(core, slot);
         }
     }
 
     #[inline(never)]
-    fn regard_in_crowd(&mut self, slot: u32) {
-        let qp = &self.hosts.qps[slot as usize];
-        let nic = &mut self.hosts.nics[self.core.ports[qp.port as usize].owner as usize];
+    fn regard_in_crowd(&mut self, core: &Core, slot: u32) {
+        let qp = &self.qps[slot as usize];
+        let nic = &mut self.nics[core.ports[qp.port as usize].owner as usize];
         let place = qp.place as usize;
         if place < nic.crowd.due.len() && nic.qps[place] == slot {
             let due = due(qp);
@@ -84,9 +84,9 @@ impl Simulation {
     }
 
     /// Round robin from the queue pair served last, in a NIC that has gathered.
-    pub(crate) fn choose_of_crowd(&mut self, nic: usize) -> Option<usize> {
-        let now = self.core.now;
-        let Nic { served, crowd, .. } = &mut self.hosts.nics[nic];
+    pub(crate) fn choose_of_crowd(&mut self, core: &Core, nic: usize) -> Option<usize> {
+        let now = core.now;
+        let Nic { served, crowd, .. } = &mut self.nics[nic];
         if crowd.soonest > now {
             return None;
         }
@@ -105,14 +105,13 @@ impl Simulation {
 
     /// When the first of the queue pairs may go, in a NIC that has gathered.
     pub(crate) fn soonest_of_crowd(&self, nic: usize) -> Option<u64> {
-        let soonest = self.hosts.nics[nic].crowd.due.iter().copied().min();
+        let soonest = self.nics[nic].crowd.due.iter().copied().min();
         soonest.filter(|&at| at != NEVER)
     }
 
     /// What NICs know of their queue pairs is so.
     pub(crate) fn verify_crowds(&self) {
         for (id, nic) in self
-            .hosts
             .nics
             .iter()
             .enumerate()
@@ -120,7 +119,7 @@ impl Simulation {
         {
             assert_eq!(nic.crowd.due.len(), nic.qps.len(), "NIC {id}: queue pairs");
             for (&slot, &known) in nic.qps.iter().zip(&nic.crowd.due) {
-                let is = due(&self.hosts.qps[slot as usize]);
+                let is = due(&self.qps[slot as usize]);
                 assert_eq!(known, is, "NIC {id}: when queue pair {slot} may go");
                 assert!(
                     is >= nic.crowd.soonest,
@@ -133,7 +132,7 @@ impl Simulation {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::sim::Simulation;
     use crate::spec::{Irn, LinkFailure, Recovery};
     use crate::telemetry::common::{add_flow, assert_complete, natural, scheme, star};
     use paceline_kernel::{Span, Time};
@@ -178,13 +177,16 @@ mod tests {
             let mut simulation = Simulation::new(spec.clone()).unwrap();
             let mut chosen = 0;
             while !simulation.advance(1).done {
-                simulation.verify_crowds();
-                for nic in 0..simulation.hosts.nics.len() {
-                    if !simulation.gather(nic) {
+                let Simulation {
+                    world, core, hosts, ..
+                } = &mut simulation;
+                hosts.verify_crowds();
+                for nic in 0..hosts.nics.len() {
+                    if !hosts.gather(world, core, nic) {
                         continue;
                     }
-                    let found = simulation.choose_of_crowd(nic);
-                    assert_eq!(found, simulation.choose_of_many(nic, 0), "{name}");
+                    let found = hosts.choose_of_crowd(core, nic);
+                    assert_eq!(found, hosts.choose_of_many(core, nic, 0), "{name}");
                     chosen += u32::from(found.is_some());
                 }
             }

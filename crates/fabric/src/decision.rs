@@ -19,7 +19,7 @@ use paceline_kernel::queue::{EventQueue, LaneId};
 use crate::event::Event;
 use crate::outcome::DecisionStats;
 use crate::qp::Qp;
-use crate::sim::Simulation;
+use crate::sim::{Core, Hosts, World};
 
 /// The processors of all NICs; empty until a decision is asked for.
 #[derive(Debug, Default)]
@@ -94,45 +94,40 @@ impl Processors {
     }
 }
 
-impl Simulation {
+impl Hosts {
     /// A queue pair's scheme has asked for a decision.
     #[cold]
-    pub(crate) fn decide(&mut self, slot: u32) {
-        let qp = &self.hosts.qps[slot as usize];
+    pub(crate) fn decide(&mut self, core: &mut Core, slot: u32) {
+        let qp = &self.qps[slot as usize];
         if qp.done {
             return;
         }
-        let (cost, nic) = (cost(qp), self.core.ports[qp.port as usize].owner);
+        let (cost, nic) = (cost(qp), core.ports[qp.port as usize].owner);
         let asked = Asked {
             qp: slot,
             life: qp.life,
-            at: self.core.now,
+            at: core.now,
         };
-        if self.hosts.decisions.nics.is_empty() {
-            self.hosts
-                .decisions
+        if self.decisions.nics.is_empty() {
+            self.decisions
                 .nics
-                .resize_with(self.hosts.nics.len(), Processors::default);
+                .resize_with(self.nics.len(), Processors::default);
         }
-        let processors = &mut self.hosts.decisions.nics[nic as usize];
-        processors.note(cost, self.core.now);
+        let processors = &mut self.decisions.nics[nic as usize];
+        processors.note(cost, core.now);
         let first = cost.in_service == 0 || processors.waiting.is_empty();
         if first && processors.has_room(cost) {
-            self.start_decision(nic, asked);
+            self.start_decision(core, nic, asked);
         } else {
             processors.waiting.push_back(asked);
         }
     }
 
-    fn start_decision(&mut self, nic: u32, asked: Asked) {
-        let latency = cost(&self.hosts.qps[asked.qp as usize]).latency.as_ps();
-        let ends = self
-            .core
-            .now
-            .saturating_add(latency)
-            .min(EventQueue::END_OF_TIME - 1);
-        let bank = &mut self.hosts.decisions;
-        let waited = self.core.now - asked.at;
+    fn start_decision(&mut self, core: &mut Core, nic: u32, asked: Asked) {
+        let latency = cost(&self.qps[asked.qp as usize]).latency.as_ps();
+        let ends = core.now.saturating_add(latency).min(EventQueue::END_OF_TIME - 1);
+        let bank = &mut self.decisions;
+        let waited = core.now - asked.at;
         bank.started += 1;
         bank.waited_ps += u128::from(waited);
         bank.waited_max = bank.waited_max.max(waited);
@@ -144,56 +139,56 @@ impl Simulation {
             Job {
                 qp: asked.qp,
                 life: asked.life,
-                started: self.core.now,
+                started: core.now,
                 ends,
             },
         );
-        self.schedule(LaneId::WHEEL, ends, Event::Decided { nic });
+        core.schedule(LaneId::WHEEL, ends, Event::Decided { nic });
     }
 
     /// The decision of a NIC that ends first has ended.
     #[cold]
-    pub(crate) fn decided(&mut self, nic: u32) {
-        let processors = &mut self.hosts.decisions.nics[nic as usize];
+    pub(crate) fn decided(&mut self, world: &World, core: &mut Core, nic: u32) {
+        let processors = &mut self.decisions.nics[nic as usize];
         let Some(job) = processors.in_service.pop_front() else {
             return;
         };
-        processors.busy_ps += u128::from(self.core.now - job.started);
-        processors.last_ended = self.core.now;
-        if lives(&self.hosts.qps, job.qp, job.life) {
-            self.hosts.decisions.made += 1;
-            if self.core.watch.recorder.tracing {
-                self.settle(job.qp);
-                self.look_at_timer(job.qp, crate::closeup::Told::Delay);
+        processors.busy_ps += u128::from(core.now - job.started);
+        processors.last_ended = core.now;
+        if lives(&self.qps, job.qp, job.life) {
+            self.decisions.made += 1;
+            if core.watch.recorder.tracing {
+                core.settle(&self.qps[job.qp as usize]);
+                core.look_at_timer(&self.qps[job.qp as usize], crate::closeup::Told::Delay);
             }
-            self.call_scheme(job.qp, |scheme, cx| scheme.on_decision(cx));
-            self.nic_send(self.hosts.qps[job.qp as usize].port);
+            self.call_scheme(world, core, job.qp, |scheme, cx| scheme.on_decision(cx));
+            self.nic_send(world, core, self.qps[job.qp as usize].port);
         } else {
-            self.hosts.decisions.ended += 1;
+            self.decisions.ended += 1;
         }
-        self.start_waiting(nic);
+        self.start_waiting(core, nic);
     }
 
     /// Starts what may start of what waits.
-    fn start_waiting(&mut self, nic: u32) {
-        while let Some(&asked) = self.hosts.decisions.nics[nic as usize].waiting.front() {
-            let processors = &mut self.hosts.decisions.nics[nic as usize];
-            let lives = asked.lives(&self.hosts.qps);
-            if lives && !processors.has_room(cost(&self.hosts.qps[asked.qp as usize])) {
+    fn start_waiting(&mut self, core: &mut Core, nic: u32) {
+        while let Some(&asked) = self.decisions.nics[nic as usize].waiting.front() {
+            let processors = &mut self.decisions.nics[nic as usize];
+            let lives = asked.lives(&self.qps);
+            if lives && !processors.has_room(cost(&self.qps[asked.qp as usize])) {
                 return;
             }
             processors.waiting.pop_front();
             if lives {
-                self.start_decision(nic, asked);
+                self.start_decision(core, nic, asked);
             } else {
-                self.hosts.decisions.ended += 1;
+                self.decisions.ended += 1;
             }
         }
     }
 
     /// What decisions came to; `None` if none was asked for.
-    pub(crate) fn decision_stats(&self) -> Option<DecisionStats> {
-        let bank = &self.hosts.decisions;
+    pub(crate) fn decision_stats(&self, core: &Core) -> Option<DecisionStats> {
+        let bank = &self.decisions;
         if bank.nics.is_empty() {
             return None;
         }
@@ -210,11 +205,11 @@ impl Simulation {
                 continue;
             };
             let works = processors.in_service.iter();
-            let unfinished: u128 = works.map(|job| u128::from(self.core.now - job.started)).sum();
+            let unfinished: u128 = works.map(|job| u128::from(core.now - job.started)).sum();
             let until = if processors.in_service.is_empty() && processors.waiting.is_empty() {
                 processors.last_ended
             } else {
-                self.core.now
+                core.now
             };
             stats.under_way += (processors.in_service.len() + processors.waiting.len()) as u64;
             stats.nics += 1;
@@ -232,7 +227,7 @@ impl Simulation {
 
     /// Nothing waits that could start, and no NIC works on more than its schemes allow.
     pub(crate) fn verify_decisions(&self) {
-        for (id, processors) in self.hosts.decisions.nics.iter().enumerate() {
+        for (id, processors) in self.decisions.nics.iter().enumerate() {
             let ends = processors.in_service.iter().map(|job| job.ends);
             assert!(ends.is_sorted(), "NIC {id}: decisions in the order of their ends");
             let working = processors.in_service.len();

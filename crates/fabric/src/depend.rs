@@ -3,11 +3,12 @@
 //! The graph is built once into flat arrays. A flow that nothing waits for costs a comparison when
 //! it ends, and nothing per packet; a run without dependencies has empty arrays.
 
+use paceline_kernel::Time;
 use paceline_kernel::queue::LaneId;
 
 use crate::event::Event;
 use crate::outcome::{FlowRecord, FlowStatus};
-use crate::sim::Simulation;
+use crate::sim::{Core, Traffic, World};
 use crate::spec::{Awaited, Dependency, RunSpec};
 
 /// What waits for whom.
@@ -123,41 +124,50 @@ pub fn find_cycle(flows: usize, dependencies: &[Dependency]) -> Option<u32> {
     Some(flow)
 }
 
-impl Simulation {
+impl Traffic {
     /// The start time of a flow has come: whether nothing else keeps it.
-    pub(crate) fn comes_due(&mut self, flow: u32) -> bool {
-        let now = self.core.now;
-        let Some(wait) = self.traffic.dependencies.waits.get(flow as usize) else {
+    pub(crate) fn comes_due(&mut self, core: &Core, flow: u32) -> bool {
+        let now = core.now;
+        let Some(wait) = self.dependencies.waits.get(flow as usize) else {
             return true;
         };
-        self.traffic.dependencies.due = flow + 1;
+        self.dependencies.due = flow + 1;
         wait.pending == 0 && wait.ready_at <= now
     }
 
     /// Something happened to `flow` that others may wait for: those for which it was the last
     /// thing start, each after its delay.
-    pub(crate) fn release(&mut self, flow: u32, what: Awaited) {
-        if self.traffic.dependencies.first.is_empty() {
+    pub(crate) fn release(&mut self, world: &World, core: &mut Core, flow: u32, what: Awaited) {
+        if self.dependencies.first.is_empty() {
             return;
         }
-        let ends = &self.traffic.dependencies.first[flow as usize..flow as usize + 2];
+        let ends = &self.dependencies.first[flow as usize..flow as usize + 2];
         for place in ends[0] as usize..ends[1] as usize {
-            let successor = self.traffic.dependencies.successors[place];
+            let successor = self.dependencies.successors[place];
             if successor.awaited != what {
                 continue;
             }
-            let wait = &mut self.traffic.dependencies.waits[successor.flow as usize];
+            let wait = &mut self.dependencies.waits[successor.flow as usize];
             wait.pending -= 1;
-            wait.ready_at = wait.ready_at.max(self.core.now.saturating_add(successor.delay));
+            wait.ready_at = wait.ready_at.max(core.now.saturating_add(successor.delay));
             let (pending, ready_at) = (wait.pending, wait.ready_at);
-            let start = self.world.spec.flows[successor.flow as usize].start.as_ps();
+            let start = world.spec.flows[successor.flow as usize].start.as_ps();
             // Otherwise it starts when its start time comes.
-            if pending == 0 && (ready_at > start || successor.flow < self.traffic.dependencies.due) {
+            if pending == 0 && (ready_at > start || successor.flow < self.dependencies.due) {
                 let event = Event::FlowStart { flow: successor.flow };
                 let at = ready_at.max(start);
-                self.traffic.dependencies.latest = self.traffic.dependencies.latest.max(at);
-                self.schedule(LaneId::WHEEL, at, event);
+                self.dependencies.latest = self.dependencies.latest.max(at);
+                core.schedule(LaneId::WHEEL, at, event);
             }
+        }
+    }
+
+    /// A flow's last byte is here, and perhaps was before.
+    pub(crate) fn received_whole(&mut self, world: &World, core: &mut Core, flow: u32) {
+        let record = &mut self.flows[flow as usize];
+        if record.received.is_none() {
+            record.received = Some(Time::from_ps(core.now));
+            self.release(world, core, flow, Awaited::Received);
         }
     }
 }

@@ -11,7 +11,7 @@ use paceline_kernel::{Bytes, Span};
 use crate::event::Event;
 use crate::packet::{NO_PORT, Packet, PacketSlab};
 use crate::port::ClassQueue;
-use crate::sim::Simulation;
+use crate::sim::{Core, Hosts, Traffic, World};
 use crate::spec::{Endpoint, RunSpec};
 
 /// The receiving half of the hosts, by NIC.
@@ -106,42 +106,40 @@ impl Endpoints {
     }
 }
 
-impl Simulation {
+impl Hosts {
     /// A data packet arrived at a host's NIC.
     #[inline(never)]
-    pub(crate) fn enter_host(&mut self, port: u32, id: u32) {
-        let Some(endpoints) = &mut self.hosts.endpoints else {
+    pub(crate) fn enter_host(&mut self, core: &mut Core, port: u32, id: u32) {
+        let Some(endpoints) = &mut self.endpoints else {
             return;
         };
-        let nic = self.core.ports[port as usize].owner;
-        let packet = self.core.packets.get_mut(id);
-        let at = endpoints.admit(nic, self.core.now, packet.wire);
-        let inside = Span::from_ps(at - self.core.now);
+        let nic = core.ports[port as usize].owner;
+        let packet = core.packets.get_mut(id);
+        let at = endpoints.admit(nic, core.now, packet.wire);
+        let inside = Span::from_ps(at - core.now);
         if packet.note_port == NO_PORT {
             packet.note = u32::try_from(inside.as_ns()).unwrap_or(u32::MAX);
         }
-        endpoints.hosts[nic as usize]
-            .inside
-            .push(&mut self.core.packets, id);
-        if self.core.watch.accounts.on() {
-            self.account_host(id, inside);
+        endpoints.hosts[nic as usize].inside.push(&mut core.packets, id);
+        if core.watch.accounts.on() {
+            core.account_host(id, inside);
         }
-        self.schedule(LaneId::WHEEL, at, Event::HostDone { nic });
+        core.schedule(LaneId::WHEEL, at, Event::HostDone { nic });
     }
 
     /// The first packet in a host is data now.
     #[inline(never)]
-    pub(crate) fn host_done(&mut self, nic: u32) {
-        if let Some(endpoints) = &mut self.hosts.endpoints {
-            let id = endpoints.pop(nic, &self.core.packets);
-            self.receive_data(id);
+    pub(crate) fn host_done(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, nic: u32) {
+        if let Some(endpoints) = &mut self.endpoints {
+            let id = endpoints.pop(nic, &core.packets);
+            self.receive_data(world, core, traffic, id);
         }
     }
 
     /// How long the receiver's host took, as an acknowledgement tells it: in whole ns.
     #[inline]
     pub(crate) fn endpoint_delay(&self, ack: &Packet) -> Span {
-        if self.hosts.endpoints.is_none() || ack.note_port != NO_PORT {
+        if self.endpoints.is_none() || ack.note_port != NO_PORT {
             return Span::ZERO;
         }
         Span::from_ns(u64::from(ack.note))

@@ -92,7 +92,8 @@ impl Simulation {
         }
         for nic in 0..self.hosts.nics.len() {
             self.hosts.nics[nic].crowd.forget();
-            self.nic_send(self.hosts.nics[nic].port);
+            self.hosts
+                .nic_send(&self.world, &mut self.core, self.hosts.nics[nic].port);
         }
     }
 
@@ -112,7 +113,7 @@ impl Simulation {
             let port = self.hosts.qps[slot as usize].port;
             let nic = self.core.ports[port as usize].owner as usize;
             self.hosts.nics[nic].qps.push(slot);
-            self.nic_send(port);
+            self.hosts.nic_send(&self.world, &mut self.core, port);
         }
     }
 
@@ -160,7 +161,7 @@ impl Simulation {
             return;
         }
         let flow = self.hosts.qps[slot as usize].flow;
-        let paths = self.find_paths(flow);
+        let paths = self.world.find_paths(&self.core, flow);
         let Some(paths) = paths else {
             let qp = &mut self.hosts.qps[slot as usize];
             qp.reachable = false;
@@ -170,7 +171,6 @@ impl Simulation {
         let dst = self.world.spec.flows[flow as usize].dst.0;
         self.find_first_path(dst);
         let (route, data_epoch) = self.data_route(&paths.forward, dst);
-        let ack_route = self.write_route(&paths.back);
         let turn = self.turn_of(&paths.forward, route);
         let mut info = self.path_info(&paths.forward, self.hosts.qps[slot as usize].data_header);
         if self.world.spec.quirks.first_path_found {
@@ -187,9 +187,7 @@ impl Simulation {
         let qp = &mut self.hosts.qps[slot as usize];
         qp.reachable = true;
         (qp.route, qp.data_epoch) = (route, data_epoch);
-        (qp.ack_route, qp.epoch) = (ack_route, self.world.epoch);
-        qp.turn = turn;
-        (qp.port, qp.ack_port) = (paths.forward[0], paths.back[0]);
+        qp.port = paths.forward[0];
         // Without its window the flow would have kept the zero of `hpcc_divides_by_window`.
         let bdp = qp.path.bdp;
         *qp.path = info;
@@ -197,7 +195,8 @@ impl Simulation {
             qp.path.bdp = bdp;
         }
         qp.apply(qp.scheme.limits());
-        self.world.write_flow_path(slot, &self.hosts.qps[slot as usize]);
+        let path = self.flow_path(slot, &paths, turn);
+        self.world.write_flow_path(slot, path);
         let qp = &self.hosts.qps[slot as usize];
         if old_port != qp.port {
             let new_port = qp.port;

@@ -7,10 +7,11 @@ use paceline_kernel::{Bytes, Span, Time};
 
 use crate::bolt_ns3::Share;
 use crate::event::Event;
+use crate::flow_path::FlowPath;
 use crate::outcome::FlowStatus;
-use crate::qp::{Qp, Receiver};
+use crate::qp::Qp;
 use crate::routing::{FlowKey, bdp, path_rtt};
-use crate::sim::Simulation;
+use crate::sim::{Core, Simulation, Traffic, World};
 use crate::spec::{Awaited, Recovery, TieOrder};
 
 /// A flow's two paths through the network.
@@ -20,45 +21,44 @@ pub(crate) struct Paths {
     pub(crate) back: Vec<u32>,
 }
 
-impl Simulation {
+impl Traffic {
     /// The flows of one start time enter, in order; then the next start time is arranged for.
-    pub(crate) fn flow_due(&mut self, first: u32) {
-        let start = self.world.spec.flows[first as usize].start;
+    pub(crate) fn flow_due(&mut self, world: &World, core: &mut Core, first: u32) {
+        let start = world.spec.flows[first as usize].start;
         let mut next = first;
-        while let Some(flow) = self.world.spec.flows.get(next as usize)
+        while let Some(flow) = world.spec.flows.get(next as usize)
             && flow.start == start
         {
-            if self.comes_due(next) {
+            if self.comes_due(core, next) {
                 // An event of its own, so that what was already due at this instant comes first.
-                self.schedule(LaneId::WHEEL, self.core.now, Event::FlowStart { flow: next });
+                core.schedule(LaneId::WHEEL, core.now, Event::FlowStart { flow: next });
             }
             next += 1;
         }
-        if let Some(flow) = self.world.spec.flows.get(next as usize) {
-            self.schedule(LaneId::WHEEL, flow.start.as_ps(), Event::FlowDue { flow: next });
+        if let Some(flow) = world.spec.flows.get(next as usize) {
+            core.schedule(LaneId::WHEEL, flow.start.as_ps(), Event::FlowDue { flow: next });
         }
     }
+}
 
+impl World {
     /// Finds both paths of a flow.
-    pub(crate) fn find_paths(&mut self, flow: u32) -> Option<Paths> {
-        let spec = self.world.spec.flows[flow as usize];
+    pub(crate) fn find_paths(&self, core: &Core, flow: u32) -> Option<Paths> {
+        let spec = self.spec.flows[flow as usize];
         let mut key = FlowKey::of(&spec);
-        if self.world.spec.quirks.hash_hosts_only {
+        if self.spec.quirks.hash_hosts_only {
             key = FlowKey::new(spec.src.0, spec.dst.0, 0, 0);
         }
-        let forward = self
-            .world
-            .routing
-            .path(&self.core.ports, spec.src.0, spec.dst.0, key)?
-            .ports;
+        let forward = self.routing.path(&core.ports, spec.src.0, spec.dst.0, key)?.ports;
         let back = self
-            .world
             .routing
-            .path(&self.core.ports, spec.dst.0, spec.src.0, key.reversed())?
+            .path(&core.ports, spec.dst.0, spec.src.0, key.reversed())?
             .ports;
         Some(Paths { forward, back })
     }
+}
 
+impl Simulation {
     /// The place of a path's switches in the route table. Flows that take the same path share it, so
     /// the table is bounded by the network, not by the length of the run.
     pub(crate) fn write_route(&mut self, path: &[u32]) -> u32 {
@@ -133,7 +133,8 @@ impl Simulation {
         let record = &mut self.traffic.flows[flow as usize];
         record.status = FlowStatus::Unfinished;
         record.start = Time::from_ps(self.core.now);
-        self.release(flow, Awaited::Started);
+        self.traffic
+            .release(&self.world, &mut self.core, flow, Awaited::Started);
         let mut share = Share::New {
             keep: false,
             found: None,
@@ -145,7 +146,7 @@ impl Simulation {
             return;
         };
         self.find_first_path(spec.dst.0);
-        let paths = self.find_paths(flow);
+        let paths = self.world.find_paths(&self.core, flow);
         if paths.is_none() && self.world.changes.is_empty() {
             self.traffic.flows[flow as usize].status = FlowStatus::Unreachable;
             return;
@@ -167,7 +168,6 @@ impl Simulation {
         }
         let class = self.world.classes.dense(spec.class);
         let controller = scheme.config.build(&info);
-        let ack_route = self.write_route(&paths.back);
         let turn = self.turn_of(&paths.forward, route);
         let packet = &self.world.spec.packet;
         let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
@@ -189,24 +189,13 @@ impl Simulation {
             asked_window: Bytes::MAX,
             last_wire: 0,
             data_header: packet.data_headers(&needs),
-            ack_wire: packet.ack_wire(&needs),
             class,
-            ack_class: self
-                .world
-                .spec
-                .nic
-                .ack_class
-                .map_or(class, |priority| self.world.classes.dense(priority)),
             window_mode: scheme.window,
             reachable,
             done: false,
             life: 0,
             route,
             data_epoch,
-            epoch: self.world.epoch,
-            ack_route,
-            turn,
-            ack_port: paths.back[0],
             max_sent: 0,
             sent_unheard: u64::MAX,
             sample_after: 0,
@@ -228,21 +217,22 @@ impl Simulation {
             qp.path.bdp.get()
         };
         let slot = self.place_qp(qp);
-        self.world.write_flow_path(slot, &self.hosts.qps[slot as usize]);
+        let path = self.flow_path(slot, &paths, turn);
+        self.world.write_flow_path(slot, path);
         if let Some(order) = &mut self.hosts.hash_order {
             order.insert(&self.world.spec.flows[flow as usize], slot);
         }
         if let Recovery::SelectiveRepeat(irn) = self.world.spec.nic.recovery {
-            self.begin_selective_repeat(slot, &irn, bdp);
+            self.hosts.begin_selective_repeat(&self.world, slot, &irn, bdp);
         }
         self.core
             .watch
             .recorder
             .flows
             .started(slot, &self.hosts.qps[slot as usize], self.core.now);
-        self.open_account(flow);
+        self.core.open_account(flow);
         if self.core.watch.closeups.on() {
-            self.look_begins(slot);
+            self.core.look_begins(slot, &self.hosts.qps[slot as usize]);
         }
         if self.bolt_ns3.on {
             return self.start_sender(slot, &paths.forward, keep, found);
@@ -258,17 +248,43 @@ impl Simulation {
         }
     }
 
+    /// What others know of a flow whose queue pair is `slot`, on new paths.
+    pub(crate) fn flow_path(&mut self, slot: u32, paths: &Paths, turn: u32) -> FlowPath {
+        let qp = &self.hosts.qps[slot as usize];
+        let (flow, spec) = (qp.flow, &self.world.spec);
+        let (packet, described) = (&spec.packet, &spec.flows[flow as usize]);
+        let class = spec.nic.ack_class.unwrap_or(described.class);
+        FlowPath {
+            flow,
+            turn,
+            size: qp.size,
+            ack_epoch: self.world.epoch,
+            data_epoch: qp.data_epoch,
+            ack_port: paths.back[0],
+            ack_wire: packet.ack_wire(&qp.needs),
+            ack_class: self.world.classes.dense(class),
+            tells_way: qp.needs.int,
+            reports: qp.needs.reports.is_some(),
+            scheme: described.scheme,
+            cnp_interval: qp.needs.cnp_interval,
+            data_header: qp.data_header,
+            life: qp.life,
+            ack_route: self.write_route(&paths.back),
+        }
+    }
+
     /// Stores a queue pair in a free slot.
     fn place_qp(&mut self, mut qp: Qp) -> u32 {
         let Some(slot) = self.hosts.free_qps.pop() else {
+            let slot = self.hosts.qps.len() as u32;
+            self.hosts.receivers.begin(slot, qp.flow);
             self.hosts.qps.push(qp);
-            self.hosts.receivers.push(Receiver::NEW);
-            return self.hosts.qps.len() as u32 - 1;
+            return slot;
         };
         self.hosts.qps_drew |= self.has_drawn(&self.hosts.qps[slot as usize]);
         qp.life = self.hosts.qps[slot as usize].life.wrapping_add(1);
+        self.hosts.receivers.begin(slot, qp.flow);
         self.hosts.qps[slot as usize] = qp;
-        self.hosts.receivers[slot as usize] = Receiver::NEW;
         slot
     }
 
@@ -277,7 +293,7 @@ impl Simulation {
         let nic = self.core.ports[port as usize].owner as usize;
         self.hosts.nics[nic].qps.push(slot);
         self.hosts.nics[nic].crowd.forget();
-        self.start_timeout(slot);
-        self.nic_send(port);
+        self.hosts.start_timeout(&self.world, &mut self.core, slot);
+        self.hosts.nic_send(&self.world, &mut self.core, port);
     }
 }

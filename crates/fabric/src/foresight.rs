@@ -33,7 +33,7 @@ use crate::outcome::PacketKind;
 use crate::packet::NONE;
 use crate::port::{Port, STRICT};
 use crate::routing::FlowKey;
-use crate::sim::Simulation;
+use crate::sim::{Core, Hosts, World};
 
 /// Copies of what is under way; kept from call to call for its memory.
 #[derive(Debug, Default)]
@@ -140,24 +140,24 @@ impl Foresight {
     }
 }
 
-impl Simulation {
+impl Hosts {
     /// Tells the scheme of a queue pair what its next packet would meet.
     #[cold]
-    pub(crate) fn tell_foresight(&mut self, slot: u32) {
-        let mut copies = self.hosts.foresight.take().unwrap_or_default();
-        if let Some(rtt) = self.foresee(&mut copies, slot) {
-            self.hosts.qps[slot as usize].scheme.on_foresight(rtt);
+    pub(crate) fn tell_foresight(&mut self, world: &World, core: &mut Core, slot: u32) {
+        let mut copies = self.foresight.take().unwrap_or_default();
+        if let Some(rtt) = self.foresee(world, core, &mut copies, slot) {
+            self.qps[slot as usize].scheme.on_foresight(rtt);
         }
-        self.hosts.foresight = Some(copies);
+        self.foresight = Some(copies);
     }
 
     /// The round-trip time of a data packet of `slot` that leaves now; `None` if it would not come back.
-    fn foresee(&mut self, f: &mut Foresight, slot: u32) -> Option<Span> {
-        let qp = &self.hosts.qps[slot as usize];
+    fn foresee(&self, world: &World, core: &Core, f: &mut Foresight, slot: u32) -> Option<Span> {
+        let qp = &self.qps[slot as usize];
         if !qp.reachable {
             return None;
         }
-        f.clear(self.core.ports.len());
+        f.clear(core.ports.len());
         let left = match qp.size - qp.snd_nxt {
             0 => u64::MAX,
             left => left,
@@ -167,7 +167,7 @@ impl Simulation {
             flow: qp.flow,
             qp: slot,
             path: qp.route,
-            wire: self.world.spec.packet.mtu.get().min(left) as u16 + qp.data_header,
+            wire: world.spec.packet.mtu.get().min(left) as u16 + qp.data_header,
             epoch: qp.data_epoch,
             kind: PacketKind::Data,
             class: qp.class,
@@ -177,26 +177,26 @@ impl Simulation {
             waits: true,
             started: 0,
         };
-        let place = self.copy_port(f, qp.port);
-        self.copy_queues(f);
-        self.copy_pending(f);
-        self.await_copy(f, place, self.core.now);
+        let place = self.copy_port(world, core, f, qp.port);
+        self.copy_queues(world, core, f);
+        self.copy_pending(core, f);
+        await_copy(f, place, core.now);
         while let Some(Reverse((at, step))) = f.pending.pop() {
             match Step::decode(step) {
                 Step::TxDone { port } => {
-                    let place = self.copy_port(f, port);
+                    let place = self.copy_port(world, core, f, port);
                     f.ports[place].awaited = false;
-                    self.send_copy(f, place, at);
+                    self.send_copy(world, f, place, at);
                 }
-                Step::Answer { packet, .. } => self.answer_copy(f, packet, at),
+                Step::Answer { packet, .. } => self.answer_copy(world, core, f, packet, at),
                 Step::Arrive { port, packet } => {
                     if packet == PROBE
                         && f.packets[PROBE as usize].kind == PacketKind::Ack
-                        && self.core.ports[port as usize].is_host
+                        && core.ports[port as usize].is_host
                     {
                         return Some(Span::from_ps(at - f.probe.started));
                     }
-                    self.arrive_copy(f, port, packet, at);
+                    self.arrive_copy(world, core, f, port, packet, at);
                 }
             }
         }
@@ -204,7 +204,7 @@ impl Simulation {
     }
 
     /// The place of a port's copy.
-    fn copy_port(&self, f: &mut Foresight, id: u32) -> usize {
+    fn copy_port(&self, world: &World, core: &Core, f: &mut Foresight, id: u32) -> usize {
         let known = f.place_of[id as usize];
         if known != NONE {
             return known as usize;
@@ -214,20 +214,19 @@ impl Simulation {
         let port = Port {
             ready: 0,
             paused: 0,
-            ..self.core.ports[id as usize]
+            ..core.ports[id as usize]
         };
         f.ports.push(PortCopy {
             id,
             port,
             awaited: false,
         });
-        f.queues
-            .resize(f.queues.len() + self.world.class_count, (NONE, NONE));
+        f.queues.resize(f.queues.len() + world.class_count, (NONE, NONE));
         place
     }
 
-    fn copy_packet(&self, f: &mut Foresight, id: u32) -> u32 {
-        let packet = self.core.packets.get(id);
+    fn copy_packet(&self, core: &Core, f: &mut Foresight, id: u32) -> u32 {
+        let packet = core.packets.get(id);
         f.packets.push(PacketCopy {
             next: NONE,
             flow: packet.flow,
@@ -242,147 +241,131 @@ impl Simulation {
     }
 
     /// What waits in queues.
-    fn copy_queues(&self, f: &mut Foresight) {
-        for (id, port) in self
-            .core
-            .ports
-            .iter()
-            .enumerate()
-            .filter(|(_, port)| port.ready != 0)
-        {
-            let place = self.copy_port(f, id as u32);
-            for class in (0..self.world.class_count).filter(|class| port.ready >> class & 1 == 1) {
-                let mut next = self.core.queues[id * self.world.class_count + class].head;
+    fn copy_queues(&self, world: &World, core: &Core, f: &mut Foresight) {
+        for (id, port) in core.ports.iter().enumerate().filter(|(_, port)| port.ready != 0) {
+            let place = self.copy_port(world, core, f, id as u32);
+            for class in (0..world.class_count).filter(|class| port.ready >> class & 1 == 1) {
+                let mut next = core.queues[id * world.class_count + class].head;
                 while next != NONE {
-                    let packet = self.copy_packet(f, next);
-                    f.append(place, self.world.class_count, class as u8, packet);
-                    next = self.core.packets.get(next).next;
+                    let packet = self.copy_packet(core, f, next);
+                    f.append(place, world.class_count, class as u8, packet);
+                    next = core.packets.get(next).next;
                 }
             }
-            self.await_copy(f, place, self.core.now);
+            await_copy(f, place, core.now);
         }
     }
 
     /// What links carry, and what is in hosts that take time.
-    fn copy_pending(&self, f: &mut Foresight) {
-        self.core.queue.for_each(|entry| match Event::decode(entry.what) {
+    fn copy_pending(&self, core: &Core, f: &mut Foresight) {
+        core.queue.for_each(|entry| match Event::decode(entry.what) {
             Event::Arrive { port, packet } => {
-                let packet = self.copy_packet(f, packet);
+                let packet = self.copy_packet(core, f, packet);
                 f.push(entry.at, &Step::Arrive { port, packet });
             }
             Event::HostDone { nic } => f.host_done.push((entry.at, nic)),
             _ => {}
         });
-        let Some(endpoints) = &self.hosts.endpoints else {
+        let Some(endpoints) = &self.endpoints else {
             return;
         };
         f.lines.clear();
         f.lines
-            .extend((0..self.hosts.nics.len()).map(|nic| endpoints.line(nic as u32)));
+            .extend((0..self.nics.len()).map(|nic| endpoints.line(nic as u32)));
         f.host_done.sort_unstable();
         let done = std::mem::take(&mut f.host_done);
-        for nic in 0..self.hosts.nics.len() as u32 {
+        for nic in 0..self.nics.len() as u32 {
             let mut inside = endpoints.first_inside(nic);
             for &(at, _) in done.iter().filter(|&&(_, of)| of == nic) {
                 if inside == NONE {
                     break;
                 }
-                let packet = self.copy_packet(f, inside);
+                let packet = self.copy_packet(core, f, inside);
                 f.push(at, &Step::Answer { nic, packet });
-                inside = self.core.packets.get(inside).next;
+                inside = core.packets.get(inside).next;
             }
         }
         f.host_done = done;
     }
 
     /// A packet's last bit arrives.
-    fn arrive_copy(&mut self, f: &mut Foresight, port: u32, packet: u32, at: u64) {
+    fn arrive_copy(&self, world: &World, core: &Core, f: &mut Foresight, port: u32, packet: u32, at: u64) {
         let copied = f.packets[packet as usize];
-        let p = &self.core.ports[port as usize];
+        let p = &core.ports[port as usize];
         match copied.kind {
             PacketKind::Pause | PacketKind::Resume => {}
             PacketKind::Data if p.is_host => {
                 let nic = p.owner;
-                match &self.hosts.endpoints {
+                match &self.endpoints {
                     Some(endpoints) => {
                         let at = endpoints.expect(&mut f.lines[nic as usize], at, copied.wire);
                         f.push(at, &Step::Answer { nic, packet });
                     }
-                    None => self.answer_copy(f, packet, at),
+                    None => self.answer_copy(world, core, f, packet, at),
                 }
             }
             _ if p.is_host => {}
             _ => {
                 let node = p.node;
-                let Some(egress) = self.egress_of(&mut f.packets[packet as usize], node) else {
+                let Some(egress) = self.egress_of(world, core, &mut f.packets[packet as usize], node) else {
                     return;
                 };
-                let place = self.copy_port(f, egress);
-                self.queue_copy(f, place, copied.class, packet, at);
+                let place = self.copy_port(world, core, f, egress);
+                self.queue_copy(world, f, place, copied.class, packet, at);
             }
         }
     }
 
     /// The way of a packet through a switch.
-    fn egress_of(&mut self, packet: &mut PacketCopy, node: u32) -> Option<u32> {
-        if packet.epoch == self.world.epoch {
+    fn egress_of(&self, world: &World, core: &Core, packet: &mut PacketCopy, node: u32) -> Option<u32> {
+        if packet.epoch == world.epoch {
             packet.path += 1;
-            return Some(self.world.routes[packet.path as usize - 1]);
+            return Some(world.routes[packet.path as usize - 1]);
         }
-        if self.hosts.qps[packet.qp as usize].flow != packet.flow {
+        if self.qps[packet.qp as usize].flow != packet.flow {
             return None;
         }
-        let flow = self.world.spec.flows[packet.flow as usize];
+        let flow = world.spec.flows[packet.flow as usize];
         let key = FlowKey::of(&flow);
         let (dst, key) = if packet.kind == PacketKind::Data {
             (flow.dst.0, key)
         } else {
             (flow.src.0, key.reversed())
         };
-        self.world.routing.next_hop(&self.core.ports, node, dst, key)
+        world.routing.next_hop(&core.ports, node, dst, key)
     }
 
     /// The receiver answers.
-    fn answer_copy(&mut self, f: &mut Foresight, packet: u32, at: u64) {
+    fn answer_copy(&self, world: &World, core: &Core, f: &mut Foresight, packet: u32, at: u64) {
         let copied = &mut f.packets[packet as usize];
-        let qp = &self.hosts.qps[copied.qp as usize];
+        let qp = &self.qps[copied.qp as usize];
         if qp.flow != copied.flow || qp.done && packet != PROBE {
             return;
         }
         copied.kind = PacketKind::Ack;
-        (copied.path, copied.epoch) = (qp.ack_route, qp.epoch);
-        (copied.wire, copied.class) = (qp.ack_wire, qp.ack_class);
-        let (port, class) = (qp.ack_port, self.ack_queue(qp.ack_class));
-        let place = self.copy_port(f, port);
-        self.queue_copy(f, place, class, packet, at);
+        let way = &world.flow_paths[copied.qp as usize];
+        (copied.path, copied.epoch) = (way.ack_route, way.ack_epoch);
+        (copied.wire, copied.class) = (way.ack_wire, way.ack_class);
+        let (port, class) = (way.ack_port, world.ack_queue(way.ack_class));
+        let place = self.copy_port(world, core, f, port);
+        self.queue_copy(world, f, place, class, packet, at);
     }
 
-    fn queue_copy(&self, f: &mut Foresight, place: usize, class: u8, packet: u32, at: u64) {
+    fn queue_copy(&self, world: &World, f: &mut Foresight, place: usize, class: u8, packet: u32, at: u64) {
         if f.ports[place].port.up {
-            f.append(place, self.world.class_count, class, packet);
-            self.await_copy(f, place, at);
+            f.append(place, world.class_count, class, packet);
+            await_copy(f, place, at);
         }
-    }
-
-    /// Something waits at a port: it sends now, or at the end of its transmission.
-    fn await_copy(&self, f: &mut Foresight, place: usize, at: u64) {
-        let copy = &mut f.ports[place];
-        if copy.awaited {
-            return;
-        }
-        copy.awaited = true;
-        let (at, port) = (copy.port.free_at.max(at), copy.id);
-        f.push(at, &Step::TxDone { port });
     }
 
     /// Sends the next packet of a port that is free; the probe after all others of its NIC.
-    fn send_copy(&self, f: &mut Foresight, place: usize, at: u64) {
+    fn send_copy(&self, world: &World, f: &mut Foresight, place: usize, at: u64) {
         let copy = &mut f.ports[place];
-        let (id, profile) = (copy.id, &self.world.profiles[usize::from(copy.port.profile)]);
+        let (id, profile) = (copy.id, &world.profiles[usize::from(copy.port.profile)]);
         let probe_waits = f.probe.waits && f.probe.port == id;
         let packet = match copy.port.next_class() {
             Some(class) => {
-                let (head, _) = &mut f.queues[place * self.world.class_count + usize::from(class)];
+                let (head, _) = &mut f.queues[place * world.class_count + usize::from(class)];
                 let packet = *head;
                 *head = f.packets[packet as usize].next;
                 if *head == NONE {
@@ -406,7 +389,18 @@ impl Simulation {
         let more = copy.port.ready != 0 || f.probe.waits && f.probe.port == id;
         f.push(at + tx + delay, &Step::Arrive { port: peer, packet });
         if more {
-            self.await_copy(f, place, at);
+            await_copy(f, place, at);
         }
     }
+}
+
+/// Something waits at a port: it sends now, or at the end of its transmission.
+fn await_copy(f: &mut Foresight, place: usize, at: u64) {
+    let copy = &mut f.ports[place];
+    if copy.awaited {
+        return;
+    }
+    copy.awaited = true;
+    let (at, port) = (copy.port.free_at.max(at), copy.id);
+    f.push(at, &Step::TxDone { port });
 }

@@ -201,7 +201,7 @@ impl Simulation {
         if self.bolt_ns3.on {
             self.device_done(port);
         } else if p.is_host {
-            self.nic_send(port);
+            self.hosts.nic_send(&self.world, &mut self.core, port);
         } else if p.up && p.ready != 0 {
             self.switches.switch_send(&self.world, &mut self.core, port);
         }
@@ -225,10 +225,11 @@ impl Simulation {
         if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Receive, id, 0);
         }
-        if is_host {
-            self.host_receive(port, id)
-        } else if self.bolt_ns3.on {
+        if self.bolt_ns3.on {
             self.device_receive(port, id)
+        } else if is_host {
+            self.hosts
+                .receive(&self.world, &mut self.core, &mut self.traffic, port, id);
         } else {
             self.switches
                 .switch_receive(&self.world, &mut self.core, port, id)
@@ -329,7 +330,7 @@ impl Simulation {
     #[inline]
     pub(crate) fn kick(&mut self, port: u32) {
         if self.core.ports[port as usize].is_host {
-            self.nic_send(port);
+            self.hosts.nic_send(&self.world, &mut self.core, port);
         } else {
             self.switches.kick(&self.world, &mut self.core, port);
         }

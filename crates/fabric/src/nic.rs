@@ -4,14 +4,13 @@ use paceline_congestion::{CongestionControl, Ctx, Expiry, Outgoing, SentInfo, Ti
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{BitRate, Bytes, Time};
 
-use crate::bolt_ns3::CLOCK;
 use crate::crowd::Crowd;
 use crate::event::Event;
 use crate::outcome::{PacketKind, TraceKind};
 use crate::packet::Packet;
 use crate::port::time_to_send;
 use crate::qp::STANDSTILL;
-use crate::sim::Simulation;
+use crate::sim::{Core, Hosts, World};
 
 /// Up to so many queue pairs of a NIC are looked through at every packet to save an event.
 pub(crate) const FEW_QPS: usize = 8;
@@ -41,17 +40,19 @@ fn gap_after(wire: u16, rate: BitRate, truncate_to_ns: bool) -> u64 {
     time_to_send(rate, wire, truncate_to_ns).as_ps()
 }
 
-impl Simulation {
+impl Hosts {
     /// Calls the scheme of a queue pair, starts the timers that it set, and takes over its limits.
     #[inline]
     pub(crate) fn call_scheme(
         &mut self,
+        world: &World,
+        core: &mut Core,
         slot: u32,
         call: impl FnOnce(&mut dyn CongestionControl, &mut Ctx<'_>),
     ) {
-        let now = Time::from_ps(self.core.now);
-        let qp = &mut self.hosts.qps[slot as usize];
-        let rng = self.core.shared_rng.c_library.as_mut().unwrap_or(&mut qp.rng);
+        let now = Time::from_ps(core.now);
+        let qp = &mut self.qps[slot as usize];
+        let rng = core.shared_rng.c_library.as_mut().unwrap_or(&mut qp.rng);
         let mut cx = Ctx {
             now,
             path: &qp.path,
@@ -59,172 +60,180 @@ impl Simulation {
             rng,
         };
         call(&mut *qp.scheme, &mut cx);
-        self.take_limits(slot);
+        self.take_limits(world, core, slot);
     }
 
     /// Takes over what the scheme allows after a callback, and starts the timers that it set.
     #[inline]
-    pub(crate) fn take_limits(&mut self, slot: u32) {
-        let qp = &mut self.hosts.qps[slot as usize];
+    pub(crate) fn take_limits(&mut self, world: &World, core: &mut Core, slot: u32) {
+        let qp = &mut self.qps[slot as usize];
         let limits = qp.scheme.limits();
         let old_rate = qp.rate;
         if limits.rate != old_rate || limits.window != qp.asked_window {
             qp.apply(limits);
         }
-        let repaces = self.world.spec.nic.pacing || self.world.spec.quirks.repaces_unpaced;
+        let repaces = world.spec.nic.pacing || world.spec.quirks.repaces_unpaced;
         if qp.needs.repaces && limits.rate != old_rate && repaces {
-            self.repace(slot);
-            self.pull_wake(slot);
+            self.repace(world, slot);
+            self.pull_wake(core, slot);
         }
-        if self.hosts.qps[slot as usize].timers.has_requests() {
-            self.start_timers(slot);
+        if self.qps[slot as usize].timers.has_requests() {
+            self.start_timers(core, slot);
         }
-        self.regard(slot);
+        self.regard(core, slot);
     }
 
     /// A change of rate moves the time at which the next packet may leave: the gap after the last
     /// one is what it would have been at the new rate.
-    fn repace(&mut self, slot: u32) {
-        let truncate = self.world.spec.quirks.truncate_to_ns;
-        let qp = &mut self.hosts.qps[slot as usize];
+    fn repace(&mut self, world: &World, slot: u32) {
+        let truncate = world.spec.quirks.truncate_to_ns;
+        let qp = &mut self.qps[slot as usize];
         let gap = gap_after(qp.last_wire, qp.rate, truncate);
         qp.next_avail = (qp.next_avail + gap).saturating_sub(qp.gap);
         qp.gap = gap;
     }
 
     /// The next packet of a queue pair may go earlier than the NIC's wake-up: pulls that forward.
-    pub(crate) fn pull_wake(&mut self, slot: u32) {
-        let qp = &self.hosts.qps[slot as usize];
+    pub(crate) fn pull_wake(&mut self, core: &mut Core, slot: u32) {
+        let qp = &self.qps[slot as usize];
         let (next_avail, port) = (qp.next_avail, qp.port);
-        let nic = self.core.ports[port as usize].owner as usize;
-        let wake_at = self.hosts.nics[nic].wake_at;
+        let nic = core.ports[port as usize].owner as usize;
+        let wake_at = self.nics[nic].wake_at;
         if wake_at != u64::MAX && next_avail < wake_at {
-            self.set_wake(nic, next_avail.max(self.core.now));
+            self.set_wake(core, nic, next_avail.max(core.now));
         }
     }
 
-    fn start_timers(&mut self, slot: u32) {
-        while let Some(event) = self.hosts.qps[slot as usize].timers.take_request() {
-            self.schedule_timer(slot, event);
+    fn start_timers(&mut self, core: &mut Core, slot: u32) {
+        while let Some(event) = self.qps[slot as usize].timers.take_request() {
+            self.schedule_timer(core, slot, event);
         }
-        if self.hosts.qps[slot as usize].timers.take_decision() {
-            self.decide(slot);
+        if self.qps[slot as usize].timers.take_decision() {
+            self.decide(core, slot);
         }
     }
 
-    fn schedule_timer(&mut self, slot: u32, timer: TimerEvent) {
+    fn schedule_timer(&mut self, core: &mut Core, slot: u32, timer: TimerEvent) {
         let event = Event::Timer {
             qp: slot,
             slot: timer.slot.0,
             generation: timer.generation,
-            life: self.hosts.qps[slot as usize].life,
+            life: self.qps[slot as usize].life,
         };
-        self.schedule(LaneId::WHEEL, timer.at.as_ps(), event);
+        core.schedule(LaneId::WHEEL, timer.at.as_ps(), event);
     }
 
-    pub(crate) fn scheme_timer(&mut self, slot: u32, timer: u8, generation: u8, life: u16) {
-        if timer == CLOCK {
-            return self.clock(slot, generation, life);
-        }
-        let qp = &mut self.hosts.qps[slot as usize];
+    pub(crate) fn scheme_timer(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        slot: u32,
+        timer: u8,
+        generation: u8,
+        life: u16,
+    ) {
+        let qp = &mut self.qps[slot as usize];
         if qp.life != life || qp.done {
             return;
         }
         let event = TimerEvent {
             slot: TimerSlot(timer),
-            at: Time::from_ps(self.core.now),
+            at: Time::from_ps(core.now),
             generation,
         };
         match qp.timers.expire(event) {
             Expiry::Now => {}
-            Expiry::Later(event) => return self.schedule_timer(slot, event),
+            Expiry::Later(event) => return self.schedule_timer(core, slot, event),
             Expiry::Stale => return,
         }
         let stood = qp.stands();
-        if self.core.watch.recorder.tracing {
-            self.settle(slot);
-            self.look_at_timer(slot, crate::closeup::Told::Itself);
+        if core.watch.recorder.tracing {
+            core.settle(&self.qps[slot as usize]);
+            core.look_at_timer(&self.qps[slot as usize], crate::closeup::Told::Itself);
         }
-        self.call_scheme(slot, |scheme, cx| scheme.on_timer(cx, TimerSlot(timer)));
-        if stood || !self.world.spec.quirks.wakeup_suppression {
+        self.call_scheme(world, core, slot, |scheme, cx| {
+            scheme.on_timer(cx, TimerSlot(timer))
+        });
+        if stood || !world.spec.quirks.wakeup_suppression {
             // A larger window or rate may let a packet go now.
-            self.nic_send(self.hosts.qps[slot as usize].port);
+            self.nic_send(world, core, self.qps[slot as usize].port);
         }
     }
 
-    fn set_wake(&mut self, nic: usize, at: u64) {
-        let nic = &mut self.hosts.nics[nic];
+    fn set_wake(&mut self, core: &mut Core, nic: usize, at: u64) {
+        let nic = &mut self.nics[nic];
         nic.wake_at = at;
         nic.wake_generation += 1;
         let event = Event::Wake {
             port: nic.port,
             generation: nic.wake_generation,
         };
-        self.schedule(LaneId::WHEEL, at, event);
+        core.schedule(LaneId::WHEEL, at, event);
     }
 
-    pub(crate) fn wake(&mut self, port: u32, generation: u32) {
-        let nic = &mut self.hosts.nics[self.core.ports[port as usize].owner as usize];
+    pub(crate) fn wake(&mut self, world: &World, core: &mut Core, port: u32, generation: u32) {
+        let nic = &mut self.nics[core.ports[port as usize].owner as usize];
         if nic.wake_generation != generation || nic.wake_at == u64::MAX {
             return;
         }
         nic.wake_at = u64::MAX;
-        self.nic_send(port);
+        self.nic_send(world, core, port);
     }
 
     /// Sends the next packet of a host port, if the port is idle and something may go: ACKs first,
     /// then queue pairs in turn; otherwise arms a wake-up for the next one that pacing holds back.
     #[inline]
-    pub(crate) fn nic_send(&mut self, port: u32) {
-        let p = &self.core.ports[port as usize];
-        if !p.up || self.bolt_ns3.on {
+    pub(crate) fn nic_send(&mut self, world: &World, core: &mut Core, port: u32) {
+        let p = &core.ports[port as usize];
+        // The other kind of ports has senders of its own: see [`crate::bolt_ns3`].
+        if !p.up || world.spec.quirks.device_fifo {
             return;
         }
         let nic = p.owner as usize;
         let has_acks = p.ready != 0;
-        if self.is_busy(port) {
+        if core.is_busy(port) {
             // Without queue pairs and ACKs the end of the transmission changes nothing.
-            if has_acks || !self.hosts.nics[nic].qps.is_empty() {
-                self.await_transmission(port);
+            if has_acks || !self.nics[nic].qps.is_empty() {
+                core.await_transmission(port);
             }
             return;
         }
-        if has_acks && let Some(class) = self.next_ack(port) {
-            return self.send_ack(port, class);
+        if has_acks && let Some(class) = world.next_ack(&core.ports[port as usize]) {
+            return self.send_ack(world, core, port, class);
         }
-        match self.choose_qp(nic) {
+        match self.choose_qp(world, core, nic) {
             Some(place) => {
-                self.hosts.nics[nic].served = place;
-                let slot = self.hosts.nics[nic].qps[place];
-                self.send_data(port, slot);
+                self.nics[nic].served = place;
+                let slot = self.nics[nic].qps[place];
+                self.send_data(world, core, port, slot);
             }
-            None => self.arm_wake(nic),
+            None => self.arm_wake(world, core, nic),
         }
     }
 
     /// Round robin from the queue pair served last: the first that is not blocked and that pacing
     /// lets go. Finished queue pairs leave the list.
     #[inline]
-    fn choose_qp(&mut self, nic: usize) -> Option<usize> {
-        let n = &self.hosts.nics[nic];
-        let paused = self.core.ports[n.port as usize].paused;
+    fn choose_qp(&mut self, world: &World, core: &Core, nic: usize) -> Option<usize> {
+        let n = &self.nics[nic];
+        let paused = core.ports[n.port as usize].paused;
         if let [only] = n.qps[..] {
-            let qp = &self.hosts.qps[only as usize];
+            let qp = &self.qps[only as usize];
             if !qp.is_blocked(paused) {
-                return (qp.next_avail <= self.core.now).then_some(0);
+                return (qp.next_avail <= core.now).then_some(0);
             }
             if !qp.is_finished() {
                 return None;
             }
         }
-        if self.gather(nic) {
-            return self.choose_of_crowd(nic);
+        if self.gather(world, core, nic) {
+            return self.choose_of_crowd(core, nic);
         }
-        self.choose_of_many(nic, paused)
+        self.choose_of_many(core, nic, paused)
     }
 
-    pub(crate) fn choose_of_many(&mut self, nic: usize, paused: u16) -> Option<usize> {
-        let nic = &mut self.hosts.nics[nic];
+    pub(crate) fn choose_of_many(&mut self, core: &Core, nic: usize, paused: u16) -> Option<usize> {
+        let nic = &mut self.nics[nic];
         let count = nic.qps.len();
         let (mut chosen, mut first_finished) = (None, usize::MAX);
         let mut start = nic.served + 1;
@@ -232,9 +241,9 @@ impl Simulation {
             start %= count.max(1);
         }
         for place in (start..count).chain(0..start) {
-            let qp = &self.hosts.qps[nic.qps[place] as usize];
+            let qp = &self.qps[nic.qps[place] as usize];
             if !qp.is_blocked(paused) {
-                if qp.next_avail <= self.core.now {
+                if qp.next_avail <= core.now {
                     chosen = Some(place);
                     break;
                 }
@@ -248,8 +257,8 @@ impl Simulation {
         let mut kept = first_finished;
         for place in first_finished..count {
             let slot = nic.qps[place];
-            if self.hosts.qps[slot as usize].is_finished() {
-                self.hosts.free_qps.push(slot);
+            if self.qps[slot as usize].is_finished() {
+                self.free_qps.push(slot);
                 continue;
             }
             if chosen == Some(place) {
@@ -264,12 +273,12 @@ impl Simulation {
     }
 
     /// Arms the wake-up for the queue pair that may go first.
-    fn arm_wake(&mut self, nic: usize) {
-        let suppression = self.world.spec.quirks.wakeup_suppression;
-        let gathered = self.gather(nic);
-        let n = &self.hosts.nics[nic];
-        let paused = self.core.ports[n.port as usize].paused;
-        let candidates = n.qps.iter().map(|&slot| &self.hosts.qps[slot as usize]);
+    fn arm_wake(&mut self, world: &World, core: &mut Core, nic: usize) {
+        let suppression = world.spec.quirks.wakeup_suppression;
+        let gathered = self.gather(world, core, nic);
+        let n = &self.nics[nic];
+        let paused = core.ports[n.port as usize].paused;
+        let candidates = n.qps.iter().map(|&slot| &self.qps[slot as usize]);
         let next = if gathered {
             self.soonest_of_crowd(nic)
         } else if suppression {
@@ -284,27 +293,27 @@ impl Simulation {
                 .map(|qp| qp.next_avail)
                 .min()
         };
-        let Some(at) = next.filter(|&at| at > self.core.now) else {
+        let Some(at) = next.filter(|&at| at > core.now) else {
             return;
         };
         if n.wake_at == u64::MAX || !suppression && at < n.wake_at {
-            self.set_wake(nic, at);
+            self.set_wake(core, nic, at);
         }
     }
 
-    fn send_data(&mut self, port: u32, slot: u32) {
-        let mtu = self.world.spec.packet.mtu.get();
-        let (number, seq) = if self.hosts.pairs.is_empty() {
-            (0, self.hosts.qps[slot as usize].snd_nxt)
+    fn send_data(&mut self, world: &World, core: &mut Core, port: u32, slot: u32) {
+        let mtu = world.spec.packet.mtu.get();
+        let (number, seq) = if self.pairs.is_empty() {
+            (0, self.qps[slot as usize].snd_nxt)
         } else {
-            self.next_of_selective_repeat(slot)
+            self.next_of_selective_repeat(world, core, slot)
         };
-        let tag = if self.hosts.qps[slot as usize].needs.tags {
-            self.tag(slot, seq)
+        let tag = if self.qps[slot as usize].needs.tags {
+            self.tag(world, core, slot, seq)
         } else {
             0
         };
-        let qp = &mut self.hosts.qps[slot as usize];
+        let qp = &mut self.qps[slot as usize];
         let payload = mtu.min(qp.size - seq) as u16;
         let is_new = seq == qp.snd_nxt;
         // The receiver answers at once if nothing more may follow, and to what was sent again.
@@ -312,12 +321,12 @@ impl Simulation {
             || !is_new
             || qp.limit < qp.size && seq + u64::from(payload) >= qp.limit;
         let wire = payload + qp.data_header;
-        let id = self.core.packets.insert(Packet {
+        let id = core.packets.insert(Packet {
             flow: qp.flow,
             qp: slot,
             path: qp.route,
             seq,
-            sent_at: self.core.now,
+            sent_at: core.now,
             wire,
             payload,
             epoch: qp.data_epoch,
@@ -328,13 +337,13 @@ impl Simulation {
             answers: number,
             ..Packet::EMPTY
         });
-        if self.core.watch.recorder.tracing {
-            self.account_send(slot, id);
+        if core.watch.recorder.tracing {
+            core.account_send(world, &self.qps[slot as usize], id);
         }
-        let qp = &mut self.hosts.qps[slot as usize];
+        let qp = &mut self.qps[slot as usize];
         if qp.snd_nxt == qp.snd_una {
             // With nothing in flight there was nothing to wait for: the timeout starts here.
-            qp.last_progress = self.core.now;
+            qp.last_progress = core.now;
         }
         let end = seq + u64::from(payload);
         if is_new {
@@ -342,41 +351,41 @@ impl Simulation {
         }
         if end <= qp.max_sent {
             qp.retransmitted += u64::from(payload);
-            self.core.counters.retransmitted_bytes += u64::from(payload);
+            core.counters.retransmitted_bytes += u64::from(payload);
         } else {
             qp.max_sent = end;
         }
-        if self.core.watch.recorder.tracing {
-            self.trace(port, TraceKind::Dequeue, id, 0);
+        if core.watch.recorder.tracing {
+            self.trace(world, core, port, TraceKind::Dequeue, id, 0);
         }
-        if self.hosts.qps[slot as usize].needs.counts_sent {
+        if self.qps[slot as usize].needs.counts_sent {
             let sent = SentInfo {
                 payload: Bytes::new(u64::from(payload)),
                 wire: Bytes::new(u64::from(wire)),
             };
-            self.call_scheme(slot, |scheme, cx| scheme.on_send(cx, &sent));
+            self.call_scheme(world, core, slot, |scheme, cx| scheme.on_send(cx, &sent));
         }
-        let truncate = self.world.spec.quirks.truncate_to_ns;
-        let pacing = self.world.spec.nic.pacing;
-        let qp = &mut self.hosts.qps[slot as usize];
+        let truncate = world.spec.quirks.truncate_to_ns;
+        let pacing = world.spec.nic.pacing;
+        let qp = &mut self.qps[slot as usize];
         let rate = if pacing { qp.rate } else { qp.path.line_rate };
         qp.last_wire = wire;
         qp.gap = gap_after(wire, rate, truncate);
-        qp.next_avail = self.core.now + qp.gap;
-        if !pacing && self.world.spec.quirks.repaces_unpaced {
+        qp.next_avail = core.now + qp.gap;
+        if !pacing && world.spec.quirks.repaces_unpaced {
             // A change of rate takes this from the gap all the same.
             qp.gap = gap_after(wire, qp.rate, truncate);
         }
-        self.regard(slot);
-        let nic = self.core.ports[port as usize].owner as usize;
-        let more = self.awaits_end(nic, wire);
-        self.start_transmission(port, id, more);
+        self.regard(core, slot);
+        let nic = core.ports[port as usize].owner as usize;
+        let more = self.awaits_end(world, core, nic, wire);
+        core.start_transmission(world, port, id, more);
     }
 
     /// The tag that the scheme writes into the next data packet.
-    fn tag(&mut self, slot: u32, seq: u64) -> u8 {
-        let mtu = self.world.spec.packet.mtu.get();
-        let qp = &self.hosts.qps[slot as usize];
+    fn tag(&mut self, world: &World, core: &mut Core, slot: u32, seq: u64) -> u8 {
+        let mtu = world.spec.packet.mtu.get();
+        let qp = &self.qps[slot as usize];
         let packet = Outgoing {
             seq,
             payload: mtu.min(qp.size - seq),
@@ -384,28 +393,28 @@ impl Simulation {
             end: qp.size,
         };
         let mut tag = 0;
-        self.call_scheme(slot, |scheme, cx| tag = scheme.tag(cx, &packet));
+        self.call_scheme(world, core, slot, |scheme, cx| tag = scheme.tag(cx, &packet));
         tag
     }
 
     /// Whether the end of a transmission of `wire` bytes that starts now must be an event: only if
     /// something may follow at once. If pacing holds everything back beyond that, a wake-up does.
-    pub(crate) fn awaits_end(&mut self, nic: usize, wire: u16) -> bool {
-        let n = &self.hosts.nics[nic];
+    pub(crate) fn awaits_end(&mut self, world: &World, core: &mut Core, nic: usize, wire: u16) -> bool {
+        let n = &self.nics[nic];
         if n.qps.is_empty() {
             return false;
         }
         // The reference has that event always, and its order of simultaneous events hangs on it.
-        if self.world.spec.quirks.wakeup_suppression || n.qps.len() > FEW_QPS {
+        if world.spec.quirks.wakeup_suppression || n.qps.len() > FEW_QPS {
             return true;
         }
-        let port = &self.core.ports[n.port as usize];
-        let free_at = self.core.now + self.world.profiles[usize::from(port.profile)].serialise(wire).tx;
+        let port = &core.ports[n.port as usize];
+        let free_at = core.now + world.profiles[usize::from(port.profile)].serialise(wire).tx;
         let paused = port.paused;
         let unblocked = n
             .qps
             .iter()
-            .map(|&slot| &self.hosts.qps[slot as usize])
+            .map(|&slot| &self.qps[slot as usize])
             .filter(|qp| !qp.is_blocked(paused));
         match unblocked.map(|qp| qp.next_avail).min() {
             // An acknowledgement, a resume or a new flow will look again.
@@ -413,7 +422,7 @@ impl Simulation {
             Some(at) if at <= free_at => true,
             Some(at) => {
                 if at < n.wake_at {
-                    self.set_wake(nic, at);
+                    self.set_wake(core, nic, at);
                 }
                 false
             }

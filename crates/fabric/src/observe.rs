@@ -1,10 +1,7 @@
 //! What hosts show to those who watch a run: before anything changes that says why a sender waits, its time
 //! until then is told.
 
-use paceline_kernel::Span;
-
 use crate::outcome::{PacketKind, TraceKind};
-use crate::qp::Qp;
 use crate::sim::{Core, Hosts, Simulation, World};
 
 impl Hosts {
@@ -80,7 +77,7 @@ impl Hosts {
     }
 }
 
-/// What hosts' files still call on the whole.
+/// What links and changes of topology show, of whichever end.
 impl Simulation {
     pub(crate) fn trace(&mut self, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
         let Self {
@@ -92,43 +89,10 @@ impl Simulation {
             core.trace(world, port, event, id, queue_bytes);
         }
     }
-    fn qp(&self, slot: u32) -> &Qp {
-        &self.hosts.qps[slot as usize]
-    }
-    pub(crate) fn settle(&mut self, slot: u32) {
-        self.core.settle(&self.hosts.qps[slot as usize]);
-    }
     pub(crate) fn settle_port(&mut self, port: u32, class: u8, pause: bool) {
         self.hosts.settle_port(&mut self.core, port, class, pause);
     }
     pub(crate) fn settle_all(&mut self) {
         self.hosts.settle_all(&mut self.core);
-    }
-    pub(crate) fn open_account(&mut self, flow: u32) {
-        self.core.open_account(flow);
-    }
-    pub(crate) fn account_progress(&mut self, flow: u32, timeout: bool) {
-        self.core.account_progress(flow, timeout);
-    }
-    pub(crate) fn account_send(&mut self, slot: u32, id: u32) {
-        self.core
-            .account_send(&self.world, &self.hosts.qps[slot as usize], id);
-    }
-    pub(crate) fn account_host(&mut self, id: u32, inside: Span) {
-        self.core.account_host(id, inside);
-    }
-    pub(crate) fn close_account(&mut self, flow: u32, id: u32) {
-        let fct = self.traffic.flows[flow as usize].fct;
-        self.core.close_account(&self.world, flow, fct, id);
-    }
-    pub(crate) fn look_begins(&mut self, slot: u32) {
-        self.core.look_begins(slot, &self.hosts.qps[slot as usize]);
-    }
-    pub(crate) fn look_at_timer(&mut self, slot: u32, told: crate::closeup::Told) {
-        self.core.look_at_timer(&self.hosts.qps[slot as usize], told);
-    }
-    pub(crate) fn record_flow(&mut self, slot: u32, rtt: u64, newly_acked: u64) {
-        let flow = self.qp(slot).flow;
-        self.core.record_flow(&self.world, flow, rtt, newly_acked);
     }
 }

@@ -145,7 +145,7 @@ impl PacketSlab {
     }
 
     /// Telemetry of a packet, a sample per switch that stamped it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hops(&self, id: u32) -> &[HopSample] {
         let count = usize::from(self.packets[id as usize].hops).min(self.samples);
         let first = id as usize * self.samples;

@@ -1,31 +1,12 @@
-//! PCN: marks that spare packets which were paused, and the receivers' reports.
+//! PCN: marks that spare packets which were paused. Its receivers' reports are in [`crate::reports`].
 
-use paceline_congestion::{Notice, Reports, SwitchPart};
-use paceline_kernel::queue::LaneId;
-use paceline_kernel::{BitRate, Span};
+use paceline_congestion::SwitchPart;
 
-use crate::event::Event;
-use crate::outcome::PacketKind;
-use crate::packet::{NONE, Packet};
+use crate::packet::NONE;
 use crate::port::STRICT;
 use crate::qcn::takes_part;
 use crate::sim::{Core, Simulation, Switches, World};
 use crate::spec::RunSpec;
-
-/// What a receiver counts of a flow in a period.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Meter {
-    /// Whose period it is, of the flows that used the queue pair one after another.
-    life: u16,
-    /// Whether a period runs.
-    runs: bool,
-    packets: u32,
-    marked: u32,
-    /// Bytes that came after the period began.
-    bytes: u64,
-    /// Bytes of the packet with which it began: they came before.
-    first: u32,
-}
 
 /// Packets of each (port, class) that were held back by a pause and have not left; empty where marks
 /// do not ask for it.
@@ -81,88 +62,6 @@ impl Switches {
 }
 
 impl Simulation {
-    /// A receiver that reports counts a data packet.
-    pub(crate) fn meter(&mut self, packet: &Packet, reports: Reports) {
-        let slot = packet.qp as usize;
-        let life = self.hosts.qps[slot].life;
-        if self.hosts.meters.len() <= slot {
-            self.hosts.meters.resize(slot + 1, Meter::default());
-        }
-        let meter = &mut self.hosts.meters[slot];
-        if meter.life != life {
-            *meter = Meter {
-                life,
-                ..Meter::default()
-            };
-        }
-        meter.packets += 1;
-        meter.marked += u32::from(packet.ecn != 0);
-        if meter.runs {
-            meter.bytes += u64::from(packet.wire);
-            return;
-        }
-        (meter.runs, meter.first) = (true, u32::from(packet.wire));
-        let at = self.core.now + reports.every.as_ps();
-        self.schedule(LaneId::WHEEL, at, Event::Report { qp: packet.qp, life });
-    }
-
-    /// A receiver's period is over: it reports, unless nothing came.
-    pub(crate) fn report(&mut self, slot: u32, life: u16) {
-        let (qp, meter) = (
-            &self.hosts.qps[slot as usize],
-            &mut self.hosts.meters[slot as usize],
-        );
-        if qp.life != life || meter.life != life {
-            return;
-        }
-        let Some(reports) = qp.needs.reports else { return };
-        if qp.done || meter.packets == 0 {
-            meter.runs = false;
-            return;
-        }
-        let congested = f64::from(meter.marked) >= reports.marked_share * f64::from(meter.packets);
-        // A packet that is alone stands for its period.
-        let bytes = if meter.bytes == 0 {
-            u64::from(meter.first)
-        } else {
-            meter.bytes
-        };
-        *meter = Meter {
-            life,
-            runs: true,
-            ..Meter::default()
-        };
-        let every = reports.every.as_ps();
-        let id = self.core.packets.insert(Packet {
-            kind: PacketKind::Cnp,
-            flow: qp.flow,
-            qp: slot,
-            sent_at: self.core.now,
-            wire: self.world.spec.packet.cnp.get() as u16,
-            path: qp.ack_route,
-            epoch: qp.epoch,
-            class: qp.ack_class,
-            tag: u8::from(congested),
-            note: megabits_per_second(bytes, reports.every),
-            ..Packet::EMPTY
-        });
-        let (port, class) = (qp.ack_port, self.ack_queue(qp.ack_class));
-        self.schedule(
-            LaneId::WHEEL,
-            self.core.now + every,
-            Event::Report { qp: slot, life },
-        );
-        self.enqueue(port, class, id);
-    }
-
-    /// What a report says.
-    pub(crate) const fn read_report(packet: &Packet) -> Notice {
-        Notice::Report {
-            congested: packet.tag != 0,
-            rate: BitRate::from_bps(packet.note as u64 * 1_000_000),
-        }
-    }
-
     /// No more packets were held back than wait.
     pub(crate) fn verify_held_back(&self) {
         for (slot, &held) in self.switches.held_back.iter().enumerate() {
@@ -173,10 +72,4 @@ impl Simulation {
             );
         }
     }
-}
-
-/// The rate of `bytes` in `span`, cut to whole Mbit/s.
-fn megabits_per_second(bytes: u64, span: Span) -> u32 {
-    let rate = u128::from(bytes) * 8_000_000 / u128::from(span.as_ps().max(1));
-    u32::try_from(rate).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Queue pairs: what sender and receiver of a flow keep, and what lets the sender send.
+//! Queue pairs' senders: what they keep, and what lets them send.
 
 use paceline_congestion::registry::WindowMode;
 use paceline_congestion::{CongestionControl, Needs, PathInfo, SendLimits, TimerBank};
@@ -34,10 +34,8 @@ pub(crate) struct Qp {
     pub(crate) asked_window: Bytes,
     pub(crate) last_wire: u16,
     pub(crate) data_header: u16,
-    pub(crate) ack_wire: u16,
-    /// Dense class of data, and of ACKs in switches.
+    /// Dense class of its data.
     pub(crate) class: u8,
-    pub(crate) ack_class: u8,
     pub(crate) window_mode: WindowMode,
     /// Whether a path exists.
     pub(crate) reachable: bool,
@@ -46,15 +44,10 @@ pub(crate) struct Qp {
     pub(crate) repairs: bool,
     /// Distinguishes flows that used the same slot one after another.
     pub(crate) life: u16,
-    /// Places in the route table: of data (see [`crate::spread`] for data that is spread), of ACKs.
+    /// Place in the route table (see [`crate::spread`] for data that is spread), and the generation of that: an
+    /// older one than the network's where there is no path any more.
     pub(crate) route: u32,
-    pub(crate) ack_route: u32,
-    /// See [`Simulation::turn_of`].
-    pub(crate) turn: u32,
-    /// Generation of these: an older one than the network's where there is no path any more.
     pub(crate) data_epoch: u16,
-    pub(crate) epoch: u16,
-    pub(crate) ack_port: u32,
     /// Highest byte ever sent.
     pub(crate) max_sent: u64,
     /// What that was when the sender first heard anything of its flow; `u64::MAX` before.
@@ -68,34 +61,6 @@ pub(crate) struct Qp {
     pub(crate) timers: TimerBank,
     pub(crate) rng: Rng,
     pub(crate) path: Box<PathInfo>,
-}
-
-/// A queue pair's receiver.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Receiver {
-    pub(crate) expected: u64,
-    pub(crate) last_nack: u64,
-    pub(crate) nack_until: u64,
-    pub(crate) cnp_until: u64,
-    /// Go-back-N: the first byte beyond `expected` whose packet is known to be trimmed.
-    pub(crate) trimmed: u64,
-    pub(crate) unacked_packets: u32,
-    pub(crate) unacked_bytes: u32,
-    /// Whether a packet since the last ACK was marked.
-    pub(crate) marked: bool,
-}
-
-impl Receiver {
-    pub(crate) const NEW: Self = Self {
-        expected: 0,
-        last_nack: u64::MAX,
-        nack_until: 0,
-        cnp_until: 0,
-        trimmed: u64::MAX,
-        unacked_packets: 0,
-        unacked_bytes: 0,
-        marked: false,
-    };
 }
 
 impl Qp {

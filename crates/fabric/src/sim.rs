@@ -6,6 +6,7 @@ use paceline_kernel::rng::Rng;
 use paceline_kernel::{Span, Time};
 
 use crate::account::Accounts;
+use crate::bolt_ns3::CLOCK;
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
@@ -14,7 +15,8 @@ use crate::nic::Nic;
 use crate::outcome::{Counters, FlowRecord, Outcome};
 use crate::packet::PacketSlab;
 use crate::port::{ClassQueue, Classes, LinkProfile, Port};
-use crate::qp::{Qp, Receiver};
+use crate::qp::Qp;
+use crate::receiver::Receivers;
 use crate::record::Recorder;
 use crate::routing::Routing;
 use crate::spec::RunSpec;
@@ -122,17 +124,14 @@ pub(crate) struct Hosts {
     pub(crate) decisions: crate::decision::DecisionBank,
     pub(crate) foresight: Option<Box<crate::foresight::Foresight>>,
     pub(crate) qps: Vec<Qp>,
-    pub(crate) receivers: Vec<Receiver>,
-    /// Receivers that begin anew: see [`crate::spec::Quirks::receiver_forgets`]; by flow.
-    pub(crate) late: std::collections::BTreeMap<u32, Receiver>,
+    pub(crate) receivers: Receivers,
     /// See [`crate::hash_order`].
     pub(crate) hash_order: Option<Box<crate::hash_order::HashOrder>>,
     /// What selective repeat knows of each queue pair; empty without it.
-    pub(crate) pairs: Vec<crate::recovery::irn::Pair>,
+    pub(crate) pairs: Vec<crate::recovery::irn::Sender>,
     pub(crate) free_qps: Vec<u32>,
     /// Whether the scheme of a flow whose queue pair another has taken over had drawn: see [`crate::chance`].
     pub(crate) qps_drew: bool,
-    pub(crate) meters: Vec<crate::pcn::Meter>,
 }
 
 /// Flows: what they wait for and what became of them.
@@ -162,7 +161,7 @@ impl Core {
     }
 }
 
-/// What hosts' files still call on the whole.
+/// What [`crate::bolt_ns3`] still calls on the whole.
 impl Simulation {
     #[inline]
     pub(crate) fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
@@ -267,7 +266,9 @@ impl Simulation {
         match event {
             Event::Arrive { port, packet } => self.arrive(port, packet),
             Event::TxDone { port } => self.transmission_done(port),
-            Event::Wake { port, generation } => self.wake(port, generation),
+            Event::Wake { port, generation } => {
+                self.hosts.wake(&self.world, &mut self.core, port, generation)
+            }
             Event::Timer {
                 qp,
                 slot,
@@ -275,18 +276,41 @@ impl Simulation {
                 life,
             } => self.scheme_timer(qp, slot, generation, life),
             Event::Timeout { qp, life } => self.retransmission_timeout(qp, life),
-            Event::FlowDue { flow } => self.flow_due(flow),
+            Event::FlowDue { flow } => self.traffic.flow_due(&self.world, &mut self.core, flow),
             Event::FlowStart { flow } => self.flow_start(flow),
             Event::PauseEnd { port, class } => self.pause_end(port, class),
             Event::PauseRenew { port, class } => self.pause_renew(port, class),
             Event::Topology { change } => self.change_topology(change as usize),
             Event::Sample => self.sample_queues(),
-            Event::Report { qp, life } => self.report(qp, life),
+            Event::Report { qp, life } => self.hosts.report(&self.world, &mut self.core, qp, life),
             Event::Storm { storm, ends } => self.storm(storm, !ends),
             Event::Refill { port } => self.refill(port),
-            Event::HostDone { nic } => self.host_done(nic),
-            Event::Decided { nic } => self.decided(nic),
+            Event::HostDone { nic } => {
+                self.hosts
+                    .host_done(&self.world, &mut self.core, &mut self.traffic, nic);
+            }
+            Event::Decided { nic } => self.hosts.decided(&self.world, &mut self.core, nic),
         }
+    }
+
+    fn scheme_timer(&mut self, qp: u32, slot: u8, generation: u8, life: u16) {
+        if slot == CLOCK {
+            return self.clock(qp, generation, life);
+        }
+        self.hosts
+            .scheme_timer(&self.world, &mut self.core, qp, slot, generation, life);
+    }
+
+    fn retransmission_timeout(&mut self, qp: u32, life: u16) {
+        if self.bolt_ns3.on {
+            return self.message_timeout(qp, life);
+        }
+        let Some(shortest) = self.hosts.awaits_timeout(&self.world, qp, life) else {
+            return;
+        };
+        self.look_for_standstill();
+        self.hosts
+            .retransmission_timeout(&self.world, &mut self.core, qp, shortest);
     }
 
     /// How far the run is.
@@ -318,12 +342,15 @@ impl Simulation {
         }
         self.settle_all();
         for slot in 0..self.hosts.qps.len() {
-            self.record_unfinished(slot);
+            self.hosts.record_unfinished(&mut self.traffic, slot);
+            if self.bolt_ns3.on {
+                self.record_sent_messages(slot);
+            }
         }
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
         let closeups = self.core.close_looks();
-        let decisions = self.decision_stats();
+        let decisions = self.hosts.decision_stats(&self.core);
         self.core.watch.recorder.finish_queues();
         let hangs_on_seed = self.hangs_on_seed();
         let Recorder {

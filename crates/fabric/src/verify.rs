@@ -22,8 +22,8 @@ impl Simulation {
         }
         self.verify_bolt();
         self.verify_held_back();
-        self.verify_crowds();
-        self.verify_decisions();
+        self.hosts.verify_crowds();
+        self.hosts.verify_decisions();
         if self.core.queue.is_empty() {
             assert_eq!(
                 self.core.packets.live(),
@@ -93,7 +93,7 @@ impl Simulation {
     /// arrive, nothing arrived that was not sent.
     fn verify_flows(&self) {
         for (slot, qp) in self.hosts.qps.iter().enumerate().filter(|(_, qp)| !qp.done) {
-            let receiver = &self.hosts.receivers[slot];
+            let receiver = &self.hosts.receivers.list[slot];
             let flow = qp.flow;
             assert!(
                 qp.snd_una <= receiver.expected || self.world.spec.nic.back_to_chunk.is_some(),
@@ -107,7 +107,7 @@ impl Simulation {
                 qp.verify();
             }
             if !self.hosts.pairs.is_empty() {
-                self.verify_selective_repeat(slot);
+                self.hosts.verify_selective_repeat(&self.world, slot);
             }
             assert!(
                 (qp.snd_una <= qp.snd_nxt || self.world.spec.quirks.unsigned_in_flight)

@@ -199,7 +199,11 @@ impl Simulation {
                 },
                 rtt: Span::from_ps(self.core.now - packet.sent_at),
             };
-            return self.call_scheme(packet.qp, |scheme, cx| scheme.on_notice(cx, &notice));
+            return self
+                .hosts
+                .call_scheme(&self.world, &mut self.core, packet.qp, |scheme, cx| {
+                    scheme.on_notice(cx, &notice)
+                });
         }
         let hop = packet.path - qp.route;
         let src = Packet {
@@ -209,7 +213,7 @@ impl Simulation {
             sent_at: packet.sent_at,
             note: packet.note,
             note_port: packet.note_port,
-            wire: qp.ack_wire,
+            wire: self.world.flow_paths[packet.qp as usize].ack_wire,
             // The way of the data packet backwards: the switch before the last is the first there.
             path: self.bolt_ns3.senders[packet.qp as usize].back_route + qp.path.hop_rates.len() as u32 + 1
                 - hop,

@@ -13,8 +13,11 @@ use crate::port::STRICT;
 use crate::sim::Simulation;
 
 impl Simulation {
-    /// A packet entered a switch.
+    /// A packet arrived at a port, of a host or of a switch.
     pub(crate) fn device_receive(&mut self, ingress: u32, id: u32) {
+        if self.core.ports[ingress as usize].is_host {
+            return self.message_receive(id);
+        }
         let Some(egress) = self.switches.route(&self.world, &mut self.core, ingress, id) else {
             self.core.counters.link_drops += 1;
             return self.discard(ingress, id);

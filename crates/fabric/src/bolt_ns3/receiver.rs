@@ -16,19 +16,19 @@ impl Simulation {
         if kind == PacketKind::Data {
             self.core.counters.data_received += 1;
         }
-        if !self.is_current(id) {
+        if !self.hosts.is_current(&self.core, id) {
             return self.core.packets.remove(id);
         }
         match kind {
             PacketKind::Data => self.message_data(id),
             PacketKind::Ack | PacketKind::Nack => self.message_ack(id),
-            _ => self.receive_notice(id),
+            _ => self.hosts.receive_notice(&self.world, &mut self.core, id),
         }
     }
 
     fn message_data(&mut self, id: u32) {
         let packet = *self.core.packets.get(id);
-        let receiver = &mut self.hosts.receivers[packet.qp as usize];
+        let receiver = &mut self.hosts.receivers.list[packet.qp as usize];
         let mut kind = PacketKind::Nack;
         if packet.seq == receiver.expected {
             receiver.expected += u64::from(packet.payload);
@@ -37,17 +37,17 @@ impl Simulation {
             self.core.counters.nacks += 1;
         }
         let expected = receiver.expected;
-        let qp = &self.hosts.qps[packet.qp as usize];
-        let port = qp.ack_port;
+        let way = &self.world.flow_paths[packet.qp as usize];
+        let port = way.ack_port;
         // The data packet's slot becomes the acknowledgement's: tag, note and time stamp stay.
         *self.core.packets.get_mut(id) = Packet {
             kind,
             seq: expected,
-            path: qp.ack_route,
-            epoch: qp.epoch,
-            wire: qp.ack_wire,
+            path: way.ack_route,
+            epoch: way.ack_epoch,
+            wire: way.ack_wire,
             payload: 0,
-            class: qp.ack_class,
+            class: way.ack_class,
             ingress: NONE,
             ..packet
         };
@@ -57,7 +57,7 @@ impl Simulation {
             let sender = &self.bolt_ns3.senders[packet.qp as usize];
             if packet.tag & FIN != 0 && sender.keep {
                 // What comes next on this flow starts anew.
-                self.hosts.receivers[packet.qp as usize].expected = 0;
+                self.hosts.receivers.list[packet.qp as usize].expected = 0;
             }
         }
     }
@@ -73,7 +73,8 @@ impl Simulation {
             if !std::mem::replace(&mut message.received, true) {
                 let flow = message.flow;
                 self.traffic.flows[flow as usize].received = Some(self.instant());
-                self.release(flow, Awaited::Received);
+                self.traffic
+                    .release(&self.world, &mut self.core, flow, Awaited::Received);
             }
         }
     }
@@ -88,6 +89,7 @@ impl Simulation {
         record.retransmitted = Bytes::new(retransmitted);
         record.delivered = size;
         self.traffic.completions.push(flow);
-        self.release(flow, Awaited::Acknowledged);
+        self.traffic
+            .release(&self.world, &mut self.core, flow, Awaited::Acknowledged);
     }
 }

@@ -172,7 +172,10 @@ impl Simulation {
             end: qp.size,
         };
         let mut tag = 0;
-        self.call_scheme(slot, |scheme, cx| tag = scheme.tag(cx, &packet));
+        self.hosts
+            .call_scheme(&self.world, &mut self.core, slot, |scheme, cx| {
+                tag = scheme.tag(cx, &packet)
+            });
         let qp = &mut self.hosts.qps[slot as usize];
         if qp.snd_nxt + payload >= qp.size {
             tag |= FIN;
@@ -186,7 +189,7 @@ impl Simulation {
             sent_at: self.core.now,
             wire: payload as u16 + qp.data_header,
             payload: payload as u16,
-            epoch: qp.epoch,
+            epoch: qp.data_epoch,
             kind: PacketKind::Data,
             class: qp.class,
             tag,
@@ -225,10 +228,17 @@ impl Simulation {
             pint_power: 0,
             nack: false,
             tag: packet.tag,
-            congested: self.congested_port(&packet),
+            congested: self.world.congested_port(&packet),
             endpoint_delay: Span::ZERO,
         };
-        self.record_rtt(slot, packet.seq, rtt, info.newly_acked);
+        self.hosts.record_rtt(
+            &self.world,
+            &mut self.core,
+            slot,
+            packet.seq,
+            rtt,
+            info.newly_acked,
+        );
         self.core.packets.remove(id);
         let lost_at = &mut self.bolt_ns3.senders[slot as usize].before_loss;
         let qp = &mut self.hosts.qps[slot as usize];
@@ -246,7 +256,10 @@ impl Simulation {
         if !nack && qp.snd_una >= qp.size {
             return self.rest(slot, Some(&info));
         }
-        self.call_scheme(slot, |scheme, cx| scheme.on_ack(cx, &info));
+        self.hosts
+            .call_scheme(&self.world, &mut self.core, slot, |scheme, cx| {
+                scheme.on_ack(cx, &info)
+            });
         self.send_down(slot);
         let sender = &mut self.bolt_ns3.senders[slot as usize];
         if !nack && self.hosts.qps[slot as usize].snd_nxt >= sender.before_loss {
@@ -281,7 +294,10 @@ impl Simulation {
             qp.snd_nxt = qp.snd_una;
             sender.strikes += 1;
             self.core.counters.timeouts += 1;
-            self.call_scheme(slot, |scheme, cx| scheme.on_timeout(cx));
+            self.hosts
+                .call_scheme(&self.world, &mut self.core, slot, |scheme, cx| {
+                    scheme.on_timeout(cx)
+                });
             self.send_down(slot);
         }
         if self.bolt_ns3.senders[slot as usize].strikes < self.world.spec.bolt_ns3.strikes {
@@ -294,7 +310,7 @@ impl Simulation {
     fn give_up(&mut self, slot: u32) {
         let sender = &mut self.bolt_ns3.senders[slot as usize];
         let (mut start, messages) = (sender.message_start, std::mem::take(&mut sender.messages));
-        let expected = self.hosts.receivers[slot as usize].expected;
+        let expected = self.hosts.receivers.list[slot as usize].expected;
         let mut retransmitted = std::mem::take(&mut self.hosts.qps[slot as usize].retransmitted);
         for message in messages {
             let record = &mut self.traffic.flows[message.flow as usize];
@@ -360,7 +376,10 @@ impl Simulation {
             ..Sender::default()
         };
         if let Some(ack) = ack {
-            self.call_scheme(slot, |scheme, cx| scheme.on_idle(cx, ack));
+            self.hosts
+                .call_scheme(&self.world, &mut self.core, slot, |scheme, cx| {
+                    scheme.on_idle(cx, ack)
+                });
         }
         let qp = &mut self.hosts.qps[slot as usize];
         (qp.size, qp.snd_una, qp.snd_nxt, qp.max_sent) = (0, 0, 0, 0);

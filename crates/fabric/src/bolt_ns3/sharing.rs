@@ -83,7 +83,10 @@ impl Simulation {
     /// A new flow takes over the window of the one that its message had been to share.
     pub(crate) fn inherit_window(&mut self, slot: u32, found: u32) {
         let window = Bytes::new(self.hosts.qps[found as usize].window);
-        self.call_scheme(slot, |scheme, _| scheme.inherit(window));
+        self.hosts
+            .call_scheme(&self.world, &mut self.core, slot, |scheme, _| {
+                scheme.inherit(window)
+            });
     }
 }
 

@@ -3,33 +3,34 @@
 
 use super::{Acknowledged, Answer};
 use crate::outcome::PacketKind;
-use crate::sim::Simulation;
+use crate::receiver::Receivers;
+use crate::sim::{Core, Hosts, World};
 
-impl Simulation {
+impl Receivers {
     /// In-order data is delivered, a gap is reported, old data is ignored.
     #[inline(always)]
-    pub(super) fn take_in_sequence(&mut self, id: u32) -> Answer {
-        let packet = self.core.packets.get(id);
-        let (nic, quirks) = (&self.world.spec.nic, &self.world.spec.quirks);
-        let size = self.hosts.qps[packet.qp as usize].size;
-        let receiver = &mut self.hosts.receivers[packet.qp as usize];
+    pub(super) fn take_in_sequence(&mut self, world: &World, core: &Core, id: u32) -> Answer {
+        let packet = core.packets.get(id);
+        let (nic, quirks) = (&world.spec.nic, &world.spec.quirks);
+        let size = world.flow_paths[packet.qp as usize].size;
+        let receiver = &mut self.list[packet.qp as usize];
         receiver.marked |= packet.ecn != 0;
         let end = packet.seq + u64::from(packet.payload);
         if packet.seq != receiver.expected || packet.trimmed || end >= receiver.trimmed {
-            return self.take_out_of_sequence(id);
+            return self.take_out_of_sequence(world, core, id);
         }
         receiver.take_in_order(end, size, packet.ack_request, nic, quirks)
     }
 
     /// What is not simply the next packet.
     #[inline(never)]
-    fn take_out_of_sequence(&mut self, id: u32) -> Answer {
-        let packet = self.core.packets.get(id);
-        let (nic, quirks) = (&self.world.spec.nic, &self.world.spec.quirks);
-        let size = self.hosts.qps[packet.qp as usize].size;
-        let receiver = &mut self.hosts.receivers[packet.qp as usize];
+    fn take_out_of_sequence(&mut self, world: &World, core: &Core, id: u32) -> Answer {
+        let packet = core.packets.get(id);
+        let (nic, quirks) = (&world.spec.nic, &world.spec.quirks);
+        let size = world.flow_paths[packet.qp as usize].size;
+        let receiver = &mut self.list[packet.qp as usize];
         if packet.trimmed && packet.seq >= receiver.expected {
-            return self.take_headers(id);
+            return self.take_headers(world, core, id);
         }
         let end = packet.seq + u64::from(packet.payload);
         // After a return to a chunk that is no multiple of the MTU, packets begin elsewhere than before:
@@ -41,10 +42,10 @@ impl Simulation {
                 return answer;
             }
             let slot = packet.qp;
-            return self.reach_trimmed(slot, answer);
+            return self.reach_trimmed(world, core, slot, answer);
         }
         if packet.seq > receiver.expected {
-            return receiver.report_gap(self.core.now, nic);
+            return receiver.report_gap(core.now, nic);
         }
         // Old data. The reference says nothing, so a lost last ACK is lost for good.
         if quirks.ignore_duplicates {
@@ -57,41 +58,49 @@ impl Simulation {
     /// The headers of a packet that was trimmed. They have overtaken what was sent before and waits in
     /// queues, so the gap is reported when that has arrived.
     #[cold]
-    fn take_headers(&mut self, id: u32) -> Answer {
-        let packet = self.core.packets.get(id);
-        let receiver = &mut self.hosts.receivers[packet.qp as usize];
+    fn take_headers(&mut self, world: &World, core: &Core, id: u32) -> Answer {
+        let packet = core.packets.get(id);
+        let receiver = &mut self.list[packet.qp as usize];
         receiver.trimmed = receiver.trimmed.min(packet.seq);
         if packet.seq > receiver.expected {
             return Answer::Nothing;
         }
         let slot = packet.qp;
-        self.reach_trimmed(slot, Answer::Nothing)
+        self.reach_trimmed(world, core, slot, Answer::Nothing)
     }
 
     /// What is expected next was trimmed, or came after all. Each transmission is trimmed once, so there
     /// is no need to space these NACKs.
     #[cold]
-    fn reach_trimmed(&mut self, slot: u32, answer: Answer) -> Answer {
-        let receiver = &mut self.hosts.receivers[slot as usize];
+    fn reach_trimmed(&mut self, world: &World, core: &Core, slot: u32, answer: Answer) -> Answer {
+        let receiver = &mut self.list[slot as usize];
         let is_missing = receiver.expected == receiver.trimmed;
         receiver.trimmed = u64::MAX;
         if !is_missing {
             return answer;
         }
-        receiver.nack_until = self.core.now + self.world.spec.nic.nack_interval.as_ps();
+        receiver.nack_until = core.now + world.spec.nic.nack_interval.as_ps();
         receiver.last_nack = receiver.expected;
         Answer::Nack
     }
+}
 
+impl Hosts {
     /// Everything up to the acknowledgement's sequence number has arrived; a NACK makes the sender go
     /// back to it.
     #[inline(always)]
-    pub(super) fn acknowledge_up_to(&mut self, slot: u32, id: u32) -> Acknowledged {
-        let packet = self.core.packets.get(id);
+    pub(super) fn acknowledge_up_to(
+        &mut self,
+        world: &World,
+        core: &Core,
+        slot: u32,
+        id: u32,
+    ) -> Acknowledged {
+        let packet = core.packets.get(id);
         let mut seq = packet.seq;
-        let qp = &mut self.hosts.qps[slot as usize];
-        let quirks = &self.world.spec.quirks;
-        if let Some(chunk) = self.world.spec.nic.back_to_chunk
+        let qp = &mut self.qps[slot as usize];
+        let quirks = &world.spec.quirks;
+        if let Some(chunk) = world.spec.nic.back_to_chunk
             && (seq < qp.size || quirks.whole_chunks_only)
         {
             seq -= seq % chunk.get().max(1);
@@ -99,7 +108,7 @@ impl Simulation {
         let newly = seq.saturating_sub(qp.snd_una);
         qp.snd_una += newly;
         if newly > 0 {
-            qp.last_progress = self.core.now;
+            qp.last_progress = core.now;
             // An acknowledgement may overtake a go-back.
             if !quirks.unsigned_in_flight {
                 qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
@@ -120,7 +129,7 @@ impl Simulation {
 
     /// After a timeout: back to the first unacknowledged byte.
     pub(super) fn go_back(&mut self, slot: u32) {
-        let qp = &mut self.hosts.qps[slot as usize];
+        let qp = &mut self.qps[slot as usize];
         qp.snd_nxt = qp.snd_una;
         qp.reckon();
     }
@@ -152,7 +161,10 @@ mod tests {
                 ..Packet::EMPTY
             };
             let id = simulation.core.packets.insert(answer);
-            simulation.acknowledge_up_to(0, id);
+            let Simulation {
+                world, core, hosts, ..
+            } = &mut simulation;
+            hosts.acknowledge_up_to(world, core, 0, id);
         }
         let qp = &simulation.hosts.qps[0];
         (qp.snd_nxt, qp.bound)

@@ -25,19 +25,12 @@
 use super::bits::Bits;
 use super::{Acknowledged, Answer};
 use crate::outcome::PacketKind;
-use crate::sim::Simulation;
+use crate::receiver::Receivers;
+use crate::sim::{Core, Hosts, World};
 use crate::spec::Irn;
 
 #[cfg(test)]
 mod tests;
-
-/// Both ends of a queue pair.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Pair {
-    pub(crate) sender: Sender,
-    /// Packets that arrived beyond the first missing one.
-    pub(crate) received: Bits,
-}
 
 /// What a sender knows of its packets, by their numbers.
 #[derive(Clone, Debug, Default)]
@@ -216,10 +209,10 @@ impl Sender {
     }
 }
 
-impl Pair {
+impl Sender {
     /// How long the sender waits for progress now.
     pub(crate) fn timeout(&self, irn: &Irn) -> u64 {
-        if self.sender.in_flight() < irn.low_packets {
+        if self.in_flight() < irn.low_packets {
             irn.rto_low.as_ps()
         } else {
             irn.rto_high.as_ps()
@@ -227,34 +220,24 @@ impl Pair {
     }
 }
 
-impl Simulation {
-    /// A queue pair in `slot` begins: its window in packets is `bdp`, if that bounds it.
-    pub(crate) fn begin_selective_repeat(&mut self, slot: u32, irn: &Irn, bdp: u64) {
-        let mtu = self.world.spec.packet.mtu.get();
-        if self.hosts.pairs.len() <= slot as usize {
-            self.hosts.pairs.resize_with(slot as usize + 1, Pair::default);
+impl Receivers {
+    /// A flow begins in queue pair `slot`. Keeps the memory of the one before.
+    fn expect_any_order(&mut self, slot: u32) {
+        let slot = slot as usize;
+        if self.arrived.len() <= slot {
+            self.arrived.resize_with(slot + 1, Bits::default);
         }
-        let qp = &mut self.hosts.qps[slot as usize];
-        let cap = if irn.bdp_cap {
-            (bdp / mtu).clamp(1, u64::from(u32::MAX)) as u32
-        } else {
-            u32::MAX
-        };
-        qp.limit = qp.size.min(u64::from(cap).saturating_mul(mtu));
-        qp.reckon();
-        let pair = &mut self.hosts.pairs[slot as usize];
-        pair.sender.begin(qp.size.div_ceil(mtu) as u32, cap);
-        pair.received.reset();
+        self.arrived[slot].reset();
     }
 
     /// The receiver takes a packet in any order; what is out of order it reports.
     #[inline(never)]
-    pub(super) fn take_in_any_order(&mut self, id: u32) -> Answer {
-        let packet = self.core.packets.get(id);
-        let mtu = self.world.spec.packet.mtu.get();
-        let size = self.hosts.qps[packet.qp as usize].size;
-        let receiver = &mut self.hosts.receivers[packet.qp as usize];
-        let received = &mut self.hosts.pairs[packet.qp as usize].received;
+    pub(super) fn take_in_any_order(&mut self, world: &World, core: &Core, id: u32) -> Answer {
+        let packet = core.packets.get(id);
+        let mtu = world.spec.packet.mtu.get();
+        let size = world.flow_paths[packet.qp as usize].size;
+        let receiver = &mut self.list[packet.qp as usize];
+        let received = &mut self.arrived[packet.qp as usize];
         if packet.seq < receiver.expected {
             receiver.marked |= packet.ecn != 0;
             return Answer::Ack;
@@ -279,16 +262,43 @@ impl Simulation {
         }
         let end = size.min(u64::from(next) * mtu);
         let asked = packet.ack_request || fills_gap;
-        receiver.take_in_order(end, size, asked, &self.world.spec.nic, &self.world.spec.quirks)
+        receiver.take_in_order(end, size, asked, &world.spec.nic, &world.spec.quirks)
+    }
+}
+
+impl Hosts {
+    /// A queue pair in `slot` begins: its window in packets is `bdp`, if that bounds it.
+    pub(crate) fn begin_selective_repeat(&mut self, world: &World, slot: u32, irn: &Irn, bdp: u64) {
+        let mtu = world.spec.packet.mtu.get();
+        if self.pairs.len() <= slot as usize {
+            self.pairs.resize_with(slot as usize + 1, Sender::default);
+        }
+        self.receivers.expect_any_order(slot);
+        let qp = &mut self.qps[slot as usize];
+        let cap = if irn.bdp_cap {
+            (bdp / mtu).clamp(1, u64::from(u32::MAX)) as u32
+        } else {
+            u32::MAX
+        };
+        qp.limit = qp.size.min(u64::from(cap).saturating_mul(mtu));
+        qp.reckon();
+        self.pairs[slot as usize].begin(qp.size.div_ceil(mtu) as u32, cap);
     }
 
     /// An acknowledgement, cumulative and perhaps of one packet beyond.
     #[inline(never)]
-    pub(super) fn acknowledge_selectively(&mut self, slot: u32, id: u32, irn: &Irn) -> Acknowledged {
-        let packet = self.core.packets.get(id);
-        let mtu = self.world.spec.packet.mtu.get();
-        let qp = &mut self.hosts.qps[slot as usize];
-        let sender = &mut self.hosts.pairs[slot as usize].sender;
+    pub(super) fn acknowledge_selectively(
+        &mut self,
+        world: &World,
+        core: &Core,
+        slot: u32,
+        id: u32,
+        irn: &Irn,
+    ) -> Acknowledged {
+        let packet = core.packets.get(id);
+        let mtu = world.spec.packet.mtu.get();
+        let qp = &mut self.qps[slot as usize];
+        let sender = &mut self.pairs[slot as usize];
         let beyond = match (packet.kind, packet.trimmed) {
             (PacketKind::Nack, false) => Some(Arrived::Whole(packet.answers)),
             (PacketKind::Nack, true) => Some(Arrived::Trimmed(packet.answers)),
@@ -297,7 +307,7 @@ impl Simulation {
         let before = qp.snd_una + qp.sacked;
         if packet.seq > qp.snd_una {
             qp.snd_una = packet.seq;
-            qp.last_progress = self.core.now;
+            qp.last_progress = core.now;
         }
         // The last packet ends where the flow does.
         let una = qp.snd_una.div_ceil(mtu) as u32;
@@ -316,15 +326,11 @@ impl Simulation {
     }
 
     /// The number and first byte of the packet that is to be sent next, lost ones first.
-    pub(crate) fn next_of_selective_repeat(&mut self, slot: u32) -> (u32, u64) {
-        let mtu = self.world.spec.packet.mtu.get();
-        let qp = &mut self.hosts.qps[slot as usize];
-        let sender = &mut self.hosts.pairs[slot as usize].sender;
-        let again = if qp.repairs {
-            sender.resend(self.core.now)
-        } else {
-            None
-        };
+    pub(crate) fn next_of_selective_repeat(&mut self, world: &World, core: &Core, slot: u32) -> (u32, u64) {
+        let mtu = world.spec.packet.mtu.get();
+        let qp = &mut self.qps[slot as usize];
+        let sender = &mut self.pairs[slot as usize];
+        let again = if qp.repairs { sender.resend(core.now) } else { None };
         qp.repairs = sender.lost.count() > 0;
         qp.reckon();
         let Some(packet) = again else {
@@ -333,23 +339,23 @@ impl Simulation {
         };
         if packet == sender.una {
             // The wait for what it repairs starts anew.
-            qp.last_progress = self.core.now;
+            qp.last_progress = core.now;
         }
         (packet, u64::from(packet) * mtu)
     }
 
     pub(super) fn resend_after_timeout(&mut self, slot: u32, irn: &Irn) {
-        self.hosts.pairs[slot as usize].sender.time_out(irn.reordering);
-        let qp = &mut self.hosts.qps[slot as usize];
+        self.pairs[slot as usize].time_out(irn.reordering);
+        let qp = &mut self.qps[slot as usize];
         qp.repairs = true;
         qp.reckon();
     }
 
     /// What sender and receiver know of one another's packets agrees.
-    pub(crate) fn verify_selective_repeat(&self, slot: usize) {
-        let mtu = self.world.spec.packet.mtu.get();
-        let (qp, receiver) = (&self.hosts.qps[slot], &self.hosts.receivers[slot]);
-        let Pair { sender, received } = &self.hosts.pairs[slot];
+    pub(crate) fn verify_selective_repeat(&self, world: &World, slot: usize) {
+        let mtu = world.spec.packet.mtu.get();
+        let (qp, receiver) = (&self.qps[slot], &self.receivers.list[slot]);
+        let (sender, received) = (&self.pairs[slot], &self.receivers.arrived[slot]);
         let flow = qp.flow;
         let number = |byte: u64| byte.div_ceil(mtu) as u32;
         assert_eq!(

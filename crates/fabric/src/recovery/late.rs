@@ -4,47 +4,47 @@
 use super::Answer;
 use crate::outcome::PacketKind;
 use crate::packet::NONE;
-use crate::qp::Receiver;
-use crate::sim::Simulation;
+use crate::receiver::{Receiver, Receivers};
+use crate::sim::{Core, Hosts, World};
 
-impl Simulation {
+impl Hosts {
     /// Data packet `id` of a flow that is complete. Its sender will not know what the answer is about, but it
     /// takes its way through the network.
     #[cold]
-    pub(crate) fn receive_late(&mut self, id: u32) {
-        let (kind, expected) = match self.take_late(id) {
-            (Answer::Ack, expected) => (PacketKind::Ack, expected),
-            (Answer::Nack, expected) => (PacketKind::Nack, expected),
-            (Answer::Nothing, _) => return self.core.packets.remove(id),
+    pub(crate) fn receive_late(&mut self, world: &World, core: &mut Core, id: u32) {
+        let (answer, expected) = self.receivers.take_late(world, core, id);
+        let kind = match answer {
+            Answer::Ack => PacketKind::Ack,
+            Answer::Nack => PacketKind::Nack,
+            Answer::Nothing => return core.packets.remove(id),
         };
-        let flow = self.core.packets.get(id).flow;
-        let Some(paths) = self.find_paths(flow) else {
-            return self.core.packets.remove(id);
+        let number = core.packets.get(id).flow;
+        let Some(paths) = world.find_paths(core, number) else {
+            return core.packets.remove(id);
         };
-        let path = self.write_route(&paths.back);
-        let flow = self.world.spec.flows[flow as usize];
-        let needs = self.world.spec.schemes[usize::from(flow.scheme)].config.needs();
-        let class = self
-            .world
+        let flow = world.spec.flows[number as usize];
+        let needs = world.spec.schemes[usize::from(flow.scheme)].config.needs();
+        let class = world
             .classes
-            .dense(self.world.spec.nic.ack_class.unwrap_or(flow.class));
-        let epoch = self.world.epoch;
-        let wire = self.world.spec.packet.ack_wire(&needs);
-        let answer = self.core.packets.get_mut(id);
+            .dense(world.spec.nic.ack_class.unwrap_or(flow.class));
+        let answer = core.packets.get_mut(id);
         (answer.kind, answer.seq, answer.payload) = (kind, expected, 0);
-        (answer.path, answer.epoch) = (path, epoch);
-        (answer.wire, answer.class, answer.ingress) = (wire, class, NONE);
-        let queue = self.ack_queue(class);
-        self.enqueue(paths.back[0], queue, id);
+        // Its way is in no table any more: switches look it up.
+        answer.epoch = world.old_epoch();
+        answer.wire = world.spec.packet.ack_wire(&needs);
+        (answer.class, answer.ingress) = (class, NONE);
+        self.enqueue(world, core, paths.back[0], world.ack_queue(class), id);
     }
+}
 
+impl Receivers {
     /// What the receiver answers, and the byte that it expects: the one behind the last, unless it has forgotten
     /// the flow and begins anew ([`crate::spec::Quirks::receiver_forgets`]).
-    fn take_late(&mut self, id: u32) -> (Answer, u64) {
-        let packet = self.core.packets.get(id);
-        let (nic, quirks) = (&self.world.spec.nic, &self.world.spec.quirks);
+    fn take_late(&mut self, world: &World, core: &Core, id: u32) -> (Answer, u64) {
+        let packet = core.packets.get(id);
+        let (nic, quirks) = (&world.spec.nic, &world.spec.quirks);
         if !quirks.receiver_forgets {
-            let size = self.world.spec.flows[packet.flow as usize].size.get();
+            let size = world.spec.flows[packet.flow as usize].size.get();
             let answer = if quirks.ignore_duplicates {
                 Answer::Nothing
             } else {
@@ -52,12 +52,12 @@ impl Simulation {
             };
             return (answer, size);
         }
-        let receiver = self.hosts.late.entry(packet.flow).or_insert(Receiver::NEW);
+        let receiver = self.late.entry(packet.flow).or_insert(Receiver::new(packet.flow));
         let answer = if packet.seq == receiver.expected {
             let end = packet.seq + u64::from(packet.payload);
             receiver.take_in_order(end, u64::MAX, false, nic, quirks)
         } else if packet.seq > receiver.expected {
-            receiver.report_gap(self.core.now, nic)
+            receiver.report_gap(core.now, nic)
         } else {
             Answer::Nothing
         };

@@ -1,7 +1,7 @@
 //! Recovery of what was lost: what a receiver answers, what a sender sends again, and when it stops
 //! waiting. One file for each kind of recovery; here is what they share.
 
-mod bits;
+pub(crate) mod bits;
 mod go_back_n;
 pub(crate) mod irn;
 mod late;
@@ -9,8 +9,8 @@ mod late;
 use paceline_kernel::queue::LaneId;
 
 use crate::event::Event;
-use crate::qp::Receiver;
-use crate::sim::Simulation;
+use crate::receiver::{Receiver, Receivers};
+use crate::sim::{Core, Hosts, World};
 use crate::spec::{AckPolicy, NicSpec, Quirks, Recovery};
 
 /// What the receiver answers to a data packet.
@@ -87,90 +87,91 @@ impl Receiver {
     }
 }
 
-impl Simulation {
+impl Receivers {
     /// Data packet `id` reached its receiver: takes what is new of it.
     #[inline]
-    pub(crate) fn take_data(&mut self, id: u32) -> Answer {
-        match self.world.spec.nic.recovery {
-            Recovery::GoBackN => self.take_in_sequence(id),
-            Recovery::SelectiveRepeat(_) => self.take_in_any_order(id),
+    pub(crate) fn take_data(&mut self, world: &World, core: &Core, id: u32) -> Answer {
+        match world.spec.nic.recovery {
+            Recovery::GoBackN => self.take_in_sequence(world, core, id),
+            Recovery::SelectiveRepeat(_) => self.take_in_any_order(world, core, id),
         }
     }
+}
 
+impl Hosts {
     /// Acknowledgement `id` reached its sender.
     #[inline]
-    pub(crate) fn take_acknowledgement(&mut self, slot: u32, id: u32) -> Acknowledged {
-        match self.world.spec.nic.recovery {
-            Recovery::GoBackN => self.acknowledge_up_to(slot, id),
-            Recovery::SelectiveRepeat(irn) => self.acknowledge_selectively(slot, id, &irn),
+    pub(crate) fn take_acknowledgement(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        slot: u32,
+        id: u32,
+    ) -> Acknowledged {
+        match world.spec.nic.recovery {
+            Recovery::GoBackN => self.acknowledge_up_to(world, core, slot, id),
+            Recovery::SelectiveRepeat(irn) => self.acknowledge_selectively(world, core, slot, id, &irn),
         }
     }
 
     /// A new queue pair's retransmission timer starts.
-    pub(crate) fn start_timeout(&mut self, slot: u32) {
-        if let Some(rto) = self
-            .world
-            .spec
-            .nic
-            .recovery
-            .shortest_timeout(&self.world.spec.nic)
-        {
-            self.schedule_timeout(slot, self.core.now + rto);
+    pub(crate) fn start_timeout(&mut self, world: &World, core: &mut Core, slot: u32) {
+        if let Some(rto) = world.spec.nic.recovery.shortest_timeout(&world.spec.nic) {
+            self.schedule_timeout(core, slot, core.now + rto);
         }
     }
 
-    fn schedule_timeout(&mut self, slot: u32, at: u64) {
-        let life = self.hosts.qps[slot as usize].life;
-        self.schedule(LaneId::WHEEL, at, Event::Timeout { qp: slot, life });
+    fn schedule_timeout(&mut self, core: &mut Core, slot: u32, at: u64) {
+        let life = self.qps[slot as usize].life;
+        core.schedule(LaneId::WHEEL, at, Event::Timeout { qp: slot, life });
+    }
+
+    /// The event of a queue pair's retransmission timer: what is to be waited for at the shortest, if the queue
+    /// pair is still the one and waits at all.
+    pub(crate) fn awaits_timeout(&self, world: &World, slot: u32, life: u16) -> Option<u64> {
+        let qp = &self.qps[slot as usize];
+        if qp.life != life || qp.done {
+            return None;
+        }
+        world.spec.nic.recovery.shortest_timeout(&world.spec.nic)
     }
 
     /// A queue pair's retransmission timer expires. It is one event that is put off as long as there
     /// is progress.
-    pub(crate) fn retransmission_timeout(&mut self, slot: u32, life: u16) {
-        if self.bolt_ns3.on {
-            return self.message_timeout(slot, life);
-        }
-        let qp = &self.hosts.qps[slot as usize];
-        if qp.life != life || qp.done {
-            return;
-        }
-        let Some(shortest) = self
-            .world
-            .spec
-            .nic
-            .recovery
-            .shortest_timeout(&self.world.spec.nic)
-        else {
-            return;
-        };
-        self.look_for_standstill();
-        let qp = &self.hosts.qps[slot as usize];
-        let rto = match &self.world.spec.nic.recovery {
+    pub(crate) fn retransmission_timeout(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        slot: u32,
+        shortest: u64,
+    ) {
+        let qp = &self.qps[slot as usize];
+        let rto = match &world.spec.nic.recovery {
             Recovery::GoBackN => shortest,
-            Recovery::SelectiveRepeat(irn) => self.hosts.pairs[slot as usize].timeout(irn),
+            Recovery::SelectiveRepeat(irn) => self.pairs[slot as usize].timeout(irn),
         };
         let due = qp.last_progress + rto;
         if qp.snd_nxt <= qp.snd_una {
             // With nothing in flight, the timeout of what is sent next is more than this away.
-            return self.schedule_timeout(slot, self.core.now + shortest);
+            return self.schedule_timeout(core, slot, core.now + shortest);
         }
-        if self.core.now < due {
+        if core.now < due {
             // By then the shorter timeout may be the one that counts.
-            return self.schedule_timeout(slot, due.min(self.core.now + shortest));
+            return self.schedule_timeout(core, slot, due.min(core.now + shortest));
         }
-        if self.core.watch.recorder.tracing {
-            self.settle(slot);
-            self.account_progress(self.hosts.qps[slot as usize].flow, true);
-            self.look_at_timer(slot, crate::closeup::Told::Timeout);
+        if core.watch.recorder.tracing {
+            core.settle(&self.qps[slot as usize]);
+            core.account_progress(self.qps[slot as usize].flow, true);
+            core.look_at_timer(&self.qps[slot as usize], crate::closeup::Told::Timeout);
         }
-        self.hosts.qps[slot as usize].last_progress = self.core.now;
-        match self.world.spec.nic.recovery {
+        self.qps[slot as usize].last_progress = core.now;
+        match world.spec.nic.recovery {
             Recovery::GoBackN => self.go_back(slot),
             Recovery::SelectiveRepeat(irn) => self.resend_after_timeout(slot, &irn),
         }
-        self.core.counters.timeouts += 1;
-        self.call_scheme(slot, |scheme, cx| scheme.on_timeout(cx));
-        self.schedule_timeout(slot, self.core.now + shortest);
-        self.nic_send(self.hosts.qps[slot as usize].port);
+        core.counters.timeouts += 1;
+        self.call_scheme(world, core, slot, |scheme, cx| scheme.on_timeout(cx));
+        self.schedule_timeout(core, slot, core.now + shortest);
+        self.nic_send(world, core, self.qps[slot as usize].port);
     }
 }
