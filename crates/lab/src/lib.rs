@@ -18,7 +18,6 @@ pub mod files;
 mod input;
 pub mod metrics;
 pub mod repeats;
-
 pub mod results;
 pub mod run;
 pub mod stats;

@@ -18,7 +18,6 @@ pub mod evaluate;
 pub mod on_policy;
 pub mod page;
 pub mod pidnn;
-
 mod rng;
 pub mod train;
 mod write;
