@@ -194,8 +194,9 @@ impl Simulation {
     pub fn advance(&mut self, events: u64) -> Progress {
         let last = self.core.counters.events.saturating_add(events);
         let mut end = self.horizon();
+        let mut large = self.core.queue.is_large();
         while self.core.counters.events < last && !self.core.done {
-            let Some(entry) = self.next_event(end) else {
+            let Some(entry) = self.core.queue.pop_before(end) else {
                 self.reach_horizon();
                 end = self.horizon();
                 continue;
@@ -208,9 +209,13 @@ impl Simulation {
                 .wrapping_mul(0x9e37_79b9_7f4a_7c15)
                 .rotate_left(23)
                 ^ (entry.what >> 32);
+            if large {
+                self.fetch_upcoming();
+            }
             self.dispatch(Event::decode(entry.what));
             if self.core.counters.events.is_multiple_of(LOOK_EVERY) {
                 self.look_now_and_then();
+                large = self.core.queue.is_large();
             }
         }
         if self.core.done && self.world.spec.check {
@@ -241,24 +246,17 @@ impl Simulation {
         }
     }
 
-    /// Takes the next event before `end`, and fetches what one that is soon to run will touch first.
-    #[inline]
-    fn next_event(&mut self, end: u64) -> Option<Entry> {
-        let Core {
-            queue,
-            packets,
-            ports,
-            queues,
-            ..
-        } = &mut self.core;
-        let class_count = self.world.class_count;
-        queue.pop_before(end, |what| {
+    /// Fetches what events that are soon to run will touch first.
+    #[inline(never)]
+    fn fetch_upcoming(&self) {
+        let core = &self.core;
+        core.queue.for_upcoming(|what| {
             if let Event::Arrive { port, packet } = Event::decode(what) {
-                packets.prefetch(packet);
-                prefetch(ports, port as usize);
-                prefetch(queues, port as usize * class_count);
+                core.packets.prefetch(packet);
+                prefetch(&core.ports, port as usize);
+                prefetch(&core.queues, port as usize * self.world.class_count);
             }
-        })
+        });
     }
 
     #[inline(always)]

@@ -7,10 +7,11 @@ use super::{LaneId, Timed};
 
 /// The wheel's place among the lanes.
 const WHEEL: usize = LaneId::WHEEL.0 as usize;
-/// Events of a lane from which on what they touch is no longer in the cache when they run.
-const CACHE_HOLDS: usize = 1024;
-/// How far ahead [`Lanes::pop_before`] looks.
-const LOOK_AHEAD: usize = 2;
+/// A lane that has room for more events than this belongs to a network that the cache does not hold.
+const CACHE_HOLDS: usize = 8192;
+/// How far ahead [`Lanes::for_upcoming`] looks within an instant, and in a lane.
+const LOOK_AHEAD: usize = 5;
+const LOOK_AHEAD_IN_LANE: usize = 2;
 
 /// The pending event set: see the [module](super). Events of one instant run in their own order.
 #[derive(Clone, Debug)]
@@ -57,6 +58,11 @@ impl<E: Copy + Default + Ord> Lanes<E> {
         }
         let lane = usize::from(lane.0) % MAX_LANES;
         let ring = &mut self.lanes[lane];
+        debug_assert!(entry.at > self.now, "what is due now has no lane");
+        debug_assert!(
+            ring.iter().next_back().is_none_or(|last| last.at <= entry.at),
+            "a lane must stay in order"
+        );
         if ring.push(entry) {
             self.heads.set(lane, entry.at);
         }
@@ -66,18 +72,23 @@ impl<E: Copy + Default + Ord> Lanes<E> {
     #[inline(never)]
     fn push_odd(&mut self, entry: Timed<E>) {
         if entry.at == self.now {
-            // It takes its place among those of this instant that are still to run.
-            if self.next == self.instant.len() {
-                self.instant.clear();
-                self.next = 0;
-            }
-            let place = self.instant[self.next..].partition_point(|other| *other < entry.event);
-            return self.instant.insert(self.next + place, entry.event);
+            return self.push_now(entry.event);
         }
         self.wheel.push(self.now, entry);
         if entry.at < self.heads.time(WHEEL) {
             self.heads.set(WHEEL, entry.at);
         }
+    }
+
+    /// An event for the instant that is running takes its place among those still to run.
+    #[cold]
+    fn push_now(&mut self, event: E) {
+        if self.next == self.instant.len() {
+            self.instant.clear();
+            self.next = 0;
+        }
+        let place = self.instant[self.next..].partition_point(|other| *other < event);
+        self.instant.insert(self.next + place, event);
     }
 
     #[inline]
@@ -90,7 +101,7 @@ impl<E: Copy + Default + Ord> Lanes<E> {
     }
 
     #[inline]
-    pub(super) fn pop_before(&mut self, end: u64, mut soon: impl FnMut(E)) -> Option<Timed<E>> {
+    pub(super) fn pop_before(&mut self, end: u64) -> Option<Timed<E>> {
         if let Some(&event) = self.instant.get(self.next) {
             if self.now >= end {
                 return None;
@@ -110,28 +121,41 @@ impl<E: Copy + Default + Ord> Lanes<E> {
         } else {
             let ring = &mut self.lanes[lane];
             let event = ring.pop();
-            if ring.len() > CACHE_HOLDS
-                && let Some(entry) = ring.get(LOOK_AHEAD)
-            {
-                soon(entry.event);
-            }
             let next = ring.first_time();
             if next == at {
-                return Some(Timed {
-                    at,
-                    event: self.gather(event),
-                });
+                let event = self.gather(event);
+                return Some(Timed { at, event });
             }
             self.heads.set(lane, next);
             event
         };
-        if self.heads.first().time() == at {
-            return Some(Timed {
-                at,
-                event: self.gather(event),
-            });
+        // The most frequent case: one lane has events due, and just one.
+        if self.heads.first().time() != at {
+            return Some(Timed { at, event });
         }
+        let event = self.gather(event);
         Some(Timed { at, event })
+    }
+
+    pub(super) fn is_large(&self) -> bool {
+        self.lanes.iter().any(|ring| ring.capacity() > CACHE_HOLDS)
+    }
+
+    #[inline]
+    pub(super) fn for_upcoming(&self, mut show: impl FnMut(E)) {
+        if self.next == self.instant.len() {
+            let lane = self.heads.first().lane();
+            if let Some(soon) = self.lanes[lane].get(LOOK_AHEAD_IN_LANE) {
+                show(soon.event);
+            }
+        } else if self.next == 1 {
+            self.instant[1..]
+                .iter()
+                .take(LOOK_AHEAD)
+                .for_each(|&event| show(event));
+        } else if let Some(&event) = self.instant.get(self.next + LOOK_AHEAD - 1) {
+            show(event);
+        }
     }
 
     #[inline(never)]

@@ -3,8 +3,8 @@
 //! Almost every delay in a packet network is one of a few constants: the serialisation of a full
 //! packet or an acknowledgement at a link's speed, and that plus a cable. Events of one such delay
 //! class are pushed in order of time, so each class is a FIFO *lane*; the next event is the least
-//! of the lane heads and of a timing [`Wheel`] that holds everything else. The cost of an event
-//! does not depend on how many are pending.
+//! of the lane heads and of a timing wheel that holds everything else. The cost of an event does not
+//! depend on how many are pending.
 //!
 //! Events of the same instant are taken together and run in the order of their `tie`, so the order
 //! hangs on who scheduled them (or, if the tie is a counter, on when), never on where they waited.
@@ -49,38 +49,39 @@ struct Timed<E> {
     event: E,
 }
 
-/// What waits of an event besides its time; compares as the events of one instant do.
-trait Ordered: Copy + Default + Ord {
-    fn of(entry: Entry) -> Self;
-    fn entry(self, at: u64) -> Entry;
-}
+const _: () = assert!(size_of::<Timed<u64>>() == 16);
 
 /// The event is its own tie.
-impl Ordered for u64 {
+impl From<Entry> for Timed<u64> {
     #[inline]
-    fn of(entry: Entry) -> Self {
-        debug_assert_eq!(entry.tie, entry.what, "the event is its own tie");
-        entry.what
+    fn from(Entry { at, tie, what }: Entry) -> Self {
+        debug_assert_eq!(tie, what, "the event is its own tie");
+        Self { at, event: what }
     }
+}
 
+impl From<Timed<u64>> for Entry {
     #[inline]
-    fn entry(self, at: u64) -> Entry {
-        let (tie, what) = (self, self);
-        Entry { at, tie, what }
+    fn from(Timed { at, event }: Timed<u64>) -> Self {
+        let (tie, what) = (event, event);
+        Self { at, tie, what }
     }
 }
 
 /// The tie, then the event.
-impl Ordered for (u64, u64) {
+impl From<Entry> for Timed<(u64, u64)> {
     #[inline]
-    fn of(entry: Entry) -> Self {
-        (entry.tie, entry.what)
+    fn from(Entry { at, tie, what }: Entry) -> Self {
+        let event = (tie, what);
+        Self { at, event }
     }
+}
 
+impl From<Timed<(u64, u64)>> for Entry {
     #[inline]
-    fn entry(self, at: u64) -> Entry {
-        let (tie, what) = self;
-        Entry { at, tie, what }
+    fn from(Timed { at, event }: Timed<(u64, u64)>) -> Self {
+        let (tie, what) = event;
+        Self { at, tie, what }
     }
 }
 
@@ -143,7 +144,7 @@ impl EventQueue {
     /// must lie behind it, and not before that of the event pushed last.
     #[inline]
     pub fn push(&mut self, lane: LaneId, entry: Entry) {
-        each!(&mut self.0, lanes => lanes.push(lane, Timed { at: entry.at, event: Ordered::of(entry) }));
+        each!(&mut self.0, lanes => lanes.push(lane, entry.into()));
     }
 
     /// When the next event is due.
@@ -155,24 +156,32 @@ impl EventQueue {
     /// Takes the next event: least time, then least tie.
     #[inline]
     pub fn pop(&mut self) -> Option<Entry> {
-        self.pop_before(u64::MAX, |_| {})
+        self.pop_before(u64::MAX)
     }
 
-    /// Takes the next event if it is due before `end`. In large sets tells `soon` of an event that
-    /// will probably be next before long: a lane is in order, so what it holds next is known, and its
-    /// data can be fetched in time.
+    /// Takes the next event if it is due before `end`.
     #[inline]
-    pub fn pop_before(&mut self, end: u64, mut soon: impl FnMut(u64)) -> Option<Entry> {
-        each!(&mut self.0, lanes => {
-            let Timed { at, event } = lanes.pop_before(end, |event| soon(event.entry(0).what))?;
-            Some(event.entry(at))
-        })
+    pub fn pop_before(&mut self, end: u64) -> Option<Entry> {
+        each!(&mut self.0, lanes => lanes.pop_before(end).map(Entry::from))
+    }
+
+    /// Whether so many events are pending, or have been, that it pays to ask for
+    /// [`EventQueue::for_upcoming`] after each.
+    pub fn is_large(&self) -> bool {
+        each!(&self.0, lanes => lanes.is_large())
+    }
+
+    /// Shows what events will probably run soon, some of them twice: what is left of an instant is in
+    /// order, and so is a lane, so their data can be fetched in time.
+    #[inline]
+    pub fn for_upcoming(&self, mut show: impl FnMut(u64)) {
+        each!(&self.0, lanes => lanes.for_upcoming(|event| show(Entry::from(Timed { at: 0, event }).what)));
     }
 
     /// Shows every pending event, in no particular order: for those who ask what is under way, not for
     /// each event.
     pub fn for_each(&self, mut show: impl FnMut(&Entry)) {
-        each!(&self.0, lanes => lanes.for_each(|timed| show(&timed.event.entry(timed.at))));
+        each!(&self.0, lanes => lanes.for_each(|timed| show(&Entry::from(*timed))));
     }
 }
 

@@ -38,18 +38,24 @@ impl<E: Copy + Default> Ring<E> {
         self.tail.wrapping_sub(self.head)
     }
 
+    /// Events that there have been room for.
+    #[inline]
+    pub(super) fn capacity(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Adds an event; true if it is the only one.
     #[inline]
     pub(super) fn push(&mut self, entry: Timed<E>) -> bool {
-        if self.len() == self.entries.len() {
+        let before = self.len();
+        if before == self.entries.len() {
             self.grow();
         }
         let place = self.place(self.tail);
         self.entries[place] = entry;
-        let only = self.head == self.tail;
         self.tail = self.tail.wrapping_add(1);
         prefetch(&self.entries, self.place(self.tail.wrapping_add(AHEAD)));
-        only
+        before == 0
     }
 
     /// Takes the first event of a ring that has one.
@@ -96,7 +102,7 @@ impl<E: Copy + Default> Ring<E> {
     }
 
     /// All events, from the front.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Timed<E>> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Timed<E>> {
         (0..self.len()).filter_map(|i| self.get(i))
     }
 
