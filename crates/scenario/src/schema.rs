@@ -5,6 +5,7 @@
 //! nothing is absent.
 
 mod accounts;
+mod quirks;
 mod recovery;
 mod values;
 mod workload;
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use paceline_congestion::registry::WindowMode;
-use paceline_fabric::spec::{DiscPorts, Quirks};
+use paceline_fabric::spec::DiscPorts;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -24,6 +25,7 @@ use paceline_congestion::registry::SchemeParams;
 use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
+pub(crate) use quirks::Quirks;
 pub(crate) use recovery::{ArrivalOrder, DropKind, RecoveryKind};
 pub(crate) use values::{
     Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, FlowControlKind, Headroom, Nodes,
@@ -114,8 +116,7 @@ pub(crate) struct Scenario {
     #[serde(skip_serializing)]
     pub(crate) cc_blocks: SchemeParams,
     pub(crate) record: Record,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) quirks: Option<Quirks>,
+    pub(crate) quirks: Quirks,
     /// Read apart from the rest, since its keys are paths.
     #[serde(skip_serializing)]
     pub(crate) sweep: Option<Grid>,

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use paceline_fabric::RunSpec;
-use paceline_fabric::spec::{DropPolicy, Flowlets, Irn, LoadBalancing, Recovery, Trim};
+use paceline_fabric::spec::{DropPolicy, Flowlets, Irn, LoadBalancing, Quirks, Recovery, Trim};
 use paceline_kernel::{BitRate, Bytes, Span};
-use paceline_scenario::{Fidelity, Origin, Overrides, Resolved, load};
+use paceline_scenario::{Fidelity, Origin, Overrides, Resolved, load, load_text};
 
 fn data(path: &str) -> String {
     format!("{}/tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
@@ -128,6 +128,39 @@ fn every_override() {
     assert_eq!(resolved.run.ties, paceline_fabric::spec::TieOrder::Shuffled(5));
     assert!(resolved.run.check && resolved.run.quirks.truncate_to_ns);
     assert_eq!(resolved.run.record.trace_nodes.len(), resolved.run.nodes.len());
+}
+
+#[test]
+fn a_quirk_alone_leaves_the_others_as_the_fidelity_has_them() {
+    let of = |fidelity, setting: &str| {
+        let overrides = Overrides {
+            set: vec![setting.into()],
+            fidelity: Some(fidelity),
+            ..Overrides::default()
+        };
+        assert_round_trip("incast-16", &overrides).run.quirks
+    };
+    let without = of(Fidelity::Ns3Hpcc, "quirks.wakeup-suppression=false");
+    let expected = Quirks {
+        wakeup_suppression: false,
+        ..Quirks::ns3_hpcc()
+    };
+    assert_eq!(without, expected);
+    let with = of(Fidelity::Exact, "quirks.truncate-to-ns=true");
+    let expected = Quirks {
+        truncate_to_ns: true,
+        ..Quirks::default()
+    };
+    assert_eq!(with, expected);
+    // Written in the file it is the same.
+    let text =
+        "fidelity = 'bolt-ns3'\n[topology.star]\n[cc]\nscheme = 'bolt'\n[quirks]\nwindow-pause = false\n";
+    let resolved = load_text("one", text, &Overrides::default()).unwrap();
+    let expected = Quirks {
+        window_pause: false,
+        ..Quirks::bolt_ns3()
+    };
+    assert_eq!(resolved.run.quirks, expected);
 }
 
 #[test]

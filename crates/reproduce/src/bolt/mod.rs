@@ -132,19 +132,7 @@ const NO_PAUSE: Variant = Variant {
     name: "bolt_nopause",
     title: "Bolt without the simulator's pauses",
     scheme: "bolt",
-    settings: &[
-        // The switches of a table that is given are off unless it says otherwise.
-        "quirks.floor-to-ns=true",
-        "quirks.device-fifo=true",
-        "quirks.window-pause=false",
-        "quirks.sm-drift=true",
-        "quirks.inc-kept-by-hosts=true",
-        "quirks.gentle-failures=true",
-        "quirks.bolt-ns3-sender=true",
-        "quirks.src-drain-time=true",
-        "quirks.ungated-halving=true",
-        "quirks.hash-hosts-only=true",
-    ],
+    settings: &["quirks.window-pause=false"],
 };
 /// With the base delay of the authors' scripts.
 const SWIFT10: Variant = Variant {

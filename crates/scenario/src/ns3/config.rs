@@ -113,10 +113,10 @@ impl Reader<'_> {
             cc,
             cc_blocks: crate::cc::blocks(blocks)?,
             record: self.record(),
-            quirks: self.ns3().then(|| paceline_fabric::spec::Quirks {
-                ack_high_priority: config.flag("ACK_HIGH_PRIO", false),
-                ..paceline_fabric::spec::Quirks::ns3_hpcc()
-            }),
+            quirks: schema::Quirks {
+                ack_high_priority: self.ns3().then(|| config.flag("ACK_HIGH_PRIO", false)),
+                ..schema::Quirks::default()
+            },
             ..Scenario::default()
         };
         Ok((scenario, places))

@@ -189,14 +189,11 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     if traffic.flows.is_empty() {
         cx.warnings.push("the scenario has no flows".to_string());
     }
-    let quirks = fill(
-        &mut scenario.quirks,
-        match cx.fidelity {
-            Fidelity::Exact => Quirks::default(),
-            Fidelity::Ns3Hpcc => Quirks::ns3_hpcc(),
-            Fidelity::BoltNs3 => Quirks::bolt_ns3(),
-        },
-    );
+    let quirks = scenario.quirks.fill(match cx.fidelity {
+        Fidelity::Exact => Quirks::default(),
+        Fidelity::Ns3Hpcc => Quirks::ns3_hpcc(),
+        Fidelity::BoltNs3 => Quirks::bolt_ns3(),
+    });
     let ties = match (
         fill(
             &mut scenario.ties,

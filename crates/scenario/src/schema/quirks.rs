@@ -1,0 +1,66 @@
+//! `[quirks]`: single switches, over those of the fidelity.
+
+use paceline_fabric::spec;
+use serde::{Deserialize, Serialize};
+
+/// A switch that a scenario does not name is as its fidelity has it.
+macro_rules! switches {
+    ($($name:ident,)*) => {
+        /// `[quirks]`, as it is written.
+        #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+        pub(crate) struct Quirks {
+            $(
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub(crate) $name: Option<bool>,
+            )*
+        }
+
+        impl Quirks {
+            /// All of them: where one is absent, that of `fidelity`, which then stands here.
+            pub(crate) fn fill(&mut self, fidelity: spec::Quirks) -> spec::Quirks {
+                spec::Quirks {
+                    $($name: *self.$name.get_or_insert(fidelity.$name),)*
+                }
+            }
+        }
+    };
+}
+
+switches! {
+    truncate_to_ns,
+    int_wire_precision,
+    wakeup_suppression,
+    lazy_qp_removal,
+    ack_threshold,
+    ack_nic_class,
+    ack_high_priority,
+    mark_acks,
+    ignore_duplicates,
+    wrapping_threshold,
+    hpcc_divides_by_window,
+    ideal_by_formula,
+    last_parallel_link_only,
+    ns3_random,
+    pint_approximate_logs,
+    repaces_unpaced,
+    receiver_forgets,
+    unsigned_in_flight,
+    whole_chunks_only,
+    first_path_found,
+    lost_bytes_stay,
+    hash_ordered_qps,
+    shift_rounds_up,
+    floor_to_ns,
+    device_fifo,
+    window_pause,
+    sm_drift,
+    inc_kept_by_hosts,
+    gentle_failures,
+    bolt_ns3_sender,
+    src_drain_time,
+    ungated_halving,
+    swift_beta_sign,
+    swift_double_update,
+    hash_hosts_only,
+}
