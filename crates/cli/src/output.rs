@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use paceline_lab::Oddities;
 use paceline_lab::files::Folder;
 use paceline_lab::results::{Buckets, FlowRow, Summary};
 use paceline_lab::table;
@@ -76,17 +77,13 @@ pub(crate) fn beware(warnings: &[String]) {
 
 /// Says what is odd about the runs of one input, each thing once, before they are run.
 pub(crate) fn odd_inputs<'a>(inputs: impl IntoIterator<Item = &'a Resolved>) {
-    let inputs: Vec<&Resolved> = inputs.into_iter().collect();
-    // A scheme's block is of use if any of the runs is under that scheme.
-    let of_no_use = |text: &&String| inputs.iter().all(|input| input.unused.contains(text));
-    let unused = inputs.iter().take(1).flat_map(|input| &input.unused);
-    let unused = unused.filter(of_no_use);
-    let mut told: Vec<&str> = Vec::new();
-    for warning in inputs.iter().flat_map(|input| &input.warnings).chain(unused) {
-        if !told.contains(&warning.as_str()) {
-            eprintln!("warning: {warning}");
-            told.push(warning);
-        }
+    oddities(&Oddities::of(inputs).into_lines());
+}
+
+/// Says these.
+pub(crate) fn oddities(lines: &[String]) {
+    for line in lines {
+        eprintln!("warning: {line}");
     }
 }
 

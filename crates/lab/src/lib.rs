@@ -17,6 +17,7 @@ pub mod diff;
 pub mod files;
 mod input;
 pub mod metrics;
+mod oddities;
 pub mod repeats;
 pub mod results;
 pub mod run;
@@ -27,6 +28,7 @@ pub mod text;
 pub mod why;
 
 pub use input::load;
+pub use oddities::Oddities;
 
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;

@@ -103,7 +103,7 @@ pub fn hangs_on_seed(inputs: &[Resolved], outcome: &Outcome) -> bool {
 
 /// Whether two runs of one scenario are the same but for their seeds. What a seed draws before a run begins
 /// are its flows and what these wait for; the rest is written in the scenario.
-fn same_but_for_seed(a: &RunSpec, b: &RunSpec) -> bool {
+pub(crate) fn same_but_for_seed(a: &RunSpec, b: &RunSpec) -> bool {
     a.flows == b.flows
         && a.dependencies == b.dependencies
         && a.links == b.links

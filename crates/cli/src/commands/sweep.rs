@@ -109,6 +109,9 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
         arguments: args.words(),
     };
     let plan = study.plan(args.jobs.count())?;
+    if !args.say.quiet {
+        output::oddities(&plan.oddities);
+    }
     let folder =
         (args.out.clone()).unwrap_or_else(|| output::default_folder(&plan.scenario, "sweep", plan.seeds[0]));
     if let Some(tasks) = args.print_slurm {

@@ -13,6 +13,7 @@ use super::id::run_ids;
 use super::store::Store;
 use super::{Keep, Plan, Row, Shard, Status, Study, SweepError};
 use crate::files::{Folder, OutputError, write_summary_into};
+use crate::repeats::same_but_for_seed;
 use crate::results::RunStatus;
 use crate::run::{Control, Finished, execute, side_by_side};
 
@@ -82,7 +83,7 @@ impl Job<'_> {
         };
         watch.begin(left.len(), ran.there, store.plan_changed);
         let broken = AtomicBool::new(false);
-        let ended = side_by_side(left.len(), self.jobs, &|number| {
+        let make = |number: usize| {
             if broken.load(Ordering::Relaxed) || watch.stopped() {
                 return Ok(None);
             }
@@ -96,7 +97,11 @@ impl Job<'_> {
                 Err(_) => broken.store(true, Ordering::Relaxed),
             }
             ended.map(|row| row.map(|row| row.status))
-        });
+        };
+        // The first seed shows whether the others can be different.
+        let (first, others): (Vec<usize>, Vec<usize>) = (0..left.len()).partition(|&i| left[i].2 == 0);
+        let in_turn = |numbers: &[usize]| side_by_side(numbers.len(), self.jobs, &|i| make(numbers[i]));
+        let ended = [in_turn(&first), in_turn(&others)].into_iter().flatten();
         for status in ended {
             match status? {
                 Some(Status::Completed) => ran.completed += 1,
@@ -107,7 +112,20 @@ impl Job<'_> {
         Ok(ran)
     }
 
-    /// Makes one run and writes what came of it; `None` if it was stopped.
+    /// The row of another seed than the first, where that of the first shows that it is the same.
+    fn same_as_first(&self, store: &Store, id: &str, (point, repeat): (usize, usize)) -> Option<Row> {
+        let point = &self.plan.points[point];
+        let first = store.row(&point.runs[0]).filter(|_| repeat > 0)?;
+        if !(first.draws_nothing && first.has_folder() && first.keep >= self.keep) {
+            return None;
+        }
+        let seeds = [self.plan.seeds[0], self.plan.seeds[repeat]];
+        let [a, b] = seeds.map(|seed| self.study.load(&point.values, Some(seed)).ok());
+        let b = b.filter(|b| run_ids(b, &seeds[1..], &self.plan.version) == [id])?;
+        same_but_for_seed(&a?.run, &b.run).then(|| first.with_seed(id, seeds[1]))
+    }
+
+    /// Makes one run, unless it is that of the first seed, and writes what came of it; `None` if it was stopped.
     fn one(
         &self,
         store: &Store,
@@ -115,6 +133,10 @@ impl Job<'_> {
         (point, repeat): (usize, usize),
         progress: &mut dyn FnMut(&Resolved, &Progress) -> Control,
     ) -> Result<Option<Row>, SweepError> {
+        if let Some(row) = self.same_as_first(store, id, (point, repeat)) {
+            store.write(&row)?;
+            return Ok(Some(row));
+        }
         let seed = self.plan.seeds[repeat];
         let attempt = catch_unwind(AssertUnwindSafe(|| {
             self.attempt(store, id, &self.plan.points[point].values, seed, progress)
@@ -127,11 +149,14 @@ impl Job<'_> {
             message: None,
             keep: self.keep,
             summary: None,
+            draws_nothing: false,
+            same_as: None,
         };
         match attempt {
             Ok(Ok(finished)) if finished.summary.status == RunStatus::Partial => return Ok(None),
             Ok(Ok(finished)) => {
                 row.status = Status::Completed;
+                row.draws_nothing = !finished.outcome.hangs_on_seed;
                 row.summary = Some(finished.summary);
             }
             Ok(Err(Stopped::Failed(message))) => row.message = Some(message),

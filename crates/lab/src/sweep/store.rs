@@ -57,12 +57,16 @@ impl Store {
     }
 
     /// Whether a run need not be made again: it succeeded, and its folder holds what is to be kept.
-    /// (A damaged row counts as none.)
     pub(super) fn has(&self, id: &str, keep: Keep) -> bool {
-        let row = read_row(&self.folder, id).ok().flatten();
-        row.is_some_and(|row| {
-            row.status == Status::Completed && row.keep >= keep && self.run_folder(id).is_dir()
+        self.row(id).is_some_and(|row| {
+            let made = row.same_as.as_deref().unwrap_or(id);
+            row.status == Status::Completed && row.keep >= keep && self.run_folder(made).is_dir()
         })
+    }
+
+    /// What came of a run, if it is there. (A damaged row counts as none.)
+    pub(super) fn row(&self, id: &str) -> Option<Row> {
+        read_row(&self.folder, id).ok().flatten()
     }
 
     /// Writes a row: from then on the run is finished.

@@ -126,6 +126,56 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// The rows of a folder that stand for the run of another seed.
+fn not_made(folder: &Path) -> usize {
+    let data = SweepData::read(folder).unwrap();
+    data.rows.values().filter(|row| row.same_as.is_some()).count()
+}
+
+#[test]
+fn seeds_that_change_nothing_are_run_once() {
+    let mut lab = Lab::new(&GRID, 3);
+    lab.study.overrides.set = vec!["workload.burst.start-jitter=0s".into()];
+    let (plan, folder) = (lab.study.plan(1).unwrap(), lab.path("once"));
+    let ran = lab.job(&plan, &folder).run(&Notes::default()).unwrap();
+    assert_eq!((ran.completed, plan.runs().len()), (12, 12));
+    assert_eq!((not_made(&folder), names(&folder.join("runs")).len()), (8, 4));
+    // Run one by one, each by itself, they are the same rows.
+    let apart = lab.path("apart");
+    for part in ["2/3", "3/3", "1/3"] {
+        let job = Job {
+            shard: part.parse().unwrap(),
+            ..lab.job(&plan, &apart)
+        };
+        job.run(&Notes::default()).unwrap();
+    }
+    assert!(not_made(&apart) < 8, "first seeds came last");
+    assert_eq!(results(&folder), results(&apart));
+    // They are finished, and can be collected; with more to keep they are made again, and still once.
+    let again = lab.job(&plan, &folder).run(&Notes::default()).unwrap();
+    assert_eq!((again.there, again.completed), (12, 0));
+    let all = lab.path("all");
+    collect(&[apart, folder.clone()], &all, false, false).unwrap();
+    assert_eq!(results(&folder), results(&all));
+    let more = Job {
+        keep: Keep::All,
+        ..lab.job(&plan, &folder)
+    };
+    assert_eq!(more.run(&Notes::default()).unwrap().completed, 12);
+    assert_eq!((not_made(&folder), names(&folder.join("runs")).len()), (8, 4));
+}
+
+#[test]
+fn oddities_of_points_are_told_once() {
+    let mut lab = Lab::new(&["cc.scheme=hpcc,dctcp"], 2);
+    lab.study.overrides.set = vec!["cc.timely.t-low=10us".into(), "cc.dctcp.g=0.1".into()];
+    let odd = lab.study.plan(1).unwrap().oddities;
+    assert!(
+        odd.len() == 1 && odd[0].contains("timely") && !odd[0].contains("dctcp"),
+        "{odd:?}"
+    );
+}
+
 #[test]
 fn a_sweeps_folder() {
     let lab = Lab::new(&GRID, 2);

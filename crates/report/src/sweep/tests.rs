@@ -62,6 +62,8 @@ fn sweep(axes: Vec<Axis>, seeds: Vec<u64>, p99: impl Fn(&[usize], u64) -> f64) -
                     message: None,
                     keep: Keep::Summary,
                     summary: Some(summary),
+                    draws_nothing: false,
+                    same_as: None,
                 },
             );
             runs.push(id);
@@ -80,6 +82,7 @@ fn sweep(axes: Vec<Axis>, seeds: Vec<u64>, p99: impl Fn(&[usize], u64) -> f64) -
         axes,
         seeds,
         points,
+        oddities: Vec::new(),
     };
     SweepData { plan, rows }
 }
