@@ -5,13 +5,12 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{SMALL, run, said};
+use common::{SMALL, folder_with, run, said};
 use insta::assert_snapshot;
 
 /// What is said of a scenario text, with further arguments.
 fn said_of(text: impl AsRef<[u8]>, args: &[&str]) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("my.toml"), text).unwrap();
+    let folder = folder_with("my.toml", text);
     said(folder.path(), &[&["run", "my.toml"], args].concat())
 }
 
@@ -110,9 +109,8 @@ fn wrong_arguments() {
 
 #[test]
 fn an_existing_folder_is_kept() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with("my.toml", SMALL);
     let path = folder.path();
-    fs::write(path.join("my.toml"), SMALL).unwrap();
     fs::create_dir(path.join("thesis")).unwrap();
     fs::write(path.join("thesis/chapter1.tex"), "years of work").unwrap();
     assert_snapshot!(
@@ -131,9 +129,8 @@ fn an_existing_folder_is_kept() {
 
 #[test]
 fn an_earlier_run_is_replaced_only_when_told() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with("my.toml", SMALL);
     let path = folder.path();
-    fs::write(path.join("my.toml"), SMALL).unwrap();
     let status = |args: &[&str]| {
         run(path, &[&["run", "my.toml", "-q"], args].concat())
             .status
@@ -147,8 +144,7 @@ fn an_earlier_run_is_replaced_only_when_told() {
 
 #[test]
 fn a_folder_that_cannot_be_made() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("my.toml"), SMALL).unwrap();
+    let folder = folder_with("my.toml", SMALL);
     fs::write(folder.path().join("file"), "").unwrap();
     assert_snapshot!(said(
         folder.path(),
@@ -162,9 +158,8 @@ fn a_folder_that_cannot_be_made() {
 fn a_full_disk() {
     use std::process::Command;
 
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with("my.toml", SMALL);
     let path = folder.path();
-    fs::write(path.join("my.toml"), SMALL).unwrap();
     fs::create_dir(path.join("disk")).unwrap();
     let within = |script: &str| {
         let mut command = Command::new("unshare");

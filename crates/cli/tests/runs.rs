@@ -7,13 +7,11 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{SMALL, assert_same, command, run, said, stdout};
+use common::{SMALL, assert_same, command, folder_with, run, said, stdout};
 use insta::assert_snapshot;
 
 fn small() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("my.toml"), SMALL).unwrap();
-    folder
+    folder_with("my.toml", SMALL)
 }
 
 fn ns3_folder() -> PathBuf {
@@ -358,9 +356,8 @@ fn speed_is_measured_in_processes_of_their_own() {
 #[cfg(unix)]
 #[test]
 fn an_interruption_keeps_what_ran() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with("long.toml", &SMALL.replace("100KB", "20GB"));
     let path = folder.path();
-    fs::write(path.join("long.toml"), SMALL.replace("100KB", "20GB")).unwrap();
     let mut child = command(path)
         .args(["run", "long.toml", "--duration", "10s"])
         .args(["--set", "record.queue=off", "--set", "record.rates=off"])

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{assert_same, run, said, stdout};
+use common::{assert_same, folder_with, json, run, said, stdout};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -24,13 +24,7 @@ rates = "10us"
 "#;
 
 fn random() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("my.toml"), RANDOM).unwrap();
-    folder
-}
-
-fn json(file: &Path) -> Value {
-    serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
+    folder_with("my.toml", RANDOM)
 }
 
 #[test]
@@ -248,9 +242,8 @@ fn slowdowns_over_seeds(folder: &Path, charts: &Value, schemes: &[&str], seeds: 
 /// Nothing is random here: one run of each scheme, no interval, no star, and it is said.
 #[test]
 fn seeds_that_change_nothing() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with("fixed.toml", common::SMALL);
     let path = folder.path();
-    fs::write(path.join("fixed.toml"), common::SMALL).unwrap();
     let compare = [
         "compare",
         "fixed.toml",
@@ -435,8 +428,7 @@ fn too_many_seeds() {
 /// Two hosts send 100 KB each to a third: its link is the bottleneck, and hardly ever idle.
 #[test]
 fn a_bottleneck_is_busy() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("my.toml"), common::SMALL).unwrap();
+    let folder = folder_with("my.toml", common::SMALL);
     let text = stdout(folder.path(), &["run", "my.toml", "--json", "--quiet"]);
     let summary: Value = serde_json::from_str(&text).unwrap();
     let utilisation = &summary["utilisation"];

@@ -8,12 +8,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use common::{SMALL, assert_same, command, run, said, stdout};
+use common::{SMALL, assert_same, command, folder_with, run, said, stdout};
 use insta::assert_snapshot;
 
 fn small() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("my.toml"), SMALL).unwrap();
+    let folder = folder_with("my.toml", SMALL);
     let swept = format!(
         "{SMALL}[sweep]\n\"cc.scheme\" = [\"hpcc\", \"dcqcn\"]\n\"workload.0.incast.size\" = [\"100KB\", \"200KB\"]\nrepeats = 2\n"
     );

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{assert_same, command, run, said, stdout};
+use common::{assert_same, command, folder_with, json, run, said, stdout};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -39,13 +39,7 @@ const TRAIN: [&str; 14] = [
 ];
 
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("tiny.toml"), TINY).unwrap();
-    folder
-}
-
-fn json(path: &Path) -> Value {
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    folder_with("tiny.toml", TINY)
 }
 
 #[test]

@@ -4,12 +4,11 @@ mod common;
 
 use std::fs;
 
-use common::{SMALL, run, said, stdout};
+use common::{SMALL, folder_with, run, said, stdout};
 use insta::assert_snapshot;
 
 fn small() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("my.toml"), SMALL).unwrap();
+    let folder = folder_with("my.toml", SMALL);
     stdout(folder.path(), &["run", "my.toml", "--out", "a"]);
     folder
 }
@@ -34,13 +33,81 @@ fn why_of_a_run() {
     let kept = stdout(folder.path(), &["why", "a", "1"]);
     assert_eq!(stdout(folder.path(), &["why", "off", "1"]), kept);
     assert_eq!(stdout(folder.path(), &["why", "my.toml", "1"]), kept);
-    let error = String::from_utf8(run(folder.path(), &["why", "off", "1"]).stderr).unwrap();
+    let error = String::from_utf8(run(folder.path(), &["why", "off", "0"]).stderr).unwrap();
     assert!(error.contains("running its scenario again"), "{error}");
     let json: serde_json::Value =
         serde_json::from_str(&stdout(folder.path(), &["why", "a", "1", "--json"])).unwrap();
     let parts = json["parts"].as_array().unwrap().iter();
     let sum: u64 = parts.map(|part| part["time_ps"].as_u64().unwrap()).sum();
     assert_eq!(json["flow"]["fct_ps"], sum);
+}
+
+/// The second question about a flow is answered from the run's folder, with the same bytes; what is kept of
+/// another run, or damaged, is none.
+#[test]
+fn close_looks_are_kept() {
+    let folder = small();
+    let path = folder.path();
+    let args = ["why", "a", "1"];
+    let first = run(path, &args);
+    let json = [&args[..], &["--json"]].concat();
+    let kept = path.join("a/why/1.json");
+    assert!(kept.is_file() && path.join("a/why/1.csv").is_file());
+    let second = run(path, &args);
+    assert_eq!(first.stdout, second.stdout);
+    let said = |output: &std::process::Output| String::from_utf8(output.stderr.clone()).unwrap();
+    assert!(
+        said(&first).contains("running the scenario again"),
+        "{}",
+        said(&first)
+    );
+    assert_eq!(said(&second), "as kept in a/why/1.json\n");
+    // As a list for programs it is the same, kept or not.
+    let of_kept = run(path, &json).stdout;
+    fs::remove_dir_all(path.join("a/why")).unwrap();
+    assert_eq!(run(path, &json).stdout, of_kept);
+    let text = fs::read_to_string(&kept).unwrap();
+    for damaged in ["{", &text.replace("\"digest\": \"", "\"digest\": \"0")] {
+        fs::write(&kept, damaged).unwrap();
+        let again = run(path, &args);
+        assert!(
+            said(&again).contains("running the scenario again"),
+            "{}",
+            said(&again)
+        );
+        assert_eq!(again.stdout, first.stdout);
+        assert_eq!(fs::read_to_string(&kept).unwrap(), text);
+    }
+}
+
+/// In the fidelity of Bolt's simulator no time is accounted for: that is said, and nothing is made up.
+#[test]
+fn what_bolt_ns3_does_not_account_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let bolt = [
+        "run",
+        "incast-16",
+        "--scheme",
+        "bolt",
+        "--fidelity",
+        "bolt-ns3",
+        "--out",
+        "b",
+    ];
+    stdout(path, &bolt);
+    let list = said(path, &["why", "b", "--top", "2"]);
+    assert!(
+        list.contains("not accounted for") && !list.contains("again"),
+        "{list}"
+    );
+    assert_snapshot!("of_bolt_ns3", said(path, &["why", "b", "3"]));
+    let json: serde_json::Value = serde_json::from_str(&stdout(path, &["why", "b", "3", "--json"])).unwrap();
+    assert_eq!(json["total_ps"], json["flow"]["fct_ps"]);
+    assert_eq!(json["parts"], serde_json::json!([]));
+    // The same of the resolved scenario, which is run for it.
+    let scenario = stdout(path, &["why", "b/scenario.toml", "3"]);
+    assert_eq!(scenario, stdout(path, &["why", "b", "3"]));
 }
 
 /// What a run without accounts leaves out is all that it leaves out.
@@ -104,8 +171,6 @@ fn the_slowest_flows() {
 /// run, which is the same run.
 #[test]
 fn the_slowest_flows_are_accounted_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
     let many = r#"name = "many"
 duration = "20ms"
 [topology.star]
@@ -116,7 +181,8 @@ poisson = { sizes = "google-rpc", load = 0.6, to = "200us" }
 [cc]
 scheme = "dctcp"
 "#;
-    fs::write(path.join("many.toml"), many).unwrap();
+    let folder = folder_with("many.toml", many);
+    let path = folder.path();
     stdout(path, &["run", "many.toml", "--out", "a"]);
     stdout(
         path,
@@ -167,8 +233,6 @@ scheme = "dctcp"
 /// A chain: each flow waits for the one before, and the answer names them back to the first.
 #[test]
 fn whom_a_flow_waited_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
     let ring = r#"name = "ring"
 duration = "20ms"
 [topology.star]
@@ -179,7 +243,8 @@ all-reduce = { algorithm = "ring", size = "400KB" }
 [cc]
 scheme = "none"
 "#;
-    fs::write(path.join("ring.toml"), ring).unwrap();
+    let folder = folder_with("ring.toml", ring);
+    let path = folder.path();
     stdout(path, &["run", "ring.toml", "--out", "a"]);
     let flows = fs::read_to_string(path.join("a/flows.csv")).unwrap();
     let starts: Vec<u64> = flows

@@ -7,9 +7,11 @@ use crate::results::{FlowRow, FlowState};
 use crate::text::{bytes, duration_us, number};
 
 mod deeper;
+mod kept;
 mod slowest;
 
 pub use deeper::{CauseRow, CutRow, Deeper, MarkRow, NeighbourRow, NicRow, PauseRow, SharedRow, WaitRow};
+pub use kept::CloseLook;
 pub use slowest::{Main, Slow, slowest, table as slowest_table};
 
 /// Where one flow's time went.
@@ -25,6 +27,9 @@ pub struct Why<'a> {
     pub story: String,
     /// One level deeper, of a run that looked at the flow closely.
     pub deeper: Option<Deeper>,
+    /// That in lines of a name and a text.
+    #[serde(skip)]
+    pub lines: Vec<(String, String)>,
 }
 
 impl<'a> Why<'a> {
@@ -40,6 +45,7 @@ impl<'a> Why<'a> {
             parts,
             story: String::new(),
             deeper: None,
+            lines: Vec::new(),
         };
         why.story = why.tell();
         Some(why)
@@ -71,6 +77,19 @@ impl<'a> Why<'a> {
     }
 
     fn tell(&self) -> String {
+        let mut story = self.tell_time();
+        for (i, (stage, part, sum)) in self.causes().into_iter().take(2).enumerate() {
+            // The second only if it matters.
+            if i == 0 || sum * 5 >= self.total_ps {
+                story.push_str(&format!(" {} of it {}.", self.share(sum), meaning(stage, part)));
+            }
+        }
+        story.push_str(&self.tell_hop());
+        story
+    }
+
+    /// Which flow it is, and how long it took.
+    fn tell_time(&self) -> String {
         let flow = self.flow;
         let mut story = format!(
             "Flow {} ({} from host {} to host {}, {}) ",
@@ -97,13 +116,6 @@ impl<'a> Why<'a> {
                  then."
             )),
         }
-        for (i, (stage, part, sum)) in self.causes().into_iter().take(2).enumerate() {
-            // The second only if it matters.
-            if i == 0 || sum * 5 >= self.total_ps {
-                story.push_str(&format!(" {} of it {}.", self.share(sum), meaning(stage, part)));
-            }
-        }
-        story.push_str(&self.tell_hop());
         story
     }
 
@@ -144,12 +156,6 @@ impl<'a> Why<'a> {
                 .max_by(|a, b| a.mean_ps().total_cmp(&b.mean_ps()))
                 .map(|hop| hop.port.to_string()),
         })
-    }
-
-    /// One level deeper, in lines of a name and a text; nothing of a run that did not look closely.
-    pub fn deeper_lines(&self) -> Vec<(&'static str, String)> {
-        let lines = |deeper: &Deeper| deeper.lines(self.flow.flow_id, self.flow.start_ps);
-        self.deeper.as_ref().map(lines).unwrap_or_default()
     }
 
     fn place(&self, port: &str) -> String {

@@ -6,8 +6,8 @@ use clap::Args;
 use paceline_kernel::Time;
 use paceline_lab::files::{RunData, flow_times};
 use paceline_lab::results::{FlowRow, FlowState, RunStatus, flow_rows};
-use paceline_lab::why::{Deeper, Slow, Why, nothing_to_tell, slowest, slowest_table};
-use paceline_scenario::{Overrides, Resolved};
+use paceline_lab::why::{CloseLook, Slow, Why, nothing_to_tell, slowest, slowest_table};
+use paceline_scenario::{Fidelity, Overrides, Resolved};
 
 use crate::args::SayArgs;
 use crate::failure::{Done, Ended, Failure};
@@ -29,7 +29,11 @@ For one flow the run's scenario is run again, to the flow's end, which gives the
 closely: what lowered the sender's rate or window, when, from what to what, and by which port's marks,
 telemetry or waits; for whose packets its own waited there; which port was behind the pauses that held
 it back, and whose bytes stood there; and for which flows it waited before it started. --brief leaves
-that out and runs nothing again.
+that out and runs nothing again. What was found is kept in the run's folder, why/FLOW.json and
+why/FLOW.csv: asked again, the answer is the same and comes at once.
+
+In fidelity bolt-ns3 nothing of this is accounted for: the list has the slowest flows without what their
+time went to, and of one flow it says how long it took.
 
 What a sender waits for: `window`, `pacing`: its scheme; `paused`: PFC, where the scheme would have
 sent; `nic`: its NIC was busy with other packets; `recovery`: acknowledgements that did not come;
@@ -78,6 +82,12 @@ pub(super) fn why(args: &WhyArgs) -> Ended {
 /// A flow of a run that has a folder.
 fn of_finished(flow: u32, data: &RunData, args: &WhyArgs) -> Ended {
     let row = find(&data.flows, flow)?;
+    if data.fidelity() == Fidelity::BoltNs3 {
+        return show(
+            &Why::unaccounted(row, data.end_ps(), Fidelity::BoltNs3.name()),
+            args,
+        );
+    }
     let known = Why::new(row, &data.flow_times);
     // To its end an interrupted run would be another one.
     let partial = data.summary.status == RunStatus::Partial;
@@ -91,6 +101,14 @@ fn of_finished(flow: u32, data: &RunData, args: &WhyArgs) -> Ended {
             "the run's folder has no account of the time of flow {flow}: leave out --brief, and its scenario is run \
              again"
         )));
+    }
+    let folder = Path::new(&args.run);
+    let kept = CloseLook::read(folder, &data.summary, flow).filter(|_| !partial);
+    if let Some(why) = kept.as_ref().and_then(|look| Why::close(row, look)) {
+        if !args.say.quiet {
+            eprintln!("as kept in {}", CloseLook::file(folder, flow).display());
+        }
+        return show(&why, args);
     }
     if !args.say.quiet {
         let then = match (known.is_some(), partial) {
@@ -106,41 +124,34 @@ fn of_finished(flow: u32, data: &RunData, args: &WhyArgs) -> Ended {
         };
         eprintln!("{then}");
     }
-    again(flow, (!partial).then_some(row), args)
+    again(flow, (!partial).then_some((row, data)), args)
 }
 
-/// Runs the input with a close look at the flow; to the end of the flow, where that is `known`.
-fn again(flow: u32, known_row: Option<&FlowRow<'_>>, args: &WhyArgs) -> Ended {
+/// Runs the input with a close look at the flow: where its run is known, to the end of the flow, and keeps what
+/// it found in the run's folder.
+fn again(flow: u32, of_run: Option<(&FlowRow<'_>, &RunData)>, args: &WhyArgs) -> Ended {
     // First without: a flow that does not exist is an error of the arguments, not of the scenario.
     let mut input = accounted(args, "\"off\"")?;
     known(flow, input.run.flows.len())?;
-    if input.fidelity == paceline_scenario::Fidelity::BoltNs3 {
-        return Err(Failure::arguments(
-            "in fidelity bolt-ns3 the time of flows is not accounted for: --fidelity exact runs the same scenario",
-        ));
+    let accounts = input.fidelity != Fidelity::BoltNs3;
+    if accounts {
+        input.run.record.closeups = vec![flow];
     }
-    input.run.record.closeups = vec![flow];
-    let end = known_row
-        .filter(|row| row.status == FlowState::Completed)
-        .and_then(FlowRow::end_ps);
-    if let Some(end) = end {
+    let before = of_run.map(|(row, _)| row);
+    let completed = before.filter(|row| row.status == FlowState::Completed);
+    if let Some(end) = completed.and_then(FlowRow::end_ps) {
         input.run.stop = input.run.stop.min(Time::from_ps(end));
     }
     let finished = super::run::watched(&input, args.say)?;
-    let times = flow_times(&finished.outcome);
     let rows: Vec<FlowRow<'_>> = flow_rows(&input, &finished.outcome).collect();
     let row = find(&rows, flow)?;
-    if let Some(before) = known_row
-        && (before.fct_ps, before.start_ps) != (row.fct_ps, row.start_ps)
-        && !args.say.quiet
-    {
-        eprintln!(
-            "  ! this is not the run of the folder: there the flow took {:?} ps, here {:?}. Was it made by another \
-             version, or its folder changed?",
-            before.fct_ps, row.fct_ps
-        );
+    if !accounts {
+        let end = finished.outcome.end.as_ps();
+        show(&Why::unaccounted(row, end, input.fidelity.name()), args)?;
+        return Ok(super::run::ending(&[&finished]));
     }
-    let mut why = Why::new(row, &times).ok_or_else(|| {
+    let look = CloseLook::of(&input.run, &finished.outcome, row);
+    let why = Why::close(row, &look).ok_or_else(|| {
         // A flow that began as the run ended took no time.
         let reason = nothing_to_tell(row).unwrap_or("it started as the run ended");
         Failure::arguments(format!(
@@ -148,9 +159,40 @@ fn again(flow: u32, known_row: Option<&FlowRow<'_>>, args: &WhyArgs) -> Ended {
             input.name
         ))
     })?;
-    why.deeper = Deeper::of(&input.run, &finished.outcome, flow);
-    show(&why, args)?;
-    Ok(super::run::ending(&[&finished]))
+    let ended = super::run::ending(&[&finished]);
+    match of_run {
+        Some((before, data)) if is_same(before, row, args) && ended == Done::All => {
+            keep(&look, data, flow, args);
+            // As it is told from then on: with the row of the run's folder.
+            show(&Why::close(before, &look).unwrap_or(why), args)?;
+        }
+        _ => {
+            show(&why, args)?;
+        }
+    }
+    Ok(ended)
+}
+
+/// Whether a run that was made again is that of the folder; says so if not.
+fn is_same(before: &FlowRow<'_>, row: &FlowRow<'_>, args: &WhyArgs) -> bool {
+    let same = (before.fct_ps, before.start_ps) == (row.fct_ps, row.start_ps);
+    if !same && !args.say.quiet {
+        eprintln!(
+            "  ! this is not the run of the folder: there the flow took {:?} ps, here {:?}. Was it made by another \
+             version, or its folder changed?",
+            before.fct_ps, row.fct_ps
+        );
+    }
+    same
+}
+
+/// Keeps a close look for the next question; where the folder cannot be written it is told and no more.
+fn keep(look: &CloseLook, data: &RunData, flow: u32, args: &WhyArgs) {
+    if let Err(error) = look.keep(Path::new(&args.run), &data.summary, flow)
+        && !args.say.quiet
+    {
+        eprintln!("this answer is not kept: {error}");
+    }
 }
 
 /// The input with accounts of these flows.
@@ -166,7 +208,9 @@ fn accounted(args: &WhyArgs, flows: &str) -> Result<Resolved, Failure> {
 fn list_of_finished(data: &RunData, args: &WhyArgs) -> Ended {
     let slow = slowest(&data.flows, &data.flow_times, args.top as usize, &args.run);
     let missing = slow.iter().filter(|one| one.main.is_none()).count();
-    if missing == 0 || args.brief || data.summary.status == RunStatus::Partial {
+    // In that fidelity nothing is accounted for.
+    let unaccounted = data.fidelity() == Fidelity::BoltNs3;
+    if missing == 0 || args.brief || unaccounted || data.summary.status == RunStatus::Partial {
         return list(&slow, data.flows.len(), args);
     }
     if !args.say.quiet {
@@ -186,7 +230,9 @@ fn all_of(input: &Resolved) -> Vec<u32> {
 /// Runs the input with accounts of some flows, and lists the slowest.
 fn list_again(args: &WhyArgs, which: &dyn Fn(&Resolved) -> Vec<u32>) -> Ended {
     let mut input = accounted(args, "\"off\"")?;
-    input.run.record.accounts = paceline_fabric::spec::Accounted::Flows(which(&input));
+    if input.fidelity != Fidelity::BoltNs3 {
+        input.run.record.accounts = paceline_fabric::spec::Accounted::Flows(which(&input));
+    }
     let finished = super::run::watched(&input, args.say)?;
     let times = flow_times(&finished.outcome);
     let rows: Vec<FlowRow<'_>> = flow_rows(&input, &finished.outcome).collect();
@@ -264,7 +310,11 @@ fn show(why: &Why<'_>, args: &WhyArgs) -> Ended {
     }
     let width = output::stdout_width();
     let story = text::paragraph(&why.story, width);
-    output::print(&format!("{story}\n{}{}", why.tables(width), deeper(why, width)))?;
+    let rest = match why.parts.is_empty() {
+        true => String::new(),
+        false => format!("\n{}{}", why.tables(width), deeper(why, width)),
+    };
+    output::print(&format!("{story}{rest}"))?;
     Ok(Done::All)
 }
 
@@ -272,8 +322,8 @@ fn show(why: &Why<'_>, args: &WhyArgs) -> Ended {
 fn deeper(why: &Why<'_>, width: usize) -> String {
     const INDENT: usize = 13;
     let mut told = String::new();
-    for (name, line) in why.deeper_lines() {
-        let paragraph = text::paragraph(&line, width.saturating_sub(INDENT).max(30));
+    for (name, line) in &why.lines {
+        let paragraph = text::paragraph(line, width.saturating_sub(INDENT).max(30));
         for (i, line) in paragraph.lines().enumerate() {
             let head = if i == 0 { name } else { "" };
             told.push_str(format!("{head:INDENT$}{line}").trim_end());

@@ -63,9 +63,8 @@ static FOLDER: OnceLock<TempDir> = OnceLock::new();
 /// It, with its content: made once.
 pub(crate) fn folder() -> &'static Path {
     let make = || {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = common::folder_with("look.toml", SCENARIO);
         let path = folder.path();
-        fs::write(path.join("look.toml"), SCENARIO).expect("the scenario");
         common::stdout(path, &["run", "look.toml", "--out", "run", "--quiet"]);
         let schemes = "hpcc,dcqcn,timely,dctcp";
         let args = [

@@ -74,6 +74,8 @@ fn sweep(axes: Vec<Axis>, seeds: u64) -> SweepData {
                 message: None,
                 keep: Keep::All,
                 summary: Some(summary),
+                draws_nothing: false,
+                same_as: None,
             };
             rows.insert(id.clone(), row);
             runs.push(id);
@@ -96,6 +98,7 @@ fn sweep(axes: Vec<Axis>, seeds: u64) -> SweepData {
         axes,
         seeds: (1..=seeds).collect(),
         points,
+        oddities: Vec::new(),
     };
     SweepData { plan, rows }
 }

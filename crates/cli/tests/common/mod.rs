@@ -42,6 +42,18 @@ pub(crate) fn said(folder: &Path, args: &[&str]) -> String {
     )
 }
 
+/// A new folder with one file in it.
+pub(crate) fn folder_with(name: &str, text: impl AsRef<[u8]>) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join(name), text).expect("the file");
+    folder
+}
+
+/// A file's JSON.
+pub(crate) fn json(file: &Path) -> serde_json::Value {
+    serde_json::from_slice(&fs::read(file).expect("the file")).expect("JSON")
+}
+
 /// A small scenario.
 pub(crate) const SMALL: &str = r#"name = "small"
 [topology.star]

@@ -109,6 +109,18 @@ impl RunData {
             pauses_ns: pauses_in(&folder.join("pfc.txt"))?,
         })
     }
+
+    /// Whose behaviour the run had.
+    pub fn fidelity(&self) -> Fidelity {
+        let table: toml::Table = self.scenario.parse().unwrap_or_default();
+        let written = table.get("fidelity").and_then(toml::Value::as_str);
+        written.and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
+    /// When it ended, in ps.
+    pub fn end_ps(&self) -> u64 {
+        (self.summary.simulated_s * 1e12).round() as u64
+    }
 }
 
 fn content(path: &Path, message: String) -> ReadError {

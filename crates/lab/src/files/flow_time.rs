@@ -149,7 +149,7 @@ fn way_rows(account: &FlowAccount, stage: Stage, way: &[HopTime], rows: &mut Vec
 }
 
 /// Writes the rows; a header alone when there are none.
-pub(super) fn write(out: &mut impl Write, rows: &[FlowTime]) -> io::Result<()> {
+pub(crate) fn write(out: &mut impl Write, rows: &[FlowTime]) -> io::Result<()> {
     let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(out);
     csv.write_record(COLUMNS).map_err(io::Error::from)?;
     for row in rows {

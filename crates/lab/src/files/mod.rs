@@ -12,8 +12,8 @@ mod series;
 mod trace;
 
 pub use data::{ReadError, RunData};
-pub(crate) use flow_time::read as read_flow_times;
 pub use flow_time::{FlowTime, Stage, flow_times};
+pub(crate) use flow_time::{read as read_flow_times, write as write_flow_times};
 pub(crate) use flows::read_flows_parquet;
 pub use folder::{Folder, OutputError, check_destination, write_file};
 pub(crate) use series::read_series;

@@ -1,19 +1,21 @@
 //! One level deeper: what slowed the sender down and from which port that came, who was in the way there, who
 //! was behind the pauses, whom the flow waited for before it started.
 
+use std::borrow::Cow;
+
 use paceline_fabric::Outcome;
 use paceline_fabric::closeup::{CloseUp, Cut, CutTotals, Limits, Marks, Pauses, Shared};
 use paceline_fabric::outcome::PortRef;
 use paceline_fabric::spec::{Awaited, NodeKind, RunSpec};
 use paceline_kernel::Time;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::text::{bytes, duration_us, number, port_name};
 
 mod told;
 
 /// A flow, looked at closely. Times are of the run, in ps; ports are named as series name them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Deeper {
     /// The rate that its sender began with, that of its link, and the last, in bit/s.
     pub began_rate_bps: u64,
@@ -43,10 +45,10 @@ pub struct Deeper {
 }
 
 /// Cuts of one cause.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CauseRow {
     /// `mark`, `cnp`, `report`, `notice`, `telemetry`, `digest`, `delay`, `loss`, `timeout` or `itself`.
-    pub told: &'static str,
+    pub told: Cow<'static, str>,
     /// The port that it came from.
     pub port: Option<String>,
     /// How many cuts.
@@ -60,12 +62,12 @@ pub struct CauseRow {
 }
 
 /// A cut of a sender's rate or window.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CutRow {
     /// When.
     pub at_ps: u64,
     /// By what: as in [`CauseRow`].
-    pub told: &'static str,
+    pub told: Cow<'static, str>,
     /// From which port.
     pub port: Option<String>,
     /// The rate before and after, in bit/s.
@@ -77,7 +79,7 @@ pub struct CutRow {
 }
 
 /// A port that marked packets of the flow.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MarkRow {
     /// The port.
     pub port: String,
@@ -92,7 +94,7 @@ pub struct MarkRow {
 }
 
 /// Pauses of a port on the way, with one root.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PauseRow {
     /// The port that was paused.
     pub port: String,
@@ -111,7 +113,7 @@ pub struct PauseRow {
 }
 
 /// A port where the flow's packets waited.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SharedRow {
     /// The port.
     pub port: String,
@@ -128,7 +130,7 @@ pub struct SharedRow {
 }
 
 /// A flow that was in the way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NeighbourRow {
     /// The flow.
     pub flow_id: u32,
@@ -139,7 +141,7 @@ pub struct NeighbourRow {
 }
 
 /// A flow that used the sender's NIC.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NicRow {
     /// The flow; null for frames of no flow.
     pub flow_id: Option<u32>,
@@ -148,14 +150,14 @@ pub struct NicRow {
 }
 
 /// A flow that waited for another.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WaitRow {
     /// The flow that waited.
     pub flow_id: u32,
     /// For which.
     pub waited_for: u32,
     /// Until that had `started`, was `received` whole, or `acknowledged`.
-    pub until: &'static str,
+    pub until: Cow<'static, str>,
     /// When that was.
     pub at_ps: u64,
     /// How long it then waited on its own.
@@ -204,7 +206,7 @@ impl From<&CloseUp> for Deeper {
 
 fn cause(of: &CutTotals) -> CauseRow {
     CauseRow {
-        told: of.told.name(),
+        told: of.told.name().into(),
         port: of.port.as_ref().map(port_name),
         count: of.count,
         first_ps: of.first.as_ps(),
@@ -217,7 +219,7 @@ fn cut(of: &Cut) -> CutRow {
     let window = |limits: &Limits| Some(limits.window.get()).filter(|&bytes| bytes != u64::MAX);
     CutRow {
         at_ps: of.at.as_ps(),
-        told: of.told.name(),
+        told: of.told.name().into(),
         port: of.port.as_ref().map(port_name),
         rate_bps: [of.before.rate.as_bps(), of.after.rate.as_bps()],
         window_bytes: [window(&of.before), window(&of.after)],
@@ -293,7 +295,7 @@ fn chain(spec: &RunSpec, outcome: &Outcome, flow: u32) -> Vec<WaitRow> {
         found.push(WaitRow {
             flow_id: at,
             waited_for: dependency.after,
-            until,
+            until: until.into(),
             at_ps: when.as_ps(),
             delay_ps: dependency.delay.as_ps(),
             start_ps: start.as_ps(),

@@ -7,11 +7,12 @@ const NAMED: usize = 4;
 
 impl Deeper {
     /// In lines of a name and what is to be said; `start_ps` is the flow's start, from which times count.
-    pub fn lines(&self, flow: u32, start_ps: u64) -> Vec<(&'static str, String)> {
+    pub(in crate::why) fn lines(&self, flow: u32, start_ps: u64) -> Vec<(String, String)> {
         let mut lines = Vec::new();
         let mut add = |name: &'static str, texts: Vec<String>| {
             for (i, text) in texts.into_iter().enumerate() {
-                lines.push((if i == 0 { name } else { "" }, text));
+                let name = if i == 0 { name } else { "" };
+                lines.push((name.to_string(), text));
             }
         };
         add("slowed down", self.slowed(start_ps));
@@ -84,7 +85,7 @@ impl Deeper {
             ),
         };
         let port = row.port.as_ref().map(|port| self.place(port));
-        let by = match (row.told, port) {
+        let by = match (row.told.as_ref(), port) {
             ("mark", Some(port)) => format!("by marks of {port}"),
             ("cnp", Some(port)) => format!("by notifications (CNP) of marks of {port}"),
             ("report", Some(port)) => format!("by reports of the receiver, about {port}"),
@@ -231,7 +232,7 @@ impl Deeper {
     /// The chain of flows that were waited for.
     fn chain(&self) -> Vec<String> {
         let line = |row: &super::WaitRow| {
-            let until = match row.until {
+            let until = match row.until.as_ref() {
                 "received" => "had been received whole",
                 "acknowledged" => "had been acknowledged",
                 _ => "had started",

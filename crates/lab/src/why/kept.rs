@@ -1,0 +1,121 @@
+//! A close look at a flow, kept in the folder of its run: the second question about it needs no second run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paceline_fabric::Outcome;
+use paceline_fabric::spec::RunSpec;
+use serde::{Deserialize, Serialize};
+
+use super::{Deeper, Why};
+use crate::files::{FlowTime, OutputError, flow_times, read_flow_times, write_file, write_flow_times};
+use crate::results::{FlowRow, Summary};
+
+/// What a run that looked at a flow closely tells of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CloseLook {
+    times: Vec<FlowTime>,
+    deeper: Option<Deeper>,
+    lines: Vec<(String, String)>,
+}
+
+/// `why/FLOW.json` in the run's folder. `why/FLOW.csv` beside it has the rows of `flow_time.csv`.
+#[derive(Debug, Serialize, Deserialize)]
+struct File {
+    /// The program's version, and the digest of the run: of another run it is none.
+    version: String,
+    digest: String,
+    deeper: Option<Deeper>,
+    /// It in words.
+    lines: Vec<(String, String)>,
+}
+
+impl CloseLook {
+    /// Of a run that looked at the flow.
+    pub fn of(spec: &RunSpec, outcome: &Outcome, flow: &FlowRow<'_>) -> Self {
+        let deeper = Deeper::of(spec, outcome, flow.flow_id);
+        let lines = deeper
+            .as_ref()
+            .map(|deeper| deeper.lines(flow.flow_id, flow.start_ps));
+        let times = flow_times(outcome).into_iter();
+        Self {
+            times: times.filter(|row| row.flow_id == flow.flow_id).collect(),
+            lines: lines.unwrap_or_default(),
+            deeper,
+        }
+    }
+
+    /// Where one is kept.
+    pub fn file(run: &Path, flow: u32) -> PathBuf {
+        run.join("why").join(format!("{flow}.json"))
+    }
+
+    /// The one that was kept in a run's folder; `None` if there is none, or it is damaged or of another run.
+    pub fn read(run: &Path, summary: &Summary, flow: u32) -> Option<Self> {
+        let path = Self::file(run, flow);
+        let file: File = serde_json::from_str(&fs::read_to_string(&path).ok()?).ok()?;
+        let is_of_run = file.version == env!("CARGO_PKG_VERSION") && file.digest == summary.digest;
+        let times = read_flow_times(&path.with_extension("csv")).ok()?;
+        is_of_run.then_some(Self {
+            times,
+            deeper: file.deeper,
+            lines: file.lines,
+        })
+    }
+
+    /// Keeps it in a run's folder.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep(&self, run: &Path, summary: &Summary, flow: u32) -> Result<(), OutputError> {
+        let path = Self::file(run, flow);
+        let folder = run.join("why");
+        fs::create_dir_all(&folder).map_err(|source| OutputError::Io {
+            action: "create",
+            path: folder,
+            source,
+        })?;
+        let file = File {
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            digest: summary.digest.clone(),
+            deeper: self.deeper.clone(),
+            lines: self.lines.clone(),
+        };
+        // The one that is read first comes last.
+        write_file(&path.with_extension("csv"), |out| {
+            write_flow_times(out, &self.times)
+        })?;
+        write_file(&path, |out| Ok(serde_json::to_writer_pretty(out, &file)?))
+    }
+}
+
+impl<'a> Why<'a> {
+    /// Of a flow and a close look at it; `None` if it took no time.
+    pub fn close(flow: &'a FlowRow<'a>, look: &'a CloseLook) -> Option<Self> {
+        let mut why = Self::new(flow, &look.times)?;
+        why.deeper.clone_from(&look.deeper);
+        why.lines.clone_from(&look.lines);
+        Some(why)
+    }
+
+    /// Of a flow in a fidelity that accounts for no times: how long it took, and no more.
+    pub fn unaccounted(flow: &'a FlowRow<'a>, end_ps: u64, fidelity: &str) -> Self {
+        let mut why = Self {
+            flow,
+            total_ps: flow
+                .fct_ps
+                .unwrap_or_else(|| end_ps.saturating_sub(flow.start_ps)),
+            parts: Vec::new(),
+            story: String::new(),
+            deeper: None,
+            lines: Vec::new(),
+        };
+        why.story = format!(
+            "{} What the time went to is not accounted for in fidelity {fidelity}, whose ports and hosts are of another \
+             make: the same scenario with `fidelity = \"exact\"` tells it of a run without what is peculiar to that \
+             simulator.",
+            why.tell_time()
+        );
+        why
+    }
+}
