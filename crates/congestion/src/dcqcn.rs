@@ -286,11 +286,8 @@ impl Definition for Params {
         }
     }
 
-    fn least(&self, _line: BitRate) -> Option<Least> {
-        Some(Least::Rate {
-            param: "min-rate",
-            rate: self.min_rate.unwrap_or(self.flavour.defaults().min_rate),
-        })
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        Some(self.min_rate.unwrap_or(self.flavour.defaults().min_rate))
     }
 
     fn marking(&self) -> Marking {

@@ -39,7 +39,7 @@ use paceline_kernel::{BitRate, Bytes};
 use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
 use crate::params::{Auto, Parameters, Range};
 use crate::rate::Bounds;
-use crate::registry::{Definition, Least, Marking, Scheme, WindowMode};
+use crate::registry::{Definition, Marking, Scheme, WindowMode};
 
 params! {
     /// Parameters of DCTCP.
@@ -72,11 +72,8 @@ impl Definition for Params {
         }
     }
 
-    fn least(&self, _line: BitRate) -> Option<Least> {
-        Some(Least::Rate {
-            param: "min-rate",
-            rate: self.min_rate,
-        })
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        Some(self.min_rate)
     }
 
     fn marking(&self) -> Marking {

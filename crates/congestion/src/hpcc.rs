@@ -64,7 +64,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use crate::api::{AckInfo, CongestionControl, Ctx, HopSample, Needs, PathInfo, SendLimits};
 use crate::params::{Auto, Parameters, Range};
 use crate::rate::{Bounds, divide, in_proportion};
-use crate::registry::{Definition, Least, Scheme, WindowMode};
+use crate::registry::{Definition, Scheme, WindowMode};
 
 params! {
     /// Parameters of HPCC.
@@ -109,11 +109,8 @@ impl Definition for Params {
         }
     }
 
-    fn least(&self, _line: BitRate) -> Option<Least> {
-        Some(Least::Rate {
-            param: "min-rate",
-            rate: self.min_rate,
-        })
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        Some(self.min_rate)
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {

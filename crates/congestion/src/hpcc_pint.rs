@@ -39,7 +39,7 @@ use crate::hpcc::{Law, Reference, auto_rate_ai};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::pint::Code;
 use crate::rate::Bounds;
-use crate::registry::{Definition, Least, Scheme, WindowMode};
+use crate::registry::{Definition, Scheme, WindowMode};
 
 /// The sampling draw is a number below this.
 const DRAWS: u64 = 1 << 16;
@@ -101,11 +101,8 @@ impl Definition for Params {
         Some(Code::new(self.log_base))
     }
 
-    fn least(&self, _line: BitRate) -> Option<Least> {
-        Some(Least::Rate {
-            param: "min-rate",
-            rate: self.min_rate,
-        })
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        Some(self.min_rate)
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {

@@ -74,7 +74,7 @@ use crate::api::{AckInfo, CongestionControl, Ctx, Decisions, Needs, PathInfo, Se
 use crate::learned::{ModelHash, ModelRef};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::{Bounds, in_proportion};
-use crate::registry::{Alias, Definition, DelayLimit, Least, Scheme, Tuned, WindowMode};
+use crate::registry::{Alias, Definition, DelayLimit, Scheme, Tuned, WindowMode};
 
 pub mod collect;
 mod model;
@@ -256,11 +256,8 @@ impl Definition for Params {
         })
     }
 
-    fn least(&self, _line: BitRate) -> Option<Least> {
-        Some(Least::Rate {
-            param: "min-rate",
-            rate: self.min_rate,
-        })
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        Some(self.min_rate)
     }
 
     fn tuned(&self, line: BitRate) -> Vec<Tuned> {

@@ -51,7 +51,7 @@ use crate::api::{AckInfo, CongestionControl, Ctx, Needs, Notice, PathInfo, Repor
 use crate::assist::SwitchPart;
 use crate::params::{ParamError, Parameters, Range};
 use crate::rate::Bounds;
-use crate::registry::{Definition, Least, Marking, Scheme, WindowMode};
+use crate::registry::{Definition, Marking, Scheme, WindowMode};
 
 params! {
     /// Parameters of PCN.
@@ -114,11 +114,8 @@ impl Definition for Params {
         Some(SwitchPart::NonPausedEcn)
     }
 
-    fn least(&self, _line: BitRate) -> Option<Least> {
-        Some(Least::Rate {
-            param: "min-rate",
-            rate: self.min_rate,
-        })
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        Some(self.min_rate)
     }
 
     fn marking(&self) -> Marking {

@@ -57,7 +57,7 @@ use crate::api::{AckInfo, CongestionControl, Ctx, Needs, Notice, PathInfo, SendL
 use crate::assist::{QcnPart, SwitchPart};
 use crate::params::{ParamError, Parameters, Range};
 use crate::rate::{Bounds, average, in_proportion};
-use crate::registry::{Alias, Definition, Least, Scheme, Tuned, WindowMode};
+use crate::registry::{Alias, Definition, Scheme, Tuned, WindowMode};
 
 mod switch;
 #[cfg(test)]
@@ -174,11 +174,8 @@ impl Definition for Params {
         }))
     }
 
-    fn least(&self, _line: BitRate) -> Option<Least> {
-        Some(Least::Rate {
-            param: "min-rate",
-            rate: self.min_rate,
-        })
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        Some(self.min_rate)
     }
 
     fn tuned(&self, line: BitRate) -> Vec<Tuned> {

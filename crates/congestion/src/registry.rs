@@ -2,9 +2,6 @@
 //!
 //! Command line, validation, help and documentation read it; nothing else knows a scheme by name.
 
-use std::fmt;
-use std::sync::Arc;
-
 use paceline_kernel::{BitRate, Span};
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +12,10 @@ use crate::params::{ParamDoc, ParamError, Parameters};
 use crate::pint;
 
 mod facts;
+mod maker;
 
 pub use facts::{Least, Marking, Tuned};
+pub use maker::Maker;
 
 /// How the bytes in flight of a flow are bounded, whatever its scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,7 +140,13 @@ pub trait Definition: Parameters + Default + Clone {
     }
 
     /// What a flow on such a line always sends; `None` if there is no such bound.
-    fn least(&self, _line: BitRate) -> Option<Least> {
+    fn least(&self, line: BitRate) -> Option<Least> {
+        let (param, rate) = ("min-rate", self.min_rate(line)?);
+        Some(Least::Rate { param, rate })
+    }
+
+    /// The parameter `min-rate` on such a line; `None` if the scheme has none.
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
         None
     }
 
@@ -353,43 +358,6 @@ pub struct SchemeConfig {
     params: AnyParams,
     alias: Option<&'static Alias>,
     maker: Option<Maker>,
-}
-
-type Make = dyn Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync;
-
-/// What makes senders in place of a scheme's own: training runs, where senders learn as they go.
-#[derive(Clone)]
-pub struct Maker {
-    make: Arc<Make>,
-    needs: Option<Needs>,
-}
-
-impl Maker {
-    /// Of a function.
-    pub fn new(make: impl Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync + 'static) -> Self {
-        Self {
-            make: Arc::new(make),
-            needs: None,
-        }
-    }
-
-    /// The same, of senders that need something else than the scheme's own.
-    pub fn needing(mut self, needs: Needs) -> Self {
-        self.needs = Some(needs);
-        self
-    }
-}
-
-impl fmt::Debug for Maker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Maker")
-    }
-}
-
-impl PartialEq for Maker {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.make, &other.make) && self.needs == other.needs
-    }
 }
 
 impl SchemeConfig {

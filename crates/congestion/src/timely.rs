@@ -55,7 +55,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::{Bounds, in_proportion};
-use crate::registry::{Alias, Definition, DelayLimit, Least, Scheme, WindowMode};
+use crate::registry::{Alias, Definition, DelayLimit, Scheme, WindowMode};
 
 choice! {
     /// Which TIMELY.
@@ -188,11 +188,8 @@ impl Definition for Params {
         }
     }
 
-    fn least(&self, line: BitRate) -> Option<Least> {
-        Some(Least::Rate {
-            param: "min-rate",
-            rate: self.min_rate_on(line),
-        })
+    fn min_rate(&self, line: BitRate) -> Option<BitRate> {
+        Some(self.min_rate_on(line))
     }
 
     fn delay_limit(&self, _links: usize) -> Option<DelayLimit> {
