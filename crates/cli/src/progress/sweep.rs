@@ -103,8 +103,7 @@ impl Watch for SweepMeter {
             state.running.remove(&run);
             state.done += 1;
             state.failed += usize::from(row.status == Status::Failed);
-            let made = row.summary.as_ref().filter(|_| row.same_as.is_none());
-            state.hops += made.map_or(0, |summary| summary.packet_hops);
+            state.hops += row.summary.as_ref().map_or(0, |summary| summary.packet_hops);
         });
     }
 

@@ -75,7 +75,6 @@ fn sweep(axes: Vec<Axis>, seeds: u64) -> SweepData {
                 keep: Keep::All,
                 summary: Some(summary),
                 draws_nothing: false,
-                same_as: None,
             };
             rows.insert(id.clone(), row);
             runs.push(id);

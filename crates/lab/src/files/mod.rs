@@ -19,10 +19,11 @@ pub use folder::{Folder, OutputError, check_destination, write_file};
 pub(crate) use series::read_series;
 pub use series::{GOODPUT, QUEUE, RATE, RTT, Range, Series, WINDOW, series_of};
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::results::{FlowRow, fct_table};
+use crate::results::{FlowRow, Summary, fct_table};
 use crate::run::Finished;
 use paceline_scenario::generate::topology_text;
 use paceline_scenario::topology::Topology;
@@ -101,19 +102,41 @@ pub fn write_summary_into(
     input: &Resolved,
     finished: &Finished,
 ) -> Result<(), OutputError> {
+    let format = folder.format();
+    write_summary_with(folder, sub, (input, &finished.summary), |out| {
+        flows::write(out, format, input, &finished.outcome)
+    })
+}
+
+/// The same of a run that would be another but for its seed, with the flows of that other's folder.
+pub fn write_summary_like(
+    folder: &Folder,
+    input: &Resolved,
+    summary: &Summary,
+    other: &Path,
+) -> Result<(), OutputError> {
+    let flows = other.join(folder.format().flows());
+    write_summary_with(folder, Path::new(""), (input, summary), |out| {
+        std::io::copy(&mut File::open(flows)?, out).map(|_| ())
+    })
+}
+
+fn write_summary_with(
+    folder: &Folder,
+    sub: &Path,
+    (input, summary): (&Resolved, &Summary),
+    flows: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+) -> Result<(), OutputError> {
     let at = |name: &str| -> PathBuf { sub.join(name) };
     folder.write(&at("summary.json"), |out| {
-        serde_json::to_writer_pretty(&mut *out, &finished.summary)?;
+        serde_json::to_writer_pretty(&mut *out, summary)?;
         writeln!(out)
     })?;
     folder.write(&at("scenario.toml"), |out| out.write_all(input.toml.as_bytes()))?;
     for (name, content) in &input.files {
         folder.write(&at(name), |out| out.write_all(content.as_bytes()))?;
     }
-    let format = folder.format();
-    folder.write(&at(format.flows()), |out| {
-        flows::write(out, format, input, &finished.outcome)
-    })
+    folder.write(&at(folder.format().flows()), flows)
 }
 
 /// Writes everything of a run into `sub` of a folder that is being made, but for pages; gives what these are

@@ -189,7 +189,7 @@ fn merge_into<'a>(out: &Path, all: impl Iterator<Item = &'a Found<'a>>) -> Resul
     make(&out.join("rows"))?;
     make(&out.join("runs"))?;
     for (row, from) in all.filter(|(_, from)| !same_folder(&[from.to_path_buf()], out)) {
-        if row.has_folder() {
+        if row.status == Status::Completed {
             let folder = Folder::create(&out.join("runs").join(&row.id), true)?;
             copy(&from.join("runs").join(&row.id), &folder, Path::new(""))?;
             folder.commit()?;
@@ -208,7 +208,7 @@ fn copy_to<'a>(
 ) -> Result<(), SweepError> {
     let folder = Folder::create(out, force)?;
     for (row, from) in all {
-        if row.has_folder() {
+        if row.status == Status::Completed {
             let run = Path::new("runs").join(&row.id);
             copy(&from.join(&run), &folder, &run)?;
         }

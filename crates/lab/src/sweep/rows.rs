@@ -24,9 +24,6 @@ pub struct Row {
     /// Whether the run drew nothing at random while it ran.
     #[serde(default)]
     pub draws_nothing: bool,
-    /// The run of the first seed, where it showed that this one is the same, which was then not made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub same_as: Option<String>,
 }
 
 /// How a run ended.
@@ -50,19 +47,13 @@ pub enum Keep {
 }
 
 impl Row {
-    /// Whether it has a folder in `runs`.
-    pub(super) fn has_folder(&self) -> bool {
-        self.status == Status::Completed && self.same_as.is_none()
-    }
-
-    /// The row of another seed, of which nothing but the seed is different.
+    /// That of the run of another seed, of which nothing but the seed is different.
     pub(super) fn with_seed(mut self, id: &str, seed: u64) -> Self {
-        let first = std::mem::replace(&mut self.id, id.to_string());
+        self.id = id.to_string();
         self.seed = seed;
         if let Some(summary) = &mut self.summary {
             summary.seed = seed;
         }
-        self.same_as = Some(first);
         self
     }
 }

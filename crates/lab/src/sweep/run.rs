@@ -12,7 +12,7 @@ use paceline_scenario::Resolved;
 use super::id::run_ids;
 use super::store::Store;
 use super::{Keep, Plan, Row, Shard, Status, Study, SweepError};
-use crate::files::{Folder, OutputError, write_summary_into};
+use crate::files::{Folder, OutputError, write_summary_into, write_summary_like};
 use crate::repeats::same_but_for_seed;
 use crate::results::RunStatus;
 use crate::run::{Control, Finished, execute, side_by_side};
@@ -112,17 +112,39 @@ impl Job<'_> {
         Ok(ran)
     }
 
-    /// The row of another seed than the first, where that of the first shows that it is the same.
-    fn same_as_first(&self, store: &Store, id: &str, (point, repeat): (usize, usize)) -> Option<Row> {
-        let point = &self.plan.points[point];
-        let first = store.row(&point.runs[0]).filter(|_| repeat > 0)?;
-        if !(first.draws_nothing && first.has_folder() && first.keep >= self.keep) {
-            return None;
+    /// The row of another seed than the first, where that of the first shows that it is the same; its folder is
+    /// written. Of a run of which everything is kept that would be more than a summary: it is made.
+    fn same_as_first(
+        &self,
+        store: &Store,
+        id: &str,
+        (point, repeat): (usize, usize),
+    ) -> Result<Option<Row>, SweepError> {
+        let (seed, point) = (self.plan.seeds[repeat], &self.plan.points[point]);
+        let first = &point.runs[0];
+        if repeat == 0 || self.keep != Keep::Summary || !store.has(first, Keep::Summary) {
+            return Ok(None);
         }
-        let seeds = [self.plan.seeds[0], self.plan.seeds[repeat]];
-        let [a, b] = seeds.map(|seed| self.study.load(&point.values, Some(seed)).ok());
-        let b = b.filter(|b| run_ids(b, &seeds[1..], &self.plan.version) == [id])?;
-        same_but_for_seed(&a?.run, &b.run).then(|| first.with_seed(id, seeds[1]))
+        let Some(row) = store.row(first).filter(|row| row.draws_nothing) else {
+            return Ok(None);
+        };
+        let load = |seed| self.study.load(&point.values, Some(seed)).ok();
+        let (Some(a), Some(b)) = (load(self.plan.seeds[0]), load(seed)) else {
+            return Ok(None);
+        };
+        if !same_but_for_seed(&a.run, &b.run) || run_ids(&b, &[seed], &self.plan.version) != [id] {
+            return Ok(None);
+        }
+        let row = Row {
+            keep: self.keep,
+            ..row.with_seed(id, seed)
+        };
+        if let Some(summary) = &row.summary {
+            let folder = Folder::create(&store.run_folder(id), true)?;
+            write_summary_like(&folder, &b, summary, &store.run_folder(first))?;
+            folder.commit()?;
+        }
+        Ok(Some(row))
     }
 
     /// Makes one run, unless it is that of the first seed, and writes what came of it; `None` if it was stopped.
@@ -133,7 +155,7 @@ impl Job<'_> {
         (point, repeat): (usize, usize),
         progress: &mut dyn FnMut(&Resolved, &Progress) -> Control,
     ) -> Result<Option<Row>, SweepError> {
-        if let Some(row) = self.same_as_first(store, id, (point, repeat)) {
+        if let Some(row) = self.same_as_first(store, id, (point, repeat))? {
             store.write(&row)?;
             return Ok(Some(row));
         }
@@ -150,7 +172,6 @@ impl Job<'_> {
             keep: self.keep,
             summary: None,
             draws_nothing: false,
-            same_as: None,
         };
         match attempt {
             Ok(Ok(finished)) if finished.summary.status == RunStatus::Partial => return Ok(None),

@@ -59,8 +59,7 @@ impl Store {
     /// Whether a run need not be made again: it succeeded, and its folder holds what is to be kept.
     pub(super) fn has(&self, id: &str, keep: Keep) -> bool {
         self.row(id).is_some_and(|row| {
-            let made = row.same_as.as_deref().unwrap_or(id);
-            row.status == Status::Completed && row.keep >= keep && self.run_folder(made).is_dir()
+            row.status == Status::Completed && row.keep >= keep && self.run_folder(id).is_dir()
         })
     }
 

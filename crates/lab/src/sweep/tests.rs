@@ -2,7 +2,7 @@
 
 mod merging;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -36,13 +36,16 @@ struct Lab {
 #[derive(Default)]
 struct Notes {
     made: Mutex<Vec<String>>,
+    /// Every run that was on its way, by its number in the job.
+    watched: Mutex<BTreeSet<usize>>,
     breaks: Option<&'static str>,
     stop_after: Option<usize>,
 }
 
 impl Watch for Notes {
     fn begin(&self, _: usize, _: usize, _: bool) {}
-    fn progress(&self, _: usize, input: &Resolved, _: &Progress) -> Control {
+    fn progress(&self, run: usize, input: &Resolved, _: &Progress) -> Control {
+        self.watched.lock().unwrap().insert(run);
         assert!(
             self.breaks != Some(input.scheme.as_str()),
             "bytes in are not bytes out"
@@ -126,43 +129,55 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The rows of a folder that stand for the run of another seed.
-fn not_made(folder: &Path) -> usize {
-    let data = SweepData::read(folder).unwrap();
-    data.rows.values().filter(|row| row.same_as.is_some()).count()
-}
-
 #[test]
 fn seeds_that_change_nothing_are_run_once() {
     let mut lab = Lab::new(&GRID, 3);
     lab.study.overrides.set = vec!["workload.burst.start-jitter=0s".into()];
     let (plan, folder) = (lab.study.plan(1).unwrap(), lab.path("once"));
-    let ran = lab.job(&plan, &folder).run(&Notes::default()).unwrap();
+    let notes = Notes::default();
+    let ran = lab.job(&plan, &folder).run(&notes).unwrap();
     assert_eq!((ran.completed, plan.runs().len()), (12, 12));
-    assert_eq!((not_made(&folder), names(&folder.join("runs")).len()), (8, 4));
-    // Run one by one, each by itself, they are the same rows.
+    // Nothing but the first seeds of the four points was on its way.
+    assert_eq!(notes.watched.lock().unwrap().len(), 4);
+    // Made one by one they are the same, to the byte: rows, flows, scenarios.
     let apart = lab.path("apart");
+    let mut watched = 0;
     for part in ["2/3", "3/3", "1/3"] {
-        let job = Job {
-            shard: part.parse().unwrap(),
-            ..lab.job(&plan, &apart)
-        };
-        job.run(&Notes::default()).unwrap();
+        let (job, notes) = (
+            Job {
+                shard: part.parse().unwrap(),
+                ..lab.job(&plan, &apart)
+            },
+            Notes::default(),
+        );
+        job.run(&notes).unwrap();
+        watched += notes.watched.lock().unwrap().len();
     }
-    assert!(not_made(&apart) < 8, "first seeds came last");
+    assert!(watched > 4, "{watched}: first seeds came last");
     assert_eq!(results(&folder), results(&apart));
-    // They are finished, and can be collected; with more to keep they are made again, and still once.
-    let again = lab.job(&plan, &folder).run(&Notes::default()).unwrap();
-    assert_eq!((again.there, again.completed), (12, 0));
-    let all = lab.path("all");
-    collect(&[apart, folder.clone()], &all, false, false).unwrap();
-    assert_eq!(results(&folder), results(&all));
-    let more = Job {
+    for id in plan.points.iter().flat_map(|point| &point.runs) {
+        for file in ["flows.csv", "scenario.toml"] {
+            let read = |of: &Path| fs::read(of.join("runs").join(id).join(file)).unwrap();
+            assert_eq!(read(&folder), read(&apart), "{id} {file}");
+        }
+        let rows = [&folder, &apart].map(|of| SweepData::read(of).unwrap().rows.remove(id).unwrap());
+        let [a, b] = rows.map(|row| {
+            (
+                row.seed,
+                row.draws_nothing,
+                row.summary.map(|s| (s.seed, s.digest)),
+            )
+        });
+        assert_eq!(a, b);
+    }
+    // Of runs of which everything is kept each is made.
+    let (more, every) = (lab.path("more"), Notes::default());
+    let job = Job {
         keep: Keep::All,
-        ..lab.job(&plan, &folder)
+        ..lab.job(&plan, &more)
     };
-    assert_eq!(more.run(&Notes::default()).unwrap().completed, 12);
-    assert_eq!((not_made(&folder), names(&folder.join("runs")).len()), (8, 4));
+    assert_eq!(job.run(&every).unwrap().completed, 12);
+    assert_eq!(every.watched.lock().unwrap().len(), 12);
 }
 
 #[test]

@@ -63,7 +63,6 @@ fn sweep(axes: Vec<Axis>, seeds: Vec<u64>, p99: impl Fn(&[usize], u64) -> f64) -
                     keep: Keep::Summary,
                     summary: Some(summary),
                     draws_nothing: false,
-                    same_as: None,
                 },
             );
             runs.push(id);
