@@ -5,9 +5,9 @@ mod common;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use common::{SMALL, assert_same, command, folder_with, run, said, stdout};
+use common::{SMALL, assert_same, command, folder_with, interrupt, run, said, stdout};
 use insta::assert_snapshot;
 
 fn small() -> tempfile::TempDir {
@@ -368,10 +368,7 @@ fn an_interruption_keeps_what_ran() {
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut first = String::new();
     stderr.read_line(&mut first).unwrap();
-    let killed = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(killed.unwrap().success());
+    interrupt(&child);
     let mut rest = String::new();
     stderr.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{first}{rest}");

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use common::{SMALL, assert_same, command, folder_with, run, said, stdout};
+use common::{SMALL, assert_same, command, folder_with, interrupt, run, said, stdout};
 use insta::assert_snapshot;
 
 fn small() -> tempfile::TempDir {
@@ -275,10 +275,7 @@ fn an_interrupted_sweep_keeps_what_is_finished() {
     let path = folder.path();
     let mut child = start(path, "out");
     first_row(&mut child, &path.join("out/rows"));
-    let killed = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(killed.unwrap().success());
+    interrupt(&child);
     let output = child.wait_with_output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{error}");

@@ -4,9 +4,9 @@ mod common;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use common::{assert_same, command, folder_with, json, run, said, stdout};
+use common::{assert_same, command, folder_with, interrupt, json, run, said, stdout};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -477,17 +477,13 @@ fn an_interrupted_training_keeps_its_rounds() {
         .spawn()
         .unwrap();
     let lines = BufReader::new(training.stderr.take().unwrap()).lines();
-    let pid = training.id().to_string();
     let mut asked = false;
     let mut rest = String::new();
     for line in lines {
         let line = line.unwrap();
         if !asked && line.starts_with("    1 ") {
-            asked = Command::new("kill")
-                .args(["-INT", &pid])
-                .status()
-                .unwrap()
-                .success();
+            interrupt(&training);
+            asked = true;
         }
         rest.push_str(&line);
     }

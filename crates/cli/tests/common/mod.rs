@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 
 /// The command, in `folder`, not on a terminal.
 pub(crate) fn command(folder: &Path) -> Command {
@@ -52,6 +52,14 @@ pub(crate) fn folder_with(name: &str, text: impl AsRef<[u8]>) -> tempfile::TempD
 /// A file's JSON.
 pub(crate) fn json(file: &Path) -> serde_json::Value {
     serde_json::from_slice(&fs::read(file).expect("the file")).expect("JSON")
+}
+
+/// Asks a running command to stop, as Ctrl-C does.
+pub(crate) fn interrupt(child: &Child) {
+    let asked = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(asked.expect("kill starts").success());
 }
 
 /// A small scenario.
