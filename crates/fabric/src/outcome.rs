@@ -327,6 +327,8 @@ pub struct Outcome {
     pub queue_max: Bytes,
     /// With [`crate::spec::RecordSpec::rate_every`].
     pub rates: Vec<RateRecord>,
+    /// Width of their bins: what was asked for, or that times a power of two where they are too many.
+    pub rate_bin: Span,
     /// With [`crate::spec::RecordSpec::trace_nodes`] or `trace_ports`, in order of time.
     pub trace: Vec<TraceEvent>,
     /// The base round-trip time and bandwidth-delay product of the network, as the reference

@@ -1,15 +1,13 @@
 //! What a run writes down while it goes.
 
-use std::collections::BTreeMap;
-
 use hdrhistogram::Histogram;
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::event::Event;
 use crate::outcome::{
-    Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, RateRecord, RttSample, RttStats,
-    TraceEvent, TraceKind, thin,
+    Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, RttSample, RttStats, TraceEvent,
+    TraceKind, thin,
 };
 use crate::packet::Packet;
 use crate::port::{Classes, Port, STRICT};
@@ -18,9 +16,11 @@ use crate::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
 
 mod flows;
 mod ports;
+mod rates;
 
 use flows::FlowRecorder;
 use ports::PortRecorder;
+use rates::Rates;
 
 /// Bins of the queues of all ports together, at most: 20 MB.
 const QUEUE_BINS_MAX: usize = 1 << 19;
@@ -50,8 +50,7 @@ pub(crate) struct Recorder {
     samples: u64,
     bins: usize,
     pub(crate) queue_dumps: Vec<QueueDump>,
-    pub(crate) rates: BTreeMap<u32, RateRecord>,
-    rate_bin: u64,
+    pub(crate) rates: Rates,
     pub(crate) trace: Vec<TraceEvent>,
 }
 
@@ -130,8 +129,7 @@ impl Recorder {
             samples: 0,
             bins: 0,
             queue_dumps: Vec::new(),
-            rates: BTreeMap::new(),
-            rate_bin: spec.rate_every.map_or(u64::MAX, |bin| bin.as_ps().max(1)),
+            rates: Rates::new(spec.rate_every),
             trace: Vec::new(),
         }
     }
@@ -146,17 +144,7 @@ impl Recorder {
     }
 
     pub(crate) fn record_rate(&mut self, flow: u32, now: u64, bytes: u64) {
-        let bin = now / self.rate_bin;
-        let record = self.rates.entry(flow).or_insert_with(|| RateRecord {
-            flow,
-            first_bin: bin,
-            bytes: Vec::new(),
-        });
-        let index = (bin - record.first_bin) as usize;
-        if record.bytes.len() <= index {
-            record.bytes.resize(index + 1, 0);
-        }
-        record.bytes[index] += bytes;
+        self.rates.add(flow, now, bytes);
     }
 
     #[expect(

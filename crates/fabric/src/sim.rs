@@ -364,6 +364,7 @@ impl Simulation {
             trace,
             ..
         } = self.core.watch.recorder;
+        let (rates, rate_bin) = rates.finish();
         Outcome {
             end: Time::from_ps(now),
             flows: self.traffic.flows,
@@ -378,7 +379,8 @@ impl Simulation {
             ports: ports.finish(&self.world.spec.nodes, port_refs),
             flow_series: flows.finish(),
             queue_max: paceline_kernel::Bytes::new(u64::from(queue_max)),
-            rates: rates.into_values().collect(),
+            rates,
+            rate_bin,
             trace,
             base_rtt: self.world.base_rtt,
             bdp: paceline_kernel::Bytes::new(self.world.bdp),

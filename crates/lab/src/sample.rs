@@ -289,6 +289,7 @@ pub fn incast() -> (Resolved, Outcome) {
                 bytes: vec![15_000, 5_000],
             },
         ],
+        rate_bin: Span::from_us(5),
         trace: Vec::new(),
         base_rtt: Span::from_ns(4_160),
         bdp: Bytes::new(52_000),

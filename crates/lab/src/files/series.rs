@@ -284,16 +284,17 @@ fn sampled(entity: String, metric: &str, samples: &Binned, of: impl Fn(f64) -> f
 pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
     let queue = |queue: &QueueRecord| sampled(port_name(&queue.port), QUEUE, &queue.series, |bytes| bytes);
     let mut all: Vec<Series> = largest_queues(outcome).into_iter().map(queue).collect();
-    let bin = spec.record.rate_every.map_or(0, |span| span.as_ps());
+    let asked = spec.record.rate_every.map_or(0, |span| span.as_ps());
+    let bin = outcome.rate_bin.as_ps();
     let bps = |bytes: u64| (u128::from(bytes) * 8 * u128::from(PS_PER_S) / u128::from(bin)) as f64;
     let recorded = outcome.rates.iter();
     all.extend(
         recorded
-            .filter(|rate| bin > 0 && !rate.bytes.is_empty())
+            .filter(|rate| asked > 0 && !rate.bytes.is_empty())
             .map(|rate| {
                 let bins = (rate.first_bin..).zip(&rate.bytes);
                 let points = bins.map(|(k, &bytes)| (k * bin, bps(bytes))).collect();
-                Series::new(format!("flow {}", rate.flow), GOODPUT, points).in_bins(bin, bin)
+                Series::new(format!("flow {}", rate.flow), GOODPUT, points).in_bins(asked, bin)
             }),
     );
     if let Some(ports) = &outcome.ports {

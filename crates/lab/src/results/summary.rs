@@ -240,7 +240,8 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
     let all = Group::of(&refs);
     let busy = busy_time(outcome, &rows);
     let last_end = rows.iter().filter_map(FlowRow::end_ps).max();
-    let bin_ps = input.run.record.rate_every.map_or(0, |bin| bin.as_ps());
+    let recorded = input.run.record.rate_every.is_some();
+    let bin_ps = if recorded { outcome.rate_bin.as_ps() } else { 0 };
     let goodputs = Goodputs::new(&rows, &outcome.rates, bin_ps, outcome.end.as_ps());
     let counters = &outcome.counters;
     let seconds = if machine.cpu_s > 0.0 {

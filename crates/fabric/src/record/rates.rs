@@ -1,0 +1,117 @@
+//! Goodput of flows over time: bytes acknowledged in bins, which widen when there are too many.
+
+use std::collections::BTreeMap;
+
+use paceline_kernel::Span;
+
+use crate::outcome::RateRecord;
+
+/// Bins of all flows together, at most (8 MB); or so many for each flow.
+const BINS_MAX: usize = 1 << 20;
+const BINS_OF_FLOW: usize = 16;
+
+/// What has been acknowledged so far.
+#[derive(Debug)]
+pub(crate) struct Rates {
+    /// Width of a bin, in ps: what was asked for times a power of two, the same for all flows.
+    bin: u64,
+    /// Bins that there are, and may be.
+    bins: usize,
+    most: usize,
+    of: BTreeMap<u32, RateRecord>,
+}
+
+impl Rates {
+    /// In bins of `every`.
+    pub(super) fn new(every: Option<Span>) -> Self {
+        Self {
+            bin: every.map_or(u64::MAX, |bin| bin.as_ps().max(1)),
+            bins: 0,
+            most: BINS_MAX,
+            of: BTreeMap::new(),
+        }
+    }
+
+    /// So many bytes of a flow were acknowledged at `now`.
+    pub(super) fn add(&mut self, flow: u32, now: u64, bytes: u64) {
+        let bin = now / self.bin;
+        let record = self.of.entry(flow).or_insert_with(|| RateRecord {
+            flow,
+            first_bin: bin,
+            bytes: Vec::new(),
+        });
+        let index = (bin - record.first_bin) as usize;
+        if record.bytes.len() <= index {
+            self.bins += index + 1 - record.bytes.len();
+            record.bytes.resize(index + 1, 0);
+        }
+        record.bytes[index] += bytes;
+        if self.bins > self.most {
+            self.widen();
+        }
+    }
+
+    /// Makes one bin of every two, as often as there are too many. Each has the sum of both.
+    #[cold]
+    fn widen(&mut self) {
+        let most = self.most.max(BINS_OF_FLOW * self.of.len());
+        while self.bins > most {
+            self.bin = self.bin.saturating_mul(2);
+            self.bins = 0;
+            for record in self.of.values_mut() {
+                let before = (record.first_bin % 2) as usize;
+                let mut wide = vec![0; (before + record.bytes.len()).div_ceil(2)];
+                for (place, bytes) in (before..).zip(&record.bytes) {
+                    wide[place / 2] += bytes;
+                }
+                self.bins += wide.len();
+                (record.first_bin, record.bytes) = (record.first_bin / 2, wide);
+            }
+        }
+    }
+
+    /// The records in the order of flows, and the width of their bins.
+    pub(crate) fn finish(self) -> (Vec<RateRecord>, Span) {
+        (self.of.into_values().collect(), Span::from_ps(self.bin))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three flows that begin at other times, one of which pauses: in wide bins is the sum of what narrow ones have.
+    #[test]
+    fn wide_bins_have_the_sum_of_narrow_ones() {
+        let every = Some(Span::from_ps(10));
+        let mut wide = Rates {
+            most: 64,
+            ..Rates::new(every)
+        };
+        let mut exact = Rates::new(every);
+        for at in 0..10_000u64 {
+            for flow in 0..3u32 {
+                let pauses = flow == 1 && (3_000..6_000).contains(&at);
+                if at >= u64::from(flow) * 1_237 && !pauses {
+                    let bytes = 1 + at * 7_919 % 101;
+                    wide.add(flow, at, bytes);
+                    exact.add(flow, at, bytes);
+                }
+            }
+        }
+        assert!(wide.bins <= 64, "{}", wide.bins);
+        let ((wide, bin), (exact, narrow)) = (wide.finish(), exact.finish());
+        assert_eq!(narrow.as_ps(), 10);
+        let factor = bin.as_ps() / 10;
+        assert!(factor.is_power_of_two() && factor > 1, "{factor}");
+        for (wide, exact) in wide.iter().zip(&exact) {
+            assert_eq!(wide.bytes.iter().sum::<u64>(), exact.bytes.iter().sum::<u64>());
+            for (number, &bytes) in (wide.first_bin..).zip(&wide.bytes) {
+                let within = (exact.first_bin..)
+                    .zip(&exact.bytes)
+                    .filter(|(narrow, _)| narrow / factor == number);
+                assert_eq!(bytes, within.map(|(_, bytes)| bytes).sum::<u64>(), "bin {number}");
+            }
+        }
+    }
+}
