@@ -13,6 +13,9 @@ const LEVELS: f64 = (1u64 << 20) as f64;
 /// Whole numbers up to this do if values are.
 const EXACT_MAX: u64 = 1 << 24;
 
+/// Bins of samples taken at any times, at most: as many as a run keeps of a series.
+const SAMPLE_BINS_MAX: u64 = 1 << 16;
+
 /// Neighbouring bins of the same content.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Run {
@@ -25,6 +28,20 @@ pub(super) struct Run {
     pub mean: f64,
     /// How much of a bin there is: less than 1 where what there is begins or ends in it.
     pub share: f64,
+}
+
+impl Run {
+    /// A bin of one value.
+    const fn of(number: u64, value: f64) -> Self {
+        Self {
+            number,
+            count: 1,
+            min: value,
+            max: value,
+            mean: value,
+            share: 1.0,
+        }
+    }
 }
 
 /// A value over time.
@@ -117,6 +134,40 @@ impl Track {
         track
     }
 
+    /// Samples taken at any times, in order: bins as narrow as the closest two are to each other, so that each has
+    /// a bin to itself, unless that were more than [`SAMPLE_BINS_MAX`]. A value holds until the next.
+    pub(super) fn of_samples(samples: &[(u64, f64)]) -> Self {
+        let (first, last) = match samples {
+            [first, .., last] => (first.0, last.0),
+            [only] => (only.0, only.0),
+            [] => (0, 0),
+        };
+        let gaps = samples.windows(2).map(|pair| pair[1].0 - pair[0].0);
+        let closest = gaps.filter(|&gap| gap > 0).min().unwrap_or(1);
+        let width_ps = closest.max((last - first).div_ceil(SAMPLE_BINS_MAX)).max(1);
+        let mut track = Self::of_counts(first, width_ps, []);
+        track.counts = false;
+        let number = |at: u64| (at - first) / width_ps;
+        let (mut end, mut held) = (0, 0.0);
+        for bin in samples.chunk_by(|a, b| number(a.0) == number(b.0)) {
+            let values = || bin.iter().map(|&(_, value)| value);
+            let at = number(bin[0].0);
+            if end < at {
+                track.push(Run {
+                    count: at - end,
+                    ..Run::of(end, held)
+                });
+            }
+            track.push(Run {
+                min: values().fold(f64::INFINITY, f64::min),
+                max: values().fold(f64::NEG_INFINITY, f64::max),
+                ..Run::of(at, values().sum::<f64>() / bin.len() as f64)
+            });
+            (end, held) = (at + 1, bin[bin.len() - 1].1);
+        }
+        track
+    }
+
     /// Bins of `width_ps` from `origin_ps` on, with a count each.
     pub(super) fn of_counts(origin_ps: u64, width_ps: u64, counts: impl IntoIterator<Item = u32>) -> Self {
         let mut track = Self {
@@ -136,14 +187,7 @@ impl Track {
 
     /// Adds a bin of one value.
     pub(super) fn push_value(&mut self, number: u64, value: f64) {
-        self.push(Run {
-            number,
-            count: 1,
-            min: value,
-            max: value,
-            mean: value,
-            share: 1.0,
-        });
+        self.push(Run::of(number, value));
     }
 
     fn push(&mut self, run: Run) {

@@ -216,3 +216,73 @@ fn gaps_stay_gaps() {
         [0, 3]
     );
 }
+
+/// Samples of any times, as the page reads them at every level: no bin says anything that the samples in it do not.
+#[test]
+fn samples_at_any_times_are_told_at_every_level() {
+    let mut at = 3_000_000u64;
+    let samples: Vec<(u64, f64)> = (0..5_000u64)
+        .map(|k| {
+            at += 4_000_000 + k * 7_919 % 3_000_000;
+            (at, 4.16 + (k * 31 % 997) as f64 / 10.0)
+        })
+        .collect();
+    let finest = Track::of_samples(&samples);
+    // Each sample has a bin to itself.
+    let kept = |track: &Track| bins(&unpack(&track.pack((0, 1.0), (1.0, 1e-6))));
+    let close = |a: f64, b: f64| (a - b).abs() <= finest.largest() / LEVELS;
+    for &(at, value) in &samples {
+        let bin = kept_bin(&finest, &kept(&finest), at);
+        assert!(bin.iter().all(|&told| close(told, value)), "{bin:?}: {value}");
+    }
+    let mut track = finest.clone();
+    for _ in 0..10 {
+        track = track.wider();
+        let told = kept(&track);
+        let place = |at: u64| (at - track.origin_ps) / track.width_ps;
+        for (k, of_bin) in samples.chunk_by(|a, b| place(a.0) == place(b.0)).enumerate() {
+            let [min, max, mean] = kept_bin(&track, &told, of_bin[0].0);
+            let of = |f: fn(f64, f64) -> f64, start| of_bin.iter().map(|one| one.1).fold(start, f);
+            let (least, largest) = (of(f64::min, f64::INFINITY), of(f64::max, f64::NEG_INFINITY));
+            assert!(
+                min <= least + 1e-3 && max >= largest - 1e-3 && min <= mean && mean <= max,
+                "bin {k}"
+            );
+            // What is beyond them is the value that held when the bin began.
+            let before = samples
+                .iter()
+                .rev()
+                .find(|one| one.0 < of_bin[0].0)
+                .map_or(least, |one| one.1);
+            assert!(
+                close(min, least.min(before)) || close(min, least),
+                "{min} {least} {before}"
+            );
+            assert!(
+                close(max, largest.max(before)) || close(max, largest),
+                "{max} {largest} {before}"
+            );
+        }
+    }
+    // Of one time both values are told, and too many are joined.
+    let pair = Track::of_samples(&[(5, 1.0), (5, 3.0), (9, 2.0)]);
+    assert_eq!(
+        (pair.runs[0].min, pair.runs[0].max, pair.runs[0].mean),
+        (1.0, 3.0, 2.0)
+    );
+    let many: Vec<(u64, f64)> = (0..300_000).map(|k| (k, (k % 7) as f64)).collect();
+    let joined = Track::of_samples(&many);
+    let last = joined.runs.last().unwrap();
+    assert!(last.number + last.count <= SAMPLE_BINS_MAX + 1 && joined.width_ps == 5);
+    assert!(
+        joined
+            .runs
+            .iter()
+            .all(|run| run.max - run.min >= 4.0 && run.min < run.mean && run.mean < run.max)
+    );
+    assert_eq!(Track::of_samples(&[]).runs, []);
+}
+
+fn kept_bin(track: &Track, bins: &[Option<[f64; 3]>], at: u64) -> [f64; 3] {
+    bins[((at - track.origin_ps) / track.width_ps) as usize].expect("a bin of a sample")
+}

@@ -9,7 +9,8 @@ use super::criterion::{Cell, Evidence};
 use super::need::Done;
 use super::panel::{Curve, Drawing, Panel, Row};
 use super::text::{criteria, difference, orderings, shown};
-use paceline_report::charts::{Axis, Chart, Kind, Line, Width};
+use paceline_report::charts::{Axis, Chart, Kind, Line, Width, pack_tracks};
+use paceline_report::decimate::POINTS_MAX;
 use paceline_report::{Look, RenderError, fill, palette, script_json};
 
 const TEMPLATE: &str = include_str!("../assets/reproduce.html.j2");
@@ -22,6 +23,7 @@ const DASHED: usize = 1;
 pub(super) fn render(chosen: &[&Reproduction], done: &Done) -> Result<String, RenderError> {
     let mut charts = Vec::new();
     let sections = chosen.iter().map(|one| section(one, done, &mut charts)).collect();
+    pack_tracks(charts.iter_mut().map(|placed: &mut Placed| &mut placed.chart));
     let page = Page {
         sections,
         charts: script_json(&charts),
@@ -264,9 +266,20 @@ fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
         let place = known.iter().position(|known| *known == scheme);
         place.map_or(0, |place| colors[place].0)
     };
-    let line = |curve: &Curve| Line {
-        dash: if curve.published { DASHED } else { 0 },
-        ..Line::new(curve.name.clone(), color(curve.scheme), &curve.points)
+    // Samples over time are tracks, which the page shows as closely as they are looked at.
+    let is_long = |curve: &Curve| curve.points.len() > POINTS_MAX;
+    let over_time = (drawing.curves.iter().any(is_long))
+        .then(|| clock_ps(drawing.x.1))
+        .flatten();
+    let line = |curve: &Curve| {
+        let (name, color) = (curve.name.clone(), color(curve.scheme));
+        Line {
+            dash: if curve.published { DASHED } else { 0 },
+            ..match over_time {
+                Some(clock_ps) => Line::of_samples(name, color, &curve.points, clock_ps),
+                None => Line::new(name, color, &curve.points),
+            }
+        }
     };
     let drawable = drawing.curves.iter().filter(|curve| !curve.points.is_empty());
     let lines: Vec<Line> = drawable.map(line).collect();
@@ -275,10 +288,23 @@ fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
         note: "Ours solid, published dashed.".to_string(),
         x: Axis::new(drawing.x.0, drawing.x.1),
         y: Axis::new(drawing.y.0, drawing.y.1),
-        kind: if drawing.stepped { Kind::Step } else { Kind::Points },
+        kind: match (over_time, drawing.stepped) {
+            (Some(_), _) => Kind::Track,
+            (None, true) => Kind::Step,
+            (None, false) => Kind::Points,
+        },
         width: Width::Full,
         lines,
     })
+}
+
+/// A unit of time in ps.
+fn clock_ps(unit: &str) -> Option<f64> {
+    match unit {
+        "ms" => Some(1e9),
+        "µs" => Some(1e6),
+        _ => None,
+    }
 }
 
 /// Lines over the rows' places, ours solid and the published dashed; `None` where rows have none.

@@ -131,6 +131,44 @@ fn texts_for_terminals() {
     insta::assert_snapshot!("text", format!("{wide}\n{narrow}"));
 }
 
+/// A curve of more points than a screen has.
+fn long_curve(_: &Done) -> Vec<Panel> {
+    let points = (0..5_000)
+        .map(|k| (f64::from(k) * 0.005, f64::from(k % 97)))
+        .collect();
+    let panel = Panel::of("RTT", "", vec![Column::scheme("dctcp")], Vec::new(), |_, _| {
+        cell(1.0, 1.0, Tolerance::Exact)
+    });
+    vec![Panel {
+        drawing: Some(Drawing {
+            stepped: false,
+            x: ("time", "ms"),
+            y: ("RTT", "µs"),
+            curves: vec![Curve {
+                name: "node 1".to_string(),
+                scheme: "dctcp",
+                published: false,
+                points,
+            }],
+        }),
+        ..panel
+    }]
+}
+
+/// Every sample is on the page, in a track: nothing is left out before somebody looks.
+#[test]
+fn long_curves_are_tracks() -> Result<(), RenderError> {
+    let one = Reproduction {
+        panels: long_curve,
+        ..SYNTHETIC
+    };
+    let page = page::render(&[&one], &Done::default())?;
+    for part in ["\"kind\":\"track\"", "\"width_ps\":5000000,", "\"begin\":0.0"] {
+        assert!(page.contains(part), "{part}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_page_stands_alone() -> Result<(), RenderError> {
     let page = page::render(&[&SYNTHETIC], &Done::default())?;

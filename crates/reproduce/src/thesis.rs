@@ -208,10 +208,7 @@ fn series(input: &Resolved, outcome: &Outcome) -> Numbers {
     };
     let all = [(NODE1_RTT, rtt(0)), (NODE2_RTT, rtt(1)), (NODE2_RATE, rate(1))];
     Numbers {
-        series: all
-            .into_iter()
-            .map(|(name, points)| (name, thin(&points)))
-            .collect(),
+        series: all.into_iter().collect(),
         ..Numbers::default()
     }
 }

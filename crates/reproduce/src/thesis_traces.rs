@@ -13,7 +13,8 @@ const SOURCE: &str = "a thesis on congestion control by neural networks, section
 /// The thesis prints no numbers with these figures.
 const NOTES: &[&str] = &[
     "The thesis's figure has no numbers: what is drawn, and the numbers beside it, are ours.",
-    "With more points than a page should have, the smallest and the largest of each stretch of time are kept.",
+    "The chart has every sample: of as many as a screen cannot show the smallest, the largest and the mean of each stretch \
+     of time, and one by one where it is looked at closely.",
 ];
 
 pub(super) const FIGURE_15: Reproduction = Reproduction {

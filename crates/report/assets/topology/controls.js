@@ -23,7 +23,7 @@ Paceline.topology && (() => {
   };
 
   $("topology-step").textContent = model.frames
-    ? `Each step is ${model.duration(model.bin)}: the longest queue and the fullest buffer in it, of all else the mean.` : "";
+    ? `Each step is ${model.duration(model.bin)}: the longest queue and the fullest buffer in it, of all else the mean. A run keeps at most 512 such steps, so none is finer here; charts of sampled queues are.` : "";
   const seek = (frame) => {
     state.frame = Math.min(model.frames - 1, Math.max(0, Math.round(frame)));
     slider.value = state.frame;

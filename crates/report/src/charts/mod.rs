@@ -166,6 +166,20 @@ impl Line {
         }
     }
 
+    /// Samples of a value at any times, in order, on an axis whose unit of time is `clock_ps`.
+    pub fn of_samples(name: impl Into<String>, color: usize, samples: &[(f64, f64)], clock_ps: f64) -> Self {
+        let ps = |&(at, value): &(f64, f64)| ((at * clock_ps).round() as u64, value);
+        let samples: Vec<(u64, f64)> = samples.iter().map(ps).collect();
+        let source = Source {
+            track: Track::of_samples(&samples),
+            zero_ps: 0,
+            clock_ps,
+            scale: 1.0,
+            unit: 1e-6,
+        };
+        Self::over_time(name, color, source)
+    }
+
     /// Packs the track, if it is one.
     fn pack(&mut self) {
         let packed = |source: &Source| {
@@ -198,9 +212,14 @@ pub(super) struct Named<'a> {
 /// What all tracks of a page may take, in characters.
 const TEXT_MAX: usize = 2 << 20;
 
+/// Packs all tracks of a page. Where they take too much room the longest get wider bins.
+pub fn pack_tracks<'a>(charts: impl IntoIterator<Item = &'a mut Chart>) {
+    pack(charts, TEXT_MAX);
+}
+
 /// Packs all tracks. While they take more than `most` characters the longest get wider bins.
-fn pack(charts: &mut [Chart], most: usize) {
-    let lines = charts.iter_mut().flat_map(|chart| &mut chart.lines);
+fn pack<'a>(charts: impl IntoIterator<Item = &'a mut Chart>, most: usize) {
+    let lines = charts.into_iter().flat_map(|chart| &mut chart.lines);
     let mut lines: Vec<&mut Line> = lines.filter(|line| line.source.is_some()).collect();
     lines.iter_mut().for_each(|line| line.pack());
     let size = |line: &&mut Line| line.track.as_ref().map_or(0, |track| track.data.len());
@@ -231,7 +250,7 @@ pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
 pub(super) fn over_time_of(runs: &[Named<'_>], first: usize) -> Vec<Chart> {
     let mut charts = over_time(runs, first);
     fill_rows(&mut charts);
-    pack(&mut charts, TEXT_MAX);
+    pack_tracks(&mut charts);
     charts
 }
 
