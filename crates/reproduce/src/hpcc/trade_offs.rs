@@ -181,28 +181,18 @@ const fn marks(key: &'static str, settings: &'static [&'static str]) -> Grid {
     }
 }
 
-const AT_30: Grid = marks(
-    "marks-light",
-    &[
-        "workload.0.poisson.load=0.3",
+/// The network and its traffic at a load.
+const fn at(load: &'static str) -> [&'static str; 7] {
+    [
+        load,
         "workload.0.poisson.to=4ms",
         "network.flow_control=pfc",
         "network.recovery=go-back-n",
         "network.rto=4ms",
         "network.error-rate=0",
         "network.ecn.reference-rate=100Gbps",
-    ],
-);
+    ]
+}
 
-const AT_50: Grid = marks(
-    "marks-heavy",
-    &[
-        "workload.0.poisson.load=0.5",
-        "workload.0.poisson.to=4ms",
-        "network.flow_control=pfc",
-        "network.recovery=go-back-n",
-        "network.rto=4ms",
-        "network.error-rate=0",
-        "network.ecn.reference-rate=100Gbps",
-    ],
-);
+const AT_30: Grid = marks("marks-light", &at("workload.0.poisson.load=0.3"));
+const AT_50: Grid = marks("marks-heavy", &at("workload.0.poisson.load=0.5"));
