@@ -144,6 +144,9 @@ impl Comparison<'_> {
                 None => write_comparison(self.folder, &runs, self.writing)?,
             }
             self.show(&finished, repeats.as_ref())?;
+            if !self.say.quiet {
+                unaccounted(&finished);
+            }
         }
         let runs: Vec<&Finished> = finished.iter().map(|one| &one.run).collect();
         failure.map_or_else(|| Ok(super::run::ending(&runs)), Err)
@@ -286,6 +289,22 @@ struct One<'a> {
     run: Finished,
     /// Whether any other seed would give the same.
     fixed: bool,
+}
+
+/// Says of how many runs the slowest flows are not accounted for, since that would take too long.
+fn unaccounted(runs: &[One<'_>]) {
+    let is_long = |one: &&One<'_>| {
+        let (accounts, flows) = (one.run.outcome.accounts.len(), one.run.outcome.flows.len());
+        one.run.summary.packet_hops > run::AGAIN_MAX && accounts > 0 && accounts < flows
+    };
+    match runs.iter().filter(is_long).count() {
+        0 => {}
+        long => eprintln!(
+            "{long} of {} runs have accounts of a sample of their flows, not of the slowest: `paceline why` runs them \
+             again for that",
+            runs.len()
+        ),
+    }
 }
 
 /// The end of every comparison, for commands that add hints of their own.

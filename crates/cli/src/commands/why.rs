@@ -32,8 +32,8 @@ it back, and whose bytes stood there; and for which flows it waited before it st
 that out and runs nothing again. What was found is kept in the run's folder, why/FLOW.json and
 why/FLOW.csv: asked again, the answer is the same and comes at once.
 
-In fidelity bolt-ns3 nothing of this is accounted for: the list has the slowest flows without what their
-time went to, and of one flow it says how long it took.
+In fidelity bolt-ns3 nothing of this is accounted for: the list has the slowest flows without what
+their time went to, and of one flow it says how long it took.
 
 What a sender waits for: `window`, `pacing`: its scheme; `paused`: PFC, where the scheme would have
 sent; `nic`: its NIC was busy with other packets; `recovery`: acknowledgements that did not come;
