@@ -356,7 +356,7 @@ fn speed_is_measured_in_processes_of_their_own() {
 #[cfg(unix)]
 #[test]
 fn an_interruption_keeps_what_ran() {
-    let folder = folder_with("long.toml", &SMALL.replace("100KB", "20GB"));
+    let folder = folder_with("long.toml", SMALL.replace("100KB", "20GB"));
     let path = folder.path();
     let mut child = command(path)
         .args(["run", "long.toml", "--duration", "10s"])

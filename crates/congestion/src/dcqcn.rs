@@ -60,7 +60,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use crate::api::{CongestionControl, Needs, PathInfo, TimerSlot};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::in_proportion;
-use crate::registry::{Alias, Definition, Least, Marking, Scheme, WindowMode};
+use crate::registry::{Alias, Definition, Marking, Scheme, WindowMode};
 
 mod nic;
 mod paper;
