@@ -1,13 +1,11 @@
 //! Networks and loads in which nothing was trained.
 
 use crate::{Done, Numbers, Panel, Step, StepError, Work};
-use paceline_lab::stats::mean;
 use paceline_scenario::Fidelity;
 
 use super::super::watched::in_chunks;
-use super::{
-    FINISH, From, Line, ORDERS, P99, QUANTITIES, TEST, Trial, changes, columns, label, panel, points, value,
-};
+use super::runs::{Entry, Over, Runs, changes, label, points};
+use super::{FINISH, From, Line, P99, QUANTITIES, TEST, Trial, columns, panel};
 use paceline_learn::dataset::Source;
 
 pub(super) const STEP: Step = Step {
@@ -16,19 +14,31 @@ pub(super) const STEP: Step = Step {
     work,
 };
 
-/// A network and a load: what it is called, its scenario, and what is set in it.
+/// A network and a load: what it is called, the series of each predictor's runs, its scenario, and what is set in it.
 struct Case {
     name: &'static str,
+    series: [&'static str; ENTRIES.len()],
     scenario: &'static str,
     settings: &'static [&'static str],
 }
 
 const INCAST: &str = "incast-16";
 
+macro_rules! series {
+    ($case:literal) => {
+        [
+            concat!($case, ", none"),
+            concat!($case, ", LSTM"),
+            concat!($case, ", AR(3)"),
+        ]
+    };
+}
+
 /// All but the last: flows of 160 MB together into one port.
 const CASES: [Case; 6] = [
     Case {
         name: "8 senders",
+        series: series!("8 senders"),
         scenario: INCAST,
         settings: &[
             "topology.star.hosts=9",
@@ -39,6 +49,7 @@ const CASES: [Case; 6] = [
     },
     Case {
         name: "40 senders",
+        series: series!("40 senders"),
         scenario: INCAST,
         settings: &[
             "topology.star.hosts=41",
@@ -49,6 +60,7 @@ const CASES: [Case; 6] = [
     },
     Case {
         name: "25 Gbit/s",
+        series: series!("25 Gbit/s"),
         scenario: INCAST,
         settings: &[
             "topology.star.rate=25Gbps",
@@ -59,35 +71,35 @@ const CASES: [Case; 6] = [
     },
     Case {
         name: "400 Gbit/s",
+        series: series!("400 Gbit/s"),
         scenario: INCAST,
         settings: &["topology.star.rate=400Gbps", "workload.0.incast.size=10MB"],
     },
     Case {
         name: "round trip 20 µs",
+        series: series!("round trip 20 µs"),
         scenario: INCAST,
         settings: &["topology.star.delay=4950ns", "workload.0.incast.size=10MB"],
     },
     Case {
         name: "leaf-spine, cross traffic",
+        series: series!("leaf-spine, cross traffic"),
         scenario: "lstm-pid-leaf-spine",
         settings: &[],
     },
 ];
 
-const ENTRIES: [(&str, &str, From); 3] = [
-    ("none", "none", From::None),
-    ("LSTM", "lstm-pid", From::Model(0, Some(0))),
-    ("AR(3)", "timely", From::Model(3, Some(0))),
+const ENTRIES: [Entry; 3] = [
+    Entry::one("none", "none", From::None),
+    Entry::seeded("LSTM", "lstm-pid", 0),
+    Entry::seeded("AR(3)", "timely", 3),
 ];
 
 const NONE: usize = 0;
 const LSTM: usize = 1;
 const AR3: usize = 2;
 
-/// Runs of a case: one in each order that judges.
-const RUNS: usize = ORDERS;
-
-fn trial(case: &Case, from: From, run: usize) -> Trial {
+fn trial(case: &Case, from: From, order: u64) -> Trial {
     let mut settings: Vec<String> = case.settings.iter().map(ToString::to_string).collect();
     settings.extend(["record.queue=off", "record.rates=off", "record.flows=off"].map(String::from));
     if case.scenario == INCAST {
@@ -99,38 +111,43 @@ fn trial(case: &Case, from: From, run: usize) -> Trial {
         fidelity: Some(Fidelity::Exact),
         ..Source::tuned()
     };
-    Trial::of(source, from, TEST.start + run as u64, &settings)
+    Trial::of(source, from, order, &settings)
 }
 
 fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
     let done = work.done;
-    let trials: Vec<Trial> = ENTRIES
-        .iter()
-        .flat_map(|&(.., from)| {
-            let cases = CASES.iter();
-            cases.flat_map(move |case| (0..RUNS).map(move |run| trial(case, from, run)))
-        })
-        .collect();
-    let seen = in_chunks(&trials, work, (0.0..1.0, "run"), &|trial| trial.run(done))?;
     let mut numbers = Numbers::default();
-    for ((name, ..), runs) in ENTRIES.iter().zip(seen.chunks(CASES.len() * RUNS)) {
-        numbers.series.insert(name, points(runs));
+    let count = CASES.len() as f64;
+    for (place, case) in CASES.iter().enumerate() {
+        let share = place as f64 / count..(place + 1) as f64 / count;
+        let trials_of = |entry: &Entry| -> Vec<Trial> {
+            let runs = entry.runs();
+            let in_order = |order| runs.iter().map(move |&from| trial(case, from, order));
+            TEST.flat_map(in_order).collect()
+        };
+        let trials = ENTRIES.each_ref().map(trials_of);
+        let all: Vec<Trial> = trials.iter().flatten().cloned().collect();
+        let seen = in_chunks(&all, work, (share, case.name), &|trial| trial.run(done))?;
+        let mut rest = &seen[..];
+        for (series, trials) in case.series.into_iter().zip(&trials) {
+            let (runs, others) = rest.split_at(trials.len());
+            numbers.series.insert(series, points(runs, &[P99, FINISH]));
+            rest = others;
+        }
     }
     Ok(numbers)
 }
 
-fn in_runs(done: &Done, entry: usize, case: usize, quantity: usize) -> Option<Vec<f64>> {
-    (0..RUNS)
-        .map(|run| value(done, STEP.name, ENTRIES[entry].0, case * RUNS + run, quantity))
-        .collect()
+fn runs(case: &Case, place: usize) -> Runs {
+    ENTRIES[place].in_series(STEP.name, case.series[place])
 }
 
 pub(super) fn panels(done: &Done) -> Vec<Panel> {
-    let names = ENTRIES.map(|(name, scheme, _)| (name, scheme));
+    let names = ENTRIES.map(|entry| (entry.name, entry.scheme));
     let table = |quantity: usize| {
-        let lines = CASES.iter().enumerate().map(|(case, one)| {
-            let ours = (0..ENTRIES.len()).map(|entry| mean(&in_runs(done, entry, case, quantity)?));
-            Line::shown(one.name, QUANTITIES[quantity], ours)
+        let lines = CASES.iter().map(|case| {
+            let ours = (0..ENTRIES.len()).map(|place| runs(case, place).mean(done, quantity));
+            Line::shown(case.name, QUANTITIES[quantity], ours)
         });
         let title = format!("Elsewhere: {}", label(QUANTITIES[quantity]));
         panel(&title, "", columns(&names), &lines.collect::<Vec<_>>())
@@ -155,19 +172,16 @@ pub(super) fn panels(done: &Done) -> Vec<Panel> {
 
 /// Changes of tail and last completion in every case, of the first of each pair against the second.
 fn against(done: &Done, pairs: &[(usize, usize)]) -> Vec<Line> {
-    let of = |k: usize| {
-        let metric = QUANTITIES[k].0;
-        CASES.iter().enumerate().flat_map(move |(case, one)| {
-            changes(
-                &format!("{}, {metric}", one.name),
-                metric,
-                pairs.len(),
-                &|column| {
-                    let (with, without) = pairs[column];
-                    Some((in_runs(done, with, case, k)?, in_runs(done, without, case, k)?))
-                },
-            )
-        })
+    let of = |k: usize, case: &Case| {
+        let name = format!("{}, {}", case.name, QUANTITIES[k].0);
+        let pairs: Vec<_> = pairs
+            .iter()
+            .map(|&(with, without)| (runs(case, with), runs(case, without)))
+            .collect();
+        Over::BOTH.map(|over| changes(done, &name, (&pairs, over), k))
     };
-    [P99, FINISH].into_iter().flat_map(of).collect()
+    let all = [P99, FINISH]
+        .into_iter()
+        .flat_map(|k| CASES.iter().flat_map(move |case| of(k, case)));
+    all.flatten().collect()
 }

@@ -1,21 +1,21 @@
 //! What prediction is worth: the same controller under several predictors.
 //!
-//! Every predictor that learns is trained on runs that it predicts in, by the same number of rounds and pairs, the two
-//! that are compared with one another with five seeds ([`trained`]). They are compared with the thesis's gains and target
+//! Every predictor that learns is trained on runs that it predicts in, by the same number of rounds and pairs, with five
+//! seeds ([`trained`]). They are compared with the thesis's gains and target
 //! ([`paired`]), with gains and target that each got for itself ([`tuned`]), and in networks and under loads that none has
 //! seen ([`elsewhere`]). Orders of simultaneous events by which they are trained, chosen and judged have nothing in
 //! common, and that is asserted.
 
 mod elsewhere;
 mod paired;
+mod runs;
 mod trained;
 mod tuned;
 
 use std::ops::Range;
 
-use crate::{Column, Done, ON_POLICY, Panel, Reproduction, StepError};
+use crate::{Choice, Column, Done, ON_POLICY, Panel, Reproduction, StepError};
 use paceline_lab::results::Summary;
-use paceline_lab::stats::{CONFIDENCE, interval};
 use paceline_scenario::{Fidelity, Resolved};
 
 use super::watched::{self, Seen};
@@ -29,29 +29,43 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     setting: "The incast of table 6 in exact fidelity under the thesis's controller. Its prediction is from an LSTM, a GRU, a \
               simple network or AR(3), from none (the last round trip stands for the next), or from an oracle that knows \
               what a packet that leaves now would meet. What learns is trained by `paceline train NETWORK --on-policy 2 \
-              --seed SEED`: LSTM and AR(3) with seeds 1 to 5, GRU and simple network with seed 1; those of seed 1 are the \
-              models that ship. Judging runs have simultaneous events in ten orders of which none was trained on or chosen \
-              by; LSTM and AR(3) run in each with each of their seeds.",
+              --seed SEED` with seeds 1 to 5; those of seed 1 are the models that ship. Judging runs have simultaneous events \
+              in ten orders of which none was trained on or chosen by; what learns runs in each with each of its seeds.",
     notes: &[
         "Nothing is judged. Changes are paired: the same order of events with and without, or under one and the other. An \
-         interval is over the orders, of means over seeds, unless a row says otherwise.",
+         interval over orders is of ten means over the seeds, one over seeds of five means over the orders; where none is \
+         named it is over orders.",
         "Off-policy predictors are trained as in the thesis, on runs of TIMELY and of the untuned controller (seed 1).",
         "The error is that of the predictions made in the run, against the samples that followed: a better controller makes \
          a calmer series, which is easier to predict, so errors of different columns are of different series.",
         "The oracle says which round trip a packet would have that left right now, not what the sample will be that is \
          taken a round trip later: it sees the queue as it is, and knows nothing of what other senders will do.",
-        "Own gains: each predictor gets, of the same candidates, those with the shortest tail on orders for validation whose \
-         last completion is not later than the thesis's, 53.756 ms, or the earliest completion where none is that early. \
-         24 candidates (K_P -0.358 or -0.2, K_I -0.06 or -0.11, K_D 0.04, -0.2 or -0.5, target 4.7 or 5 µs) run in one \
-         order, the best four in three. Predictors are those that ship (seed 1), trained with the thesis's \
-         gains; the oracle, ten times as slow, is left out here and elsewhere.",
+        "Own gains: none, LSTM and AR(3) each get, of the same 600 candidates (K_P -0.05, -0.1, -0.2, -0.358, -0.6; K_I -0.015, \
+         -0.03, -0.06, -0.11; K_D 0.04, -0.2, -0.5, -0.8, -1.2; target 4.3 to 4.8 µs by 0.1), the one with the shortest tail \
+         among those whose last completion is at most 2 % after the earliest that there is, 53.24 ms (635 MB with headers \
+         at the line's rate). All run in one order for validation (the learned ones with seed 1); the ten best run in \
+         three, with all five seeds, the next ten if none of them is in time there. The gains are one set for \
+         the five seeds. What was chosen lies inside the candidates but for K_I of LSTM and AR(3), which is at their edge \
+         (-0.015): half and a fifth of it move the tail by 0.1 % at most (seed 1, the orders for validation). Predictors are those of the first table, trained with the thesis's gains; the oracle, ten times as \
+         slow, is left out here and elsewhere.",
         "Elsewhere gains are the thesis's and the target is 1.2 times the longest path's empty round trip, as 5 µs is in \
-         the thesis's network; nothing is trained again. Predictors are those that ship (seed 1), in ten orders.",
+         the thesis's network; nothing is trained again. Predictors are those of the first table, five seeds, in ten orders.",
     ],
-    choices: &[ON_POLICY],
+    choices: &[ON_POLICY, SEARCH],
     steps: &[trained::STEP, paired::STEP, tuned::STEP, elsewhere::STEP],
     needs: Vec::new,
     panels,
+};
+
+/// Among what gains and targets are chosen, and by what rule.
+const SEARCH: Choice = Choice {
+    what: "Own gains: the rule of choice, a last completion within 2 % of the earliest possible, and the candidates.",
+    tried: "24 candidates with targets of 4.7 and 5 µs, K_D down to -0.5, and a last completion not later than the thesis's, \
+            53.756 ms; then, before the 600 were set, 366 runs in the first order for validation, without prediction and with \
+            the LSTM.",
+    changed: "Under the first rule every choice was late in the runs that judged (53.79 to 53.84 ms), and two lay at the edge of \
+              the candidates, the target and K_D without prediction. Tails were 5.31 µs without prediction, 5.33 with the LSTM, \
+              5.38 with AR(3); that rule asked for more of the link, so these are longer.",
 };
 
 /// Rounds on the loop's own runs.
@@ -136,8 +150,13 @@ const QUANTITIES: [Quantity; 8] = [
 const P99: usize = 1;
 const FINISH: usize = 6;
 
+/// All of them.
+const ALL: [usize; QUANTITIES.len()] = [0, 1, 2, 3, 4, 5, 6, 7];
+
 /// What a run came to, in the order of the quantities.
-fn values(seen: &Seen) -> [Option<f64>; QUANTITIES.len()] {
+type Values = [Option<f64>; QUANTITIES.len()];
+
+fn values(seen: &Seen) -> Values {
     let s: &Summary = &seen.summary;
     let all = s.flows.completed == s.flows.total;
     [
@@ -149,64 +168,6 @@ fn values(seen: &Seen) -> [Option<f64>; QUANTITIES.len()] {
         s.fct_slowdown.mean,
         s.finish_us.filter(|_| all).map(|us| us / 1e3),
         seen.log.mape().map(|error| 100.0 * error),
-    ]
-}
-
-/// Runs in a series: a run's values are at its number times as many quantities, and a quantity's.
-fn points(runs: &[Seen]) -> Vec<(f64, f64)> {
-    let of_run = |(run, seen): (usize, &Seen)| {
-        let values = values(seen).into_iter().enumerate();
-        let place = move |quantity: usize| (run * QUANTITIES.len() + quantity) as f64;
-        values
-            .filter_map(move |(quantity, value)| Some((place(quantity), value?)))
-            .collect::<Vec<_>>()
-    };
-    runs.iter().enumerate().flat_map(of_run).collect()
-}
-
-/// A quantity of a run in such a series.
-fn value(done: &Done, step: &str, name: &str, run: usize, quantity: usize) -> Option<f64> {
-    let series = done.step(step)?.series.get(name)?;
-    let wanted = (run * QUANTITIES.len() + quantity) as f64;
-    series
-        .iter()
-        .find(|&&(place, _)| place == wanted)
-        .map(|&(_, value)| value)
-}
-
-/// `mean RTT, µs`.
-fn label((metric, unit, _): Quantity) -> String {
-    match unit {
-        "" => metric.to_string(),
-        unit => format!("{metric}, {unit}"),
-    }
-}
-
-/// Rows of how much the columns change against what they stand beside, pair by pair, in percent: the mean, and half
-/// of its 95 % interval.
-fn changes(
-    name: &str,
-    metric: &'static str,
-    columns: usize,
-    pairs: &dyn Fn(usize) -> Option<(Vec<f64>, Vec<f64>)>,
-) -> [Line; 2] {
-    let found = |column: usize| {
-        let (with, without) = pairs(column)?;
-        let changes = with
-            .iter()
-            .zip(&without)
-            .map(|(with, without)| 100.0 * (with / without - 1.0));
-        interval(&changes.collect::<Vec<_>>(), CONFIDENCE)
-    };
-    let means = (0..columns).map(|column| found(column).map(|found| found.mean));
-    let halves = (0..columns).map(|column| found(column).map(|found| found.half_width()));
-    [
-        Line::shown(format!("{name}: change, %"), (metric, "%", 1), means),
-        Line::shown(
-            format!("{name}: half of the 95 % interval"),
-            (metric, "%", 1),
-            halves,
-        ),
     ]
 }
 

@@ -1,13 +1,10 @@
 //! The thesis's gains and target, paired over orders of events and seeds of training.
 
 use crate::{Done, Numbers, Panel, Step, StepError, Work};
-use paceline_lab::stats::mean;
 
 use super::super::watched::in_chunks;
-use super::{
-    FINISH, From, Line, ORDERS, P99, QUANTITIES, SEEDS, TEST, Trial, changes, columns, label, panel, points,
-    value,
-};
+use super::runs::{Entry, Over, Runs, changes, label, points};
+use super::{ALL, FINISH, From, Line, P99, QUANTITIES, SEEDS, TEST, Trial, columns, panel};
 
 pub(super) const STEP: Step = Step {
     name: "prediction value",
@@ -15,137 +12,69 @@ pub(super) const STEP: Step = Step {
     work,
 };
 
-/// A column: what it is called, in whose colour, and with which seeds it runs.
-struct Entry {
-    name: &'static str,
-    scheme: &'static str,
-    seeds: Seeds,
-}
-
-#[derive(Clone, Copy)]
-enum Seeds {
-    /// One predictor in every order.
-    Of(From),
-    /// Each order with each seed.
-    Each(usize),
-}
-
 /// The first is what the others are compared with.
 const ENTRIES: [Entry; 8] = [
-    entry("none", "none", Seeds::Of(From::None)),
-    entry("LSTM", "lstm-pid", Seeds::Each(0)),
-    entry("GRU", "hpcc", Seeds::Of(From::Model(1, Some(0)))),
-    entry("simple RNN", "dctcp", Seeds::Of(From::Model(2, Some(0)))),
-    entry("AR(3)", "timely", Seeds::Each(3)),
-    entry("oracle", "swift", Seeds::Of(From::Oracle)),
-    entry("LSTM, off-policy", "pidnn", Seeds::Of(From::Model(0, None))),
-    entry("AR(3), off-policy", "dcqcn", Seeds::Of(From::Model(3, None))),
+    Entry::one("none", "none", From::None),
+    Entry::seeded("LSTM", "lstm-pid", 0),
+    Entry::seeded("GRU", "hpcc", 1),
+    Entry::seeded("simple RNN", "dctcp", 2),
+    Entry::seeded("AR(3)", "timely", 3),
+    Entry::one("oracle", "swift", From::Oracle),
+    Entry::one("LSTM, off-policy", "pidnn", From::Model(0, None)),
+    Entry::one("AR(3), off-policy", "dcqcn", From::Model(3, None)),
 ];
 
-/// Places of the two that are compared with one another.
-const LSTM: usize = 1;
+/// Places of those that learn in the loop: the networks, and what they are compared with besides.
+const NETWORKS: [usize; 3] = [1, 2, 3];
 const AR3: usize = 4;
 
-const fn entry(name: &'static str, scheme: &'static str, seeds: Seeds) -> Entry {
-    Entry { name, scheme, seeds }
-}
-
-impl Entry {
-    /// Its runs in an order.
-    fn runs(&self) -> Vec<From> {
-        match self.seeds {
-            Seeds::Of(from) => vec![from],
-            Seeds::Each(kind) => (0..SEEDS).map(|seed| From::Model(kind, Some(seed))).collect(),
-        }
-    }
+fn runs(place: usize) -> Runs {
+    ENTRIES[place].in_series(STEP.name, ENTRIES[place].name)
 }
 
 fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
     let done = work.done;
-    let trials: Vec<(usize, Trial)> = ENTRIES
-        .iter()
-        .enumerate()
-        .flat_map(|(place, entry)| {
-            TEST.flat_map(move |order| {
-                let runs = entry.runs().into_iter();
-                runs.map(move |from| (place, Trial::incast(from, order, &[])))
-            })
-        })
-        .collect();
-    let seen = in_chunks(&trials, work, (0.0..1.0, "run"), &|(_, trial)| trial.run(done))?;
+    let trials_of = |entry: &Entry| -> Vec<Trial> {
+        let runs = entry.runs();
+        let in_order = |order| runs.iter().map(move |&from| Trial::incast(from, order, &[]));
+        TEST.flat_map(in_order).collect()
+    };
+    let trials = ENTRIES.each_ref().map(trials_of);
+    let all: Vec<Trial> = trials.iter().flatten().cloned().collect();
+    let seen = in_chunks(&all, work, (0.0..1.0, "run"), &|trial| trial.run(done))?;
     let mut numbers = Numbers::default();
-    let mut seen = seen.into_iter();
-    for (place, entry) in ENTRIES.iter().enumerate() {
-        let count = trials.iter().filter(|(of, _)| *of == place).count();
-        let runs: Vec<_> = seen.by_ref().take(count).collect();
-        numbers.series.insert(entry.name, points(&runs));
+    let mut rest = &seen[..];
+    for (entry, trials) in ENTRIES.iter().zip(&trials) {
+        let (runs, others) = rest.split_at(trials.len());
+        numbers.series.insert(entry.name, points(runs, &ALL));
+        rest = others;
     }
     Ok(numbers)
-}
-
-/// A quantity of a column in each order, as the mean over its seeds.
-fn in_orders(done: &Done, place: usize, quantity: usize) -> Option<Vec<f64>> {
-    let entry = &ENTRIES[place];
-    let seeds = entry.runs().len();
-    let order = |order: usize| {
-        let values: Option<Vec<f64>> = (0..seeds)
-            .map(|seed| value(done, STEP.name, entry.name, order * seeds + seed, quantity))
-            .collect();
-        mean(&values?)
-    };
-    (0..ORDERS).map(order).collect()
-}
-
-/// A quantity of a column with each seed, as the mean over the orders.
-fn in_seeds(done: &Done, place: usize, quantity: usize) -> Option<Vec<f64>> {
-    let seed = |seed: usize| {
-        let values: Option<Vec<f64>> = (0..ORDERS)
-            .map(|order| {
-                value(
-                    done,
-                    STEP.name,
-                    ENTRIES[place].name,
-                    order * SEEDS + seed,
-                    quantity,
-                )
-            })
-            .collect();
-        mean(&values?)
-    };
-    (0..SEEDS).map(seed).collect()
 }
 
 pub(super) fn panels(done: &Done) -> Vec<Panel> {
     let names = ENTRIES.map(|entry| (entry.name, entry.scheme));
     let means = QUANTITIES.iter().enumerate().map(|(k, &quantity)| {
-        let ours = (0..ENTRIES.len()).map(|place| mean(&in_orders(done, place, k)?));
+        let ours = (0..ENTRIES.len()).map(|place| runs(place).mean(done, k));
         Line::shown(label(quantity), quantity, ours)
     });
-    let against_none = QUANTITIES.iter().enumerate().flat_map(|(k, &(metric, ..))| {
-        changes(metric, metric, ENTRIES.len() - 1, &|column| {
-            Some((in_orders(done, column + 1, k)?, in_orders(done, 0, k)?))
-        })
-    });
-    let against_ar3 = QUANTITIES.iter().enumerate().flat_map(|(k, &(metric, ..))| {
-        let orders = changes(&format!("{metric}, over orders"), metric, 1, &|_| {
-            Some((in_orders(done, LSTM, k)?, in_orders(done, AR3, k)?))
-        });
-        let seeds = changes(&format!("{metric}, over seeds"), metric, 1, &|_| {
-            Some((in_seeds(done, LSTM, k)?, in_seeds(done, AR3, k)?))
-        });
-        orders.into_iter().chain(seeds)
-    });
+    let against_none: Vec<_> = (1..ENTRIES.len()).map(|place| (runs(place), runs(0))).collect();
+    let against_none = ALL.map(|k| changes(done, QUANTITIES[k].0, (&against_none, Over::Orders), k));
+    let against_ar3 = NETWORKS.map(|place| (runs(place), runs(AR3)));
+    let against_ar3 =
+        ALL.map(|k| Over::BOTH.map(|over| changes(done, QUANTITIES[k].0, (&against_ar3, over), k)));
+    let learned = [&NETWORKS[..], &[AR3]].concat();
     let by_seed = [P99, FINISH].into_iter().flat_map(|k| {
+        let learned = &learned;
         (0..SEEDS).map(move |seed| {
-            let ours = [LSTM, AR3].map(|place| Some(in_seeds(done, place, k)?[seed]));
-            Line::shown(
-                format!("{}, seed {}", label(QUANTITIES[k]), seed + 1),
-                QUANTITIES[k],
-                ours,
-            )
+            let ours = learned
+                .iter()
+                .map(|&place| Some(runs(place).in_seeds(done, k)?[seed]));
+            let name = format!("{}, seed {}", label(QUANTITIES[k]), seed + 1);
+            Line::shown(name, QUANTITIES[k], ours)
         })
     });
-    let both = [names[LSTM], names[AR3]];
+    let of = |places: &[usize]| columns(&places.iter().map(|&place| names[place]).collect::<Vec<_>>());
     vec![
         panel(
             "The thesis's gains, target 5 µs: means over orders and seeds",
@@ -157,18 +86,18 @@ pub(super) fn panels(done: &Done) -> Vec<Panel> {
             "The thesis's gains: change against no prediction",
             "",
             columns(&names[1..]),
-            &against_none.collect::<Vec<_>>(),
+            against_none.as_flattened(),
         ),
         panel(
-            "The thesis's gains: the LSTM against AR(3)",
+            "The thesis's gains: the networks against AR(3)",
             "",
-            columns(&[names[LSTM]]),
-            &against_ar3.collect::<Vec<_>>(),
+            of(&NETWORKS),
+            against_ar3.as_flattened().as_flattened(),
         ),
         panel(
             "The thesis's gains: each seed, mean over orders",
             "",
-            columns(&both),
+            of(&learned),
             &by_seed.collect::<Vec<_>>(),
         ),
     ]

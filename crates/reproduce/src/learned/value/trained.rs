@@ -10,43 +10,42 @@ use paceline_learn::dataset::{self, Dataset, Source, Trace, apart_from_orders};
 use paceline_learn::on_policy::{self, OnPolicy};
 use paceline_learn::train::{self, Network, Options, Trained, Weights, flat, shaped};
 
-/// A kind of predictor that learns: the one that ships, which has seed 1, and the series of the weights of others.
+/// A kind of predictor that learns.
 pub(super) struct Kind {
-    pub(super) network: Network,
+    network: Network,
+    /// The one that ships: it has seed 1.
     shipped: &'static str,
-    /// With seeds 2 to 5, where there are such.
-    others: Option<[&'static str; SEEDS - 1]>,
-    /// As the thesis trains: on runs of other controllers.
-    off: &'static str,
-}
-
-macro_rules! kind {
-    ($network:ident, $name:literal, $others:expr) => {
-        Kind {
-            network: Network::$network,
-            shipped: concat!("rtt-", $name),
-            others: $others,
-            off: concat!($name, " off-policy"),
-        }
-    };
-}
-
-macro_rules! others {
-    ($name:literal) => {
-        Some([
-            concat!($name, " 2"),
-            concat!($name, " 3"),
-            concat!($name, " 4"),
-            concat!($name, " 5"),
-        ])
-    };
+    /// The series of the weights of the other seeds, one after the other.
+    others: &'static str,
+    /// That of what is trained as the thesis trains, on runs of other controllers, where there is one.
+    off: Option<&'static str>,
 }
 
 pub(super) const KINDS: [Kind; 4] = [
-    kind!(Lstm, "lstm", others!("lstm")),
-    kind!(Gru, "gru", None),
-    kind!(Rnn, "rnn", None),
-    kind!(Ar3, "ar3", others!("ar3")),
+    Kind {
+        network: Network::Lstm,
+        shipped: "rtt-lstm",
+        others: "lstm",
+        off: Some("lstm off-policy"),
+    },
+    Kind {
+        network: Network::Gru,
+        shipped: "rtt-gru",
+        others: "gru",
+        off: None,
+    },
+    Kind {
+        network: Network::Rnn,
+        shipped: "rtt-rnn",
+        others: "rnn",
+        off: None,
+    },
+    Kind {
+        network: Network::Ar3,
+        shipped: "rtt-ar3",
+        others: "ar3",
+        off: Some("ar3 off-policy"),
+    },
 ];
 
 pub(super) const STEP: Step = Step {
@@ -55,69 +54,58 @@ pub(super) const STEP: Step = Step {
     work,
 };
 
-/// What is trained: a kind, with the seed of this place; without one off-policy.
+/// What is trained: a kind, with a seed from 1 on and so many rounds on its own runs, into a series.
 #[derive(Clone, Copy)]
 struct Job {
-    kind: usize,
-    seed: Option<usize>,
+    network: Network,
+    seed: usize,
+    rounds: usize,
+    series: &'static str,
+}
+
+impl Kind {
+    /// What is trained of it here.
+    fn jobs(&self) -> impl Iterator<Item = Job> {
+        let job = |seed, rounds, series| Job {
+            network: self.network,
+            seed,
+            rounds,
+            series,
+        };
+        let others = (2..=SEEDS).map(move |seed| job(seed, ROUNDS, self.others));
+        others.chain(self.off.map(|series| job(1, 0, series)))
+    }
 }
 
 fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
     work.tell(0.0, "recording")?;
     let go = |_: usize, _: &paceline_fabric::Progress| Control::Continue;
     let first = dataset::record(&Source::thesis(), work.jobs, &go).map_err(StepError::of)?;
-    let twice = || KINDS.iter().enumerate().filter(|(_, kind)| kind.others.is_some());
-    let seeds = (1..SEEDS).map(Some).chain([None]);
-    let jobs: Vec<Job> = seeds
-        .flat_map(|seed| twice().map(move |(kind, _)| Job { kind, seed }))
-        .collect();
+    let jobs: Vec<Job> = KINDS.iter().flat_map(Kind::jobs).collect();
     let trained = in_chunks(&jobs, work, (0.05..1.0, "training"), &|job| {
-        let network = KINDS[job.kind].network;
-        match job.seed {
-            Some(seed) => on_policy_weights(network, seed as u64 + 1, ROUNDS, &first),
-            None => on_policy_weights(network, 1, 0, &first),
-        }
+        on_policy_weights(job, &first)
     })?;
     let mut numbers = Numbers::default();
     for (job, weights) in jobs.iter().zip(trained) {
-        let points = flat(&weights)
-            .enumerate()
-            .map(|(place, value)| (place as f64, f64::from(value)));
-        numbers
-            .series
-            .insert(name_of(job.kind, job.seed)?, points.collect());
+        let series = numbers.series.entry(job.series).or_default();
+        for value in flat(&weights) {
+            series.push((series.len() as f64, f64::from(value)));
+        }
     }
     Ok(numbers)
 }
 
-/// The series of what is trained here.
-fn name_of(kind: usize, seed: Option<usize>) -> Result<&'static str, StepError> {
-    let kind = &KINDS[kind];
-    let Some(seed) = seed else {
-        return Ok(kind.off);
-    };
-    let name = kind
-        .others
-        .zip(seed.checked_sub(1))
-        .and_then(|(others, place)| others.get(place).copied());
-    name.ok_or_else(|| StepError::of(format!("{} is not trained with seed {}", kind.network, seed + 1)))
-}
-
 /// The weights that `paceline train NETWORK --on-policy ROUNDS --seed SEED` ends with. Fails if any run that was learned
 /// from is in an order by which predictors are chosen or judged.
-fn on_policy_weights(
-    network: Network,
-    seed: u64,
-    rounds: usize,
-    first: &[Trace],
-) -> Result<Weights, StepError> {
-    let mut state = OnPolicy::new(on_policy::Options::new(rounds, seed), first.to_vec());
+fn on_policy_weights(job: &Job, first: &[Trace]) -> Result<Weights, StepError> {
+    let seed = job.seed as u64;
+    let mut state = OnPolicy::new(on_policy::Options::new(job.rounds, seed), first.to_vec());
     while !state.is_done() {
         let sources = state.sources().map_err(StepError::of)?;
         let recorded = dataset::record_runs(&sources, 1, &|_, _| Control::Continue).map_err(StepError::of)?;
         let data = state.draw(recorded).map_err(StepError::of)?;
         apart_from_orders(&data.origins, TEST.chain(VALIDATION)).map_err(StepError::of)?;
-        let trained = fit(network, seed, state.laps().len(), &data)?;
+        let trained = fit(job.network, seed, state.laps().len(), &data)?;
         state.finish(data, trained);
     }
     let last = state.laps().last().expect("round 0 is one");
@@ -153,13 +141,23 @@ pub(super) fn model(done: &Done, kind: usize, seed: Option<usize>) -> Result<Mod
             None => Ok(model),
         };
     }
-    let name = name_of(kind, seed)?;
+    let name = match seed {
+        Some(_) => of.others,
+        None => of.off.unwrap_or_default(),
+    };
     let series = done.step(STEP.name).and_then(|numbers| numbers.series.get(name));
-    let series = series.ok_or_else(|| StepError::of(format!("there is no predictor `{name}`")))?;
-    let values: Vec<f32> = series.iter().map(|&(_, value)| value as f32).collect();
+    let values: Vec<f32> = series
+        .into_iter()
+        .flatten()
+        .map(|&(_, value)| value as f32)
+        .collect();
+    let trained = if seed.is_some() { SEEDS - 1 } else { 1 };
+    let mut each = values.chunks_exact((values.len() / trained).max(1));
+    let values = each.nth(seed.map_or(0, |seed| seed - 1));
+    let values = values.ok_or_else(|| StepError::of(format!("there is no predictor `{name}`")))?;
     let options = Options::new(of.network);
     let trained = Trained {
-        weights: shaped(of.network.shapes(options.hidden), &values),
+        weights: shaped(of.network.shapes(options.hidden), values),
         options,
         rounds: Vec::new(),
         stopped: false,
