@@ -48,6 +48,24 @@ fn a_table_of_a_sweep() {
     assert_eq!(json["rows"][7]["summary"]["fct_slowdown"], alone["fct_slowdown"]);
 }
 
+/// What is odd about the inputs is said as `run` says it: once, though it is of every point.
+#[test]
+fn odd_inputs_are_told() {
+    let folder = small();
+    let odd = ["--set", "cc.timely.t-low=10us"];
+    let warnings = |args: &[&str]| -> Vec<String> {
+        let said = run(folder.path(), &[args, &odd].concat());
+        assert!(said.status.success(), "{args:?}");
+        let text = String::from_utf8(said.stderr).unwrap();
+        let lines = text.lines().filter(|line| line.starts_with("warning: "));
+        lines.map(str::to_string).collect()
+    };
+    let of_run = warnings(&["run", "my.toml"]);
+    assert_eq!(of_run.len(), 1, "{of_run:?}");
+    assert_eq!(warnings(&GRID), of_run);
+    assert!(warnings(&[&GRID[..], &["--quiet"]].concat()).is_empty());
+}
+
 #[test]
 fn mistakes() {
     let folder = small();
