@@ -73,7 +73,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
                 ports.len(),
                 extent.rtt,
                 spec.quirks.pint_approximate_logs,
-                stream(Purpose::Pint, 0),
+                spec.seed,
             )
         });
     let marks = profiles.iter().any(|profile| profile.kmin != u32::MAX);
@@ -247,10 +247,7 @@ impl Simulation {
             );
         }
         self.schedule_storms();
-        if self.world.spec.record.queue_every.is_some() {
-            let from = self.world.spec.record.queue_window.0.as_ps();
-            self.schedule(LaneId::WHEEL, from, Event::Sample);
-        }
+        self.arrange_queue_samples();
     }
 }
 

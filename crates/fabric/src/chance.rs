@@ -18,16 +18,16 @@ impl Simulation {
             *rng == Rng::stream(self.world.spec.seed, purpose, entity as u64)
         };
         let moved = |rngs: &[Rng], purpose| (0..).zip(rngs).any(|(i, rng)| !fresh(rng, purpose, i));
-        let loses = |(i, errors): (usize, &LinkErrors)| match errors {
-            LinkErrors::Stream(rng) => !fresh(rng, Purpose::LinkError, i),
+        let loses = match &self.core.link_errors {
+            LinkErrors::Ports(streams) => moved(streams, Purpose::LinkError),
             // The reference's generators know no seed of ours.
-            LinkErrors::Ns3(_) => false,
+            LinkErrors::Links(_) => false,
         };
         self.hosts.qps_drew
             || self.world.routing.chose_by_seed()
             || self.hosts.qps.iter().any(|qp| self.has_drawn(qp))
             || moved(&self.switches.mark_rng, Purpose::Mark)
-            || self.core.link_errors.iter().enumerate().any(loses)
+            || loses
             // Switches of these draw before anything happens: hashes of flowlets, intervals of samples.
             || self.switches.spreading.is_on()
             || self.switches.qcn.is_some()
@@ -38,7 +38,7 @@ impl Simulation {
             || self.switches.telemetry
                 .pint
                 .as_ref()
-                .is_some_and(|pint| !fresh(pint.rng(), Purpose::Pint, 0))
+                .is_some_and(|pint| moved(pint.rng(), Purpose::Pint))
     }
 
     /// Whether a flow's scheme has drawn.

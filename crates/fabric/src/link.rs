@@ -86,7 +86,7 @@ impl Core {
         let p = &self.ports[port as usize];
         let link = p.link as usize;
         if world.spec.quirks.gentle_failures {
-            return self.is_corrupted(world, link, id);
+            return self.is_corrupted(world, port, id);
         }
         if !p.up {
             return true;
@@ -99,19 +99,19 @@ impl Core {
                 return true;
             }
         }
-        self.is_corrupted(world, link, id)
+        self.is_corrupted(world, port, id)
     }
 
-    fn is_corrupted(&mut self, world: &World, link: usize, id: u32) -> bool {
-        let rate = world.spec.links[link].error_rate;
+    fn is_corrupted(&mut self, world: &World, port: u32, id: u32) -> bool {
+        let link = self.ports[port as usize].link;
+        let rate = world.spec.links[link as usize].error_rate;
         // A lost resume would pause for ever what real pauses' timers end: the on/off abstraction
         // needs frames that arrive. (The reference's do get lost.)
         let is_pfc = matches!(self.packets.get(id).kind, PacketKind::Pause | PacketKind::Resume);
         if is_pfc && !world.spec.quirks.ns3_random {
             return false;
         }
-        let generators = self.link_errors.len();
-        rate > 0.0 && self.link_errors[link.min(generators - 1)].next_f64() < rate
+        rate > 0.0 && self.link_errors.next_f64(port, link) < rate
     }
 
     /// Frees a packet that will not arrive.

@@ -2,7 +2,7 @@
 
 use paceline_congestion::pint::Code;
 use paceline_kernel::Span;
-use paceline_kernel::rng::Rng;
+use paceline_kernel::rng::{Purpose, Rng};
 
 use crate::outcome::PacketKind;
 use crate::sim::{Core, Switches, World};
@@ -18,7 +18,8 @@ pub(crate) struct PintPorts {
     approximate: bool,
     /// The bits of a power that a packet keeps.
     kept: u16,
-    rng: Rng,
+    /// A stream for the digests of each port.
+    rng: Vec<Rng>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,12 +31,12 @@ struct PintPort {
 }
 
 impl PintPorts {
-    /// The stream of the digests' rounding.
-    pub(crate) fn rng(&self) -> &Rng {
+    /// The streams of the digests' rounding.
+    pub(crate) fn rng(&self) -> &[Rng] {
         &self.rng
     }
 
-    pub(crate) fn new(code: Code, ports: usize, window: Span, approximate: bool, rng: Rng) -> Self {
+    pub(crate) fn new(code: Code, ports: usize, window: Span, approximate: bool, seed: u64) -> Self {
         Self {
             kept: if approximate && code.bytes() == 1 {
                 0xff
@@ -44,9 +45,11 @@ impl PintPorts {
             },
             code,
             ports: vec![PintPort::default(); ports],
+            rng: (0..ports as u64)
+                .map(|port| Rng::stream(seed, Purpose::Pint, port))
+                .collect(),
             window_ns: window.as_ns_f64(),
             approximate,
-            rng,
         }
     }
 }
@@ -120,7 +123,11 @@ impl Switches {
         let rate = world.profiles[usize::from(p.profile)].rate.as_bps();
         let packet = core.packets.get_mut(id);
         if packet.kind == PacketKind::Data {
-            let rng = core.shared_rng.c_library.as_mut().unwrap_or(&mut pint.rng);
+            let rng = core
+                .shared_rng
+                .c_library
+                .as_mut()
+                .unwrap_or(&mut pint.rng[egress as usize]);
             let utilisation = if pint.approximate {
                 let window = pint.window_ns as u64;
                 let dt = ((core.now - port.last_at) / 1000).min(window);
@@ -143,7 +150,6 @@ impl Switches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_kernel::rng::Purpose;
 
     /// 100 Gbit/s, T = 4160 ns, dt = 84 ns, 50 KB queued, 1050 B before, u = 0.9.
     #[test]
@@ -165,10 +171,7 @@ mod tests {
     /// 1.05^256 units do not fit into the 8 bits that base 1.05 has; 11 bits of base 1.01 have room.
     #[test]
     fn a_digest_of_one_byte_keeps_the_low_byte() {
-        let ports = |base, approximate| {
-            let rng = Rng::stream(1, Purpose::Pint, 0);
-            PintPorts::new(Code::new(base), 1, Span::from_us(4), approximate, rng)
-        };
+        let ports = |base, approximate| PintPorts::new(Code::new(base), 1, Span::from_us(4), approximate, 1);
         assert_eq!(300 & ports(1.05, true).kept, 44);
         assert_eq!(300 & ports(1.05, false).kept, 300);
         assert_eq!(1000 & ports(1.01, true).kept, 1000);

@@ -25,34 +25,37 @@ impl SharedRandom {
     }
 }
 
-/// Decides which packets a link loses.
+/// Decides which packets links lose.
 #[derive(Clone, Debug)]
 pub(crate) enum LinkErrors {
-    /// A stream of the link's own.
-    Stream(Rng),
-    /// ns-3's generator.
-    Ns3(Mrg32k3a),
+    /// A stream for each port, of the packets that arrive there: each direction of a link has its own.
+    Ports(Vec<Rng>),
+    /// ns-3's generators: one for each link, or the reference's one for all.
+    Links(Vec<Mrg32k3a>),
 }
 
 impl LinkErrors {
-    /// One for each link, or (at place 0) the reference's one for all.
-    pub(crate) fn of(spec: &RunSpec) -> Vec<Self> {
+    pub(crate) fn of(spec: &RunSpec) -> Self {
         if !spec.quirks.ns3_random {
-            let stream = |link| Self::Stream(Rng::stream(spec.seed, Purpose::LinkError, link as u64));
-            return (0..spec.links.len()).map(stream).collect();
+            let stream = |port| Rng::stream(spec.seed, Purpose::LinkError, port as u64);
+            return Self::Ports((0..2 * spec.links.len()).map(stream).collect());
         }
         let generators = if shares_error_model(spec) {
             1
         } else {
             spec.links.len()
         };
-        vec![Self::Ns3(Mrg32k3a::ns3_stream(NS3_ERROR_STREAM)); generators]
+        Self::Links(vec![Mrg32k3a::ns3_stream(NS3_ERROR_STREAM); generators])
     }
 
-    pub(crate) fn next_f64(&mut self) -> f64 {
+    /// A number for a packet that arrives at `port` of `link`.
+    pub(crate) fn next_f64(&mut self, port: u32, link: u32) -> f64 {
         match self {
-            Self::Stream(rng) => rng.next_f64(),
-            Self::Ns3(generator) => generator.next_f64(),
+            Self::Ports(streams) => streams[port as usize].next_f64(),
+            Self::Links(generators) => {
+                let last = generators.len() - 1;
+                generators[last.min(link as usize)].next_f64()
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::outcome::{
 use crate::packet::Packet;
 use crate::port::{Classes, Port, STRICT};
 use crate::sim::{Core, Simulation, World};
-use crate::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
+use crate::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec, TieOrder};
 
 mod flows;
 mod ports;
@@ -46,6 +46,8 @@ pub(crate) struct Recorder {
     pub(crate) queues: Vec<QueueRecord>,
     /// Ports that `queues` speaks of.
     sampled: Vec<u32>,
+    /// When the queues are looked at next; `u64::MAX` for never, and where that is an event.
+    queues_due: u64,
     /// Samples of the queues so far, and bins that their series have.
     samples: u64,
     bins: usize,
@@ -126,6 +128,7 @@ impl Recorder {
             rtt_samples: Vec::new(),
             queues,
             sampled,
+            queues_due: u64::MAX,
             samples: 0,
             bins: 0,
             queue_dumps: Vec::new(),
@@ -136,7 +139,7 @@ impl Recorder {
 
     /// The last instant before the next sample that is no event.
     pub(crate) fn free_until(&self) -> u64 {
-        self.ports.due().min(self.flows.due()) - 1
+        self.ports.due().min(self.flows.due()).min(self.queues_due.max(1)) - 1
     }
 
     pub(crate) fn interface(&self, port: u32) -> u32 {
@@ -238,19 +241,19 @@ impl Core {
     }
 }
 
-impl Simulation {
-    /// Samples the queue of every switch port, and arranges for the next time.
-    pub(crate) fn sample_queues(&mut self) {
-        let recorder = &mut self.core.watch.recorder;
+impl Core {
+    /// Samples the queue of every switch port at `at`; says when the next sample is due.
+    fn sample_queues(&mut self, world: &World, at: u64, all_done: bool) -> Option<u64> {
+        let recorder = &mut self.watch.recorder;
         let number = recorder.samples;
         recorder.samples += 1;
         for (record, &port) in recorder.queues.iter_mut().zip(&recorder.sampled) {
-            let first = port as usize * self.core.class_count;
-            let bytes: u32 = if self.core.ports[port as usize].queued == 0 {
+            let first = port as usize * self.class_count;
+            let bytes: u32 = if self.ports[port as usize].queued == 0 {
                 0
             } else {
                 // What the buffer accounts for: not PFC frames, not priority 0.
-                self.core.queues[first + usize::from(STRICT) + 1..first + self.core.class_count]
+                self.queues[first + usize::from(STRICT) + 1..first + self.class_count]
                     .iter()
                     .map(|q| q.bytes)
                     .sum()
@@ -267,10 +270,10 @@ impl Simulation {
         if recorder.bins > QUEUE_BINS_MAX {
             recorder.thin();
         }
-        let spec = &self.world.spec.record;
+        let spec = &world.spec.record;
         if spec
             .queue_dump_every
-            .is_some_and(|every| self.core.now.is_multiple_of(every.as_ps().max(1)))
+            .is_some_and(|every| at.is_multiple_of(every.as_ps().max(1)))
         {
             let histograms_kb = recorder
                 .queues
@@ -278,17 +281,52 @@ impl Simulation {
                 .map(|queue| queue.histogram_kb.clone())
                 .collect();
             recorder.queue_dumps.push(QueueDump {
-                at: Time::from_ps(self.core.now),
+                at: Time::from_ps(at),
                 histograms_kb,
             });
         }
-        let all_done =
-            self.traffic.completions.len() == self.world.spec.flows.len() && spec.queue_dump_every.is_none();
-        if let Some(every) = spec.queue_every
-            && self.core.now < spec.queue_window.1.as_ps()
-            && !all_done
-        {
-            self.schedule(LaneId::WHEEL, self.core.now + every.as_ps().max(1), Event::Sample);
+        let every = spec.queue_every?.as_ps().max(1);
+        let over = all_done && spec.queue_dump_every.is_none();
+        (at < spec.queue_window.1.as_ps() && !over).then_some(at + every)
+    }
+}
+
+impl Simulation {
+    /// The first sample of the queues is arranged for. Where events of one instant run in the order in which
+    /// they were scheduled, as in the reference, it is one of them; elsewhere samples are no events and move
+    /// nothing (see [`ports`]).
+    pub(crate) fn arrange_queue_samples(&mut self) {
+        if self.world.spec.record.queue_every.is_none() {
+            return;
         }
+        let from = self.world.spec.record.queue_window.0.as_ps();
+        if self.world.spec.ties == TieOrder::Insertion {
+            self.schedule(LaneId::WHEEL, from, Event::Sample);
+        } else {
+            self.core.watch.recorder.queues_due = from;
+        }
+    }
+
+    /// A sample of the queues that is an event.
+    pub(crate) fn queue_sample_event(&mut self) {
+        let all_done = self.is_all_completed();
+        let (world, now) = (&self.world, self.core.now);
+        if let Some(at) = self.core.sample_queues(world, now, all_done) {
+            self.schedule(LaneId::WHEEL, at, Event::Sample);
+        }
+    }
+
+    /// Takes the samples of the queues that are due before the event at `at`.
+    pub(crate) fn sample_queues_until(&mut self, at: u64) {
+        while self.core.watch.recorder.queues_due <= at {
+            let all_done = self.is_all_completed();
+            let due = self.core.watch.recorder.queues_due;
+            let next = self.core.sample_queues(&self.world, due, all_done);
+            self.core.watch.recorder.queues_due = next.unwrap_or(u64::MAX);
+        }
+    }
+
+    fn is_all_completed(&self) -> bool {
+        self.traffic.completions.len() == self.world.spec.flows.len()
     }
 }

@@ -85,7 +85,7 @@ pub(crate) struct Core {
     /// Queues of all ports: `class_count` for each.
     pub(crate) queues: Vec<ClassQueue>,
     pub(crate) link_down_at: Vec<u64>,
-    pub(crate) link_errors: Vec<crate::random::LinkErrors>,
+    pub(crate) link_errors: crate::random::LinkErrors,
     pub(crate) shared_rng: crate::random::SharedRandom,
     /// When each (port, class) was paused, and, with timed pauses, until when.
     pub(crate) paused_since: Vec<u64>,
@@ -279,7 +279,7 @@ impl Simulation {
             Event::PauseEnd { port, class } => self.pause_end(port, class),
             Event::PauseRenew { port, class } => self.pause_renew(port, class),
             Event::Topology { change } => self.change_topology(change as usize),
-            Event::Sample => self.sample_queues(),
+            Event::Sample => self.queue_sample_event(),
             Event::Report { qp, life } => self.hosts.report(&self.world, &mut self.core, qp, life),
             Event::Storm { storm, ends } => self.storm(storm, !ends),
             Event::Refill { port } => self.refill(port),

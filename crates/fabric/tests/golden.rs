@@ -111,7 +111,7 @@ const GOLDEN: [(u64, u64); 7] = [
     (0xc5dc_9035_0ef7_b309, 0x5896_0dc1_4021_cbbe),
     (0xfd73_f2f7_3298_b383, 0xd20a_620c_7d25_bea8),
     (0x82e3_5f11_b6c3_6f11, 0x8c6c_768e_5ac0_6840),
-    (0xaae6_26d6_403a_bd0a, 0x7ca6_82be_08f1_2645),
+    (0x000f_1d28_85f3_61c0, 0x9455_be6c_65f8_e4bc),
     (0xd6f3_70aa_6faf_8463, 0xfc2b_61cd_9862_a210),
     (0xa6af_14be_82a8_1eaa, 0xdd48_537e_39e2_f9cd),
 ];

@@ -261,6 +261,7 @@ impl Simulation {
         if self.core.watch.recorder.flows.due() <= at {
             self.core.watch.recorder.flows.sample(at, &self.hosts.qps);
         }
+        self.sample_queues_until(at);
         while self.core.watch.recorder.ports.due <= at {
             // All is over and nothing is under way: what else there is are timers without a flow.
             let over = self.traffic.completions.len() == self.world.spec.flows.len()
