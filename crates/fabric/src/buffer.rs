@@ -196,6 +196,19 @@ impl BufferRules {
         true
     }
 
+    /// Whether a packet that is taken in and let go at once changes nothing and asks for no pause: it fits
+    /// into the reserve, and is below the threshold as a whole.
+    #[inline]
+    pub(crate) fn fits_reserve(
+        &self,
+        buffer: &SwitchBuffer,
+        queue: &ClassQueue,
+        shift: u32,
+        size: u32,
+    ) -> bool {
+        queue.headroom == 0 && queue.ingress + size <= self.reserve && self.threshold(buffer, shift) >= size
+    }
+
     /// Lets go of a packet that came in through `queue`: from headroom first, then from the pool.
     #[inline]
     pub(crate) fn release(&self, buffer: &mut SwitchBuffer, queue: &mut ClassQueue, size: u32) {

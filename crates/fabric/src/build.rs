@@ -17,6 +17,7 @@ use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
 use crate::failure::Change;
 use crate::hash_order::HashOrder;
+use crate::link::{Agenda, Sent};
 use crate::nic::Nic;
 use crate::outcome::{Counters, FlowRecord, FlowStatus};
 use crate::packet::{NONE, PacketSlab};
@@ -94,15 +95,19 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         closeups: crate::closeup::CloseUps::new(&spec.record.closeups, spec.flows.len()),
         standstill: crate::standstill::Watch::default(),
     };
+    let rules = BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold);
+    let held_back = held_back(&spec, ports.len() * class_count);
+    let straight = rules.alike && held_back.is_empty() && pint.is_none();
     let switches = Switches {
-        rules: BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold),
+        rules,
         buffers,
         spreading: Spreading::new(&spec),
         telemetry: Telemetry::new(int, multi, pint),
+        straight,
         assists: bolt.is_some() || qcn.is_some(),
         bolt,
         qcn,
-        held_back: held_back(&spec, ports.len() * class_count),
+        held_back,
         mark_rng: if marks {
             (0..ports.len()).map(|port| stream(Purpose::Mark, port)).collect()
         } else {
@@ -132,8 +137,11 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         class_count,
         now: 0,
         tie: 0,
-        queue,
-        ties: Ties::new(spec.ties),
+        agenda: Agenda {
+            queue,
+            ties: Ties::new(spec.ties),
+            sent: Sent::default(),
+        },
         packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),
         queues: vec![ClassQueue::EMPTY; ports.len() * class_count],
         link_down_at: vec![u64::MAX; spec.links.len()],

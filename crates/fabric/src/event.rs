@@ -54,7 +54,7 @@ impl Event {
     pub(crate) const MAX_ENTITIES: usize = 1 << A_BITS;
 
     /// The event in 64 bits: kind 4, entity 28, argument 32.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn encode(self) -> u64 {
         let (kind, a, b) = match self {
             Self::Topology { change } => (0, 0, change),
@@ -151,7 +151,7 @@ impl Ties {
     /// Structural: kind of event, then who scheduled it. No entity schedules two events of one kind
     /// for the same instant that another could tell apart (a port ends one transmission and starts
     /// one arrival at a time), so nothing more is needed, and nothing hangs on the moment of the call.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self, what: u64) -> u64 {
         match self.order {
             TieOrder::Insertion => {

@@ -258,14 +258,16 @@ impl Hosts {
 
     /// What links carry, and what is in hosts that take time.
     fn copy_pending(&self, core: &Core, f: &mut Foresight) {
-        core.queue.for_each(|entry| match Event::decode(entry.what) {
-            Event::Arrive { port, packet } => {
-                let packet = self.copy_packet(core, f, packet);
-                f.push(entry.at, &Step::Arrive { port, packet });
-            }
-            Event::HostDone { nic } => f.host_done.push((entry.at, nic)),
-            _ => {}
-        });
+        core.agenda
+            .queue
+            .for_each(|entry| match Event::decode(entry.what) {
+                Event::Arrive { port, packet } => {
+                    let packet = self.copy_packet(core, f, packet);
+                    f.push(entry.at, &Step::Arrive { port, packet });
+                }
+                Event::HostDone { nic } => f.host_done.push((entry.at, nic)),
+                _ => {}
+            });
         let Some(endpoints) = &self.endpoints else {
             return;
         };

@@ -1,14 +1,89 @@
 //! Links: transmissions, arrivals, pauses.
 
 use paceline_kernel::Time;
-use paceline_kernel::queue::{Entry, LaneId};
+use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 
-use crate::event::Event;
-use crate::outcome::{PacketKind, PfcEvent, TraceKind};
+use crate::event::{Event, Ties};
+use crate::outcome::{Counters, PacketKind, PfcEvent, TraceKind};
 use crate::packet::Packet;
-use crate::port::LINK_CONTROL;
+use crate::port::{LINK_CONTROL, LinkProfile, Port};
 use crate::sim::{Core, Simulation, World};
 use crate::spec::{FlowControl, NodeId, PfcMode};
+
+/// Transmissions and bytes of each kind of packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sent {
+    hops: [u64; PacketKind::COUNT],
+    bytes: [u64; PacketKind::COUNT],
+}
+
+impl Sent {
+    #[inline]
+    fn count(&mut self, kind: PacketKind, wire: u16) {
+        self.hops[kind as usize] += 1;
+        self.bytes[kind as usize] += u64::from(wire);
+    }
+
+    /// Of all kinds.
+    pub(crate) fn hops(&self) -> u64 {
+        self.hops.iter().sum()
+    }
+
+    /// Writes them into a run's counters.
+    pub(crate) fn write(&self, counters: &mut Counters) {
+        let [data, ack, nack, others @ ..] = self.hops;
+        (counters.data_hops, counters.ack_hops) = (data, ack + nack);
+        counters.control_hops = others.iter().sum();
+        counters.control_bytes = self.bytes[1..].iter().sum();
+    }
+}
+
+/// What is to happen, and what has been sent: all that a transmission adds to.
+#[derive(Clone, Debug)]
+pub(crate) struct Agenda {
+    pub(crate) queue: EventQueue,
+    pub(crate) ties: Ties,
+    pub(crate) sent: Sent,
+}
+
+impl Agenda {
+    /// A packet goes on the wire of a port: the end of its transmission, if `more` waits for that, and its
+    /// arrival are to come.
+    #[inline(always)]
+    pub(crate) fn transmit(
+        &mut self,
+        now: u64,
+        profile: &LinkProfile,
+        (port, p): (u32, &mut Port),
+        (packet, kind, wire): (u32, PacketKind, u16),
+        more: bool,
+    ) {
+        self.sent.count(kind, wire);
+        let timing = profile.serialise(wire);
+        let done = Event::TxDone { port }.encode();
+        let arrive = Event::Arrive { port: p.peer, packet };
+        let what = arrive.encode();
+        p.tx_bytes += u64::from(wire);
+        p.free_at = now + timing.tx;
+        p.free_tie = self.ties.next(done);
+        p.done_pending = more;
+        let tie = self.ties.next(what);
+        if more {
+            let entry = Entry {
+                at: p.free_at,
+                tie: p.free_tie,
+                what: done,
+            };
+            self.queue.push(timing.tx_lane, entry);
+        }
+        let entry = Entry {
+            at: p.free_at + profile.delay,
+            tie,
+            what,
+        };
+        self.queue.push(timing.arrive_lane, entry);
+    }
+}
 
 impl Core {
     /// Whether the port is sending, up to the place of the running event within this instant.
@@ -29,55 +104,18 @@ impl Core {
                 what: Event::TxDone { port }.encode(),
             };
             // Not in a lane: it was scheduled when the transmission began, and is pushed only now.
-            self.queue.push(LaneId::WHEEL, entry);
+            self.agenda.queue.push(LaneId::WHEEL, entry);
         }
     }
 
     /// Puts a packet on the wire. The end of its transmission is an event only if `more` waits.
-    #[inline]
     pub(crate) fn start_transmission(&mut self, world: &World, port: u32, id: u32, more: bool) {
         let p = &mut self.ports[port as usize];
         let profile = &world.profiles[usize::from(p.profile)];
         let packet = self.packets.get(id);
-        let wire = packet.wire;
-        match packet.kind {
-            PacketKind::Data => self.counters.data_hops += 1,
-            PacketKind::Ack | PacketKind::Nack => {
-                self.counters.ack_hops += 1;
-                self.counters.control_bytes += u64::from(wire);
-            }
-            PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm | PacketKind::Pause | PacketKind::Resume => {
-                self.counters.control_hops += 1;
-                self.counters.control_bytes += u64::from(wire);
-            }
-        }
-        let timing = profile.serialise(wire);
-        let arrival = self.now + timing.tx + profile.delay;
-        let done = Event::TxDone { port }.encode();
-        p.tx_bytes += u64::from(wire);
-        p.free_at = self.now + timing.tx;
-        p.free_tie = self.ties.next(done);
-        p.done_pending = more;
-        let arrive = Event::Arrive {
-            port: p.peer,
-            packet: id,
-        };
-        let what = arrive.encode();
-        let tie = self.ties.next(what);
-        if more {
-            let entry = Entry {
-                at: p.free_at,
-                tie: p.free_tie,
-                what: done,
-            };
-            self.queue.push(timing.tx_lane, entry);
-        }
-        let entry = Entry {
-            at: arrival,
-            tie,
-            what,
-        };
-        self.queue.push(timing.arrive_lane, entry);
+        let (kind, wire) = (packet.kind, packet.wire);
+        self.agenda
+            .transmit(self.now, profile, (port, p), (id, kind, wire), more);
     }
 
     /// Whether the link loses the packet: it is down, was down meanwhile, or corrupts it.
@@ -190,7 +228,7 @@ impl Core {
 }
 
 impl Simulation {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmission_done(&mut self, port: u32) {
         let p = &mut self.core.ports[port as usize];
         // A link that failed and came back may have started another transmission since.
@@ -208,7 +246,7 @@ impl Simulation {
     }
 
     /// The last bit of a packet arrived.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, port: u32, id: u32) {
         let (is_host, fallible) = (
             self.core.ports[port as usize].is_host,

@@ -230,6 +230,11 @@ pub enum PacketKind {
     Resume,
 }
 
+impl PacketKind {
+    /// How many there are.
+    pub(crate) const COUNT: usize = 8;
+}
+
 /// One event of a traced packet, at a node or port that [`crate::spec::RecordSpec`] names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceEvent {

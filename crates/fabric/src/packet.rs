@@ -134,12 +134,12 @@ impl PacketSlab {
         self.free = id;
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get(&self, id: u32) -> &Packet {
         &self.packets[id as usize]
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get_mut(&mut self, id: u32) -> &mut Packet {
         &mut self.packets[id as usize]
     }
@@ -152,12 +152,12 @@ impl PacketSlab {
         &self.telemetry[first..first + count]
     }
 
-    /// Writes telemetry sample `hop` of a packet; beyond the longest path (after a failure) nothing.
-    #[inline]
-    pub(crate) fn stamp(&mut self, id: u32, hop: usize, sample: HopSample) {
-        if hop < self.samples {
-            self.telemetry[id as usize * self.samples + hop] = sample;
-        }
+    /// A packet and room for its telemetry.
+    #[inline(always)]
+    pub(crate) fn with_telemetry(&mut self, id: u32) -> (&mut Packet, &mut [HopSample]) {
+        let first = id as usize * self.samples;
+        let samples = &mut self.telemetry[first..first + self.samples];
+        (&mut self.packets[id as usize], samples)
     }
 
     /// Has a packet and its first samples fetched into the cache.

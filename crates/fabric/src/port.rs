@@ -84,13 +84,19 @@ const _: () = assert!(size_of::<Port>() == 64);
 
 impl Port {
     /// Whether it is sending, up to the place `tie` within the instant `now`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_busy(&self, now: u64, tie: u64) -> bool {
         self.free_at > now || self.free_at == now && self.free_tie > tie
     }
 
-    /// The class to serve now: link control, priority 0, then round robin over what is not paused.
+    /// Whether something may follow; what is paused waits for the resume, not for a transmission.
     #[inline]
+    pub(crate) fn has_sendable(&self) -> bool {
+        self.ready & !self.paused != 0
+    }
+
+    /// The class to serve now: link control, priority 0, then round robin over what is not paused.
+    #[inline(always)]
     pub(crate) fn next_class(&self) -> Option<u8> {
         let strict = self.ready & (1 << LINK_CONTROL | 1 << STRICT);
         if strict != 0 {
@@ -189,7 +195,7 @@ pub(crate) struct CommonSize {
 
 impl LinkProfile {
     /// Serialisation time in ps, and the lanes of its end and of the arrival.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn serialise(&self, wire: u16) -> CommonSize {
         for common in &self.common {
             if common.wire == wire {

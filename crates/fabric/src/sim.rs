@@ -9,8 +9,9 @@ use crate::account::Accounts;
 use crate::bolt_ns3::CLOCK;
 use crate::buffer::{BufferRules, SwitchBuffer};
 use crate::depend::Dependencies;
-use crate::event::{Event, Ties};
+use crate::event::Event;
 use crate::flow_path::FlowPath;
+use crate::link::Agenda;
 use crate::nic::Nic;
 use crate::outcome::{Counters, FlowRecord, Outcome};
 use crate::packet::PacketSlab;
@@ -77,8 +78,7 @@ pub(crate) struct Core {
     /// The current instant in ps, and the place of the running event in it.
     pub(crate) now: u64,
     pub(crate) tie: u64,
-    pub(crate) queue: EventQueue,
-    pub(crate) ties: Ties,
+    pub(crate) agenda: Agenda,
     pub(crate) class_count: usize,
     pub(crate) packets: PacketSlab,
     pub(crate) ports: Vec<Port>,
@@ -106,6 +106,9 @@ pub(crate) struct Switches {
     pub(crate) telemetry: Telemetry,
     /// Whether switches do anything for schemes when a packet comes in, or are those of `bolt-ns3`.
     pub(crate) assists: bool,
+    /// Whether packets that need not wait may pass as if they were queued and taken out again: classes are
+    /// alike, and nothing is told of every packet.
+    pub(crate) straight: bool,
     pub(crate) bolt: Option<crate::bolt::BoltSwitches>,
     pub(crate) qcn: Option<crate::qcn::QcnSwitches>,
     /// See [`crate::pcn`].
@@ -156,8 +159,8 @@ impl Core {
     pub(crate) fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
         let at = at.min(EventQueue::END_OF_TIME - 1);
         let what = event.encode();
-        let tie = self.ties.next(what);
-        self.queue.push(lane, Entry { at, tie, what });
+        let tie = self.agenda.ties.next(what);
+        self.agenda.queue.push(lane, Entry { at, tie, what });
     }
 }
 
@@ -194,9 +197,9 @@ impl Simulation {
     pub fn advance(&mut self, events: u64) -> Progress {
         let last = self.core.counters.events.saturating_add(events);
         let mut end = self.horizon();
-        let mut large = self.core.queue.is_large();
+        let mut large = self.core.agenda.queue.is_large();
         while self.core.counters.events < last && !self.core.done {
-            let Some(entry) = self.core.queue.pop_before(end) else {
+            let Some(entry) = self.core.agenda.queue.pop_before(end) else {
                 self.reach_horizon();
                 end = self.horizon();
                 continue;
@@ -215,7 +218,7 @@ impl Simulation {
             self.dispatch(Event::decode(entry.what));
             if self.core.counters.events.is_multiple_of(LOOK_EVERY) {
                 self.look_now_and_then();
-                large = self.core.queue.is_large();
+                large = self.core.agenda.queue.is_large();
             }
         }
         if self.core.done && self.world.spec.check {
@@ -234,7 +237,7 @@ impl Simulation {
     #[cold]
     fn reach_horizon(&mut self) {
         let stop = self.world.spec.stop.as_ps();
-        match self.core.queue.peek_time() {
+        match self.core.agenda.queue.peek_time() {
             Some(at) if at <= stop => self.sample_until(at),
             next => {
                 self.core.done = true;
@@ -250,7 +253,7 @@ impl Simulation {
     #[inline(never)]
     fn fetch_upcoming(&self) {
         let core = &self.core;
-        core.queue.for_upcoming(|what| {
+        core.agenda.queue.for_upcoming(|what| {
             if let Event::Arrive { port, packet } = Event::decode(what) {
                 core.packets.prefetch(packet);
                 prefetch(&core.ports, port as usize);
@@ -316,7 +319,7 @@ impl Simulation {
         Progress {
             now: Time::from_ps(self.core.now),
             events: self.core.counters.events,
-            packet_hops: self.core.counters.packet_hops(),
+            packet_hops: self.core.agenda.sent.hops(),
             completed: self.traffic.completions.len() as u64,
             done: self.core.done,
         }
@@ -350,6 +353,7 @@ impl Simulation {
         let closeups = self.core.close_looks();
         let decisions = self.hosts.decision_stats(&self.core);
         self.core.watch.recorder.finish_queues();
+        self.core.agenda.sent.write(&mut self.core.counters);
         let hangs_on_seed = self.hangs_on_seed();
         let Recorder {
             ports,

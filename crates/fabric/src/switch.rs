@@ -14,42 +14,72 @@ impl Switches {
             core.counters.link_drops += 1;
             return core.discard(world, ingress, id);
         };
-        let packet = core.packets.get_mut(id);
-        packet.ingress = ingress;
-        let class = packet.class;
         if self.assists {
             self.assist(world, core, ingress, egress, id);
         }
+        let port = &core.ports[egress as usize];
+        let nothing_before =
+            port.ready == 0 && port.paused == 0 && port.up && !port.is_busy(core.now, core.tie);
+        if nothing_before && self.pass(world, core, ingress, egress, id) {
+            return;
+        }
+        let class = core.packets.get(id).class;
         if class > STRICT && !self.admit(world, core, ingress, egress, class, id) {
             return self.refuse(world, core, egress, class, id);
-        }
-        let port = &core.ports[egress as usize];
-        if port.ready == 0
-            && port.paused == 0
-            && !core.watch.recorder.tracing
-            && port.up
-            && !core.is_busy(egress)
-        {
-            // Nothing in front of it: as if it were queued and taken out again.
-            return self.depart(world, core, egress, class, id, 0);
         }
         self.enqueue(world, core, egress, class, id);
         let port = &mut core.ports[egress as usize];
         port.queue_max = port.queue_max.max(port.queued);
     }
 
+    /// Sends a packet that need not wait, if what its ingress has accounts of would be as it was when the packet
+    /// has been admitted and let go: within the reserve it takes nothing that others could miss, and no
+    /// pause begins or ends.
+    #[inline(always)]
+    fn pass(&mut self, world: &World, core: &mut Core, ingress: u32, egress: u32, id: u32) -> bool {
+        if !self.straight || core.watch.recorder.tracing {
+            return false;
+        }
+        let (packet, samples) = core.packets.with_telemetry(id);
+        let (class, kind, wire) = (packet.class, packet.kind, packet.wire);
+        let entry = &core.ports[ingress as usize];
+        let queue = &core.queues[ingress as usize * core.class_count + usize::from(class)];
+        let shift = world.profiles[usize::from(entry.profile)].shift;
+        let buffer = &self.buffers[entry.owner as usize];
+        let unseen = class > STRICT
+            && entry.asked & 1 << class == 0
+            && self.rules.fits_reserve(buffer, queue, shift, u32::from(wire));
+        if !unseen {
+            return false;
+        }
+        let port = &mut core.ports[egress as usize];
+        let profile = &world.profiles[usize::from(port.profile)];
+        port.served = class;
+        if self.telemetry.on && kind == PacketKind::Data {
+            self.telemetry.stamp(core.now, port, profile, packet, samples);
+        }
+        core.agenda
+            .transmit(core.now, profile, (egress, port), (id, kind, wire), false);
+        true
+    }
+
     /// The egress port: read off the flow's path, chosen here if switches choose, or looked up if the
     /// topology has changed since.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn route(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
-        let epoch = world.epoch;
         let packet = core.packets.get_mut(id);
-        if packet.epoch == epoch {
+        packet.ingress = ingress;
+        if packet.epoch == world.epoch {
             let egress = world.routes[packet.path as usize];
             packet.path += 1;
             return Some(egress);
         }
-        if packet.epoch & SPREAD != 0 {
+        self.route_elsewhere(world, core, ingress, id)
+    }
+
+    #[inline(never)]
+    fn route_elsewhere(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
+        if core.packets.get(id).epoch & SPREAD != 0 {
             return self.spread(world, core, ingress, id);
         }
         self.reroute(world, core, ingress, id)
@@ -162,19 +192,32 @@ impl Switches {
         if queue.head == NONE {
             port.ready &= !(1 << class);
         }
-        port.queued -= u32::from(core.packets.get(id).wire);
-        self.depart(world, core, egress, class, id, left);
+        let packet = core.packets.get(id);
+        port.queued -= u32::from(packet.wire);
+        if class > STRICT {
+            port.served = class;
+            let (ingress, wire) = (packet.ingress, packet.wire);
+            let resumes = self.release(world, core, ingress, class, wire);
+            let spared = !self.held_back.is_empty() && self.was_held_back(core, egress, class);
+            if !spared && left > world.profiles[usize::from(core.ports[egress as usize].profile)].kmin {
+                self.mark(world, core, egress, id, left);
+            }
+            if resumes {
+                self.send_pfc(world, core, ingress, class, false);
+            }
+        }
+        self.leave(world, core, egress, id, left);
     }
 
-    /// A packet that has left its queue (`left` bytes stay in it) leaves the switch.
-    #[inline]
-    fn depart(&mut self, world: &World, core: &mut Core, egress: u32, class: u8, id: u32, left: u32) {
-        if class > STRICT {
-            core.ports[egress as usize].served = class;
-            self.let_go(world, core, egress, class, id, left);
-        }
-        if core.packets.get(id).kind == PacketKind::Data && self.telemetry.on {
-            self.stamp(world, core, egress, id);
+    /// A packet goes on the wire, with what switches have to tell in it; `left` bytes stay in its queue.
+    #[inline(always)]
+    fn leave(&mut self, world: &World, core: &mut Core, egress: u32, id: u32, left: u32) {
+        let (packet, samples) = core.packets.with_telemetry(id);
+        let (kind, wire) = (packet.kind, packet.wire);
+        let port = &core.ports[egress as usize];
+        let profile = &world.profiles[usize::from(port.profile)];
+        if self.telemetry.on && kind == PacketKind::Data {
+            self.telemetry.stamp(core.now, port, profile, packet, samples);
         }
         if self.telemetry.pint.is_some() {
             self.pint_departed(world, core, egress, id);
@@ -182,39 +225,29 @@ impl Switches {
         if core.watch.recorder.tracing {
             core.trace(world, egress, TraceKind::Dequeue, id, left);
         }
-        let port = &core.ports[egress as usize];
-        // What is paused waits for the resume, not for this transmission.
-        let more = port.ready & !port.paused != 0;
-        core.start_transmission(world, egress, id, more);
+        let port = &mut core.ports[egress as usize];
+        let more = port.has_sendable();
+        core.agenda
+            .transmit(core.now, profile, (egress, port), (id, kind, wire), more);
     }
 
-    /// The packet leaves the buffer: its ingress gets its bytes back, perhaps a mark is set,
-    /// perhaps a pause ends.
-    #[inline]
-    fn let_go(&mut self, world: &World, core: &mut Core, egress: u32, class: u8, id: u32, left: u32) {
-        let packet = core.packets.get(id);
-        let (ingress, size) = (packet.ingress, u32::from(packet.wire));
+    /// A packet leaves the buffer: its ingress gets its bytes back. Says whether a pause may end.
+    #[inline(always)]
+    fn release(&mut self, world: &World, core: &mut Core, ingress: u32, class: u8, wire: u16) -> bool {
         let port = &core.ports[ingress as usize];
-        let profile = &world.profiles[usize::from(port.profile)];
         let buffer = &mut self.buffers[port.owner as usize];
         let queue = &mut core.queues[ingress as usize * core.class_count + usize::from(class)];
-        self.rules.release(buffer, queue, size);
-        let resume = port.asked & 1 << class != 0 && self.rules.may_resume(buffer, queue, profile.shift);
-        if self.held_back.is_empty() || !self.was_held_back(core, egress, class) {
-            self.mark(world, core, egress, id, left);
-        }
-        if resume {
-            self.send_pfc(world, core, ingress, class, false);
-        }
+        self.rules.release(buffer, queue, u32::from(wire));
+        port.asked & 1 << class != 0
+            && self
+                .rules
+                .may_resume(buffer, queue, world.profiles[usize::from(port.profile)].shift)
     }
 
-    /// RED at dequeue: by the bytes of the class that are left in the egress queue.
-    #[inline]
+    /// RED at dequeue: by the bytes of the class that are left in the egress queue, more than `kmin`.
+    #[inline(never)]
     fn mark(&mut self, world: &World, core: &mut Core, egress: u32, id: u32, left: u32) {
         let profile = &world.profiles[usize::from(core.ports[egress as usize].profile)];
-        if left <= profile.kmin {
-            return;
-        }
         let is_data = core.packets.get(id).kind == PacketKind::Data;
         if !is_data && !world.spec.quirks.mark_acks {
             return;

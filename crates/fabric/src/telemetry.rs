@@ -3,7 +3,8 @@
 use paceline_congestion::{HopSample, IntFormat};
 use paceline_kernel::BitRate;
 
-use crate::sim::{Core, Switches, World};
+use crate::packet::Packet;
+use crate::port::{LinkProfile, Port};
 
 /// How telemetry is written.
 #[derive(Clone, Debug)]
@@ -52,35 +53,46 @@ impl Telemetry {
     }
 }
 
-impl Switches {
-    /// Stamps a data packet that leaves `egress`: time, bytes sent before it, bytes it leaves behind.
-    #[inline]
-    pub(crate) fn stamp(&mut self, world: &World, core: &mut Core, egress: u32, id: u32) {
-        let port = &core.ports[egress as usize];
-        let hop = usize::from(core.packets.get(id).hops);
-        let (place, sample) = match self.telemetry.wire_units {
-            None => (
-                hop,
-                HopSample {
-                    at_ps: core.now,
+impl Telemetry {
+    /// Stamps a data packet that leaves `port`: time, bytes sent before it, bytes it leaves behind. Beyond the
+    /// longest path (after a failure) there is no room, and it is only counted.
+    #[inline(always)]
+    pub(crate) fn stamp(
+        &self,
+        now: u64,
+        port: &Port,
+        profile: &LinkProfile,
+        packet: &mut Packet,
+        samples: &mut [HopSample],
+    ) {
+        let hop = usize::from(packet.hops);
+        packet.hops = packet.hops.saturating_add(1);
+        let Some(units) = self.wire_units else {
+            if let Some(sample) = samples.get_mut(hop) {
+                *sample = HopSample {
+                    at_ps: now,
                     tx_bytes: port.tx_bytes,
                     queue_bytes: port.queued,
                     rate_gbps: 0,
-                },
-            ),
-            Some((bytes_unit, queue_unit)) => {
-                let sample = HopSample {
-                    at_ps: core.now / 1000 % WIRE_TIME_NS * 1000,
-                    tx_bytes: port.tx_bytes / u64::from(bytes_unit) % WIRE_BYTES * u64::from(bytes_unit),
-                    queue_bytes: port.queued / queue_unit % WIRE_QUEUE * queue_unit,
-                    rate_gbps: coded_rate(world.profiles[usize::from(port.profile)].rate),
                 };
-                // A sixth hop overwrites the first.
-                (hop % WIRE_HOPS, sample)
             }
+            return;
         };
-        core.packets.stamp(id, place, sample);
-        core.packets.get_mut(id).hops = (hop + 1).min(usize::from(u8::MAX)) as u8;
+        // A sixth hop overwrites the first.
+        if let Some(sample) = samples.get_mut(hop % WIRE_HOPS) {
+            *sample = on_the_wire(units, now, port, profile);
+        }
+    }
+}
+
+/// A sample as the reference's header has it.
+#[inline(never)]
+fn on_the_wire((bytes, queue): (u32, u32), now: u64, port: &Port, profile: &LinkProfile) -> HopSample {
+    HopSample {
+        at_ps: now / 1000 % WIRE_TIME_NS * 1000,
+        tx_bytes: port.tx_bytes / u64::from(bytes) % WIRE_BYTES * u64::from(bytes),
+        queue_bytes: port.queued / queue % WIRE_QUEUE * queue,
+        rate_gbps: coded_rate(profile.rate),
     }
 }
 

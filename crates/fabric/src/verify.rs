@@ -24,7 +24,7 @@ impl Simulation {
         self.verify_held_back();
         self.hosts.verify_crowds();
         self.hosts.verify_decisions();
-        if self.core.queue.is_empty() {
+        if self.core.agenda.queue.is_empty() {
             assert_eq!(
                 self.core.packets.live(),
                 self.packets_in_standstill(),

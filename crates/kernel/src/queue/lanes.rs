@@ -51,7 +51,7 @@ impl<E: Copy + Default + Ord> Lanes<E> {
         LaneId(self.count as u8 - 1)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, lane: LaneId, entry: Timed<E>) {
         if lane == LaneId::WHEEL {
             return self.push_odd(entry);

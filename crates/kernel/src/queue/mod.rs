@@ -142,7 +142,7 @@ impl EventQueue {
 
     /// Adds an event. Its time must not lie before that of the event popped last; within a lane it
     /// must lie behind it, and not before that of the event pushed last.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, lane: LaneId, entry: Entry) {
         each!(&mut self.0, lanes => lanes.push(lane, entry.into()));
     }

@@ -45,7 +45,7 @@ impl<E: Copy + Default> Ring<E> {
     }
 
     /// Adds an event; true if it is the only one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, entry: Timed<E>) -> bool {
         let before = self.len();
         if before == self.entries.len() {
