@@ -11,10 +11,10 @@
 
 use paceline_kernel::Span;
 
+use crate::host::sender::Qp;
 use crate::outcome::{PacketKind, PortRef, TraceKind};
 use crate::packet::NONE;
 use crate::port::STRICT;
-use crate::qp::Qp;
 use crate::sim::{Core, World};
 use crate::spec::{Accounted, NodeId};
 

@@ -12,13 +12,10 @@ use crate::bolt::{BoltSwitches, src_wire};
 use crate::bolt_ns3::BoltNs3;
 use crate::buffer::{BufferRules, SwitchBuffer, doublings_begun};
 use crate::check::{BuildError, check};
-use crate::crowd::Crowd;
-use crate::depend::Dependencies;
 use crate::event::{Event, Ties};
 use crate::failure::Change;
-use crate::hash_order::HashOrder;
+use crate::host::Hosts;
 use crate::link::{Agenda, Sent};
-use crate::nic::Nic;
 use crate::outcome::{Counters, FlowRecord, FlowStatus};
 use crate::packet::{NONE, PacketSlab};
 use crate::pcn::held_back;
@@ -26,15 +23,16 @@ use crate::pint::PintPorts;
 use crate::port::{ClassQueue, Classes, CommonSize, LinkProfile, Port};
 use crate::qcn::QcnSwitches;
 use crate::random::{LinkErrors, SharedRandom};
-use crate::receiver::Receivers;
 use crate::record::Recorder;
 use crate::routing::{Extent, FirstPaths, FlowKey, Routing, path_rtt};
-use crate::sim::{Core, Hosts, Simulation, Switches, Traffic, Watch, World};
+use crate::sim::{Core, Simulation, Switches, Watch, World};
 use crate::spec::{
     FlowControl, FlowSpec, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec, TieOrder,
 };
 use crate::spread::Spreading;
 use crate::telemetry::{Telemetry, WIRE_HOPS};
+use crate::traffic::Dependencies;
+use crate::traffic::Traffic;
 
 /// Builds the network of `spec`.
 pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
@@ -114,19 +112,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
             Vec::new()
         },
     };
-    let hosts = Hosts {
-        endpoints: crate::endpoint::Endpoints::of(&spec, nics.len()),
-        decisions: crate::decision::DecisionBank::default(),
-        foresight: None,
-        nics,
-        crowds: false,
-        qps: Vec::new(),
-        receivers: Receivers::default(),
-        hash_order: HashOrder::of(&spec),
-        pairs: Vec::new(),
-        free_qps: Vec::new(),
-        qps_drew: false,
-    };
+    let hosts = Hosts::new(&spec, nics);
     let traffic = Traffic {
         flows: spec.flows.iter().map(not_started).collect(),
         dependencies: Dependencies::of(&spec),
@@ -444,7 +430,7 @@ fn build_buffers(spec: &RunSpec, ports: &[Port], profiles: &[LinkProfile]) -> Ve
 }
 
 /// Numbers switches and NICs, and tells every port which is its own.
-fn number_owners(spec: &RunSpec, mut ports: Vec<Port>) -> (Vec<Port>, Vec<Nic>) {
+fn number_owners(spec: &RunSpec, mut ports: Vec<Port>) -> (Vec<Port>, Vec<u32>) {
     let mut switches = 0;
     let number: Vec<u32> = spec
         .nodes
@@ -461,14 +447,7 @@ fn number_owners(spec: &RunSpec, mut ports: Vec<Port>) -> (Vec<Port>, Vec<Nic>) 
     let mut nics = Vec::new();
     for (id, port) in ports.iter_mut().enumerate() {
         port.owner = if port.is_host {
-            nics.push(Nic {
-                port: id as u32,
-                qps: Vec::new(),
-                served: 0,
-                wake_at: u64::MAX,
-                wake_generation: 0,
-                crowd: Crowd::default(),
-            });
+            nics.push(id as u32);
             nics.len() as u32 - 1
         } else {
             number[port.node as usize]

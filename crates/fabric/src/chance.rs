@@ -7,7 +7,6 @@
 
 use paceline_kernel::rng::{Purpose, Rng};
 
-use crate::qp::Qp;
 use crate::random::LinkErrors;
 use crate::sim::Simulation;
 
@@ -23,27 +22,17 @@ impl Simulation {
             // The reference's generators know no seed of ours.
             LinkErrors::Links(_) => false,
         };
-        self.hosts.qps_drew
+        self.hosts.have_drawn(&self.world)
             || self.world.routing.chose_by_seed()
-            || self.hosts.qps.iter().any(|qp| self.has_drawn(qp))
             || moved(&self.switches.mark_rng, Purpose::Mark)
             || loses
             // Switches of these draw before anything happens: hashes of flowlets, intervals of samples.
             || self.switches.spreading.is_on()
             || self.switches.qcn.is_some()
-            || self.hosts.endpoints.as_ref().is_some_and(|hosts| {
-                let mut rngs = hosts.rngs().enumerate();
-                rngs.any(|(nic, rng)| !fresh(rng, Purpose::Endpoint, nic))
-            })
             || self.switches.telemetry
                 .pint
                 .as_ref()
                 .is_some_and(|pint| moved(pint.rng(), Purpose::Pint))
-    }
-
-    /// Whether a flow's scheme has drawn.
-    pub(crate) fn has_drawn(&self, qp: &Qp) -> bool {
-        qp.rng != Rng::stream(self.world.spec.seed, Purpose::Congestion, u64::from(qp.flow))
     }
 }
 

@@ -3,12 +3,12 @@
 use paceline_kernel::queue::EventQueue;
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::depend::find_cycle;
 use crate::event::Event;
 use crate::spec::{
     DropPolicy, FlowControl, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery,
     RunSpec, SchemeSpec,
 };
+use crate::traffic::find_cycle;
 
 /// The largest table of flowlets of a switch.
 const MAX_FLOWLETS: u32 = 1 << 20;

@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 use paceline_congestion::{HopSample, PathInfo};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
+use crate::host::sender::Qp;
 use crate::outcome::{PacketKind, PortRef, TraceKind};
 use crate::packet::{NO_PORT, NONE};
 use crate::port::STRICT;
-use crate::qp::Qp;
 use crate::sim::{Core, World};
 
 mod parts;

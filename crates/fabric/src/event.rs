@@ -42,7 +42,7 @@ pub(crate) enum Event {
     Refill { port: u32 },
     /// A host has brought the first packet that it holds to who answers.
     HostDone { nic: u32 },
-    /// A NIC has computed a decision ([`crate::decision`]).
+    /// A NIC has computed a decision ([`crate::host::decisions`]).
     Decided { nic: u32 },
 }
 

@@ -87,34 +87,7 @@ impl Simulation {
         for slot in 0..self.hosts.qps.len() as u32 {
             self.find_new_path(slot);
         }
-        if self.hosts.hash_order.is_some() {
-            return self.enter_qps_anew();
-        }
-        for nic in 0..self.hosts.nics.len() {
-            self.hosts.nics[nic].crowd.forget();
-            self.hosts
-                .nic_send(&self.world, &mut self.core, self.hosts.nics[nic].port);
-        }
-    }
-
-    /// The reference's hosts enter their queue pairs anew, in an order of their own, and look after each
-    /// what may be sent.
-    fn enter_qps_anew(&mut self) {
-        for nic in 0..self.hosts.nics.len() {
-            self.hosts.nics[nic].crowd.forget();
-            for slot in std::mem::take(&mut self.hosts.nics[nic].qps) {
-                if self.hosts.qps[slot as usize].is_finished() {
-                    self.hosts.free_qps.push(slot);
-                }
-            }
-        }
-        let slots = self.hosts.hash_order.as_ref().map(|order| order.slots());
-        for slot in slots.unwrap_or_default() {
-            let port = self.hosts.qps[slot as usize].port;
-            let nic = self.core.ports[port as usize].owner as usize;
-            self.hosts.nics[nic].qps.push(slot);
-            self.hosts.nic_send(&self.world, &mut self.core, port);
-        }
+        self.hosts.look_anew(&self.world, &mut self.core);
     }
 
     /// A port goes down: its queues are lost, and pauses in both directions are void.
@@ -197,13 +170,6 @@ impl Simulation {
         qp.apply(qp.scheme.limits());
         let path = self.flow_path(slot, &paths, turn);
         self.world.write_flow_path(slot, path);
-        let qp = &self.hosts.qps[slot as usize];
-        if old_port != qp.port {
-            let new_port = qp.port;
-            let old_nic = self.core.ports[old_port as usize].owner as usize;
-            self.hosts.nics[old_nic].qps.retain(|&other| other != slot);
-            let new_nic = self.core.ports[new_port as usize].owner as usize;
-            self.hosts.nics[new_nic].qps.push(slot);
-        }
+        self.hosts.move_to_port(&self.core, slot, old_port);
     }
 }

@@ -1,4 +1,4 @@
-//! PCN: marks that spare packets which were paused. Its receivers' reports are in [`crate::reports`].
+//! PCN: marks that spare packets which were paused. Its receivers' reports are in [`crate::host::reports`].
 
 use paceline_congestion::SwitchPart;
 

@@ -8,22 +8,20 @@ use paceline_kernel::{Span, Time};
 use crate::account::Accounts;
 use crate::bolt_ns3::CLOCK;
 use crate::buffer::{BufferRules, SwitchBuffer};
-use crate::depend::Dependencies;
 use crate::event::Event;
 use crate::flow_path::FlowPath;
+use crate::host::Hosts;
 use crate::link::Agenda;
-use crate::nic::Nic;
-use crate::outcome::{Counters, FlowRecord, Outcome};
+use crate::outcome::{Counters, Outcome};
 use crate::packet::PacketSlab;
 use crate::port::{ClassQueue, Classes, LinkProfile, Port};
-use crate::qp::Qp;
-use crate::receiver::Receivers;
 use crate::record::Recorder;
 use crate::routing::Routing;
 use crate::spec::RunSpec;
 use crate::spread::Spreading;
 use crate::standstill::LOOK_EVERY;
 use crate::telemetry::Telemetry;
+use crate::traffic::Traffic;
 
 pub use crate::check::BuildError;
 
@@ -115,33 +113,6 @@ pub(crate) struct Switches {
     pub(crate) held_back: Vec<u32>,
     /// Streams of the ports' marking decisions.
     pub(crate) mark_rng: Vec<Rng>,
-}
-
-/// NICs, queue pairs, receivers.
-pub(crate) struct Hosts {
-    pub(crate) nics: Vec<Nic>,
-    /// Whether any NIC has gathered: see [`crate::crowd`].
-    pub(crate) crowds: bool,
-    /// Hosts that take time before they answer.
-    pub(crate) endpoints: Option<Box<crate::endpoint::Endpoints>>,
-    pub(crate) decisions: crate::decision::DecisionBank,
-    pub(crate) foresight: Option<Box<crate::foresight::Foresight>>,
-    pub(crate) qps: Vec<Qp>,
-    pub(crate) receivers: Receivers,
-    /// See [`crate::hash_order`].
-    pub(crate) hash_order: Option<Box<crate::hash_order::HashOrder>>,
-    /// What selective repeat knows of each queue pair; empty without it.
-    pub(crate) pairs: Vec<crate::recovery::irn::Sender>,
-    pub(crate) free_qps: Vec<u32>,
-    /// Whether the scheme of a flow whose queue pair another has taken over had drawn: see [`crate::chance`].
-    pub(crate) qps_drew: bool,
-}
-
-/// Flows: what they wait for and what became of them.
-pub(crate) struct Traffic {
-    pub(crate) flows: Vec<FlowRecord>,
-    pub(crate) dependencies: Dependencies,
-    pub(crate) completions: Vec<u32>,
 }
 
 /// What is written down of a run.

@@ -106,9 +106,7 @@ impl Simulation {
             if !self.bolt_ns3.on {
                 qp.verify();
             }
-            if !self.hosts.pairs.is_empty() {
-                self.hosts.verify_selective_repeat(&self.world, slot);
-            }
+            self.hosts.verify_selective_repeat(&self.world, slot);
             assert!(
                 (qp.snd_una <= qp.snd_nxt || self.world.spec.quirks.unsigned_in_flight)
                     && qp.snd_nxt <= qp.size,

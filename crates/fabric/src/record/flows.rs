@@ -2,8 +2,8 @@
 //!
 //! Samples are no events: see [`super::ports`].
 
+use crate::host::sender::Qp;
 use crate::outcome::{Binned, FlowSeries, thin};
-use crate::qp::Qp;
 use crate::sim::{Core, World};
 use crate::spec::RunSpec;
 

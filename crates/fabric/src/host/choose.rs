@@ -3,9 +3,10 @@
 //!
 //! What is chosen is what looking at all of them would choose.
 
-use crate::nic::{FEW_QPS, Nic};
-use crate::qp::Qp;
-use crate::sim::{Core, Hosts, World};
+use crate::host::Hosts;
+use crate::host::nic::{FEW_QPS, Nic};
+use crate::host::sender::Qp;
+use crate::sim::{Core, World};
 
 /// When the queue pairs of a NIC may go.
 #[derive(Clone, Debug, Default)]

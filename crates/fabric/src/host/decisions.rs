@@ -17,9 +17,10 @@ use paceline_kernel::Span;
 use paceline_kernel::queue::{EventQueue, LaneId};
 
 use crate::event::Event;
+use crate::host::Hosts;
+use crate::host::sender::Qp;
 use crate::outcome::DecisionStats;
-use crate::qp::Qp;
-use crate::sim::{Core, Hosts, World};
+use crate::sim::{Core, World};
 
 /// The processors of all NICs; empty until a decision is asked for.
 #[derive(Debug, Default)]

@@ -6,14 +6,16 @@ use std::collections::BTreeMap;
 use paceline_kernel::Span;
 
 use crate::flow_path::FlowPath;
+use crate::host::Hosts;
+use crate::host::recovery::Answer;
+use crate::host::recovery::bits::Bits;
+use crate::host::reports::Meter;
 use crate::outcome::PacketKind;
 use crate::packet::{NONE, Packet};
 use crate::port::STRICT;
-use crate::recovery::Answer;
-use crate::recovery::bits::Bits;
-use crate::reports::Meter;
-use crate::sim::{Core, Hosts, Traffic, World};
+use crate::sim::{Core, World};
 use crate::spread::way;
+use crate::traffic::Traffic;
 
 /// A queue pair's receiver.
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,9 @@ use paceline_kernel::queue::LaneId;
 
 use crate::event::Event;
 use crate::outcome::{FlowRecord, FlowStatus};
-use crate::sim::{Core, Traffic, World};
+use crate::sim::{Core, World};
 use crate::spec::{Awaited, Dependency, RunSpec};
+use crate::traffic::Traffic;
 
 /// What waits for whom.
 #[derive(Clone, Debug, Default)]

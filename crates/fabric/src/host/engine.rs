@@ -9,10 +9,12 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Bytes, Span};
 
 use crate::event::Event;
+use crate::host::Hosts;
 use crate::packet::{NO_PORT, Packet, PacketSlab};
 use crate::port::ClassQueue;
-use crate::sim::{Core, Hosts, Traffic, World};
+use crate::sim::{Core, World};
 use crate::spec::{Endpoint, RunSpec};
+use crate::traffic::Traffic;
 
 /// The receiving half of the hosts, by NIC.
 #[derive(Debug)]

@@ -24,9 +24,10 @@
 
 use super::bits::Bits;
 use super::{Acknowledged, Answer};
+use crate::host::Hosts;
+use crate::host::receiver::Receivers;
 use crate::outcome::PacketKind;
-use crate::receiver::Receivers;
-use crate::sim::{Core, Hosts, World};
+use crate::sim::{Core, World};
 use crate::spec::Irn;
 
 #[cfg(test)]
@@ -270,8 +271,8 @@ impl Hosts {
     /// A queue pair in `slot` begins: its window in packets is `bdp`, if that bounds it.
     pub(crate) fn begin_selective_repeat(&mut self, world: &World, slot: u32, irn: &Irn, bdp: u64) {
         let mtu = world.spec.packet.mtu.get();
-        if self.pairs.len() <= slot as usize {
-            self.pairs.resize_with(slot as usize + 1, Sender::default);
+        if self.repeats.len() <= slot as usize {
+            self.repeats.resize_with(slot as usize + 1, Sender::default);
         }
         self.receivers.expect_any_order(slot);
         let qp = &mut self.qps[slot as usize];
@@ -282,7 +283,7 @@ impl Hosts {
         };
         qp.limit = qp.size.min(u64::from(cap).saturating_mul(mtu));
         qp.reckon();
-        self.pairs[slot as usize].begin(qp.size.div_ceil(mtu) as u32, cap);
+        self.repeats[slot as usize].begin(qp.size.div_ceil(mtu) as u32, cap);
     }
 
     /// An acknowledgement, cumulative and perhaps of one packet beyond.
@@ -298,7 +299,7 @@ impl Hosts {
         let packet = core.packets.get(id);
         let mtu = world.spec.packet.mtu.get();
         let qp = &mut self.qps[slot as usize];
-        let sender = &mut self.pairs[slot as usize];
+        let sender = &mut self.repeats[slot as usize];
         let beyond = match (packet.kind, packet.trimmed) {
             (PacketKind::Nack, false) => Some(Arrived::Whole(packet.answers)),
             (PacketKind::Nack, true) => Some(Arrived::Trimmed(packet.answers)),
@@ -329,7 +330,7 @@ impl Hosts {
     pub(crate) fn next_of_selective_repeat(&mut self, world: &World, core: &Core, slot: u32) -> (u32, u64) {
         let mtu = world.spec.packet.mtu.get();
         let qp = &mut self.qps[slot as usize];
-        let sender = &mut self.pairs[slot as usize];
+        let sender = &mut self.repeats[slot as usize];
         let again = if qp.repairs { sender.resend(core.now) } else { None };
         qp.repairs = sender.lost.count() > 0;
         qp.reckon();
@@ -345,7 +346,7 @@ impl Hosts {
     }
 
     pub(super) fn resend_after_timeout(&mut self, slot: u32, irn: &Irn) {
-        self.pairs[slot as usize].time_out(irn.reordering);
+        self.repeats[slot as usize].time_out(irn.reordering);
         let qp = &mut self.qps[slot as usize];
         qp.repairs = true;
         qp.reckon();
@@ -353,9 +354,12 @@ impl Hosts {
 
     /// What sender and receiver know of one another's packets agrees.
     pub(crate) fn verify_selective_repeat(&self, world: &World, slot: usize) {
+        if self.repeats.is_empty() {
+            return;
+        }
         let mtu = world.spec.packet.mtu.get();
         let (qp, receiver) = (&self.qps[slot], &self.receivers.list[slot]);
-        let (sender, received) = (&self.pairs[slot], &self.receivers.arrived[slot]);
+        let (sender, received) = (&self.repeats[slot], &self.receivers.arrived[slot]);
         let flow = qp.flow;
         let number = |byte: u64| byte.div_ceil(mtu) as u32;
         assert_eq!(

@@ -2,9 +2,10 @@
 //! everything again from there.
 
 use super::{Acknowledged, Answer};
+use crate::host::Hosts;
+use crate::host::receiver::Receivers;
 use crate::outcome::PacketKind;
-use crate::receiver::Receivers;
-use crate::sim::{Core, Hosts, World};
+use crate::sim::{Core, World};
 
 impl Receivers {
     /// In-order data is delivered, a gap is reported, old data is ignored.

@@ -3,9 +3,10 @@
 use paceline_congestion::{CongestedPort, Notice};
 use paceline_kernel::{Bytes, Span};
 
+use crate::host::Hosts;
 use crate::outcome::PacketKind;
 use crate::packet::{NO_PORT, Packet};
-use crate::sim::{Core, Hosts, World};
+use crate::sim::{Core, World};
 
 impl World {
     /// The port that a packet's note speaks of, if it does of one.

@@ -27,13 +27,14 @@ use std::collections::BinaryHeap;
 
 use paceline_kernel::Span;
 
-use crate::endpoint::Line;
 use crate::event::Event;
+use crate::host::Hosts;
+use crate::host::engine::Line;
 use crate::outcome::PacketKind;
 use crate::packet::NONE;
 use crate::port::{Port, STRICT};
 use crate::routing::FlowKey;
-use crate::sim::{Core, Hosts, World};
+use crate::sim::{Core, World};
 
 /// Copies of what is under way; kept from call to call for its memory.
 #[derive(Debug, Default)]

@@ -1,8 +1,9 @@
 //! What hosts show to those who watch a run: before anything changes that says why a sender waits, its time
 //! until then is told.
 
+use crate::host::Hosts;
 use crate::outcome::{PacketKind, TraceKind};
-use crate::sim::{Core, Hosts, Simulation, World};
+use crate::sim::{Core, Simulation, World};
 
 impl Hosts {
     /// Records an event of a packet at a host's port that is traced.

@@ -4,13 +4,14 @@ use paceline_congestion::{CongestionControl, Ctx, Expiry, Outgoing, SentInfo, Ti
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{BitRate, Bytes, Time};
 
-use crate::crowd::Crowd;
 use crate::event::Event;
+use crate::host::Hosts;
+use crate::host::choose::Crowd;
+use crate::host::sender::STANDSTILL;
 use crate::outcome::{PacketKind, TraceKind};
 use crate::packet::Packet;
 use crate::port::time_to_send;
-use crate::qp::STANDSTILL;
-use crate::sim::{Core, Hosts, World};
+use crate::sim::{Core, World};
 
 /// Up to so many queue pairs of a NIC are looked through at every packet to save an event.
 pub(crate) const FEW_QPS: usize = 8;
@@ -30,8 +31,21 @@ pub(crate) struct Nic {
     pub(crate) crowd: Crowd,
 }
 
+impl Nic {
+    pub(super) fn new(port: u32) -> Self {
+        Self {
+            port,
+            qps: Vec::new(),
+            served: 0,
+            wake_at: u64::MAX,
+            wake_generation: 0,
+            crowd: Crowd::default(),
+        }
+    }
+}
+
 /// The gap, in ps, that pacing leaves after the start of a packet of `wire` bytes. At a rate of zero there is
-/// none: it is the rate that keeps back what follows ([`crate::qp::Qp::stands`]).
+/// none: it is the rate that keeps back what follows ([`crate::host::sender::Qp::stands`]).
 #[inline]
 fn gap_after(wire: u16, rate: BitRate, truncate_to_ns: bool) -> u64 {
     if rate == STANDSTILL {
@@ -303,7 +317,7 @@ impl Hosts {
 
     fn send_data(&mut self, world: &World, core: &mut Core, port: u32, slot: u32) {
         let mtu = world.spec.packet.mtu.get();
-        let (number, seq) = if self.pairs.is_empty() {
+        let (number, seq) = if self.repeats.is_empty() {
             (0, self.qps[slot as usize].snd_nxt)
         } else {
             self.next_of_selective_repeat(world, core, slot)

@@ -6,9 +6,10 @@ use paceline_kernel::{BitRate, Span};
 
 use crate::event::Event;
 use crate::flow_path::FlowPath;
+use crate::host::Hosts;
+use crate::host::receiver::Receivers;
 use crate::packet::Packet;
-use crate::receiver::Receivers;
-use crate::sim::{Core, Hosts, World};
+use crate::sim::{Core, World};
 
 /// What a receiver counts of a flow in a period.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,10 +2,11 @@
 //! sender has heard that everything arrived, and the receiver cannot know.
 
 use super::Answer;
+use crate::host::Hosts;
+use crate::host::receiver::{Receiver, Receivers};
 use crate::outcome::PacketKind;
 use crate::packet::NONE;
-use crate::receiver::{Receiver, Receivers};
-use crate::sim::{Core, Hosts, World};
+use crate::sim::{Core, World};
 
 impl Hosts {
     /// Data packet `id` of a flow that is complete. Its sender will not know what the answer is about, but it

@@ -9,8 +9,9 @@ mod late;
 use paceline_kernel::queue::LaneId;
 
 use crate::event::Event;
-use crate::receiver::{Receiver, Receivers};
-use crate::sim::{Core, Hosts, World};
+use crate::host::Hosts;
+use crate::host::receiver::{Receiver, Receivers};
+use crate::sim::{Core, World};
 use crate::spec::{AckPolicy, NicSpec, Quirks, Recovery};
 
 /// What the receiver answers to a data packet.
@@ -148,7 +149,7 @@ impl Hosts {
         let qp = &self.qps[slot as usize];
         let rto = match &world.spec.nic.recovery {
             Recovery::GoBackN => shortest,
-            Recovery::SelectiveRepeat(irn) => self.pairs[slot as usize].timeout(irn),
+            Recovery::SelectiveRepeat(irn) => self.repeats[slot as usize].timeout(irn),
         };
         let due = qp.last_progress + rto;
         if qp.snd_nxt <= qp.snd_una {

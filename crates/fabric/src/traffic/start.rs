@@ -8,11 +8,12 @@ use paceline_kernel::{Bytes, Span, Time};
 use crate::bolt_ns3::Share;
 use crate::event::Event;
 use crate::flow_path::FlowPath;
+use crate::host::sender::Qp;
 use crate::outcome::FlowStatus;
-use crate::qp::Qp;
 use crate::routing::{FlowKey, bdp, path_rtt};
-use crate::sim::{Core, Simulation, Traffic, World};
+use crate::sim::{Core, Simulation, World};
 use crate::spec::{Awaited, Recovery, TieOrder};
+use crate::traffic::Traffic;
 
 /// A flow's two paths through the network.
 pub(crate) struct Paths {
@@ -216,12 +217,10 @@ impl Simulation {
         } else {
             qp.path.bdp.get()
         };
-        let slot = self.place_qp(qp);
+        let slot = self.hosts.place(&self.world, qp);
         let path = self.flow_path(slot, &paths, turn);
         self.world.write_flow_path(slot, path);
-        if let Some(order) = &mut self.hosts.hash_order {
-            order.insert(&self.world.spec.flows[flow as usize], slot);
-        }
+        self.hosts.note_order(&self.world, slot);
         if let Recovery::SelectiveRepeat(irn) = self.world.spec.nic.recovery {
             self.hosts.begin_selective_repeat(&self.world, slot, &irn, bdp);
         }
@@ -237,7 +236,7 @@ impl Simulation {
         if self.bolt_ns3.on {
             return self.start_sender(slot, &paths.forward, keep, found);
         }
-        self.join_nic(slot);
+        self.hosts.join_nic(&self.world, &mut self.core, slot);
     }
 
     /// A new flow's timers.
@@ -271,29 +270,5 @@ impl Simulation {
             life: qp.life,
             ack_route: self.write_route(&paths.back),
         }
-    }
-
-    /// Stores a queue pair in a free slot.
-    fn place_qp(&mut self, mut qp: Qp) -> u32 {
-        let Some(slot) = self.hosts.free_qps.pop() else {
-            let slot = self.hosts.qps.len() as u32;
-            self.hosts.receivers.begin(slot, qp.flow);
-            self.hosts.qps.push(qp);
-            return slot;
-        };
-        self.hosts.qps_drew |= self.has_drawn(&self.hosts.qps[slot as usize]);
-        qp.life = self.hosts.qps[slot as usize].life.wrapping_add(1);
-        self.hosts.receivers.begin(slot, qp.flow);
-        self.hosts.qps[slot as usize] = qp;
-        slot
-    }
-
-    fn join_nic(&mut self, slot: u32) {
-        let port = self.hosts.qps[slot as usize].port;
-        let nic = self.core.ports[port as usize].owner as usize;
-        self.hosts.nics[nic].qps.push(slot);
-        self.hosts.nics[nic].crowd.forget();
-        self.hosts.start_timeout(&self.world, &mut self.core, slot);
-        self.hosts.nic_send(&self.world, &mut self.core, port);
     }
 }

@@ -1,0 +1,114 @@
+//! Hosts: NICs, the senders and receivers of their queue pairs, and what takes time in them. Nothing here knows a
+//! switch: what a host learns of the network comes in packets.
+
+mod choose;
+mod control_packets;
+pub(crate) mod decisions;
+pub(crate) mod engine;
+mod foresight;
+pub(crate) mod hash_order;
+mod nic;
+mod notice;
+mod observe;
+mod queue_pairs;
+pub(crate) mod receiver;
+pub(crate) mod recovery;
+mod reports;
+pub(crate) mod sender;
+
+use paceline_kernel::Bytes;
+
+use crate::outcome::{FlowStatus, PacketKind};
+use crate::sim::{Core, World};
+use crate::spec::RunSpec;
+use crate::traffic::Traffic;
+
+use decisions::DecisionBank;
+use engine::Endpoints;
+use foresight::Foresight;
+use hash_order::HashOrder;
+use nic::Nic;
+use receiver::Receivers;
+use sender::Qp;
+
+/// NICs, queue pairs, receivers.
+pub(crate) struct Hosts {
+    nics: Vec<Nic>,
+    /// Whether any NIC has gathered: see [`choose`].
+    crowds: bool,
+    /// Hosts that take time before they answer.
+    endpoints: Option<Box<Endpoints>>,
+    decisions: DecisionBank,
+    foresight: Option<Box<Foresight>>,
+    /// Senders, by queue pair.
+    pub(crate) qps: Vec<Qp>,
+    pub(crate) receivers: Receivers,
+    /// See [`hash_order`].
+    hash_order: Option<Box<HashOrder>>,
+    /// What selective repeat knows of each sender; empty without it.
+    repeats: Vec<recovery::irn::Sender>,
+    /// Queue pairs that no flow has any more.
+    pub(crate) free_qps: Vec<u32>,
+    /// Whether the scheme of a flow whose queue pair another has taken over had drawn: see [`crate::chance`].
+    qps_drew: bool,
+}
+
+impl Hosts {
+    /// The hosts behind these ports: a NIC each.
+    pub(crate) fn new(spec: &RunSpec, ports: Vec<u32>) -> Self {
+        Self {
+            endpoints: Endpoints::of(spec, ports.len()),
+            decisions: DecisionBank::default(),
+            foresight: None,
+            nics: ports.into_iter().map(Nic::new).collect(),
+            crowds: false,
+            qps: Vec::new(),
+            receivers: Receivers::default(),
+            hash_order: HashOrder::of(spec),
+            repeats: Vec::new(),
+            free_qps: Vec::new(),
+            qps_drew: false,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn receive(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        traffic: &mut Traffic,
+        port: u32,
+        id: u32,
+    ) {
+        let packet = core.packets.get(id);
+        match packet.kind {
+            PacketKind::Data if self.endpoints.is_some() => self.enter_host(core, port, id),
+            PacketKind::Data => self.receive_data(world, core, traffic, id),
+            PacketKind::Ack | PacketKind::Nack => self.receive_ack(world, core, traffic, id),
+            PacketKind::Cnp => self.receive_cnp(world, core, id),
+            PacketKind::Src | PacketKind::Cnm => self.receive_notice(world, core, id),
+            PacketKind::Pause | PacketKind::Resume => unreachable!("PFC frames end at the port"),
+        }
+    }
+
+    /// Whether the packet's flow still holds its queue pair.
+    pub(crate) fn is_current(&self, core: &Core, id: u32) -> bool {
+        let packet = core.packets.get(id);
+        let qp = &self.qps[packet.qp as usize];
+        qp.flow == packet.flow && !qp.done
+    }
+
+    /// The results so far of a flow that holds queue pair `slot`.
+    pub(crate) fn record_unfinished(&self, traffic: &mut Traffic, slot: usize) {
+        let qp = &self.qps[slot];
+        let record = &mut traffic.flows[qp.flow as usize];
+        if !qp.done && record.status == FlowStatus::Unfinished {
+            record.retransmitted = Bytes::new(qp.retransmitted);
+            record.delivered = Bytes::new(self.receivers.list[slot].expected);
+            (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
+            if !qp.reachable {
+                record.status = FlowStatus::Unreachable;
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Which queue pairs there are, and at which NIC: flows begin, move to other ports, and leave room for others.
+
+use paceline_kernel::rng::{Purpose, Rng};
+
+use super::Hosts;
+use super::sender::Qp;
+use crate::sim::{Core, World};
+
+impl Hosts {
+    /// Stores a queue pair in a free slot.
+    pub(crate) fn place(&mut self, world: &World, mut qp: Qp) -> u32 {
+        let Some(slot) = self.free_qps.pop() else {
+            let slot = self.qps.len() as u32;
+            self.receivers.begin(slot, qp.flow);
+            self.qps.push(qp);
+            return slot;
+        };
+        let before = &self.qps[slot as usize];
+        self.qps_drew |= has_drawn(world, before);
+        qp.life = before.life.wrapping_add(1);
+        self.receivers.begin(slot, qp.flow);
+        self.qps[slot as usize] = qp;
+        slot
+    }
+
+    /// Keeps in mind what the order of a host's queue pairs hangs on ([`super::hash_order`]), if it does.
+    pub(crate) fn note_order(&mut self, world: &World, slot: u32) {
+        if let Some(order) = &mut self.hash_order {
+            let flow = self.qps[slot as usize].flow;
+            order.insert(&world.spec.flows[flow as usize], slot);
+        }
+    }
+
+    /// A queue pair may send from here on.
+    pub(crate) fn join_nic(&mut self, world: &World, core: &mut Core, slot: u32) {
+        let port = self.qps[slot as usize].port;
+        let nic = &mut self.nics[core.ports[port as usize].owner as usize];
+        nic.qps.push(slot);
+        nic.crowd.forget();
+        self.start_timeout(world, core, slot);
+        self.nic_send(world, core, port);
+    }
+
+    /// A queue pair's way begins at another port than before.
+    pub(crate) fn move_to_port(&mut self, core: &Core, slot: u32, old_port: u32) {
+        let new_port = self.qps[slot as usize].port;
+        if old_port != new_port {
+            let nic = |port: u32| core.ports[port as usize].owner as usize;
+            self.nics[nic(old_port)].qps.retain(|&other| other != slot);
+            self.nics[nic(new_port)].qps.push(slot);
+        }
+    }
+
+    /// The ways of all flows have been found anew: what may be sent now?
+    pub(crate) fn look_anew(&mut self, world: &World, core: &mut Core) {
+        if self.hash_order.is_some() {
+            return self.enter_anew(world, core);
+        }
+        for nic in 0..self.nics.len() {
+            self.nics[nic].crowd.forget();
+            self.nic_send(world, core, self.nics[nic].port);
+        }
+    }
+
+    /// The reference's hosts enter their queue pairs anew, in an order of their own, and look after each
+    /// what may be sent.
+    fn enter_anew(&mut self, world: &World, core: &mut Core) {
+        for nic in &mut self.nics {
+            nic.crowd.forget();
+            for slot in std::mem::take(&mut nic.qps) {
+                if self.qps[slot as usize].is_finished() {
+                    self.free_qps.push(slot);
+                }
+            }
+        }
+        let slots = self.hash_order.as_ref().map(|order| order.slots());
+        for slot in slots.unwrap_or_default() {
+            let port = self.qps[slot as usize].port;
+            let nic = core.ports[port as usize].owner as usize;
+            self.nics[nic].qps.push(slot);
+            self.nic_send(world, core, port);
+        }
+    }
+
+    /// Whether a scheme or a host's engine has drawn from its stream: see [`crate::chance`].
+    pub(crate) fn have_drawn(&self, world: &World) -> bool {
+        let begun = |nic: usize| Rng::stream(world.spec.seed, Purpose::Endpoint, nic as u64);
+        self.qps_drew
+            || self.qps.iter().any(|qp| has_drawn(world, qp))
+            || self.endpoints.as_ref().is_some_and(|endpoints| {
+                let mut rngs = endpoints.rngs().enumerate();
+                rngs.any(|(nic, rng)| *rng != begun(nic))
+            })
+    }
+}
+
+/// Whether a flow's scheme has drawn.
+fn has_drawn(world: &World, qp: &Qp) -> bool {
+    qp.rng != Rng::stream(world.spec.seed, Purpose::Congestion, u64::from(qp.flow))
+}
