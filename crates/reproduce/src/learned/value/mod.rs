@@ -46,8 +46,9 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          at the line's rate). All run in one order for validation (the learned ones with seed 1); the ten best run in \
          three, with all five seeds, the next ten if none of them is in time there. The gains are one set for \
          the five seeds. What was chosen lies inside the candidates but for K_I of LSTM and AR(3), which is at their edge \
-         (-0.015): half and a fifth of it move the tail by 0.1 % at most (seed 1, the orders for validation). Predictors are those of the first table, trained with the thesis's gains; the oracle, ten times as \
-         slow, is left out here and elsewhere.",
+         (-0.015): half and a fifth of it move the tail by 0.1 % at most (seed 1, the orders for validation). Predictors are \
+         those of the first table, trained with the thesis's gains; the oracle, ten times as slow, is left out here and \
+         elsewhere.",
         "Elsewhere gains are the thesis's and the target is 1.2 times the longest path's empty round trip, as 5 µs is in \
          the thesis's network; nothing is trained again. Predictors are those of the first table, five seeds, in ten orders.",
     ],
