@@ -1,8 +1,9 @@
 //! Cost of an event: the hold model, in which every event that is taken schedules another, so that
 //! the number of pending events stays the same.
 //!
-//! Delays: 45 % 80 ns (a packet's transmission), 45 % 1 µs (a cable), 10 % timers, uniform
-//! between 1 and 100 µs.
+//! Delays are those of a fat tree's permutation at 100 Gbit/s with cables of a microsecond: 36 % are
+//! a packet's transmission and a cable, 36 % an acknowledgement's, 12 and 7 % the transmissions alone,
+//! 9 % are uniform up to 200 ns (waits for the end of one that had begun) and have no lane.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use paceline_kernel::queue::{Entry, EventQueue, HeapQueue, LaneId};
@@ -17,8 +18,11 @@ trait Pending {
     fn pop(&mut self) -> Entry;
 }
 
-/// Lanes for the two constant delays, the wheel for timers.
-struct Lanes(EventQueue, [LaneId; 3]);
+/// The constant delays in ps, each with the share of events that it has, in per cent.
+const DELAYS: [(u64, u64); 4] = [(1_087_200, 36), (1_007_040, 36), (87_200, 12), (7_040, 7)];
+
+/// Lanes for the constant delays, the wheel for the others.
+struct Lanes(EventQueue, [LaneId; DELAYS.len() + 1]);
 
 impl Pending for Lanes {
     fn push(&mut self, lane: usize, entry: Entry) {
@@ -39,19 +43,25 @@ impl Pending for HeapQueue {
 }
 
 fn lanes() -> Lanes {
-    let mut queue = EventQueue::new();
-    let lanes = [queue.add_lane(80_000), queue.add_lane(1_000_000), LaneId::WHEEL];
+    let mut queue = EventQueue::untied();
+    let mut lanes = [LaneId::WHEEL; DELAYS.len() + 1];
+    for (lane, &(delay, _)) in lanes.iter_mut().zip(&DELAYS) {
+        *lane = queue.add_lane(delay);
+    }
     Lanes(queue, lanes)
 }
 
 /// The delay of the `n`th event in ps, and its lane.
 fn delay(n: u64) -> (usize, u64) {
     let random = mix(n);
-    match random % 100 {
-        0..45 => (0, 80_000),
-        45..90 => (1, 1_000_000),
-        _ => (2, 1_000_000 + (random >> 8) % 99_000_000),
+    let mut share = random % 100;
+    for (lane, &(delay, of_all)) in DELAYS.iter().enumerate() {
+        if share < of_all {
+            return (lane, delay);
+        }
+        share -= of_all;
     }
+    (DELAYS.len(), 1 + (random >> 8) % 200_000)
 }
 
 /// A queue in the steady state, with the number of events so far.
@@ -63,9 +73,9 @@ struct Hold<Q> {
 impl<Q: Pending> Hold<Q> {
     fn new(queue: Q, pending: u64) -> Self {
         let mut hold = Self { queue, count: 0 };
-        // Timers first: what starts at once in a lane would stay together.
+        // Without a lane at first: what starts at once in one would stay together.
         for _ in 0..pending {
-            hold.schedule(0, (2, mix(hold.count) % 1_000_000));
+            hold.schedule(0, (DELAYS.len(), 1 + mix(hold.count) % 1_000_000));
         }
         hold.run(20 * pending);
         hold
