@@ -8,41 +8,26 @@
 // The harness of the integration tests serves unit tests too.
 #[cfg(test)]
 extern crate self as paceline_fabric;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
 
-pub mod account;
-mod bolt;
-mod bolt_ns3;
-mod buffer;
-mod build;
-mod chance;
-mod check;
-pub mod closeup;
-mod event;
-mod failure;
-mod flow_path;
+mod core;
 mod host;
-pub mod ideal;
-mod link;
 pub mod outcome;
-mod packet;
-mod pcn;
-mod pint;
-mod port;
-mod qcn;
-mod random;
-mod record;
-pub mod routing;
-mod sim;
+mod reference;
+mod run;
 pub mod spec;
-mod spread;
-mod standstill;
 mod switch;
-mod telemetry;
 mod traffic;
-mod verify;
+mod watch;
+mod world;
 
-pub use build::{RoundTrip, round_trips};
 pub use outcome::Outcome;
-pub use sim::{BuildError, Progress, Simulation};
+pub use run::build::{RoundTrip, round_trips};
+pub use run::ideal;
+pub use run::simulation::{BuildError, Progress, Simulation};
 pub use spec::RunSpec;
 pub use traffic::find_cycle;
+pub use watch::{account, closeup};
+pub use world::routing;

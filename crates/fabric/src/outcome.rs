@@ -3,8 +3,8 @@
 use hdrhistogram::Histogram;
 use paceline_kernel::{Bytes, Span, Time};
 
+pub use crate::run::standstill::{EndlessPause, Standstill};
 use crate::spec::NodeId;
-pub use crate::standstill::{EndlessPause, Standstill};
 
 mod binned;
 mod flows;
@@ -42,7 +42,7 @@ pub struct FlowRecord {
     /// Start to the last acknowledgement's arrival at the sender; zero unless completed.
     pub fct: Span,
     /// The completion time of the same flow alone in the network under scheme `none`, see
-    /// [`crate::ideal`]; with [`crate::spec::Quirks::ideal_by_formula`] what the reference takes for it.
+    /// [`crate::run::ideal`]; with [`crate::spec::Quirks::ideal_by_formula`] what the reference takes for it.
     pub ideal: Span,
     /// Payload bytes sent more than once.
     pub retransmitted: Bytes,
@@ -342,9 +342,9 @@ pub struct Outcome {
     /// See `base_rtt`.
     pub bdp: Bytes,
     /// Where the time of flows went, with [`crate::spec::RecordSpec::accounts`], in the order of flows.
-    pub accounts: Vec<crate::account::FlowAccount>,
+    pub accounts: Vec<crate::watch::account::FlowAccount>,
     /// With [`crate::spec::RecordSpec::closeups`], in the order of flows.
-    pub closeups: Vec<crate::closeup::CloseUp>,
+    pub closeups: Vec<crate::watch::closeup::CloseUp>,
     /// Pauses that will never end, if there are any.
     pub standstill: Option<Standstill>,
     /// What decisions that take time came to; `None` if no sender asked for any.

@@ -3,10 +3,11 @@
 //!
 //! What is chosen is what looking at all of them would choose.
 
+use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::nic::{FEW_QPS, Nic};
 use crate::host::sender::Qp;
-use crate::sim::{Core, World};
+use crate::world::World;
 
 /// When the queue pairs of a NIC may go.
 #[derive(Clone, Debug, Default)]
@@ -133,9 +134,9 @@ impl Hosts {
 
 #[cfg(test)]
 mod tests {
-    use crate::sim::Simulation;
+    use crate::common::{add_flow, assert_complete, natural, scheme, star};
+    use crate::run::simulation::Simulation;
     use crate::spec::{Irn, LinkFailure, Recovery};
-    use crate::telemetry::common::{add_flow, assert_complete, natural, scheme, star};
     use paceline_kernel::{Span, Time};
 
     const IRN: Irn = Irn {

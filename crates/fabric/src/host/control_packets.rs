@@ -1,10 +1,11 @@
 //! Acknowledgements in the NIC that sends them: where they wait, and for what.
 
+use crate::core::Core;
+use crate::core::packet::NONE;
+use crate::core::port::{LINK_CONTROL, Port, STRICT};
 use crate::host::Hosts;
 use crate::outcome::TraceKind;
-use crate::packet::NONE;
-use crate::port::{LINK_CONTROL, Port, STRICT};
-use crate::sim::{Core, World};
+use crate::world::World;
 
 impl World {
     /// The queue of ACKs to serve now: those of a host wait by class, so that a pause holds back its

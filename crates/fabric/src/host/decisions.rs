@@ -16,11 +16,12 @@ use paceline_congestion::Decisions;
 use paceline_kernel::Span;
 use paceline_kernel::queue::{EventQueue, LaneId};
 
-use crate::event::Event;
+use crate::core::Core;
+use crate::core::event::Event;
 use crate::host::Hosts;
 use crate::host::sender::Qp;
 use crate::outcome::DecisionStats;
-use crate::sim::{Core, World};
+use crate::world::World;
 
 /// The processors of all NICs; empty until a decision is asked for.
 #[derive(Debug, Default)]
@@ -160,7 +161,7 @@ impl Hosts {
             self.decisions.made += 1;
             if core.watch.recorder.tracing {
                 core.settle(&self.qps[job.qp as usize]);
-                core.look_at_timer(&self.qps[job.qp as usize], crate::closeup::Told::Delay);
+                core.look_at_timer(&self.qps[job.qp as usize], crate::watch::closeup::Told::Delay);
             }
             self.call_scheme(world, core, job.qp, |scheme, cx| scheme.on_decision(cx));
             self.nic_send(world, core, self.qps[job.qp as usize].port);

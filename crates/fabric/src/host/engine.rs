@@ -8,13 +8,14 @@ use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Bytes, Span};
 
-use crate::event::Event;
+use crate::core::Core;
+use crate::core::event::Event;
+use crate::core::packet::{NO_PORT, Packet, PacketSlab};
+use crate::core::port::ClassQueue;
 use crate::host::Hosts;
-use crate::packet::{NO_PORT, Packet, PacketSlab};
-use crate::port::ClassQueue;
-use crate::sim::{Core, World};
 use crate::spec::{Endpoint, RunSpec};
 use crate::traffic::Traffic;
+use crate::world::World;
 
 /// The receiving half of the hosts, by NIC.
 #[derive(Debug)]

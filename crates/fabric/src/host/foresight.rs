@@ -2,7 +2,7 @@
 //! present state of the network decides it ([`paceline_congestion::CongestionControl::on_foresight`]).
 //!
 //! All packets that are under way, and a probe behind what its NIC has on the wire, are copied and moved on
-//! to their ends, by the rules of [`crate::switch`] and [`crate::link`], until the probe's
+//! to their ends, by the rules of [`crate::switch::pipeline`] and [`crate::core::link`], until the probe's
 //! acknowledgement is back: queues drain, links deliver, receivers answer, classes have their order, and
 //! nobody sends anything new. So of what the probe meets all is counted that is on links or in queues
 //! now, wherever that is, and nothing that leaves a sender from now on. Where all paths to the bottleneck
@@ -27,14 +27,15 @@ use std::collections::BinaryHeap;
 
 use paceline_kernel::Span;
 
-use crate::event::Event;
+use crate::core::Core;
+use crate::core::event::Event;
+use crate::core::packet::NONE;
+use crate::core::port::{Port, STRICT};
 use crate::host::Hosts;
 use crate::host::engine::Line;
 use crate::outcome::PacketKind;
-use crate::packet::NONE;
-use crate::port::{Port, STRICT};
-use crate::routing::FlowKey;
-use crate::sim::{Core, World};
+use crate::world::World;
+use crate::world::routing::FlowKey;
 
 /// Copies of what is under way; kept from call to call for its memory.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::routing::address;
 use crate::spec::{FlowSpec, RunSpec};
+use crate::world::routing::address;
 
 /// Numbers of buckets, as libstdc++ (GCC 12) lets a table grow.
 const SIZES: [u64; 15] = [

@@ -18,10 +18,11 @@ pub(crate) mod sender;
 
 use paceline_kernel::Bytes;
 
+use crate::core::Core;
 use crate::outcome::{FlowStatus, PacketKind};
-use crate::sim::{Core, World};
 use crate::spec::RunSpec;
 use crate::traffic::Traffic;
+use crate::world::World;
 
 use decisions::DecisionBank;
 use engine::Endpoints;
@@ -49,7 +50,7 @@ pub(crate) struct Hosts {
     repeats: Vec<recovery::irn::Sender>,
     /// Queue pairs that no flow has any more.
     pub(crate) free_qps: Vec<u32>,
-    /// Whether the scheme of a flow whose queue pair another has taken over had drawn: see [`crate::chance`].
+    /// Whether the scheme of a flow whose queue pair another has taken over had drawn: see [`crate::run::chance`].
     qps_drew: bool,
 }
 

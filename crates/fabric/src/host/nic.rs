@@ -4,14 +4,15 @@ use paceline_congestion::{CongestionControl, Ctx, Expiry, Outgoing, SentInfo, Ti
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{BitRate, Bytes, Time};
 
-use crate::event::Event;
+use crate::core::Core;
+use crate::core::event::Event;
+use crate::core::packet::Packet;
+use crate::core::port::time_to_send;
 use crate::host::Hosts;
 use crate::host::choose::Crowd;
 use crate::host::sender::STANDSTILL;
 use crate::outcome::{PacketKind, TraceKind};
-use crate::packet::Packet;
-use crate::port::time_to_send;
-use crate::sim::{Core, World};
+use crate::world::World;
 
 /// Up to so many queue pairs of a NIC are looked through at every packet to save an event.
 pub(crate) const FEW_QPS: usize = 8;
@@ -163,7 +164,7 @@ impl Hosts {
         let stood = qp.stands();
         if core.watch.recorder.tracing {
             core.settle(&self.qps[slot as usize]);
-            core.look_at_timer(&self.qps[slot as usize], crate::closeup::Told::Itself);
+            core.look_at_timer(&self.qps[slot as usize], crate::watch::closeup::Told::Itself);
         }
         self.call_scheme(world, core, slot, |scheme, cx| {
             scheme.on_timer(cx, TimerSlot(timer))
@@ -199,7 +200,7 @@ impl Hosts {
     #[inline]
     pub(crate) fn nic_send(&mut self, world: &World, core: &mut Core, port: u32) {
         let p = &core.ports[port as usize];
-        // The other kind of ports has senders of its own: see [`crate::bolt_ns3`].
+        // The other kind of ports has senders of its own: see [`crate::reference::bolt_ns3`].
         if !p.up || world.spec.quirks.device_fifo {
             return;
         }

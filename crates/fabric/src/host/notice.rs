@@ -3,10 +3,11 @@
 use paceline_congestion::{CongestedPort, Notice};
 use paceline_kernel::{Bytes, Span};
 
+use crate::core::Core;
+use crate::core::packet::{NO_PORT, Packet};
 use crate::host::Hosts;
 use crate::outcome::PacketKind;
-use crate::packet::{NO_PORT, Packet};
-use crate::sim::{Core, World};
+use crate::world::World;
 
 impl World {
     /// The port that a packet's note speaks of, if it does of one.

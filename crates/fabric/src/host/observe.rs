@@ -1,11 +1,18 @@
 //! What hosts show to those who watch a run: before anything changes that says why a sender waits, its time
 //! until then is told.
 
+use crate::core::Core;
 use crate::host::Hosts;
 use crate::outcome::{PacketKind, TraceKind};
-use crate::sim::{Core, Simulation, World};
+use crate::run::simulation::Simulation;
+use crate::world::World;
 
 impl Hosts {
+    /// Takes the sample of flows that is due before the event at `at`.
+    pub(crate) fn sample(&self, core: &mut Core, at: u64) {
+        core.watch.recorder.flows.sample_until(at, &self.qps);
+    }
+
     /// Records an event of a packet at a host's port that is traced.
     #[cold]
     pub(crate) fn trace(

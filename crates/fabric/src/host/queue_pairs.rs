@@ -4,7 +4,8 @@ use paceline_kernel::rng::{Purpose, Rng};
 
 use super::Hosts;
 use super::sender::Qp;
-use crate::sim::{Core, World};
+use crate::core::Core;
+use crate::world::World;
 
 impl Hosts {
     /// Stores a queue pair in a free slot.
@@ -82,7 +83,7 @@ impl Hosts {
         }
     }
 
-    /// Whether a scheme or a host's engine has drawn from its stream: see [`crate::chance`].
+    /// Whether a scheme or a host's engine has drawn from its stream: see [`crate::run::chance`].
     pub(crate) fn have_drawn(&self, world: &World) -> bool {
         let begun = |nic: usize| Rng::stream(world.spec.seed, Purpose::Endpoint, nic as u64);
         self.qps_drew

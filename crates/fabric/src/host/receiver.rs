@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 
 use paceline_kernel::Span;
 
-use crate::flow_path::FlowPath;
+use crate::core::Core;
+use crate::core::packet::{NONE, Packet};
+use crate::core::port::STRICT;
 use crate::host::Hosts;
 use crate::host::recovery::Answer;
 use crate::host::recovery::bits::Bits;
 use crate::host::reports::Meter;
 use crate::outcome::PacketKind;
-use crate::packet::{NONE, Packet};
-use crate::port::STRICT;
-use crate::sim::{Core, World};
-use crate::spread::way;
+use crate::switch::spread::way;
 use crate::traffic::Traffic;
+use crate::world::World;
+use crate::world::flow_path::FlowPath;
 
 /// A queue pair's receiver.
 #[derive(Clone, Copy, Debug)]

@@ -4,12 +4,13 @@ use paceline_congestion::{Notice, Reports};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{BitRate, Span};
 
-use crate::event::Event;
-use crate::flow_path::FlowPath;
+use crate::core::Core;
+use crate::core::event::Event;
+use crate::core::packet::Packet;
 use crate::host::Hosts;
 use crate::host::receiver::Receivers;
-use crate::packet::Packet;
-use crate::sim::{Core, World};
+use crate::world::World;
+use crate::world::flow_path::FlowPath;
 
 /// What a receiver counts of a flow in a period.
 #[derive(Clone, Copy, Debug, Default)]

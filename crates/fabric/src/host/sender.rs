@@ -9,12 +9,13 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use super::Hosts;
 use super::recovery::Acknowledged;
 use super::reports::read_report;
+use crate::core::Core;
+use crate::core::packet::{NO_PORT, NONE};
 use crate::outcome::{FlowStatus, RttSample};
-use crate::packet::{NO_PORT, NONE};
-use crate::sim::{Core, World};
 use crate::spec::Awaited;
-use crate::telemetry::WIRE_HOPS;
+use crate::switch::telemetry::WIRE_HOPS;
 use crate::traffic::Traffic;
+use crate::world::World;
 
 /// A rate at which nothing may be sent, until it changes.
 pub(crate) const STANDSTILL: BitRate = BitRate::from_bps(0);
@@ -55,7 +56,7 @@ pub(crate) struct Qp {
     pub(crate) repairs: bool,
     /// Distinguishes flows that used the same slot one after another.
     pub(crate) life: u16,
-    /// Place in the route table (see [`crate::spread`] for data that is spread), and the generation of that: an
+    /// Place in the route table (see [`crate::switch::spread`] for data that is spread), and the generation of that: an
     /// older one than the network's where there is no path any more.
     pub(crate) route: u32,
     pub(crate) data_epoch: u16,

@@ -5,15 +5,17 @@ use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Bytes, Span, Time};
 
-use crate::bolt_ns3::Share;
-use crate::event::Event;
-use crate::flow_path::FlowPath;
+use crate::core::Core;
+use crate::core::event::Event;
 use crate::host::sender::Qp;
 use crate::outcome::FlowStatus;
-use crate::routing::{FlowKey, bdp, path_rtt};
-use crate::sim::{Core, Simulation, World};
+use crate::reference::bolt_ns3::Share;
+use crate::run::simulation::Simulation;
 use crate::spec::{Awaited, Recovery, TieOrder};
 use crate::traffic::Traffic;
+use crate::world::World;
+use crate::world::flow_path::FlowPath;
+use crate::world::routing::{FlowKey, bdp, path_rtt};
 
 /// A flow's two paths through the network.
 pub(crate) struct Paths {

@@ -6,11 +6,12 @@
 use paceline_kernel::Time;
 use paceline_kernel::queue::LaneId;
 
-use crate::event::Event;
+use crate::core::Core;
+use crate::core::event::Event;
 use crate::outcome::{FlowRecord, FlowStatus};
-use crate::sim::{Core, World};
 use crate::spec::{Awaited, Dependency, RunSpec};
 use crate::traffic::Traffic;
+use crate::world::World;
 
 /// What waits for whom.
 #[derive(Clone, Debug, Default)]

@@ -2,10 +2,11 @@
 //! everything again from there.
 
 use super::{Acknowledged, Answer};
+use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::receiver::Receivers;
 use crate::outcome::PacketKind;
-use crate::sim::{Core, World};
+use crate::world::World;
 
 impl Receivers {
     /// In-order data is delivered, a gap is reported, old data is ignored.
@@ -140,10 +141,10 @@ impl Hosts {
 mod tests {
     use paceline_congestion::registry::WindowMode;
 
+    use crate::common::{add_flow, scheme_with, star};
+    use crate::core::packet::Packet;
     use crate::outcome::PacketKind;
-    use crate::packet::Packet;
-    use crate::sim::Simulation;
-    use crate::telemetry::common::{add_flow, scheme_with, star};
+    use crate::run::simulation::Simulation;
 
     /// A NACK sends the sender back to byte 5000, an ACK then says that 8000 have arrived: up to where it may
     /// send now, and from where.

@@ -24,11 +24,12 @@
 
 use super::bits::Bits;
 use super::{Acknowledged, Answer};
+use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::receiver::Receivers;
 use crate::outcome::PacketKind;
-use crate::sim::{Core, World};
 use crate::spec::Irn;
+use crate::world::World;
 
 #[cfg(test)]
 mod tests;

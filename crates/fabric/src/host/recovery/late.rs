@@ -2,11 +2,12 @@
 //! sender has heard that everything arrived, and the receiver cannot know.
 
 use super::Answer;
+use crate::core::Core;
+use crate::core::packet::NONE;
 use crate::host::Hosts;
 use crate::host::receiver::{Receiver, Receivers};
 use crate::outcome::PacketKind;
-use crate::packet::NONE;
-use crate::sim::{Core, World};
+use crate::world::World;
 
 impl Hosts {
     /// Data packet `id` of a flow that is complete. Its sender will not know what the answer is about, but it

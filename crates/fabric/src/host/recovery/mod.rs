@@ -8,11 +8,12 @@ mod late;
 
 use paceline_kernel::queue::LaneId;
 
-use crate::event::Event;
+use crate::core::Core;
+use crate::core::event::Event;
 use crate::host::Hosts;
 use crate::host::receiver::{Receiver, Receivers};
-use crate::sim::{Core, World};
 use crate::spec::{AckPolicy, NicSpec, Quirks, Recovery};
+use crate::world::World;
 
 /// What the receiver answers to a data packet.
 pub(crate) enum Answer {
@@ -163,7 +164,7 @@ impl Hosts {
         if core.watch.recorder.tracing {
             core.settle(&self.qps[slot as usize]);
             core.account_progress(self.qps[slot as usize].flow, true);
-            core.look_at_timer(&self.qps[slot as usize], crate::closeup::Told::Timeout);
+            core.look_at_timer(&self.qps[slot as usize], crate::watch::closeup::Told::Timeout);
         }
         self.qps[slot as usize].last_progress = core.now;
         match world.spec.nic.recovery {

@@ -1,0 +1,227 @@
+//! Links: transmissions, arrivals, pauses.
+
+use crate::core::Core;
+use crate::core::event::{Event, Ties};
+use crate::core::packet::Packet;
+use crate::core::port::{LinkProfile, Port};
+use crate::outcome::{Counters, PacketKind, TraceKind};
+use crate::spec::{FlowControl, PfcMode};
+use crate::world::World;
+use paceline_kernel::queue::{Entry, EventQueue, LaneId};
+
+/// Transmissions and bytes of each kind of packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sent {
+    hops: [u64; PacketKind::COUNT],
+    bytes: [u64; PacketKind::COUNT],
+}
+
+impl Sent {
+    #[inline]
+    fn count(&mut self, kind: PacketKind, wire: u16) {
+        self.hops[kind as usize] += 1;
+        self.bytes[kind as usize] += u64::from(wire);
+    }
+
+    /// Of all kinds.
+    pub(crate) fn hops(&self) -> u64 {
+        self.hops.iter().sum()
+    }
+
+    /// Writes them into a run's counters.
+    pub(crate) fn write(&self, counters: &mut Counters) {
+        let [data, ack, nack, others @ ..] = self.hops;
+        (counters.data_hops, counters.ack_hops) = (data, ack + nack);
+        counters.control_hops = others.iter().sum();
+        counters.control_bytes = self.bytes[1..].iter().sum();
+    }
+}
+
+/// What is to happen, and what has been sent: all that a transmission adds to.
+#[derive(Clone, Debug)]
+pub(crate) struct Agenda {
+    pub(crate) queue: EventQueue,
+    pub(crate) ties: Ties,
+    pub(crate) sent: Sent,
+}
+
+impl Agenda {
+    /// A packet goes on the wire of a port: the end of its transmission, if `more` waits for that, and its
+    /// arrival are to come.
+    #[inline(always)]
+    pub(crate) fn transmit(
+        &mut self,
+        now: u64,
+        profile: &LinkProfile,
+        (port, p): (u32, &mut Port),
+        (packet, kind, wire): (u32, PacketKind, u16),
+        more: bool,
+    ) {
+        self.sent.count(kind, wire);
+        let timing = profile.serialise(wire);
+        let done = Event::TxDone { port }.encode();
+        let arrive = Event::Arrive { port: p.peer, packet };
+        let what = arrive.encode();
+        p.tx_bytes += u64::from(wire);
+        p.free_at = now + timing.tx;
+        p.free_tie = self.ties.next(done);
+        p.done_pending = more;
+        let tie = self.ties.next(what);
+        if more {
+            let entry = Entry {
+                at: p.free_at,
+                tie: p.free_tie,
+                what: done,
+            };
+            self.queue.push(timing.tx_lane, entry);
+        }
+        let entry = Entry {
+            at: p.free_at + profile.delay,
+            tie,
+            what,
+        };
+        self.queue.push(timing.arrive_lane, entry);
+    }
+}
+
+impl Core {
+    /// Whether the port is sending, up to the place of the running event within this instant.
+    #[inline]
+    pub(crate) fn is_busy(&self, port: u32) -> bool {
+        self.ports[port as usize].is_busy(self.now, self.tie)
+    }
+
+    /// Makes the end of the current transmission an event, now that something waits for it.
+    #[inline]
+    pub(crate) fn await_transmission(&mut self, port: u32) {
+        let p = &mut self.ports[port as usize];
+        if !p.done_pending {
+            p.done_pending = true;
+            let entry = Entry {
+                at: p.free_at,
+                tie: p.free_tie,
+                what: Event::TxDone { port }.encode(),
+            };
+            // Not in a lane: it was scheduled when the transmission began, and is pushed only now.
+            self.agenda.queue.push(LaneId::WHEEL, entry);
+        }
+    }
+
+    /// Puts a packet on the wire. The end of its transmission is an event only if `more` waits.
+    pub(crate) fn start_transmission(&mut self, world: &World, port: u32, id: u32, more: bool) {
+        let p = &mut self.ports[port as usize];
+        let profile = &world.profiles[usize::from(p.profile)];
+        let packet = self.packets.get(id);
+        let (kind, wire) = (packet.kind, packet.wire);
+        self.agenda
+            .transmit(self.now, profile, (port, p), (id, kind, wire), more);
+    }
+
+    /// Whether the link loses the packet: it is down, was down meanwhile, or corrupts it.
+    #[cold]
+    pub(crate) fn is_lost(&mut self, world: &World, port: u32, id: u32) -> bool {
+        let p = &self.ports[port as usize];
+        let link = p.link as usize;
+        if world.spec.quirks.gentle_failures {
+            return self.is_corrupted(world, port, id);
+        }
+        if !p.up {
+            return true;
+        }
+        let down_at = self.link_down_at[link];
+        if down_at != u64::MAX {
+            let profile = &world.profiles[usize::from(p.profile)];
+            let started = self.now - profile.delay - profile.serialise(self.packets.get(id).wire).tx;
+            if started < down_at {
+                return true;
+            }
+        }
+        self.is_corrupted(world, port, id)
+    }
+
+    fn is_corrupted(&mut self, world: &World, port: u32, id: u32) -> bool {
+        let link = self.ports[port as usize].link;
+        let rate = world.spec.links[link as usize].error_rate;
+        // A lost resume would pause for ever what real pauses' timers end: the on/off abstraction
+        // needs frames that arrive. (The reference's do get lost.)
+        let is_pfc = matches!(self.packets.get(id).kind, PacketKind::Pause | PacketKind::Resume);
+        if is_pfc && !world.spec.quirks.ns3_random {
+            return false;
+        }
+        rate > 0.0 && self.link_errors.next_f64(port, link) < rate
+    }
+
+    /// Frees a packet that will not arrive.
+    #[cold]
+    pub(crate) fn discard(&mut self, world: &World, port: u32, id: u32) {
+        if self.watch.recorder.tracing {
+            self.trace(world, port, TraceKind::Drop, id, 0);
+        }
+        self.packets.remove(id);
+    }
+
+    /// A PFC frame about `class` that is to leave through `port`; `None` where there is nobody to tell.
+    #[cold]
+    pub(crate) fn pfc_frame(&mut self, world: &World, port: u32, class: u8, pause: bool) -> Option<u32> {
+        if pause && self.watch.closeups.on() {
+            self.look_at_pause_sent(port, class);
+        }
+        let p = &mut self.ports[port as usize];
+        if pause {
+            p.asked |= 1 << class;
+        } else {
+            p.asked &= !(1 << class);
+        }
+        if let Some(streams) = &mut self.shared_rng.ns3 {
+            // The frame's IP identification is a random number.
+            streams.skip();
+        }
+        if !self.ports[port as usize].up {
+            // A packet that came in here before the link failed has left.
+            return None;
+        }
+        let id = self.packets.insert(Packet {
+            sent_at: self.now,
+            wire: world.spec.packet.pfc_frame.get() as u16,
+            epoch: world.epoch,
+            kind: if pause {
+                PacketKind::Pause
+            } else {
+                PacketKind::Resume
+            },
+            class,
+            ..Packet::EMPTY
+        });
+        let mode = match world.spec.switch.flow_control {
+            FlowControl::Pfc(pfc) => pfc.mode,
+            FlowControl::None => PfcMode::OnOff,
+        };
+        if let (PfcMode::Quanta { pause: span }, true) = (mode, pause) {
+            let at = self.now + span.as_ps() / 2;
+            self.renew_at[port as usize * self.class_count + usize::from(class)] = at;
+            self.schedule(LaneId::WHEEL, at, Event::PauseRenew { port, class });
+        }
+        Some(id)
+    }
+
+    /// Appends a packet to a port's queue.
+    #[inline]
+    pub(crate) fn push(&mut self, world: &World, port: u32, class: u8, id: u32) {
+        let queue = &mut self.queues[port as usize * self.class_count + usize::from(class)];
+        queue.push(&mut self.packets, id);
+        let bytes = queue.bytes;
+        let p = &mut self.ports[port as usize];
+        p.ready |= 1 << class;
+        p.queued += u32::from(self.packets.get(id).wire);
+        if self.watch.recorder.tracing {
+            let is_host = p.is_host;
+            self.trace(
+                world,
+                port,
+                TraceKind::Enqueue,
+                id,
+                if is_host { 0 } else { bytes },
+            );
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The clock, the packets and the links: what switches and hosts stand on.
+
+pub(crate) mod event;
+pub(crate) mod link;
+pub(crate) mod packet;
+pub(crate) mod port;
+pub(crate) mod random;
+
+use paceline_kernel::queue::{Entry, EventQueue, LaneId};
+
+use crate::core::event::Event;
+use crate::core::link::Agenda;
+use crate::core::packet::PacketSlab;
+use crate::core::port::{ClassQueue, Port};
+use crate::outcome::Counters;
+use crate::watch::Watch;
+
+/// The clock, the packets and the links: what switches and hosts stand on.
+pub(crate) struct Core {
+    /// The current instant in ps, and the place of the running event in it.
+    pub(crate) now: u64,
+    pub(crate) tie: u64,
+    pub(crate) agenda: Agenda,
+    pub(crate) class_count: usize,
+    pub(crate) packets: PacketSlab,
+    pub(crate) ports: Vec<Port>,
+    /// Queues of all ports: `class_count` for each.
+    pub(crate) queues: Vec<ClassQueue>,
+    pub(crate) link_down_at: Vec<u64>,
+    pub(crate) link_errors: crate::core::random::LinkErrors,
+    pub(crate) shared_rng: crate::core::random::SharedRandom,
+    /// When each (port, class) was paused, and, with timed pauses, until when.
+    pub(crate) paused_since: Vec<u64>,
+    pub(crate) paused_until: Vec<u64>,
+    /// With timed pauses: when each (port, class) renews the one that it asked for.
+    pub(crate) renew_at: Vec<u64>,
+    pub(crate) counters: Counters,
+    pub(crate) digest: u64,
+    pub(crate) done: bool,
+    pub(crate) watch: Watch,
+}
+
+impl Core {
+    /// Schedules `event` for `at`, in `lane`. Every run stops before the end of time, so what would
+    /// come later may as well come there.
+    #[inline]
+    pub(crate) fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
+        let at = at.min(EventQueue::END_OF_TIME - 1);
+        let what = event.encode();
+        let tie = self.agenda.ties.next(what);
+        self.agenda.queue.push(lane, Entry { at, tie, what });
+    }
+}

@@ -1,0 +1,180 @@
+//! Packets: one cache line each, in a slab, linked into queues through their own `next`.
+
+use crate::outcome::PacketKind;
+use paceline_congestion::HopSample;
+use paceline_kernel::prefetch::prefetch;
+
+/// No packet, no queue pair, no port.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A packet on its way. An acknowledgement takes over the slot of the data packet that it answers.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Packet {
+    /// Next packet of the queue, or of the free list.
+    pub(crate) next: u32,
+    pub(crate) flow: u32,
+    /// Slot of the flow's queue pair.
+    pub(crate) qp: u32,
+    /// Where in the route table the egress port of the next switch stands.
+    pub(crate) path: u32,
+    /// Data: offset of the payload. ACK, NACK: next expected byte.
+    pub(crate) seq: u64,
+    /// When the data packet's transmission started, in ps (kept in its ACK).
+    pub(crate) sent_at: u64,
+    /// Port through which it entered the switch that holds it.
+    pub(crate) ingress: u32,
+    /// Bytes on the wire.
+    pub(crate) wire: u16,
+    /// Payload bytes.
+    pub(crate) payload: u16,
+    /// HPCC-PINT's digest. In ACKs of schemes that read telemetry: the data packet's way.
+    pub(crate) pint: u16,
+    /// Generation of routes that `path` belongs to, or [`crate::switch::spread::SPREAD`] and the way so far.
+    pub(crate) epoch: u16,
+    pub(crate) kind: PacketKind,
+    /// Dense class (see [`crate::core::port::Classes`]); of a PFC frame: the class that it speaks of.
+    pub(crate) class: u8,
+    /// Congestion marks: of the packet itself in data, the echo in ACKs.
+    pub(crate) ecn: u8,
+    /// Telemetry samples so far.
+    pub(crate) hops: u8,
+    /// The sender's window is full: the receiver is to answer at once (the BTH's AckReq bit).
+    pub(crate) ack_request: bool,
+    /// Its way is written down (see [`crate::watch::account`]).
+    pub(crate) accounted: bool,
+    /// What the scheme wrote into it when it left, and switches may change; kept in its ACK.
+    pub(crate) tag: u8,
+    /// A switch cut its payload off.
+    pub(crate) trimmed: bool,
+    /// The link profile of the congested port that `note` speaks of, [`NO_PORT`] for none.
+    pub(crate) note_port: u16,
+    /// What a switch or the receiver has to say to the sender: bytes in a queue, a feedback value, a
+    /// rate in Mbit/s, or nanoseconds spent in the receiver's host.
+    pub(crate) note: u32,
+    /// ACK, NACK: number of the data packet that it answers, for selective repeat.
+    pub(crate) answers: u32,
+}
+
+/// See [`Packet::note_port`].
+pub(crate) const NO_PORT: u16 = u16::MAX;
+
+impl Packet {
+    /// A packet with nothing in it.
+    pub(crate) const EMPTY: Self = Self {
+        next: NONE,
+        flow: u32::MAX,
+        qp: NONE,
+        path: 0,
+        seq: 0,
+        sent_at: 0,
+        ingress: NONE,
+        wire: 0,
+        payload: 0,
+        pint: 0,
+        epoch: 0,
+        kind: PacketKind::Data,
+        class: 0,
+        ecn: 0,
+        hops: 0,
+        ack_request: false,
+        accounted: false,
+        tag: 0,
+        trimmed: false,
+        note_port: NO_PORT,
+        note: 0,
+        answers: 0,
+    };
+}
+
+const _: () = assert!(size_of::<Packet>() == 64);
+
+/// All packets, and beside them their telemetry, in runs that read it: as many samples for each as
+/// the longest path has switches.
+#[derive(Debug, Default)]
+pub(crate) struct PacketSlab {
+    packets: Vec<Packet>,
+    telemetry: Vec<HopSample>,
+    samples: usize,
+    free: u32,
+    live: u32,
+}
+
+impl PacketSlab {
+    /// A slab for packets with room for `samples` telemetry samples each.
+    pub(crate) fn new(samples: usize) -> Self {
+        Self {
+            free: NONE,
+            samples,
+            ..Self::default()
+        }
+    }
+
+    /// Stores `packet`; the slot freed last is used first, while it is warm in the cache.
+    #[inline]
+    pub(crate) fn insert(&mut self, packet: Packet) -> u32 {
+        self.live += 1;
+        if self.free != NONE {
+            let id = self.free;
+            let slot = &mut self.packets[id as usize];
+            self.free = slot.next;
+            *slot = packet;
+            return id;
+        }
+        self.packets.push(packet);
+        self.telemetry
+            .resize(self.packets.len() * self.samples, HopSample::default());
+        self.packets.len() as u32 - 1
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, id: u32) {
+        self.live -= 1;
+        self.packets[id as usize].next = self.free;
+        self.free = id;
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, id: u32) -> &Packet {
+        &self.packets[id as usize]
+    }
+
+    #[inline(always)]
+    pub(crate) fn get_mut(&mut self, id: u32) -> &mut Packet {
+        &mut self.packets[id as usize]
+    }
+
+    /// Telemetry of a packet, a sample per switch that stamped it.
+    #[inline(always)]
+    pub(crate) fn hops(&self, id: u32) -> &[HopSample] {
+        let count = usize::from(self.packets[id as usize].hops).min(self.samples);
+        let first = id as usize * self.samples;
+        &self.telemetry[first..first + count]
+    }
+
+    /// A packet and room for its telemetry.
+    #[inline(always)]
+    pub(crate) fn with_telemetry(&mut self, id: u32) -> (&mut Packet, &mut [HopSample]) {
+        let first = id as usize * self.samples;
+        let samples = &mut self.telemetry[first..first + self.samples];
+        (&mut self.packets[id as usize], samples)
+    }
+
+    /// Has a packet and its first samples fetched into the cache.
+    #[inline]
+    pub(crate) fn prefetch(&self, id: u32) {
+        prefetch(&self.packets, id as usize);
+        prefetch(&self.telemetry, (id as usize).wrapping_mul(self.samples));
+    }
+
+    /// Slots, in use or free.
+    #[cfg(test)]
+    pub(crate) fn slots(&self) -> u32 {
+        self.packets.len() as u32
+    }
+
+    /// Packets that exist.
+    pub(crate) fn live(&self) -> u32 {
+        self.live
+    }
+}

@@ -1,0 +1,255 @@
+//! Ports: one end of a link, with what its transmitter, its queues and its ingress counters need.
+
+use crate::core::packet::{NONE, PacketSlab};
+use paceline_kernel::queue::LaneId;
+use paceline_kernel::{BitRate, Bytes, Span, ns3};
+
+/// The dense class of link-level frames (PFC): first in every port, never paused.
+pub(crate) const LINK_CONTROL: u8 = 0;
+/// The dense class of priority 0: strict, exempt from buffer accounting and flow control.
+pub(crate) const STRICT: u8 = 1;
+
+/// Which priority classes a run uses, numbered densely so that a port holds only those.
+#[derive(Clone, Debug)]
+pub(crate) struct Classes {
+    dense: [u8; 8],
+    priority: Vec<u8>,
+}
+
+impl Classes {
+    /// Link control, priority 0, and the given others in ascending order.
+    pub(crate) fn new(used: impl IntoIterator<Item = u8>) -> Self {
+        let mut used: Vec<u8> = used.into_iter().filter(|&class| class != 0).collect();
+        used.sort_unstable();
+        used.dedup();
+        let mut dense = [STRICT; 8];
+        for (i, &class) in used.iter().enumerate() {
+            dense[usize::from(class)] = STRICT + 1 + i as u8;
+        }
+        Self {
+            dense,
+            priority: [0, 0].into_iter().chain(used).collect(),
+        }
+    }
+    pub(crate) fn dense(&self, priority: u8) -> u8 {
+        self.dense[usize::from(priority)]
+    }
+    pub(crate) fn priority(&self, dense: u8) -> u8 {
+        self.priority[usize::from(dense)]
+    }
+    pub(crate) fn count(&self) -> usize {
+        self.priority.len()
+    }
+}
+
+/// One end of a link. The first 64 bytes are all that a hop touches of it, beside its queues.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Port {
+    /// When the current transmission ends, in ps.
+    pub(crate) free_at: u64,
+    /// Place of that end among the events of its instant.
+    pub(crate) free_tie: u64,
+    /// Bytes sent.
+    pub(crate) tx_bytes: u64,
+    /// Bytes in all queues.
+    pub(crate) queued: u32,
+    /// The port at the other end.
+    pub(crate) peer: u32,
+    pub(crate) node: u32,
+    /// Index of the switch, or of the NIC, that the port belongs to.
+    pub(crate) owner: u32,
+    pub(crate) link: u32,
+    /// Index of the link's profile.
+    pub(crate) profile: u16,
+    /// Bit per dense class that has packets.
+    pub(crate) ready: u16,
+    /// Bit per dense class that the other end has paused.
+    pub(crate) paused: u16,
+    /// Bit per dense class that this end has asked the other to pause.
+    pub(crate) asked: u16,
+    /// Dense class served last.
+    pub(crate) served: u8,
+    pub(crate) is_host: bool,
+    pub(crate) up: bool,
+    /// Whether the link can lose packets: it has errors, or fails at some time.
+    pub(crate) fallible: bool,
+    /// Whether the end of the transmission is (already) an event.
+    pub(crate) done_pending: bool,
+    /// Largest queue that a packet found itself the last of, since the last sample.
+    pub(crate) queue_max: u32,
+}
+
+const _: () = assert!(size_of::<Port>() == 64);
+
+impl Port {
+    /// Whether it is sending, up to the place `tie` within the instant `now`.
+    #[inline(always)]
+    pub(crate) fn is_busy(&self, now: u64, tie: u64) -> bool {
+        self.free_at > now || self.free_at == now && self.free_tie > tie
+    }
+
+    /// Whether something may follow; what is paused waits for the resume, not for a transmission.
+    #[inline]
+    pub(crate) fn has_sendable(&self) -> bool {
+        self.ready & !self.paused != 0
+    }
+
+    /// The class to serve now: link control, priority 0, then round robin over what is not paused.
+    #[inline(always)]
+    pub(crate) fn next_class(&self) -> Option<u8> {
+        let strict = self.ready & (1 << LINK_CONTROL | 1 << STRICT);
+        if strict != 0 {
+            return Some(strict.trailing_zeros() as u8);
+        }
+        let sendable = self.ready & !self.paused;
+        if sendable == 0 {
+            return None;
+        }
+        // The first class after the one served last, wrapping around.
+        let after = u16::MAX << (u32::from(self.served) + 1);
+        let later = sendable & after;
+        Some(if later != 0 { later } else { sendable }.trailing_zeros() as u8)
+    }
+}
+
+/// One (port, class): the egress queue, and the ingress counters of what came in through the port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClassQueue {
+    pub(crate) head: u32,
+    pub(crate) tail: u32,
+    /// Bytes in the egress queue.
+    pub(crate) bytes: u32,
+    /// Bytes that entered through this port and are still in the switch, headroom apart.
+    pub(crate) ingress: u32,
+    /// Of those, bytes in headroom.
+    pub(crate) headroom: u32,
+}
+
+impl ClassQueue {
+    pub(crate) const EMPTY: Self = Self {
+        head: NONE,
+        tail: NONE,
+        bytes: 0,
+        ingress: 0,
+        headroom: 0,
+    };
+
+    #[inline]
+    pub(crate) fn push(&mut self, packets: &mut PacketSlab, id: u32) {
+        let packet = packets.get_mut(id);
+        packet.next = NONE;
+        self.bytes += u32::from(packet.wire);
+        if self.head == NONE {
+            self.head = id;
+        } else {
+            packets.get_mut(self.tail).next = id;
+        }
+        self.tail = id;
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self, packets: &PacketSlab) -> u32 {
+        let id = self.head;
+        let packet = packets.get(id);
+        self.head = packet.next;
+        self.bytes -= u32::from(packet.wire);
+        // The next one is due when this one has left.
+        packets.prefetch(self.head);
+        id
+    }
+}
+
+/// What all links of one rate and delay share.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkProfile {
+    pub(crate) rate: BitRate,
+    /// Picoseconds that 1024 bytes take, cut to whole ones.
+    pub(crate) ps_per_kib: u64,
+    /// Propagation delay, in ps.
+    pub(crate) delay: u64,
+    /// How far a dynamic PFC threshold is shifted at this rate.
+    pub(crate) shift: u32,
+    /// Bytes of headroom of an ingress port.
+    pub(crate) headroom: u32,
+    /// Marking thresholds; `u32::MAX` for no marking.
+    pub(crate) kmin: u32,
+    pub(crate) kmax: u32,
+    pub(crate) pmax: f64,
+    /// Sizes that occur all the time.
+    pub(crate) common: Vec<CommonSize>,
+    /// Bytes that the link adds to each packet.
+    pub(crate) framing: u16,
+    pub(crate) truncate_to_ns: bool,
+    pub(crate) floor_to_ns: bool,
+}
+
+/// A packet size with a serialisation time and event lanes of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CommonSize {
+    pub(crate) wire: u16,
+    pub(crate) tx: u64,
+    pub(crate) tx_lane: LaneId,
+    pub(crate) arrive_lane: LaneId,
+}
+
+impl LinkProfile {
+    /// Serialisation time in ps, and the lanes of its end and of the arrival.
+    #[inline(always)]
+    pub(crate) fn serialise(&self, wire: u16) -> CommonSize {
+        for common in &self.common {
+            if common.wire == wire {
+                return *common;
+            }
+        }
+        self.serialise_rare(wire)
+    }
+
+    #[cold]
+    fn serialise_rare(&self, wire: u16) -> CommonSize {
+        CommonSize {
+            wire,
+            tx: self.time_to_send(self.rate, wire).as_ps(),
+            tx_lane: LaneId::WHEEL,
+            arrive_lane: LaneId::WHEEL,
+        }
+    }
+
+    /// Time for a packet of `wire` bytes and its framing at `rate`, by this run's arithmetic.
+    #[inline]
+    pub(crate) fn time_to_send(&self, rate: BitRate, wire: u16) -> Span {
+        let wire = wire + self.framing;
+        if self.floor_to_ns {
+            return ns3::whole_time_to_send(rate, u32::from(wire));
+        }
+        time_to_send(rate, wire, self.truncate_to_ns)
+    }
+}
+
+/// Time for `wire` bytes at `rate`: exact, or as ns-3 has it.
+#[inline]
+pub(crate) fn time_to_send(rate: BitRate, wire: u16, truncate_to_ns: bool) -> Span {
+    if truncate_to_ns {
+        ns3::time_to_send(rate, u32::from(wire))
+    } else {
+        rate.time_to_send(Bytes::new(u64::from(wire)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_numbered_in_order() {
+        let classes = Classes::new([5, 3, 3, 0]);
+        assert_eq!(
+            [classes.dense(0), classes.dense(3), classes.dense(5)],
+            [STRICT, 2, 3]
+        );
+        assert_eq!(
+            (classes.priority(2), classes.priority(3), classes.count()),
+            (3, 5, 4)
+        );
+    }
+}

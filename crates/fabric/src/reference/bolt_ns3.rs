@@ -1,0 +1,73 @@
+//! The network of the Bolt authors' simulator (ns-3): its ports, its queues, its hosts' transport.
+//!
+//! Three things there are of another make than elsewhere in this crate, so they have files of their own,
+//! and the usual ways ask once at their entrance whether this one is meant:
+//!
+//! * [`port`]: behind the queues of a port stands a FIFO of the device for one packet. A packet goes into it
+//!   as soon as it is empty and from then on belongs neither to the queue nor to the wire.
+//! * [`disc`]: the queues with Bolt's ingress algorithm, at switches and, where the scenario says so, in hosts.
+//! * [`sender`], [`receiver`]: each message has its own clock; what it sends goes into the queue of the host's
+//!   port, and is never chosen among others.
+//!
+//! What the transport does between two messages of the same pair of hosts is in [`sharing`].
+
+mod disc;
+mod port;
+mod receiver;
+mod sender;
+mod sharing;
+
+use std::collections::BTreeMap;
+
+use paceline_congestion::assist::SwitchPart;
+
+use crate::core::packet::NONE;
+use crate::core::port::Port;
+use crate::spec::{DiscPorts, NodeKind, RunSpec};
+
+pub(crate) use disc::Disc;
+pub(crate) use sender::{CLOCK, Sender};
+use sharing::HashOrder;
+pub(crate) use sharing::Share;
+
+/// State beside ports and queue pairs; empty where the mode is off.
+#[derive(Debug, Default)]
+pub(crate) struct BoltNs3 {
+    /// Whether ports have a device FIFO.
+    pub(crate) on: bool,
+    /// The packet in each port's device FIFO.
+    pub(crate) slots: Vec<u32>,
+    /// Queues with Bolt's algorithm, by port; `None`: one FIFO without limit.
+    pub(crate) discs: Vec<Option<Disc>>,
+    /// What queue pairs have beside what all have, by slot.
+    pub(crate) senders: Vec<Sender>,
+    /// Flows of each host, in the authors' order.
+    tables: BTreeMap<u32, HashOrder>,
+}
+
+impl BoltNs3 {
+    pub(crate) fn new(spec: &RunSpec, ports: &[Port]) -> Self {
+        if !spec.quirks.device_fifo {
+            return Self::default();
+        }
+        let part = spec.schemes.iter().find_map(|scheme| {
+            let Some(SwitchPart::Bolt(part)) = scheme.config.switch_part() else {
+                return None;
+            };
+            Some(part)
+        });
+        let is_switch = |port: &Port| spec.nodes[port.node as usize] == NodeKind::Switch;
+        let disc = |port: &Port| {
+            let peer = &ports[port.peer as usize];
+            let has = spec.bolt_ns3.ports == DiscPorts::All || is_switch(port) && is_switch(peer);
+            has.then(|| Disc::new(&spec.bolt_ns3, part.as_ref(), &spec.packet))
+        };
+        Self {
+            on: true,
+            slots: vec![NONE; ports.len()],
+            discs: ports.iter().map(disc).collect(),
+            senders: Vec::new(),
+            tables: BTreeMap::new(),
+        }
+    }
+}

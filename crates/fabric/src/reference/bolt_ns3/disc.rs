@@ -1,0 +1,227 @@
+//! Bolt's queues as the authors have them: the ingress algorithm over strict priorities.
+
+use paceline_congestion::assist::{BoltPart, Threshold};
+use paceline_congestion::bolt::{DEC, FIRST, INC, LAST};
+use paceline_congestion::{CongestedPort, Notice};
+use paceline_kernel::{BitRate, Bytes, Span};
+
+use crate::core::packet::{NO_PORT, Packet};
+use crate::core::port::STRICT;
+use crate::outcome::{PacketKind, TraceKind};
+use crate::run::simulation::Simulation;
+use crate::spec::{BoltNs3Spec, PacketFormat};
+
+/// One port's queues: what they are told, and their tokens.
+#[derive(Clone, Debug)]
+pub(crate) struct Disc {
+    threshold: u32,
+    /// Packets in the queues from which on a congested port drops.
+    limit: u32,
+    /// One SRC in so many; the authors' counter only counts those that were sent.
+    factor: u32,
+    src: bool,
+    pru: bool,
+    sm: bool,
+    pru_max: u32,
+    /// A full packet.
+    mtu: i64,
+    /// Packets queued.
+    pub(super) packets: u32,
+    /// Tokens: packets of flows that end, bytes of capacity that was not used.
+    pru_tokens: u32,
+    sm_tokens: i64,
+    /// When the latter were updated, in ns; `None` before the first packet.
+    updated: Option<u64>,
+    /// SRCs sent.
+    sent: u32,
+}
+
+/// What is to be done about a data packet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Verdict {
+    report: bool,
+    drop: bool,
+}
+
+/// What a port is told of itself and of the packet that it judges.
+#[derive(Clone, Copy, Debug)]
+struct Situation {
+    queued: u32,
+    rate: BitRate,
+    profile: u16,
+    /// The rate of the port that the packet's note speaks of, if it does of one.
+    noted: BitRate,
+    /// The packet has passed no switch yet, and INC stays where nobody has taken it off.
+    keeps: bool,
+}
+
+impl Disc {
+    /// The queues of a port at the start; without `part` (Swift) the threshold is all that acts.
+    pub(super) fn new(spec: &BoltNs3Spec, part: Option<&BoltPart>, packet: &PacketFormat) -> Self {
+        let mtu = (packet.mtu + packet.data_header).get();
+        let unasked = spec.threshold.map_or(Threshold::Packets(1), Threshold::Bytes);
+        Self {
+            threshold: part.map_or(unasked, |part| part.threshold).bytes(mtu),
+            limit: spec.buffer_packets,
+            factor: spec.src_factor.max(1),
+            src: part.is_some_and(|part| part.src),
+            pru: part.is_some_and(|part| part.pru),
+            sm: part.is_some_and(|part| part.sm),
+            pru_max: part.map_or(0, |part| part.pru_max),
+            mtu: mtu as i64,
+            packets: 0,
+            pru_tokens: 0,
+            sm_tokens: 0,
+            updated: None,
+            sent: 0,
+        }
+    }
+
+    /// What the port could have sent since the last packet, less this packet.
+    fn supply(&mut self, now_ns: u64, rate: BitRate, wire: u16, drift: bool) {
+        // The authors' runs begin long before their first flow: the first packet finds the token full.
+        let Some(updated) = self.updated.replace(now_ns) else {
+            self.sm_tokens = self.mtu;
+            return;
+        };
+        let seconds = (now_ns - updated) as f64 / 1e9;
+        let supply = (rate.as_bps() as f64 * seconds / 8.0) as i64;
+        let demand = i64::from(wire) - i64::from(drift);
+        self.sm_tokens = (self.sm_tokens - demand + supply).min(self.mtu);
+    }
+
+    /// Changes the packet's flags and the port's tokens.
+    fn judge(&mut self, packet: &mut Packet, at: &Situation) -> Verdict {
+        if at.queued >= self.threshold {
+            return self.congested(packet, at);
+        }
+        let tag = packet.tag;
+        if self.pru && tag & LAST != 0 {
+            if tag & FIRST == 0 {
+                self.pru_tokens = (self.pru_tokens + 1).min(self.pru_max);
+            }
+        } else if self.pru && self.pru_tokens > 0 && tag & INC != 0 {
+            self.pru_tokens -= 1;
+        } else if self.sm && self.sm_tokens >= self.mtu && tag & INC != 0 {
+            self.sm_tokens -= self.mtu;
+        } else if self.sm || !at.keeps {
+            packet.tag &= !INC;
+        }
+        Verdict::default()
+    }
+
+    fn congested(&mut self, packet: &mut Packet, at: &Situation) -> Verdict {
+        let first = packet.tag & DEC == 0;
+        packet.tag = packet.tag & !INC | DEC;
+        // A later port that takes longer to drain is reported in place of an earlier one; only
+        // acknowledgements carry that.
+        if first || drain_ns(at.queued, at.rate) > drain_ns(packet.note, at.noted) {
+            (packet.note, packet.note_port) = (at.queued, at.profile);
+        }
+        let report = first && self.src && self.sent.is_multiple_of(self.factor);
+        self.sent += u32::from(report);
+        Verdict {
+            report,
+            drop: self.packets >= self.limit,
+        }
+    }
+}
+
+fn drain_ns(queued: u32, rate: BitRate) -> u64 {
+    u64::from(queued) * 8_000_000_000 / rate.as_bps().max(1)
+}
+
+impl Simulation {
+    pub(super) fn disc_enqueue(&mut self, port: u32, id: u32) {
+        let p = &self.core.ports[port as usize];
+        let rate_of = |profile: u16| self.world.profiles[usize::from(profile)].rate;
+        let packet = self.core.packets.get_mut(id);
+        let mut at = Situation {
+            queued: p.queued,
+            rate: rate_of(p.profile),
+            profile: p.profile,
+            noted: rate_of(p.profile),
+            keeps: p.is_host && self.world.spec.quirks.inc_kept_by_hosts,
+        };
+        if packet.note_port != NO_PORT {
+            at.noted = rate_of(packet.note_port);
+        }
+        let Some(disc) = &mut self.bolt_ns3.discs[port as usize] else {
+            return;
+        };
+        disc.supply(
+            self.core.now / 1000,
+            at.rate,
+            packet.wire,
+            self.world.spec.quirks.sm_drift,
+        );
+        let mut class = STRICT;
+        if packet.kind == PacketKind::Data {
+            class = packet.class;
+            let verdict = disc.judge(packet, &at);
+            if verdict.report {
+                self.report_congestion(port, id);
+            }
+            if verdict.drop {
+                self.core.counters.buffer_drops += 1;
+                return self.discard(port, id);
+            }
+        }
+        self.hold(port, class, id);
+        if let Some(disc) = &mut self.bolt_ns3.discs[port as usize] {
+            disc.packets += 1;
+        }
+        if self.core.watch.recorder.tracing {
+            let queued = self.core.ports[port as usize].queued;
+            self.trace(port, TraceKind::Enqueue, id, queued);
+        }
+        self.refill(port);
+    }
+
+    /// Tells the sender of data packet `id` that `port` is congested.
+    fn report_congestion(&mut self, port: u32, id: u32) {
+        let packet = *self.core.packets.get(id);
+        self.core.counters.notices += 1;
+        let qp = &self.hosts.qps[packet.qp as usize];
+        if qp.flow != packet.flow || qp.done {
+            return;
+        }
+        if self.core.ports[port as usize].is_host {
+            // Its own: it reaches the sender at once, but is for nobody while the flow's first packet leaves.
+            if !self.bolt_ns3.senders[packet.qp as usize].known {
+                return;
+            }
+            self.core.counters.notifications += 1;
+            let notice = Notice::Congested {
+                port: CongestedPort {
+                    queue: Bytes::new(u64::from(packet.note)),
+                    rate: self.world.profiles[usize::from(packet.note_port)].rate,
+                },
+                rtt: Span::from_ps(self.core.now - packet.sent_at),
+            };
+            return self
+                .hosts
+                .call_scheme(&self.world, &mut self.core, packet.qp, |scheme, cx| {
+                    scheme.on_notice(cx, &notice)
+                });
+        }
+        let hop = packet.path - qp.route;
+        let src = Packet {
+            kind: PacketKind::Src,
+            flow: packet.flow,
+            qp: packet.qp,
+            sent_at: packet.sent_at,
+            note: packet.note,
+            note_port: packet.note_port,
+            wire: self.world.flow_paths[packet.qp as usize].ack_wire,
+            // The way of the data packet backwards: the switch before the last is the first there.
+            path: self.bolt_ns3.senders[packet.qp as usize].back_route + qp.path.hop_rates.len() as u32 + 1
+                - hop,
+            epoch: packet.epoch,
+            class: STRICT,
+            ..Packet::EMPTY
+        };
+        let id = self.core.packets.insert(src);
+        self.device_enqueue(packet.ingress, id);
+    }
+}

@@ -1,0 +1,95 @@
+//! The transport of a receiving host: every packet is answered, the expected one by an ACK, any other by a
+//! NACK.
+
+use paceline_congestion::bolt_ns3::FIN;
+use paceline_kernel::{Bytes, Span};
+
+use crate::core::packet::{NONE, Packet};
+use crate::outcome::{FlowStatus, PacketKind};
+use crate::run::simulation::Simulation;
+use crate::spec::Awaited;
+
+impl Simulation {
+    /// A packet arrived at a host.
+    pub(crate) fn message_receive(&mut self, id: u32) {
+        let kind = self.core.packets.get(id).kind;
+        if kind == PacketKind::Data {
+            self.core.counters.data_received += 1;
+        }
+        if !self.hosts.is_current(&self.core, id) {
+            return self.core.packets.remove(id);
+        }
+        match kind {
+            PacketKind::Data => self.message_data(id),
+            PacketKind::Ack | PacketKind::Nack => self.message_ack(id),
+            _ => self.hosts.receive_notice(&self.world, &mut self.core, id),
+        }
+    }
+
+    fn message_data(&mut self, id: u32) {
+        let packet = *self.core.packets.get(id);
+        let receiver = &mut self.hosts.receivers.list[packet.qp as usize];
+        let mut kind = PacketKind::Nack;
+        if packet.seq == receiver.expected {
+            receiver.expected += u64::from(packet.payload);
+            kind = PacketKind::Ack;
+        } else {
+            self.core.counters.nacks += 1;
+        }
+        let expected = receiver.expected;
+        let way = &self.world.flow_paths[packet.qp as usize];
+        let port = way.ack_port;
+        // The data packet's slot becomes the acknowledgement's: tag, note and time stamp stay.
+        *self.core.packets.get_mut(id) = Packet {
+            kind,
+            seq: expected,
+            path: way.ack_route,
+            epoch: way.ack_epoch,
+            wire: way.ack_wire,
+            payload: 0,
+            class: way.ack_class,
+            ingress: NONE,
+            ..packet
+        };
+        self.device_enqueue(port, id);
+        if kind == PacketKind::Ack {
+            self.note_received(packet.qp, expected);
+            let sender = &self.bolt_ns3.senders[packet.qp as usize];
+            if packet.tag & FIN != 0 && sender.keep {
+                // What comes next on this flow starts anew.
+                self.hosts.receivers.list[packet.qp as usize].expected = 0;
+            }
+        }
+    }
+
+    /// Messages that end by `expected` have arrived.
+    fn note_received(&mut self, slot: u32, expected: u64) {
+        let messages = &self.bolt_ns3.senders[slot as usize].messages;
+        for place in 0..messages.len() {
+            let message = &mut self.bolt_ns3.senders[slot as usize].messages[place];
+            if message.end > expected {
+                break;
+            }
+            if !std::mem::replace(&mut message.received, true) {
+                let flow = message.flow;
+                self.traffic.flows[flow as usize].received = Some(self.instant());
+                self.traffic
+                    .release(&self.world, &mut self.core, flow, Awaited::Received);
+            }
+        }
+    }
+
+    /// A message is acknowledged.
+    pub(super) fn complete_message(&mut self, slot: u32, flow: u32, size: Bytes) {
+        let now = self.core.now;
+        let retransmitted = std::mem::take(&mut self.hosts.qps[slot as usize].retransmitted);
+        let record = &mut self.traffic.flows[flow as usize];
+        record.status = FlowStatus::Completed;
+        record.fct = Span::from_ps(now - record.start.as_ps());
+        record.retransmitted = Bytes::new(retransmitted);
+        record.delivered = size;
+        self.traffic.completions.push(flow);
+        self.traffic
+            .release(&self.world, &mut self.core, flow, Awaited::Acknowledged);
+    }
+}

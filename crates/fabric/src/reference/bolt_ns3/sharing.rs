@@ -1,0 +1,138 @@
+//! Flows that messages of the same pair of hosts share (the authors' "aggregation").
+//!
+//! A message looks for a flow of its pair. While that has packets to send, a short message gets a flow for
+//! itself, which ends with it, and a longer one is appended. Otherwise (all is sent, or the flow is
+//! idle) the message gets a flow that stays. A new flow takes over the window of the one that was found, once
+//! its own first packet has left. The flow that was found and stays no longer is never taken away once it
+//! is idle: it goes on being found, with a window of long ago. Which of several flows is found hangs on the
+//! order of the authors' table, [`HashOrder`].
+
+use paceline_kernel::Bytes;
+
+use super::sender::Message;
+use crate::run::simulation::Simulation;
+
+/// What a message gets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Share {
+    /// A flow of its own; and the one that it was found to share with.
+    New { keep: bool, found: Option<u32> },
+    /// A place in a flow that there is.
+    Joined,
+}
+
+impl Simulation {
+    /// Finds out what message `flow` gets; if it is a place in a flow that there is, it takes it.
+    pub(crate) fn share(&mut self, flow: u32) -> Share {
+        let keep = self.world.spec.bolt_ns3.share_flows;
+        let found = if keep { self.find_flow(flow) } else { None };
+        let Some(slot) = found else {
+            return Share::New { keep, found };
+        };
+        let size = self.world.spec.flows[flow as usize].size.get();
+        let qp = &mut self.hosts.qps[slot as usize];
+        if qp.max_sent >= qp.size {
+            self.bolt_ns3.senders[slot as usize].keep = false;
+            return Share::New { keep: true, found };
+        }
+        if size <= self.bolt_ns3.senders[slot as usize].first_window {
+            return Share::New { keep: false, found };
+        }
+        qp.size += size;
+        let end = qp.size;
+        self.traffic.flows[flow as usize].ideal = self.traffic.flows[qp.flow as usize].ideal;
+        let message = Message {
+            flow,
+            end,
+            received: false,
+        };
+        self.bolt_ns3.senders[slot as usize].messages.push_back(message);
+        self.send_down(slot);
+        Share::Joined
+    }
+
+    /// The flow of the message's pair that the authors' table gives first.
+    fn find_flow(&self, flow: u32) -> Option<u32> {
+        let message = &self.world.spec.flows[flow as usize];
+        let table = self.bolt_ns3.tables.get(&message.src.0)?;
+        table.iter().find(|&slot| {
+            let other = &self.world.spec.flows[self.hosts.qps[slot as usize].flow as usize];
+            other.dst == message.dst
+        })
+    }
+
+    /// A new flow enters its host's table; gives its key there.
+    pub(super) fn enter_table(&mut self, slot: u32) -> u16 {
+        let host = self.world.spec.flows[self.hosts.qps[slot as usize].flow as usize]
+            .src
+            .0;
+        self.bolt_ns3.tables.entry(host).or_default().insert(slot)
+    }
+
+    /// A flow is gone.
+    pub(super) fn leave_table(&mut self, slot: u32) {
+        let host = self.world.spec.flows[self.hosts.qps[slot as usize].flow as usize]
+            .src
+            .0;
+        let key = self.bolt_ns3.senders[slot as usize].key;
+        if let Some(table) = self.bolt_ns3.tables.get_mut(&host) {
+            table.remove(key);
+        }
+    }
+
+    /// A new flow takes over the window of the one that its message had been to share.
+    pub(crate) fn inherit_window(&mut self, slot: u32, found: u32) {
+        let window = Bytes::new(self.hosts.qps[found as usize].window);
+        self.hosts
+            .call_scheme(&self.world, &mut self.core, slot, |scheme, _| {
+                scheme.inherit(window)
+            });
+    }
+}
+
+/// Queue pairs by a running 16-bit key, in the order of libstdc++'s `unordered_map`: the hash is the key
+/// itself, an entry goes to the front of its bucket or, if that is empty, of the whole list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HashOrder {
+    next_key: u16,
+    buckets: usize,
+    /// Keys and queue pairs, in the order of the list; each bucket's are together.
+    list: Vec<(u16, u32)>,
+}
+
+impl HashOrder {
+    /// The sizes that a table grows through.
+    const PRIMES: [usize; 14] = [
+        13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753, 42043, 85229, 172_933,
+    ];
+
+    fn insert(&mut self, slot: u32) -> u16 {
+        if self.list.len() + 1 > self.buckets {
+            let larger = Self::PRIMES.into_iter().find(|&size| size > self.list.len());
+            self.buckets = larger.unwrap_or(usize::from(u16::MAX) + 1);
+            let old = std::mem::take(&mut self.list);
+            for entry in old {
+                self.link(entry);
+            }
+        }
+        let key = self.next_key;
+        self.next_key = key.wrapping_add(1);
+        self.link((key, slot));
+        key
+    }
+
+    fn link(&mut self, entry: (u16, u32)) {
+        let bucket = usize::from(entry.0) % self.buckets;
+        let same = |other: &(u16, u32)| usize::from(other.0) % self.buckets == bucket;
+        let place = self.list.iter().position(same).unwrap_or(0);
+        self.list.insert(place, entry);
+    }
+
+    fn remove(&mut self, key: u16) {
+        self.list.retain(|&(other, _)| other != key);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.list.iter().map(|&(_, slot)| slot)
+    }
+}

@@ -1,0 +1,3 @@
+//! Networks of other simulators that are of another make than those of this crate.
+
+pub(crate) mod bolt_ns3;

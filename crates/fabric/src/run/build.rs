@@ -1,0 +1,522 @@
+//! From a description to a network that is ready to run.
+
+use std::collections::BTreeMap;
+
+use paceline_congestion::SwitchPart;
+use paceline_kernel::queue::{EventQueue, LaneId};
+use paceline_kernel::rng::{Purpose, Rng};
+use paceline_kernel::{Bytes, Span, Time};
+
+use crate::core::Core;
+use crate::core::event::{Event, Ties};
+use crate::core::link::{Agenda, Sent};
+use crate::core::packet::{NONE, PacketSlab};
+use crate::core::port::{ClassQueue, Classes, CommonSize, LinkProfile, Port};
+use crate::core::random::{LinkErrors, SharedRandom};
+use crate::host::Hosts;
+use crate::outcome::{Counters, FlowRecord, FlowStatus};
+use crate::reference::bolt_ns3::BoltNs3;
+use crate::run::failure::Change;
+use crate::run::simulation::Simulation;
+use crate::spec::{
+    FlowControl, FlowSpec, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec, TieOrder,
+};
+use crate::switch::Switches;
+use crate::switch::bolt::{BoltSwitches, src_wire};
+use crate::switch::held_back::held_back;
+use crate::switch::pint::PintPorts;
+use crate::switch::qcn::QcnSwitches;
+use crate::switch::shared_buffer::{BufferRules, SwitchBuffer, doublings_begun};
+use crate::switch::spread::Spreading;
+use crate::switch::telemetry::{Telemetry, WIRE_HOPS};
+use crate::traffic::Dependencies;
+use crate::traffic::Traffic;
+use crate::watch::Watch;
+use crate::watch::account::Accounts;
+use crate::watch::record::Recorder;
+use crate::world::World;
+use crate::world::check::{BuildError, check};
+use crate::world::routing::{Extent, FirstPaths, FlowKey, Routing, path_rtt};
+
+/// Builds the network of `spec`.
+pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
+    check(&spec)?;
+    let classes = Classes::new(
+        (spec.flows.iter().map(|flow| flow.class))
+            .chain(spec.nic.ack_class)
+            .chain(spec.storms.iter().map(|storm| storm.class)),
+    );
+    let class_count = classes.count();
+    let mut queue = match spec.ties {
+        TieOrder::Structural => EventQueue::untied(),
+        TieOrder::Insertion | TieOrder::Shuffled(_) => EventQueue::new(),
+    };
+    let (profiles, profile_of) = build_profiles(&spec, &mut queue)?;
+    let ports = build_ports(&spec, &profile_of);
+    let buffers = build_buffers(&spec, &ports, &profiles);
+    let (ports, nics) = number_owners(&spec, ports);
+    let routing = build_routing(&spec, &ports);
+    // Without flows nobody asks, and in a large network the answer takes time.
+    let extent = if spec.flows.is_empty() {
+        Extent::default()
+    } else {
+        routing.extent(&ports, &profiles, spec.packet.mtu)
+    };
+    let needs: Vec<_> = spec.schemes.iter().map(|scheme| scheme.config.needs()).collect();
+    let int = needs.iter().any(|needs| needs.int);
+    let multi = spec.quirks.int_wire_precision.then_some(spec.int_multi);
+    let stream = |purpose, entity: usize| Rng::stream(spec.seed, purpose, entity as u64);
+    let pint = spec
+        .schemes
+        .iter()
+        .find_map(|scheme| scheme.config.pint_code())
+        .map(|code| {
+            PintPorts::new(
+                code,
+                ports.len(),
+                extent.rtt,
+                spec.quirks.pint_approximate_logs,
+                spec.seed,
+            )
+        });
+    let marks = profiles.iter().any(|profile| profile.kmin != u32::MAX);
+    let accounts = Accounts::new(
+        &spec.record.accounts,
+        &spec.record.closeups,
+        spec.flows.len(),
+        ports.len() * class_count,
+    );
+    let mut recorder = Recorder::new(&spec, &ports);
+    // What is traced takes no short cuts through queues: the accounts are told of every step, too.
+    recorder.tracing |= accounts.on();
+    let bolt = BoltSwitches::of(&spec, &ports, &profiles);
+    let qcn = QcnSwitches::of(&spec, &ports, class_count);
+    let watch = Watch {
+        recorder,
+        accounts,
+        closeups: crate::watch::closeup::CloseUps::new(&spec.record.closeups, spec.flows.len()),
+        standstill: crate::run::standstill::Watch::default(),
+    };
+    let rules = BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold);
+    let held_back = held_back(&spec, ports.len() * class_count);
+    let straight = rules.alike && held_back.is_empty() && pint.is_none();
+    let switches = Switches {
+        rules,
+        buffers,
+        spreading: Spreading::new(&spec),
+        telemetry: Telemetry::new(int, multi, pint),
+        straight,
+        assists: bolt.is_some() || qcn.is_some(),
+        bolt,
+        qcn,
+        held_back,
+        mark_rng: if marks {
+            (0..ports.len()).map(|port| stream(Purpose::Mark, port)).collect()
+        } else {
+            Vec::new()
+        },
+    };
+    let hosts = Hosts::new(&spec, nics);
+    let traffic = Traffic {
+        flows: spec.flows.iter().map(not_started).collect(),
+        dependencies: Dependencies::of(&spec),
+        completions: Vec::new(),
+    };
+    let bolt_ns3 = BoltNs3::new(&spec, &ports);
+    let core = Core {
+        class_count,
+        now: 0,
+        tie: 0,
+        agenda: Agenda {
+            queue,
+            ties: Ties::new(spec.ties),
+            sent: Sent::default(),
+        },
+        packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),
+        queues: vec![ClassQueue::EMPTY; ports.len() * class_count],
+        link_down_at: vec![u64::MAX; spec.links.len()],
+        link_errors: LinkErrors::of(&spec),
+        shared_rng: SharedRandom::of(&spec),
+        paused_since: vec![0; ports.len() * class_count],
+        paused_until: vec![0; ports.len() * class_count],
+        renew_at: vec![0; ports.len() * class_count],
+        counters: Counters::default(),
+        digest: 0,
+        done: false,
+        ports,
+        watch,
+    };
+    let world = World {
+        class_count,
+        changes: build_changes(&spec),
+        routes: Vec::new(),
+        route_places: BTreeMap::new(),
+        flow_paths: Vec::new(),
+        epoch: 0,
+        routing,
+        first_paths: FirstPaths::default(),
+        base_rtt: extent.rtt,
+        bdp: extent.bdp,
+        classes,
+        profiles,
+        spec,
+    };
+    let mut simulation = Simulation {
+        world,
+        core,
+        switches,
+        hosts,
+        traffic,
+        bolt_ns3,
+    };
+    simulation.schedule_first_events();
+    Ok(simulation)
+}
+
+/// What an empty network's round trip takes on a path, as [`crate::Outcome::base_rtt`] counts it, and the
+/// path's links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// Twice the propagation and one payload's serialisation per link.
+    pub rtt: Span,
+    /// Links on the way.
+    pub links: usize,
+}
+
+/// The round trips of an empty network for each flow of a scheme, in order, as far as there is a way before
+/// any link fails.
+///
+/// # Errors
+/// If there is no such network.
+pub fn round_trips(spec: &RunSpec, scheme: u16) -> Result<Vec<RoundTrip>, BuildError> {
+    let (profiles, profile_of) = build_profiles(spec, &mut EventQueue::new())?;
+    let (ports, _) = number_owners(spec, build_ports(spec, &profile_of));
+    let routing = build_routing(spec, &ports);
+    let mut known: BTreeMap<(u32, u32), Option<RoundTrip>> = BTreeMap::new();
+    let flows = spec.flows.iter().filter(|flow| flow.scheme == scheme);
+    let found = flows.filter_map(|flow| {
+        let find = || {
+            let path = routing.path(&ports, flow.src.0, flow.dst.0, FlowKey::of(flow))?;
+            let (rtt, _) = path_rtt(&path.ports, &ports, &profiles, spec.packet.mtu);
+            Some(RoundTrip {
+                rtt,
+                links: path.ports.len(),
+            })
+        };
+        *known.entry((flow.src.0, flow.dst.0)).or_insert_with(find)
+    });
+    Ok(found.collect())
+}
+
+const fn not_started(flow: &FlowSpec) -> FlowRecord {
+    FlowRecord {
+        status: FlowStatus::NotStarted,
+        start: flow.start,
+        received: None,
+        fct: Span::ZERO,
+        ideal: Span::ZERO,
+        retransmitted: Bytes::ZERO,
+        delivered: Bytes::ZERO,
+        sent: Bytes::ZERO,
+        sent_unheard: Bytes::ZERO,
+    }
+}
+
+impl Simulation {
+    fn schedule_first_events(&mut self) {
+        if self.bolt_ns3.on && self.world.spec.dependencies.is_empty() {
+            // The authors' scripts schedule all messages before the run, ahead of whatever it makes.
+            for flow in 0..self.world.spec.flows.len() {
+                let at = self.world.spec.flows[flow].start.as_ps();
+                self.schedule(LaneId::WHEEL, at, Event::FlowStart { flow: flow as u32 });
+            }
+        } else if let Some(first) = self.world.spec.flows.first() {
+            let at = first.start.as_ps();
+            self.schedule(LaneId::WHEEL, at, Event::FlowDue { flow: 0 });
+        }
+        for change in 0..self.world.changes.len() {
+            let at = self.world.changes[change].at;
+            self.schedule(
+                LaneId::WHEEL,
+                at,
+                Event::Topology {
+                    change: change as u32,
+                },
+            );
+        }
+        self.schedule_storms();
+        self.arrange_queue_samples();
+    }
+}
+
+/// Sizes that occur all the time: full data packets and acknowledgements of every scheme.
+fn common_sizes(spec: &RunSpec) -> Vec<u16> {
+    let packet = &spec.packet;
+    let mut sizes = Vec::new();
+    for scheme in &spec.schemes {
+        let needs = scheme.config.needs();
+        sizes.push(packet.mtu.get() as u16 + packet.data_headers(&needs));
+        sizes.push(packet.ack_wire(&needs));
+        if matches!(scheme.config.switch_part(), Some(SwitchPart::Bolt(part)) if part.src) {
+            sizes.push(src_wire(packet, packet.data_headers(&needs)));
+        }
+    }
+    let mut seen = Vec::new();
+    sizes.retain(|size| {
+        !seen.contains(size) && {
+            seen.push(*size);
+            true
+        }
+    });
+    sizes
+}
+
+/// One profile per (rate, delay), with event lanes for the delays that its common sizes make.
+fn build_profiles(
+    spec: &RunSpec,
+    queue: &mut EventQueue,
+) -> Result<(Vec<LinkProfile>, Vec<u16>), BuildError> {
+    let sizes = common_sizes(spec);
+    let mut index: BTreeMap<(u64, u64), u16> = BTreeMap::new();
+    let mut lanes: BTreeMap<u64, LaneId> = BTreeMap::new();
+    let mut profiles: Vec<LinkProfile> = Vec::new();
+    let mut profile_of = Vec::with_capacity(spec.links.len());
+    for (i, link) in spec.links.iter().enumerate() {
+        let key = (link.rate.as_bps(), link.delay.as_ps());
+        if let Some(&profile) = index.get(&key) {
+            profile_of.push(profile);
+            continue;
+        }
+        let Ok(number) = u16::try_from(profiles.len()) else {
+            return Err(BuildError::TooLarge(
+                "links have more than 65536 different rates and delays".into(),
+            ));
+        };
+        let mut profile = profile(spec, i, link)?;
+        let mut lane = |delay: u64| *lanes.entry(delay).or_insert_with(|| queue.add_lane(delay));
+        for &wire in &sizes {
+            let tx = profile.time_to_send(profile.rate, wire).as_ps();
+            let (tx_lane, arrive_lane) = (lane(tx), lane(tx + profile.delay));
+            profile.common.push(CommonSize {
+                wire,
+                tx,
+                tx_lane,
+                arrive_lane,
+            });
+        }
+        profiles.push(profile);
+        index.insert(key, number);
+        profile_of.push(number);
+    }
+    Ok((profiles, profile_of))
+}
+
+fn profile(spec: &RunSpec, i: usize, link: &LinkSpec) -> Result<LinkProfile, BuildError> {
+    let is_switch = |node: NodeId| spec.nodes[node.0 as usize] == NodeKind::Switch;
+    let (mut kmin, mut kmax, mut pmax) = (u32::MAX, u32::MAX, 0.0);
+    if !spec.switch.ecn.is_empty() && (is_switch(link.a) || is_switch(link.b)) {
+        let Some(curve) = spec.switch.ecn.iter().find(|curve| curve.rate == link.rate) else {
+            let known: Vec<String> = spec
+                .switch
+                .ecn
+                .iter()
+                .map(|curve| curve.rate.to_string())
+                .collect();
+            return Err(BuildError::NoCurve {
+                rate: link.rate,
+                link: i,
+                known: known.join(", "),
+            });
+        };
+        if curve.kmin > curve.kmax
+            || !(0.0..=1.0).contains(&curve.pmax)
+            || curve.kmax.get() >= u64::from(u32::MAX)
+        {
+            let why = format!("kmin {}, kmax {}, pmax {}", curve.kmin, curve.kmax, curve.pmax);
+            return Err(BuildError::BadCurve {
+                rate: curve.rate,
+                why,
+            });
+        }
+        (kmin, kmax, pmax) = (curve.kmin.get() as u32, curve.kmax.get() as u32, curve.pmax);
+    }
+    let shift = match spec.switch.flow_control {
+        FlowControl::Pfc(pfc) => match pfc.threshold {
+            PfcThreshold::Dynamic {
+                shift,
+                reference_rate,
+            } => {
+                let reference = reference_rate.as_bps().max(1);
+                let doublings = if spec.quirks.shift_rounds_up {
+                    doublings_begun(link.rate.as_bps(), reference)
+                } else {
+                    (link.rate.as_bps() / reference).max(1).ilog2()
+                };
+                shift.saturating_sub(doublings)
+            }
+            PfcThreshold::Static { .. } => 0,
+        },
+        FlowControl::None => 0,
+    };
+    Ok(LinkProfile {
+        rate: link.rate,
+        ps_per_kib: link.rate.time_to_send(Bytes::new(1024)).as_ps(),
+        delay: link.delay.as_ps(),
+        shift,
+        headroom: headroom(spec, link),
+        kmin,
+        kmax,
+        pmax,
+        common: Vec::new(),
+        framing: spec.packet.framing.get() as u16,
+        truncate_to_ns: spec.quirks.truncate_to_ns,
+        floor_to_ns: spec.quirks.floor_to_ns,
+    })
+}
+
+fn headroom(spec: &RunSpec, link: &LinkSpec) -> u32 {
+    match spec.switch.headroom {
+        _ if spec.switch.flow_control == FlowControl::None => 0,
+        Headroom::Fixed(bytes) => bytes.get() as u32,
+        // The delay's bytes are cut before they are multiplied, as the reference does.
+        Headroom::PerLink { factor, extra } => {
+            (link.rate.bytes_in(link.delay).get() as f64 * factor) as u32 + extra.get() as u32
+        }
+    }
+}
+
+/// Ports `2i` and `2i + 1` are the ends of link `i`.
+fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Vec<Port> {
+    let mut ports = Vec::with_capacity(spec.links.len() * 2);
+    for (i, link) in spec.links.iter().enumerate() {
+        let fallible = link.error_rate > 0.0 || spec.failures.iter().any(|failure| failure.link == i);
+        for (end, node) in [link.a, link.b].into_iter().enumerate() {
+            ports.push(Port {
+                free_at: 0,
+                free_tie: 0,
+                tx_bytes: 0,
+                queued: 0,
+                peer: 2 * i as u32 + 1 - end as u32,
+                node: node.0,
+                owner: NONE,
+                link: i as u32,
+                profile: profile_of[i],
+                ready: 0,
+                paused: 0,
+                asked: 0,
+                served: 0,
+                is_host: spec.nodes[node.0 as usize] == NodeKind::Host,
+                up: true,
+                fallible,
+                done_pending: false,
+                queue_max: 0,
+            });
+        }
+    }
+    ports
+}
+
+/// A pool per node (unused in hosts): buffer less every port's headroom and reserve.
+fn build_buffers(spec: &RunSpec, ports: &[Port], profiles: &[LinkProfile]) -> Vec<SwitchBuffer> {
+    let whole = SwitchBuffer {
+        shared_used: 0,
+        pool: spec.switch.buffer.get() as i64,
+    };
+    let mut by_node = vec![whole; spec.nodes.len()];
+    for port in ports {
+        let kept = u64::from(profiles[usize::from(port.profile)].headroom) + spec.switch.reserve.get();
+        by_node[port.node as usize].pool -= kept as i64;
+    }
+    (0..spec.nodes.len())
+        .filter(|&n| spec.nodes[n] == NodeKind::Switch)
+        .map(|n| by_node[n])
+        .collect()
+}
+
+/// Numbers switches and NICs, and tells every port which is its own.
+fn number_owners(spec: &RunSpec, mut ports: Vec<Port>) -> (Vec<Port>, Vec<u32>) {
+    let mut switches = 0;
+    let number: Vec<u32> = spec
+        .nodes
+        .iter()
+        .map(|&kind| {
+            if kind == NodeKind::Switch {
+                switches += 1;
+                switches - 1
+            } else {
+                NONE
+            }
+        })
+        .collect();
+    let mut nics = Vec::new();
+    for (id, port) in ports.iter_mut().enumerate() {
+        port.owner = if port.is_host {
+            nics.push(id as u32);
+            nics.len() as u32 - 1
+        } else {
+            number[port.node as usize]
+        };
+    }
+    (ports, nics)
+}
+
+fn build_routing(spec: &RunSpec, ports: &[Port]) -> Routing {
+    // The reference seeds each switch's hash with its id alone.
+    let seed = if spec.quirks.ns3_random {
+        0
+    } else {
+        Rng::stream(spec.seed, Purpose::Ecmp, 0).next_u31()
+    };
+    let mut routing = Routing::new(
+        spec.nodes.clone(),
+        ports,
+        seed,
+        spec.quirks.last_parallel_link_only,
+    );
+    routing.fix(&spec.routes);
+    routing
+}
+
+/// Samples that a packet must have room for: one per switch of the longest path, more if a failure may
+/// lengthen it, but no more than the reference's header has.
+fn telemetry_samples(spec: &RunSpec, extent: Extent) -> usize {
+    if spec.quirks.int_wire_precision {
+        return WIRE_HOPS;
+    }
+    let shortest_only = spec.failures.is_empty() && spec.routes.is_empty();
+    extent.switches + if shortest_only { 0 } else { 4 }
+}
+
+/// When links go down and come up; failures of one link that overlap are one.
+fn build_changes(spec: &RunSpec) -> Vec<Change> {
+    let end = |until: Option<Time>| until.map_or(u64::MAX, Time::as_ps);
+    let mut failures: Vec<(usize, u64, u64)> = spec
+        .failures
+        .iter()
+        .map(|failure| {
+            let at = failure.at.as_ps();
+            (failure.link, at, end(failure.until).max(at))
+        })
+        .collect();
+    failures.sort_unstable();
+    failures.dedup_by(|next, first| {
+        let overlap = next.0 == first.0 && next.1 <= first.2;
+        if overlap {
+            first.2 = first.2.max(next.2);
+        }
+        overlap
+    });
+    let mut changes: Vec<Change> = Vec::new();
+    for (link, at, until) in failures {
+        changes.push(Change { at, link, up: false });
+        if until != u64::MAX {
+            changes.push(Change {
+                at: until,
+                link,
+                up: true,
+            });
+        }
+    }
+    changes.sort_by_key(|change| change.at);
+    changes
+}

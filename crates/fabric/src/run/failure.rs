@@ -1,0 +1,178 @@
+//! Links that go down and come back.
+
+use paceline_kernel::Span;
+
+use crate::core::Core;
+use crate::core::packet::NONE;
+use crate::core::port::STRICT;
+use crate::run::simulation::Simulation;
+use crate::switch::Switches;
+use crate::switch::spread::SPREAD;
+use crate::world::World;
+use crate::world::routing::FlowKey;
+
+/// A link goes down, or comes up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub(crate) at: u64,
+    pub(crate) link: usize,
+    pub(crate) up: bool,
+}
+
+impl World {
+    /// A generation of routes that is not the network's: packets that carry it are looked up.
+    pub(crate) const fn old_epoch(&self) -> u16 {
+        self.epoch.wrapping_sub(1) & !SPREAD
+    }
+}
+
+impl Switches {
+    /// Gives a lost packet's bytes back to its ingress, and ends the pause that they caused.
+    fn release_lost(&mut self, world: &World, core: &mut Core, ingress: u32, class: u8, wire: u32) {
+        let port = &core.ports[ingress as usize];
+        let profile = &world.profiles[usize::from(port.profile)];
+        let buffer = &mut self.buffers[port.owner as usize];
+        let queue = &mut core.queues[ingress as usize * core.class_count + usize::from(class)];
+        self.rules.release(buffer, queue, wire);
+        if port.asked & 1 << class != 0 && self.rules.may_resume(buffer, queue, profile.shift) {
+            self.send_pfc(world, core, ingress, class, false);
+        }
+    }
+
+    /// The egress port of a packet that set out before the topology changed.
+    #[cold]
+    pub(crate) fn reroute(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
+        let packet = core.packets.get(id);
+        let flow = world.spec.flows[packet.flow as usize];
+        let to_receiver = matches!(packet.kind, crate::outcome::PacketKind::Data);
+        let key = FlowKey::of(&flow);
+        let (dst, key) = if to_receiver {
+            (flow.dst.0, key)
+        } else {
+            (flow.src.0, key.reversed())
+        };
+        let node = core.ports[ingress as usize].node;
+        world.routing.next_hop(&core.ports, node, dst, key)
+    }
+}
+
+impl Simulation {
+    /// Applies a change of topology: drops what is lost, recomputes every flow's path.
+    pub(crate) fn change_topology(&mut self, change: usize) {
+        let Change { link, up, .. } = self.world.changes[change];
+        if self.world.spec.quirks.gentle_failures {
+            // What is queued or under way still arrives, and nobody looks for another way.
+            for port in [2 * link, 2 * link + 1] {
+                self.core.ports[port].up = up;
+            }
+            return;
+        }
+        self.settle_all();
+        self.find_first_paths();
+        let ends = [2 * link as u32, 2 * link as u32 + 1];
+        for port in ends {
+            self.core.ports[port as usize].up = up;
+            if up {
+                self.resume_storms(port);
+            } else {
+                self.take_down(port);
+            }
+        }
+        if !up {
+            self.core.link_down_at[link] = self.core.now;
+        }
+        self.world.routing.forget();
+        self.switches.spreading.forget();
+        // Packets on their way carry the old generation, and are looked up hop by hop.
+        self.world.epoch = (self.world.epoch + 1) & !SPREAD;
+        self.world.routes.clear();
+        self.world.route_places.clear();
+        for slot in 0..self.hosts.qps.len() as u32 {
+            self.find_new_path(slot);
+        }
+        self.hosts.look_anew(&self.world, &mut self.core);
+    }
+
+    /// A port goes down: its queues are lost, and pauses in both directions are void.
+    fn take_down(&mut self, port: u32) {
+        let first = port as usize * self.core.class_count;
+        let keeps_bytes = self.world.spec.quirks.lost_bytes_stay;
+        // First, so that packets that turned back here do not end a pause through it as they go.
+        if !keeps_bytes {
+            self.core.ports[port as usize].asked = 0;
+        }
+        for class in 0..self.core.class_count {
+            while self.core.queues[first + class].head != NONE {
+                let id = self.core.queues[first + class].pop(&self.core.packets);
+                let wire = u32::from(self.core.packets.get(id).wire);
+                self.core.ports[port as usize].queued -= wire;
+                let ingress = self.core.packets.get(id).ingress;
+                if class as u8 > STRICT && ingress != NONE && !keeps_bytes {
+                    self.switches
+                        .release_lost(&self.world, &mut self.core, ingress, class as u8, wire);
+                }
+                self.core.counters.link_drops += 1;
+                self.discard(port, id);
+            }
+            let p = &mut self.core.ports[port as usize];
+            if p.paused & 1 << class != 0 {
+                let span = self.core.now - self.core.paused_since[first + class];
+                self.core.counters.paused_ps += span;
+                self.core.watch.accounts.pause_ended(first + class, span);
+            }
+        }
+        self.switches.forget_held_back(&self.core, port);
+        let p = &mut self.core.ports[port as usize];
+        p.ready = 0;
+        p.paused = 0;
+        p.free_at = p.free_at.min(self.core.now);
+        p.free_tie = 0;
+        p.done_pending = false;
+        self.core.watch.recorder.ports.paused(port, false, self.core.now);
+    }
+
+    /// Gives a live queue pair the path that it has in the new topology, if it has one.
+    fn find_new_path(&mut self, slot: u32) {
+        if self.hosts.qps[slot as usize].done {
+            return;
+        }
+        let flow = self.hosts.qps[slot as usize].flow;
+        let paths = self.world.find_paths(&self.core, flow);
+        let Some(paths) = paths else {
+            let qp = &mut self.hosts.qps[slot as usize];
+            qp.reachable = false;
+            qp.reckon();
+            return;
+        };
+        let dst = self.world.spec.flows[flow as usize].dst.0;
+        self.find_first_path(dst);
+        let (route, data_epoch) = self.data_route(&paths.forward, dst);
+        let turn = self.turn_of(&paths.forward, route);
+        let mut info = self.path_info(&paths.forward, self.hosts.qps[slot as usize].data_header);
+        if self.world.spec.quirks.first_path_found {
+            // What it began with; only the rate in the ideal time is found again.
+            info.base_rtt = self.hosts.qps[slot as usize].path.base_rtt;
+            info.bdp = self.hosts.qps[slot as usize].path.bdp;
+            self.traffic.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+        }
+        if self.traffic.flows[flow as usize].ideal == Span::ZERO {
+            // It started while there was no path.
+            self.traffic.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+        }
+        let old_port = self.hosts.qps[slot as usize].port;
+        let qp = &mut self.hosts.qps[slot as usize];
+        qp.reachable = true;
+        (qp.route, qp.data_epoch) = (route, data_epoch);
+        qp.port = paths.forward[0];
+        // Without its window the flow would have kept the zero of `hpcc_divides_by_window`.
+        let bdp = qp.path.bdp;
+        *qp.path = info;
+        if bdp.get() == 0 {
+            qp.path.bdp = bdp;
+        }
+        qp.apply(qp.scheme.limits());
+        let path = self.flow_path(slot, &paths, turn);
+        self.world.write_flow_path(slot, path);
+        self.hosts.move_to_port(&self.core, slot, old_port);
+    }
+}

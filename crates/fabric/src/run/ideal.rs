@@ -1,0 +1,261 @@
+//! The completion time of a flow alone: what its slowdown is measured by.
+//!
+//! **On one path** it is what a run of the flow alone under scheme `none` takes, to the picosecond: packets
+//! are stored and forwarded, links serve one after another, a receiver's host takes its time, and the
+//! acknowledgements go back in the same way. Such a network is a row of servers in series with service
+//! times that do not change, so it has a closed form. All packets but the last are full and need the same
+//! time `t_i` at server `i`; the n-th of them is done there at
+//!
+//! ```text
+//! F_i(n) = F_i(1) + (n - 1) max(t_1, .., t_i)          F_i(1) = F_(i-1)(1) + delay + t_i
+//! ```
+//!
+//! and the last packet, which may be shorter and catch up with them, at
+//!
+//! ```text
+//! L_i = max(L_(i-1) + delay, F_i(N - 1)) + s_i
+//! ```
+//!
+//! Switches are taken to have room for what waits: pauses and losses that a flow causes alone, since a link
+//! on its way is slower than its host's, count as slowdown. So do a scheme's larger headers, a bound on what
+//! may be in flight, and the jitter of hosts.
+//!
+//! **Where switches choose** the way of each packet or flowlet there are many paths, and chance decides.
+//! The time is then a bound: the least that any choice could give. It is the largest of what the hosts' own
+//! links and the nearest way need, and of what all links of each stage need together.
+
+use paceline_congestion::Needs;
+use paceline_kernel::{BitRate, Bytes, Span};
+
+use crate::run::simulation::Simulation;
+use crate::spec::AckPolicy;
+use crate::switch::spread::Stage;
+use crate::world::routing::path_rtt;
+
+/// Packets of a flow at some place: full ones, evenly spaced, and behind them the last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Train {
+    /// How many full ones there are before the last.
+    full: u64,
+    /// When the first of them is here, in ps; they follow each other every `gap`.
+    first: u64,
+    gap: u64,
+    /// When the last is here.
+    last: u64,
+}
+
+impl Train {
+    /// All are served one after another, a full one in `full` ps and the last in `last`.
+    fn serve(&mut self, full: u64, last: u64) {
+        self.first += full;
+        self.gap = self.gap.max(full);
+        self.last = self.last.max(self.last_full()) + last;
+    }
+
+    /// All travel on.
+    fn travel(&mut self, delay: u64) {
+        self.first += delay;
+        self.last += delay;
+    }
+
+    /// When the last of the full ones is here; the beginning of time if there is none.
+    fn last_full(&self) -> u64 {
+        let before = self.full.checked_sub(1);
+        before.map_or(0, |before| self.first + before * self.gap)
+    }
+
+    /// Only every `n`-th is answered, and the last.
+    fn thin(&mut self, n: u64) {
+        self.full /= n;
+        self.first += (n - 1) * self.gap;
+        self.gap *= n;
+    }
+}
+
+/// A flow's data packets on the wire: full ones, and the last.
+#[derive(Clone, Copy, Debug)]
+struct Wire {
+    full: u16,
+    last: u16,
+}
+
+impl Simulation {
+    /// The completion time of flow `flow` alone, with the path and the way back that it has at its start.
+    pub(crate) fn ideal_fct(&self, flow: u32, forward: &[u32], back: &[u32]) -> Span {
+        if self.world.spec.quirks.ideal_by_formula {
+            return self.formula_fct(flow, forward);
+        }
+        let packet = &self.world.spec.packet;
+        let (size, mtu) = (self.world.spec.flows[flow as usize].size.get(), packet.mtu.get());
+        let packets = size.div_ceil(mtu).max(1);
+        let header = packet.data_headers(&Needs::default());
+        let wire = Wire {
+            full: mtu as u16 + header,
+            last: (size - (packets - 1) * mtu) as u16 + header,
+        };
+        let train = Train {
+            full: packets - 1,
+            ..Train::default()
+        };
+        let dst = self.world.spec.flows[flow as usize].dst.0;
+        let arrived = match self.stages(forward, dst) {
+            Some(stages) => self.meet(&train, wire, forward, &stages),
+            None => self.follow(train, wire, forward),
+        };
+        Span::from_ps(self.come_back(arrived, wire, back))
+    }
+
+    /// Whether no flow of this run can be done sooner than its ideal says. Where receivers do not answer every
+    /// packet, a scheme that asks for answers at other packets can have the last one overtake the time by one
+    /// acknowledgement's; where links fail or come back, a flow may find a better path than at its start; and
+    /// where acknowledgements are lost that are the bottleneck, the last is back the sooner.
+    pub(crate) fn bounds_completion(&self) -> bool {
+        let quirks = &self.world.spec.quirks;
+        let exact = !quirks.ideal_by_formula && !quirks.ack_threshold;
+        let lost = self.core.counters.buffer_drops + self.core.counters.link_drops > 0;
+        exact && !lost && self.world.changes.is_empty() && self.packets_per_ack() == 1
+    }
+
+    /// When packets have come along a path: each link serves them one after another.
+    fn follow(&self, mut train: Train, wire: Wire, path: &[u32]) -> Train {
+        for &port in path {
+            train.serve(self.sending(port, wire.full), self.sending(port, wire.last));
+            train.travel(self.delay(port));
+        }
+        train
+    }
+
+    /// When the last acknowledgement is back at the sender, in ps, of packets that arrive at its receiver.
+    fn come_back(&self, mut train: Train, wire: Wire, back: &[u32]) -> u64 {
+        let nic = &self.world.spec.nic;
+        if let Some(model) = nic.endpoint {
+            train.serve(model.service(wire.full), model.service(wire.last));
+            train.travel(model.delay.as_ps());
+        }
+        train.thin(self.packets_per_ack());
+        let ack = self.world.spec.packet.ack_wire(&Needs::default());
+        let acks = Wire { full: ack, last: ack };
+        self.follow(train, acks, back).last
+    }
+
+    /// After how many full packets the receiver acknowledges.
+    fn packets_per_ack(&self) -> u64 {
+        match self.world.spec.nic.ack {
+            AckPolicy::EveryPackets(n) => u64::from(n.max(1)),
+            AckPolicy::EveryBytes(bytes) => bytes.get().div_ceil(self.world.spec.packet.mtu.get()).max(1),
+        }
+    }
+
+    /// When the first and the last of all packets can have arrived at the soonest where switches choose
+    /// their ways: bounds.
+    fn meet(&self, train: &Train, wire: Wire, forward: &[u32], stages: &[Stage]) -> Train {
+        let last = forward[forward.len() - 1];
+        let sent = self.follow(*train, wire, &forward[..1]);
+        let (whole, [full, short]) = self.cross(&sent, wire, last, stages);
+        // At the link of the receiver's host all meet, in whatever order they come: it is done after each
+        // of them, and no sooner than it could be had it worked since the first.
+        let (each, end) = (self.sending(last, wire.full), self.sending(last, wire.last));
+        let (first, short) = (sent.first + full, sent.last + short);
+        let mut meeting = Train {
+            first: short,
+            last: whole.max(short + end),
+            ..sent
+        };
+        if sent.full > 0 {
+            meeting.first = first.min(short);
+            meeting.last = meeting
+                .last
+                .max(first + each + (sent.full - 1) * sent.gap.max(each))
+                .max(meeting.first + sent.full * each + end);
+        }
+        // Behind that link nothing is known of how they follow each other.
+        meeting.gap = 0;
+        meeting.travel(self.delay(last));
+        meeting
+    }
+
+    /// The way between the hosts' links: when the link to the receiver's host can be done at the soonest,
+    /// as far as the links of each stage together allow it; and the least time from the first switch to the
+    /// last, of full packets and of the last one.
+    fn cross(&self, sent: &Train, wire: Wire, last: u32, stages: &[Stage]) -> (u64, [u64; 2]) {
+        let framing = self.world.spec.packet.framing.get();
+        let on_wire = |wire: u16| u128::from(u64::from(wire) + framing) * 8_000_000_000_000;
+        let bits = on_wire(wire.full) * u128::from(sent.full) + on_wire(wire.last);
+        let nearest = [wire.full, wire.last].map(|wire| self.nearest(stages, wire));
+        let [full, short] = nearest.each_ref().map(|at| at[at.len() - 1].0);
+        let entered = if sent.full > 0 {
+            sent.first.min(sent.last)
+        } else {
+            sent.last
+        };
+        let mut whole = 0;
+        for (i, stage) in stages.iter().enumerate() {
+            // The first bit crosses no sooner than the first packet is here; behind the last bit at least the
+            // rest of the way remains, from whichever switch is the nearest to the end.
+            let here = nearest[0][i].0.min(nearest[1][i].0);
+            let rest = short.saturating_sub(nearest[1][i + 1].1);
+            let busy = (bits / u128::from(stage.rate.max(1))) as u64;
+            let delays = stage.links.iter().map(|&(_, port, _)| self.delay(port));
+            let cable = delays.min().unwrap_or(0);
+            whole = whole.max(entered + here + busy + cable + rest + self.sending(last, wire.last));
+        }
+        (whole, [full, short])
+    }
+
+    /// The least and the largest of the shortest times from the first switch to those of each stage, for a
+    /// packet of `wire` bytes that nothing holds up.
+    fn nearest(&self, stages: &[Stage], wire: u16) -> Vec<(u64, u64)> {
+        let mut at = vec![0];
+        let mut extremes = vec![(0, 0)];
+        for stage in stages {
+            let mut next = vec![u64::MAX; stage.switches];
+            for &(from, port, to) in &stage.links {
+                let arrival = at[from] + self.sending(port, wire) + self.delay(port);
+                next[to] = next[to].min(arrival);
+            }
+            let least = next.iter().copied().min().unwrap_or(0);
+            let largest = next.iter().copied().max().unwrap_or(0);
+            extremes.push((least, largest));
+            at = next;
+        }
+        extremes
+    }
+
+    fn sending(&self, port: u32, wire: u16) -> u64 {
+        let profile = &self.world.profiles[usize::from(self.core.ports[port as usize].profile)];
+        profile.time_to_send(profile.rate, wire).as_ps()
+    }
+
+    fn delay(&self, port: u32) -> u64 {
+        self.world.profiles[usize::from(self.core.ports[port as usize].profile)].delay
+    }
+
+    /// The formulas of the simulators that others are measured by: a round trip with one packet's time per
+    /// link, plus all bytes with plain headers at the slowest. HPCC's counts a payload per link, that of
+    /// Bolt's authors a full packet and its headers once more. Neither is a lower bound.
+    fn formula_fct(&self, flow: u32, forward: &[u32]) -> Span {
+        let packet = &self.world.spec.packet;
+        let size = self.world.spec.flows[flow as usize].size.get();
+        let per_link = if self.bolt_ns3.on {
+            packet.mtu + packet.data_header + packet.data_header
+        } else {
+            packet.mtu
+        };
+        let ends = self.hosts_of(forward);
+        let (rtt, bps) = self
+            .world
+            .first_paths
+            .round_trip(ends)
+            .unwrap_or_else(|| path_rtt(forward, &self.core.ports, &self.world.profiles, per_link));
+        let bps = self.world.first_paths.rate_now(ends).unwrap_or(bps);
+        let bps = self.rate_of_all_ways(forward).unwrap_or(bps);
+        let total = size + packet.data_header.get() * size.div_ceil(packet.mtu.get());
+        if self.world.spec.quirks.truncate_to_ns {
+            // Bytes of 32 bits, bits of 64.
+            let ns = u64::from(total as u32).wrapping_mul(8_000_000_000) / bps;
+            rtt + Span::from_ns(ns)
+        } else {
+            rtt + BitRate::from_bps(bps).time_to_send(Bytes::new(total))
+        }
+    }
+}

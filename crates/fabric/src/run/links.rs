@@ -1,0 +1,164 @@
+//! What arrives at the end of a link, and pauses: who it is for.
+
+use crate::core::event::Event;
+use crate::core::port::LINK_CONTROL;
+use crate::outcome::{PacketKind, PfcEvent, TraceKind};
+use crate::run::simulation::Simulation;
+use crate::spec::{FlowControl, NodeId, PfcMode};
+use paceline_kernel::Time;
+use paceline_kernel::queue::LaneId;
+
+impl Simulation {
+    #[inline(always)]
+    pub(crate) fn transmission_done(&mut self, port: u32) {
+        let p = &mut self.core.ports[port as usize];
+        // A link that failed and came back may have started another transmission since.
+        if p.free_at != self.core.now || p.free_tie != self.core.tie {
+            return;
+        }
+        p.done_pending = false;
+        if self.bolt_ns3.on {
+            self.device_done(port);
+        } else if p.is_host {
+            self.hosts.nic_send(&self.world, &mut self.core, port);
+        } else if p.up && p.ready != 0 {
+            self.switches.switch_send(&self.world, &mut self.core, port);
+        }
+    }
+
+    /// The last bit of a packet arrived.
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self, port: u32, id: u32) {
+        let (is_host, fallible) = (
+            self.core.ports[port as usize].is_host,
+            self.core.ports[port as usize].fallible,
+        );
+        if fallible && self.core.is_lost(&self.world, port, id) {
+            self.core.counters.link_drops += 1;
+            return self.discard(port, id);
+        }
+        let kind = self.core.packets.get(id).kind;
+        if matches!(kind, PacketKind::Pause | PacketKind::Resume) {
+            return self.receive_pfc(port, id);
+        }
+        if self.core.watch.recorder.tracing {
+            self.trace(port, TraceKind::Receive, id, 0);
+        }
+        if self.bolt_ns3.on {
+            self.device_receive(port, id)
+        } else if is_host {
+            self.hosts
+                .receive(&self.world, &mut self.core, &mut self.traffic, port, id);
+        } else {
+            self.switches
+                .switch_receive(&self.world, &mut self.core, port, id)
+        }
+    }
+
+    #[cold]
+    fn receive_pfc(&mut self, port: u32, id: u32) {
+        let packet = *self.core.packets.get(id);
+        if self.core.watch.recorder.tracing {
+            self.trace(port, TraceKind::Receive, id, 0);
+        }
+        self.core.packets.remove(id);
+        let pause = packet.kind == PacketKind::Pause;
+        let p = &self.core.ports[port as usize];
+        if !self.world.spec.record.omit_pfc {
+            self.core.watch.recorder.pfc.push(PfcEvent {
+                at: Time::from_ps(self.core.now),
+                node: NodeId(p.node),
+                is_switch: !p.is_host,
+                interface: self.core.watch.recorder.interface(port),
+                class: self.world.classes.priority(packet.class),
+                pause,
+            });
+        }
+        if !pause {
+            self.core.counters.resumes += 1;
+            return self.unpause(port, packet.class);
+        }
+        self.core.counters.pauses += 1;
+        self.settle_port(port, packet.class, true);
+        let slot = port as usize * self.core.class_count + usize::from(packet.class);
+        let p = &mut self.core.ports[port as usize];
+        if p.paused & 1 << packet.class == 0 {
+            p.paused |= 1 << packet.class;
+            self.core.paused_since[slot] = self.core.now;
+            self.core.watch.recorder.ports.paused(port, true, self.core.now);
+        }
+        if let FlowControl::Pfc(pfc) = self.world.spec.switch.flow_control
+            && let PfcMode::Quanta { pause } = pfc.mode
+        {
+            let until = self.core.now + pause.as_ps();
+            self.core.paused_until[slot] = until;
+            self.schedule(
+                LaneId::WHEEL,
+                until,
+                Event::PauseEnd {
+                    port,
+                    class: packet.class,
+                },
+            );
+        }
+    }
+
+    /// Ends a pause, if there is one, and sends what waited.
+    pub(crate) fn unpause(&mut self, port: u32, class: u8) {
+        if self.core.ports[port as usize].paused & 1 << class != 0 {
+            self.settle_port(port, class, false);
+            let p = &mut self.core.ports[port as usize];
+            p.paused &= !(1 << class);
+            let still = p.paused != 0;
+            self.core.watch.recorder.ports.paused(port, still, self.core.now);
+            let slot = port as usize * self.core.class_count + usize::from(class);
+            let span = self.core.now - self.core.paused_since[slot];
+            self.core.counters.paused_ps += span;
+            self.core.watch.accounts.pause_ended(slot, span);
+            self.switches
+                .count_held_back(&self.world, &self.core, port, class);
+        }
+        self.kick(port);
+    }
+
+    pub(crate) fn pause_end(&mut self, port: u32, class: u8) {
+        let slot = port as usize * self.core.class_count + usize::from(class);
+        // A later pause frame may have moved the end.
+        if self.core.now >= self.core.paused_until[slot] {
+            self.unpause(port, class);
+        }
+    }
+
+    pub(crate) fn pause_renew(&mut self, port: u32, class: u8) {
+        // A resume and another pause since have their own renewal.
+        let slot = port as usize * self.core.class_count + usize::from(class);
+        if self.core.ports[port as usize].asked & 1 << class != 0 && self.core.renew_at[slot] == self.core.now
+        {
+            self.send_pfc(port, class, true);
+        }
+    }
+
+    /// Sends a PFC frame about `class` out of `port`.
+    pub(crate) fn send_pfc(&mut self, port: u32, class: u8, pause: bool) {
+        if let Some(id) = self.core.pfc_frame(&self.world, port, class, pause) {
+            self.enqueue(port, LINK_CONTROL, id);
+        }
+    }
+
+    /// Sends from a port if it is idle and something may go.
+    #[inline]
+    pub(crate) fn kick(&mut self, port: u32) {
+        if self.core.ports[port as usize].is_host {
+            self.hosts.nic_send(&self.world, &mut self.core, port);
+        } else {
+            self.switches.kick(&self.world, &mut self.core, port);
+        }
+    }
+
+    /// Appends a packet to a port's queue and sends if the port is idle.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, port: u32, class: u8, id: u32) {
+        self.core.push(&self.world, port, class, id);
+        self.kick(port);
+    }
+}

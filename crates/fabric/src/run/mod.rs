@@ -1,0 +1,12 @@
+//! The loop that runs a simulation, and what concerns all its parts at once.
+
+pub(crate) mod build;
+mod chance;
+pub(crate) mod failure;
+pub mod ideal;
+mod links;
+mod samples;
+pub(crate) mod simulation;
+pub(crate) mod standstill;
+mod verify;
+mod ways;

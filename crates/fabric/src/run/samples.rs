@@ -1,0 +1,54 @@
+//! Samples of queues, ports and flows.
+
+use crate::core::event::Event;
+use crate::run::simulation::Simulation;
+use crate::spec::TieOrder;
+use paceline_kernel::queue::LaneId;
+
+impl Simulation {
+    /// The first sample of the queues is arranged for. Where events of one instant run in the order in which
+    /// they were scheduled, as in the reference, it is one of them; elsewhere samples are no events and move
+    /// nothing (see [`ports`]).
+    pub(crate) fn arrange_queue_samples(&mut self) {
+        if self.world.spec.record.queue_every.is_none() {
+            return;
+        }
+        let from = self.world.spec.record.queue_window.0.as_ps();
+        if self.world.spec.ties == TieOrder::Insertion {
+            self.schedule(LaneId::WHEEL, from, Event::Sample);
+        } else {
+            self.core.watch.recorder.queues_due = from;
+        }
+    }
+
+    /// A sample of the queues that is an event.
+    pub(crate) fn queue_sample_event(&mut self) {
+        let all_done = self.is_all_completed();
+        let now = self.core.now;
+        if let Some(at) = self.core.sample_queues(&self.world, now, all_done) {
+            self.core.schedule(LaneId::WHEEL, at, Event::Sample);
+        }
+    }
+
+    /// Takes the samples that are due before the event at `at` happens.
+    #[cold]
+    pub(crate) fn sample_until(&mut self, at: u64) {
+        let all_done = self.is_all_completed();
+        let Self {
+            world, core, hosts, ..
+        } = self;
+        hosts.sample(core, at);
+        core.sample_queues_until(world, at, all_done);
+        core.sample_ports_until(world, at, all_done);
+    }
+
+    /// Takes what is due until now, and closes the bin that is open.
+    pub(crate) fn last_samples(&mut self) {
+        self.sample_until(self.core.now);
+        self.core.close_ports(&self.world);
+    }
+
+    fn is_all_completed(&self) -> bool {
+        self.traffic.completions.len() == self.world.spec.flows.len()
+    }
+}

@@ -1,0 +1,277 @@
+//! The simulation: all its state, and the loop that runs it.
+
+use crate::core::Core;
+use crate::core::event::Event;
+use crate::host::Hosts;
+use crate::outcome::Outcome;
+use crate::reference::bolt_ns3::CLOCK;
+use crate::run::standstill::LOOK_EVERY;
+use crate::spec::RunSpec;
+use crate::switch::Switches;
+use crate::traffic::Traffic;
+use crate::watch::record::Recorder;
+use crate::world::World;
+use paceline_kernel::Time;
+use paceline_kernel::prefetch::prefetch;
+use paceline_kernel::queue::LaneId;
+
+pub use crate::world::check::BuildError;
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Events so far.
+    pub events: u64,
+    /// Packet-hops so far.
+    pub packet_hops: u64,
+    /// Flows completed.
+    pub completed: u64,
+    /// Whether the run is over: the stop time reached, or nothing left to happen.
+    pub done: bool,
+}
+
+/// One run in progress: a value, so that many fit in a process.
+pub struct Simulation {
+    pub(crate) world: World,
+    pub(crate) core: Core,
+    pub(crate) switches: Switches,
+    pub(crate) hosts: Hosts,
+    pub(crate) traffic: Traffic,
+    pub(crate) bolt_ns3: crate::reference::bolt_ns3::BoltNs3,
+}
+
+/// What [`crate::reference::bolt_ns3`] still calls on the whole.
+impl Simulation {
+    #[inline]
+    pub(crate) fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
+        self.core.schedule(lane, at, event);
+    }
+    #[inline]
+    pub(crate) fn is_busy(&self, port: u32) -> bool {
+        self.core.is_busy(port)
+    }
+    #[inline]
+    pub(crate) fn await_transmission(&mut self, port: u32) {
+        self.core.await_transmission(port);
+    }
+    #[inline]
+    pub(crate) fn start_transmission(&mut self, port: u32, id: u32, more: bool) {
+        self.core.start_transmission(&self.world, port, id, more);
+    }
+    pub(crate) fn discard(&mut self, port: u32, id: u32) {
+        self.core.discard(&self.world, port, id);
+    }
+}
+
+impl Simulation {
+    /// Builds the network.
+    pub fn new(spec: RunSpec) -> Result<Self, BuildError> {
+        crate::run::build::build(spec)
+    }
+
+    /// Executes at most `events` events.
+    pub fn advance(&mut self, events: u64) -> Progress {
+        let last = self.core.counters.events.saturating_add(events);
+        let mut end = self.horizon();
+        let mut large = self.core.agenda.queue.is_large();
+        while self.core.counters.events < last && !self.core.done {
+            let Some(entry) = self.core.agenda.queue.pop_before(end) else {
+                self.reach_horizon();
+                end = self.horizon();
+                continue;
+            };
+            debug_assert!(entry.at >= self.core.now, "time never runs back");
+            self.core.now = entry.at;
+            self.core.tie = entry.tie;
+            self.core.counters.events += 1;
+            self.core.digest = (self.core.digest ^ entry.at)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(23)
+                ^ (entry.what >> 32);
+            if large {
+                self.fetch_upcoming();
+            }
+            self.dispatch(Event::decode(entry.what));
+            if self.core.counters.events.is_multiple_of(LOOK_EVERY) {
+                self.look_now_and_then();
+                large = self.core.agenda.queue.is_large();
+            }
+        }
+        if self.core.done && self.world.spec.check {
+            self.verify();
+        }
+        self.progress()
+    }
+
+    /// The first instant that events may not simply run into: samples are due before, or the stop.
+    fn horizon(&self) -> u64 {
+        let stop = self.world.spec.stop.as_ps();
+        stop.min(self.core.watch.recorder.free_until()) + 1
+    }
+
+    /// No event is left before the horizon: samples up to the next one, or ends the run.
+    #[cold]
+    fn reach_horizon(&mut self) {
+        let stop = self.world.spec.stop.as_ps();
+        match self.core.agenda.queue.peek_time() {
+            Some(at) if at <= stop => self.sample_until(at),
+            next => {
+                self.core.done = true;
+                if next.is_some() {
+                    // It stays pending: its packet, if it has one, is still under way.
+                    self.core.now = stop;
+                }
+            }
+        }
+    }
+
+    /// Fetches what events that are soon to run will touch first.
+    #[inline(never)]
+    fn fetch_upcoming(&self) {
+        let core = &self.core;
+        core.agenda.queue.for_upcoming(|what| {
+            if let Event::Arrive { port, packet } = Event::decode(what) {
+                core.packets.prefetch(packet);
+                prefetch(&core.ports, port as usize);
+                prefetch(&core.queues, port as usize * self.world.class_count);
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn dispatch(&mut self, event: Event) {
+        match event {
+            Event::Arrive { port, packet } => self.arrive(port, packet),
+            Event::TxDone { port } => self.transmission_done(port),
+            Event::Wake { port, generation } => {
+                self.hosts.wake(&self.world, &mut self.core, port, generation)
+            }
+            Event::Timer {
+                qp,
+                slot,
+                generation,
+                life,
+            } => self.scheme_timer(qp, slot, generation, life),
+            Event::Timeout { qp, life } => self.retransmission_timeout(qp, life),
+            Event::FlowDue { flow } => self.traffic.flow_due(&self.world, &mut self.core, flow),
+            Event::FlowStart { flow } => self.flow_start(flow),
+            Event::PauseEnd { port, class } => self.pause_end(port, class),
+            Event::PauseRenew { port, class } => self.pause_renew(port, class),
+            Event::Topology { change } => self.change_topology(change as usize),
+            Event::Sample => self.queue_sample_event(),
+            Event::Report { qp, life } => self.hosts.report(&self.world, &mut self.core, qp, life),
+            Event::Storm { storm, ends } => self.storm(storm, !ends),
+            Event::Refill { port } => self.refill(port),
+            Event::HostDone { nic } => {
+                self.hosts
+                    .host_done(&self.world, &mut self.core, &mut self.traffic, nic);
+            }
+            Event::Decided { nic } => self.hosts.decided(&self.world, &mut self.core, nic),
+        }
+    }
+
+    fn scheme_timer(&mut self, qp: u32, slot: u8, generation: u8, life: u16) {
+        if slot == CLOCK {
+            return self.clock(qp, generation, life);
+        }
+        self.hosts
+            .scheme_timer(&self.world, &mut self.core, qp, slot, generation, life);
+    }
+
+    fn retransmission_timeout(&mut self, qp: u32, life: u16) {
+        if self.bolt_ns3.on {
+            return self.message_timeout(qp, life);
+        }
+        let Some(shortest) = self.hosts.awaits_timeout(&self.world, qp, life) else {
+            return;
+        };
+        self.look_for_standstill();
+        self.hosts
+            .retransmission_timeout(&self.world, &mut self.core, qp, shortest);
+    }
+
+    /// How far the run is.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            now: Time::from_ps(self.core.now),
+            events: self.core.counters.events,
+            packet_hops: self.core.agenda.sent.hops(),
+            completed: self.traffic.completions.len() as u64,
+            done: self.core.done,
+        }
+    }
+
+    /// The largest queue of any switch port so far.
+    fn queue_max(&self) -> u32 {
+        let seen = self.core.ports.iter().map(|port| port.queue_max).max();
+        seen.unwrap_or(0).max(self.core.watch.recorder.ports.queue_max())
+    }
+
+    /// Ends the run, wherever it is.
+    pub fn finish(mut self) -> Outcome {
+        self.last_look();
+        let now = self.core.now;
+        for (i, &since) in self.core.paused_since.iter().enumerate() {
+            let port = &self.core.ports[i / self.world.class_count];
+            if port.paused & 1 << (i % self.world.class_count) != 0 {
+                self.core.counters.paused_ps += now - since;
+            }
+        }
+        self.settle_all();
+        for slot in 0..self.hosts.qps.len() {
+            self.hosts.record_unfinished(&mut self.traffic, slot);
+            if self.bolt_ns3.on {
+                self.record_sent_messages(slot);
+            }
+        }
+        self.last_samples();
+        let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
+        let closeups = self.core.close_looks();
+        let decisions = self.hosts.decision_stats(&self.core);
+        self.core.watch.recorder.finish_queues();
+        self.core.agenda.sent.write(&mut self.core.counters);
+        let hangs_on_seed = self.hangs_on_seed();
+        let Recorder {
+            ports,
+            flows,
+            pfc,
+            rtt,
+            rtt_all,
+            rtt_samples,
+            queues,
+            queue_dumps,
+            rates,
+            trace,
+            ..
+        } = self.core.watch.recorder;
+        let (rates, rate_bin) = rates.finish();
+        Outcome {
+            end: Time::from_ps(now),
+            flows: self.traffic.flows,
+            completions: self.traffic.completions,
+            counters: self.core.counters,
+            pfc,
+            rtt,
+            rtt_all,
+            rtt_samples,
+            queues,
+            queue_dumps,
+            ports: ports.finish(&self.world.spec.nodes, port_refs),
+            flow_series: flows.finish(),
+            queue_max: paceline_kernel::Bytes::new(u64::from(queue_max)),
+            rates,
+            rate_bin,
+            trace,
+            base_rtt: self.world.base_rtt,
+            bdp: paceline_kernel::Bytes::new(self.world.bdp),
+            accounts: self.core.watch.accounts.close(),
+            closeups,
+            standstill: self.core.watch.standstill.found,
+            decisions,
+            hangs_on_seed,
+            digest: self.core.digest,
+        }
+    }
+}

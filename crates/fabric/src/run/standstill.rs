@@ -1,0 +1,460 @@
+//! Pauses that never end: a NIC that pauses for ever, and pauses that wait for each other.
+//!
+//! A paused (egress port, class) goes on when the switch at the other end has let go of enough of
+//! what came in through that link. If enough of that waits itself behind paused ports, and so on in
+//! a circle, nothing ever moves again. Here such pauses are found by proof, not by patience: of all
+//! paused ports those are struck out, again and again, whose other end could resume once
+//! everything has left that does not wait behind a port that is still in. What remains can not
+//! end, unless a link fails.
+//!
+//! Hu et al., "Deadlocks in Datacenter Networks: Why Do They Form, and How to Avoid Them" (HotNets
+//! 2016); for NICs that pause for ever, Guo et al., "RDMA over Commodity Ethernet at Scale"
+//! (SIGCOMM 2016, section 4.3).
+
+use paceline_kernel::Time;
+use paceline_kernel::queue::LaneId;
+
+use crate::core::event::Event;
+use crate::core::packet::NONE;
+use crate::core::port::STRICT;
+use crate::outcome::PortRef;
+use crate::run::simulation::Simulation;
+use crate::spec::NodeId;
+
+/// Pauses that will never end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standstill {
+    /// When they were found to be endless.
+    pub found: Time,
+    /// Whether the run ended because nothing else could move either.
+    pub ended: bool,
+    /// The pauses, in the order of their ports.
+    pub pauses: Vec<EndlessPause>,
+    /// Circles of pauses that wait for each other, as indices of `pauses`, each waiting for the next.
+    pub cycles: Vec<Vec<usize>>,
+    /// Flows of which packets wait behind these ports.
+    pub flows: Vec<u32>,
+}
+
+/// A (port, class) that will never be resumed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndlessPause {
+    /// The port that may not send; the node at its other end paused it.
+    pub port: PortRef,
+    /// Whether it is a switch's.
+    pub is_switch: bool,
+    /// The class.
+    pub class: u8,
+    /// When it was paused.
+    pub since: Time,
+    /// What the pausing switch waits for: ports of its own that hold what came in through this
+    /// link, as indices of [`Standstill::pauses`]. None if a host paused.
+    pub waits_for: Vec<usize>,
+}
+
+impl Standstill {
+    /// When the last pause of a cycle began: since then nothing has moved in it.
+    pub fn since(&self, cycle: &[usize]) -> Time {
+        let begins = cycle.iter().map(|&i| self.pauses[i].since);
+        begins.max().unwrap_or(self.found)
+    }
+
+    /// Hosts that pause for ever.
+    pub fn storms(&self) -> Vec<NodeId> {
+        let by_hosts = self.pauses.iter().filter(|pause| pause.waits_for.is_empty());
+        let mut hosts: Vec<NodeId> = by_hosts.map(|pause| pause.port.peer).collect();
+        hosts.dedup();
+        hosts
+    }
+}
+
+/// What the search for endless pauses has seen so far.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    pub(crate) found: Option<Standstill>,
+    /// Time and data packets received at the last look.
+    last: (u64, u64),
+}
+
+/// Events between two looks, beside those when retransmission timers expire and at the end.
+const SEARCH_EVERY: u64 = 1 << 18;
+/// See [`Simulation::look_now_and_then`].
+pub(crate) const LOOK_EVERY: u64 = 1 << 10;
+/// Pauses that have lasted for less, in ps, are not looked at before the end: 1 ms.
+const LONG: u64 = 1_000_000_000;
+
+impl Simulation {
+    /// A NIC begins to pause for ever, or ends.
+    #[cold]
+    pub(crate) fn storm(&mut self, storm: u32, begins: bool) {
+        let storm = &self.world.spec.storms[storm as usize];
+        let (node, class) = (storm.node.0, self.world.classes.dense(storm.class));
+        let ports = self.world.routing.ports_of(node).to_vec();
+        for port in ports {
+            if self.core.ports[port as usize].up {
+                self.send_pfc(port, class, begins);
+            }
+        }
+    }
+
+    /// A link came back: the storms of its host go on through it.
+    pub(crate) fn resume_storms(&mut self, port: u32) {
+        let (node, now) = (self.core.ports[port as usize].node, self.core.now);
+        for i in 0..self.world.spec.storms.len() {
+            let storm = &self.world.spec.storms[i];
+            let over = storm.until.is_some_and(|until| until.as_ps() <= now);
+            if storm.node.0 == node && storm.at.as_ps() < now && !over {
+                let class = self.world.classes.dense(storm.class);
+                self.send_pfc(port, class, true);
+            }
+        }
+    }
+
+    pub(crate) fn schedule_storms(&mut self) {
+        for i in 0..self.world.spec.storms.len() {
+            let (at, until) = (self.world.spec.storms[i].at, self.world.spec.storms[i].until);
+            let event = |ends| Event::Storm {
+                storm: i as u32,
+                ends,
+            };
+            self.schedule(LaneId::WHEEL, at.as_ps(), event(false));
+            if let Some(until) = until {
+                self.schedule(LaneId::WHEEL, until.as_ps(), event(true));
+            }
+        }
+    }
+
+    /// What is done every [`LOOK_EVERY`] events: looks at the invariants, and, less often, for endless pauses.
+    #[cold]
+    pub(crate) fn look_now_and_then(&mut self) {
+        if self.world.spec.check {
+            self.verify();
+        }
+        if self.core.counters.events.is_multiple_of(SEARCH_EVERY) {
+            self.look_for_standstill();
+        }
+    }
+
+    /// Looks for endless pauses, at most once in a retransmission timeout; ends the run if there are
+    /// some, and nothing else has moved since the last look.
+    #[cold]
+    pub(crate) fn look_for_standstill(&mut self) {
+        let (last, received) = self.core.watch.standstill.last;
+        let patience = self
+            .world
+            .spec
+            .nic
+            .recovery
+            .longest_timeout(&self.world.spec.nic)
+            .unwrap_or(0);
+        if self.core.now < last.saturating_add(patience) && last > 0 {
+            return;
+        }
+        self.core.watch.standstill.last = (self.core.now, self.core.counters.data_received);
+        if !self.has_long_pause() {
+            self.core.watch.standstill.found = None;
+            return;
+        }
+        let known = self
+            .core
+            .watch
+            .standstill
+            .found
+            .as_ref()
+            .map_or(0, |known| known.pauses.len());
+        let Some(mut standstill) = self.standstill() else {
+            self.core.watch.standstill.found = None;
+            return;
+        };
+        if let Some(before) = &self.core.watch.standstill.found {
+            standstill.found = before.found;
+        }
+        let same = known == standstill.pauses.len();
+        if same && received == self.core.counters.data_received && !self.is_expecting() {
+            standstill.ended = true;
+            self.core.done = true;
+        }
+        self.core.watch.standstill.found = Some(standstill);
+    }
+
+    /// Whether a pause has lasted long enough to be looked at. (Most last for microseconds.)
+    fn has_long_pause(&self) -> bool {
+        (0..self.core.paused_since.len()).any(|slot| {
+            let port = &self.core.ports[slot / self.world.class_count];
+            let is_paused = port.paused & 1 << (slot % self.world.class_count) != 0;
+            is_paused && self.core.now - self.core.paused_since[slot] >= LONG
+        })
+    }
+
+    /// Looks for endless pauses when the run is over.
+    pub(crate) fn last_look(&mut self) {
+        let mut last = self.standstill();
+        if let (Some(last), Some(before)) = (&mut last, &self.core.watch.standstill.found) {
+            (last.found, last.ended) = (before.found, before.ended);
+        }
+        self.core.watch.standstill.found = last;
+    }
+
+    /// Whether something is still to come that is known beforehand: a flow, a change of topology.
+    fn is_expecting(&self) -> bool {
+        let now = self.core.now;
+        self.world
+            .spec
+            .flows
+            .last()
+            .is_some_and(|flow| flow.start.as_ps() > now)
+            || self.traffic.dependencies.latest > now
+            || self.world.changes.iter().any(|change| change.at > now)
+            || self.traffic.dependencies.is_someone_due(&self.traffic.flows)
+            || self
+                .world
+                .spec
+                .storms
+                .iter()
+                .any(|storm| storm.at.as_ps() > now || storm.until.is_some_and(|until| until.as_ps() > now))
+    }
+
+    /// All pauses that can never end.
+    fn standstill(&self) -> Option<Standstill> {
+        let stuck = self.endless()?;
+        let mut standstill = Standstill {
+            found: Time::from_ps(self.core.now),
+            ended: false,
+            pauses: Vec::with_capacity(stuck.len()),
+            cycles: Vec::new(),
+            flows: Vec::new(),
+        };
+        for &slot in &stuck {
+            let (port, class) = (slot / self.world.class_count, slot % self.world.class_count);
+            let p = &self.core.ports[port];
+            let peer = &self.core.ports[p.peer as usize];
+            let mut waits_for = Vec::new();
+            for (i, &other) in stuck.iter().enumerate() {
+                let (out, its_class) = (other / self.world.class_count, other % self.world.class_count);
+                let same_switch = self.core.ports[out].node == peer.node && !peer.is_host;
+                if same_switch && its_class == class && self.holds_from(other, p.peer) {
+                    waits_for.push(i);
+                }
+            }
+            standstill.pauses.push(EndlessPause {
+                port: PortRef {
+                    node: NodeId(p.node),
+                    interface: self.core.watch.recorder.interface(port as u32),
+                    peer: NodeId(peer.node),
+                },
+                is_switch: !p.is_host,
+                class: self.world.classes.priority(class as u8),
+                since: Time::from_ps(self.core.paused_since[slot]),
+                waits_for,
+            });
+            standstill
+                .flows
+                .extend(self.waiting_in(slot).map(|id| self.core.packets.get(id).flow));
+        }
+        standstill.flows.sort_unstable();
+        standstill.flows.dedup();
+        standstill.cycles = cycles(&standstill.pauses);
+        Some(standstill)
+    }
+
+    /// Packets that wait behind pauses that never end.
+    pub(crate) fn packets_in_standstill(&self) -> u32 {
+        let stuck = self.endless().unwrap_or_default();
+        let packets = stuck.iter().map(|&slot| self.waiting_in(slot).count() as u32);
+        packets.sum()
+    }
+
+    /// Packets in a queue.
+    fn waiting_in(&self, slot: usize) -> impl Iterator<Item = u32> {
+        let mut next = self.core.queues[slot].head;
+        std::iter::from_fn(move || {
+            let id = next;
+            if id == NONE {
+                return None;
+            }
+            next = self.core.packets.get(id).next;
+            Some(id)
+        })
+    }
+
+    fn holds_from(&self, slot: usize, ingress: u32) -> bool {
+        self.waiting_in(slot)
+            .any(|id| self.core.packets.get(id).ingress == ingress)
+    }
+
+    /// The (port, class) pairs whose pauses can never end, in order: see the head of the file.
+    fn endless(&self) -> Option<Vec<usize>> {
+        let slots = self.core.ports.len() * self.world.class_count;
+        let is_paused = |slot: &usize| {
+            let class = slot % self.world.class_count;
+            class > usize::from(STRICT)
+                && self.core.ports[slot / self.world.class_count].paused & 1 << class != 0
+        };
+        let mut stuck: Vec<usize> = (0..slots).filter(is_paused).collect();
+        loop {
+            if stuck.is_empty() {
+                return None;
+            }
+            let before = stuck.len();
+            let mut held = vec![0u32; slots];
+            for &slot in &stuck {
+                for id in self.waiting_in(slot) {
+                    let packet = self.core.packets.get(id);
+                    if packet.ingress != NONE {
+                        let class = slot % self.world.class_count;
+                        held[packet.ingress as usize * self.world.class_count + class] +=
+                            u32::from(packet.wire);
+                    }
+                }
+            }
+            // Everything else has left.
+            let (mut buffers, mut queues) = (self.switches.buffers.clone(), self.core.queues.clone());
+            for (slot, queue) in queues.iter_mut().enumerate() {
+                let port = &self.core.ports[slot / self.world.class_count];
+                if !port.is_host && slot % self.world.class_count > usize::from(STRICT) {
+                    let leaves = (queue.ingress + queue.headroom).saturating_sub(held[slot]);
+                    self.switches
+                        .rules
+                        .release(&mut buffers[port.owner as usize], queue, leaves);
+                }
+            }
+            stuck.retain(|&slot| {
+                let (port, class) = (slot / self.world.class_count, slot % self.world.class_count);
+                let peer = self.core.ports[port].peer;
+                let p = &self.core.ports[peer as usize];
+                if p.asked & 1 << class == 0 {
+                    return false;
+                }
+                if p.is_host {
+                    return self.storms_for_ever(p.node, class as u8);
+                }
+                let queue = &queues[peer as usize * self.world.class_count + class];
+                let shift = self.world.profiles[usize::from(p.profile)].shift;
+                !self
+                    .switches
+                    .rules
+                    .may_resume(&buffers[p.owner as usize], queue, shift)
+            });
+            if stuck.len() == before {
+                return Some(stuck);
+            }
+        }
+    }
+
+    fn storms_for_ever(&self, node: u32, class: u8) -> bool {
+        let (stop, now) = (self.world.spec.stop, self.core.now);
+        self.world.spec.storms.iter().any(|storm| {
+            let lasts = storm.until.is_none_or(|until| until > stop);
+            storm.node.0 == node
+                && storm.at.as_ps() <= now
+                && lasts
+                && self.world.classes.dense(storm.class) == class
+        })
+    }
+}
+
+/// One circle of each set of pauses that wait for each other: the first that is met.
+fn cycles(pauses: &[EndlessPause]) -> Vec<Vec<usize>> {
+    const NEW: u32 = u32::MAX;
+    let mut seen_in = vec![NEW; pauses.len()];
+    let mut found = Vec::new();
+    for start in 0..pauses.len() {
+        // Depth first; `path` holds pauses and how many of their successors were looked at.
+        let mut path: Vec<(usize, usize)> = Vec::new();
+        if seen_in[start] == NEW {
+            seen_in[start] = start as u32;
+            path.push((start, 0));
+        }
+        while let Some(&mut (here, ref mut looked)) = path.last_mut() {
+            let Some(&next) = pauses[here].waits_for.get(*looked) else {
+                path.pop();
+                continue;
+            };
+            *looked += 1;
+            if let Some(place) = path.iter().position(|&(on, _)| on == next) {
+                found.push(path[place..].iter().map(|&(on, _)| on).collect());
+                // Whatever else is woven into it is the same standstill.
+                break;
+            }
+            if seen_in[next] == NEW {
+                seen_in[next] = start as u32;
+                path.push((next, 0));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common;
+    use crate::spec::NodeKind;
+    use proptest::prelude::*;
+
+    fn pause(waits_for: &[usize]) -> EndlessPause {
+        EndlessPause {
+            port: PortRef {
+                node: NodeId(0),
+                interface: 1,
+                peer: NodeId(1),
+            },
+            is_switch: true,
+            class: 3,
+            since: Time::ZERO,
+            waits_for: waits_for.to_vec(),
+        }
+    }
+
+    #[test]
+    fn circles_and_their_tails() {
+        assert_eq!(cycles(&[pause(&[1]), pause(&[])]), Vec::<Vec<usize>>::new());
+        assert_eq!(cycles(&[pause(&[1]), pause(&[2]), pause(&[1])]), [[1, 2]]);
+        let two = [pause(&[1]), pause(&[0]), pause(&[3]), pause(&[0, 2])];
+        assert_eq!(cycles(&two), [[0, 1], [2, 3]]);
+        assert_eq!(cycles(&[pause(&[0])]), [[0]]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+        /// In a tree of switches no pauses wait for each other, however congested it is: at no moment
+        /// does anything look endless.
+        #[test]
+        fn no_false_alarm_in_trees(
+            parents in prop::collection::vec(any::<prop::sample::Index>(), 1..6),
+            homes in prop::collection::vec(any::<prop::sample::Index>(), 3..9),
+            flows in prop::collection::vec((0usize..64, 1usize..64, 1_000u64..400_000, 0u64..20_000), 4..24),
+            dynamic in any::<bool>(),
+        ) {
+            let switches = parents.len() as u32 + 1;
+            let mut spec = common::natural(common::star(2, common::scheme("none")));
+            spec.nodes = vec![NodeKind::Switch; switches as usize];
+            spec.nodes.extend(vec![NodeKind::Host; homes.len()]);
+            let link = |a: usize, b: u32| common::link(a as u32, b, common::G100);
+            spec.links = (1..switches).zip(&parents).map(|(s, p)| link(p.index(s as usize), s)).collect();
+            let hosts = (switches..).zip(&homes);
+            spec.links.extend(hosts.map(|(h, home)| link(home.index(switches as usize), h)));
+            spec.switch.ecn.clear();
+            if dynamic {
+                spec.switch.buffer = paceline_kernel::Bytes::new(60_000 * spec.links.len() as u64);
+            } else {
+                common::static_pfc(&mut spec, 20_000, 18_000, 60_000);
+            }
+            let mut flows = flows;
+            flows.sort_by_key(|flow| flow.3);
+            for (src, offset, size, start) in flows {
+                let src = src % homes.len();
+                let dst = (src + 1 + offset % (homes.len() - 1)) % homes.len();
+                common::add_flow(&mut spec, switches + src as u32, switches + dst as u32, size, start);
+            }
+            let mut simulation = Simulation::new(spec).unwrap();
+            while !simulation.advance(100).done {
+                prop_assert_eq!(simulation.endless(), None);
+            }
+            let outcome = simulation.finish();
+            prop_assert_eq!(outcome.standstill, None);
+            prop_assert_eq!(outcome.completions.len(), outcome.flows.len());
+        }
+    }
+}

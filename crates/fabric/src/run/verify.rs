@@ -1,0 +1,150 @@
+//! Invariants, checked while a run goes when it asks for that.
+
+use crate::core::packet::NONE;
+use crate::core::port::STRICT;
+use crate::outcome::FlowStatus;
+use crate::run::simulation::Simulation;
+use crate::spec::Awaited;
+
+impl Simulation {
+    /// Checks every invariant of the present state.
+    ///
+    /// # Panics
+    /// If one is broken: a defect of the simulator, never of its input.
+    pub fn verify(&self) {
+        self.verify_queues();
+        // Nothing accounts for buffers there, and flows carry several messages.
+        if !self.bolt_ns3.on {
+            if !self.world.spec.quirks.lost_bytes_stay || self.world.changes.is_empty() {
+                self.verify_buffers();
+            }
+            self.verify_flows();
+        }
+        self.verify_bolt();
+        self.verify_held_back();
+        self.hosts.verify_crowds();
+        self.hosts.verify_decisions();
+        if self.core.agenda.queue.is_empty() {
+            assert_eq!(
+                self.core.packets.live(),
+                self.packets_in_standstill(),
+                "packets that nothing will ever move, not behind a pause that never ends"
+            );
+        }
+    }
+
+    /// Each queue holds the bytes that it says, and the ports' masks and sums agree.
+    fn verify_queues(&self) {
+        for (id, port) in self.core.ports.iter().enumerate() {
+            let mut total = 0;
+            for class in 0..self.world.class_count {
+                let queue = &self.core.queues[id * self.world.class_count + class];
+                let (mut bytes, mut next) = (0, queue.head);
+                while next != NONE {
+                    bytes += u32::from(self.core.packets.get(next).wire);
+                    next = self.core.packets.get(next).next;
+                }
+                assert_eq!(bytes, queue.bytes, "port {id} class {class}: bytes of the queue");
+                assert_eq!(
+                    queue.head != NONE,
+                    port.ready >> class & 1 == 1,
+                    "port {id} class {class}: ready bit"
+                );
+                total += bytes;
+            }
+            assert_eq!(total, port.queued, "port {id}: bytes of all queues");
+        }
+    }
+
+    /// What came in and has not gone out is in the queues, and the pool knows its share.
+    fn verify_buffers(&self) {
+        let mut held = vec![0u64; self.switches.buffers.len()];
+        let mut counted = vec![0u64; self.switches.buffers.len()];
+        let mut shared = vec![0u64; self.switches.buffers.len()];
+        for (id, port) in self
+            .core
+            .ports
+            .iter()
+            .enumerate()
+            .filter(|(_, port)| !port.is_host)
+        {
+            let switch = port.owner as usize;
+            for class in usize::from(STRICT) + 1..self.world.class_count {
+                let queue = &self.core.queues[id * self.world.class_count + class];
+                held[switch] += u64::from(queue.bytes);
+                counted[switch] += u64::from(queue.ingress) + u64::from(queue.headroom);
+                shared[switch] += u64::from(self.switches.rules.shared_of(queue));
+            }
+        }
+        for switch in 0..self.switches.buffers.len() {
+            assert_eq!(
+                held[switch], counted[switch],
+                "switch {switch}: bytes held against bytes counted at ingress"
+            );
+            assert_eq!(
+                shared[switch],
+                u64::from(self.switches.buffers[switch].shared_used),
+                "switch {switch}: shared pool"
+            );
+        }
+    }
+
+    /// Senders and receivers agree on what can be known: nothing is acknowledged that did not
+    /// arrive, nothing arrived that was not sent.
+    fn verify_flows(&self) {
+        for (slot, qp) in self.hosts.qps.iter().enumerate().filter(|(_, qp)| !qp.done) {
+            let receiver = &self.hosts.receivers.list[slot];
+            let flow = qp.flow;
+            assert!(
+                qp.snd_una <= receiver.expected || self.world.spec.nic.back_to_chunk.is_some(),
+                "flow {flow}: acknowledged beyond what arrived"
+            );
+            assert!(
+                receiver.expected <= qp.max_sent,
+                "flow {flow}: arrived beyond what was sent"
+            );
+            if !self.bolt_ns3.on {
+                qp.verify();
+            }
+            self.hosts.verify_selective_repeat(&self.world, slot);
+            assert!(
+                (qp.snd_una <= qp.snd_nxt || self.world.spec.quirks.unsigned_in_flight)
+                    && qp.snd_nxt <= qp.size,
+                "flow {flow}: sequence numbers in order"
+            );
+        }
+        for dependency in &self.world.spec.dependencies {
+            let (record, before) = (
+                &self.traffic.flows[dependency.flow as usize],
+                &self.traffic.flows[dependency.after as usize],
+            );
+            let happened = match dependency.awaited {
+                Awaited::Started => (before.status != FlowStatus::NotStarted).then_some(before.start),
+                Awaited::Received => before.received,
+                Awaited::Acknowledged => {
+                    (before.status == FlowStatus::Completed).then(|| before.start + before.fct)
+                }
+            };
+            assert!(
+                record.status == FlowStatus::NotStarted
+                    || happened.is_some_and(|at| at + dependency.delay <= record.start),
+                "flow {}: it started before what it waits for",
+                dependency.flow
+            );
+        }
+        for (i, record) in self.traffic.flows.iter().enumerate() {
+            if record.status == FlowStatus::Completed {
+                assert_eq!(
+                    record.delivered, self.world.spec.flows[i].size,
+                    "flow {i}: every byte delivered, none twice"
+                );
+                assert!(
+                    record.fct >= record.ideal || !self.bounds_completion(),
+                    "flow {i}: done after {}, sooner than alone after {}",
+                    record.fct,
+                    record.ideal
+                );
+            }
+        }
+    }
+}

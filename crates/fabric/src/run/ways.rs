@@ -1,0 +1,149 @@
+//! The ways of a flow, found when it starts and after every change of topology.
+
+use crate::core::packet::NONE;
+use crate::core::port::Port;
+use crate::run::simulation::Simulation;
+use crate::spec::LoadBalancing;
+use crate::switch::spread::{SPREAD, Stage};
+use paceline_congestion::bolt::BoltPort;
+
+impl Simulation {
+    /// Finds what [`FirstPaths`] knows of the ways to host `dst`.
+    pub(crate) fn find_first_path(&mut self, dst: u32) {
+        if !self.world.spec.quirks.first_path_found {
+            return;
+        }
+        let failed = self.world.epoch != 0;
+        let paths = &mut self.world.first_paths;
+        let known = if failed { &mut paths.now } else { &mut paths.before };
+        known.entry(dst).or_insert_with(|| {
+            let mtu = self.world.spec.packet.mtu;
+            self.world
+                .routing
+                .reach_from(&self.core.ports, &self.world.profiles, mtu, dst)
+        });
+    }
+
+    /// Before a link fails: finds them for all flows that may still ask.
+    pub(crate) fn find_first_paths(&mut self) {
+        if self.world.epoch == 0 {
+            for flow in 0..self.world.spec.flows.len() {
+                self.find_first_path(self.world.spec.flows[flow].dst.0);
+            }
+        }
+        self.world.first_paths.now.clear();
+    }
+}
+
+impl Simulation {
+    /// What data packets of a flow with path `forward` to host `dst` carry: their place in the route
+    /// table and the generation that goes with it, or the port that they are to come to.
+    pub(crate) fn data_route(&mut self, forward: &[u32], dst: u32) -> (u32, u16) {
+        let last = forward[forward.len() - 1];
+        if !self.is_spread(forward, dst) {
+            return (self.write_route(forward), self.world.epoch);
+        }
+        let Port { node, owner, .. } = self.core.ports[last as usize];
+        self.switches.column(&self.world, &self.core, node, owner);
+        (last, SPREAD)
+    }
+
+    /// Whether switches choose the ways of a flow's packets.
+    fn is_spread(&self, forward: &[u32], dst: u32) -> bool {
+        self.switches.spreading.policy != LoadBalancing::Ecmp
+            && forward.len() > 2
+            && !self.world.routing.is_fixed(dst)
+    }
+
+    /// The links between the first and the last switch of `forward` that packets to host `dst` can take,
+    /// stage by stage; `None` where they have one way. The next hops must be known.
+    pub(crate) fn stages(&self, forward: &[u32], dst: u32) -> Option<Vec<Stage>> {
+        if !self.is_spread(forward, dst) {
+            return None;
+        }
+        let root = self.core.ports[forward[forward.len() - 1] as usize].owner;
+        let column = self.switches.spreading.column_of[root as usize];
+        let beyond = |port: u32| self.core.ports[self.core.ports[port as usize].peer as usize].owner;
+        let mut switches = vec![beyond(forward[0])];
+        let mut stages = Vec::with_capacity(forward.len() - 2);
+        while switches != [root] {
+            let (mut next, mut stage) = (Vec::new(), Stage::default());
+            for (from, &switch) in switches.iter().enumerate() {
+                for &port in self.switches.spreading.next_hops(column, switch) {
+                    let switch = beyond(port);
+                    let known = next.iter().position(|&other| other == switch);
+                    let to = known.unwrap_or_else(|| {
+                        next.push(switch);
+                        next.len() - 1
+                    });
+                    let profile = &self.world.profiles[usize::from(self.core.ports[port as usize].profile)];
+                    stage.rate += profile.rate.as_bps();
+                    stage.links.push((from, port, to));
+                }
+            }
+            if next.is_empty() {
+                return None;
+            }
+            stage.switches = next.len();
+            stages.push(stage);
+            switches = next;
+        }
+        Some(stages)
+    }
+
+    /// The rate in bit/s that a flow whose packets are spread one by one can have: of its own links,
+    /// and of all next hops together at every switch of `forward`, which is one of its paths. `None`
+    /// for other flows, which have one path at a time.
+    pub(crate) fn rate_of_all_ways(&self, forward: &[u32]) -> Option<u64> {
+        if !self.switches.spreading.policy.is_per_packet() || forward.len() < 3 {
+            return None;
+        }
+        let (first, last) = (forward[0], forward[forward.len() - 1]);
+        let column = self.switches.spreading.column_of[self.core.ports[last as usize].owner as usize];
+        if column == NONE {
+            return None;
+        }
+        let rate = |port: u32| {
+            self.world.profiles[usize::from(self.core.ports[port as usize].profile)]
+                .rate
+                .as_bps()
+        };
+        let switches = forward[1..forward.len() - 1].iter().map(|&port| {
+            let hops = self
+                .switches
+                .spreading
+                .next_hops(column, self.core.ports[port as usize].owner);
+            hops.iter().map(|&hop| rate(hop)).sum()
+        });
+        switches.chain([rate(first), rate(last)]).min()
+    }
+}
+
+impl Simulation {
+    /// What a data packet's place in the route table is subtracted from to give that of a packet which
+    /// turns back at the switch that holds it; 0 where none does.
+    ///
+    /// `route` is the place of `forward`, through `n` switches. A data packet that has found its way at
+    /// switch `i` stands at `route + i + 1`; turned back, it comes to switch `i - 1` next, which is
+    /// number `n - i` of the reversed path.
+    pub(crate) fn turn_of(&mut self, forward: &[u32], route: u32) -> u32 {
+        if self.switches.bolt.is_none() {
+            return 0;
+        }
+        let peer = |&port: &u32| self.core.ports[port as usize].peer;
+        let reversed: Vec<u32> = forward.iter().rev().map(peer).collect();
+        let back = self.write_route(&reversed);
+        back + forward.len() as u32 + route
+    }
+
+    /// No token is above its cap.
+    pub(crate) fn verify_bolt(&self) {
+        let Some(bolt) = &self.switches.bolt else { return };
+        for (id, hop) in bolt.hops.iter().enumerate() {
+            let BoltPort { pru, sm, last } = hop.state;
+            assert!(sm <= hop.full, "port {id}: SM token of {sm} ps");
+            assert!(pru <= bolt.rules.pru_max, "port {id}: {pru} PRU tokens");
+            assert!(last <= self.core.now, "port {id}: a packet of the future");
+        }
+    }
+}

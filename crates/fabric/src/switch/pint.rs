@@ -1,0 +1,197 @@
+//! HPCC-PINT in the switch: each port's utilisation, and its digest in packets that leave.
+
+use paceline_congestion::pint::Code;
+use paceline_kernel::Span;
+use paceline_kernel::rng::{Purpose, Rng};
+
+use crate::core::Core;
+use crate::outcome::PacketKind;
+use crate::switch::Switches;
+use crate::world::World;
+
+/// Utilisation estimate of every port, and the code of its digest.
+#[derive(Clone, Debug)]
+pub(crate) struct PintPorts {
+    code: Code,
+    ports: Vec<PintPort>,
+    /// The span that the estimate looks back, in ns: the largest round-trip time.
+    window_ns: f64,
+    /// See [`crate::spec::Quirks::pint_approximate_logs`].
+    approximate: bool,
+    /// The bits of a power that a packet keeps.
+    kept: u16,
+    /// A stream for the digests of each port.
+    rng: Vec<Rng>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct PintPort {
+    /// When the last packet of any kind left, in ps, and its size.
+    last_at: u64,
+    last_wire: u16,
+    utilisation: f64,
+}
+
+impl PintPorts {
+    /// The streams of the digests' rounding.
+    pub(crate) fn rng(&self) -> &[Rng] {
+        &self.rng
+    }
+
+    pub(crate) fn new(code: Code, ports: usize, window: Span, approximate: bool, seed: u64) -> Self {
+        Self {
+            kept: if approximate && code.bytes() == 1 {
+                0xff
+            } else {
+                u16::MAX
+            },
+            code,
+            ports: vec![PintPort::default(); ports],
+            rng: (0..ports as u64)
+                .map(|port| Rng::stream(seed, Purpose::Pint, port))
+                .collect(),
+            window_ns: window.as_ns_f64(),
+            approximate,
+        }
+    }
+}
+
+/// The equation (HPCC-PINT, §4.3): `u = qlen dt / (B T^2) + bytes / (B T) + u (T - dt) / T`, exactly.
+fn exact(port: &PintPort, dt_ns: f64, window_ns: f64, bytes_per_ns: f64, queue: u32) -> f64 {
+    let per_window = bytes_per_ns * window_ns;
+    f64::from(queue) * dt_ns / (per_window * window_ns)
+        + f64::from(port.last_wire) / per_window
+        + port.utilisation * (window_ns - dt_ns) / window_ns
+}
+
+/// The same with the approximate logarithms that a switch's hardware (and the reference) has.
+fn approximate(port: &PintPort, dt: u64, window: u64, bytes_per_s: u64, queue: u32, rng: &mut Rng) -> f64 {
+    let factor = f64::from(1u32 << LOG_SHIFT);
+    let log = |x: f64| libm::log2(x) * factor;
+    let (log_window, log_rate, log_1e9) = (log(window as f64), log(bytes_per_s as f64), log(1e9));
+    let power = |exponent: f64| libm::exp2(exponent / factor);
+    let mut sum = 0.0;
+    if queue >> 8 > 0 {
+        let log_dt = f64::from(log2_approximate(dt as u32, rng));
+        let log_queue = f64::from(log2_approximate(queue >> 8, rng));
+        sum += power(log_dt + log_queue + log_1e9 - log_rate - 2.0 * log_window) * 256.0;
+    }
+    if port.last_wire > 0 {
+        let log_bytes = f64::from(log2_approximate(u32::from(port.last_wire), rng));
+        sum += power(log_bytes + log_1e9 - log_rate - log_window);
+    }
+    if window > dt && port.utilisation > 0.0 {
+        let log_rest = f64::from(log2_approximate((window - dt) as u32, rng));
+        let log_u = f64::from(log2_approximate(
+            libm::round(port.utilisation * 8192.0) as u32,
+            rng,
+        ));
+        sum += power(log_rest + log_u - log_window) / 8192.0;
+    }
+    sum
+}
+
+/// Fractional bits of the approximate logarithms: results of 20 bits, of which inputs of up to 20 bits
+/// (logarithms below 32) take 5.
+const LOG_SHIFT: u32 = 15;
+/// Leading bits of the input that are kept.
+const LOG_BITS: u32 = 16;
+
+/// `log2(x)` in fixed point, of the leading 16 bits of `x` rounded at random.
+fn log2_approximate(x: u32, rng: &mut Rng) -> i32 {
+    let factor = f64::from(1u32 << LOG_SHIFT);
+    let bits = u32::BITS - x.leading_zeros();
+    let mut kept = x;
+    if bits > LOG_BITS {
+        let dropped = bits - LOG_BITS;
+        let mask = (1 << dropped) - 1;
+        kept = x >> dropped << dropped;
+        if x & mask > rng.next_u31() & mask {
+            kept += 1 << dropped;
+        }
+    }
+    // Of zero the reference takes the logarithm all the same: minus infinity, cut to an integer.
+    (libm::log2(f64::from(kept)) * factor) as i32
+}
+
+impl Switches {
+    /// A packet left `egress`: a data packet takes the larger of its digest and the port's.
+    pub(crate) fn pint_departed(&mut self, world: &World, core: &mut Core, egress: u32, id: u32) {
+        let Some(pint) = &mut self.telemetry.pint else {
+            return;
+        };
+        let port = &mut pint.ports[egress as usize];
+        let p = &core.ports[egress as usize];
+        let rate = world.profiles[usize::from(p.profile)].rate.as_bps();
+        let packet = core.packets.get_mut(id);
+        if packet.kind == PacketKind::Data {
+            let rng = core
+                .shared_rng
+                .c_library
+                .as_mut()
+                .unwrap_or(&mut pint.rng[egress as usize]);
+            let utilisation = if pint.approximate {
+                let window = pint.window_ns as u64;
+                let dt = ((core.now - port.last_at) / 1000).min(window);
+                approximate(port, dt, window, rate / 8, p.queued, rng)
+            } else {
+                let dt = ((core.now - port.last_at) as f64 / 1000.0).min(pint.window_ns);
+                exact(port, dt, pint.window_ns, rate as f64 / 8e9, p.queued)
+            };
+            let power = pint.code.encode(utilisation, rng);
+            if power > packet.pint {
+                packet.pint = power & pint.kept;
+            }
+            port.utilisation = utilisation;
+        }
+        port.last_at = core.now;
+        port.last_wire = packet.wire;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 100 Gbit/s, T = 4160 ns, dt = 84 ns, 50 KB queued, 1050 B before, u = 0.9.
+    #[test]
+    fn approximation_is_close_to_the_equation() {
+        let port = PintPort {
+            last_at: 0,
+            last_wire: 1050,
+            utilisation: 0.9,
+        };
+        let by_hand =
+            50_000.0 * 84.0 / (12.5 * 4160.0 * 4160.0) + 1050.0 / (12.5 * 4160.0) + 0.9 * 4076.0 / 4160.0;
+        let exact = exact(&port, 84.0, 4160.0, 12.5, 50_000);
+        assert!((exact - by_hand).abs() < 1e-12);
+        let mut rng = Rng::stream(1, Purpose::Pint, 0);
+        let near = approximate(&port, 84, 4160, 12_500_000_000, 50_000, &mut rng);
+        assert!((near / exact - 1.0).abs() < 0.005, "{near} {exact}");
+    }
+
+    /// 1.05^256 units do not fit into the 8 bits that base 1.05 has; 11 bits of base 1.01 have room.
+    #[test]
+    fn a_digest_of_one_byte_keeps_the_low_byte() {
+        let ports = |base, approximate| PintPorts::new(Code::new(base), 1, Span::from_us(4), approximate, 1);
+        assert_eq!(300 & ports(1.05, true).kept, 44);
+        assert_eq!(300 & ports(1.05, false).kept, 300);
+        assert_eq!(1000 & ports(1.01, true).kept, 1000);
+    }
+
+    #[test]
+    fn logarithms_are_cut_to_sixteen_leading_bits() {
+        let mut rng = Rng::stream(1, Purpose::Pint, 0);
+        assert_eq!(log2_approximate(1, &mut rng), 0);
+        assert_eq!(log2_approximate(1 << 15, &mut rng), 15 << LOG_SHIFT);
+        // 2^17 + 1 has 18 bits: two are dropped, and rounded up in one of four draws or so.
+        let samples: Vec<i32> = (0..100)
+            .map(|_| log2_approximate((1 << 17) + 1, &mut rng))
+            .collect();
+        assert!(
+            samples
+                .iter()
+                .all(|&s| s == 17 << LOG_SHIFT || s == (libm::log2(131_076.0) * 32768.0) as i32)
+        );
+    }
+}

@@ -1,0 +1,304 @@
+//! The switch: route, admit, ask for a pause; then schedule, let go, mark, stamp, send.
+
+use crate::core::Core;
+use crate::core::packet::NONE;
+use crate::core::port::{LINK_CONTROL, STRICT};
+use crate::outcome::{PacketKind, TraceKind};
+use crate::switch::Switches;
+use crate::switch::spread::SPREAD;
+use crate::world::World;
+
+impl Switches {
+    /// A packet entered a switch.
+    #[inline]
+    pub(crate) fn switch_receive(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) {
+        let Some(egress) = self.route(world, core, ingress, id) else {
+            core.counters.link_drops += 1;
+            return core.discard(world, ingress, id);
+        };
+        if self.assists {
+            self.assist(world, core, ingress, egress, id);
+        }
+        let port = &core.ports[egress as usize];
+        let nothing_before =
+            port.ready == 0 && port.paused == 0 && port.up && !port.is_busy(core.now, core.tie);
+        if nothing_before && self.pass(world, core, ingress, egress, id) {
+            return;
+        }
+        let class = core.packets.get(id).class;
+        if class > STRICT && !self.admit(world, core, ingress, egress, class, id) {
+            return self.refuse(world, core, egress, class, id);
+        }
+        self.enqueue(world, core, egress, class, id);
+        let port = &mut core.ports[egress as usize];
+        port.queue_max = port.queue_max.max(port.queued);
+    }
+
+    /// Sends a packet that need not wait, if what its ingress has accounts of would be as it was when the packet
+    /// has been admitted and let go: within the reserve it takes nothing that others could miss, and no
+    /// pause begins or ends.
+    #[inline(always)]
+    fn pass(&mut self, world: &World, core: &mut Core, ingress: u32, egress: u32, id: u32) -> bool {
+        if !self.straight || core.watch.recorder.tracing {
+            return false;
+        }
+        let (packet, samples) = core.packets.with_telemetry(id);
+        let (class, kind, wire) = (packet.class, packet.kind, packet.wire);
+        let entry = &core.ports[ingress as usize];
+        let queue = &core.queues[ingress as usize * core.class_count + usize::from(class)];
+        let shift = world.profiles[usize::from(entry.profile)].shift;
+        let buffer = &self.buffers[entry.owner as usize];
+        let unseen = class > STRICT
+            && entry.asked & 1 << class == 0
+            && self.rules.fits_reserve(buffer, queue, shift, u32::from(wire));
+        if !unseen {
+            return false;
+        }
+        let port = &mut core.ports[egress as usize];
+        let profile = &world.profiles[usize::from(port.profile)];
+        port.served = class;
+        if self.telemetry.on && kind == PacketKind::Data {
+            self.telemetry.stamp(core.now, port, profile, packet, samples);
+        }
+        core.agenda
+            .transmit(core.now, profile, (egress, port), (id, kind, wire), false);
+        true
+    }
+
+    /// The egress port: read off the flow's path, chosen here if switches choose, or looked up if the
+    /// topology has changed since.
+    #[inline(always)]
+    pub(crate) fn route(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
+        let packet = core.packets.get_mut(id);
+        packet.ingress = ingress;
+        if packet.epoch == world.epoch {
+            let egress = world.routes[packet.path as usize];
+            packet.path += 1;
+            return Some(egress);
+        }
+        self.route_elsewhere(world, core, ingress, id)
+    }
+
+    #[inline(never)]
+    fn route_elsewhere(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
+        if core.packets.get(id).epoch & SPREAD != 0 {
+            return self.spread(world, core, ingress, id);
+        }
+        self.reroute(world, core, ingress, id)
+    }
+
+    /// Takes a packet into the buffer; asks for a pause if that makes it too much.
+    #[inline]
+    fn admit(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: u32,
+        egress: u32,
+        class: u8,
+        id: u32,
+    ) -> bool {
+        if self.rules.alike {
+            self.admit_where::<true>(world, core, ingress, class, id)
+        } else {
+            self.admit_by_class(world, core, ingress, egress, class, id)
+        }
+    }
+
+    #[inline(never)]
+    fn admit_by_class(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: u32,
+        egress: u32,
+        class: u8,
+        id: u32,
+    ) -> bool {
+        if self.rules.bounded >> class & 1 == 1 {
+            let size = u32::from(core.packets.get(id).wire);
+            let buffer = &self.buffers[core.ports[egress as usize].owner as usize];
+            let ahead = &core.queues[egress as usize * core.class_count + usize::from(class)];
+            if !self.rules.has_room(buffer, ahead, size) {
+                return false;
+            }
+        }
+        self.admit_where::<false>(world, core, ingress, class, id)
+    }
+
+    /// Where classes are `ALIKE`, or where they differ.
+    #[inline(always)]
+    fn admit_where<const ALIKE: bool>(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: u32,
+        class: u8,
+        id: u32,
+    ) -> bool {
+        let size = u32::from(core.packets.get(id).wire);
+        let port = &core.ports[ingress as usize];
+        let profile = &world.profiles[usize::from(port.profile)];
+        let buffer = &mut self.buffers[port.owner as usize];
+        let queue = &mut core.queues[ingress as usize * core.class_count + usize::from(class)];
+        if !self
+            .rules
+            .admit::<ALIKE>(buffer, queue, class, profile.shift, profile.headroom, size)
+        {
+            return false;
+        }
+        if port.asked & 1 << class == 0
+            && self
+                .rules
+                .must_pause::<ALIKE>(buffer, queue, class, profile.shift)
+        {
+            self.send_pfc(world, core, ingress, class, true);
+        }
+        true
+    }
+
+    /// There is no room for a packet of `class`: it is dropped, or its payload is.
+    #[cold]
+    fn refuse(&mut self, world: &World, core: &mut Core, egress: u32, class: u8, id: u32) {
+        let lossy = self.rules.is_lossy(class);
+        let packet = core.packets.get_mut(id);
+        if lossy
+            && packet.kind == PacketKind::Data
+            && let Some(limit) = self.rules.trim
+        {
+            let header = packet.wire - packet.payload;
+            let queue = &core.queues[egress as usize * core.class_count + usize::from(STRICT)];
+            if queue.bytes + u32::from(header) <= limit {
+                packet.trimmed = true;
+                (packet.wire, packet.payload, packet.class) = (header, 0, STRICT);
+                core.counters.trimmed += 1;
+                self.enqueue(world, core, egress, STRICT, id);
+                let port = &mut core.ports[egress as usize];
+                port.queue_max = port.queue_max.max(port.queued);
+                return;
+            }
+        }
+        core.counters.buffer_drops += 1;
+        core.counters.lossless_drops += u64::from(!lossy);
+        core.discard(world, egress, id);
+    }
+
+    /// Sends the next packet of an idle port, if any may go.
+    #[inline]
+    pub(crate) fn switch_send(&mut self, world: &World, core: &mut Core, egress: u32) {
+        let port = &mut core.ports[egress as usize];
+        let Some(class) = port.next_class() else { return };
+        let queue = &mut core.queues[egress as usize * core.class_count + usize::from(class)];
+        let id = queue.pop(&core.packets);
+        let left = queue.bytes;
+        if queue.head == NONE {
+            port.ready &= !(1 << class);
+        }
+        let packet = core.packets.get(id);
+        port.queued -= u32::from(packet.wire);
+        if class > STRICT {
+            port.served = class;
+            let (ingress, wire) = (packet.ingress, packet.wire);
+            let resumes = self.release(world, core, ingress, class, wire);
+            let spared = !self.held_back.is_empty() && self.was_held_back(core, egress, class);
+            if !spared && left > world.profiles[usize::from(core.ports[egress as usize].profile)].kmin {
+                self.mark(world, core, egress, id, left);
+            }
+            if resumes {
+                self.send_pfc(world, core, ingress, class, false);
+            }
+        }
+        self.leave(world, core, egress, id, left);
+    }
+
+    /// A packet goes on the wire, with what switches have to tell in it; `left` bytes stay in its queue.
+    #[inline(always)]
+    fn leave(&mut self, world: &World, core: &mut Core, egress: u32, id: u32, left: u32) {
+        let (packet, samples) = core.packets.with_telemetry(id);
+        let (kind, wire) = (packet.kind, packet.wire);
+        let port = &core.ports[egress as usize];
+        let profile = &world.profiles[usize::from(port.profile)];
+        if self.telemetry.on && kind == PacketKind::Data {
+            self.telemetry.stamp(core.now, port, profile, packet, samples);
+        }
+        if self.telemetry.pint.is_some() {
+            self.pint_departed(world, core, egress, id);
+        }
+        if core.watch.recorder.tracing {
+            core.trace(world, egress, TraceKind::Dequeue, id, left);
+        }
+        let port = &mut core.ports[egress as usize];
+        let more = port.has_sendable();
+        core.agenda
+            .transmit(core.now, profile, (egress, port), (id, kind, wire), more);
+    }
+
+    /// A packet leaves the buffer: its ingress gets its bytes back. Says whether a pause may end.
+    #[inline(always)]
+    fn release(&mut self, world: &World, core: &mut Core, ingress: u32, class: u8, wire: u16) -> bool {
+        let port = &core.ports[ingress as usize];
+        let buffer = &mut self.buffers[port.owner as usize];
+        let queue = &mut core.queues[ingress as usize * core.class_count + usize::from(class)];
+        self.rules.release(buffer, queue, u32::from(wire));
+        port.asked & 1 << class != 0
+            && self
+                .rules
+                .may_resume(buffer, queue, world.profiles[usize::from(port.profile)].shift)
+    }
+
+    /// RED at dequeue: by the bytes of the class that are left in the egress queue, more than `kmin`.
+    #[inline(never)]
+    fn mark(&mut self, world: &World, core: &mut Core, egress: u32, id: u32, left: u32) {
+        let profile = &world.profiles[usize::from(core.ports[egress as usize].profile)];
+        let is_data = core.packets.get(id).kind == PacketKind::Data;
+        if !is_data && !world.spec.quirks.mark_acks {
+            return;
+        }
+        if left <= profile.kmax {
+            let p = profile.pmax * f64::from(left - profile.kmin) / f64::from(profile.kmax - profile.kmin);
+            let draw = match &mut core.shared_rng.ns3 {
+                Some(ns3) => ns3.next_f64(),
+                None => self.mark_rng[egress as usize].next_f64(),
+            };
+            if draw >= p {
+                return;
+            }
+        }
+        if is_data {
+            let packet = core.packets.get_mut(id);
+            if packet.ecn == 0 {
+                core.counters.marked += 1;
+                core.watch.recorder.ports.marked(egress);
+            }
+            packet.ecn = 3;
+        }
+    }
+
+    /// Appends a packet to a port's queue and sends if the port is idle.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, world: &World, core: &mut Core, port: u32, class: u8, id: u32) {
+        core.push(world, port, class, id);
+        self.kick(world, core, port);
+    }
+
+    /// Sends from a port if it is idle and something may go.
+    #[inline]
+    pub(crate) fn kick(&mut self, world: &World, core: &mut Core, port: u32) {
+        let p = &core.ports[port as usize];
+        if p.up && p.ready != 0 {
+            if core.is_busy(port) {
+                core.await_transmission(port);
+            } else {
+                self.switch_send(world, core, port);
+            }
+        }
+    }
+
+    /// Sends a PFC frame about `class` out of `port`.
+    #[cold]
+    pub(crate) fn send_pfc(&mut self, world: &World, core: &mut Core, port: u32, class: u8, pause: bool) {
+        if let Some(id) = core.pfc_frame(world, port, class, pause) {
+            self.enqueue(world, core, port, LINK_CONTROL, id);
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! The shared buffer of a switch: admission, ingress accounting, and when to pause and resume.
+//!
+//! Bytes are counted by the (port, class) through which they came in: first against its reserve,
+//! then against the shared pool up to a threshold, then against the port's headroom. Lossy classes have
+//! no threshold and no headroom: they are dropped when the pool is empty, and perhaps before, when their
+//! egress queue reaches a bound.
+
+use crate::core::port::{ClassQueue, Classes, STRICT};
+use crate::spec::{DropPolicy, FlowControl, PfcThreshold, SwitchSpec};
+
+/// What all switches of a run share.
+#[derive(Clone, Debug)]
+pub(crate) struct BufferRules {
+    reserve: u32,
+    kind: Kind,
+    /// Bit per dense class under flow control.
+    lossless: u16,
+    /// All classes are alike, and none is bounded.
+    pub(crate) alike: bool,
+    /// Bit per dense class whose egress queues are bounded by `limit`.
+    pub(crate) bounded: u16,
+    limit: Limit,
+    /// Bytes of class 0 up to which headers of trimmed packets are let into an egress port; `None` for
+    /// no trimming.
+    pub(crate) trim: Option<u32>,
+    /// See [`crate::spec::Quirks::wrapping_threshold`].
+    wrapping: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// No flow control: a packet is dropped when the buffer is full.
+    Lossy,
+    Dynamic {
+        resume_offset: u32,
+    },
+    Static {
+        xoff: u32,
+        xon: u32,
+    },
+}
+
+/// Bound of the egress queues of lossy classes.
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    None,
+    Bytes(u32),
+    /// Times what is free of the pool.
+    Share(f64),
+}
+
+/// One switch's pool.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SwitchBuffer {
+    /// Bytes of the shared pool in use.
+    pub(crate) shared_used: u32,
+    /// Bytes that the pool has: buffer less headroom and reserve of all ports. Negative if the
+    /// buffer is too small for them.
+    pub(crate) pool: i64,
+}
+
+impl BufferRules {
+    pub(crate) fn new(spec: &SwitchSpec, classes: &Classes, wrapping: bool) -> Self {
+        let kind = match spec.flow_control {
+            FlowControl::None => Kind::Lossy,
+            FlowControl::Pfc(pfc) => match pfc.threshold {
+                PfcThreshold::Dynamic { .. } => Kind::Dynamic {
+                    resume_offset: pfc.resume_offset.get() as u32,
+                },
+                PfcThreshold::Static { xoff, xon } => Kind::Static {
+                    xoff: xoff.get() as u32,
+                    xon: xon.get() as u32,
+                },
+            },
+        };
+        let accounted = (usize::from(STRICT) + 1..classes.count()).map(|class| class as u8);
+        let lossless: u16 = match spec.flow_control {
+            FlowControl::None => 0,
+            FlowControl::Pfc(_) => accounted
+                .clone()
+                .filter(|&class| spec.loss.lossless >> classes.priority(class) & 1 == 1)
+                .map(|class| 1 << class)
+                .sum(),
+        };
+        let lossy = accounted.map(|class| 1 << class).sum::<u16>() & !lossless;
+        let limit = match spec.loss.drop {
+            DropPolicy::Shared => Limit::None,
+            DropPolicy::Tail(limit) => Limit::Bytes(u32::try_from(limit.get()).unwrap_or(u32::MAX)),
+            DropPolicy::Dynamic { alpha } => Limit::Share(alpha),
+        };
+        let bounded = if matches!(limit, Limit::None) { 0 } else { lossy };
+        Self {
+            reserve: spec.reserve.get() as u32,
+            kind,
+            lossless,
+            alike: bounded == 0 && (lossless == 0 || lossy == 0),
+            bounded,
+            limit,
+            trim: spec
+                .loss
+                .trim
+                .map(|trim| u32::try_from(trim.queue.get()).unwrap_or(u32::MAX)),
+            wrapping,
+        }
+    }
+
+    /// Whether packets of a class may be dropped.
+    #[inline]
+    pub(crate) fn is_lossy(&self, class: u8) -> bool {
+        self.lossless >> class & 1 == 0
+    }
+
+    /// Whether the egress queue of a lossy class has room for `size` more bytes.
+    pub(crate) fn has_room(&self, buffer: &SwitchBuffer, queue: &ClassQueue, size: u32) -> bool {
+        let length = queue.bytes.saturating_add(size);
+        match self.limit {
+            Limit::None => true,
+            Limit::Bytes(limit) => length <= limit,
+            Limit::Share(alpha) => {
+                let free = buffer.pool - i64::from(buffer.shared_used);
+                f64::from(length) <= alpha * free as f64
+            }
+        }
+    }
+
+    /// What happens to packets of a class; with `ALIKE` classes there is one answer.
+    #[inline(always)]
+    fn kind_of<const ALIKE: bool>(&self, class: u8) -> Kind {
+        if !ALIKE && self.is_lossy(class) {
+            Kind::Lossy
+        } else {
+            self.kind
+        }
+    }
+
+    /// Shared bytes that one (port, class) may use now: `(pool - shared_used) >> shift`.
+    #[inline]
+    fn threshold(&self, buffer: &SwitchBuffer, shift: u32) -> u32 {
+        match self.kind {
+            Kind::Static { xoff, .. } => xoff.saturating_sub(self.reserve),
+            _ => {
+                let free = buffer.pool - i64::from(buffer.shared_used);
+                if self.wrapping {
+                    free as u32 >> shift
+                } else {
+                    (free.max(0) >> shift) as u32
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn shared(&self, queue: &ClassQueue) -> u32 {
+        queue.ingress.saturating_sub(self.reserve)
+    }
+
+    /// Takes in a packet of `size` bytes; false if there is no room and it must be dropped.
+    #[inline]
+    pub(crate) fn admit<const ALIKE: bool>(
+        &self,
+        buffer: &mut SwitchBuffer,
+        queue: &mut ClassQueue,
+        class: u8,
+        shift: u32,
+        headroom: u32,
+        size: u32,
+    ) -> bool {
+        let threshold = self.threshold(buffer, shift);
+        let new_bytes = queue.ingress + size;
+        let above_reserve = new_bytes.saturating_sub(self.reserve);
+        let from_pool = size.min(above_reserve);
+        let in_pool = from_pool == 0 || i64::from(buffer.shared_used) + i64::from(from_pool) <= buffer.pool;
+        let no_headroom = size + queue.headroom > headroom;
+        let (fits, dropped) = match self.kind_of::<ALIKE>(class) {
+            Kind::Lossy => (in_pool, !in_pool),
+            // The threshold is a part of what is free. As the reference does it, a packet without
+            // headroom is measured whole against it, reserve or not.
+            Kind::Dynamic { .. } => (
+                above_reserve <= threshold,
+                no_headroom && size.saturating_add(self.shared(queue)) > threshold,
+            ),
+            Kind::Static { .. } => {
+                let fits = above_reserve <= threshold && in_pool;
+                (fits, no_headroom && !fits)
+            }
+        };
+        if dropped {
+            return false;
+        }
+        if fits {
+            queue.ingress = new_bytes;
+            buffer.shared_used += from_pool;
+        } else {
+            queue.headroom += size;
+        }
+        true
+    }
+
+    /// Whether a packet that is taken in and let go at once changes nothing and asks for no pause: it fits
+    /// into the reserve, and is below the threshold as a whole.
+    #[inline]
+    pub(crate) fn fits_reserve(
+        &self,
+        buffer: &SwitchBuffer,
+        queue: &ClassQueue,
+        shift: u32,
+        size: u32,
+    ) -> bool {
+        queue.headroom == 0 && queue.ingress + size <= self.reserve && self.threshold(buffer, shift) >= size
+    }
+
+    /// Lets go of a packet that came in through `queue`: from headroom first, then from the pool.
+    #[inline]
+    pub(crate) fn release(&self, buffer: &mut SwitchBuffer, queue: &mut ClassQueue, size: u32) {
+        let from_headroom = queue.headroom.min(size);
+        let rest = size - from_headroom;
+        let from_shared = rest.min(self.shared(queue));
+        queue.headroom -= from_headroom;
+        queue.ingress -= rest;
+        buffer.shared_used -= from_shared;
+    }
+
+    /// Whether the ingress (port, class) must ask for a pause.
+    #[inline]
+    pub(crate) fn must_pause<const ALIKE: bool>(
+        &self,
+        buffer: &SwitchBuffer,
+        queue: &ClassQueue,
+        class: u8,
+        shift: u32,
+    ) -> bool {
+        match self.kind_of::<ALIKE>(class) {
+            Kind::Lossy => false,
+            Kind::Dynamic { .. } => queue.headroom > 0 || self.shared(queue) >= self.threshold(buffer, shift),
+            // Headroom is in use below the threshold when the pool is full.
+            Kind::Static { xoff, .. } => queue.headroom > 0 || queue.ingress > xoff,
+        }
+    }
+
+    /// Whether an ingress (port, class) that asked for a pause may ask for the end of it.
+    #[inline]
+    pub(crate) fn may_resume(&self, buffer: &SwitchBuffer, queue: &ClassQueue, shift: u32) -> bool {
+        match self.kind {
+            Kind::Lossy => true,
+            Kind::Dynamic { resume_offset } => {
+                let shared = self.shared(queue);
+                queue.headroom == 0
+                    && (shared == 0 || shared + resume_offset <= self.threshold(buffer, shift))
+            }
+            Kind::Static { xon, .. } => queue.headroom == 0 && queue.ingress < xon,
+        }
+    }
+
+    /// The pool's share of what `queue` counts, for the invariant check.
+    pub(crate) fn shared_of(&self, queue: &ClassQueue) -> u32 {
+        self.shared(queue)
+    }
+}
+
+/// How often `bps` has to be halved, in whole bit/s, until it is no more than `reference`.
+pub(crate) fn doublings_begun(mut bps: u64, reference: u64) -> u32 {
+    let mut count = 0;
+    while bps > reference {
+        bps /= 2;
+        count += 1;
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 100 Gbit/s over 40: halved twice until it is no more.
+    #[test]
+    fn doublings_that_have_begun() {
+        const G: u64 = 1_000_000_000;
+        let count = |bps, reference| doublings_begun(bps * G, reference * G);
+        assert_eq!(
+            [count(25, 100), count(100, 100), count(100, 25), count(400, 25)],
+            [0, 0, 2, 4]
+        );
+        assert_eq!([count(100, 40), count(25, 10)], [2, 2]);
+    }
+    use crate::spec::{Headroom, LossSpec, Pfc, PfcMode};
+    use paceline_kernel::{BitRate, Bytes};
+
+    /// Of priority 3, the only one.
+    const CLASS: u8 = STRICT + 1;
+
+    fn rules(threshold: PfcThreshold) -> BufferRules {
+        let pfc = Pfc {
+            threshold,
+            resume_offset: Bytes::new(3072),
+            mode: PfcMode::OnOff,
+        };
+        let spec = SwitchSpec {
+            buffer: Bytes::new(1 << 20),
+            reserve: Bytes::new(4096),
+            headroom: Headroom::Fixed(Bytes::new(10_000)),
+            flow_control: FlowControl::Pfc(pfc),
+            ecn: Vec::new(),
+            loss: LossSpec::NONE,
+            assist: None,
+        };
+        BufferRules::new(&spec, &Classes::new([3]), false)
+    }
+
+    /// Pool 80 000 B, shift 3, reserve 4096 B, packets of 1000 B: the reference's rules by hand.
+    #[test]
+    fn reserve_then_pool_then_headroom() {
+        let rules = rules(PfcThreshold::Dynamic {
+            shift: 3,
+            reference_rate: BitRate::from_gbps(100),
+        });
+        let mut buffer = SwitchBuffer {
+            shared_used: 0,
+            pool: 80_000,
+        };
+        let mut queue = ClassQueue::EMPTY;
+        for _ in 0..4 {
+            assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
+        }
+        assert_eq!((queue.ingress, buffer.shared_used), (4000, 0));
+        // The fifth is 904 bytes above the reserve.
+        assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
+        assert_eq!((queue.ingress, buffer.shared_used), (5000, 904));
+        // (80000 - used) / 8 allows shared bytes up to 8904 at used = 8904 - 1000: until then pool.
+        for _ in 0..8 {
+            assert!(!rules.must_pause::<false>(&buffer, &queue, CLASS, 3));
+            assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
+        }
+        // shared 8904 against (80000 - 8904) / 8 = 8887: pause, and the next goes to headroom.
+        assert_eq!(
+            (queue.ingress, buffer.shared_used, queue.headroom),
+            (13_000, 8904, 0)
+        );
+        assert!(rules.must_pause::<false>(&buffer, &queue, CLASS, 3));
+        for n in 1..=10 {
+            assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
+            assert_eq!(queue.headroom, n * 1000);
+        }
+        assert!(
+            !rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000),
+            "headroom is full"
+        );
+        // Draining gives headroom back first; resume needs it empty and 3072 B of distance.
+        for _ in 0..10 {
+            assert!(!rules.may_resume(&buffer, &queue, 3));
+            rules.release(&mut buffer, &mut queue, 1000);
+        }
+        assert_eq!(
+            (queue.ingress, queue.headroom, buffer.shared_used),
+            (13_000, 0, 8904)
+        );
+        // shared s resumes when s + 3072 <= (80000 - s) / 8, so at s <= 6158: three packets on.
+        for expected in [false, false, true] {
+            rules.release(&mut buffer, &mut queue, 1000);
+            assert_eq!(rules.may_resume(&buffer, &queue, 3), expected);
+        }
+        while queue.ingress > 0 {
+            rules.release(&mut buffer, &mut queue, 1000);
+        }
+        assert_eq!(buffer.shared_used, 0);
+    }
+
+    /// Classes 3 (lossless) and 5 (lossy) share a pool of 80 000 B with a reserve of 4096 B each.
+    #[test]
+    fn lossy_beside_lossless() {
+        let lossy = CLASS + 1;
+        let with = |drop: DropPolicy| {
+            let pfc = Pfc {
+                threshold: PfcThreshold::Static {
+                    xoff: Bytes::new(6000),
+                    xon: Bytes::new(4000),
+                },
+                resume_offset: Bytes::ZERO,
+                mode: PfcMode::OnOff,
+            };
+            let spec = SwitchSpec {
+                buffer: Bytes::new(1 << 20),
+                reserve: Bytes::new(4096),
+                headroom: Headroom::Fixed(Bytes::new(10_000)),
+                flow_control: FlowControl::Pfc(pfc),
+                ecn: Vec::new(),
+                assist: None,
+                loss: LossSpec {
+                    lossless: 1 << 3,
+                    drop,
+                    trim: None,
+                },
+            };
+            BufferRules::new(&spec, &Classes::new([3, 5]), false)
+        };
+        let pool = || SwitchBuffer {
+            shared_used: 0,
+            pool: 80_000,
+        };
+        let rules = with(DropPolicy::Shared);
+        assert!(rules.is_lossy(lossy) && !rules.is_lossy(CLASS) && rules.bounded == 0);
+        let (mut buffer, mut queue) = (pool(), ClassQueue::EMPTY);
+        // The reserve and the whole pool, no headroom, no pause.
+        let taken = (0..100)
+            .take_while(|_| rules.admit::<false>(&mut buffer, &mut queue, lossy, 0, 10_000, 1000))
+            .count();
+        assert_eq!((taken, queue.headroom), (84, 0));
+        assert!(!rules.must_pause::<false>(&buffer, &queue, lossy, 0));
+        // Then the lossless class has its reserve, pauses, and has its headroom.
+        let mut lossless = ClassQueue::EMPTY;
+        for n in 1..=14 {
+            assert!(
+                rules.admit::<false>(&mut buffer, &mut lossless, CLASS, 0, 10_000, 1000),
+                "{n}"
+            );
+            assert_eq!(rules.must_pause::<false>(&buffer, &lossless, CLASS, 0), n > 4);
+        }
+
+        let rules = with(DropPolicy::Tail(Bytes::new(8_000)));
+        assert_eq!(rules.bounded, 1 << lossy);
+        queue.bytes = 7_000;
+        assert!(rules.has_room(&pool(), &queue, 1000) && !rules.has_room(&pool(), &queue, 1001));
+
+        // A quarter of the 64 000 B that are free.
+        let rules = with(DropPolicy::Dynamic { alpha: 0.25 });
+        let buffer = SwitchBuffer {
+            shared_used: 16_000,
+            pool: 80_000,
+        };
+        queue.bytes = 15_000;
+        assert!(rules.has_room(&buffer, &queue, 1000) && !rules.has_room(&buffer, &queue, 1001));
+    }
+
+    #[test]
+    fn static_thresholds() {
+        let rules = rules(PfcThreshold::Static {
+            xoff: Bytes::new(6000),
+            xon: Bytes::new(4000),
+        });
+        let mut buffer = SwitchBuffer {
+            shared_used: 0,
+            pool: 80_000,
+        };
+        let mut queue = ClassQueue::EMPTY;
+        let mut pauses_at = None;
+        for n in 1..=8 {
+            assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, 0, 10_000, 1000));
+            if pauses_at.is_none() && rules.must_pause::<false>(&buffer, &queue, CLASS, 0) {
+                pauses_at = Some(n * 1000);
+            }
+        }
+        assert_eq!(pauses_at, Some(7000));
+        let mut left = 8000;
+        while !rules.may_resume(&buffer, &queue, 0) {
+            rules.release(&mut buffer, &mut queue, 1000);
+            left -= 1000;
+        }
+        assert_eq!(left, 3000);
+    }
+}

@@ -1,0 +1,304 @@
+//! Choosing among equal next hops packet by packet: flowlets, spraying, the least loaded port.
+//!
+//! A data packet that is spread carries, instead of a place in the route table, the port by which its
+//! flow's path enters the receiver: from wherever it is, every switch sends it nearer to that port's
+//! switch. The next hops to a switch are computed when a flow that needs them starts, and again after
+//! a change of topology, into a flat list; a hop reads its stretch of it.
+
+use crate::core::Core;
+use crate::core::packet::NONE;
+use crate::spec::{Flowlets, LoadBalancing, NodeKind, RunSpec};
+use crate::switch::Switches;
+use crate::world::World;
+use paceline_kernel::rng::{Purpose, Rng};
+
+/// Set in the epoch of packets that are spread. The other bits say which way a packet has come.
+pub(crate) const SPREAD: u16 = 1 << 15;
+
+/// The way that a data packet with `epoch` has come, where switches chose it; otherwise 0.
+pub(crate) const fn way(epoch: u16) -> u16 {
+    if epoch & SPREAD != 0 { epoch } else { 0 }
+}
+
+/// Next hops of one switch to another: a stretch of [`Spreading::hops`].
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    first: u32,
+    count: u32,
+}
+
+/// Links that packets can take from one switch to the next, wherever they are of those that are equally far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stage {
+    /// Place of a switch among those where the stage begins, egress port, place of a switch where it ends.
+    pub(crate) links: Vec<(usize, u32, usize)>,
+    /// Switches where it ends.
+    pub(crate) switches: usize,
+    /// Rate of all links together, in bit/s.
+    pub(crate) rate: u64,
+}
+
+/// What a switch remembers of the flows of one hash.
+#[derive(Clone, Copy, Debug)]
+struct Flowlet {
+    last_seen: u64,
+    /// The port taken, and the destination for which it was.
+    port: u32,
+    column: u32,
+}
+
+impl Flowlet {
+    const NEW: Self = Self {
+        last_seen: 0,
+        port: NONE,
+        column: NONE,
+    };
+}
+
+/// The state of spreading.
+#[derive(Debug, Default)]
+pub(crate) struct Spreading {
+    pub(crate) policy: LoadBalancing,
+    /// The column of each switch that packets are for; [`NONE`] if it was not asked for yet.
+    pub(crate) column_of: Vec<u32>,
+    /// A stretch for each switch, column after column.
+    stretches: Vec<Stretch>,
+    /// Egress ports.
+    hops: Vec<u32>,
+    /// A stream for each switch.
+    rng: Vec<Rng>,
+    /// `2^bits` entries for each switch, with a policy that knows flowlets.
+    flowlets: Vec<Flowlet>,
+    bits: u32,
+    /// Seeds of the switches' hashes.
+    salts: Vec<u32>,
+}
+
+impl Spreading {
+    pub(crate) fn new(spec: &RunSpec) -> Self {
+        let policy = spec.load_balancing;
+        let switches = spec
+            .nodes
+            .iter()
+            .filter(|&&kind| kind == NodeKind::Switch)
+            .count();
+        let switches = if policy == LoadBalancing::Ecmp {
+            0
+        } else {
+            switches
+        };
+        let mut rng: Vec<Rng> = (0..switches as u64)
+            .map(|switch| Rng::stream(spec.seed, Purpose::Spread, switch))
+            .collect();
+        let salts = rng.iter_mut().map(Rng::next_u31).collect();
+        let bits = match policy {
+            LoadBalancing::Flowlet(Flowlets { entries, .. })
+            | LoadBalancing::AdaptiveFlowlet(Flowlets { entries, .. }) => Some(entries.max(2).ilog2()),
+            _ => None,
+        };
+        Self {
+            policy,
+            column_of: vec![NONE; switches],
+            stretches: Vec::new(),
+            hops: Vec::new(),
+            rng,
+            flowlets: vec![Flowlet::NEW; bits.map_or(0, |bits| switches << bits)],
+            bits: bits.unwrap_or(0),
+            salts,
+        }
+    }
+
+    /// Whether packets are spread at all.
+    pub(crate) fn is_on(&self) -> bool {
+        !self.rng.is_empty()
+    }
+
+    /// The topology has changed: next hops are computed anew. Flowlets go on where they can.
+    pub(crate) fn forget(&mut self) {
+        self.column_of.fill(NONE);
+        self.stretches.clear();
+        self.hops.clear();
+        for flowlet in &mut self.flowlets {
+            flowlet.column = NONE;
+        }
+    }
+
+    /// Ports of switch `switch` that lead nearer to the switch of column `column`.
+    pub(crate) fn next_hops(&self, column: u32, switch: u32) -> &[u32] {
+        let Stretch { first, count } = self.stretches[column as usize * self.rng.len() + switch as usize];
+        &self.hops[first as usize..(first + count) as usize]
+    }
+
+    /// The entry of flow `flow` in the table of switch `switch`.
+    #[inline]
+    fn entry(&self, switch: usize, flow: u32) -> usize {
+        // Fibonacci hashing: the product's upper bits.
+        let hash = (flow ^ self.salts[switch]).wrapping_mul(0x9e37_79b1) >> (32 - self.bits);
+        switch << self.bits | hash as usize
+    }
+}
+
+impl Switches {
+    /// The egress port of a packet whose way every switch chooses.
+    pub(crate) fn spread(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
+        let packet = core.packets.get(id);
+        let (last, flow, class) = (packet.path, packet.flow, packet.class);
+        let node = core.ports[ingress as usize].node;
+        let root = &core.ports[last as usize];
+        if root.node == node {
+            if root.up {
+                return Some(last);
+            }
+            return self.leave_spreading(world, core, ingress, id);
+        }
+        let (root_node, root_owner) = (root.node, root.owner);
+        let switch = core.ports[ingress as usize].owner as usize;
+        let mut column = self.spreading.column_of[root_owner as usize];
+        if column == NONE {
+            column = self.column(world, core, root_node, root_owner);
+        }
+        let Stretch { first, count } =
+            self.spreading.stretches[column as usize * self.spreading.rng.len() + switch];
+        let hops = first as usize..(first + count) as usize;
+        let egress = match count {
+            0 => return self.leave_spreading(world, core, ingress, id),
+            1 => self.spreading.hops[hops.start],
+            _ => match self.spreading.policy {
+                LoadBalancing::Ecmp => return self.leave_spreading(world, core, ingress, id),
+                LoadBalancing::Spray => self.random_hop(switch, hops),
+                LoadBalancing::Adaptive => self.least_loaded(world, core, switch, hops, class),
+                LoadBalancing::Flowlet(flowlets) => {
+                    let entry = self.spreading.entry(switch, flow);
+                    match self.same_flowlet(core, entry, column, hops.clone(), flowlets.gap.as_ps()) {
+                        Some(port) => port,
+                        None => {
+                            let port = self.random_hop(switch, hops);
+                            self.begin_flowlet(entry, column, port)
+                        }
+                    }
+                }
+                LoadBalancing::AdaptiveFlowlet(flowlets) => {
+                    let entry = self.spreading.entry(switch, flow);
+                    match self.same_flowlet(core, entry, column, hops.clone(), flowlets.gap.as_ps()) {
+                        Some(port) => port,
+                        None => {
+                            let port = self.least_loaded(world, core, switch, hops, class);
+                            self.begin_flowlet(entry, column, port)
+                        }
+                    }
+                }
+            },
+        };
+        let packet = core.packets.get_mut(id);
+        packet.epoch = SPREAD | (packet.epoch.wrapping_mul(31).wrapping_add(egress as u16) & !SPREAD);
+        Some(egress)
+    }
+
+    /// Any of the next hops, each equally likely.
+    #[inline]
+    fn random_hop(&mut self, switch: usize, hops: std::ops::Range<usize>) -> u32 {
+        let choice = self.spreading.rng[switch].below(hops.len() as u64) as usize;
+        self.spreading.hops[hops.start + choice]
+    }
+
+    /// The next hop that a packet of `class` would be the soonest to leave by; of several, any.
+    #[inline]
+    fn least_loaded(
+        &mut self,
+        world: &World,
+        core: &Core,
+        switch: usize,
+        hops: std::ops::Range<usize>,
+        class: u8,
+    ) -> u32 {
+        let (mut least, mut ties, mut chosen) = (u64::MAX, 0, hops.start);
+        for place in hops {
+            let load = self.load(world, core, self.spreading.hops[place], class);
+            if load < least {
+                (least, ties, chosen) = (load, 1, place);
+            } else if load == least {
+                // The n-th of n takes the place with probability 1/n: all are equally likely.
+                ties += 1;
+                if self.spreading.rng[switch].below(ties) == 0 {
+                    chosen = place;
+                }
+            }
+        }
+        self.spreading.hops[chosen]
+    }
+
+    /// When a port will have sent what is in front of a packet of `class` now, in ps; one that is
+    /// paused for that class comes after all that are not.
+    #[inline]
+    fn load(&self, world: &World, core: &Core, port: u32, class: u8) -> u64 {
+        let port = &core.ports[port as usize];
+        let profile = &world.profiles[usize::from(port.profile)];
+        let queued = (u64::from(port.queued) * profile.ps_per_kib) >> 10;
+        let paused = if port.paused & 1 << class != 0 { 1 << 62 } else { 0 };
+        port.free_at.saturating_sub(core.now) + queued + paused
+    }
+
+    /// The port that the flowlet in progress takes, if it still leads there and the gap is not over.
+    #[inline]
+    fn same_flowlet(
+        &mut self,
+        core: &Core,
+        entry: usize,
+        column: u32,
+        hops: std::ops::Range<usize>,
+        gap: u64,
+    ) -> Option<u32> {
+        let now = core.now;
+        let flowlet = &mut self.spreading.flowlets[entry];
+        let idle = now - flowlet.last_seen;
+        flowlet.last_seen = now;
+        if flowlet.port == NONE || idle > gap {
+            return None;
+        }
+        let port = flowlet.port;
+        if flowlet.column == column {
+            return Some(port);
+        }
+        // Flows of one entry to different destinations, or another topology.
+        self.spreading.hops[hops].contains(&port).then_some(port)
+    }
+
+    #[inline]
+    fn begin_flowlet(&mut self, entry: usize, column: u32, port: u32) -> u32 {
+        let flowlet = &mut self.spreading.flowlets[entry];
+        (flowlet.port, flowlet.column) = (port, column);
+        port
+    }
+
+    /// The column of next hops to switch `root`, the run's `owner`-th.
+    #[cold]
+    pub(crate) fn column(&mut self, world: &World, core: &Core, root: u32, owner: u32) -> u32 {
+        let known = self.spreading.column_of[owner as usize];
+        if known != NONE {
+            return known;
+        }
+        let switches = self.spreading.rng.len();
+        let column = (self.spreading.stretches.len() / switches) as u32;
+        self.spreading.column_of[owner as usize] = column;
+        for node in 0..world.spec.nodes.len() as u32 {
+            if world.spec.nodes[node as usize] == NodeKind::Host {
+                continue;
+            }
+            let first = self.spreading.hops.len() as u32;
+            world
+                .routing
+                .next_hops(&core.ports, node, root, &mut self.spreading.hops);
+            let count = self.spreading.hops.len() as u32 - first;
+            self.spreading.stretches.push(Stretch { first, count });
+        }
+        column
+    }
+
+    /// There is no way on to the port that the packet was to come to: from here on it is looked up
+    /// hop by hop, like others that set out before the topology changed.
+    #[cold]
+    fn leave_spreading(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
+        core.packets.get_mut(id).epoch = world.old_epoch();
+        self.reroute(world, core, ingress, id)
+    }
+}

@@ -1,0 +1,383 @@
+//! Where a flow's time went: an exact decomposition of its completion time.
+//!
+//! The acknowledgement that completes a flow answers one data packet. From the flow's start to the
+//! start of that packet's transmission it was the sender's turn ([`SenderTime`]); from there on the
+//! packet's, hop by hop, and then its acknowledgement's ([`HopTime`]). These are consecutive, so
+//! they sum to the completion time to the picosecond.
+//!
+//! Of several reasons for which a sender waits at the same time one counts: what its own scheme
+//! allows (the window, then pacing) before what others do to it (a pause, then a busy NIC). So "paused"
+//! is the time for which a pause held back what the scheme would have sent.
+
+use paceline_kernel::Span;
+
+use crate::core::Core;
+use crate::core::packet::NONE;
+use crate::core::port::STRICT;
+use crate::host::sender::Qp;
+use crate::outcome::{PacketKind, PortRef, TraceKind};
+use crate::spec::{Accounted, NodeId};
+use crate::world::World;
+
+mod parts;
+
+pub use parts::{FlowAccount, HopTime, HopTotals, HostTime, SenderTime};
+
+/// A packet's way so far.
+#[derive(Clone, Debug, Default)]
+struct PacketLog {
+    /// The sender's time when its transmission began.
+    sender: SenderTime,
+    /// Ports it left, and whether as an acknowledgement.
+    way: Vec<(u32, bool, HopTime)>,
+    /// Time in the receiver's host.
+    host: Span,
+    /// When it came to the queue that it is in, and how long its class had been paused there by then.
+    queued_at: u64,
+    paused_before: u64,
+}
+
+/// A flow's account while it runs.
+#[derive(Clone, Debug)]
+struct Open {
+    /// Up to here the sender's time is accounted for.
+    until: u64,
+    /// End of the flow's latest transmission, and whether it sent old bytes.
+    sending_until: u64,
+    again: bool,
+    /// Of `sender.window`, what there was since the last progress.
+    stalled: Span,
+    account: FlowAccount,
+    /// Ports of `account.hops`.
+    ports: Vec<(u32, bool)>,
+}
+
+/// The accounts of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Accounts {
+    /// Place in `open` of each flow's account; empty when there are none.
+    place: Vec<u32>,
+    open: Vec<Option<Open>>,
+    logs: Vec<PacketLog>,
+    /// For how long each (port, class) was paused, pauses that last apart; empty without accounts.
+    paused: Vec<u64>,
+}
+
+impl Accounts {
+    pub(crate) fn new(asked: &Accounted, closeups: &[u32], flows: usize, queues: usize) -> Self {
+        let mut place = Vec::new();
+        let mut count = 0;
+        let mut add = |place: &mut Vec<u32>, flow: usize| {
+            if place[flow] == NONE {
+                place[flow] = count;
+                count += 1;
+            }
+        };
+        match asked {
+            Accounted::None if closeups.is_empty() => {}
+            Accounted::None => place = vec![NONE; flows],
+            Accounted::All => {
+                place = vec![NONE; flows];
+                (0..flows).for_each(|flow| add(&mut place, flow));
+            }
+            Accounted::Flows(list) => {
+                place = vec![NONE; flows];
+                for &flow in list.iter().filter(|&&flow| (flow as usize) < flows) {
+                    add(&mut place, flow as usize);
+                }
+            }
+        }
+        for &flow in closeups.iter().filter(|&&flow| (flow as usize) < flows) {
+            add(&mut place, flow as usize);
+        }
+        let on = count > 0;
+        Self {
+            place: if on { place } else { Vec::new() },
+            open: vec![None; count as usize],
+            logs: Vec::new(),
+            paused: vec![0; if on { queues } else { 0 }],
+        }
+    }
+
+    pub(crate) fn on(&self) -> bool {
+        !self.place.is_empty()
+    }
+
+    fn find(&self, flow: u32) -> Option<usize> {
+        let place = *self.place.get(flow as usize)?;
+        (place != NONE).then_some(place as usize)
+    }
+
+    fn of(&mut self, flow: u32) -> Option<&mut Open> {
+        let place = self.find(flow)?;
+        self.open[place].as_mut()
+    }
+
+    fn log(&mut self, packet: u32) -> &mut PacketLog {
+        let slot = packet as usize;
+        if self.logs.len() <= slot {
+            self.logs.resize(slot + 1, PacketLog::default());
+        }
+        &mut self.logs[slot]
+    }
+
+    /// A pause of `slot` (port and class) has ended after `span` ps.
+    pub(crate) fn pause_ended(&mut self, slot: usize, span: u64) {
+        if let Some(sum) = self.paused.get_mut(slot) {
+            *sum += span;
+        }
+    }
+
+    /// All accounts, in the order of the flows.
+    pub(crate) fn close(self) -> Vec<FlowAccount> {
+        let mut accounts: Vec<_> = self.open.into_iter().flatten().map(|open| open.account).collect();
+        accounts.sort_by_key(|account| account.flow);
+        accounts
+    }
+}
+
+impl Open {
+    /// Adds a hop to what all packets of the flow met.
+    fn add(&mut self, port: u32, back: bool, hop: &HopTime) {
+        let known = self.ports.iter().position(|&known| known == (port, back));
+        let place = known.unwrap_or_else(|| {
+            self.ports.push((port, back));
+            self.account.hops.push(HopTotals {
+                port: hop.port,
+                back,
+                packets: 0,
+                queueing: Span::ZERO,
+                queueing_max: Span::ZERO,
+                paused: Span::ZERO,
+                paused_max: Span::ZERO,
+            });
+            self.ports.len() - 1
+        });
+        let totals = &mut self.account.hops[place];
+        totals.packets += 1;
+        totals.queueing += hop.queueing;
+        totals.queueing_max = totals.queueing_max.max(hop.queueing);
+        totals.paused += hop.paused;
+        totals.paused_max = totals.paused_max.max(hop.paused);
+    }
+}
+
+impl Core {
+    /// A flow starts: so does its account.
+    pub(crate) fn open_account(&mut self, flow: u32) {
+        let Some(place) = self.watch.accounts.find(flow) else {
+            return;
+        };
+        self.watch.accounts.open[place] = Some(Open {
+            until: self.now,
+            sending_until: 0,
+            again: false,
+            stalled: Span::ZERO,
+            account: FlowAccount {
+                flow,
+                completed: false,
+                sender: SenderTime::default(),
+                data: Vec::new(),
+                host: HostTime::default(),
+                ack: Vec::new(),
+                hops: Vec::new(),
+            },
+            ports: Vec::new(),
+        });
+    }
+
+    /// Accounts for a sender's time until now. To be called before anything changes that says why
+    /// it waits: so the whole time since the last call has one reason, but for pacing, which ends
+    /// at a time that is known.
+    pub(crate) fn settle(&mut self, qp: &Qp) {
+        let now = self.now;
+        if qp.done {
+            return;
+        }
+        if self.watch.closeups.on() {
+            self.look_at_limits(qp);
+        }
+        let Some(open) = self.watch.accounts.of(qp.flow) else {
+            return;
+        };
+        let (mut from, sender) = (open.until, &mut open.account.sender);
+        open.until = now;
+        let mut take = |until: u64| {
+            let span = Span::from_ps(until.min(now).saturating_sub(from));
+            from = from.max(until.min(now));
+            span
+        };
+        let sent = take(open.sending_until);
+        *(if open.again {
+            &mut sender.resending
+        } else {
+            &mut sender.sending
+        }) += sent;
+        let port = &self.ports[qp.port as usize];
+        if !qp.reachable || !port.up {
+            sender.unreachable += take(now);
+        } else if !qp.repairs && qp.snd_nxt >= qp.size {
+            sender.recovery += take(now);
+        } else if !qp.repairs && (qp.snd_nxt >= qp.limit || qp.in_flight() >= qp.window) {
+            let waited = take(now);
+            sender.window += waited;
+            open.stalled += waited;
+        } else {
+            sender.pacing += take(if qp.stands() { now } else { qp.next_avail });
+            let held = port.paused & 1 << qp.class != 0;
+            let waited = take(now);
+            *(if held { &mut sender.paused } else { &mut sender.nic }) += waited;
+            if !held && self.watch.closeups.on() {
+                let (flow, port) = (qp.flow, qp.port);
+                self.look_at_nic(flow, port, waited);
+            }
+        }
+    }
+
+    /// There was progress, or a timeout: what was waited since for the window was, with a timeout,
+    /// waiting for it.
+    pub(crate) fn account_progress(&mut self, flow: u32, timeout: bool) {
+        if let Some(open) = self.watch.accounts.of(flow) {
+            let stalled = std::mem::take(&mut open.stalled);
+            if timeout {
+                open.account.sender.window = open.account.sender.window - stalled;
+                open.account.sender.recovery += stalled;
+            }
+        }
+    }
+
+    /// A data packet is about to leave its sender, whose state is still as before.
+    #[cold]
+    pub(crate) fn account_send(&mut self, world: &World, qp: &Qp, id: u32) {
+        self.settle(qp);
+        let (now, packet) = (self.now, *self.packets.get(id));
+        let port = qp.port;
+        let again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
+        let hop = self.hop(world, port, packet.wire, Span::ZERO, Span::ZERO);
+        let Some(open) = self.watch.accounts.of(packet.flow) else {
+            return;
+        };
+        open.sending_until = now + hop.serialisation.as_ps();
+        open.again = again;
+        open.add(port, false, &hop);
+        let sender = open.account.sender;
+        let log = self.watch.accounts.log(id);
+        log.sender = sender;
+        log.host = Span::ZERO;
+        log.way.clear();
+        log.way.push((port, false, hop));
+        self.packets.get_mut(id).accounted = true;
+    }
+
+    /// A data packet enters the receiver's host and will be there for `inside`.
+    #[cold]
+    pub(crate) fn account_host(&mut self, id: u32, inside: Span) {
+        let packet = *self.packets.get(id);
+        if !packet.accounted {
+            return;
+        }
+        self.watch.accounts.log(id).host = inside;
+        if let Some(open) = self.watch.accounts.of(packet.flow) {
+            let host = &mut open.account.host;
+            host.packets += 1;
+            host.total += inside;
+            host.max = host.max.max(inside);
+        }
+    }
+
+    fn hop(&self, world: &World, port: u32, wire: u16, queueing: Span, paused: Span) -> HopTime {
+        let p = &self.ports[port as usize];
+        let profile = &world.profiles[usize::from(p.profile)];
+        HopTime {
+            port: PortRef {
+                node: NodeId(p.node),
+                interface: self.watch.recorder.interface(port),
+                peer: NodeId(self.ports[p.peer as usize].node),
+            },
+            serialisation: Span::from_ps(profile.serialise(wire).tx),
+            propagation: Span::from_ps(profile.delay),
+            queueing,
+            paused,
+        }
+    }
+
+    /// Something happened to a packet at a port.
+    pub(crate) fn account(&mut self, world: &World, port: u32, event: TraceKind, id: u32) {
+        let packet = *self.packets.get(id);
+        let answers = matches!(
+            packet.kind,
+            PacketKind::Ack | PacketKind::Nack | PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm
+        );
+        let is_host = self.ports[port as usize].is_host;
+        if event == TraceKind::Receive && answers && is_host {
+            return;
+        }
+        if !packet.accounted || packet.kind == PacketKind::Data && is_host {
+            return;
+        }
+        match event {
+            TraceKind::Enqueue => {
+                let (queued_at, paused_before) = (self.now, self.paused_so_far(world, port, packet.class));
+                let log = self.watch.accounts.log(id);
+                (log.queued_at, log.paused_before) = (queued_at, paused_before);
+            }
+            TraceKind::Dequeue => {
+                let paused_now = self.paused_so_far(world, port, packet.class);
+                let log = self.watch.accounts.log(id);
+                let paused = Span::from_ps(paused_now - log.paused_before);
+                let queueing = Span::from_ps(self.now - log.queued_at) - paused;
+                let hop = self.hop(world, port, packet.wire, queueing, paused);
+                let back = packet.kind != PacketKind::Data;
+                self.watch.accounts.log(id).way.push((port, back, hop));
+                if let Some(open) = self.watch.accounts.of(packet.flow) {
+                    open.add(port, back, &hop);
+                }
+            }
+            TraceKind::Receive | TraceKind::Drop => {}
+        }
+    }
+
+    /// For how long the class that holds back `class` at a port has been paused up to now.
+    fn paused_so_far(&self, world: &World, port: u32, class: u8) -> u64 {
+        let p = &self.ports[port as usize];
+        let class = if p.is_host {
+            world.ack_held_by(class)
+        } else {
+            class
+        };
+        let slot = port as usize * self.class_count + usize::from(class);
+        let lasts = class > STRICT && p.paused & 1 << class != 0;
+        self.watch.accounts.paused[slot]
+            + if lasts {
+                self.now - self.paused_since[slot]
+            } else {
+                0
+            }
+    }
+
+    /// The flow completed with acknowledgement `id`.
+    #[cold]
+    pub(crate) fn close_account(&mut self, world: &World, flow: u32, fct: Span, id: u32) {
+        let Some(place) = self.watch.accounts.find(flow) else {
+            return;
+        };
+        let log = std::mem::take(self.watch.accounts.log(id));
+        let Some(open) = &mut self.watch.accounts.open[place] else {
+            return;
+        };
+        let account = &mut open.account;
+        account.completed = true;
+        account.sender = log.sender;
+        account.host.time = log.host;
+        for (_, back, hop) in log.way {
+            (if back { &mut account.ack } else { &mut account.data }).push(hop);
+        }
+        if world.spec.check {
+            assert_eq!(
+                account.total(),
+                fct,
+                "flow {flow}: its parts against its completion time"
+            );
+        }
+    }
+}

@@ -1,0 +1,528 @@
+//! A flow, looked at closely: what made its sender slow down and from which port that came, who stood in
+//! its way there, who was behind the pauses that held it back.
+//!
+//! The account of a flow's time ([`crate::watch::account`]) says that its sender waited for pacing; this says why
+//! pacing was slow. It is asked for flow by flow ([`crate::spec::RecordSpec::closeups`]) and costs only runs that
+//! ask: a run that has ended is run again for it, which gives the same run.
+//!
+//! Everything is taken from events as they happen. A sender's limits are looked at before each thing that may
+//! change them, so what has changed since the last look was the last such thing's doing. Whom a packet waits
+//! for is who is on the wire meanwhile: the sum over these is the time that it queued, to the picosecond.
+
+use std::collections::BTreeMap;
+
+use paceline_congestion::{HopSample, PathInfo};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+use crate::core::Core;
+use crate::core::packet::{NO_PORT, NONE};
+use crate::core::port::STRICT;
+use crate::host::sender::Qp;
+use crate::outcome::{PacketKind, PortRef, TraceKind};
+use crate::world::World;
+
+mod parts;
+mod watch;
+
+pub use parts::{CloseUp, Cut, CutTotals, Limits, Marks, Neighbour, Pauses, Shared, Told};
+use watch::{Held, Origin, Watched};
+
+/// What a packet of a looked-at flow met.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    flow: u32,
+    /// The port that marked it, or that a message is about.
+    told_by: u32,
+    /// The port in whose queue it is.
+    inside: u32,
+    /// Where it has waited longest, and for how long.
+    longest: (u32, u64),
+    /// When it came to the queue that it is in.
+    since: u64,
+    /// HPCC-PINT's digest as it was, and the port that wrote it.
+    digest: (u16, u32),
+}
+
+impl Seen {
+    const NOTHING: Self = Self {
+        flow: NONE,
+        told_by: NONE,
+        inside: NONE,
+        longest: (NONE, 0),
+        since: 0,
+        digest: (0, NONE),
+    };
+}
+
+/// The last thing that may have changed a sender's limits.
+#[derive(Clone, Copy, Debug)]
+struct Trigger {
+    at: u64,
+    told: Told,
+    port: u32,
+    rtt: Option<u64>,
+}
+
+/// A looked-at flow while it runs.
+#[derive(Debug)]
+struct Look {
+    flow: u32,
+    /// Its queue pair; [`NONE`] before it starts.
+    slot: u32,
+    began: Limits,
+    limits: Limits,
+    line: BitRate,
+    trigger: Trigger,
+    /// Marks that the sender has been told of since the last cut, by port.
+    pending: Vec<(u32, u64)>,
+    pending_told: Told,
+    causes: BTreeMap<(Told, u32), CutTotals>,
+    cuts: Vec<Cut>,
+    marks: Vec<(u32, Marks)>,
+    /// What the packet that came last to the receiver with a mark had met.
+    last_marked: u32,
+    /// Telemetry of the last acknowledgement, and the egress ports on the way of data.
+    samples: Vec<HopSample>,
+    way: Vec<u32>,
+    watched: Vec<Watched>,
+    held: Vec<Held>,
+    /// How long its sender waited for its NIC, by the flow that was on the wire.
+    nic: BTreeMap<u32, Span>,
+    /// Where the packet whose answer came last had waited longest.
+    waited_at: u32,
+}
+
+/// The close-ups of a run.
+#[derive(Debug, Default)]
+pub(crate) struct CloseUps {
+    looks: Vec<Look>,
+    seen: Vec<Seen>,
+    /// The flow whose packet each port sent last.
+    on_wire: Vec<u32>,
+    /// Where the last pause of a (port, class) came from.
+    origins: BTreeMap<(u32, u8), Origin>,
+}
+
+impl CloseUps {
+    pub(crate) fn new(asked: &[u32], flows: usize) -> Self {
+        let mut looks: Vec<u32> = asked
+            .iter()
+            .copied()
+            .filter(|&flow| (flow as usize) < flows)
+            .collect();
+        looks.sort_unstable();
+        looks.dedup();
+        let nothing = Limits {
+            rate: BitRate::from_bps(0),
+            window: Bytes::ZERO,
+        };
+        let look = |flow| Look {
+            flow,
+            slot: NONE,
+            began: nothing,
+            limits: nothing,
+            line: BitRate::from_bps(0),
+            trigger: ITSELF,
+            pending: Vec::new(),
+            pending_told: Told::Mark,
+            causes: BTreeMap::new(),
+            cuts: Vec::new(),
+            marks: Vec::new(),
+            last_marked: NONE,
+            samples: Vec::new(),
+            way: Vec::new(),
+            watched: Vec::new(),
+            held: Vec::new(),
+            nic: BTreeMap::new(),
+            waited_at: NONE,
+        };
+        Self {
+            looks: looks.into_iter().map(look).collect(),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn on(&self) -> bool {
+        !self.looks.is_empty()
+    }
+
+    /// Queue pairs of looked-at flows other than `flow`.
+    pub(crate) fn others(&self, flow: u32) -> impl Iterator<Item = u32> {
+        let others = self.looks.iter().filter(move |look| look.flow != flow);
+        others.map(|look| look.slot).filter(|&slot| slot != NONE)
+    }
+
+    fn find(&self, flow: u32) -> Option<usize> {
+        self.looks.binary_search_by_key(&flow, |look| look.flow).ok()
+    }
+
+    fn seen(&mut self, packet: u32) -> &mut Seen {
+        let slot = packet as usize;
+        if self.seen.len() <= slot {
+            self.seen.resize(slot + 1, Seen::NOTHING);
+        }
+        &mut self.seen[slot]
+    }
+}
+
+const ITSELF: Trigger = Trigger {
+    at: 0,
+    told: Told::Itself,
+    port: NONE,
+    rtt: None,
+};
+
+impl Look {
+    /// A cut; the deepest are kept.
+    fn cut(&mut self, cut: Cut, port: u32) {
+        let totals = self.causes.entry((cut.told, port)).or_insert(CutTotals {
+            told: cut.told,
+            port: cut.port,
+            count: 0,
+            first: cut.at,
+            last: cut.at,
+            lowest: cut.after.rate,
+        });
+        totals.count += 1;
+        totals.last = cut.at;
+        totals.lowest = totals.lowest.min(cut.after.rate);
+        if self.cuts.len() == CloseUp::CUTS_MAX {
+            let flattest = (0..self.cuts.len())
+                .min_by(|&a, &b| self.cuts[a].factor().total_cmp(&self.cuts[b].factor()))
+                .filter(|&i| self.cuts[i].factor() < cut.factor());
+            match flattest {
+                Some(i) => self.cuts.remove(i),
+                None => return,
+            };
+        }
+        self.cuts.push(cut);
+    }
+
+    /// The port with the most marks that the sender was told of since the last cut.
+    fn most_marks(&self) -> Option<u32> {
+        let most = self
+            .pending
+            .iter()
+            .max_by_key(|&&(port, count)| (count, std::cmp::Reverse(port)));
+        most.map(|&(port, _)| port)
+    }
+}
+
+impl Core {
+    /// A port as results name it.
+    fn port_ref(&self, port: u32) -> Option<PortRef> {
+        let p = self.ports.get(port as usize)?;
+        Some(PortRef {
+            node: crate::spec::NodeId(p.node),
+            interface: self.watch.recorder.interface(port),
+            peer: crate::spec::NodeId(self.ports[p.peer as usize].node),
+        })
+    }
+
+    /// A looked-at flow starts.
+    pub(crate) fn look_begins(&mut self, slot: u32, qp: &Qp) {
+        let Some(place) = self.watch.closeups.find(qp.flow) else {
+            return;
+        };
+        let (limits, line) = (limits_of(qp), qp.path.line_rate);
+        let (port, class, now) = (qp.port, qp.class, self.now);
+        let look = &mut self.watch.closeups.looks[place];
+        (look.slot, look.began, look.limits, look.line) = (slot, limits, limits, line);
+        look.watched.push(Watched::new(port, class, now));
+    }
+
+    /// Before something changes that a sender's limits may follow: what has changed since the last time is the
+    /// doing of the last such thing.
+    pub(crate) fn look_at_limits(&mut self, qp: &Qp) {
+        let Some(place) = self.watch.closeups.find(qp.flow) else {
+            return;
+        };
+        let after = limits_of(qp);
+        let (int, pint) = (qp.needs.int, qp.needs.pint);
+        let look = &mut self.watch.closeups.looks[place];
+        let trigger = std::mem::replace(&mut look.trigger, ITSELF);
+        let before = std::mem::replace(&mut look.limits, after);
+        if after.rate >= before.rate && after.window >= before.window {
+            return;
+        }
+        let (told, port) = match (trigger.told, look.most_marks()) {
+            (Told::Loss | Told::Timeout | Told::Notice | Told::Report, _) => (trigger.told, trigger.port),
+            (Told::Delay, _) if int => (Told::Telemetry, trigger.port),
+            (Told::Delay, _) if pint => (Told::Digest, trigger.port),
+            (_, Some(port)) => (look.pending_told, port),
+            (told, None) => (told, trigger.port),
+        };
+        look.pending.clear();
+        let cut = Cut {
+            at: Time::from_ps(trigger.at),
+            told,
+            port: self.port_ref(port),
+            before,
+            after,
+            rtt: trigger.rtt.map(Span::from_ps),
+        };
+        self.watch.closeups.looks[place].cut(cut, port);
+    }
+
+    /// A timer or a decision of a sender's scheme, or a timeout.
+    pub(crate) fn look_at_timer(&mut self, qp: &Qp, told: Told) {
+        let Some(place) = self.watch.closeups.find(qp.flow) else {
+            return;
+        };
+        let now = self.now;
+        let look = &mut self.watch.closeups.looks[place];
+        // Which round-trip time a decision is about is not known here: where the last packet waited.
+        let port = if told == Told::Delay { look.waited_at } else { NONE };
+        look.trigger = Trigger {
+            at: now,
+            told,
+            port,
+            rtt: None,
+        };
+    }
+
+    /// A switch tells a sender in packet `id` about its port `egress`.
+    #[cold]
+    pub(crate) fn look_at_notice(&mut self, id: u32, egress: u32) {
+        let flow = self.packets.get(id).flow;
+        *self.watch.closeups.seen(id) = Seen {
+            flow,
+            told_by: egress,
+            ..Seen::NOTHING
+        };
+    }
+
+    /// A switch writes a note about its port `egress` into data packet `id`.
+    #[cold]
+    pub(crate) fn look_at_note(&mut self, id: u32, egress: u32) {
+        self.watch.closeups.seen(id).told_by = egress;
+    }
+
+    /// Something happened to a packet at a port.
+    #[cold]
+    pub(crate) fn look(&mut self, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
+        let packet = *self.packets.get(id);
+        let is_host = self.ports[port as usize].is_host;
+        match event {
+            TraceKind::Dequeue => self.look_at_wire(port, id),
+            TraceKind::Drop => self.look_at_loss(port, id),
+            TraceKind::Receive | TraceKind::Enqueue => {}
+        }
+        let Some(place) = self.watch.closeups.find(packet.flow) else {
+            return;
+        };
+        match (packet.kind, event) {
+            (PacketKind::Data, TraceKind::Dequeue) if is_host => {
+                *self.watch.closeups.seen(id) = Seen {
+                    flow: packet.flow,
+                    ..Seen::NOTHING
+                };
+            }
+            (PacketKind::Data, TraceKind::Enqueue) if !is_host => self.look_at_arrival(place, port, id),
+            (PacketKind::Data, TraceKind::Dequeue) => self.look_at_mark(place, port, id, queue_bytes),
+            (PacketKind::Data, TraceKind::Receive) if is_host && packet.ecn != 0 => {
+                self.watch.closeups.looks[place].last_marked = self.watch.closeups.seen(id).told_by;
+            }
+            // A packet of its own that the receiver sends about marks.
+            (PacketKind::Cnp, TraceKind::Enqueue) if is_host => {
+                let told_by = self.watch.closeups.looks[place].last_marked;
+                self.look_at_notice(id, told_by);
+            }
+            _ => {}
+        }
+    }
+
+    /// A data packet joins a queue.
+    fn look_at_arrival(&mut self, place: usize, port: u32, id: u32) {
+        let (now, class) = (self.now, self.packets.get(id).class);
+        let seen = self.watch.closeups.seen(id);
+        (seen.inside, seen.since) = (port, now);
+        let look = &mut self.watch.closeups.looks[place];
+        if !look.watched.iter().any(|watched| watched.port == port) {
+            look.watched.push(Watched::new(port, class, now));
+        }
+        self.look_at_wait(port);
+        for watched in &mut self.watch.closeups.looks[place].watched {
+            if watched.port == port {
+                watched.waiting += 1;
+            }
+        }
+    }
+
+    /// A data packet leaves a switch: perhaps with a mark that it came without.
+    fn look_at_mark(&mut self, place: usize, port: u32, id: u32, queue_bytes: u32) {
+        let packet = *self.packets.get(id);
+        let seen = self.watch.closeups.seen(id);
+        let newly = packet.ecn != 0 && seen.told_by == NONE;
+        if newly {
+            seen.told_by = port;
+        }
+        if packet.pint > seen.digest.0 {
+            seen.digest = (packet.pint, port);
+        }
+        let look = &mut self.watch.closeups.looks[place];
+        let hop = usize::from(packet.hops.max(1)) - 1;
+        if packet.hops > 0 {
+            look.way.resize(look.way.len().max(hop + 1), NONE);
+            look.way[hop] = port;
+        }
+        if !newly {
+            return;
+        }
+        let (at, queue) = (Time::from_ps(self.now), Bytes::new(u64::from(queue_bytes)));
+        match self.watch.closeups.looks[place]
+            .marks
+            .iter_mut()
+            .find(|(known, _)| *known == port)
+        {
+            Some((_, marks)) => {
+                marks.count += 1;
+                marks.last = at;
+                marks.queue_max = marks.queue_max.max(queue);
+            }
+            None => {
+                if let Some(name) = self.port_ref(port) {
+                    let marks = Marks {
+                        port: name,
+                        count: 1,
+                        first: at,
+                        last: at,
+                        queue_max: queue,
+                    };
+                    self.watch.closeups.looks[place].marks.push((port, marks));
+                }
+            }
+        }
+    }
+
+    /// An answer reaches its sender, which is about to learn something.
+    pub(crate) fn look_at_answer(&mut self, world: &World, qp: &Qp, id: u32) {
+        let packet = *self.packets.get(id);
+        let Some(place) = self.watch.closeups.find(packet.flow) else {
+            return;
+        };
+        let seen = *self.watch.closeups.seen(id);
+        let known = seen.flow == packet.flow;
+        if qp.flow != packet.flow
+            || matches!(
+                packet.kind,
+                PacketKind::Data | PacketKind::Pause | PacketKind::Resume
+            )
+        {
+            return;
+        }
+        let echoes = qp.needs.ecn && qp.needs.cnp_interval == Span::ZERO;
+        let reports = qp.needs.reports.is_some();
+        let busiest = self.busiest_hop(place, &qp.path, id);
+        let look = &mut self.watch.closeups.looks[place];
+        let mut trigger = Trigger {
+            at: self.now,
+            told: Told::Delay,
+            port: if known { seen.longest.0 } else { NONE },
+            rtt: None,
+        };
+        let told_by = if known { seen.told_by } else { NONE };
+        match packet.kind {
+            PacketKind::Cnp if reports => (trigger.told, trigger.port) = (Told::Report, told_by),
+            PacketKind::Src | PacketKind::Cnm => (trigger.told, trigger.port) = (Told::Notice, told_by),
+            PacketKind::Cnp => {
+                look.pending_told = Told::Cnp;
+                watch::count(&mut look.pending, told_by);
+                (trigger.told, trigger.port) = (Told::Cnp, told_by);
+            }
+            PacketKind::Nack => trigger.told = Told::Loss,
+            _ => {
+                trigger.rtt = Some(self.now - packet.sent_at);
+                let noted =
+                    packet.note_port != NO_PORT && told_by != NONE && world.spec.nic.endpoint.is_none();
+                if noted {
+                    (trigger.told, trigger.port) = (Told::Notice, told_by);
+                } else if packet.ecn != 0 && echoes {
+                    // The echo may be that of an earlier packet, which was not answered.
+                    let port = if told_by == NONE {
+                        look.last_marked
+                    } else {
+                        told_by
+                    };
+                    look.pending_told = Told::Mark;
+                    watch::count(&mut look.pending, port);
+                }
+                let digest_by = if known { seen.digest.1 } else { NONE };
+                if !noted && let Some(port) = busiest.or((digest_by != NONE).then_some(digest_by)) {
+                    trigger.port = port;
+                }
+                look.waited_at = if known { seen.longest.0 } else { NONE };
+            }
+        }
+        look.trigger = trigger;
+    }
+
+    /// The port on the data packet's way with the largest utilisation between the telemetry of this
+    /// acknowledgement and that of the last: HPCC's equation (2).
+    fn busiest_hop(&mut self, place: usize, path: &PathInfo, id: u32) -> Option<u32> {
+        let samples = self.packets.hops(id).to_vec();
+        let look = &mut self.watch.closeups.looks[place];
+        let last = std::mem::replace(&mut look.samples, samples);
+        if last.len() != look.samples.len() {
+            return None;
+        }
+        let utilisation = |i: usize| {
+            let (old, new) = (&last[i], &look.samples[i]);
+            let seconds = path.int.time_between(old.at_ps, new.at_ps).as_ns_f64() * 1e-9;
+            let rate = path.hop_rates.get(i).unwrap_or(&path.line_rate).as_bps() as f64;
+            let sent = path.int.bytes_between(old.tx_bytes, new.tx_bytes) as f64 * 8.0 / seconds.max(1e-12);
+            let queue = f64::from(new.queue_bytes.min(old.queue_bytes)) * 8.0;
+            sent / rate + queue / (rate * path.base_rtt.as_ns_f64() * 1e-9).max(1.0)
+        };
+        let busiest =
+            (0..last.len()).max_by(|&a, &b| utilisation(a).total_cmp(&utilisation(b)).then(b.cmp(&a)))?;
+        look.way.get(busiest).copied().filter(|&port| port != NONE)
+    }
+
+    /// What has been seen.
+    pub(crate) fn close_looks(&mut self) -> Vec<CloseUp> {
+        let looks = std::mem::take(&mut self.watch.closeups.looks);
+        looks
+            .into_iter()
+            .filter(|look| look.slot != NONE)
+            .map(|look| self.close_look(look))
+            .collect()
+    }
+
+    fn close_look(&self, look: Look) -> CloseUp {
+        let mut causes: Vec<CutTotals> = look.causes.into_values().collect();
+        causes.sort_by_key(|totals| std::cmp::Reverse(totals.count));
+        let now = self.now;
+        CloseUp {
+            flow: look.flow,
+            began: look.began,
+            ended: look.limits,
+            line: look.line,
+            causes,
+            cuts: look.cuts,
+            marks: look.marks.into_iter().map(|(_, marks)| marks).collect(),
+            pauses: (look.held.into_iter())
+                .filter_map(|held| self.close_held(held, now))
+                .collect(),
+            nic: (look.nic.into_iter()).collect(),
+            shared: (look.watched.into_iter())
+                .filter_map(|watched| {
+                    let port = self.port_ref(watched.port)?;
+                    watched.close(port)
+                })
+                .collect(),
+        }
+    }
+
+    /// Whether a class that flows use is paused at a port.
+    fn is_held(&self, port: u32, class: u8) -> bool {
+        class > STRICT && self.ports[port as usize].paused & 1 << class != 0
+    }
+}
+
+fn limits_of(qp: &Qp) -> Limits {
+    Limits {
+        rate: qp.rate,
+        window: Bytes::new(qp.window),
+    }
+}

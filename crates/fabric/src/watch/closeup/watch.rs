@@ -1,0 +1,342 @@
+//! Ports on the way of a looked-at flow: whom its packets wait for, and what pauses them.
+
+use std::collections::BTreeMap;
+
+use paceline_kernel::{Span, Time};
+
+use super::{Neighbour, Pauses, Shared};
+use crate::core::Core;
+use crate::core::packet::NONE;
+use crate::outcome::PortRef;
+
+/// An egress port where the flow's packets queue.
+#[derive(Debug)]
+pub(super) struct Watched {
+    pub(super) port: u32,
+    pub(super) class: u8,
+    /// Packets of the flow that wait there now.
+    pub(super) waiting: u64,
+    /// Their time is told up to here.
+    until: u64,
+    pub(super) first: u64,
+    last: u64,
+    /// Bytes and time of each flow.
+    flows: BTreeMap<u32, (u64, u64)>,
+    paused: u64,
+    idle: u64,
+}
+
+impl Watched {
+    pub(super) fn new(port: u32, class: u8, now: u64) -> Self {
+        Self {
+            port,
+            class,
+            waiting: 0,
+            until: now,
+            first: now,
+            last: now,
+            flows: BTreeMap::new(),
+            paused: 0,
+            idle: 0,
+        }
+    }
+
+    /// Tells the time until `now`, during which `flow` was on the wire up to `free_at`, or the class `held`.
+    fn advance(&mut self, now: u64, flow: u32, free_at: u64, held: bool) {
+        let from = std::mem::replace(&mut self.until, now);
+        if held {
+            self.paused += (now - from) * self.waiting;
+            return;
+        }
+        let ended = free_at.clamp(from, now);
+        let (sent, idle) = ((ended - from) * self.waiting, (now - ended) * self.waiting);
+        if sent > 0 {
+            self.flows.entry(flow).or_default().1 += sent;
+        }
+        self.idle += idle;
+    }
+
+    pub(super) fn close(self, port: PortRef) -> Option<Shared> {
+        let neighbour = |(flow, (bytes, waited)): (u32, (u64, u64))| Neighbour {
+            flow,
+            bytes,
+            waited: Span::from_ps(waited),
+        };
+        let mut flows: Vec<Neighbour> = self.flows.into_iter().map(neighbour).collect();
+        flows.sort_by_key(|of| (std::cmp::Reverse(of.bytes), std::cmp::Reverse(of.waited), of.flow));
+        (!flows.is_empty() || self.paused + self.idle > 0).then_some(Shared {
+            port,
+            flows,
+            paused: Span::from_ps(self.paused),
+            idle: Span::from_ps(self.idle),
+            first: Time::from_ps(self.first),
+            last: Time::from_ps(self.last),
+        })
+    }
+}
+
+/// Pauses of one port that go back to one root.
+#[derive(Debug)]
+pub(super) struct Held {
+    port: u32,
+    way: Vec<u32>,
+    count: u64,
+    time: u64,
+    first: u64,
+    last: u64,
+    /// When the pause that lasts began.
+    since: Option<u64>,
+    flows: BTreeMap<u32, u64>,
+}
+
+/// Adds one to the count of a port.
+pub(super) fn count(list: &mut Vec<(u32, u64)>, port: u32) {
+    match list.iter_mut().find(|(known, _)| *known == port) {
+        Some((_, count)) => *count += 1,
+        None => list.push((port, 1)),
+    }
+}
+
+/// Nodes that a pause is followed through.
+const DEPTH: usize = 16;
+
+/// Where a pause came from: egress ports from the node that asked for it to the root, and whose bytes stood
+/// in the root's queue.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Origin {
+    way: Vec<u32>,
+    flows: BTreeMap<u32, u64>,
+}
+
+impl Core {
+    /// Tells the time of all that waits at a port, before it changes for whom they wait.
+    pub(super) fn look_at_wait(&mut self, port: u32) {
+        let now = self.now;
+        let flow = self
+            .watch
+            .closeups
+            .on_wire
+            .get(port as usize)
+            .copied()
+            .unwrap_or(NONE);
+        let free_at = self.ports[port as usize].free_at;
+        for place in 0..self.watch.closeups.looks.len() {
+            for i in 0..self.watch.closeups.looks[place].watched.len() {
+                let watched = &self.watch.closeups.looks[place].watched[i];
+                if watched.port == port {
+                    let held = self.is_held(port, watched.class);
+                    self.watch.closeups.looks[place].watched[i].advance(now, flow, free_at, held);
+                }
+            }
+        }
+    }
+
+    /// A packet goes on the wire.
+    pub(super) fn look_at_wire(&mut self, port: u32, id: u32) {
+        let (flow, wire) = (self.packets.get(id).flow, u64::from(self.packets.get(id).wire));
+        if !self.ports[port as usize].is_host {
+            self.look_at_wait(port);
+            self.leave_queue(port, id);
+        }
+        let ports = self.ports.len();
+        self.watch.closeups.on_wire.resize(ports, NONE);
+        self.watch.closeups.on_wire[port as usize] = flow;
+        let now = self.now;
+        for watched in self
+            .watch
+            .closeups
+            .looks
+            .iter_mut()
+            .flat_map(|look| &mut look.watched)
+        {
+            if watched.port == port && watched.waiting > 0 {
+                watched.flows.entry(flow).or_default().0 += wire;
+                watched.last = now;
+            }
+        }
+    }
+
+    /// A packet of a looked-at flow leaves the queue that it is in, if it is in one.
+    pub(super) fn leave_queue(&mut self, port: u32, id: u32) {
+        let now = self.now;
+        let flow = self.packets.get(id).flow;
+        let Some(place) = self.watch.closeups.find(flow) else {
+            return;
+        };
+        let seen = self.watch.closeups.seen(id);
+        if seen.flow != flow || seen.inside != port {
+            return;
+        }
+        seen.inside = NONE;
+        if now - seen.since > seen.longest.1 {
+            seen.longest = (port, now - seen.since);
+        }
+        for watched in &mut self.watch.closeups.looks[place].watched {
+            if watched.port == port {
+                watched.waiting -= 1;
+                watched.last = now;
+            }
+        }
+    }
+
+    /// A packet is lost, perhaps out of a queue.
+    pub(super) fn look_at_loss(&mut self, port: u32, id: u32) {
+        self.look_at_wait(port);
+        self.leave_queue(port, id);
+    }
+
+    /// A sender has waited for its NIC.
+    pub(crate) fn look_at_nic(&mut self, flow: u32, port: u32, span: Span) {
+        let other = self
+            .watch
+            .closeups
+            .on_wire
+            .get(port as usize)
+            .copied()
+            .unwrap_or(NONE);
+        if let Some(place) = self.watch.closeups.find(flow)
+            && span > Span::ZERO
+        {
+            let waited = self.watch.closeups.looks[place].nic.entry(other).or_default();
+            *waited += span;
+        }
+    }
+
+    /// A pause of a class goes out of `ingress`: where its cause is, if the port that it will pause matters.
+    #[cold]
+    pub(crate) fn look_at_pause_sent(&mut self, ingress: u32, class: u8) {
+        let paused = self.ports[ingress as usize].peer;
+        let on_the_way = |look: &super::Look| look.watched.iter().any(|watched| watched.port == paused);
+        if !self.watch.closeups.looks.iter().any(on_the_way) {
+            return;
+        }
+        let origin = self.origin(ingress, class);
+        self.watch.closeups.origins.insert((paused, class), origin);
+    }
+
+    /// Follows what came in by `ingress` to the egress port in which most of it stands, and on from there
+    /// while that is paused itself.
+    fn origin(&self, mut ingress: u32, class: u8) -> Origin {
+        let mut origin = Origin::default();
+        while origin.way.len() < DEPTH && !self.ports[ingress as usize].is_host {
+            let node = self.ports[ingress as usize].node;
+            let mut most: Option<(u32, u32)> = None;
+            for (port, _) in (0..).zip(&self.ports).filter(|(_, port)| port.node == node) {
+                let bytes = self.queued_from(port, class, Some(ingress)).values().sum::<u64>() as u32;
+                if bytes > 0 && most.is_none_or(|(_, known)| bytes > known) {
+                    most = Some((port, bytes));
+                }
+            }
+            let Some((egress, _)) = most else { break };
+            if origin.way.contains(&egress) {
+                break;
+            }
+            origin.way.push(egress);
+            if !self.is_held(egress, class) {
+                break;
+            }
+            ingress = self.ports[egress as usize].peer;
+        }
+        if let Some(&root) = origin.way.last() {
+            origin.flows = self.queued_from(root, class, None);
+        }
+        origin
+    }
+
+    /// Bytes of each flow in a port's queue of a class; with `ingress` only of what came in there.
+    fn queued_from(&self, port: u32, class: u8, ingress: Option<u32>) -> BTreeMap<u32, u64> {
+        let mut flows = BTreeMap::new();
+        let mut next = self.queues[port as usize * self.class_count + usize::from(class)].head;
+        while next != NONE {
+            let packet = self.packets.get(next);
+            if ingress.is_none_or(|ingress| packet.ingress == ingress) {
+                *flows.entry(packet.flow).or_default() += u64::from(packet.wire);
+            }
+            next = packet.next;
+        }
+        flows
+    }
+
+    /// A port's class is about to be paused, or resumed.
+    #[cold]
+    pub(crate) fn look_at_pause(&mut self, port: u32, class: u8, pause: bool) {
+        self.look_at_wait(port);
+        let now = self.now;
+        let already = self.is_held(port, class);
+        let origin = self
+            .watch
+            .closeups
+            .origins
+            .get(&(port, class))
+            .cloned()
+            .unwrap_or_default();
+        for look in &mut self.watch.closeups.looks {
+            if !look
+                .watched
+                .iter()
+                .any(|watched| (watched.port, watched.class) == (port, class))
+            {
+                continue;
+            }
+            let lasting = look
+                .held
+                .iter_mut()
+                .find(|held| held.port == port && held.since.is_some());
+            match (pause, lasting) {
+                (true, None) if !already => {
+                    let known = look
+                        .held
+                        .iter()
+                        .position(|held| held.port == port && held.way == origin.way);
+                    let place = known.unwrap_or_else(|| {
+                        look.held.push(Held {
+                            port,
+                            way: origin.way.clone(),
+                            count: 0,
+                            time: 0,
+                            first: now,
+                            last: now,
+                            since: None,
+                            flows: BTreeMap::new(),
+                        });
+                        look.held.len() - 1
+                    });
+                    let held = &mut look.held[place];
+                    held.count += 1;
+                    held.since = Some(now);
+                    for (&flow, &bytes) in &origin.flows {
+                        *held.flows.entry(flow).or_default() += bytes;
+                    }
+                }
+                (false, Some(held)) => held.end(now),
+                _ => {}
+            }
+        }
+    }
+
+    /// The pauses of a port from one root, at the end of the run or of the flow.
+    pub(super) fn close_held(&self, mut held: Held, now: u64) -> Option<Pauses> {
+        held.end(now);
+        let mut flows: Vec<(u32, u64)> = held.flows.into_iter().collect();
+        flows.sort_by_key(|&(flow, bytes)| (std::cmp::Reverse(bytes), flow));
+        Some(Pauses {
+            port: self.port_ref(held.port)?,
+            way: held.way.iter().filter_map(|&port| self.port_ref(port)).collect(),
+            count: held.count,
+            time: Span::from_ps(held.time),
+            first: Time::from_ps(held.first),
+            last: Time::from_ps(held.last),
+            flows,
+        })
+    }
+}
+
+impl Held {
+    /// The pause that lasts ends.
+    pub(super) fn end(&mut self, now: u64) {
+        if let Some(since) = self.since.take() {
+            self.time += now - since;
+            self.last = now;
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! What a run writes down while it goes.
+
+use crate::core::Core;
+use crate::core::packet::Packet;
+use crate::core::port::{Classes, Port, STRICT};
+use crate::outcome::{
+    Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, RttSample, RttStats, TraceEvent,
+    TraceKind, thin,
+};
+use crate::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
+use crate::world::World;
+use flows::FlowRecorder;
+use hdrhistogram::Histogram;
+use paceline_kernel::{Bytes, Span, Time};
+use ports::PortRecorder;
+use rates::Rates;
+
+mod flows;
+mod ports;
+mod rates;
+
+/// Bins of the queues of all ports together, at most: 20 MB.
+const QUEUE_BINS_MAX: usize = 1 << 19;
+
+/// Recorders; those that nobody asked for are empty and cost a comparison.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    pub(crate) ports: PortRecorder,
+    pub(crate) flows: FlowRecorder,
+    /// Whether acknowledgements are to be shown to what follows flows.
+    pub(crate) follows_flows: bool,
+    pub(crate) tracing: bool,
+    /// Whether a port's packets are traced.
+    traced: Vec<bool>,
+    /// First and last instant of tracing.
+    trace_window: (u64, u64),
+    /// Interface number of each port at its node, from 1 in the order of links.
+    interfaces: Vec<u32>,
+    pub(crate) pfc: Vec<PfcEvent>,
+    pub(crate) rtt: RttStats,
+    pub(crate) rtt_all: RttStats,
+    pub(crate) rtt_samples: Vec<RttSample>,
+    pub(crate) queues: Vec<QueueRecord>,
+    /// Ports that `queues` speaks of.
+    sampled: Vec<u32>,
+    /// When the queues are looked at next; `u64::MAX` for never, and where that is an event.
+    pub(crate) queues_due: u64,
+    /// Samples of the queues so far, and bins that their series have.
+    samples: u64,
+    bins: usize,
+    pub(crate) queue_dumps: Vec<QueueDump>,
+    pub(crate) rates: Rates,
+    pub(crate) trace: Vec<TraceEvent>,
+}
+
+impl RttStats {
+    fn new() -> Self {
+        let mut histogram_ns = Histogram::new(4).expect("four digits are within what the histogram can");
+        histogram_ns.auto(true);
+        Self {
+            histogram_ns,
+            sum_ps: 0,
+            max_ps: 0,
+            samples: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, ps: u64) {
+        self.samples += 1;
+        self.sum_ps += u128::from(ps);
+        self.max_ps = self.max_ps.max(ps);
+        // To the nearest nanosecond.
+        self.histogram_ns
+            .record((ps + 500) / 1000)
+            .expect("the histogram resizes itself");
+    }
+}
+
+impl Recorder {
+    pub(crate) fn new(run: &RunSpec, ports: &[Port]) -> Self {
+        let (spec, nodes) = (&run.record, run.nodes.len());
+        let traced = traced(spec, ports);
+        let mut interfaces = Vec::with_capacity(ports.len());
+        let mut counts = vec![0u32; nodes];
+        for port in ports {
+            counts[port.node as usize] += 1;
+            interfaces.push(counts[port.node as usize]);
+        }
+        let mut sampled: Vec<u32> = Vec::new();
+        if spec.queue_every.is_some() {
+            sampled = (0..ports.len() as u32)
+                .filter(|&id| !ports[id as usize].is_host)
+                .collect();
+            sampled.sort_by_key(|&id| (ports[id as usize].node, interfaces[id as usize]));
+        }
+        let from = spec.queue_window.0.as_ps();
+        let every = spec.queue_every.map_or(1, |every| every.as_ps().max(1));
+        let record = |&id: &u32| QueueRecord {
+            port: PortRef {
+                node: NodeId(ports[id as usize].node),
+                interface: interfaces[id as usize],
+                peer: NodeId(ports[ports[id as usize].peer as usize].node),
+            },
+            histogram_kb: Vec::new(),
+            max: Bytes::ZERO,
+            sum: 0,
+            series: Binned::new(from, every, 0, from),
+        };
+        let queues = sampled.iter().map(record).collect();
+        let flows = FlowRecorder::new(run);
+        Self {
+            ports: PortRecorder::new(run, ports),
+            follows_flows: flows.is_on() || spec.rate_every.is_some(),
+            flows,
+            tracing: traced.contains(&true),
+            traced,
+            trace_window: spec
+                .trace_window
+                .map_or((0, u64::MAX), |(from, to)| (from.as_ps(), to.as_ps())),
+            interfaces,
+            pfc: Vec::new(),
+            rtt: RttStats::new(),
+            rtt_all: RttStats::new(),
+            rtt_samples: Vec::new(),
+            queues,
+            sampled,
+            queues_due: u64::MAX,
+            samples: 0,
+            bins: 0,
+            queue_dumps: Vec::new(),
+            rates: Rates::new(spec.rate_every),
+            trace: Vec::new(),
+        }
+    }
+
+    /// The last instant before the next sample that is no event.
+    pub(crate) fn free_until(&self) -> u64 {
+        self.ports.due().min(self.flows.due()).min(self.queues_due.max(1)) - 1
+    }
+
+    pub(crate) fn interface(&self, port: u32) -> u32 {
+        self.interfaces[port as usize]
+    }
+
+    pub(crate) fn record_rate(&mut self, flow: u32, now: u64, bytes: u64) {
+        self.rates.add(flow, now, bytes);
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a record of many fields, built in one place"
+    )]
+    pub(crate) fn trace(
+        &mut self,
+        now: u64,
+        node: u32,
+        port: u32,
+        event: TraceKind,
+        packet: &Packet,
+        queue_bytes: u32,
+        classes: &Classes,
+        spec: &RunSpec,
+    ) {
+        let (from, to) = self.trace_window;
+        if !self.traced[port as usize] || now < from || now > to {
+            return;
+        }
+        let pause = match (packet.kind, spec.switch.flow_control) {
+            (PacketKind::Pause, FlowControl::Pfc(pfc)) => match pfc.mode {
+                PfcMode::Quanta { pause } => pause,
+                PfcMode::OnOff => Span::MAX,
+            },
+            _ => Span::ZERO,
+        };
+        self.trace.push(TraceEvent {
+            at: Time::from_ps(now),
+            node: NodeId(node),
+            interface: self.interfaces[port as usize],
+            event,
+            queue_bytes,
+            kind: packet.kind,
+            flow: packet.flow,
+            seq: packet.seq,
+            payload: u32::from(packet.payload),
+            wire: u32::from(packet.wire),
+            class: classes.priority(packet.class),
+            ecn: packet.ecn,
+            pause,
+        });
+    }
+
+    /// No more samples of queues will come.
+    pub(crate) fn finish_queues(&mut self) {
+        for queue in &mut self.queues {
+            queue.series.finish(self.samples);
+        }
+    }
+
+    /// There are too many bins: the longest series get wider ones.
+    #[cold]
+    fn thin(&mut self) {
+        let all = self.queues.iter_mut().map(|queue| &mut queue.series);
+        self.bins = thin(all.collect(), QUEUE_BINS_MAX);
+    }
+}
+
+/// Which ports' packets are traced.
+fn traced(spec: &RecordSpec, ports: &[Port]) -> Vec<bool> {
+    let is_traced = |port: &Port| {
+        let ends = (NodeId(port.node), NodeId(ports[port.peer as usize].node));
+        spec.trace_nodes.contains(&ends.0) || spec.trace_ports.contains(&ends)
+    };
+    ports.iter().map(is_traced).collect()
+}
+
+impl Core {
+    /// Records an event of a packet at a traced node.
+    #[cold]
+    pub(crate) fn trace(&mut self, world: &World, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
+        if self.watch.accounts.on() {
+            self.account(world, port, event, id);
+        }
+        if self.watch.closeups.on() {
+            self.look(port, event, id, queue_bytes);
+        }
+        let node = self.ports[port as usize].node;
+        self.watch.recorder.trace(
+            self.now,
+            node,
+            port,
+            event,
+            self.packets.get(id),
+            queue_bytes,
+            &world.classes,
+            &world.spec,
+        );
+    }
+}
+
+impl Core {
+    /// Takes the samples of the queues that are no events and are due before the event at `at`.
+    pub(crate) fn sample_queues_until(&mut self, world: &World, at: u64, all_done: bool) {
+        while self.watch.recorder.queues_due <= at {
+            let due = self.watch.recorder.queues_due;
+            let next = self.sample_queues(world, due, all_done);
+            self.watch.recorder.queues_due = next.unwrap_or(u64::MAX);
+        }
+    }
+
+    /// Samples the queue of every switch port at `at`; says when the next sample is due.
+    pub(crate) fn sample_queues(&mut self, world: &World, at: u64, all_done: bool) -> Option<u64> {
+        let recorder = &mut self.watch.recorder;
+        let number = recorder.samples;
+        recorder.samples += 1;
+        for (record, &port) in recorder.queues.iter_mut().zip(&recorder.sampled) {
+            let first = port as usize * self.class_count;
+            let bytes: u32 = if self.ports[port as usize].queued == 0 {
+                0
+            } else {
+                // What the buffer accounts for: not PFC frames, not priority 0.
+                self.queues[first + usize::from(STRICT) + 1..first + self.class_count]
+                    .iter()
+                    .map(|q| q.bytes)
+                    .sum()
+            };
+            let bin = bytes as usize / 1000;
+            if record.histogram_kb.len() <= bin {
+                record.histogram_kb.resize(bin + 1, 0);
+            }
+            record.histogram_kb[bin] += 1;
+            record.max = record.max.max(Bytes::new(u64::from(bytes)));
+            record.sum += u128::from(bytes);
+            recorder.bins += usize::from(record.series.sample(number, u64::from(bytes)));
+        }
+        if recorder.bins > QUEUE_BINS_MAX {
+            recorder.thin();
+        }
+        let spec = &world.spec.record;
+        if spec
+            .queue_dump_every
+            .is_some_and(|every| at.is_multiple_of(every.as_ps().max(1)))
+        {
+            let histograms_kb = recorder
+                .queues
+                .iter()
+                .map(|queue| queue.histogram_kb.clone())
+                .collect();
+            recorder.queue_dumps.push(QueueDump {
+                at: Time::from_ps(at),
+                histograms_kb,
+            });
+        }
+        let every = spec.queue_every?.as_ps().max(1);
+        let over = all_done && spec.queue_dump_every.is_none();
+        (at < spec.queue_window.1.as_ps() && !over).then_some(at + every)
+    }
+}

@@ -1,0 +1,196 @@
+//! Rate, window and round-trip time of the first flows over time.
+//!
+//! Samples are no events: see [`super::ports`].
+
+use crate::core::Core;
+use crate::host::sender::Qp;
+use crate::outcome::{Binned, FlowSeries, thin};
+use crate::spec::RunSpec;
+use crate::world::World;
+
+/// Bins of all flows' series together, at most: 10 MB.
+const BINS_MAX: usize = 1 << 18;
+
+/// What is recorded of flows; empty when nobody asked.
+#[derive(Debug)]
+pub(crate) struct FlowRecorder {
+    /// When the next sample is due; `u64::MAX` for never.
+    due: u64,
+    period: u64,
+    /// Bins so far, and those that a series has room for from the beginning.
+    bins: usize,
+    room: usize,
+    watched: Vec<Watched>,
+    /// Those that have started and not ended.
+    live: Vec<u32>,
+    /// How many have not ended.
+    left: usize,
+}
+
+/// A flow that is watched.
+#[derive(Debug)]
+struct Watched {
+    /// Its queue pair, once it has one.
+    slot: u32,
+    /// The last round-trip time, in ps; 0 before the first.
+    last_rtt: u64,
+    rate: Option<Binned>,
+    window: Option<Binned>,
+    rtt: Option<Binned>,
+}
+
+impl FlowRecorder {
+    pub(crate) fn new(spec: &RunSpec) -> Self {
+        let period = spec.record.flow_every.map_or(0, |every| every.as_ps().max(1));
+        let count = if period == 0 {
+            0
+        } else {
+            spec.flows.len().min(spec.record.flows_max as usize)
+        };
+        let watched = |_| Watched {
+            slot: u32::MAX,
+            last_rtt: 0,
+            rate: None,
+            window: None,
+            rtt: None,
+        };
+        Self {
+            due: match spec.flows.first() {
+                Some(first) if count > 0 => (first.start.as_ps() / period + 1).saturating_mul(period),
+                _ => u64::MAX,
+            },
+            period,
+            bins: 0,
+            room: (BINS_MAX / (3 * count.max(1))).clamp(16, Binned::BINS_MAX),
+            watched: (0..count).map(watched).collect(),
+            live: Vec::with_capacity(count),
+            left: count,
+        }
+    }
+
+    /// Whether there are flows to watch.
+    pub(super) fn is_on(&self) -> bool {
+        !self.watched.is_empty()
+    }
+
+    pub(super) fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// A flow begins, in queue pair `slot`.
+    pub(crate) fn started(&mut self, slot: u32, qp: &Qp, now: u64) {
+        if let Some(watched) = self.watched.get_mut(qp.flow as usize) {
+            watched.slot = slot;
+            self.bins += watched.sample(now, self.period, qp, self.room);
+            self.live.push(qp.flow);
+        }
+    }
+
+    /// An acknowledgement of a flow came back.
+    fn heard(&mut self, flow: u32, rtt: u64) {
+        if let Some(watched) = self.watched.get_mut(flow as usize) {
+            watched.last_rtt = rtt;
+        }
+    }
+
+    /// Takes the sample that is due before the event at `at`, if one is.
+    pub(crate) fn sample_until(&mut self, at: u64, qps: &[Qp]) {
+        if self.due <= at {
+            self.sample(at, qps);
+        }
+    }
+
+    /// Takes the sample that is due before the event at `at`: all that are due see the same.
+    pub(super) fn sample(&mut self, at: u64, qps: &[Qp]) {
+        let Self { watched, live, .. } = self;
+        live.retain(|&flow| {
+            let watched = &mut watched[flow as usize];
+            let qp = &qps[watched.slot as usize];
+            let ended = qp.done || qp.flow != flow;
+            if ended {
+                self.left -= 1;
+                watched.finish(self.due / self.period);
+            } else {
+                self.bins += watched.sample(self.due, self.period, qp, self.room);
+            }
+            !ended
+        });
+        if self.bins > BINS_MAX {
+            self.thin();
+        }
+        self.due = if self.left == 0 {
+            u64::MAX
+        } else {
+            (at / self.period + 1).saturating_mul(self.period)
+        };
+    }
+
+    /// There are too many bins: the longest series get wider ones.
+    #[cold]
+    fn thin(&mut self) {
+        let all = self.watched.iter_mut().flat_map(Watched::series);
+        self.bins = thin(all.collect(), BINS_MAX);
+    }
+
+    /// What has been recorded.
+    pub(crate) fn finish(mut self) -> Vec<FlowSeries> {
+        for &flow in &self.live {
+            self.watched[flow as usize].finish(self.due / self.period);
+        }
+        let nothing = |series: Option<Binned>| series.unwrap_or_else(|| Binned::new(0, self.period, 0, 0));
+        let started = (0..)
+            .zip(self.watched)
+            .filter(|(_, watched)| watched.rate.is_some());
+        let series = started.map(|(flow, watched)| FlowSeries {
+            flow,
+            rate: nothing(watched.rate),
+            window: nothing(watched.window),
+            rtt: nothing(watched.rtt),
+        });
+        series.collect()
+    }
+}
+
+impl Watched {
+    /// Samples what there is at `now`; returns how many bins are new.
+    fn sample(&mut self, now: u64, period: u64, qp: &Qp, room: usize) -> usize {
+        let number = now / period;
+        let take = |series: &mut Option<Binned>, value: u64| {
+            let series = series.get_or_insert_with(|| {
+                let mut series = Binned::new(0, period, number, now);
+                series.reserve(room);
+                series
+            });
+            usize::from(series.sample(number, value))
+        };
+        let mut new = take(&mut self.rate, qp.rate.as_bps());
+        if qp.window != u64::MAX {
+            new += take(&mut self.window, qp.window);
+        }
+        if self.last_rtt > 0 {
+            new += take(&mut self.rtt, self.last_rtt);
+        }
+        new
+    }
+
+    /// Sample `end` is not taken, and none after.
+    fn finish(&mut self, end: u64) {
+        self.series().for_each(|series| series.finish(end));
+    }
+
+    fn series(&mut self) -> impl Iterator<Item = &mut Binned> {
+        [&mut self.rate, &mut self.window, &mut self.rtt]
+            .into_iter()
+            .flatten()
+    }
+}
+
+impl Core {
+    /// What the recorders that follow flows want of an acknowledgement.
+    pub(crate) fn record_flow(&mut self, world: &World, flow: u32, rtt: u64, newly_acked: u64) {
+        self.watch.recorder.flows.heard(flow, rtt);
+        if newly_acked > 0 && world.spec.record.rate_every.is_some() {
+            self.watch.recorder.record_rate(flow, self.now, newly_acked);
+        }
+    }
+}

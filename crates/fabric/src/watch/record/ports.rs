@@ -1,0 +1,295 @@
+//! Every port and every switch's buffer over time, in bins of one width.
+//!
+//! Samples are no events: the loop compares the time of the next event with the end of the run
+//! anyway, and here with the next sample if that is earlier. So a sample sees the network as it is
+//! between two events, costs the run nothing when there is none, and moves nothing: no tie, no
+//! count of events, no end of the run.
+//!
+//! Memory does not grow with the run: when the bins are full, each pair of them becomes one.
+
+use crate::core::Core;
+use crate::core::port::{LinkProfile, Port};
+use crate::outcome::{PortBin, PortRef, PortSeries};
+use crate::spec::{NodeId, NodeKind, RunSpec};
+use crate::world::World;
+use paceline_kernel::Span;
+
+/// Bins of all ports together, at most: 64 MB.
+const CELLS_MAX: usize = 1 << 22;
+/// Looks at the buffers in a bin that is wider than the narrowest.
+const LOOKS: u64 = 8;
+
+/// What is recorded of the ports; empty when nobody asked.
+#[derive(Debug)]
+pub(crate) struct PortRecorder {
+    /// When the next sample is due; `u64::MAX` for never.
+    due: u64,
+    /// Width of a bin, and of the narrowest that there were, in ps.
+    bin: u64,
+    narrowest: u64,
+    /// When the open bin ends.
+    ends: u64,
+    /// Number of the first bin, and bins that are closed.
+    first: u64,
+    bins: usize,
+    bins_max: usize,
+    cells: Vec<PortBin>,
+    buffers: Vec<u32>,
+    open: Vec<Open>,
+    /// Bytes in each switch: now, and the most in the open bin.
+    held: Vec<u32>,
+    held_max: Vec<u32>,
+    /// Largest queue of all closed bins.
+    queue_max: u32,
+}
+
+/// A port in the open bin.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    /// Bytes that had left the port when the bin began: part of a packet, perhaps of a byte.
+    sent: f64,
+    /// Bytes queued then.
+    queued: u32,
+    /// Packets marked since.
+    marks: u32,
+    /// Time paused since, up to `paused_from`, if it is paused now; `u64::MAX` if not.
+    paused: u64,
+    paused_from: u64,
+}
+
+impl PortRecorder {
+    pub(crate) fn new(spec: &RunSpec, ports: &[Port]) -> Self {
+        let mut recorder = Self {
+            due: u64::MAX,
+            bin: 0,
+            narrowest: 0,
+            ends: 0,
+            first: 0,
+            bins: 0,
+            bins_max: 0,
+            cells: Vec::new(),
+            buffers: Vec::new(),
+            open: Vec::new(),
+            held: Vec::new(),
+            held_max: Vec::new(),
+            queue_max: 0,
+        };
+        // Before the first flow there is nothing to see.
+        let (Some(bin), Some(flow)) = (spec.record.port_bin, spec.flows.first()) else {
+            return recorder;
+        };
+        let bin = bin.as_ps().max(1);
+        let switches = spec
+            .nodes
+            .iter()
+            .filter(|&&kind| kind == NodeKind::Switch)
+            .count();
+        recorder.bins_max = (CELLS_MAX / ports.len().max(1)).clamp(4, PortSeries::BINS_MAX);
+        recorder.first = flow.start.as_ps() / bin;
+        (recorder.bin, recorder.narrowest) = (bin, bin);
+        recorder.ends = (recorder.first + 1).saturating_mul(bin);
+        recorder.due = recorder.ends;
+        recorder.cells.reserve(recorder.bins_max * ports.len());
+        recorder.buffers.reserve(recorder.bins_max * switches);
+        let idle = Open {
+            sent: 0.0,
+            queued: 0,
+            marks: 0,
+            paused: 0,
+            paused_from: u64::MAX,
+        };
+        recorder.open = vec![idle; ports.len()];
+        recorder.held = vec![0; switches];
+        recorder.held_max = vec![0; switches];
+        recorder
+    }
+
+    pub(super) fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// A packet got its mark at `port`.
+    pub(crate) fn marked(&mut self, port: u32) {
+        if let Some(open) = self.open.get_mut(port as usize) {
+            open.marks += 1;
+        }
+    }
+
+    /// Whether some class of `port` is paused may have changed.
+    pub(crate) fn paused(&mut self, port: u32, is: bool, now: u64) {
+        let Some(open) = self.open.get_mut(port as usize) else {
+            return;
+        };
+        let was = open.paused_from != u64::MAX;
+        if is && !was {
+            // Before the first bin nothing counts.
+            open.paused_from = now.max(self.ends - self.bin);
+        } else if was && !is {
+            open.paused += now.saturating_sub(open.paused_from);
+            open.paused_from = u64::MAX;
+        }
+    }
+
+    /// What is due at `due`: a look at the buffers, or the end of a bin.
+    fn sample(&mut self, ports: &mut [Port], profiles: &[LinkProfile]) {
+        let now = self.due;
+        if now < self.ends {
+            self.look(ports);
+        } else {
+            self.close(now, ports, profiles);
+            // The next bin begins an even one, so all have their other half.
+            let even = (self.first + self.bins as u64).is_multiple_of(2);
+            if even && self.bins + 1 >= self.bins_max {
+                self.double();
+            }
+            self.ends = now.saturating_add(self.bin);
+        }
+        let look = (self.bin / LOOKS).max(self.narrowest);
+        self.due = now.saturating_add(look).min(self.ends);
+    }
+
+    /// How much the switches hold now.
+    fn look(&mut self, ports: &[Port]) {
+        self.held.fill(0);
+        for port in ports.iter().filter(|port| !port.is_host) {
+            self.held[port.owner as usize] += port.queued;
+        }
+        for (most, &held) in self.held_max.iter_mut().zip(&self.held) {
+            *most = held.max(*most);
+        }
+    }
+
+    /// Closes the open bin at `now`.
+    fn close(&mut self, now: u64, ports: &mut [Port], profiles: &[LinkProfile]) {
+        self.look(ports);
+        for (port, open) in ports.iter_mut().zip(&mut self.open) {
+            let queue_max = port.queue_max.max(port.queued).max(open.queued);
+            if !port.is_host {
+                let most = &mut self.held_max[port.owner as usize];
+                *most = port.queue_max.max(*most);
+            }
+            self.queue_max = self.queue_max.max(port.queue_max);
+            port.queue_max = 0;
+            if open.paused_from != u64::MAX {
+                open.paused += now - open.paused_from;
+                open.paused_from = now;
+            }
+            let bytes_per_ps = profiles[usize::from(port.profile)].rate.as_bps() as f64 / 8e12;
+            // Of the current transmission, the next bins have what is left of it.
+            let left = port.free_at.saturating_sub(now) as f64 * bytes_per_ps;
+            let sent = (port.tx_bytes as f64 - left).max(open.sent);
+            let width = self.bin as f64;
+            self.cells.push(PortBin {
+                utilisation: ((sent - open.sent) / (bytes_per_ps * width)) as f32,
+                paused: (open.paused as f64 / width) as f32,
+                queue_max,
+                marks: open.marks,
+            });
+            open.sent = sent;
+            open.queued = port.queued;
+            (open.marks, open.paused) = (0, 0);
+        }
+        self.buffers.extend_from_slice(&self.held_max);
+        self.held_max.copy_from_slice(&self.held);
+        self.bins += 1;
+    }
+
+    /// Makes one bin of every two.
+    fn double(&mut self) {
+        let odd = !self.first.is_multiple_of(2);
+        merge_rows(&mut self.cells, self.open.len(), odd, PortBin::merged);
+        merge_rows(&mut self.buffers, self.held.len(), odd, Ord::max);
+        self.bins = (self.bins + usize::from(odd)) / 2;
+        self.first /= 2;
+        self.bin *= 2;
+    }
+
+    /// Largest queue of any port that a closed bin has seen.
+    pub(crate) fn queue_max(&self) -> u32 {
+        self.queue_max
+    }
+
+    /// What has been recorded, if that was asked for.
+    pub(crate) fn finish(self, nodes: &[NodeKind], ports: Vec<PortRef>) -> Option<PortSeries> {
+        if self.open.is_empty() {
+            return None;
+        }
+        let switches = (0..).zip(nodes).filter(|&(_, &kind)| kind == NodeKind::Switch);
+        Some(PortSeries {
+            bin: Span::from_ps(self.bin),
+            first: self.first,
+            ports,
+            switches: switches.map(|(node, _)| NodeId(node)).collect(),
+            cells: self.cells,
+            buffers: self.buffers,
+        })
+    }
+}
+
+/// Merges rows of `width` values two by two; the first alone (with what is as good as nothing) if it
+/// has no other half.
+fn merge_rows<T: Copy + Default>(rows: &mut Vec<T>, width: usize, first_alone: bool, merge: fn(T, T) -> T) {
+    let missing = if first_alone { width } else { 0 };
+    let merged = (rows.len() + missing) / 2;
+    for i in 0..merged {
+        let (row, column) = (i / width, i % width);
+        let second = (2 * row + 1) * width + column - missing;
+        let first = second.checked_sub(width).map_or(T::default(), |i| rows[i]);
+        rows[i] = merge(first, rows[second]);
+    }
+    rows.truncate(merged);
+}
+
+impl Core {
+    /// Takes the samples of the ports that are due before the event at `at`. When all flows have completed and
+    /// nothing is under way, what else there is are timers without a flow.
+    pub(crate) fn sample_ports_until(&mut self, world: &World, at: u64, all_done: bool) {
+        while self.watch.recorder.ports.due <= at {
+            let over = all_done && self.packets.live() == 0;
+            let recorder = &mut self.watch.recorder.ports;
+            if over {
+                let now = recorder.due;
+                recorder.close(now, &mut self.ports, &world.profiles);
+                recorder.due = u64::MAX;
+            } else {
+                recorder.sample(&mut self.ports, &world.profiles);
+            }
+        }
+    }
+
+    /// Closes the bin that is open.
+    pub(crate) fn close_ports(&mut self, world: &World) {
+        let recorder = &mut self.watch.recorder.ports;
+        if recorder.due != u64::MAX {
+            recorder.close(self.now, &mut self.ports, &world.profiles);
+            recorder.due = u64::MAX;
+        }
+    }
+
+    /// Every port as results name it.
+    pub(crate) fn port_refs(&self) -> Vec<PortRef> {
+        let node = |port: u32| NodeId(self.ports[port as usize].node);
+        (0..self.ports.len() as u32)
+            .map(|port| PortRef {
+                node: node(port),
+                interface: self.watch.recorder.interface(port),
+                peer: node(self.ports[port as usize].peer),
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::merge_rows;
+
+    #[test]
+    fn rows_merge_in_pairs() {
+        let mut even = vec![1, 10, 2, 20, 3, 30, 4, 40];
+        merge_rows(&mut even, 2, false, |a, b| a + b);
+        assert_eq!(even, [3, 30, 7, 70]);
+        let mut odd = vec![1, 10, 2, 20, 3, 30];
+        merge_rows(&mut odd, 2, true, |a, b| a + b);
+        assert_eq!(odd, [1, 10, 5, 50]);
+    }
+}

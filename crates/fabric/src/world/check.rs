@@ -1,0 +1,406 @@
+//! What a description must fulfil before anything is built from it.
+
+use paceline_kernel::queue::EventQueue;
+use paceline_kernel::{BitRate, Bytes, Span};
+
+use crate::core::event::Event;
+use crate::spec::{
+    DropPolicy, FlowControl, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery,
+    RunSpec, SchemeSpec,
+};
+use crate::traffic::find_cycle;
+
+/// The largest table of flowlets of a switch.
+const MAX_FLOWLETS: u32 = 1 << 20;
+
+/// Why a network cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// A node id beyond the nodes.
+    #[error("{what}: node {node} does not exist; nodes are 0 to {last}")]
+    NoSuchNode {
+        /// Where it is named.
+        what: String,
+        /// The id.
+        node: u32,
+        /// The largest id.
+        last: usize,
+    },
+    /// A flow from or to a switch.
+    #[error("flow {flow}: node {node} is a switch; flows go from host to host")]
+    NotAHost {
+        /// Index of the flow.
+        flow: usize,
+        /// The switch.
+        node: u32,
+    },
+    /// A host without a link that has a flow.
+    #[error("flow {flow}: host {node} has no link")]
+    NoLink {
+        /// Index of the flow.
+        flow: usize,
+        /// The host.
+        node: u32,
+    },
+    /// A flow that cannot be.
+    #[error("flow {flow}: {why}")]
+    BadFlow {
+        /// Index of the flow.
+        flow: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// A link that cannot be.
+    #[error("link {link} (node {a} to node {b}): {why}")]
+    BadLink {
+        /// Index of the link.
+        link: usize,
+        /// One end.
+        a: u32,
+        /// The other.
+        b: u32,
+        /// What is wrong.
+        why: String,
+    },
+    /// Packet sizes that cannot be.
+    #[error("packet sizes: {0}")]
+    BadPacket(String),
+    /// A marking curve that cannot be.
+    #[error("marking curve for {rate} ports: {why}")]
+    BadCurve {
+        /// The ports' rate.
+        rate: BitRate,
+        /// What is wrong.
+        why: String,
+    },
+    /// No marking curve for a rate that occurs.
+    #[error("no marking curve for {rate} ports (link {link}); there are curves for {known}")]
+    NoCurve {
+        /// The rate.
+        rate: BitRate,
+        /// A link of that rate.
+        link: usize,
+        /// Rates that have curves.
+        known: String,
+    },
+    /// Schemes that cannot share a network.
+    #[error("schemes: {0}")]
+    BadSchemes(String),
+    /// Hosts that cannot work.
+    #[error("hosts: {0}")]
+    BadHost(String),
+    /// Flow control that cannot work.
+    #[error("flow control: {0}")]
+    BadFlowControl(String),
+    /// A next hop that cannot be.
+    #[error("route {route}: {why}")]
+    BadRoute {
+        /// Index of the route.
+        route: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// More than the simulator can number.
+    #[error("{0}")]
+    TooLarge(String),
+}
+
+/// Everything that would make the run fail or lie later.
+pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
+    if spec.quirks.device_fifo != spec.quirks.bolt_ns3_sender {
+        let why =
+            "the quirks device-fifo and bolt-ns3-sender go together: senders leave their pace to those hosts";
+        return Err(BuildError::BadHost(why.into()));
+    }
+    let nodes = spec.nodes.len();
+    let exists = |what: &dyn Fn() -> String, node: NodeId| {
+        if (node.0 as usize) < nodes {
+            return Ok(());
+        }
+        Err(BuildError::NoSuchNode {
+            what: what(),
+            node: node.0,
+            last: nodes.saturating_sub(1),
+        })
+    };
+    let mut degree = vec![0u32; nodes];
+    for (i, link) in spec.links.iter().enumerate() {
+        for end in [link.a, link.b] {
+            exists(&|| format!("link {i}"), end)?;
+            degree[end.0 as usize] += 1;
+        }
+        check_link(i, link)?;
+    }
+    for (i, failure) in spec.failures.iter().enumerate() {
+        if failure.link >= spec.links.len() {
+            let why = format!(
+                "failure {i} names link {}; links are 0 to {}",
+                failure.link,
+                spec.links.len().saturating_sub(1)
+            );
+            return Err(BuildError::TooLarge(why));
+        }
+    }
+    check_storms_and_routes(spec)?;
+    for (i, flow) in spec.flows.iter().enumerate() {
+        let bad = |why: String| Err(BuildError::BadFlow { flow: i, why });
+        for end in [flow.src, flow.dst] {
+            exists(&|| format!("flow {i}"), end)?;
+            if spec.nodes[end.0 as usize] == NodeKind::Switch {
+                return Err(BuildError::NotAHost { flow: i, node: end.0 });
+            }
+            if degree[end.0 as usize] == 0 {
+                return Err(BuildError::NoLink { flow: i, node: end.0 });
+            }
+        }
+        if flow.src == flow.dst {
+            return bad(format!("source and destination are both node {}", flow.src.0));
+        }
+        if !(1..=7).contains(&flow.class) {
+            return bad(format!("priority {} is not one of 1 to 7", flow.class));
+        }
+        if usize::from(flow.scheme) >= spec.schemes.len() {
+            return bad(format!("scheme {} of {}", flow.scheme, spec.schemes.len()));
+        }
+        if flow.size == Bytes::ZERO {
+            return bad("its size is zero".into());
+        }
+        if i > 0 && flow.start < spec.flows[i - 1].start {
+            return bad("it starts before the flow in front of it: flows must be sorted by start".into());
+        }
+    }
+    check_dependencies(spec)?;
+    check_flow_control(&spec.switch.flow_control)?;
+    check_load_balancing(spec)?;
+    let mut codes = spec.schemes.iter().filter_map(|scheme| scheme.config.pint_code());
+    if let Some(first) = codes.next()
+        && codes.any(|code| code != first)
+    {
+        let why = "switches write HPCC-PINT's digests to one base, and there are several";
+        return Err(BuildError::BadSchemes(why.into()));
+    }
+    crate::switch::bolt::check(spec)?;
+    crate::switch::qcn::check(spec)?;
+    if spec.nic.rto == Some(Span::ZERO) {
+        return Err(BuildError::BadHost("the retransmission timeout is zero".into()));
+    }
+    check_recovery(spec)?;
+    check_loss(spec)?;
+    let packet = &spec.packet;
+    let header = packet.data_header.get()
+        + packet.int_header.get()
+        + packet.timestamp_header.get()
+        + packet.pint_header.get();
+    if packet.mtu == Bytes::ZERO || packet.mtu.get() + header > u64::from(u16::MAX) {
+        return Err(BuildError::BadPacket(format!(
+            "a payload of {} and headers of {header} bytes do not fit a packet of 1 to 65535 bytes",
+            packet.mtu
+        )));
+    }
+    let control = [packet.ack_min, packet.ack_header, packet.pfc_frame, packet.cnp];
+    if let Some(size) = control
+        .into_iter()
+        .find(|size| size.get() + header > u64::from(u16::MAX))
+    {
+        return Err(BuildError::BadPacket(format!(
+            "{size} is too much for a control packet"
+        )));
+    }
+    if spec.stop.as_ps() >= EventQueue::END_OF_TIME - 1 {
+        let end = Span::from_ps(EventQueue::END_OF_TIME).as_secs_f64();
+        let why = format!("the run would stop at {}; runs stop before {end:.0} s", spec.stop);
+        return Err(BuildError::TooLarge(why));
+    }
+    if spec.links.len() * 2 > Event::MAX_ENTITIES || spec.flows.len() > u32::MAX as usize / 2 {
+        return Err(BuildError::TooLarge(format!(
+            "{} links and {} flows are more than can be numbered",
+            spec.links.len(),
+            spec.flows.len()
+        )));
+    }
+    Ok(())
+}
+
+/// What may be lost, and how.
+fn check_loss(spec: &RunSpec) -> Result<(), BuildError> {
+    let loss = &spec.switch.loss;
+    let bad = |why: &str| Err(BuildError::BadFlowControl(why.into()));
+    match loss.drop {
+        DropPolicy::Dynamic { alpha } if !(alpha > 0.0 && alpha.is_finite()) => {
+            return bad("the share of a lossy queue is not a number above zero");
+        }
+        DropPolicy::Tail(Bytes::ZERO) => return bad("lossy queues hold zero bytes"),
+        _ => {}
+    }
+    let lossless =
+        |class: u8| spec.switch.flow_control != FlowControl::None && loss.lossless >> class & 1 == 1;
+    if loss.trim.is_some() && !spec.flows.is_empty() && spec.flows.iter().all(|flow| lossless(flow.class)) {
+        return bad("switches are to trim packets, and every flow's class is lossless");
+    }
+    if let Some(storm) = spec.storms.iter().find(|storm| !lossless(storm.class)) {
+        return Err(BuildError::BadFlowControl(format!(
+            "a pause storm of class {}, which is lossy: nobody heeds a pause",
+            storm.class
+        )));
+    }
+    Ok(())
+}
+
+fn check_recovery(spec: &RunSpec) -> Result<(), BuildError> {
+    let Recovery::SelectiveRepeat(irn) = &spec.nic.recovery else {
+        return Ok(());
+    };
+    let bad = |why: &str| Err(BuildError::BadHost(format!("IRN: {why}")));
+    if irn.rto_low == Span::ZERO {
+        return bad("its lower timeout is zero");
+    }
+    if irn.rto_high < irn.rto_low {
+        return bad("its higher timeout is below the lower one");
+    }
+    if spec.nic.back_to_chunk.is_some() {
+        return bad("it repeats packets, not chunks");
+    }
+    let most = u64::from(u32::MAX / 2) * spec.packet.mtu.get();
+    if let Some(flow) = spec.flows.iter().position(|flow| flow.size.get() > most) {
+        let why = "it has more packets than selective repeat can number".into();
+        return Err(BuildError::BadFlow { flow, why });
+    }
+    Ok(())
+}
+
+fn check_dependencies(spec: &RunSpec) -> Result<(), BuildError> {
+    let flows = spec.flows.len();
+    for dependency in &spec.dependencies {
+        let named = [dependency.flow, dependency.after];
+        if let Some(missing) = named.into_iter().find(|&flow| flow as usize >= flows) {
+            let flow = dependency.flow as usize;
+            let why = format!("it has to do with flow {missing}, and there are {flows}");
+            return Err(BuildError::BadFlow { flow, why });
+        }
+    }
+    match find_cycle(flows, &spec.dependencies) {
+        Some(flow) => Err(BuildError::BadFlow {
+            flow: flow as usize,
+            why: "it waits for itself, by way of others: it would never start".into(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
+    let exists = |what: String, node: NodeId| match spec.nodes.get(node.0 as usize) {
+        Some(_) => Ok(()),
+        None => Err(BuildError::NoSuchNode {
+            what,
+            node: node.0,
+            last: spec.nodes.len().saturating_sub(1),
+        }),
+    };
+    let kind = |node: NodeId| spec.nodes[node.0 as usize];
+    for (i, storm) in spec.storms.iter().enumerate() {
+        let bad = |why: String| Err(BuildError::BadFlowControl(format!("pause storm {i}: {why}")));
+        exists(format!("pause storm {i}"), storm.node)?;
+        if kind(storm.node) == NodeKind::Switch {
+            return bad(format!(
+                "node {} is a switch; storms come from hosts",
+                storm.node.0
+            ));
+        }
+        if !(1..=7).contains(&storm.class) {
+            return bad(format!("priority {} is not one of 1 to 7", storm.class));
+        }
+        if spec.switch.flow_control == FlowControl::None {
+            return bad("without PFC nobody heeds a pause".into());
+        }
+    }
+    for (i, route) in spec.routes.iter().enumerate() {
+        for node in [route.node, route.to, route.via] {
+            exists(format!("route {i}"), node)?;
+        }
+        let bad = |why: String| Err(BuildError::BadRoute { route: i, why });
+        if kind(route.node) == NodeKind::Host {
+            return bad(format!("node {} is a host; routes are switches'", route.node.0));
+        }
+        if kind(route.to) == NodeKind::Switch {
+            return bad(format!("node {} is a switch; routes lead to hosts", route.to.0));
+        }
+        if kind(route.via) == NodeKind::Host && route.via != route.to {
+            return bad(format!("node {} is a host; hosts do not forward", route.via.0));
+        }
+        let ends = [(route.node, route.via), (route.via, route.node)];
+        if !spec.links.iter().any(|link| ends.contains(&(link.a, link.b))) {
+            return bad(format!(
+                "there is no link between nodes {} and {}",
+                route.node.0, route.via.0
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_load_balancing(spec: &RunSpec) -> Result<(), BuildError> {
+    let policy = spec.load_balancing;
+    if policy != LoadBalancing::Ecmp && spec.nic.back_to_chunk.is_some() {
+        let why = "going back to chunks: packets that overtake each other may keep some from coming whole";
+        return Err(BuildError::BadHost(why.into()));
+    }
+    if let LoadBalancing::Flowlet(flowlets) | LoadBalancing::AdaptiveFlowlet(flowlets) = policy
+        && !(flowlets.entries.is_power_of_two() && (2..=MAX_FLOWLETS).contains(&flowlets.entries))
+    {
+        return Err(BuildError::TooLarge(format!(
+            "a table of {} flowlets; there may be 2 to {MAX_FLOWLETS}, a power of two",
+            flowlets.entries
+        )));
+    }
+    let reads_telemetry = |scheme: &&SchemeSpec| scheme.config.needs().int;
+    match spec.schemes.iter().find(reads_telemetry) {
+        Some(scheme) if policy.is_per_packet() => Err(BuildError::BadSchemes(format!(
+            "{} compares the telemetry of one packet with the last one's, and packets that are spread \
+             one by one pass different ports",
+            scheme.config.name()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn check_flow_control(flow_control: &FlowControl) -> Result<(), BuildError> {
+    let FlowControl::Pfc(pfc) = flow_control else {
+        return Ok(());
+    };
+    let bad = |why: String| Err(BuildError::BadFlowControl(why));
+    if let PfcThreshold::Static { xoff, xon } = pfc.threshold {
+        if xon > xoff {
+            return bad(format!(
+                "it resumes below {xon}, above the {xoff} at which it pauses"
+            ));
+        }
+        if xon == Bytes::ZERO {
+            return bad("it resumes below zero bytes: never".into());
+        }
+    }
+    if matches!(pfc.mode, PfcMode::Quanta { pause } if pause.as_ps() < 2) {
+        return bad("a pause frame carries no time".into());
+    }
+    Ok(())
+}
+
+fn check_link(i: usize, link: &LinkSpec) -> Result<(), BuildError> {
+    let bad = |why: &str| {
+        Err(BuildError::BadLink {
+            link: i,
+            a: link.a.0,
+            b: link.b.0,
+            why: why.into(),
+        })
+    };
+    if link.rate.as_bps() == 0 {
+        return bad("its rate is zero");
+    }
+    if link.a == link.b {
+        return bad("it leads from a node to itself");
+    }
+    if !(0.0..=1.0).contains(&link.error_rate) {
+        return bad("its error rate is not a probability");
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! What does not change while events run.
+
+pub(crate) mod check;
+pub(crate) mod flow_path;
+pub mod routing;
+
+use paceline_kernel::Span;
+
+use crate::core::port::{Classes, LinkProfile};
+use crate::spec::RunSpec;
+use crate::world::flow_path::FlowPath;
+use crate::world::routing::Routing;
+
+/// What does not change while events run, but when the topology does and when a flow is the first on its path.
+pub(crate) struct World {
+    pub(crate) spec: RunSpec,
+    pub(crate) classes: Classes,
+    pub(crate) class_count: usize,
+    pub(crate) profiles: Vec<LinkProfile>,
+    /// Egress ports of the switches on each flow's paths, in order.
+    pub(crate) routes: Vec<u32>,
+    /// Where each path stands in it.
+    pub(crate) route_places: std::collections::BTreeMap<Box<[u32]>, u32>,
+    /// Generation of the routes: one more after every change of topology.
+    pub(crate) epoch: u16,
+    pub(crate) routing: Routing,
+    pub(crate) first_paths: crate::world::routing::FirstPaths,
+    pub(crate) changes: Vec<crate::run::failure::Change>,
+    /// By queue pair.
+    pub(crate) flow_paths: Vec<FlowPath>,
+    pub(crate) base_rtt: Span,
+    pub(crate) bdp: u64,
+}

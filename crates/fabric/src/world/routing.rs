@@ -1,0 +1,466 @@
+//! Shortest paths, and the hash that spreads flows over equal ones (ECMP).
+//!
+//! Routes are computed when a flow needs them: one breadth-first search per destination's switch,
+//! kept as a distance per node. A flow's path is then looked up once, hop by hop with the hash
+//! that a switch would compute for every packet, and its packets follow the list.
+
+use crate::core::port::{LinkProfile, Port};
+use crate::spec::{FlowSpec, NodeKind, StaticRoute};
+use paceline_kernel::{Bytes, Span};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The seed of the hash by which a host with several NICs chooses one (ns-3's default).
+const NIC_HASH_SEED: u32 = 0x8BAD_F00D;
+const FAR: u16 = u16::MAX;
+
+/// What ECMP hashes, packed as the reference packs it: addresses, then ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowKey([u32; 3]);
+
+impl FlowKey {
+    /// The key of a flow's data packets.
+    pub fn of(flow: &FlowSpec) -> Self {
+        Self::new(flow.src.0, flow.dst.0, flow.sport, flow.dport)
+    }
+    /// The key of packets from node `src` to node `dst`.
+    pub fn new(src: u32, dst: u32, sport: u16, dport: u16) -> Self {
+        Self([
+            address(src),
+            address(dst),
+            u32::from(sport) | u32::from(dport) << 16,
+        ])
+    }
+    /// The key of its acknowledgements.
+    pub fn reversed(self) -> Self {
+        Self([self.0[1], self.0[0], self.0[2].rotate_left(16)])
+    }
+    /// MurmurHash3 (x86, 32 bits) of the key's 12 bytes.
+    pub fn hash(self, seed: u32) -> u32 {
+        let mut h = seed;
+        for word in self.0 {
+            let k = word
+                .wrapping_mul(0xcc9e_2d51)
+                .rotate_left(15)
+                .wrapping_mul(0x1b87_3593);
+            h = (h ^ k).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+        }
+        h ^= 12;
+        h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
+        h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
+        h ^ (h >> 16)
+    }
+}
+
+/// A node's address: 11.x.y.1, as the reference numbers its nodes.
+pub fn address(node: u32) -> u32 {
+    0x0b00_0001 + (node / 256) * 0x1_0000 + (node % 256) * 0x100
+}
+
+/// Ports by node, and distances to the destinations asked for so far.
+#[derive(Debug)]
+pub(crate) struct Routing {
+    kinds: Vec<NodeKind>,
+    /// Ports of each node: `adjacency[first[n]..first[n + 1]]`, in descending order of the
+    /// neighbour's id (the order of the reference's next-hop lists).
+    first: Vec<u32>,
+    adjacency: Vec<u32>,
+    /// Distances to a destination, by node; a host with one link shares its switch's.
+    distances: Vec<OnceLock<Box<[u16]>>>,
+    /// Mixed into the hash's seed, a switch's id.
+    seed: u32,
+    last_parallel_only: bool,
+    /// Whether a switch had several next hops to choose from.
+    chose: AtomicBool,
+    /// Next hops that are given: (switch, destination) to neighbour.
+    fixed: BTreeMap<(u32, u32), u32>,
+    /// Their destinations.
+    fixed_to: BTreeSet<u32>,
+}
+
+/// What a path adds up to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Path {
+    /// Egress ports, the host's first.
+    pub(crate) ports: Vec<u32>,
+}
+
+impl Routing {
+    pub(crate) fn new(kinds: Vec<NodeKind>, ports: &[Port], seed: u32, last_parallel_only: bool) -> Self {
+        let mut by_node: Vec<Vec<u32>> = vec![Vec::new(); kinds.len()];
+        for (id, port) in ports.iter().enumerate() {
+            by_node[port.node as usize].push(id as u32);
+        }
+        let mut first = vec![0];
+        let mut adjacency = Vec::with_capacity(ports.len());
+        for list in &mut by_node {
+            list.sort_by_key(|&id| {
+                (
+                    std::cmp::Reverse(ports[ports[id as usize].peer as usize].node),
+                    id,
+                )
+            });
+            adjacency.extend_from_slice(list);
+            first.push(adjacency.len() as u32);
+        }
+        let kinds_count = kinds.len();
+        Self {
+            kinds,
+            first,
+            adjacency,
+            distances: (0..kinds_count).map(|_| OnceLock::new()).collect(),
+            seed,
+            last_parallel_only,
+            chose: AtomicBool::new(false),
+            fixed: BTreeMap::new(),
+            fixed_to: BTreeSet::new(),
+        }
+    }
+
+    /// Takes next hops that are given, instead of those of shortest paths.
+    pub(crate) fn fix(&mut self, routes: &[StaticRoute]) {
+        self.fixed_to.extend(routes.iter().map(|route| route.to.0));
+        let routes = routes
+            .iter()
+            .map(|route| ((route.node.0, route.to.0), route.via.0));
+        self.fixed.extend(routes);
+    }
+
+    /// Ports of `node`.
+    pub(crate) fn ports_of(&self, node: u32) -> &[u32] {
+        &self.adjacency[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
+    }
+
+    /// Forgets everything computed: links went down or came up.
+    pub(crate) fn forget(&mut self) {
+        self.distances.iter_mut().for_each(|known| drop(known.take()));
+    }
+
+    fn peer(ports: &[Port], port: u32) -> u32 {
+        ports[ports[port as usize].peer as usize].node
+    }
+
+    /// The node that the distances to host `dst` are counted from: its switch if it has but one
+    /// live link, else itself.
+    fn root(&self, ports: &[Port], dst: u32) -> u32 {
+        let mut up = self.ports_of(dst).iter().filter(|&&port| ports[port as usize].up);
+        match (up.next(), up.next()) {
+            (Some(&port), None) if self.kinds[Self::peer(ports, port) as usize] == NodeKind::Switch => {
+                Self::peer(ports, port)
+            }
+            _ => dst,
+        }
+    }
+
+    /// Distances of all nodes to `root`, in hops; hosts never forward.
+    fn search(&self, ports: &[Port], root: u32) -> Vec<u16> {
+        let mut distance = vec![FAR; self.kinds.len()];
+        distance[root as usize] = 0;
+        let mut frontier = vec![root];
+        let mut next = Vec::new();
+        let mut hops = 0;
+        while !frontier.is_empty() {
+            hops += 1;
+            for &node in &frontier {
+                if node != root && self.kinds[node as usize] == NodeKind::Host {
+                    continue;
+                }
+                for &port in self.ports_of(node) {
+                    let peer = Self::peer(ports, port);
+                    if ports[port as usize].up && distance[peer as usize] == FAR {
+                        distance[peer as usize] = hops;
+                        next.push(peer);
+                    }
+                }
+            }
+            frontier.clear();
+            std::mem::swap(&mut frontier, &mut next);
+        }
+        distance
+    }
+
+    /// Those to `root`, found when they are asked for first.
+    fn distances(&self, ports: &[Port], root: u32) -> &[u16] {
+        self.distances[root as usize].get_or_init(|| self.search(ports, root).into())
+    }
+
+    /// The egress port that packets with `key` take from `node` towards host `dst`.
+    pub(crate) fn next_hop(&self, ports: &[Port], node: u32, dst: u32, key: FlowKey) -> Option<u32> {
+        let root = self.root(ports, dst);
+        let distance = self.distances(ports, root);
+        let here = distance[node as usize];
+        let given = self.fixed.get(&(node, dst));
+        let closer = |port: u32| {
+            let peer = Self::peer(ports, port);
+            if let Some(&given) = given {
+                return peer == given;
+            }
+            // At the root (the destination's switch) only the host itself is closer.
+            if node == root {
+                peer == dst
+            } else {
+                distance[peer as usize] != FAR && distance[peer as usize] + 1 == here
+            }
+        };
+        let is_host = |n: u32| self.kinds[n as usize] == NodeKind::Host;
+        let usable = |port: u32| {
+            let peer = Self::peer(ports, port);
+            ports[port as usize].up && closer(port) && (peer == dst || !is_host(peer))
+        };
+        let list = self.ports_of(node);
+        let keep = |i: usize| {
+            usable(list[i])
+                && !(self.last_parallel_only
+                    && list.get(i + 1).is_some_and(|&next| {
+                        Self::peer(ports, next) == Self::peer(ports, list[i]) && usable(next)
+                    }))
+        };
+        let count = (0..list.len()).filter(|&i| keep(i)).count() as u32;
+        if count == 0 {
+            return None;
+        }
+        let choice = match count {
+            1 => 0,
+            _ if is_host(node) => key.hash(NIC_HASH_SEED) % count,
+            _ => {
+                self.chose.store(true, Ordering::Relaxed);
+                key.hash(node ^ self.seed) % count
+            }
+        };
+
+        (0..list.len())
+            .filter(|&i| keep(i))
+            .nth(choice as usize)
+            .map(|i| list[i])
+    }
+
+    /// Whether a switch chose among several next hops by a hash that hangs on the run's seed.
+    pub(crate) fn chose_by_seed(&self) -> bool {
+        self.chose.load(Ordering::Relaxed) && self.seed != 0
+    }
+
+    /// Whether next hops to host `dst` are given somewhere.
+    pub(crate) fn is_fixed(&self, dst: u32) -> bool {
+        self.fixed_to.contains(&dst)
+    }
+
+    /// Appends to `list` the ports of switch `node` that lead nearer to switch `root`.
+    pub(crate) fn next_hops(&self, ports: &[Port], node: u32, root: u32, list: &mut Vec<u32>) {
+        let distance = self.distances(ports, root);
+        let here = distance[node as usize];
+        let first = list.len();
+        for &port in self.ports_of(node) {
+            let peer = Self::peer(ports, port);
+            let nearer = distance[peer as usize] != FAR && distance[peer as usize] + 1 == here;
+            if !nearer || !ports[port as usize].up || self.kinds[peer as usize] == NodeKind::Host {
+                continue;
+            }
+            // Parallel links stand side by side.
+            let same = |&last: &u32| Self::peer(ports, last) == peer;
+            if self.last_parallel_only && list[first..].last().is_some_and(same) {
+                list.pop();
+            }
+            list.push(port);
+        }
+    }
+
+    /// The path of packets with `key` from host `src` to host `dst`.
+    pub(crate) fn path(&self, ports: &[Port], src: u32, dst: u32, key: FlowKey) -> Option<Path> {
+        let mut path = Path::default();
+        let mut node = src;
+        while node != dst {
+            let port = self.next_hop(ports, node, dst, key)?;
+            path.ports.push(port);
+            node = Self::peer(ports, port);
+            if path.ports.len() > self.kinds.len() {
+                return None;
+            }
+        }
+        Some(path)
+    }
+
+    /// How large the network is; round-trip times as the reference defines them: twice the propagation plus one payload's serialisation per link, along
+    /// the first shortest path found.
+    ///
+    /// Hosts behind the same switch over equal links are alike, so one of them stands for all. In
+    /// very large networks only some of those are searched from (evenly spread, each to all hosts),
+    /// which is still exact in networks whose switches of a tier are alike.
+    pub(crate) fn extent(&self, ports: &[Port], profiles: &[LinkProfile], mtu: Bytes) -> Extent {
+        let mut alike: BTreeMap<(u32, u16), u32> = BTreeMap::new();
+        for host in 0..self.kinds.len() as u32 {
+            if self.kinds[host as usize] == NodeKind::Host {
+                let key = match self.ports_of(host) {
+                    [only] => (Self::peer(ports, *only), ports[*only as usize].profile),
+                    _ => (host, u16::MAX),
+                };
+                alike.entry(key).or_insert(host);
+            }
+        }
+        let roots: Vec<u32> = alike.into_values().collect();
+        let affordable = (SEARCH_BUDGET / ports.len().max(1)).max(1);
+        let step = roots.len().div_ceil(affordable).max(1);
+        let mut extent = Extent::default();
+        for &root in roots.iter().step_by(step) {
+            self.extend_from(ports, profiles, mtu, root, &mut extent);
+        }
+        extent
+    }
+
+    /// Takes the pairs with host `root` at one end into account.
+    fn extend_from(
+        &self,
+        ports: &[Port],
+        profiles: &[LinkProfile],
+        mtu: Bytes,
+        root: u32,
+        extent: &mut Extent,
+    ) {
+        for (node, reached) in self.reach_from(ports, profiles, mtu, root).iter().enumerate() {
+            if let Some((rtt, bps, links)) = *reached
+                && node != root as usize
+                && self.kinds[node] == NodeKind::Host
+            {
+                extent.rtt = extent.rtt.max(rtt);
+                extent.bdp = extent.bdp.max(bdp(rtt, bps));
+                extent.switches = extent.switches.max(links - 1);
+            }
+        }
+    }
+
+    /// Of every node the round-trip time, slowest rate (bit/s) and links of the first shortest path to `root`
+    /// that is found, breadth first and by descending numbers.
+    pub(crate) fn reach_from(
+        &self,
+        ports: &[Port],
+        profiles: &[LinkProfile],
+        mtu: Bytes,
+        root: u32,
+    ) -> Vec<Option<Reached>> {
+        let mut reached: Vec<Option<Reached>> = vec![None; self.kinds.len()];
+        reached[root as usize] = Some((Span::ZERO, u64::MAX, 0));
+        let mut order = vec![root];
+        let mut next = 0;
+        while let Some(&node) = order.get(next) {
+            next += 1;
+            let (rtt, bps, links) = reached[node as usize].expect("a node in the order was reached");
+            if node != root && self.kinds[node as usize] == NodeKind::Host {
+                continue;
+            }
+            let list = self.ports_of(node);
+            for (i, &port) in list.iter().enumerate() {
+                let peer = Self::peer(ports, port);
+                let another = list
+                    .get(i + 1)
+                    .is_some_and(|&next| Self::peer(ports, next) == peer && ports[next as usize].up);
+                if self.last_parallel_only && another {
+                    continue;
+                }
+                if ports[port as usize].up && reached[peer as usize].is_none() {
+                    let profile = &profiles[usize::from(ports[port as usize].profile)];
+                    let bps = bps.min(profile.rate.as_bps());
+                    reached[peer as usize] = Some((rtt + link_rtt(profile, mtu), bps, links + 1));
+                    order.push(peer);
+                }
+            }
+        }
+        reached
+    }
+}
+
+/// Round-trip time, slowest rate (bit/s) and links of a path.
+type Reached = (Span, u64, usize);
+
+/// What the reference knows of pairs of hosts ([`crate::spec::Quirks::first_path_found`]), by destination and
+/// node; empty without that.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FirstPaths {
+    /// As it was before the run.
+    pub(crate) before: BTreeMap<u32, Vec<Option<Reached>>>,
+    /// After the last failure.
+    pub(crate) now: BTreeMap<u32, Vec<Option<Reached>>>,
+}
+
+impl FirstPaths {
+    /// Round-trip time and slowest rate from one host to another.
+    pub(crate) fn round_trip(&self, (src, dst): (u32, u32)) -> Option<(Span, u64)> {
+        let (rtt, bps, _) = self.before.get(&dst)?[src as usize]?;
+        Some((rtt, bps))
+    }
+
+    /// The slowest rate in the present network, if a link has failed.
+    pub(crate) fn rate_now(&self, (src, dst): (u32, u32)) -> Option<u64> {
+        Some(self.now.get(&dst)?[src as usize]?.1)
+    }
+}
+
+/// How large a network is, over all pairs of hosts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extent {
+    /// Largest round-trip time.
+    pub(crate) rtt: Span,
+    /// Largest bandwidth-delay product, in bytes.
+    pub(crate) bdp: u64,
+    /// Switches on the longest path.
+    pub(crate) switches: usize,
+}
+
+/// Ports looked at in the search for the largest round-trip time.
+const SEARCH_BUDGET: usize = 50_000_000;
+
+/// A link's share of a round-trip time: both ways' propagation, one payload's serialisation.
+fn link_rtt(profile: &LinkProfile, mtu: Bytes) -> Span {
+    let payload = profile.rate.time_to_send(mtu);
+    Span::from_ps(2 * profile.delay)
+        + if profile.truncate_to_ns {
+            payload.floor_ns()
+        } else {
+            payload
+        }
+}
+
+/// Round-trip time and slowest rate (bit/s) of a path.
+pub(crate) fn path_rtt(path: &[u32], ports: &[Port], profiles: &[LinkProfile], mtu: Bytes) -> (Span, u64) {
+    let (mut rtt, mut bps) = (Span::ZERO, u64::MAX);
+    for &port in path {
+        let profile = &profiles[usize::from(ports[port as usize].profile)];
+        rtt += link_rtt(profile, mtu);
+        bps = bps.min(profile.rate.as_bps());
+    }
+    (rtt, bps)
+}
+
+/// Bandwidth-delay product in bytes, rounded down.
+pub(crate) fn bdp(rtt: Span, bps: u64) -> u64 {
+    (u128::from(rtt.as_ps()) * u128::from(bps) / 8_000_000_000_000) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn murmur3_of_known_keys() {
+        // 12 zero bytes with seed 0, from the algorithm's definition worked by hand: only the
+        // additive constants and the finaliser act.
+        let mut h: u32 = 0;
+        for _ in 0..3 {
+            h = h.rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+        }
+        h ^= 12;
+        h ^= h >> 16;
+        h = h.wrapping_mul(0x85eb_ca6b);
+        h ^= h >> 13;
+        h = h.wrapping_mul(0xc2b2_ae35);
+        h ^= h >> 16;
+        assert_eq!(FlowKey([0; 3]).hash(0), h);
+    }
+
+    #[test]
+    fn addresses_and_reversal() {
+        assert_eq!(address(1), 0x0b00_0101);
+        assert_eq!(address(300), 0x0b01_2c01);
+        let key = FlowKey::new(84, 123, 10000, 100);
+        assert_eq!(key.reversed(), FlowKey::new(123, 84, 100, 10000));
+    }
+}
