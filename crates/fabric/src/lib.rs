@@ -1,9 +1,8 @@
 //! Packets, links, switches and NICs of a lossless network, and the loop that runs them.
 //!
-//! A packet's way through the files: a flow starts (`traffic/start`), its NIC picks it and stamps a
-//! packet (`host/nic`), the link carries it (`link`), a switch admits it (`buffer`), queues it, lets it
-//! go, marks and stamps it (`switch`, `telemetry`), the receiver answers (`host/receiver`), and the answer
-//! comes back to the sender's scheme (`host/sender`).
+//! The parts of a simulation, a folder each: `world` (what does not change while events run), `core` (clock,
+//! packets, links), `switch`, `host`, `traffic`; `run` has the loop, which lends each the others that it needs. A
+//! switch cannot name a queue pair, a host cannot name a buffer.
 
 // The harness of the integration tests serves unit tests too.
 #[cfg(test)]

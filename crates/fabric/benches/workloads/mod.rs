@@ -14,12 +14,15 @@ const START: u64 = 2_000_000_000;
 type Workload = (&'static str, fn() -> RunSpec);
 
 /// What is measured.
-pub(crate) const WORKLOADS: [Workload; 5] = [
+pub(crate) const WORKLOADS: [Workload; 8] = [
     ("incast-16/ns3-hpcc", || incast(16)),
     ("incast-16/exact", || exact(incast(16))),
     ("permutation-k4/ns3-hpcc", || permutation(4)),
     ("permutation-k4/exact", || exact(permutation(4))),
     ("permutation-k8/exact", || exact(permutation(8))),
+    ("incast-20/ns3-hpcc", || incast(20)),
+    ("incast-20/exact", || exact(incast(20))),
+    ("permutation-k16/exact", || exact(permutation(16))),
 ];
 
 /// `spec` in exact time, without the checks that tests make.

@@ -5,6 +5,7 @@ mod chance;
 pub(crate) mod failure;
 pub mod ideal;
 mod links;
+mod profiles;
 mod samples;
 pub(crate) mod simulation;
 pub(crate) mod standstill;

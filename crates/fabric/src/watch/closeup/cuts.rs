@@ -1,0 +1,153 @@
+//! What a sender was told before it slowed down, and which port that came from.
+
+use super::{Cut, ITSELF, Limits, Told, Trigger, watch};
+use crate::core::Core;
+use crate::core::packet::{NO_PORT, NONE};
+use crate::host::sender::Qp;
+use crate::outcome::PacketKind;
+use crate::world::World;
+use paceline_congestion::PathInfo;
+use paceline_kernel::{Bytes, Span, Time};
+
+impl Core {
+    /// Before something changes that a sender's limits may follow: what has changed since the last time is the
+    /// doing of the last such thing.
+    pub(crate) fn look_at_limits(&mut self, qp: &Qp) {
+        let Some(place) = self.watch.closeups.find(qp.flow) else {
+            return;
+        };
+        let after = limits_of(qp);
+        let (int, pint) = (qp.needs.int, qp.needs.pint);
+        let look = &mut self.watch.closeups.looks[place];
+        let trigger = std::mem::replace(&mut look.trigger, ITSELF);
+        let before = std::mem::replace(&mut look.limits, after);
+        if after.rate >= before.rate && after.window >= before.window {
+            return;
+        }
+        let (told, port) = match (trigger.told, look.most_marks()) {
+            (Told::Loss | Told::Timeout | Told::Notice | Told::Report, _) => (trigger.told, trigger.port),
+            (Told::Delay, _) if int => (Told::Telemetry, trigger.port),
+            (Told::Delay, _) if pint => (Told::Digest, trigger.port),
+            (_, Some(port)) => (look.pending_told, port),
+            (told, None) => (told, trigger.port),
+        };
+        look.pending.clear();
+        let cut = Cut {
+            at: Time::from_ps(trigger.at),
+            told,
+            port: self.port_ref(port),
+            before,
+            after,
+            rtt: trigger.rtt.map(Span::from_ps),
+        };
+        self.watch.closeups.looks[place].cut(cut, port);
+    }
+
+    /// A timer or a decision of a sender's scheme, or a timeout.
+    pub(crate) fn look_at_timer(&mut self, qp: &Qp, told: Told) {
+        let Some(place) = self.watch.closeups.find(qp.flow) else {
+            return;
+        };
+        let now = self.now;
+        let look = &mut self.watch.closeups.looks[place];
+        // Which round-trip time a decision is about is not known here: where the last packet waited.
+        let port = if told == Told::Delay { look.waited_at } else { NONE };
+        look.trigger = Trigger {
+            at: now,
+            told,
+            port,
+            rtt: None,
+        };
+    }
+
+    /// An answer reaches its sender, which is about to learn something.
+    pub(crate) fn look_at_answer(&mut self, world: &World, qp: &Qp, id: u32) {
+        let packet = *self.packets.get(id);
+        let Some(place) = self.watch.closeups.find(packet.flow) else {
+            return;
+        };
+        let seen = *self.watch.closeups.seen(id);
+        let known = seen.flow == packet.flow;
+        if qp.flow != packet.flow
+            || matches!(
+                packet.kind,
+                PacketKind::Data | PacketKind::Pause | PacketKind::Resume
+            )
+        {
+            return;
+        }
+        let echoes = qp.needs.ecn && qp.needs.cnp_interval == Span::ZERO;
+        let reports = qp.needs.reports.is_some();
+        let busiest = self.busiest_hop(place, &qp.path, id);
+        let look = &mut self.watch.closeups.looks[place];
+        let mut trigger = Trigger {
+            at: self.now,
+            told: Told::Delay,
+            port: if known { seen.longest.0 } else { NONE },
+            rtt: None,
+        };
+        let told_by = if known { seen.told_by } else { NONE };
+        match packet.kind {
+            PacketKind::Cnp if reports => (trigger.told, trigger.port) = (Told::Report, told_by),
+            PacketKind::Src | PacketKind::Cnm => (trigger.told, trigger.port) = (Told::Notice, told_by),
+            PacketKind::Cnp => {
+                look.pending_told = Told::Cnp;
+                watch::count(&mut look.pending, told_by);
+                (trigger.told, trigger.port) = (Told::Cnp, told_by);
+            }
+            PacketKind::Nack => trigger.told = Told::Loss,
+            _ => {
+                trigger.rtt = Some(self.now - packet.sent_at);
+                let noted =
+                    packet.note_port != NO_PORT && told_by != NONE && world.spec.nic.endpoint.is_none();
+                if noted {
+                    (trigger.told, trigger.port) = (Told::Notice, told_by);
+                } else if packet.ecn != 0 && echoes {
+                    // The echo may be that of an earlier packet, which was not answered.
+                    let port = if told_by == NONE {
+                        look.last_marked
+                    } else {
+                        told_by
+                    };
+                    look.pending_told = Told::Mark;
+                    watch::count(&mut look.pending, port);
+                }
+                let digest_by = if known { seen.digest.1 } else { NONE };
+                if !noted && let Some(port) = busiest.or((digest_by != NONE).then_some(digest_by)) {
+                    trigger.port = port;
+                }
+                look.waited_at = if known { seen.longest.0 } else { NONE };
+            }
+        }
+        look.trigger = trigger;
+    }
+
+    /// The port on the data packet's way with the largest utilisation between the telemetry of this
+    /// acknowledgement and that of the last: HPCC's equation (2).
+    fn busiest_hop(&mut self, place: usize, path: &PathInfo, id: u32) -> Option<u32> {
+        let samples = self.packets.hops(id).to_vec();
+        let look = &mut self.watch.closeups.looks[place];
+        let last = std::mem::replace(&mut look.samples, samples);
+        if last.len() != look.samples.len() {
+            return None;
+        }
+        let utilisation = |i: usize| {
+            let (old, new) = (&last[i], &look.samples[i]);
+            let seconds = path.int.time_between(old.at_ps, new.at_ps).as_ns_f64() * 1e-9;
+            let rate = path.hop_rates.get(i).unwrap_or(&path.line_rate).as_bps() as f64;
+            let sent = path.int.bytes_between(old.tx_bytes, new.tx_bytes) as f64 * 8.0 / seconds.max(1e-12);
+            let queue = f64::from(new.queue_bytes.min(old.queue_bytes)) * 8.0;
+            sent / rate + queue / (rate * path.base_rtt.as_ns_f64() * 1e-9).max(1.0)
+        };
+        let busiest =
+            (0..last.len()).max_by(|&a, &b| utilisation(a).total_cmp(&utilisation(b)).then(b.cmp(&a)))?;
+        look.way.get(busiest).copied().filter(|&port| port != NONE)
+    }
+}
+
+pub(super) fn limits_of(qp: &Qp) -> Limits {
+    Limits {
+        rate: qp.rate,
+        window: Bytes::new(qp.window),
+    }
+}
