@@ -113,6 +113,14 @@ impl Port {
     }
 }
 
+/// Takes `bytes` from an account that must hold them, in every build: no result is better than that of a network
+/// in which a queue has less than nothing.
+#[inline(always)]
+pub(crate) fn debit(account: &mut u32, bytes: u32) {
+    assert!(*account >= bytes, "an account of bytes fell below zero");
+    *account -= bytes;
+}
+
 /// One (port, class): the egress queue, and the ingress counters of what came in through the port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClassQueue {
@@ -153,7 +161,7 @@ impl ClassQueue {
         let id = self.head;
         let packet = packets.get(id);
         self.head = packet.next;
-        self.bytes -= u32::from(packet.wire);
+        debit(&mut self.bytes, u32::from(packet.wire));
         // The next one is due when this one has left.
         packets.prefetch(self.head);
         id

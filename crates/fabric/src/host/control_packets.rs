@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::core::packet::NONE;
-use crate::core::port::{LINK_CONTROL, Port, STRICT};
+use crate::core::port::{LINK_CONTROL, Port, STRICT, debit};
 use crate::host::Hosts;
 use crate::outcome::TraceKind;
 use crate::world::World;
@@ -55,7 +55,7 @@ impl Hosts {
         if class > STRICT {
             p.served = class;
         }
-        p.queued -= u32::from(core.packets.get(id).wire);
+        debit(&mut p.queued, u32::from(core.packets.get(id).wire));
         let (more_acks, nic) = (p.ready != 0, p.owner as usize);
         if core.watch.recorder.tracing {
             self.trace(world, core, port, TraceKind::Dequeue, id, 0);

@@ -82,7 +82,7 @@ impl Simulation {
                 end = self.horizon();
                 continue;
             };
-            debug_assert!(entry.at >= self.core.now, "time never runs back");
+            assert!(entry.at >= self.core.now, "time never runs back");
             self.core.now = entry.at;
             self.core.tie = entry.tie;
             self.core.counters.events += 1;

@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::core::packet::NONE;
-use crate::core::port::{LINK_CONTROL, STRICT};
+use crate::core::port::{LINK_CONTROL, STRICT, debit};
 use crate::outcome::{PacketKind, TraceKind};
 use crate::switch::Switches;
 use crate::switch::spread::SPREAD;
@@ -195,7 +195,7 @@ impl Switches {
             port.ready &= !(1 << class);
         }
         let packet = core.packets.get(id);
-        port.queued -= u32::from(packet.wire);
+        debit(&mut port.queued, u32::from(packet.wire));
         if class > STRICT {
             port.served = class;
             let (ingress, wire) = (packet.ingress, packet.wire);

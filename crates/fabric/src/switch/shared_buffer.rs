@@ -5,7 +5,7 @@
 //! no threshold and no headroom: they are dropped when the pool is empty, and perhaps before, when their
 //! egress queue reaches a bound.
 
-use crate::core::port::{ClassQueue, Classes, STRICT};
+use crate::core::port::{ClassQueue, Classes, STRICT, debit};
 use crate::spec::{DropPolicy, FlowControl, PfcThreshold, SwitchSpec};
 
 /// What all switches of a run share.
@@ -216,8 +216,8 @@ impl BufferRules {
         let rest = size - from_headroom;
         let from_shared = rest.min(self.shared(queue));
         queue.headroom -= from_headroom;
-        queue.ingress -= rest;
-        buffer.shared_used -= from_shared;
+        debit(&mut queue.ingress, rest);
+        debit(&mut buffer.shared_used, from_shared);
     }
 
     /// Whether the ingress (port, class) must ask for a pause.
