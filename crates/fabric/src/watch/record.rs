@@ -4,20 +4,20 @@ use crate::core::Core;
 use crate::core::packet::Packet;
 use crate::core::port::{Classes, Port, STRICT};
 use crate::outcome::{
-    Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, RttSample, RttStats, TraceEvent,
-    TraceKind, thin,
+    Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, RttSample, TraceEvent, TraceKind, thin,
 };
 use crate::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
 use crate::world::World;
 use flows::FlowRecorder;
-use hdrhistogram::Histogram;
 use paceline_kernel::{Bytes, Span, Time};
 use ports::PortRecorder;
 use rates::Rates;
+use round_trips::RoundTrips;
 
 mod flows;
 mod ports;
 mod rates;
+mod round_trips;
 
 /// Bins of the queues of all ports together, at most: 20 MB.
 const QUEUE_BINS_MAX: usize = 1 << 19;
@@ -37,8 +37,8 @@ pub(crate) struct Recorder {
     /// Interface number of each port at its node, from 1 in the order of links.
     interfaces: Vec<u32>,
     pub(crate) pfc: Vec<PfcEvent>,
-    pub(crate) rtt: RttStats,
-    pub(crate) rtt_all: RttStats,
+    pub(crate) rtt: RoundTrips,
+    pub(crate) rtt_all: RoundTrips,
     pub(crate) rtt_samples: Vec<RttSample>,
     pub(crate) queues: Vec<QueueRecord>,
     /// Ports that `queues` speaks of.
@@ -51,30 +51,6 @@ pub(crate) struct Recorder {
     pub(crate) queue_dumps: Vec<QueueDump>,
     pub(crate) rates: Rates,
     pub(crate) trace: Vec<TraceEvent>,
-}
-
-impl RttStats {
-    fn new() -> Self {
-        let mut histogram_ns = Histogram::new(4).expect("four digits are within what the histogram can");
-        histogram_ns.auto(true);
-        Self {
-            histogram_ns,
-            sum_ps: 0,
-            max_ps: 0,
-            samples: 0,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn record(&mut self, ps: u64) {
-        self.samples += 1;
-        self.sum_ps += u128::from(ps);
-        self.max_ps = self.max_ps.max(ps);
-        // To the nearest nanosecond.
-        self.histogram_ns
-            .record((ps + 500) / 1000)
-            .expect("the histogram resizes itself");
-    }
 }
 
 impl Recorder {
@@ -120,8 +96,8 @@ impl Recorder {
                 .map_or((0, u64::MAX), |(from, to)| (from.as_ps(), to.as_ps())),
             interfaces,
             pfc: Vec::new(),
-            rtt: RttStats::new(),
-            rtt_all: RttStats::new(),
+            rtt: RoundTrips::new(),
+            rtt_all: RoundTrips::new(),
             rtt_samples: Vec::new(),
             queues,
             sampled,
