@@ -64,8 +64,16 @@ impl Agenda {
         let what = arrive.encode();
         p.tx_bytes += u64::from(wire);
         p.free_at = now + timing.tx;
-        p.free_tie = self.ties.next(done);
         p.done_pending = more;
+        let arrival = p.free_at + profile.delay;
+        if let Some(mut queue) = self.queue.as_untied() {
+            p.free_tie = done;
+            if more {
+                queue.push(timing.tx_lane, p.free_at, done);
+            }
+            return queue.push(timing.arrive_lane, arrival, what);
+        }
+        p.free_tie = self.ties.next(done);
         let tie = self.ties.next(what);
         if more {
             let entry = Entry {
@@ -76,7 +84,7 @@ impl Agenda {
             self.queue.push(timing.tx_lane, entry);
         }
         let entry = Entry {
-            at: p.free_at + profile.delay,
+            at: arrival,
             tie,
             what,
         };

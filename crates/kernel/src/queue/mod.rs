@@ -147,6 +147,15 @@ impl EventQueue {
         each!(&mut self.0, lanes => lanes.push(lane, entry.into()));
     }
 
+    /// The same set, if events are their own ties: to add several without asking each time.
+    #[inline(always)]
+    pub fn as_untied(&mut self) -> Option<Untied<'_>> {
+        match &mut self.0 {
+            Kind::Untied(lanes) => Some(Untied(lanes)),
+            Kind::Tied(_) => None,
+        }
+    }
+
     /// When the next event is due.
     #[inline]
     pub fn peek_time(&self) -> Option<u64> {
@@ -182,6 +191,18 @@ impl EventQueue {
     /// each event.
     pub fn for_each(&self, mut show: impl FnMut(&Entry)) {
         each!(&self.0, lanes => lanes.for_each(|timed| show(&Entry::from(*timed))));
+    }
+}
+
+/// A pending event set whose events are their own ties.
+#[derive(Debug)]
+pub struct Untied<'a>(&'a mut Lanes<u64>);
+
+impl Untied<'_> {
+    /// See [`EventQueue::push`].
+    #[inline(always)]
+    pub fn push(&mut self, lane: LaneId, at: u64, event: u64) {
+        self.0.push(lane, Timed { at, event });
     }
 }
 
