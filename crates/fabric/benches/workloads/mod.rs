@@ -5,7 +5,8 @@ mod common;
 
 use common::{G100, add_flow, link, natural, scheme, star};
 use paceline_fabric::Simulation;
-use paceline_fabric::spec::{NodeKind, RunSpec};
+use paceline_fabric::spec::{Accounted, NodeKind, RunSpec};
+use paceline_kernel::Span;
 
 /// When the flows start, in ns.
 const START: u64 = 2_000_000_000;
@@ -14,7 +15,7 @@ const START: u64 = 2_000_000_000;
 type Workload = (&'static str, fn() -> RunSpec);
 
 /// What is measured.
-pub(crate) const WORKLOADS: [Workload; 8] = [
+pub(crate) const WORKLOADS: [Workload; 9] = [
     ("incast-16/ns3-hpcc", || incast(16)),
     ("incast-16/exact", || exact(incast(16))),
     ("permutation-k4/ns3-hpcc", || permutation(4)),
@@ -22,6 +23,7 @@ pub(crate) const WORKLOADS: [Workload; 8] = [
     ("permutation-k8/exact", || exact(permutation(8))),
     ("incast-20/ns3-hpcc", || incast(20)),
     ("incast-20/exact", || exact(incast(20))),
+    ("incast-20/recorded", || recorded(exact(incast(20)))),
     ("permutation-k16/exact", || exact(permutation(16))),
 ];
 
@@ -31,6 +33,13 @@ fn exact(spec: RunSpec) -> RunSpec {
         check: false,
         ..natural(spec)
     }
+}
+
+/// `spec` with the recorders that a scenario has unless it says otherwise: ports in bins, accounts of all flows.
+fn recorded(mut spec: RunSpec) -> RunSpec {
+    spec.record.port_bin = Some(Span::from_us(1));
+    spec.record.accounts = Accounted::All;
+    spec
 }
 
 /// `senders` hosts send 500 KB each to one more through a switch, under HPCC.

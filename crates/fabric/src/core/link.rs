@@ -230,6 +230,8 @@ impl Core {
                 id,
                 if is_host { 0 } else { bytes },
             );
+        } else if self.watch.accounts.on() {
+            self.account(world, port, TraceKind::Enqueue, id);
         }
     }
 }

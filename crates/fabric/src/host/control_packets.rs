@@ -59,6 +59,8 @@ impl Hosts {
         let (more_acks, nic) = (p.ready != 0, p.owner as usize);
         if core.watch.recorder.tracing {
             self.trace(world, core, port, TraceKind::Dequeue, id, 0);
+        } else if core.watch.accounts.on() {
+            core.account(world, port, TraceKind::Dequeue, id);
         }
         let more = more_acks || self.awaits_end(world, core, nic, core.packets.get(id).wire);
         core.start_transmission(world, port, id, more);

@@ -159,7 +159,7 @@ impl Hosts {
         processors.last_ended = core.now;
         if lives(&self.qps, job.qp, job.life) {
             self.decisions.made += 1;
-            if core.watch.recorder.tracing {
+            if core.watch.is_told() {
                 core.settle(&self.qps[job.qp as usize]);
                 core.look_at_timer(&self.qps[job.qp as usize], crate::watch::closeup::Told::Delay);
             }

@@ -162,7 +162,7 @@ impl Hosts {
             Expiry::Stale => return,
         }
         let stood = qp.stands();
-        if core.watch.recorder.tracing {
+        if core.watch.is_told() {
             core.settle(&self.qps[slot as usize]);
             core.look_at_timer(&self.qps[slot as usize], crate::watch::closeup::Told::Itself);
         }
@@ -352,7 +352,7 @@ impl Hosts {
             answers: number,
             ..Packet::EMPTY
         });
-        if core.watch.recorder.tracing {
+        if core.watch.is_told() {
             core.account_send(world, &self.qps[slot as usize], id);
         }
         let qp = &mut self.qps[slot as usize];

@@ -42,7 +42,7 @@ impl Hosts {
     }
 
     /// A sender is about to learn something.
-    fn trace_answer(&self, world: &World, core: &mut Core, id: u32) {
+    pub(crate) fn trace_answer(&self, world: &World, core: &mut Core, id: u32) {
         let packet = *core.packets.get(id);
         let answers = matches!(
             packet.kind,

@@ -204,7 +204,7 @@ impl Hosts {
         if acknowledged.newly == 0 {
             // What acknowledges something is a round-trip sample: see `record_rtt`.
             self.qps[slot as usize].hears();
-        } else if core.watch.recorder.tracing {
+        } else if core.watch.is_told() {
             core.account_progress(flow, false);
         }
         let finished = self.qps[slot as usize].is_finished();

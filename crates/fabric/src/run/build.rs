@@ -82,8 +82,8 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         ports.len() * class_count,
     );
     let mut recorder = Recorder::new(&spec, &ports);
-    // What is traced takes no short cuts through queues: the accounts are told of every step, too.
-    recorder.tracing |= accounts.on();
+    // What is traced takes no short cuts through queues: closeups are told of every step, too.
+    recorder.tracing |= !spec.record.closeups.is_empty();
     let bolt = BoltSwitches::of(&spec, &ports, &profiles);
     let qcn = QcnSwitches::of(&spec, &ports, class_count);
     let watch = Watch {

@@ -62,6 +62,9 @@ impl Switches {
         }
         core.agenda
             .transmit(core.now, profile, (egress, port), (id, kind, wire), false);
+        if core.watch.accounts.on() {
+            core.account_pass(egress, id);
+        }
         true
     }
 
@@ -226,6 +229,8 @@ impl Switches {
         }
         if core.watch.recorder.tracing {
             core.trace(world, egress, TraceKind::Dequeue, id, left);
+        } else if core.watch.accounts.on() {
+            core.account(world, egress, TraceKind::Dequeue, id);
         }
         let port = &mut core.ports[egress as usize];
         let more = port.has_sendable();

@@ -9,15 +9,16 @@
 //! allows (the window, then pacing) before what others do to it (a pause, then a busy NIC). So "paused"
 //! is the time for which a pause held back what the scheme would have sent.
 
-use paceline_kernel::Span;
-
 use crate::core::Core;
 use crate::core::packet::NONE;
-use crate::core::port::STRICT;
+use crate::core::port::{Port, STRICT};
 use crate::host::sender::Qp;
 use crate::outcome::{PacketKind, PortRef, TraceKind};
 use crate::spec::{Accounted, NodeId};
+use crate::watch::Watch;
+use crate::watch::record::Recorder;
 use crate::world::World;
+use paceline_kernel::Span;
 
 mod parts;
 
@@ -28,13 +29,24 @@ pub use parts::{FlowAccount, HopTime, HopTotals, HostTime, SenderTime};
 struct PacketLog {
     /// The sender's time when its transmission began.
     sender: SenderTime,
-    /// Ports it left, and whether as an acknowledgement.
-    way: Vec<(u32, bool, HopTime)>,
+    /// Ports it left.
+    way: Vec<Step>,
     /// Time in the receiver's host.
     host: Span,
     /// When it came to the queue that it is in, and how long its class had been paused there by then.
     queued_at: u64,
     paused_before: u64,
+}
+
+/// A port that a packet left, after what time there.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    port: u32,
+    /// Whether it left as an acknowledgement.
+    back: bool,
+    wire: u16,
+    queueing: Span,
+    paused: Span,
 }
 
 /// A flow's account while it runs.
@@ -137,28 +149,35 @@ impl Accounts {
 }
 
 impl Open {
-    /// Adds a hop to what all packets of the flow met.
-    fn add(&mut self, port: u32, back: bool, hop: &HopTime) {
-        let known = self.ports.iter().position(|&known| known == (port, back));
-        let place = known.unwrap_or_else(|| {
-            self.ports.push((port, back));
-            self.account.hops.push(HopTotals {
-                port: hop.port,
-                back,
-                packets: 0,
-                queueing: Span::ZERO,
-                queueing_max: Span::ZERO,
-                paused: Span::ZERO,
-                paused_max: Span::ZERO,
-            });
-            self.ports.len() - 1
-        });
+    /// Adds a step to what all packets of the flow met.
+    fn add(&mut self, step: &Step, name: impl FnOnce() -> PortRef) {
+        let key = (step.port, step.back);
+        let place = match self.ports.iter().position(|&known| known == key) {
+            Some(place) => place,
+            None => self.begin(key, name()),
+        };
         let totals = &mut self.account.hops[place];
         totals.packets += 1;
-        totals.queueing += hop.queueing;
-        totals.queueing_max = totals.queueing_max.max(hop.queueing);
-        totals.paused += hop.paused;
-        totals.paused_max = totals.paused_max.max(hop.paused);
+        totals.queueing += step.queueing;
+        totals.queueing_max = totals.queueing_max.max(step.queueing);
+        totals.paused += step.paused;
+        totals.paused_max = totals.paused_max.max(step.paused);
+    }
+
+    /// The flow's packets are at a port for the first time.
+    #[cold]
+    fn begin(&mut self, key: (u32, bool), port: PortRef) -> usize {
+        self.ports.push(key);
+        self.account.hops.push(HopTotals {
+            port,
+            back: key.1,
+            packets: 0,
+            queueing: Span::ZERO,
+            queueing_max: Span::ZERO,
+            paused: Span::ZERO,
+            paused_max: Span::ZERO,
+        });
+        self.ports.len() - 1
     }
 }
 
@@ -253,20 +272,19 @@ impl Core {
         let (now, packet) = (self.now, *self.packets.get(id));
         let port = qp.port;
         let again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
-        let hop = self.hop(world, port, packet.wire, Span::ZERO, Span::ZERO);
+        let profile = &world.profiles[usize::from(self.ports[port as usize].profile)];
         let Some(open) = self.watch.accounts.of(packet.flow) else {
             return;
         };
-        open.sending_until = now + hop.serialisation.as_ps();
+        open.sending_until = now + profile.serialise(packet.wire).tx;
         open.again = again;
-        open.add(port, false, &hop);
         let sender = open.account.sender;
         let log = self.watch.accounts.log(id);
         log.sender = sender;
         log.host = Span::ZERO;
         log.way.clear();
-        log.way.push((port, false, hop));
         self.packets.get_mut(id).accounted = true;
+        self.account_step(port, id, Span::ZERO, Span::ZERO);
     }
 
     /// A data packet enters the receiver's host and will be there for `inside`.
@@ -285,55 +303,66 @@ impl Core {
         }
     }
 
-    fn hop(&self, world: &World, port: u32, wire: u16, queueing: Span, paused: Span) -> HopTime {
-        let p = &self.ports[port as usize];
-        let profile = &world.profiles[usize::from(p.profile)];
+    /// What became of a step, as results tell it.
+    fn hop(&self, world: &World, step: &Step) -> HopTime {
+        let profile = &world.profiles[usize::from(self.ports[step.port as usize].profile)];
         HopTime {
-            port: PortRef {
-                node: NodeId(p.node),
-                interface: self.watch.recorder.interface(port),
-                peer: NodeId(self.ports[p.peer as usize].node),
-            },
-            serialisation: Span::from_ps(profile.serialise(wire).tx),
+            port: name_of(&self.ports, &self.watch.recorder, step.port),
+            serialisation: Span::from_ps(profile.serialise(step.wire).tx),
             propagation: Span::from_ps(profile.delay),
-            queueing,
-            paused,
+            queueing: step.queueing,
+            paused: step.paused,
         }
     }
 
-    /// Something happened to a packet at a port.
-    pub(crate) fn account(&mut self, world: &World, port: u32, event: TraceKind, id: u32) {
-        let packet = *self.packets.get(id);
-        let answers = matches!(
-            packet.kind,
-            PacketKind::Ack | PacketKind::Nack | PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm
-        );
-        let is_host = self.ports[port as usize].is_host;
-        if event == TraceKind::Receive && answers && is_host {
-            return;
+    /// A packet of an accounted flow leaves a port.
+    fn account_step(&mut self, port: u32, id: u32, queueing: Span, paused: Span) {
+        let packet = self.packets.get(id);
+        let flow = packet.flow;
+        let step = Step {
+            port,
+            back: packet.kind != PacketKind::Data,
+            wire: packet.wire,
+            queueing,
+            paused,
+        };
+        let Watch {
+            accounts, recorder, ..
+        } = &mut self.watch;
+        accounts.log(id).way.push(step);
+        if let Some(open) = accounts.of(flow) {
+            open.add(&step, || name_of(&self.ports, recorder, port));
         }
-        if !packet.accounted || packet.kind == PacketKind::Data && is_host {
+    }
+
+    /// A packet joins a queue, or leaves it.
+    pub(crate) fn account(&mut self, world: &World, port: u32, event: TraceKind, id: u32) {
+        let packet = self.packets.get(id);
+        let (kind, class) = (packet.kind, packet.class);
+        if !packet.accounted || kind == PacketKind::Data && self.ports[port as usize].is_host {
             return;
         }
         match event {
             TraceKind::Enqueue => {
-                let (queued_at, paused_before) = (self.now, self.paused_so_far(world, port, packet.class));
+                let (queued_at, paused_before) = (self.now, self.paused_so_far(world, port, class));
                 let log = self.watch.accounts.log(id);
                 (log.queued_at, log.paused_before) = (queued_at, paused_before);
             }
             TraceKind::Dequeue => {
-                let paused_now = self.paused_so_far(world, port, packet.class);
+                let paused_now = self.paused_so_far(world, port, class);
                 let log = self.watch.accounts.log(id);
                 let paused = Span::from_ps(paused_now - log.paused_before);
                 let queueing = Span::from_ps(self.now - log.queued_at) - paused;
-                let hop = self.hop(world, port, packet.wire, queueing, paused);
-                let back = packet.kind != PacketKind::Data;
-                self.watch.accounts.log(id).way.push((port, back, hop));
-                if let Some(open) = self.watch.accounts.of(packet.flow) {
-                    open.add(port, back, &hop);
-                }
+                self.account_step(port, id, queueing, paused);
             }
             TraceKind::Receive | TraceKind::Drop => {}
+        }
+    }
+
+    /// A packet has passed a port without waiting.
+    pub(crate) fn account_pass(&mut self, port: u32, id: u32) {
+        if self.packets.get(id).accounted {
+            self.account_step(port, id, Span::ZERO, Span::ZERO);
         }
     }
 
@@ -362,6 +391,9 @@ impl Core {
             return;
         };
         let log = std::mem::take(self.watch.accounts.log(id));
+        let hops: Vec<(bool, HopTime)> = (log.way.iter())
+            .map(|step| (step.back, self.hop(world, step)))
+            .collect();
         let Some(open) = &mut self.watch.accounts.open[place] else {
             return;
         };
@@ -369,7 +401,7 @@ impl Core {
         account.completed = true;
         account.sender = log.sender;
         account.host.time = log.host;
-        for (_, back, hop) in log.way {
+        for (back, hop) in hops {
             (if back { &mut account.ack } else { &mut account.data }).push(hop);
         }
         if world.spec.check {
@@ -379,5 +411,15 @@ impl Core {
                 "flow {flow}: its parts against its completion time"
             );
         }
+    }
+}
+
+/// A port as results name it.
+fn name_of(ports: &[Port], recorder: &Recorder, port: u32) -> PortRef {
+    let p = &ports[port as usize];
+    PortRef {
+        node: NodeId(p.node),
+        interface: recorder.interface(port),
+        peer: NodeId(ports[p.peer as usize].node),
     }
 }

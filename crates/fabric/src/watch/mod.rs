@@ -14,3 +14,11 @@ pub(crate) struct Watch {
     pub(crate) closeups: crate::watch::closeup::CloseUps,
     pub(crate) standstill: crate::run::standstill::Watch,
 }
+
+impl Watch {
+    /// Whether accounts, closeups or traces are to be told what senders wait for.
+    #[inline]
+    pub(crate) fn is_told(&self) -> bool {
+        self.recorder.tracing || self.accounts.on()
+    }
+}

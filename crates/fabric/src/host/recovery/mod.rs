@@ -161,7 +161,7 @@ impl Hosts {
             // By then the shorter timeout may be the one that counts.
             return self.schedule_timeout(core, slot, due.min(core.now + shortest));
         }
-        if core.watch.recorder.tracing {
+        if core.watch.is_told() {
             core.settle(&self.qps[slot as usize]);
             core.account_progress(self.qps[slot as usize].flow, true);
             core.look_at_timer(&self.qps[slot as usize], crate::watch::closeup::Told::Timeout);
