@@ -16,9 +16,9 @@ use crate::results::{FlowRow, RunStatus, by_slowness, flow_rows};
 
 /// So many of the slowest flows are accounted for.
 pub const SLOWEST: usize = 20;
-/// A run of more packet-hops is not run again for that, which takes about as long as the first: beyond some two
-/// seconds only if asked for.
-pub const AGAIN_MAX: u64 = 10_000_000;
+/// A run of more packet-hops is not run again for that, which takes about as long as the first: beyond some
+/// twenty seconds only if asked for.
+pub const AGAIN_MAX: u64 = 100_000_000;
 
 /// The slowest flows that a run with `record.accounts = "auto"` has no account of.
 fn missing(input: &Resolved, finished: &Finished) -> Vec<u32> {
