@@ -1,6 +1,7 @@
 //! One row per flow, as in `flows.csv` and `flows.parquet`.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
@@ -199,17 +200,23 @@ pub fn flow_rows<'a>(input: &'a Resolved, outcome: &'a Outcome) -> impl Iterator
         })
 }
 
+impl FlowRow<'_> {
+    /// The order in which flows are looked at: those that did not finish, longest under way first, then by
+    /// falling slowdown.
+    pub fn slower_first(&self, other: &Self) -> Ordering {
+        let slowdown = |flow: &Self| flow.slowdown.unwrap_or(f64::INFINITY);
+        slowdown(other)
+            .total_cmp(&slowdown(self))
+            .then(self.start_ps.cmp(&other.start_ps))
+            .then(self.flow_id.cmp(&other.flow_id))
+    }
+}
+
 /// Flows in the order in which they are looked at: those that did not finish, longest under way first, then by
 /// falling slowdown. Flows that never ran are left out.
 pub fn by_slowness<'a, 'b>(flows: &'a [FlowRow<'b>]) -> Vec<&'a FlowRow<'b>> {
     let ran = |flow: &&FlowRow<'_>| !matches!(flow.status, FlowState::NotStarted | FlowState::Unreachable);
     let mut order: Vec<&FlowRow<'_>> = flows.iter().filter(ran).collect();
-    order.sort_by(|a, b| {
-        let slowdown = |flow: &FlowRow<'_>| flow.slowdown.unwrap_or(f64::INFINITY);
-        slowdown(b)
-            .total_cmp(&slowdown(a))
-            .then(a.start_ps.cmp(&b.start_ps))
-            .then(a.flow_id.cmp(&b.flow_id))
-    });
+    order.sort_by(|a, b| a.slower_first(b));
     order
 }

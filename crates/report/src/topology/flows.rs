@@ -154,13 +154,7 @@ pub(super) fn listed(run: &RunData, rows: &BTreeMap<String, usize>) -> Listed {
 /// and an even choice of the rest.
 fn chosen<'a, 'b>(flows: &'a [FlowRow<'b>]) -> Vec<&'a FlowRow<'b>> {
     let mut order: Vec<&FlowRow<'_>> = flows.iter().collect();
-    order.sort_by(|a, b| {
-        let slowdown = |flow: &FlowRow<'_>| flow.slowdown.unwrap_or(f64::INFINITY);
-        slowdown(b)
-            .total_cmp(&slowdown(a))
-            .then(a.start_ps.cmp(&b.start_ps))
-            .then(a.flow_id.cmp(&b.flow_id))
-    });
+    order.sort_by(|a, b| a.slower_first(b));
     if order.len() > SLOWEST + OTHERS {
         let rest = order.split_off(SLOWEST);
         order.extend((0..OTHERS).map(|k| rest[k * (rest.len() - 1) / (OTHERS - 1)]));
