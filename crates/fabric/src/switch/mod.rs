@@ -21,7 +21,7 @@ pub(crate) struct Switches {
     pub(crate) buffers: Vec<SwitchBuffer>,
     pub(crate) spreading: Spreading,
     pub(crate) telemetry: Telemetry,
-    /// Whether switches do anything for schemes when a packet comes in, or are those of `bolt-ns3`.
+    /// Whether switches do anything for schemes when a packet comes in.
     pub(crate) assists: bool,
     /// Whether packets that need not wait may pass as if they were queued and taken out again: classes are
     /// alike, and nothing is told of every packet.

@@ -4,7 +4,7 @@ use crate::{Done, Numbers, Panel, Step, StepError, Work};
 use paceline_scenario::Fidelity;
 
 use super::super::watched::in_chunks;
-use super::runs::{Entry, Over, Runs, changes, label, points};
+use super::runs::{AR3, ENTRIES, Entry, LSTM, NONE, Over, Runs, changes, label, points};
 use super::{FINISH, From, Line, P99, QUANTITIES, TEST, Trial, columns, panel};
 use paceline_learn::dataset::Source;
 
@@ -88,16 +88,6 @@ const CASES: [Case; 6] = [
         settings: &[],
     },
 ];
-
-const ENTRIES: [Entry; 3] = [
-    Entry::one("none", "none", From::None),
-    Entry::seeded("LSTM", "lstm-pid", 0),
-    Entry::seeded("AR(3)", "timely", 3),
-];
-
-const NONE: usize = 0;
-const LSTM: usize = 1;
-const AR3: usize = 2;
 
 fn trial(case: &Case, from: From, order: u64) -> Trial {
     let mut settings: Vec<String> = case.settings.iter().map(ToString::to_string).collect();

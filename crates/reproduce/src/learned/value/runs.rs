@@ -56,6 +56,17 @@ impl Entry {
     }
 }
 
+/// Those that are tried beside the main trial: the first is what the others are compared with.
+pub(super) const ENTRIES: [Entry; 3] = [
+    Entry::one("none", "none", From::None),
+    Entry::seeded("LSTM", "lstm-pid", 0),
+    Entry::seeded("AR(3)", "timely", 3),
+];
+
+pub(super) const NONE: usize = 0;
+pub(super) const LSTM: usize = 1;
+pub(super) const AR3: usize = 2;
+
 /// Runs in a series: order by order, in each seed by seed.
 #[derive(Clone, Copy)]
 pub(super) struct Runs {

@@ -6,7 +6,7 @@ use crate::{Done, Numbers, Panel, Step, StepError, Work};
 use paceline_lab::stats::mean;
 
 use super::super::watched::{Seen, in_chunks};
-use super::runs::{Entry, Over, Runs, changes, label, points};
+use super::runs::{AR3, ENTRIES, Entry, LSTM, NONE, Over, Runs, changes, label, points};
 use super::{
     ALL, FINISH, From, Line, P99, QUANTITIES, TEST, Trial, VALIDATION, Values, columns, panel, values,
 };
@@ -16,17 +16,6 @@ pub(super) const STEP: Step = Step {
     title: "gains and targets for each predictor",
     work,
 };
-
-/// The first is what the others are compared with.
-const ENTRIES: [Entry; 3] = [
-    Entry::one("none", "none", From::None),
-    Entry::seeded("LSTM", "lstm-pid", 0),
-    Entry::seeded("AR(3)", "timely", 3),
-];
-
-const NONE: usize = 0;
-const LSTM: usize = 1;
-const AR3: usize = 2;
 
 /// The series in which the choices are.
 const CHOICES: [&str; ENTRIES.len()] = ["choice of none", "choice of LSTM", "choice of AR(3)"];
