@@ -129,7 +129,7 @@ impl Core {
     #[cold]
     pub(crate) fn is_lost(&mut self, world: &World, port: u32, id: u32) -> bool {
         let p = &self.ports[port as usize];
-        let link = p.link as usize;
+        let link = Port::link_of(port) as usize;
         if world.spec.quirks.gentle_failures {
             return self.is_corrupted(world, port, id);
         }
@@ -148,7 +148,7 @@ impl Core {
     }
 
     fn is_corrupted(&mut self, world: &World, port: u32, id: u32) -> bool {
-        let link = self.ports[port as usize].link;
+        let link = Port::link_of(port);
         let rate = world.spec.links[link as usize].error_rate;
         // A lost resume would pause for ever what real pauses' timers end: the on/off abstraction
         // needs frames that arrive. (The reference's do get lost.)

@@ -16,21 +16,22 @@ pub(crate) struct Packet {
     pub(crate) flow: u32,
     /// Slot of the flow's queue pair.
     pub(crate) qp: u32,
-    /// Where in the route table the egress port of the next switch stands.
-    pub(crate) path: u32,
+    /// Port through which it entered the switch that holds it.
+    pub(crate) ingress: u32,
+    /// Its way on, and the way back ([`crate::world::routing`]); of data that is spread, the port that it is
+    /// to come to ([`crate::switch::spread`]).
+    pub(crate) path: u64,
     /// Data: offset of the payload. ACK, NACK: next expected byte.
     pub(crate) seq: u64,
     /// When the data packet's transmission started, in ps (kept in its ACK).
     pub(crate) sent_at: u64,
-    /// Port through which it entered the switch that holds it.
-    pub(crate) ingress: u32,
     /// Bytes on the wire.
     pub(crate) wire: u16,
     /// Payload bytes.
     pub(crate) payload: u16,
     /// HPCC-PINT's digest. In ACKs of schemes that read telemetry: the data packet's way.
     pub(crate) pint: u16,
-    /// Generation of routes that `path` belongs to, or [`crate::switch::spread::SPREAD`] and the way so far.
+    /// Generation of the topology that `path` belongs to, or [`crate::switch::spread::SPREAD`] and the way so far.
     pub(crate) epoch: u16,
     pub(crate) kind: PacketKind,
     /// Dense class (see [`crate::core::port::Classes`]); of a PFC frame: the class that it speaks of.
@@ -39,14 +40,10 @@ pub(crate) struct Packet {
     pub(crate) ecn: u8,
     /// Telemetry samples so far.
     pub(crate) hops: u8,
-    /// The sender's window is full: the receiver is to answer at once (the BTH's AckReq bit).
-    pub(crate) ack_request: bool,
-    /// Its way is written down (see [`crate::watch::account`]).
-    pub(crate) accounted: bool,
+    /// See [`Packet::ACK_REQUEST`] and its like.
+    pub(crate) flags: u8,
     /// What the scheme wrote into it when it left, and switches may change; kept in its ACK.
     pub(crate) tag: u8,
-    /// A switch cut its payload off.
-    pub(crate) trimmed: bool,
     /// The link profile of the congested port that `note` speaks of, [`NO_PORT`] for none.
     pub(crate) note_port: u16,
     /// What a switch or the receiver has to say to the sender: bytes in a queue, a feedback value, a
@@ -60,6 +57,13 @@ pub(crate) struct Packet {
 pub(crate) const NO_PORT: u16 = u16::MAX;
 
 impl Packet {
+    /// The sender's window is full: the receiver is to answer at once (the BTH's AckReq bit).
+    pub(crate) const ACK_REQUEST: u8 = 1;
+    /// Its way is written down (see [`crate::watch::account`]).
+    pub(crate) const ACCOUNTED: u8 = 1 << 1;
+    /// A switch cut its payload off.
+    pub(crate) const TRIMMED: u8 = 1 << 2;
+
     /// A packet with nothing in it.
     pub(crate) const EMPTY: Self = Self {
         next: NONE,
@@ -77,14 +81,25 @@ impl Packet {
         class: 0,
         ecn: 0,
         hops: 0,
-        ack_request: false,
-        accounted: false,
+        flags: 0,
         tag: 0,
-        trimmed: false,
         note_port: NO_PORT,
         note: 0,
         answers: 0,
     };
+
+    #[inline]
+    pub(crate) const fn asks_for_ack(&self) -> bool {
+        self.flags & Self::ACK_REQUEST != 0
+    }
+    #[inline]
+    pub(crate) const fn is_accounted(&self) -> bool {
+        self.flags & Self::ACCOUNTED != 0
+    }
+    #[inline]
+    pub(crate) const fn is_trimmed(&self) -> bool {
+        self.flags & Self::TRIMMED != 0
+    }
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);

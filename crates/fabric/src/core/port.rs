@@ -59,7 +59,9 @@ pub(crate) struct Port {
     pub(crate) node: u32,
     /// Index of the switch, or of the NIC, that the port belongs to.
     pub(crate) owner: u32,
-    pub(crate) link: u32,
+    /// Where the ports of its node begin in the routing's list, and its place among them.
+    pub(crate) ways: u32,
+    pub(crate) place: u16,
     /// Index of the link's profile.
     pub(crate) profile: u16,
     /// Bit per dense class that has packets.
@@ -83,6 +85,12 @@ pub(crate) struct Port {
 const _: () = assert!(size_of::<Port>() == 64);
 
 impl Port {
+    /// The link of port `id`: its ends are ports `2i` and `2i + 1`.
+    #[inline]
+    pub(crate) const fn link_of(id: u32) -> u32 {
+        id / 2
+    }
+
     /// Whether it is sending, up to the place `tie` within the instant `now`.
     #[inline(always)]
     pub(crate) fn is_busy(&self, now: u64, tie: u64) -> bool {

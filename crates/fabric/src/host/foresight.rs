@@ -70,7 +70,7 @@ struct PacketCopy {
     next: u32,
     flow: u32,
     qp: u32,
-    path: u32,
+    path: u64,
     wire: u16,
     epoch: u16,
     kind: PacketKind,
@@ -310,8 +310,7 @@ impl Hosts {
             }
             _ if p.is_host => {}
             _ => {
-                let node = p.node;
-                let Some(egress) = self.egress_of(world, core, &mut f.packets[packet as usize], node) else {
+                let Some(egress) = self.egress_of(world, core, &mut f.packets[packet as usize], p) else {
                     return;
                 };
                 let place = self.copy_port(world, core, f, egress);
@@ -321,10 +320,9 @@ impl Hosts {
     }
 
     /// The way of a packet through a switch.
-    fn egress_of(&self, world: &World, core: &Core, packet: &mut PacketCopy, node: u32) -> Option<u32> {
+    fn egress_of(&self, world: &World, core: &Core, packet: &mut PacketCopy, entry: &Port) -> Option<u32> {
         if packet.epoch == world.epoch {
-            packet.path += 1;
-            return Some(world.routes[packet.path as usize - 1]);
+            return Some(world.routing.follow(entry, &mut packet.path));
         }
         if self.qps[packet.qp as usize].flow != packet.flow {
             return None;
@@ -336,7 +334,7 @@ impl Hosts {
         } else {
             (flow.src.0, key.reversed())
         };
-        world.routing.next_hop(&core.ports, node, dst, key)
+        world.routing.next_hop(&core.ports, entry.node, dst, key)
     }
 
     /// The receiver answers.

@@ -347,7 +347,7 @@ impl Hosts {
             epoch: qp.data_epoch,
             kind: PacketKind::Data,
             class: qp.class,
-            ack_request,
+            flags: u8::from(ack_request) * Packet::ACK_REQUEST,
             tag,
             answers: number,
             ..Packet::EMPTY

@@ -89,7 +89,7 @@ impl Hosts {
     #[inline(always)]
     pub(crate) fn receive_data(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, id: u32) {
         let packet = core.packets.get(id);
-        core.counters.data_received += u64::from(!packet.trimmed);
+        core.counters.data_received += u64::from(!packet.is_trimmed());
         let (slot, flow, marked) = (packet.qp, packet.flow, packet.ecn != 0);
         if self.receivers.list[slot as usize].flow != flow {
             return self.receive_late(world, core, id);

@@ -56,9 +56,9 @@ pub(crate) struct Qp {
     pub(crate) repairs: bool,
     /// Distinguishes flows that used the same slot one after another.
     pub(crate) life: u16,
-    /// Place in the route table (see [`crate::switch::spread`] for data that is spread), and the generation of that: an
+    /// The way of its data (see [`crate::switch::spread`] for what is spread), and the generation of that: an
     /// older one than the network's where there is no path any more.
-    pub(crate) route: u32,
+    pub(crate) route: u64,
     pub(crate) data_epoch: u16,
     /// Highest byte ever sent.
     pub(crate) max_sent: u64,
@@ -210,7 +210,7 @@ impl Hosts {
         let finished = self.qps[slot as usize].is_finished();
         if finished {
             self.complete(world, core, traffic, slot);
-            if core.packets.get(id).accounted {
+            if core.packets.get(id).is_accounted() {
                 let fct = traffic.flows[flow as usize].fct;
                 core.close_account(world, flow, fct, id);
             }

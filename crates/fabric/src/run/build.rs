@@ -50,7 +50,8 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     let ports = build_ports(&spec, &profile_of);
     let buffers = build_buffers(&spec, &ports, &profiles);
     let (ports, nics) = number_owners(&spec, ports);
-    let routing = build_routing(&spec, &ports);
+    let mut routing = build_routing(&spec, &ports);
+    let ports = routing.number_places(ports);
     // Without flows nobody asks, and in a large network the answer takes time.
     let extent = if spec.flows.is_empty() {
         Extent::default()
@@ -144,8 +145,6 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     let world = World {
         class_count,
         changes: build_changes(&spec),
-        routes: Vec::new(),
-        route_places: BTreeMap::new(),
         flow_paths: Vec::new(),
         epoch: 0,
         routing,
@@ -258,7 +257,8 @@ fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Vec<Port> {
                 peer: 2 * i as u32 + 1 - end as u32,
                 node: node.0,
                 owner: NONE,
-                link: i as u32,
+                ways: 0,
+                place: 0,
                 profile: profile_of[i],
                 ready: 0,
                 paused: 0,

@@ -85,8 +85,6 @@ impl Simulation {
         self.switches.spreading.forget();
         // Packets on their way carry the old generation, and are looked up hop by hop.
         self.world.epoch = (self.world.epoch + 1) & !SPREAD;
-        self.world.routes.clear();
-        self.world.route_places.clear();
         for slot in 0..self.hosts.qps.len() as u32 {
             self.find_new_path(slot);
         }
@@ -147,7 +145,6 @@ impl Simulation {
         let dst = self.world.spec.flows[flow as usize].dst.0;
         self.find_first_path(dst);
         let (route, data_epoch) = self.data_route(&paths.forward, dst);
-        let turn = self.turn_of(&paths.forward, route);
         let mut info = self.path_info(&paths.forward, self.hosts.qps[slot as usize].data_header);
         if self.world.spec.quirks.first_path_found {
             // What it began with; only the rate in the ideal time is found again.
@@ -171,7 +168,7 @@ impl Simulation {
             qp.path.bdp = bdp;
         }
         qp.apply(qp.scheme.limits());
-        let path = self.flow_path(slot, &paths, turn);
+        let path = self.flow_path(slot, &paths);
         self.world.write_flow_path(slot, path);
         self.hosts.move_to_port(&self.core, slot, old_port);
     }

@@ -36,16 +36,16 @@ impl Simulation {
 }
 
 impl Simulation {
-    /// What data packets of a flow with path `forward` to host `dst` carry: their place in the route
-    /// table and the generation that goes with it, or the port that they are to come to.
-    pub(crate) fn data_route(&mut self, forward: &[u32], dst: u32) -> (u32, u16) {
+    /// What data packets of a flow with path `forward` to host `dst` carry: their way and the generation that
+    /// goes with it, or the port that they are to come to.
+    pub(crate) fn data_route(&mut self, forward: &[u32], dst: u32) -> (u64, u16) {
         let last = forward[forward.len() - 1];
         if !self.is_spread(forward, dst) {
-            return (self.write_route(forward), self.world.epoch);
+            return self.world.way_of(&self.core, forward);
         }
         let Port { node, owner, .. } = self.core.ports[last as usize];
         self.switches.column(&self.world, &self.core, node, owner);
-        (last, SPREAD)
+        (u64::from(last), SPREAD)
     }
 
     /// Whether switches choose the ways of a flow's packets.
@@ -120,22 +120,6 @@ impl Simulation {
 }
 
 impl Simulation {
-    /// What a data packet's place in the route table is subtracted from to give that of a packet which
-    /// turns back at the switch that holds it; 0 where none does.
-    ///
-    /// `route` is the place of `forward`, through `n` switches. A data packet that has found its way at
-    /// switch `i` stands at `route + i + 1`; turned back, it comes to switch `i - 1` next, which is
-    /// number `n - i` of the reversed path.
-    pub(crate) fn turn_of(&mut self, forward: &[u32], route: u32) -> u32 {
-        if self.switches.bolt.is_none() {
-            return 0;
-        }
-        let peer = |&port: &u32| self.core.ports[port as usize].peer;
-        let reversed: Vec<u32> = forward.iter().rev().map(peer).collect();
-        let back = self.write_route(&reversed);
-        back + forward.len() as u32 + route
-    }
-
     /// No token is above its cap.
     pub(crate) fn verify_bolt(&self) {
         let Some(bolt) = &self.switches.bolt else { return };

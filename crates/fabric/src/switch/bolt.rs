@@ -123,7 +123,7 @@ impl Switches {
         hop.state.last = core.now;
         hop.state
             .supply(gained, profile.serialise(packet.wire).tx as i64, hop.full);
-        if packet.kind != PacketKind::Data || packet.tag & BOLT == 0 || packet.trimmed {
+        if packet.kind != PacketKind::Data || packet.tag & BOLT == 0 || packet.is_trimmed() {
             return;
         }
         let queue = port.queued;
@@ -140,20 +140,15 @@ impl Switches {
     #[inline(never)]
     fn send_src(&mut self, world: &World, core: &mut Core, ingress: u32, egress: u32, id: u32, queue: u32) {
         let packet = *core.packets.get(id);
-        let flow = &world.flow_paths[packet.qp as usize];
-        if flow.flow != packet.flow {
-            // A duplicate of a flow that is over: nobody would read it.
-            return;
-        }
-        let known_way = packet.epoch == world.epoch && flow.data_epoch == world.epoch;
+        let known_way = packet.epoch == world.epoch;
         let src = Packet {
             kind: PacketKind::Src,
             flow: packet.flow,
             qp: packet.qp,
             seq: packet.seq,
             sent_at: packet.sent_at,
-            wire: src_wire(&world.spec.packet, flow.data_header),
-            path: flow.turn.wrapping_sub(packet.path),
+            wire: src_wire(&world.spec.packet, packet.wire - packet.payload),
+            path: world.routing.turn_back(packet.path),
             epoch: if known_way { world.epoch } else { world.old_epoch() },
             class: STRICT,
             note: queue,

@@ -1,7 +1,7 @@
 //! The switch: route, admit, ask for a pause; then schedule, let go, mark, stamp, send.
 
 use crate::core::Core;
-use crate::core::packet::NONE;
+use crate::core::packet::{NONE, Packet};
 use crate::core::port::{LINK_CONTROL, STRICT, debit};
 use crate::outcome::{PacketKind, TraceKind};
 use crate::switch::Switches;
@@ -68,16 +68,15 @@ impl Switches {
         true
     }
 
-    /// The egress port: read off the flow's path, chosen here if switches choose, or looked up if the
+    /// The egress port: read off the packet's path, chosen here if switches choose, or looked up if the
     /// topology has changed since.
     #[inline(always)]
     pub(crate) fn route(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
         let packet = core.packets.get_mut(id);
         packet.ingress = ingress;
         if packet.epoch == world.epoch {
-            let egress = world.routes[packet.path as usize];
-            packet.path += 1;
-            return Some(egress);
+            let entry = &core.ports[ingress as usize];
+            return Some(world.routing.follow(entry, &mut packet.path));
         }
         self.route_elsewhere(world, core, ingress, id)
     }
@@ -172,7 +171,7 @@ impl Switches {
             let header = packet.wire - packet.payload;
             let queue = &core.queues[egress as usize * core.class_count + usize::from(STRICT)];
             if queue.bytes + u32::from(header) <= limit {
-                packet.trimmed = true;
+                packet.flags |= Packet::TRIMMED;
                 (packet.wire, packet.payload, packet.class) = (header, 0, STRICT);
                 core.counters.trimmed += 1;
                 self.enqueue(world, core, egress, STRICT, id);

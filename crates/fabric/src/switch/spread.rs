@@ -142,7 +142,7 @@ impl Switches {
     /// The egress port of a packet whose way every switch chooses.
     pub(crate) fn spread(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
         let packet = core.packets.get(id);
-        let (last, flow, class) = (packet.path, packet.flow, packet.class);
+        let (last, flow, class) = (packet.path as u32, packet.flow, packet.class);
         let node = core.ports[ingress as usize].node;
         let root = &core.ports[last as usize];
         if root.node == node {

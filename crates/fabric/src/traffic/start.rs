@@ -59,22 +59,18 @@ impl World {
             .ports;
         Some(Paths { forward, back })
     }
+
+    /// What packets on a path carry, and the generation that goes with it: an old one where they have no room for
+    /// their way.
+    pub(crate) fn way_of(&self, core: &Core, path: &[u32]) -> (u64, u16) {
+        match self.routing.write_way(&core.ports, path) {
+            Some(way) => (way, self.epoch),
+            None => (0, self.old_epoch()),
+        }
+    }
 }
 
 impl Simulation {
-    /// The place of a path's switches in the route table. Flows that take the same path share it, so
-    /// the table is bounded by the network, not by the length of the run.
-    pub(crate) fn write_route(&mut self, path: &[u32]) -> u32 {
-        let hops = &path[1..];
-        if let Some(&place) = self.world.route_places.get(hops) {
-            return place;
-        }
-        let place = self.world.routes.len() as u32;
-        self.world.routes.extend_from_slice(hops);
-        self.world.route_places.insert(hops.into(), place);
-        place
-    }
-
     /// The path as the scheme sees it.
     pub(crate) fn path_info(&self, forward: &[u32], data_header: u16) -> PathInfo {
         let mtu = self.world.spec.packet.mtu;
@@ -171,7 +167,6 @@ impl Simulation {
         }
         let class = self.world.classes.dense(spec.class);
         let controller = scheme.config.build(&info);
-        let turn = self.turn_of(&paths.forward, route);
         let packet = &self.world.spec.packet;
         let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
         let mut qp = Qp {
@@ -220,7 +215,7 @@ impl Simulation {
             qp.path.bdp.get()
         };
         let slot = self.hosts.place(&self.world, qp);
-        let path = self.flow_path(slot, &paths, turn);
+        let path = self.flow_path(slot, &paths);
         self.world.write_flow_path(slot, path);
         self.hosts.note_order(&self.world, slot);
         if let Recovery::SelectiveRepeat(irn) = self.world.spec.nic.recovery {
@@ -236,7 +231,7 @@ impl Simulation {
             self.core.look_begins(slot, &self.hosts.qps[slot as usize]);
         }
         if self.bolt_ns3.on {
-            return self.start_sender(slot, &paths.forward, keep, found);
+            return self.start_sender(slot, keep, found);
         }
         self.hosts.join_nic(&self.world, &mut self.core, slot);
     }
@@ -250,17 +245,17 @@ impl Simulation {
     }
 
     /// What others know of a flow whose queue pair is `slot`, on new paths.
-    pub(crate) fn flow_path(&mut self, slot: u32, paths: &Paths, turn: u32) -> FlowPath {
+    pub(crate) fn flow_path(&mut self, slot: u32, paths: &Paths) -> FlowPath {
         let qp = &self.hosts.qps[slot as usize];
         let (flow, spec) = (qp.flow, &self.world.spec);
         let (packet, described) = (&spec.packet, &spec.flows[flow as usize]);
         let class = spec.nic.ack_class.unwrap_or(described.class);
+        let (ack_route, ack_epoch) = self.world.way_of(&self.core, &paths.back);
         FlowPath {
             flow,
-            turn,
             size: qp.size,
-            ack_epoch: self.world.epoch,
-            data_epoch: qp.data_epoch,
+            ack_route,
+            ack_epoch,
             ack_port: paths.back[0],
             ack_wire: packet.ack_wire(&qp.needs),
             ack_class: self.world.classes.dense(class),
@@ -268,9 +263,7 @@ impl Simulation {
             reports: qp.needs.reports.is_some(),
             scheme: described.scheme,
             cnp_interval: qp.needs.cnp_interval,
-            data_header: qp.data_header,
             life: qp.life,
-            ack_route: self.write_route(&paths.back),
         }
     }
 }

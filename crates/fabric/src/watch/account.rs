@@ -10,7 +10,7 @@
 //! is the time for which a pause held back what the scheme would have sent.
 
 use crate::core::Core;
-use crate::core::packet::NONE;
+use crate::core::packet::{NONE, Packet};
 use crate::core::port::{Port, STRICT};
 use crate::host::sender::Qp;
 use crate::outcome::{PacketKind, PortRef, TraceKind};
@@ -283,7 +283,7 @@ impl Core {
         log.sender = sender;
         log.host = Span::ZERO;
         log.way.clear();
-        self.packets.get_mut(id).accounted = true;
+        self.packets.get_mut(id).flags |= Packet::ACCOUNTED;
         self.account_step(port, id, Span::ZERO, Span::ZERO);
     }
 
@@ -291,7 +291,7 @@ impl Core {
     #[cold]
     pub(crate) fn account_host(&mut self, id: u32, inside: Span) {
         let packet = *self.packets.get(id);
-        if !packet.accounted {
+        if !packet.is_accounted() {
             return;
         }
         self.watch.accounts.log(id).host = inside;
@@ -339,7 +339,7 @@ impl Core {
     pub(crate) fn account(&mut self, world: &World, port: u32, event: TraceKind, id: u32) {
         let packet = self.packets.get(id);
         let (kind, class) = (packet.kind, packet.class);
-        if !packet.accounted || kind == PacketKind::Data && self.ports[port as usize].is_host {
+        if !packet.is_accounted() || kind == PacketKind::Data && self.ports[port as usize].is_host {
             return;
         }
         match event {
@@ -361,7 +361,7 @@ impl Core {
 
     /// A packet has passed a port without waiting.
     pub(crate) fn account_pass(&mut self, port: u32, id: u32) {
-        if self.packets.get(id).accounted {
+        if self.packets.get(id).is_accounted() {
             self.account_step(port, id, Span::ZERO, Span::ZERO);
         }
     }

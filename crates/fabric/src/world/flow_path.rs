@@ -12,15 +12,11 @@ use crate::world::World;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowPath {
     pub(crate) flow: u32,
-    /// See [`crate::run::simulation::Simulation::turn_of`].
-    pub(crate) turn: u32,
     pub(crate) size: u64,
-    /// Place of the way of its ACKs in the route table, and the generation of that: an older one than the
+    /// The way of its ACKs, and the generation of that: an older one than the
     /// network's where there is no path any more.
-    pub(crate) ack_route: u32,
+    pub(crate) ack_route: u64,
     pub(crate) ack_epoch: u16,
-    /// Generation of routes that its data packets carry.
-    pub(crate) data_epoch: u16,
     /// Port by which its receiver answers.
     pub(crate) ack_port: u32,
     pub(crate) ack_wire: u16,
@@ -34,8 +30,6 @@ pub(crate) struct FlowPath {
     pub(crate) scheme: u16,
     /// The shortest time between two congestion notifications of its receiver; zero for none.
     pub(crate) cnp_interval: Span,
-    /// Bytes of headers of its data packets.
-    pub(crate) data_header: u16,
     /// Distinguishes flows that used the same slot one after another.
     pub(crate) life: u16,
 }
@@ -46,11 +40,9 @@ impl FlowPath {
     /// Of a queue pair that no flow has.
     pub(crate) const NONE: Self = Self {
         flow: NONE,
-        turn: 0,
         size: 0,
         ack_route: 0,
         ack_epoch: 0,
-        data_epoch: 0,
         ack_port: NONE,
         ack_wire: 0,
         ack_class: 0,
@@ -58,7 +50,6 @@ impl FlowPath {
         reports: false,
         scheme: 0,
         cnp_interval: Span::ZERO,
-        data_header: 0,
         life: 0,
     };
 }

@@ -17,11 +17,7 @@ pub(crate) struct World {
     pub(crate) classes: Classes,
     pub(crate) class_count: usize,
     pub(crate) profiles: Vec<LinkProfile>,
-    /// Egress ports of the switches on each flow's paths, in order.
-    pub(crate) routes: Vec<u32>,
-    /// Where each path stands in it.
-    pub(crate) route_places: std::collections::BTreeMap<Box<[u32]>, u32>,
-    /// Generation of the routes: one more after every change of topology.
+    /// Generation of the topology: one more after every change.
     pub(crate) epoch: u16,
     pub(crate) routing: Routing,
     pub(crate) first_paths: crate::world::routing::FirstPaths,

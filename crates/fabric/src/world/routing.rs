@@ -4,6 +4,8 @@
 //! kept as a distance per node. A flow's path is then looked up once, hop by hop with the hash
 //! that a switch would compute for every packet, and its packets follow the list.
 
+mod source_route;
+
 use crate::core::port::{LinkProfile, Port};
 use crate::spec::{FlowSpec, NodeKind, StaticRoute};
 use paceline_kernel::{Bytes, Span};
@@ -66,6 +68,8 @@ pub(crate) struct Routing {
     /// neighbour's id (the order of the reference's next-hop lists).
     first: Vec<u32>,
     adjacency: Vec<u32>,
+    /// Bits for a port's place among those of a switch: see [`source_route`].
+    bits: u32,
     /// Distances to a destination, by node; a host with one link shares its switch's.
     distances: Vec<OnceLock<Box<[u16]>>>,
     /// Mixed into the hash's seed, a switch's id.
@@ -109,6 +113,7 @@ impl Routing {
             kinds,
             first,
             adjacency,
+            bits: 1,
             distances: (0..kinds_count).map(|_| OnceLock::new()).collect(),
             seed,
             last_parallel_only,

@@ -18,10 +18,10 @@ impl Receivers {
         let receiver = &mut self.list[packet.qp as usize];
         receiver.marked |= packet.ecn != 0;
         let end = packet.seq + u64::from(packet.payload);
-        if packet.seq != receiver.expected || packet.trimmed || end >= receiver.trimmed {
+        if packet.seq != receiver.expected || packet.is_trimmed() || end >= receiver.trimmed {
             return self.take_out_of_sequence(world, core, id);
         }
-        receiver.take_in_order(end, size, packet.ack_request, nic, quirks)
+        receiver.take_in_order(end, size, packet.asks_for_ack(), nic, quirks)
     }
 
     /// What is not simply the next packet.
@@ -31,7 +31,7 @@ impl Receivers {
         let (nic, quirks) = (&world.spec.nic, &world.spec.quirks);
         let size = world.flow_paths[packet.qp as usize].size;
         let receiver = &mut self.list[packet.qp as usize];
-        if packet.trimmed && packet.seq >= receiver.expected {
+        if packet.is_trimmed() && packet.seq >= receiver.expected {
             return self.take_headers(world, core, id);
         }
         let end = packet.seq + u64::from(packet.payload);
@@ -39,7 +39,7 @@ impl Receivers {
         // part of one may be new.
         let partly_new = packet.seq < receiver.expected && end > receiver.expected;
         if packet.seq == receiver.expected || partly_new && !quirks.ignore_duplicates {
-            let answer = receiver.take_in_order(end, size, packet.ack_request, nic, quirks);
+            let answer = receiver.take_in_order(end, size, packet.asks_for_ack(), nic, quirks);
             if end < receiver.trimmed {
                 return answer;
             }

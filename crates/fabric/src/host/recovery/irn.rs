@@ -244,7 +244,7 @@ impl Receivers {
             receiver.marked |= packet.ecn != 0;
             return Answer::Ack;
         }
-        if packet.trimmed {
+        if packet.is_trimmed() {
             return Answer::Nack;
         }
         let number = packet.answers;
@@ -263,7 +263,7 @@ impl Receivers {
             next = behind;
         }
         let end = size.min(u64::from(next) * mtu);
-        let asked = packet.ack_request || fills_gap;
+        let asked = packet.asks_for_ack() || fills_gap;
         receiver.take_in_order(end, size, asked, &world.spec.nic, &world.spec.quirks)
     }
 }
@@ -301,7 +301,7 @@ impl Hosts {
         let mtu = world.spec.packet.mtu.get();
         let qp = &mut self.qps[slot as usize];
         let sender = &mut self.repeats[slot as usize];
-        let beyond = match (packet.kind, packet.trimmed) {
+        let beyond = match (packet.kind, packet.is_trimmed()) {
             (PacketKind::Nack, false) => Some(Arrived::Whole(packet.answers)),
             (PacketKind::Nack, true) => Some(Arrived::Trimmed(packet.answers)),
             _ => None,
@@ -314,7 +314,7 @@ impl Hosts {
         // The last packet ends where the flow does.
         let una = qp.snd_una.div_ceil(mtu) as u32;
         // The headers of a trimmed packet overtake what was sent before.
-        let sent_at = (!packet.trimmed).then_some(packet.sent_at);
+        let sent_at = (!packet.is_trimmed()).then_some(packet.sent_at);
         let loss = sender.acknowledge(una, beyond, sent_at, irn.reordering);
         qp.sacked = sender.sacked_bytes(mtu, qp.size);
         qp.repairs = sender.lost.count() > 0;

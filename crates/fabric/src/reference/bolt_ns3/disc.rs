@@ -205,7 +205,6 @@ impl Simulation {
                     scheme.on_notice(cx, &notice)
                 });
         }
-        let hop = packet.path - qp.route;
         let src = Packet {
             kind: PacketKind::Src,
             flow: packet.flow,
@@ -214,9 +213,7 @@ impl Simulation {
             note: packet.note,
             note_port: packet.note_port,
             wire: self.world.flow_paths[packet.qp as usize].ack_wire,
-            // The way of the data packet backwards: the switch before the last is the first there.
-            path: self.bolt_ns3.senders[packet.qp as usize].back_route + qp.path.hop_rates.len() as u32 + 1
-                - hop,
+            path: self.world.routing.turn_back(packet.path),
             epoch: packet.epoch,
             class: STRICT,
             ..Packet::EMPTY

@@ -44,8 +44,6 @@ pub(crate) struct Sender {
     pub(super) message_start: u64,
     /// Whether the flow stays for further messages.
     pub(super) keep: bool,
-    /// Place of the way of its SRCs in the route table.
-    pub(super) back_route: u32,
     /// Its key in the table of its host's flows.
     pub(super) key: u16,
     /// The window that flows begin with.
@@ -65,12 +63,7 @@ pub(super) struct Message {
 
 impl Simulation {
     /// A flow begins: its first window leaves, paced.
-    pub(crate) fn start_sender(&mut self, slot: u32, forward: &[u32], keep: bool, found: Option<u32>) {
-        let back = (1..forward.len())
-            .rev()
-            .map(|hop| self.core.ports[forward[hop - 1] as usize].peer);
-        // The table leaves out the first port of a path, a host's.
-        let back: Vec<u32> = std::iter::once(forward[0]).chain(back).collect();
+    pub(crate) fn start_sender(&mut self, slot: u32, keep: bool, found: Option<u32>) {
         let qp = &self.hosts.qps[slot as usize];
         let message = Message {
             flow: qp.flow,
@@ -82,7 +75,6 @@ impl Simulation {
             timeout_at: u64::MAX,
             messages: VecDeque::from([message]),
             keep,
-            back_route: self.write_route(&back),
             key: self.enter_table(slot),
             first_window: self.hosts.qps[slot as usize].window,
             ..Sender::default()
@@ -366,7 +358,6 @@ impl Simulation {
         }
         *sender = Sender {
             keep: true,
-            back_route: sender.back_route,
             key: sender.key,
             first_window: sender.first_window,
             known: true,

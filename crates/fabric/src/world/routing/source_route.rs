@@ -1,0 +1,134 @@
+//! Ways that packets carry: at each switch the place of the egress port among the switch's ports.
+//!
+//! A way is one word, a group of bits for each switch, the next switch's lowest. A switch takes its group off
+//! and puts the place of the port by which the packet came in at the top: so the word that holds the way on
+//! holds the way back too, and a switch that turns a packet back knows where to. A network whose longest way
+//! does not fit has its packets looked up at every switch.
+
+use super::Routing;
+use crate::core::port::Port;
+
+impl Routing {
+    /// Tells every port where it stands among those of its node.
+    pub(crate) fn number_places(&mut self, mut ports: Vec<Port>) -> Vec<Port> {
+        let mut most = 1;
+        for node in 0..self.kinds.len() as u32 {
+            let ways = self.first[node as usize];
+            let list = self.ports_of(node);
+            if self.kinds[node as usize] == crate::spec::NodeKind::Switch {
+                most = most.max(list.len() - 1);
+            }
+            for (place, &port) in list.iter().enumerate() {
+                let port = &mut ports[port as usize];
+                // A host with more ports than that has none that a packet turns back at.
+                (port.ways, port.place) = (ways, place as u16);
+            }
+        }
+        self.bits = most.ilog2() + 1;
+        ports
+    }
+
+    /// The egress ports of a path, its host's first, as packets carry them; `None` if they have no room for it.
+    pub(crate) fn write_way(&self, ports: &[Port], path: &[u32]) -> Option<u64> {
+        let (switches, bits) = (&path[1..], self.bits as usize);
+        if switches.len() * bits > u64::BITS as usize || self.bits > u16::BITS {
+            return None;
+        }
+        let place = |&port: &u32| u64::from(ports[port as usize].place);
+        let groups = (0..).step_by(bits).zip(switches.iter().map(place));
+        Some(groups.fold(0, |way, (shift, place)| way | place << shift))
+    }
+
+    /// The egress port of a packet that came in by `entry`, which is on its way from here on.
+    #[inline(always)]
+    pub(crate) fn follow(&self, entry: &Port, way: &mut u64) -> u32 {
+        let place = *way & ((1 << self.bits) - 1);
+        *way = *way >> self.bits | u64::from(entry.place) << (u64::BITS - self.bits);
+        self.adjacency[entry.ways as usize + place as usize]
+    }
+
+    /// The way of a packet that leaves a switch by the port by which one came in that has its way on from there
+    /// in `way`.
+    pub(crate) fn turn_back(&self, way: u64) -> u64 {
+        // The topmost group is the port by which it leaves.
+        let (mut rest, mut back, mut shift) = (way << self.bits, 0, 0);
+        while rest != 0 && shift < u64::BITS {
+            back |= rest >> (u64::BITS - self.bits) << shift;
+            rest <<= self.bits;
+            shift += self.bits;
+        }
+        back
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_congestion::registry::WindowMode;
+
+    use crate::common::{add_flow, scheme_with, star};
+    use crate::run::simulation::Simulation;
+    use crate::spec::{LinkSpec, NodeId, NodeKind};
+
+    /// A row of `n` switches behind host 1, with host 2 at its end, and a host at each for more ports.
+    fn row(n: u32) -> Simulation {
+        let mut spec = star(2, scheme_with("none", WindowMode::Off, &[]));
+        let link = spec.links[0].clone();
+        spec.nodes = vec![NodeKind::Host; 3 + n as usize];
+        let switches: Vec<u32> = (0..n).map(|i| if i == 0 { 0 } else { 2 + i }).collect();
+        spec.links.clear();
+        let mut join = |a: u32, b: u32| {
+            spec.links.push(LinkSpec {
+                a: NodeId(a),
+                b: NodeId(b),
+                ..link.clone()
+            })
+        };
+        join(1, switches[0]);
+        for pair in switches.windows(2) {
+            join(pair[0], pair[1]);
+        }
+        join(2, switches[switches.len() - 1]);
+        for &switch in &switches {
+            spec.nodes[switch as usize] = NodeKind::Switch;
+        }
+        add_flow(&mut spec, 1, 2, 1000, 0);
+        Simulation::new(spec).unwrap()
+    }
+
+    /// A packet that follows its way comes through the ports of its path, and wherever it is turned back it
+    /// comes back through the other ends of those.
+    #[test]
+    fn there_and_back() {
+        for switches in [1, 2, 7, 32] {
+            let simulation = row(switches);
+            let (ports, routing) = (&simulation.core.ports, &simulation.world.routing);
+            let path = simulation.world.find_paths(&simulation.core, 0).unwrap().forward;
+            let mut way = routing
+                .write_way(ports, &path)
+                .expect("two bits or less for each");
+            for (i, pair) in path.windows(2).enumerate() {
+                let entry = ports[pair[0] as usize].peer;
+                assert_eq!(routing.follow(&ports[entry as usize], &mut way), pair[1]);
+                let mut back = routing.turn_back(way);
+                for hop in (0..i).rev() {
+                    let came_from = ports[path[hop + 1] as usize].peer;
+                    let entry = &ports[ports[came_from as usize].peer as usize];
+                    let out = routing.follow(entry, &mut back);
+                    assert_eq!(out, ports[path[hop] as usize].peer, "{switches} switches");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_written() {
+        let simulation = row(40);
+        let path = simulation.world.find_paths(&simulation.core, 0).unwrap().forward;
+        assert_eq!(simulation.world.routing.bits, 1);
+        let (ports, routing) = (&simulation.core.ports, &simulation.world.routing);
+        assert!(routing.write_way(ports, &path).is_some());
+        let longer = row(65);
+        let path = longer.world.find_paths(&longer.core, 0).unwrap().forward;
+        assert_eq!(longer.world.routing.write_way(&longer.core.ports, &path), None);
+    }
+}
