@@ -314,8 +314,28 @@ pub struct Reports {
     pub marked_share: f64,
 }
 
+/// A copy of a sender's half, whatever its type: what runs that fork ask for. Every scheme that is [`Clone`]
+/// has it.
+pub trait CloneBox {
+    /// The copy.
+    fn clone_box(&self) -> Box<dyn CongestionControl>;
+}
+
+impl<T: CongestionControl + Clone + 'static> CloneBox for T {
+    fn clone_box(&self) -> Box<dyn CongestionControl> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn CongestionControl> {
+    fn clone(&self) -> Self {
+        // Of what is in the box: the box itself is a scheme, too.
+        (**self).clone_box()
+    }
+}
+
 /// The sender's half of a congestion control scheme.
-pub trait CongestionControl: Send {
+pub trait CongestionControl: CloneBox + Send {
     /// What the sender may do now.
     fn limits(&self) -> SendLimits;
     /// An acknowledgement arrived.

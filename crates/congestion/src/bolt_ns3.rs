@@ -141,7 +141,7 @@ fn drain_ns(port: &CongestedPort) -> u64 {
 }
 
 /// What the two senders do each in its own way.
-trait Rules: Send {
+trait Rules: Clone + Send + 'static {
     /// What an acknowledgement tells of a switch, also the one with which a flow comes to rest.
     fn heed(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>);
     /// What else it does to the window.

@@ -283,6 +283,7 @@ mod tests {
     use super::*;
 
     /// Halves its rate when its timer expires, and sets it again.
+    #[derive(Clone)]
     struct Halver(BitRate);
 
     impl CongestionControl for Halver {

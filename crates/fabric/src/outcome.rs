@@ -31,7 +31,7 @@ pub enum FlowStatus {
 }
 
 /// One flow's results, in the order of [`crate::spec::RunSpec::flows`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowRecord {
     /// How it ended.
     pub status: FlowStatus,
@@ -123,7 +123,7 @@ impl Counters {
 }
 
 /// Round-trip times, in picoseconds, with exact extremes and sum.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RttStats {
     /// Distribution in nanoseconds (exact to 1/16384 of the value).
     pub histogram_ns: Histogram<u64>,
@@ -160,7 +160,7 @@ pub struct PortRef {
 }
 
 /// Queue samples of one switch port.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct QueueRecord {
     /// Which port.
     pub port: PortRef,
@@ -176,7 +176,7 @@ pub struct QueueRecord {
 }
 
 /// ns-3's dump of the queue histograms so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct QueueDump {
     /// When.
     pub at: Time,
@@ -185,7 +185,7 @@ pub struct QueueDump {
 }
 
 /// Goodput of one flow over time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RateRecord {
     /// Which flow.
     pub flow: u32,
@@ -302,7 +302,7 @@ impl DecisionStats {
 }
 
 /// Everything that a run leaves behind.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// When the run ended.
     pub end: Time,

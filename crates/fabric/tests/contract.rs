@@ -33,6 +33,7 @@ struct Log {
     expired: Vec<Time>,
 }
 
+#[derive(Clone)]
 struct Actor {
     script: Script,
     limits: SendLimits,

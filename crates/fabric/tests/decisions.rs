@@ -36,6 +36,7 @@ enum Ask {
     Never,
 }
 
+#[derive(Clone)]
 struct Thinker {
     id: usize,
     rate: BitRate,

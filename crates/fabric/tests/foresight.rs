@@ -47,6 +47,7 @@ const fn paced(rate: BitRate) -> Manner {
     }
 }
 
+#[derive(Clone)]
 struct Seer {
     id: usize,
     manner: Manner,

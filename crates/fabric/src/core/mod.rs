@@ -16,6 +16,7 @@ use crate::outcome::Counters;
 use crate::watch::Watch;
 
 /// The clock, the packets and the links: what switches and hosts stand on.
+#[derive(Clone)]
 pub(crate) struct Core {
     /// The current instant in ps, and the place of the running event in it.
     pub(crate) now: u64,

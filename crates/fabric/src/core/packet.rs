@@ -106,7 +106,7 @@ const _: () = assert!(size_of::<Packet>() == 64);
 
 /// All packets, and beside them their telemetry, in runs that read it: as many samples for each as
 /// the longest path has switches.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PacketSlab {
     packets: Vec<Packet>,
     telemetry: Vec<HopSample>,

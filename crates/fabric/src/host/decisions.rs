@@ -24,7 +24,7 @@ use crate::outcome::DecisionStats;
 use crate::world::World;
 
 /// The processors of all NICs; empty until a decision is asked for.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DecisionBank {
     nics: Vec<Processors>,
     made: u64,
@@ -35,7 +35,7 @@ pub(crate) struct DecisionBank {
 }
 
 /// What one NIC works on.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Processors {
     /// What is being worked on; the one that ends first in front.
     in_service: VecDeque<Job>,

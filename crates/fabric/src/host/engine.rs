@@ -18,13 +18,13 @@ use crate::traffic::Traffic;
 use crate::world::World;
 
 /// The receiving half of the hosts, by NIC.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Endpoints {
     model: Endpoint,
     hosts: Vec<Host>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Host {
     line: Line,
     /// What is in the host, in order.

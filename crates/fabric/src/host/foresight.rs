@@ -38,7 +38,7 @@ use crate::world::World;
 use crate::world::routing::FlowKey;
 
 /// Copies of what is under way; kept from call to call for its memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Foresight {
     packets: Vec<PacketCopy>,
     /// Ports that something came to in this call, and where each port's copy is among them.

@@ -33,6 +33,7 @@ use receiver::Receivers;
 use sender::Qp;
 
 /// NICs, queue pairs, receivers.
+#[derive(Clone)]
 pub(crate) struct Hosts {
     nics: Vec<Nic>,
     /// Whether any NIC has gathered: see [`choose`].

@@ -52,7 +52,7 @@ impl Receiver {
 }
 
 /// The receivers of all queue pairs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Receivers {
     /// By queue pair.
     pub(crate) list: Vec<Receiver>,

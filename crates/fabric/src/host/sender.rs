@@ -21,6 +21,7 @@ use crate::world::World;
 pub(crate) const STANDSTILL: BitRate = BitRate::from_bps(0);
 
 /// A queue pair's sender: one flow.
+#[derive(Clone)]
 pub(crate) struct Qp {
     pub(crate) flow: u32,
     pub(crate) port: u32,

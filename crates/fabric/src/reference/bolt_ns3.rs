@@ -31,7 +31,7 @@ use sharing::HashOrder;
 pub(crate) use sharing::Share;
 
 /// State beside ports and queue pairs; empty where the mode is off.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct BoltNs3 {
     /// Whether ports have a device FIFO.
     pub(crate) on: bool,

@@ -32,7 +32,10 @@ pub struct Progress {
     pub done: bool,
 }
 
-/// One run in progress: a value, so that many fit in a process.
+/// One run in progress: a value, so that many fit in a process. A copy is the run forked: what either does from
+/// then on the other does not see. (But senders that [`paceline_congestion::registry::Maker`] makes may share
+/// what they keep outside the run.)
+#[derive(Clone)]
 pub struct Simulation {
     pub(crate) world: World,
     pub(crate) core: Core,
@@ -41,6 +44,17 @@ pub struct Simulation {
     pub(crate) traffic: Traffic,
     pub(crate) bolt_ns3: crate::reference::bolt_ns3::BoltNs3,
 }
+
+/// A run, or its parts, may go from one thread to another.
+const _: () = {
+    const fn may_move<T: Send>() {}
+    may_move::<World>();
+    may_move::<Core>();
+    may_move::<Switches>();
+    may_move::<Hosts>();
+    may_move::<Traffic>();
+    may_move::<Simulation>();
+};
 
 /// What [`crate::reference::bolt_ns3`] still calls on the whole.
 impl Simulation {

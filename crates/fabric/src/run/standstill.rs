@@ -69,7 +69,7 @@ impl Standstill {
 }
 
 /// What the search for endless pauses has seen so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
     pub(crate) found: Option<Standstill>,
     /// Time and data packets received at the last look.

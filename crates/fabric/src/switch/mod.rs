@@ -16,6 +16,7 @@ use crate::switch::spread::Spreading;
 use crate::switch::telemetry::Telemetry;
 
 /// Buffers, and what switches do for congestion control.
+#[derive(Clone)]
 pub(crate) struct Switches {
     pub(crate) rules: BufferRules,
     pub(crate) buffers: Vec<SwitchBuffer>,

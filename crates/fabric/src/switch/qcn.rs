@@ -16,7 +16,7 @@ use crate::world::World;
 use crate::world::check::BuildError;
 
 /// What switches of a run with QCN know.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct QcnSwitches {
     rules: PointRules,
     /// One for each (port, class).

@@ -56,7 +56,7 @@ impl Flowlet {
 }
 
 /// The state of spreading.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Spreading {
     pub(crate) policy: LoadBalancing,
     /// The column of each switch that packets are for; [`NONE`] if it was not asked for yet.

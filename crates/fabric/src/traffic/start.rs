@@ -18,6 +18,7 @@ use crate::world::flow_path::FlowPath;
 use crate::world::routing::{FlowKey, bdp, path_rtt};
 
 /// A flow's two paths through the network.
+#[derive(Clone)]
 pub(crate) struct Paths {
     /// Egress ports, the host's first.
     pub(crate) forward: Vec<u32>,

@@ -65,7 +65,7 @@ struct Open {
 }
 
 /// The accounts of a run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Accounts {
     /// Place in `open` of each flow's account; empty when there are none.
     place: Vec<u32>,

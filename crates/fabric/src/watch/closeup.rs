@@ -63,7 +63,7 @@ struct Trigger {
 }
 
 /// A looked-at flow while it runs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Look {
     flow: u32,
     /// Its queue pair; [`NONE`] before it starts.
@@ -92,7 +92,7 @@ struct Look {
 }
 
 /// The close-ups of a run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct CloseUps {
     looks: Vec<Look>,
     seen: Vec<Seen>,

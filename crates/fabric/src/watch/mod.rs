@@ -8,6 +8,7 @@ use crate::watch::account::Accounts;
 use crate::watch::record::Recorder;
 
 /// What is written down of a run.
+#[derive(Clone)]
 pub(crate) struct Watch {
     pub(crate) recorder: Recorder,
     pub(crate) accounts: Accounts,

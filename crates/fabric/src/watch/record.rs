@@ -23,7 +23,7 @@ mod round_trips;
 const QUEUE_BINS_MAX: usize = 1 << 19;
 
 /// Recorders; those that nobody asked for are empty and cost a comparison.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     pub(crate) ports: PortRecorder,
     pub(crate) flows: FlowRecorder,

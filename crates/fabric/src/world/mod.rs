@@ -12,6 +12,7 @@ use crate::world::flow_path::FlowPath;
 use crate::world::routing::Routing;
 
 /// What does not change while events run, but when the topology does and when a flow is the first on its path.
+#[derive(Clone)]
 pub(crate) struct World {
     pub(crate) spec: RunSpec,
     pub(crate) classes: Classes,

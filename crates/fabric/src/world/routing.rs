@@ -11,7 +11,6 @@ use crate::spec::{FlowSpec, NodeKind, StaticRoute};
 use paceline_kernel::{Bytes, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The seed of the hash by which a host with several NICs chooses one (ns-3's default).
 const NIC_HASH_SEED: u32 = 0x8BAD_F00D;
@@ -61,7 +60,7 @@ pub fn address(node: u32) -> u32 {
 }
 
 /// Ports by node, and distances to the destinations asked for so far.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Routing {
     kinds: Vec<NodeKind>,
     /// Ports of each node: `adjacency[first[n]..first[n + 1]]`, in descending order of the
@@ -75,8 +74,8 @@ pub(crate) struct Routing {
     /// Mixed into the hash's seed, a switch's id.
     seed: u32,
     last_parallel_only: bool,
-    /// Whether a switch had several next hops to choose from.
-    chose: AtomicBool,
+    /// Set once a switch had several next hops to choose from.
+    chose: OnceLock<()>,
     /// Next hops that are given: (switch, destination) to neighbour.
     fixed: BTreeMap<(u32, u32), u32>,
     /// Their destinations.
@@ -117,7 +116,7 @@ impl Routing {
             distances: (0..kinds_count).map(|_| OnceLock::new()).collect(),
             seed,
             last_parallel_only,
-            chose: AtomicBool::new(false),
+            chose: OnceLock::new(),
             fixed: BTreeMap::new(),
             fixed_to: BTreeSet::new(),
         }
@@ -229,7 +228,7 @@ impl Routing {
             1 => 0,
             _ if is_host(node) => key.hash(NIC_HASH_SEED) % count,
             _ => {
-                self.chose.store(true, Ordering::Relaxed);
+                self.chose.get_or_init(|| ());
                 key.hash(node ^ self.seed) % count
             }
         };
@@ -242,7 +241,7 @@ impl Routing {
 
     /// Whether a switch chose among several next hops by a hash that hangs on the run's seed.
     pub(crate) fn chose_by_seed(&self) -> bool {
-        self.chose.load(Ordering::Relaxed) && self.seed != 0
+        self.chose.get().is_some() && self.seed != 0
     }
 
     /// Whether next hops to host `dst` are given somewhere.

@@ -177,6 +177,7 @@ impl History {
 }
 
 /// A sender that acts by the shared gains and moves them.
+#[derive(Clone)]
 pub(super) struct Learner {
     sender: LstmPid,
     shared: Arc<Mutex<Shared>>,

@@ -36,6 +36,7 @@ const COURSES: usize = 2;
 const COURSE_MAX: usize = 4000;
 
 /// A sender, watched.
+#[derive(Clone)]
 struct Watched {
     inner: LstmPid,
     /// The number of this sender, in the order of their making.

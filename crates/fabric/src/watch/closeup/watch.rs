@@ -10,7 +10,7 @@ use crate::core::packet::NONE;
 use crate::outcome::PortRef;
 
 /// An egress port where the flow's packets queue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Watched {
     pub(super) port: u32,
     pub(super) class: u8,
@@ -76,7 +76,7 @@ impl Watched {
 }
 
 /// Pauses of one port that go back to one root.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Held {
     port: u32,
     way: Vec<u32>,

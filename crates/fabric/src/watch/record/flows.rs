@@ -12,7 +12,7 @@ use crate::world::World;
 const BINS_MAX: usize = 1 << 18;
 
 /// What is recorded of flows; empty when nobody asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FlowRecorder {
     /// When the next sample is due; `u64::MAX` for never.
     due: u64,
@@ -28,7 +28,7 @@ pub(crate) struct FlowRecorder {
 }
 
 /// A flow that is watched.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Watched {
     /// Its queue pair, once it has one.
     slot: u32,

@@ -20,7 +20,7 @@ const CELLS_MAX: usize = 1 << 22;
 const LOOKS: u64 = 8;
 
 /// What is recorded of the ports; empty when nobody asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PortRecorder {
     /// When the next sample is due; `u64::MAX` for never.
     due: u64,

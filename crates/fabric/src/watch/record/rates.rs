@@ -11,7 +11,7 @@ const BINS_MAX: usize = 1 << 20;
 const BINS_OF_FLOW: usize = 16;
 
 /// What has been acknowledged so far.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rates {
     /// Width of a bin, in ps: what was asked for times a power of two, the same for all flows.
     bin: u64,
