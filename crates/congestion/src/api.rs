@@ -7,6 +7,7 @@
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
+pub use crate::mark::Mark;
 pub use crate::timers::{Expiry, TimerBank, TimerEvent, TimerSlot};
 
 /// What the sender may do right now. The NIC reads it after every callback.
@@ -143,8 +144,8 @@ pub struct AckInfo<'a> {
     pub snd_nxt: u64,
     /// From the start of the data packet's transmission to now.
     pub rtt: Span,
-    /// Whether the data packet arrived with a congestion mark.
-    pub ecn: bool,
+    /// The congestion mark with which the data packet arrived; the strongest, where it answers for several.
+    pub mark: Mark,
     /// Telemetry of the data packet, a sample per switch in path order; empty without INT.
     pub hops: &'a [HopSample],
     /// The way of that packet, where switches choose it (HPCC's pathID): telemetry that came by

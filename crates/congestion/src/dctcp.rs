@@ -36,7 +36,7 @@
 
 use paceline_kernel::{BitRate, Bytes};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits};
 use crate::params::{Auto, Parameters, Range};
 use crate::rate::Bounds;
 use crate::registry::{Definition, Marking, Scheme, WindowMode};
@@ -163,7 +163,7 @@ impl CongestionControl for Dctcp {
     }
 
     fn on_ack(&mut self, _cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        self.marked += u64::from(ack.ecn);
+        self.marked += u64::from(ack.mark == Mark::Congested);
         let round_ended = ack.seq > self.last_update_seq;
         if round_ended {
             self.end_round(ack);
@@ -172,7 +172,7 @@ impl CongestionControl for Dctcp {
             self.cut_until = None;
         }
         // Equation (2).
-        if ack.ecn && self.cut_until.is_none() {
+        if ack.mark == Mark::Congested && self.cut_until.is_none() {
             self.rate = self.bounds.clamp(self.rate.scale(1.0 - self.alpha / 2.0));
             self.cut_until = Some(ack.snd_nxt);
         }
@@ -195,7 +195,7 @@ mod tests {
 
     fn marked(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
         AckInfo {
-            ecn: true,
+            mark: Mark::Congested,
             ..ack(seq, snd_nxt)
         }
     }

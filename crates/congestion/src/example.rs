@@ -25,7 +25,7 @@
 
 use paceline_kernel::{BitRate, Bytes};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits};
 use crate::params::{Parameters, Range};
 use crate::rate::Bounds;
 use crate::registry::{Definition, Scheme, WindowMode};
@@ -110,7 +110,7 @@ impl CongestionControl for Aimd {
 
     fn on_ack(&mut self, _cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         let now = self.rate.as_bps() as f64;
-        if ack.ecn && !self.cut {
+        if ack.mark == Mark::Congested && !self.cut {
             self.set(now * (1.0 - self.params.beta)); // (2)
             self.cut = true;
         }
@@ -133,7 +133,7 @@ mod tests {
 
     fn marked(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
         AckInfo {
-            ecn: true,
+            mark: Mark::Congested,
             ..ack(seq, snd_nxt)
         }
     }

@@ -26,6 +26,7 @@ pub mod testkit;
 
 pub mod bolt_ns3;
 pub mod learned;
+mod mark;
 pub mod pint;
 mod rate;
 mod timers;
@@ -53,3 +54,4 @@ pub use api::{
     Outgoing, PathInfo, Reports, SendLimits, SenderQuirks, SentInfo, TimerBank, TimerEvent, TimerSlot,
 };
 pub use assist::SwitchPart;
+pub use mark::Mark;

@@ -80,7 +80,7 @@ mod tests {
     fn a_mark_changes_nothing() {
         let mut pair = Pair::new(star_path(), |path| Params::default().build(path));
         pair.ack(&AckInfo {
-            ecn: true,
+            mark: crate::Mark::Congested,
             ..ack(1000, 50_000)
         });
         pair.cnp();

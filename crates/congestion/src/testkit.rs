@@ -6,14 +6,14 @@
 //! ```
 //! use paceline_congestion::registry::SchemeParams;
 //! use paceline_congestion::testkit::{Pair, ack, star_path};
-//! use paceline_congestion::AckInfo;
+//! use paceline_congestion::{AckInfo, Mark};
 //! use paceline_kernel::{BitRate, Span};
 //!
 //! let dctcp = SchemeParams::default().configure("dctcp").unwrap();
 //! let mut pair = Pair::new(star_path(), |path| dctcp.build(path));
 //! pair.ack(&ack(1_000, 50_000)); // the first ACK starts a batch
 //! pair.advance(Span::from_us(4));
-//! pair.ack(&AckInfo { ecn: true, ..ack(2_000, 52_000) }); // a mark: alpha is still 1
+//! pair.ack(&AckInfo { mark: Mark::Congested, ..ack(2_000, 52_000) }); // a mark: alpha is still 1
 //! assert_eq!(pair.rate(), BitRate::from_gbps(50));
 //! ```
 //!
@@ -26,8 +26,8 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{
-    AckInfo, CongestionControl, Ctx, Expiry, IntFormat, Notice, Outgoing, PathInfo, SendLimits, SenderQuirks,
-    SentInfo, TimerBank, TimerEvent, TimerSlot,
+    AckInfo, CongestionControl, Ctx, Expiry, IntFormat, Mark, Notice, Outgoing, PathInfo, SendLimits,
+    SenderQuirks, SentInfo, TimerBank, TimerEvent, TimerSlot,
 };
 
 /// Timers that may expire at one instant before [`Pair`] calls it a loop.
@@ -55,7 +55,7 @@ pub fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
         newly_acked: 1000,
         snd_nxt,
         rtt: Span::from_ns(4160),
-        ecn: false,
+        mark: Mark::None,
         hops: &[],
         way: 0,
         pint_power: 0,

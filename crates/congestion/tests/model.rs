@@ -2,7 +2,7 @@
 
 use paceline_congestion::registry::{SCHEMES, SchemeConfig, SchemeParams};
 use paceline_congestion::testkit::Pair;
-use paceline_congestion::{AckInfo, HopSample, IntFormat, PathInfo, SenderQuirks, TimerBank};
+use paceline_congestion::{AckInfo, HopSample, IntFormat, Mark, PathInfo, SenderQuirks, TimerBank};
 use paceline_kernel::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 
@@ -168,7 +168,7 @@ fn run(config: &SchemeConfig, path: &PathInfo, events: &[Event]) -> Vec<BitRate>
                     newly_acked,
                     snd_nxt,
                     rtt: *rtt,
-                    ecn: *ecn,
+                    mark: Mark::congested_if(*ecn),
                     hops,
                     way: 0,
                     pint_power: *pint_power,

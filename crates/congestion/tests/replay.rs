@@ -23,7 +23,7 @@ use paceline_congestion::dctcp::{self, Dctcp};
 use paceline_congestion::hpcc::{self, Hpcc};
 use paceline_congestion::testkit::{Pair, ack, star_path};
 use paceline_congestion::timely::{self, Timely};
-use paceline_congestion::{AckInfo, HopSample, IntFormat, PathInfo};
+use paceline_congestion::{AckInfo, HopSample, IntFormat, Mark, PathInfo};
 use paceline_kernel::{Span, Time};
 
 fn path() -> PathInfo {
@@ -208,7 +208,7 @@ fn dcqcn_cut_by_cut() {
     {
         let mut pair = Pair::new(path(), |path| Nic::new(&dcqcn::Params::default(), path));
         let marked = AckInfo {
-            ecn: true,
+            mark: Mark::Congested,
             ..ack(1000, 2000)
         };
         pair.advance_to(Time::from_ns(first_ns));

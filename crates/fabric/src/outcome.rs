@@ -1,6 +1,7 @@
 //! What a run leaves behind: flows, counters, samples.
 
 use hdrhistogram::Histogram;
+use paceline_congestion::Mark;
 use paceline_kernel::{Bytes, Span, Time};
 
 pub use crate::run::standstill::{EndlessPause, Standstill};
@@ -261,8 +262,8 @@ pub struct TraceEvent {
     pub wire: u32,
     /// Priority class (of a PFC frame: the class that it pauses or resumes).
     pub class: u8,
-    /// ECN bits: 0 none, 3 congestion experienced. In ACKs, the echo of the data packet's.
-    pub ecn: u8,
+    /// Congestion mark. In ACKs, the echo of the data packet's.
+    pub mark: Mark,
     /// Time that a pause frame asks for.
     pub pause: Span,
 }

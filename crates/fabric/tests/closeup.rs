@@ -6,6 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{add_flow, link, natural, run, scheme, scheme_with, star, static_pfc};
+use paceline_congestion::Mark;
 use paceline_congestion::registry::WindowMode;
 use paceline_fabric::closeup::{CloseUp, Told};
 use paceline_fabric::outcome::{Outcome, PacketKind, TraceEvent, TraceKind};
@@ -157,7 +158,7 @@ fn marks_come_from_the_port_that_marked() {
     let events = at_port(&outcome, 0, 4);
     let marked = events
         .iter()
-        .filter(|e| e.event == TraceKind::Dequeue && e.flow == 0 && e.ecn == 3);
+        .filter(|e| e.event == TraceKind::Dequeue && e.flow == 0 && e.mark == Mark::Congested);
     let marked: Vec<&TraceEvent> = marked.collect();
     let [marks] = &look.marks[..] else {
         panic!("one port marks: {:?}", look.marks);

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{G100, add_flow, kb, natural, run, scheme, star, traced};
+use paceline_congestion::Mark;
 use paceline_fabric::outcome::{Outcome, PacketKind, TraceKind};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes};
@@ -28,7 +29,7 @@ fn overload(kmin: u64, kmax: u64, pmax: f64, change: impl FnOnce(&mut RunSpec)) 
 fn departures(outcome: &Outcome) -> Vec<(f64, bool)> {
     traced(outcome, 0, TraceKind::Dequeue)
         .filter(|e| e.kind == PacketKind::Data && e.interface == 5)
-        .map(|e| (f64::from(e.queue_bytes), e.ecn == 3))
+        .map(|e| (f64::from(e.queue_bytes), e.mark == Mark::Congested))
         .collect()
 }
 
@@ -106,7 +107,11 @@ fn classes_are_marked_apart() {
     let outcome = overload(300, 300, 1.0, |spec| spec.flows[3].class = 5);
     let mut most = [0; 8];
     for event in traced(&outcome, 0, TraceKind::Dequeue).filter(|e| e.kind == PacketKind::Data) {
-        assert_eq!(event.ecn == 3, event.queue_bytes > 300_000, "{event:?}");
+        assert_eq!(
+            event.mark == Mark::Congested,
+            event.queue_bytes > 300_000,
+            "{event:?}"
+        );
         most[usize::from(event.class)] = event.queue_bytes.max(most[usize::from(event.class)]);
     }
     // Half of the port for a quarter of the load: class 5 holds far less.
@@ -140,7 +145,7 @@ fn marks_on_two_switches() {
     let outcome = overload(100, 100, 1.0, chain);
     let marked_at = |node: u32, port: u32| {
         traced(&outcome, node, TraceKind::Dequeue)
-            .filter(|e| e.kind == PacketKind::Data && e.interface == port && e.ecn == 3)
+            .filter(|e| e.kind == PacketKind::Data && e.interface == port && e.mark == Mark::Congested)
             .map(|e| (e.flow, e.seq))
             .collect::<std::collections::BTreeSet<_>>()
     };

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{add_flow, assert_complete, fcts, natural, run, scheme, star, static_pfc};
+use paceline_congestion::Mark;
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::{PacketKind, PortBin, PortSeries, TraceKind};
 use paceline_fabric::spec::*;
@@ -132,7 +133,7 @@ fn pauses_and_marks_agree_with_the_events() {
     }
     let mut marks = vec![0; series.bins()];
     let is_marked = outcome.trace.iter().filter(|event| {
-        event.event == TraceKind::Dequeue && event.kind == PacketKind::Data && event.ecn == 3
+        event.event == TraceKind::Dequeue && event.kind == PacketKind::Data && event.mark == Mark::Congested
     });
     is_marked.for_each(|event| marks[event.at.as_ns() as usize / 1000] += 1);
     let found: Vec<u32> = between(&series, 0, 9).iter().map(|bin| bin.marks).collect();

@@ -3,7 +3,7 @@
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use super::{ALPHA, DECREASE, INCREASE, Params, Settings};
-use crate::api::{AckInfo, CongestionControl, Ctx, PathInfo, SendLimits, TimerSlot};
+use crate::api::{AckInfo, CongestionControl, Ctx, Mark, PathInfo, SendLimits, TimerSlot};
 use crate::rate::{Bounds, average};
 
 /// The sender of a flow, flavour `nic`.
@@ -114,7 +114,7 @@ impl CongestionControl for Nic {
     }
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        if ack.ecn && self.settings.cnp_interval == Span::ZERO {
+        if ack.mark == Mark::Congested && self.settings.cnp_interval == Span::ZERO {
             self.on_cnp(cx);
         }
     }
@@ -157,7 +157,7 @@ mod tests {
         let mut pair = pair(&Params::default());
         pair.advance(Span::from_us(10));
         pair.ack(&AckInfo {
-            ecn: true,
+            mark: Mark::Congested,
             ..ack(1000, 9000)
         });
         // α steps at 11, 12, 13, 14 us without a CNP; the cut is at 14.001 us.
@@ -215,7 +215,7 @@ mod tests {
             ..Params::default()
         });
         pair.ack(&AckInfo {
-            ecn: true,
+            mark: Mark::Congested,
             ..ack(1000, 9000)
         });
         pair.advance(Span::from_us(10));

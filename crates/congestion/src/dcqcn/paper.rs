@@ -3,7 +3,7 @@
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use super::{ALPHA, INCREASE, Params, Settings};
-use crate::api::{AckInfo, CongestionControl, Ctx, PathInfo, SendLimits, SentInfo, TimerSlot};
+use crate::api::{AckInfo, CongestionControl, Ctx, Mark, PathInfo, SendLimits, SentInfo, TimerSlot};
 use crate::rate::{Bounds, average};
 
 /// The sender of a flow, flavour `paper`.
@@ -89,7 +89,7 @@ impl CongestionControl for Paper {
     }
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        if ack.ecn && self.settings.cnp_interval == Span::ZERO {
+        if ack.mark == Mark::Congested && self.settings.cnp_interval == Span::ZERO {
             self.on_cnp(cx);
         }
     }

@@ -1,7 +1,7 @@
 //! Packets: one cache line each, in a slab, linked into queues through their own `next`.
 
 use crate::outcome::PacketKind;
-use paceline_congestion::HopSample;
+use paceline_congestion::{HopSample, Mark};
 use paceline_kernel::prefetch::prefetch;
 
 /// No packet, no queue pair, no port.
@@ -36,8 +36,8 @@ pub(crate) struct Packet {
     pub(crate) kind: PacketKind,
     /// Dense class (see [`crate::core::port::Classes`]); of a PFC frame: the class that it speaks of.
     pub(crate) class: u8,
-    /// Congestion marks: of the packet itself in data, the echo in ACKs.
-    pub(crate) ecn: u8,
+    /// Congestion mark: of the packet itself in data, the echo in ACKs.
+    pub(crate) mark: Mark,
     /// Telemetry samples so far.
     pub(crate) hops: u8,
     /// See [`Packet::ACK_REQUEST`] and its like.
@@ -79,7 +79,7 @@ impl Packet {
         epoch: 0,
         kind: PacketKind::Data,
         class: 0,
-        ecn: 0,
+        mark: Mark::None,
         hops: 0,
         flags: 0,
         tag: 0,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use paceline_congestion::Mark;
 use paceline_kernel::Span;
 
 use crate::core::Core;
@@ -31,8 +32,8 @@ pub(crate) struct Receiver {
     pub(crate) trimmed: u64,
     pub(crate) unacked_packets: u32,
     pub(crate) unacked_bytes: u32,
-    /// Whether a packet since the last ACK was marked.
-    pub(crate) marked: bool,
+    /// The strongest mark of the packets since the last ACK.
+    pub(crate) mark: Mark,
 }
 
 impl Receiver {
@@ -46,7 +47,7 @@ impl Receiver {
             trimmed: u64::MAX,
             unacked_packets: 0,
             unacked_bytes: 0,
-            marked: false,
+            mark: Mark::None,
         }
     }
 }
@@ -77,11 +78,11 @@ impl Receivers {
     /// The congestion echo of an ACK: of this packet in the reference, of all since the last ACK
     /// where ACKs answer for several packets.
     #[inline]
-    fn take_marks(&mut self, world: &World, slot: u32, marked: bool) -> bool {
+    fn take_marks(&mut self, world: &World, slot: u32, mark: Mark) -> Mark {
         if world.spec.quirks.ack_threshold {
-            return marked;
+            return mark;
         }
-        std::mem::take(&mut self.list[slot as usize].marked)
+        std::mem::take(&mut self.list[slot as usize].mark)
     }
 }
 
@@ -90,7 +91,7 @@ impl Hosts {
     pub(crate) fn receive_data(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, id: u32) {
         let packet = core.packets.get(id);
         core.counters.data_received += u64::from(!packet.is_trimmed());
-        let (slot, flow, marked) = (packet.qp, packet.flow, packet.ecn != 0);
+        let (slot, flow, mark) = (packet.qp, packet.flow, packet.mark);
         if self.receivers.list[slot as usize].flow != flow {
             return self.receive_late(world, core, id);
         }
@@ -103,10 +104,10 @@ impl Hosts {
             self.tell_sender(world, core, id);
         }
         let (kind, echo) = match answer {
-            Answer::Ack => (PacketKind::Ack, self.receivers.take_marks(world, slot, marked)),
+            Answer::Ack => (PacketKind::Ack, self.receivers.take_marks(world, slot, mark)),
             Answer::Nack => {
                 core.counters.nacks += 1;
-                (PacketKind::Nack, marked)
+                (PacketKind::Nack, mark)
             }
             Answer::Nothing => return core.packets.remove(id),
         };
@@ -115,14 +116,14 @@ impl Hosts {
 
     /// Data packet `id` becomes its acknowledgement and leaves. It keeps its slot, telemetry and time stamp.
     #[inline(always)]
-    fn answer(&mut self, world: &World, core: &mut Core, slot: u32, id: u32, kind: PacketKind, echo: bool) {
+    fn answer(&mut self, world: &World, core: &mut Core, slot: u32, id: u32, kind: PacketKind, echo: Mark) {
         let path = &world.flow_paths[slot as usize];
         let packet = core.packets.get_mut(id);
         if path.tells_way {
             packet.pint = way(packet.epoch);
         }
         packet.kind = kind;
-        packet.ecn = if echo { 3 } else { 0 };
+        packet.mark = echo;
         packet.seq = self.receivers.list[slot as usize].expected;
         packet.path = path.ack_route;
         packet.epoch = path.ack_epoch;
@@ -156,7 +157,7 @@ impl Hosts {
         {
             self.receivers.meter(core, path, &packet, reports);
         }
-        if packet.ecn != 0 && path.cnp_interval > Span::ZERO {
+        if packet.mark == Mark::Congested && path.cnp_interval > Span::ZERO {
             self.notify_sender(world, core, &packet, path);
         }
     }

@@ -1,6 +1,6 @@
 //! Receivers that judge their flows periodically and report to the sender (PCN).
 
-use paceline_congestion::{Notice, Reports};
+use paceline_congestion::{Mark, Notice, Reports};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{BitRate, Span};
 
@@ -42,7 +42,7 @@ impl Receivers {
             };
         }
         meter.packets += 1;
-        meter.marked += u32::from(packet.ecn != 0);
+        meter.marked += u32::from(packet.mark == Mark::Congested);
         if meter.runs {
             meter.bytes += u64::from(packet.wire);
             return;

@@ -192,7 +192,7 @@ impl Hosts {
     #[inline(always)]
     pub(super) fn receive_ack(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, id: u32) {
         let packet = core.packets.get(id);
-        let (slot, flow, sent_at, marked) = (packet.qp, packet.flow, packet.sent_at, packet.ecn != 0);
+        let (slot, flow, sent_at, marked) = (packet.qp, packet.flow, packet.sent_at, packet.mark.is_set());
         let qp = &self.qps[slot as usize];
         if qp.flow != flow || qp.done {
             return core.packets.remove(id);
@@ -253,7 +253,7 @@ impl Hosts {
             newly_acked: acknowledged.newly,
             snd_nxt: qp.snd_nxt,
             rtt: Span::from_ps(rtt),
-            ecn: packet.ecn != 0,
+            mark: packet.mark,
             hops: if too_many_hops { &[] } else { core.packets.hops(id) },
             way: if qp.needs.int { packet.pint } else { 0 },
             pint_power: packet.pint,

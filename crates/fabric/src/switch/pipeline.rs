@@ -7,6 +7,7 @@ use crate::outcome::{PacketKind, TraceKind};
 use crate::switch::Switches;
 use crate::switch::spread::SPREAD;
 use crate::world::World;
+use paceline_congestion::Mark;
 
 impl Switches {
     /// A packet entered a switch.
@@ -270,11 +271,11 @@ impl Switches {
         }
         if is_data {
             let packet = core.packets.get_mut(id);
-            if packet.ecn == 0 {
+            if !packet.mark.is_set() {
                 core.counters.marked += 1;
                 core.watch.recorder.ports.marked(egress);
             }
-            packet.ecn = 3;
+            packet.mark = Mark::Congested;
         }
     }
 

@@ -269,7 +269,7 @@ impl Core {
             }
             (PacketKind::Data, TraceKind::Enqueue) if !is_host => self.look_at_arrival(place, port, id),
             (PacketKind::Data, TraceKind::Dequeue) => self.look_at_mark(place, port, id, queue_bytes),
-            (PacketKind::Data, TraceKind::Receive) if is_host && packet.ecn != 0 => {
+            (PacketKind::Data, TraceKind::Receive) if is_host && packet.mark.is_set() => {
                 self.watch.closeups.looks[place].last_marked = self.watch.closeups.seen(id).told_by;
             }
             // A packet of its own that the receiver sends about marks.
@@ -302,7 +302,7 @@ impl Core {
     fn look_at_mark(&mut self, place: usize, port: u32, id: u32, queue_bytes: u32) {
         let packet = *self.packets.get(id);
         let seen = self.watch.closeups.seen(id);
-        let newly = packet.ecn != 0 && seen.told_by == NONE;
+        let newly = packet.mark.is_set() && seen.told_by == NONE;
         if newly {
             seen.told_by = port;
         }

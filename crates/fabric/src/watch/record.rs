@@ -161,7 +161,7 @@ impl Recorder {
             payload: u32::from(packet.payload),
             wire: u32::from(packet.wire),
             class: classes.priority(packet.class),
-            ecn: packet.ecn,
+            mark: packet.mark,
             pause,
         });
     }

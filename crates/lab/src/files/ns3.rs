@@ -151,7 +151,7 @@ fn record(spec: &RunSpec, event: &TraceEvent) -> [u8; 56] {
     put(26, &[protocol, event_code(kind)]);
     // An ACK's own ECN field is clear: the echo is a flag.
     let ecn = if event.kind == PacketKind::Data {
-        event.ecn
+        event.mark.code_point()
     } else {
         0
     };
@@ -190,13 +190,13 @@ fn put_body(put: &mut impl FnMut(usize, &[u8]), event: &TraceEvent, flow: &FlowS
         PacketKind::Ack | PacketKind::Nack => {
             put(32, &flow.dport.to_le_bytes());
             put(34, &flow.sport.to_le_bytes());
-            put(36, &u16::from(event.ecn != 0).to_le_bytes());
+            put(36, &u16::from(event.mark.is_set()).to_le_bytes());
             put(38, &class);
             put(40, &seq);
         }
         PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm => {
             put(32, &(event.flow as u16).to_le_bytes());
-            put(34, &[flow.class, event.ecn]);
+            put(34, &[flow.class, event.mark.code_point()]);
         }
         PacketKind::Pause | PacketKind::Resume => {}
     }
@@ -224,6 +224,7 @@ const fn event_code(kind: TraceKind) -> u8 {
 
 #[cfg(test)]
 mod tests {
+    use paceline_congestion::Mark;
     use paceline_fabric::outcome::QueueDump;
     use paceline_kernel::{BitRate, Bytes, Span, Time};
 
@@ -301,7 +302,7 @@ mod tests {
             payload: 1000,
             wire,
             class: 3,
-            ecn: 0,
+            mark: Mark::None,
             pause: Span::ZERO,
         }
     }

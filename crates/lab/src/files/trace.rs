@@ -58,7 +58,7 @@ fn columns(events: &[TraceEvent]) -> Vec<Column> {
         int("payload_bytes", |event| Some(event.payload.into())),
         int("wire_bytes", |event| Some(event.wire.into())),
         int("priority", |event| Some(event.class.into())),
-        int("ecn", |event| Some(event.ecn.into())),
+        int("ecn", |event| Some(event.mark.code_point().into())),
         int("queue_bytes", |event| Some(event.queue_bytes.into())),
         int("pause_ps", |event| {
             let timed = event.pause != Span::ZERO && event.pause != Span::MAX;
@@ -91,6 +91,7 @@ const fn packet_name(event: &TraceEvent) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use paceline_congestion::Mark;
     use paceline_fabric::spec::NodeId;
     use paceline_kernel::Time;
 
@@ -111,7 +112,7 @@ mod tests {
             payload: 1000,
             wire: 1048,
             class: 3,
-            ecn: 0,
+            mark: Mark::None,
             pause,
         };
         let mut events = vec![

@@ -16,7 +16,7 @@ impl Receivers {
         let (nic, quirks) = (&world.spec.nic, &world.spec.quirks);
         let size = world.flow_paths[packet.qp as usize].size;
         let receiver = &mut self.list[packet.qp as usize];
-        receiver.marked |= packet.ecn != 0;
+        receiver.mark = receiver.mark.max(packet.mark);
         let end = packet.seq + u64::from(packet.payload);
         if packet.seq != receiver.expected || packet.is_trimmed() || end >= receiver.trimmed {
             return self.take_out_of_sequence(world, core, id);

@@ -241,7 +241,7 @@ impl Receivers {
         let receiver = &mut self.list[packet.qp as usize];
         let received = &mut self.arrived[packet.qp as usize];
         if packet.seq < receiver.expected {
-            receiver.marked |= packet.ecn != 0;
+            receiver.mark = receiver.mark.max(packet.mark);
             return Answer::Ack;
         }
         if packet.is_trimmed() {
@@ -254,7 +254,7 @@ impl Receivers {
             received.set(number);
             return Answer::Nack;
         }
-        receiver.marked |= packet.ecn != 0;
+        receiver.mark = receiver.mark.max(packet.mark);
         let mut next = number + 1;
         let fills_gap = received.count() > 0;
         if fills_gap {

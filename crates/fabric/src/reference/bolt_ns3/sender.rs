@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use paceline_congestion::bolt_ns3::FIN;
-use paceline_congestion::{AckInfo, Outgoing};
+use paceline_congestion::{AckInfo, Mark, Outgoing};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, Time, ns3};
 
@@ -214,7 +214,7 @@ impl Simulation {
             newly_acked: qp.snd_una.saturating_sub(before),
             snd_nxt: qp.snd_nxt,
             rtt: Span::from_ps(rtt),
-            ecn: false,
+            mark: Mark::None,
             hops: &[],
             way: 0,
             pint_power: 0,

@@ -102,7 +102,7 @@ impl Core {
                     packet.note_port != NO_PORT && told_by != NONE && world.spec.nic.endpoint.is_none();
                 if noted {
                     (trigger.told, trigger.port) = (Told::Notice, told_by);
-                } else if packet.ecn != 0 && echoes {
+                } else if packet.mark.is_set() && echoes {
                     // The echo may be that of an earlier packet, which was not answered.
                     let port = if told_by == NONE {
                         look.last_marked

@@ -10,6 +10,7 @@ mod wire;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
+use paceline_congestion::Mark;
 use paceline_fabric::outcome::{Outcome, PacketKind, TraceEvent, TraceKind};
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::{BitRate, Bytes, Span};
@@ -117,7 +118,7 @@ fn packet(spec: &RunSpec, event: &TraceEvent, rate: BitRate) -> Option<wire::Pac
         .schemes
         .get(flow.scheme as usize)
         .is_some_and(|scheme| scheme.config.needs().ecn);
-    let marked = data && event.ecn == 3;
+    let marked = data && event.mark == Mark::Congested;
     let header = wire::Header {
         from: ends.0.0,
         to: ends.1.0,
@@ -139,11 +140,11 @@ fn packet(spec: &RunSpec, event: &TraceEvent, rate: BitRate) -> Option<wire::Pac
             // Of the last packet that arrived in order.
             number: (event.seq.div_ceil(mtu) as u32).wrapping_sub(1),
             complete: event.seq >= flow.size.get(),
-            congested: event.ecn != 0,
+            congested: event.mark.is_set(),
         },
         PacketKind::Nack => wire::Message::Nack {
             number: expected,
-            congested: event.ecn != 0,
+            congested: event.mark.is_set(),
         },
         _ => wire::Message::Cnp,
     };

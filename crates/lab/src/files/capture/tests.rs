@@ -23,7 +23,7 @@ fn event(node: u32, interface: u32, at_ps: u64, what: TraceKind, kind: PacketKin
         payload: 0,
         wire: 60,
         class: 3,
-        ecn: 0,
+        mark: Mark::None,
         pause: Span::ZERO,
     }
 }
@@ -34,20 +34,20 @@ fn capture(snap_length: u32) -> Vec<u8> {
     let (mut input, mut outcome) = sample::incast();
     input.run.record.trace_nodes = vec![NodeId(2), NodeId(0)];
     input.run.flows[1].size = Bytes::new(2_499);
-    let data = |seq, payload, wire, ecn, at| TraceEvent {
+    let data = |seq, payload, wire, mark, at| TraceEvent {
         seq,
         payload,
         wire,
-        ecn,
+        mark,
         ..event(2, 1, at, Dequeue, PacketKind::Data)
     };
     outcome.trace = vec![
-        data(0, 1000, 1048, 0, 5_000_000_000_001),
-        data(1000, 1000, 1090, 3, 5_000_000_083_842),
-        data(2000, 499, 547, 0, 5_000_000_167_683),
+        data(0, 1000, 1048, Mark::None, 5_000_000_000_001),
+        data(1000, 1000, 1090, Mark::Congested, 5_000_000_083_842),
+        data(2000, 499, 547, Mark::None, 5_000_000_167_683),
         TraceEvent {
             seq: 1000,
-            ecn: 3,
+            mark: Mark::Congested,
             ..event(0, 4, 5_000_001_000_000, Receive, PacketKind::Ack)
         },
         TraceEvent {
