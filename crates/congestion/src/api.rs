@@ -304,6 +304,9 @@ pub struct Decisions {
     /// How many the NIC works on at a time, of all its flows; others wait their turn in the order in
     /// which they were asked for. 0 for any number.
     pub in_service: u32,
+    /// Whether they are made outside the run: it tells whose are due, computing one begins with the answer, and
+    /// ends with [`CongestionControl::on_answer`].
+    pub outside: bool,
 }
 
 /// A receiver that judges its flows periodically (PCN).
@@ -355,6 +358,8 @@ pub trait CongestionControl: CloneBox + Send {
     fn on_send(&mut self, _cx: &mut Ctx<'_>, _sent: &SentInfo) {}
     /// The decision that was asked for with [`Ctx::decide`] takes effect now.
     fn on_decision(&mut self, _cx: &mut Ctx<'_>) {}
+    /// The same, of a decision that was made outside ([`Decisions::outside`]): what it says.
+    fn on_answer(&mut self, _cx: &mut Ctx<'_>, _limits: SendLimits) {}
     /// The round-trip time that a data packet sent right now would have, as far as the network's present
     /// state decides it; called only with [`Needs::foresight`], before each acknowledgement.
     fn on_foresight(&mut self, _rtt: Span) {}

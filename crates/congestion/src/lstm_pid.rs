@@ -240,6 +240,7 @@ impl Definition for Params {
             decisions: (self.decision_latency > Span::ZERO).then_some(Decisions {
                 latency: self.decision_latency,
                 in_service: self.decisions_in_service,
+                outside: false,
             }),
             foresight: self.predictor == Predictor::Oracle,
             repaces: self.repace,

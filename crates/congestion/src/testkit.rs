@@ -264,6 +264,9 @@ impl CongestionControl for Box<dyn CongestionControl> {
     fn on_decision(&mut self, cx: &mut Ctx<'_>) {
         (**self).on_decision(cx);
     }
+    fn on_answer(&mut self, cx: &mut Ctx<'_>, limits: SendLimits) {
+        (**self).on_answer(cx, limits);
+    }
     fn on_foresight(&mut self, rtt: Span) {
         (**self).on_foresight(rtt);
     }

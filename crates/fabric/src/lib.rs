@@ -25,7 +25,7 @@ mod world;
 pub use outcome::Outcome;
 pub use run::build::{RoundTrip, round_trips};
 pub use run::ideal;
-pub use run::simulation::{BuildError, Progress, Simulation};
+pub use run::simulation::{BuildError, Progress, Simulation, Until};
 pub use spec::RunSpec;
 pub use traffic::find_cycle;
 pub use watch::{account, closeup};

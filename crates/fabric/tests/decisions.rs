@@ -117,6 +117,7 @@ fn cost(latency_us: u64, in_service: u32) -> Decisions {
     Decisions {
         latency: Span::from_us(latency_us),
         in_service,
+        outside: false,
     }
 }
 

@@ -426,7 +426,8 @@ fn decisions_on_their_way_are_of_the_samples_before() {
         needs(&slow),
         Some(Decisions {
             latency: Span::from_us(3),
-            in_service: 2
+            in_service: 2,
+            outside: false
         })
     );
 }

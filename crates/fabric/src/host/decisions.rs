@@ -3,7 +3,9 @@
 //!
 //! A NIC has processors. A decision that a sender asks for starts at once where one is free, and waits
 //! its turn otherwise; it takes its latency, and then the sender's scheme is called. What a decision is
-//! made of was fixed when it was asked for; all that is simulated here is when it takes effect.
+//! made of was fixed when it was asked for; all that is simulated here is when it takes effect. Where it is made
+//! outside the run (by what learns in it), it waits for the answer first, and then goes the same way: see
+//! [`crate::run::stepping`].
 //!
 //! A flow that has ended leaves its decision behind: one that waits is passed over when its turn comes,
 //! one that is being worked on keeps its processor to the end. Schemes with different numbers of
@@ -12,7 +14,7 @@
 
 use std::collections::VecDeque;
 
-use paceline_congestion::Decisions;
+use paceline_congestion::{Decisions, SendLimits};
 use paceline_kernel::Span;
 use paceline_kernel::queue::{EventQueue, LaneId};
 
@@ -27,6 +29,10 @@ use crate::world::World;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecisionBank {
     nics: Vec<Processors>,
+    /// What was asked of those outside and is not answered, in the order in which it was asked for.
+    open: Vec<Asked>,
+    /// How many were asked of them.
+    asked_outside: u64,
     made: u64,
     ended: u64,
     started: u64,
@@ -55,25 +61,23 @@ struct Asked {
     qp: u32,
     life: u16,
     at: u64,
+    /// What those outside said.
+    answer: Option<SendLimits>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Job {
-    qp: u32,
-    life: u16,
+    asked: Asked,
     started: u64,
     ends: u64,
 }
 
 impl Asked {
+    /// Whether the flow that asked is still there.
     fn lives(&self, qps: &[Qp]) -> bool {
-        lives(qps, self.qp, self.life)
+        let qp = &qps[self.qp as usize];
+        qp.life == self.life && !qp.done
     }
-}
-
-fn lives(qps: &[Qp], slot: u32, life: u16) -> bool {
-    let qp = &qps[slot as usize];
-    qp.life == life && !qp.done
 }
 
 /// A scheme that asks for decisions and does not say what they cost has them for nothing.
@@ -81,6 +85,7 @@ fn cost(qp: &Qp) -> Decisions {
     qp.needs.decisions.unwrap_or(Decisions {
         latency: Span::ZERO,
         in_service: 0,
+        outside: false,
     })
 }
 
@@ -104,12 +109,52 @@ impl Hosts {
         if qp.done {
             return;
         }
-        let (cost, nic) = (cost(qp), core.ports[qp.port as usize].owner);
         let asked = Asked {
             qp: slot,
             life: qp.life,
             at: core.now,
+            answer: None,
         };
+        if cost(qp).outside {
+            self.decisions.open.push(asked);
+            self.decisions.asked_outside += 1;
+        } else {
+            self.begin_decision(core, asked);
+        }
+    }
+
+    /// How many decisions were asked of those outside so far.
+    pub(crate) fn asked_outside(&self) -> u64 {
+        self.decisions.asked_outside
+    }
+
+    /// The flows that wait for what those outside decide, in the order in which they asked.
+    pub(crate) fn open_decisions(&self) -> impl Iterator<Item = u32> {
+        let open = self.decisions.open.iter();
+        open.filter(|asked| asked.lives(&self.qps))
+            .map(|asked| self.qps[asked.qp as usize].flow)
+    }
+
+    /// Those outside have decided for a flow; says whether it waits for that.
+    pub(crate) fn take_answer(&mut self, core: &mut Core, flow: u32, answer: SendLimits) -> bool {
+        let (qps, bank) = (&self.qps, &mut self.decisions);
+        let before = bank.open.len();
+        bank.open.retain(|asked| asked.lives(qps));
+        bank.ended += (before - bank.open.len()) as u64;
+        let of_flow = |asked: &Asked| qps[asked.qp as usize].flow == flow;
+        let Some(place) = bank.open.iter().position(of_flow) else {
+            return false;
+        };
+        let asked = bank.open.remove(place);
+        let answer = Some(answer);
+        self.begin_decision(core, Asked { answer, ..asked });
+        true
+    }
+
+    /// All that a decision is made of is there: starts it, or lets it wait for its turn.
+    fn begin_decision(&mut self, core: &mut Core, asked: Asked) {
+        let qp = &self.qps[asked.qp as usize];
+        let (cost, nic) = (cost(qp), core.ports[qp.port as usize].owner);
         if self.decisions.nics.is_empty() {
             self.decisions
                 .nics
@@ -139,8 +184,7 @@ impl Hosts {
         in_service.insert(
             place,
             Job {
-                qp: asked.qp,
-                life: asked.life,
+                asked,
                 started: core.now,
                 ends,
             },
@@ -157,14 +201,18 @@ impl Hosts {
         };
         processors.busy_ps += u128::from(core.now - job.started);
         processors.last_ended = core.now;
-        if lives(&self.qps, job.qp, job.life) {
+        let Asked { qp: slot, answer, .. } = job.asked;
+        if job.asked.lives(&self.qps) {
             self.decisions.made += 1;
             if core.watch.is_told() {
-                core.settle(&self.qps[job.qp as usize]);
-                core.look_at_timer(&self.qps[job.qp as usize], crate::watch::closeup::Told::Delay);
+                core.settle(&self.qps[slot as usize]);
+                core.look_at_timer(&self.qps[slot as usize], crate::watch::closeup::Told::Delay);
             }
-            self.call_scheme(world, core, job.qp, |scheme, cx| scheme.on_decision(cx));
-            self.nic_send(world, core, self.qps[job.qp as usize].port);
+            self.call_scheme(world, core, slot, |scheme, cx| match answer {
+                Some(limits) => scheme.on_answer(cx, limits),
+                None => scheme.on_decision(cx),
+            });
+            self.nic_send(world, core, self.qps[slot as usize].port);
         } else {
             self.decisions.ended += 1;
         }
@@ -191,12 +239,14 @@ impl Hosts {
     /// What decisions came to; `None` if none was asked for.
     pub(crate) fn decision_stats(&self, core: &Core) -> Option<DecisionStats> {
         let bank = &self.decisions;
-        if bank.nics.is_empty() {
+        if bank.nics.is_empty() && bank.open.is_empty() {
             return None;
         }
+        let open = self.open_decisions().count();
         let mut stats = DecisionStats {
             made: bank.made,
-            flow_ended: bank.ended,
+            flow_ended: bank.ended + (bank.open.len() - open) as u64,
+            under_way: open as u64,
             started: bank.started,
             waited_ps: bank.waited_ps,
             waited_max: Span::from_ps(bank.waited_max),

@@ -9,5 +9,6 @@ mod profiles;
 mod samples;
 pub(crate) mod simulation;
 pub(crate) mod standstill;
+mod stepping;
 mod verify;
 mod ways;

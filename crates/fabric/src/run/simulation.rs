@@ -32,6 +32,19 @@ pub struct Progress {
     pub done: bool,
 }
 
+/// Up to where [`Simulation::advance_to`] goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// So many more events.
+    Events(u64),
+    /// This instant: all its events have run, and it is now.
+    Time(Time),
+    /// The next instant in which senders ask for decisions that are made outside the run
+    /// ([`paceline_congestion::Decisions::outside`]): all its events have run, and
+    /// [`Simulation::awaited`] tells whose they are. What was asked for before and is not answered does not count.
+    Decisions,
+}
+
 /// One run in progress: a value, so that many fit in a process. A copy is the run forked: what either does from
 /// then on the other does not see. (But senders that [`paceline_congestion::registry::Maker`] makes may share
 /// what they keep outside the run.)
@@ -87,13 +100,49 @@ impl Simulation {
 
     /// Executes at most `events` events.
     pub fn advance(&mut self, events: u64) -> Progress {
-        let last = self.core.counters.events.saturating_add(events);
-        let mut end = self.horizon();
+        self.advance_to(Until::Events(events))
+    }
+
+    /// Goes on until what `until` says, or the run's end. In what steps a run is made does not change it.
+    pub fn advance_to(&mut self, until: Until) -> Progress {
+        match until {
+            Until::Events(events) => {
+                let last = self.core.counters.events.saturating_add(events);
+                self.execute(last, u64::MAX);
+            }
+            Until::Time(at) => self.execute_until(at.as_ps()),
+            Until::Decisions => self.execute_until_asked(),
+        }
+        if self.core.done && self.world.spec.check {
+            self.verify();
+        }
+        self.progress()
+    }
+
+    /// Executes all events up to `at`, and goes there.
+    pub(super) fn execute_until(&mut self, at: u64) {
+        if at >= self.world.spec.stop.as_ps() {
+            return self.execute(u64::MAX, u64::MAX);
+        }
+        self.execute(u64::MAX, at + 1);
+        if !self.core.done && self.core.now <= at {
+            // Behind all events of this instant.
+            (self.core.now, self.core.tie) = (at, u64::MAX);
+        }
+    }
+
+    /// Executes events before the instant `limit` until there have been `last` of them.
+    fn execute(&mut self, last: u64, limit: u64) {
+        let mut end = self.horizon().min(limit);
         let mut large = self.core.agenda.queue.is_large();
         while self.core.counters.events < last && !self.core.done {
             let Some(entry) = self.core.agenda.queue.pop_before(end) else {
+                let next = self.core.agenda.queue.peek_time();
+                if next.is_some_and(|at| at >= limit) {
+                    return;
+                }
                 self.reach_horizon();
-                end = self.horizon();
+                end = self.horizon().min(limit);
                 continue;
             };
             assert!(entry.at >= self.core.now, "time never runs back");
@@ -113,10 +162,6 @@ impl Simulation {
                 large = self.core.agenda.queue.is_large();
             }
         }
-        if self.core.done && self.world.spec.check {
-            self.verify();
-        }
-        self.progress()
     }
 
     /// The first instant that events may not simply run into: samples are due before, or the stop.
