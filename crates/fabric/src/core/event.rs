@@ -18,14 +18,9 @@ pub(crate) enum Event {
     /// A timed pause may need renewal.
     PauseRenew { port: u32, class: u8 },
     /// A scheme's timer.
-    Timer {
-        qp: u32,
-        slot: u8,
-        generation: u8,
-        life: u16,
-    },
-    /// A queue pair's retransmission timeout.
-    Timeout { qp: u32, life: u16 },
+    Timer { flow: u32, slot: u8, generation: u8 },
+    /// A sender's retransmission timeout.
+    Timeout { flow: u32 },
     /// The end of a transmission.
     TxDone { port: u32 },
     /// A NIC may have something to send now.
@@ -35,7 +30,7 @@ pub(crate) enum Event {
     /// Time to sample the queues.
     Sample,
     /// A receiver's period of reports is over.
-    Report { qp: u32, life: u16 },
+    Report { flow: u32 },
     /// A NIC begins to pause for ever, or ends.
     Storm { storm: u32, ends: bool },
     /// A port's device has room for a packet ([`crate::reference::bolt_ns3`]).
@@ -46,14 +41,16 @@ pub(crate) enum Event {
     Decided { nic: u32 },
 }
 
-const A_BITS: u32 = 28;
+const A_BITS: u32 = 27;
+/// Bits before those of the kind.
+const KIND: u32 = A_BITS + 32;
 const A_MASK: u64 = (1 << A_BITS) - 1;
 
 impl Event {
-    /// Ports and queue pairs that there can be.
+    /// Ports and flows that there can be.
     pub(crate) const MAX_ENTITIES: usize = 1 << A_BITS;
 
-    /// The event in 64 bits: kind 4, entity 28, argument 32.
+    /// The event in 64 bits: kind 5, entity 27, argument 32.
     #[inline(always)]
     pub(crate) fn encode(self) -> u64 {
         let (kind, a, b) = match self {
@@ -63,34 +60,29 @@ impl Event {
             Self::PauseEnd { port, class } => (3, port, u32::from(class)),
             Self::PauseRenew { port, class } => (4, port, u32::from(class)),
             Self::Timer {
-                qp,
+                flow,
                 slot,
                 generation,
-                life,
-            } => (
-                5,
-                qp,
-                u32::from(slot) | u32::from(generation) << 8 | u32::from(life) << 16,
-            ),
-            Self::Timeout { qp, life } => (6, qp, u32::from(life)),
+            } => (5, flow, u32::from(slot) | u32::from(generation) << 8),
+            Self::Timeout { flow } => (6, flow, 0),
             Self::TxDone { port } => (7, port, 0),
             Self::Wake { port, generation } => (8, port, generation),
             Self::Arrive { port, packet } => (9, port, packet),
             Self::Sample => (10, 0, 0),
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
             Self::Refill { port } => (14, port, 0),
-            Self::Report { qp, life } => (13, qp, u32::from(life)),
+            Self::Report { flow } => (13, flow, 0),
             Self::HostDone { nic } => (12, nic, 0),
             Self::Decided { nic } => (15, nic, 0),
         };
-        kind << 60 | u64::from(a) << 32 | u64::from(b)
+        kind << KIND | u64::from(a) << 32 | u64::from(b)
     }
 
     #[inline(always)]
     pub(crate) fn decode(bits: u64) -> Self {
         let a = (bits >> 32 & A_MASK) as u32;
         let b = bits as u32;
-        match bits >> 60 {
+        match bits >> KIND {
             0 => Self::Topology { change: b },
             1 => Self::FlowDue { flow: b },
             2 => Self::FlowStart { flow: b },
@@ -103,15 +95,11 @@ impl Event {
                 class: b as u8,
             },
             5 => Self::Timer {
-                qp: a,
+                flow: a,
                 slot: b as u8,
                 generation: (b >> 8) as u8,
-                life: (b >> 16) as u16,
             },
-            6 => Self::Timeout {
-                qp: a,
-                life: b as u16,
-            },
+            6 => Self::Timeout { flow: a },
             7 => Self::TxDone { port: a },
             8 => Self::Wake {
                 port: a,
@@ -119,10 +107,7 @@ impl Event {
             },
             9 => Self::Arrive { port: a, packet: b },
             10 => Self::Sample,
-            13 => Self::Report {
-                qp: a,
-                life: b as u16,
-            },
+            13 => Self::Report { flow: a },
             12 => Self::HostDone { nic: a },
             14 => Self::Refill { port: a },
             11 => Self::Storm {
@@ -180,12 +165,11 @@ mod tests {
             Event::PauseEnd { port: 9, class: 3 },
             Event::PauseRenew { port: 9, class: 7 },
             Event::Timer {
-                qp: (1 << 28) - 1,
+                flow: (1 << 27) - 1,
                 slot: 3,
                 generation: 255,
-                life: 65535,
             },
-            Event::Timeout { qp: 5, life: 77 },
+            Event::Timeout { flow: 5 },
             Event::TxDone { port: 123_456_789 },
             Event::Wake {
                 port: 1,
@@ -196,10 +180,10 @@ mod tests {
                 packet: 0xdead_beef,
             },
             Event::Sample,
-            Event::Report { qp: 6, life: 78 },
+            Event::Report { flow: 6 },
             Event::Storm { storm: 3, ends: true },
             Event::Refill { port: 6 },
-            Event::HostDone { nic: 1 << 27 },
+            Event::HostDone { nic: 1 << 26 },
             Event::Decided { nic: 1 << 26 },
         ];
         for event in events {

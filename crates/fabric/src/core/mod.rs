@@ -41,7 +41,30 @@ pub(crate) struct Core {
     pub(crate) watch: Watch,
 }
 
+/// What an event adds to a run's digest: it hangs on its time, its kind and whose it is. The digest is the sum, so
+/// it does not hang on the order of events of the same instant in different places.
+#[inline(always)]
+const fn mark(at: u64, what: u64) -> u64 {
+    let mixed = (at ^ (what >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    mixed ^ mixed >> 32
+}
+
 impl Core {
+    /// An event happens.
+    #[inline(always)]
+    pub(crate) fn count_event(&mut self, at: u64, what: u64) {
+        self.counters.events += 1;
+        self.digest = self.digest.wrapping_add(mark(at, what));
+    }
+
+    /// The event that happens is none of the network's: how many of its kind there are hangs on how the run is
+    /// arranged.
+    #[cold]
+    pub(crate) fn discount_event(&mut self, event: Event) {
+        self.counters.events -= 1;
+        self.digest = self.digest.wrapping_sub(mark(self.now, event.encode()));
+    }
+
     /// Schedules `event` for `at`, in `lane`. Every run stops before the end of time, so what would
     /// come later may as well come there.
     #[inline]

@@ -55,11 +55,10 @@ struct Processors {
     busy_ps: u128,
 }
 
-/// A decision, and the life of the queue pair's slot that asked for it.
+/// A decision, and the flow that asked for it.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
-    qp: u32,
-    life: u16,
+    flow: u32,
     at: u64,
     /// What those outside said.
     answer: Option<SendLimits>,
@@ -70,14 +69,6 @@ struct Job {
     asked: Asked,
     started: u64,
     ends: u64,
-}
-
-impl Asked {
-    /// Whether the flow that asked is still there.
-    fn lives(&self, qps: &[Qp]) -> bool {
-        let qp = &qps[self.qp as usize];
-        qp.life == self.life && !qp.done
-    }
 }
 
 /// A scheme that asks for decisions and does not say what they cost has them for nothing.
@@ -110,8 +101,7 @@ impl Hosts {
             return;
         }
         let asked = Asked {
-            qp: slot,
-            life: qp.life,
+            flow: qp.flow,
             at: core.now,
             answer: None,
         };
@@ -119,7 +109,7 @@ impl Hosts {
             self.decisions.open.push(asked);
             self.decisions.asked_outside += 1;
         } else {
-            self.begin_decision(core, asked);
+            self.begin_decision(core, slot, asked);
         }
     }
 
@@ -131,29 +121,29 @@ impl Hosts {
     /// The flows that wait for what those outside decide, in the order in which they asked.
     pub(crate) fn open_decisions(&self) -> impl Iterator<Item = u32> {
         let open = self.decisions.open.iter();
-        open.filter(|asked| asked.lives(&self.qps))
-            .map(|asked| self.qps[asked.qp as usize].flow)
+        open.map(|asked| asked.flow)
+            .filter(|&flow| self.sender_of(flow).is_some())
     }
 
     /// Those outside have decided for a flow; says whether it waits for that.
     pub(crate) fn take_answer(&mut self, core: &mut Core, flow: u32, answer: SendLimits) -> bool {
-        let (qps, bank) = (&self.qps, &mut self.decisions);
+        let (senders, bank) = (&self.senders, &mut self.decisions);
         let before = bank.open.len();
-        bank.open.retain(|asked| asked.lives(qps));
+        bank.open.retain(|asked| senders.get(asked.flow).is_some());
         bank.ended += (before - bank.open.len()) as u64;
-        let of_flow = |asked: &Asked| qps[asked.qp as usize].flow == flow;
-        let Some(place) = bank.open.iter().position(of_flow) else {
+        let of_flow = |asked: &Asked| asked.flow == flow;
+        let (Some(place), Some(slot)) = (bank.open.iter().position(of_flow), senders.get(flow)) else {
             return false;
         };
         let asked = bank.open.remove(place);
         let answer = Some(answer);
-        self.begin_decision(core, Asked { answer, ..asked });
+        self.begin_decision(core, slot, Asked { answer, ..asked });
         true
     }
 
     /// All that a decision is made of is there: starts it, or lets it wait for its turn.
-    fn begin_decision(&mut self, core: &mut Core, asked: Asked) {
-        let qp = &self.qps[asked.qp as usize];
+    fn begin_decision(&mut self, core: &mut Core, slot: u32, asked: Asked) {
+        let qp = &self.qps[slot as usize];
         let (cost, nic) = (cost(qp), core.ports[qp.port as usize].owner);
         if self.decisions.nics.is_empty() {
             self.decisions
@@ -164,14 +154,14 @@ impl Hosts {
         processors.note(cost, core.now);
         let first = cost.in_service == 0 || processors.waiting.is_empty();
         if first && processors.has_room(cost) {
-            self.start_decision(core, nic, asked);
+            self.start_decision(core, nic, slot, asked);
         } else {
             processors.waiting.push_back(asked);
         }
     }
 
-    fn start_decision(&mut self, core: &mut Core, nic: u32, asked: Asked) {
-        let latency = cost(&self.qps[asked.qp as usize]).latency.as_ps();
+    fn start_decision(&mut self, core: &mut Core, nic: u32, slot: u32, asked: Asked) {
+        let latency = cost(&self.qps[slot as usize]).latency.as_ps();
         let ends = core.now.saturating_add(latency).min(EventQueue::END_OF_TIME - 1);
         let bank = &mut self.decisions;
         let waited = core.now - asked.at;
@@ -201,8 +191,8 @@ impl Hosts {
         };
         processors.busy_ps += u128::from(core.now - job.started);
         processors.last_ended = core.now;
-        let Asked { qp: slot, answer, .. } = job.asked;
-        if job.asked.lives(&self.qps) {
+        let Asked { flow, answer, .. } = job.asked;
+        if let Some(slot) = self.sender_of(flow) {
             self.decisions.made += 1;
             if core.watch.is_told() {
                 core.settle(&self.qps[slot as usize]);
@@ -222,16 +212,15 @@ impl Hosts {
     /// Starts what may start of what waits.
     fn start_waiting(&mut self, core: &mut Core, nic: u32) {
         while let Some(&asked) = self.decisions.nics[nic as usize].waiting.front() {
+            let slot = self.sender_of(asked.flow);
             let processors = &mut self.decisions.nics[nic as usize];
-            let lives = asked.lives(&self.qps);
-            if lives && !processors.has_room(cost(&self.qps[asked.qp as usize])) {
+            if slot.is_some_and(|slot| !processors.has_room(cost(&self.qps[slot as usize]))) {
                 return;
             }
             processors.waiting.pop_front();
-            if lives {
-                self.start_decision(core, nic, asked);
-            } else {
-                self.decisions.ended += 1;
+            match slot {
+                Some(slot) => self.start_decision(core, nic, slot, asked),
+                None => self.decisions.ended += 1,
             }
         }
     }
@@ -293,8 +282,8 @@ impl Hosts {
             };
             assert!(
                 working > 0,
-                "NIC {id}: queue pair {} waits for a decision that nothing will start",
-                next.qp
+                "NIC {id}: flow {} waits for a decision that nothing will start",
+                next.flow
             );
         }
     }

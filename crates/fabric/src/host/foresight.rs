@@ -33,6 +33,7 @@ use crate::core::packet::NONE;
 use crate::core::port::{Port, STRICT};
 use crate::host::Hosts;
 use crate::host::engine::Line;
+use crate::host::flow_path::FlowPath;
 use crate::outcome::PacketKind;
 use crate::world::World;
 use crate::world::routing::FlowKey;
@@ -345,7 +346,10 @@ impl Hosts {
             return;
         }
         copied.kind = PacketKind::Ack;
-        let way = &world.flow_paths[copied.qp as usize];
+        let way = match self.receivers.find(copied.flow) {
+            Some(place) => self.receivers.list[place as usize].path,
+            None => FlowPath::of(world, core, copied.flow, copied.qp),
+        };
         (copied.path, copied.epoch) = (way.ack_route, way.ack_epoch);
         (copied.wire, copied.class) = (way.ack_wire, way.ack_class);
         let (port, class) = (way.ack_port, world.ack_queue(way.ack_class));

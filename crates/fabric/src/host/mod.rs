@@ -5,6 +5,8 @@ mod choose;
 mod control_packets;
 pub(crate) mod decisions;
 pub(crate) mod engine;
+mod flow_path;
+mod flow_table;
 mod foresight;
 pub(crate) mod hash_order;
 mod nic;
@@ -26,6 +28,7 @@ use crate::world::World;
 
 use decisions::DecisionBank;
 use engine::Endpoints;
+use flow_table::FlowTable;
 use foresight::Foresight;
 use hash_order::HashOrder;
 use nic::Nic;
@@ -42,8 +45,9 @@ pub(crate) struct Hosts {
     endpoints: Option<Box<Endpoints>>,
     decisions: DecisionBank,
     foresight: Option<Box<Foresight>>,
-    /// Senders, by queue pair.
+    /// Senders, by queue pair, and the queue pairs of flows that are not over.
     pub(crate) qps: Vec<Qp>,
+    senders: FlowTable,
     pub(crate) receivers: Receivers,
     /// See [`hash_order`].
     hash_order: Option<Box<HashOrder>>,
@@ -65,6 +69,7 @@ impl Hosts {
             nics: ports.into_iter().map(Nic::new).collect(),
             crowds: false,
             qps: Vec::new(),
+            senders: FlowTable::default(),
             receivers: Receivers::default(),
             hash_order: HashOrder::of(spec),
             repeats: Vec::new(),
@@ -100,16 +105,31 @@ impl Hosts {
         qp.flow == packet.flow && !qp.done
     }
 
-    /// The results so far of a flow that holds queue pair `slot`.
+    /// The queue pair of a flow that is under way.
+    #[inline]
+    pub(crate) fn sender_of(&self, flow: u32) -> Option<u32> {
+        self.senders.get(flow)
+    }
+
+    /// The results so far of the flow that holds queue pair `slot`.
     pub(crate) fn record_unfinished(&self, traffic: &mut Traffic, slot: usize) {
         let qp = &self.qps[slot];
         let record = &mut traffic.flows[qp.flow as usize];
         if !qp.done && record.status == FlowStatus::Unfinished {
             record.retransmitted = Bytes::new(qp.retransmitted);
-            record.delivered = Bytes::new(self.receivers.list[slot].expected);
             (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
             if !qp.reachable {
                 record.status = FlowStatus::Unreachable;
+            }
+        }
+    }
+
+    /// What has arrived of flows that are not complete.
+    pub(crate) fn record_delivered(&self, traffic: &mut Traffic) {
+        for receiver in self.receivers.iter() {
+            let record = &mut traffic.flows[receiver.flow as usize];
+            if matches!(record.status, FlowStatus::Unfinished | FlowStatus::Unreachable) {
+                record.delivered = Bytes::new(receiver.expected);
             }
         }
     }

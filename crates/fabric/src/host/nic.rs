@@ -130,10 +130,9 @@ impl Hosts {
 
     fn schedule_timer(&mut self, core: &mut Core, slot: u32, timer: TimerEvent) {
         let event = Event::Timer {
-            qp: slot,
+            flow: self.qps[slot as usize].flow,
             slot: timer.slot.0,
             generation: timer.generation,
-            life: self.qps[slot as usize].life,
         };
         core.schedule(LaneId::WHEEL, timer.at.as_ps(), event);
     }
@@ -142,15 +141,14 @@ impl Hosts {
         &mut self,
         world: &World,
         core: &mut Core,
-        slot: u32,
+        flow: u32,
         timer: u8,
         generation: u8,
-        life: u16,
     ) {
-        let qp = &mut self.qps[slot as usize];
-        if qp.life != life || qp.done {
+        let Some(slot) = self.sender_of(flow) else {
             return;
-        }
+        };
+        let qp = &mut self.qps[slot as usize];
         let event = TimerEvent {
             slot: TimerSlot(timer),
             at: Time::from_ps(core.now),

@@ -9,19 +9,27 @@ use crate::world::World;
 
 impl Hosts {
     /// Stores a queue pair in a free slot.
-    pub(crate) fn place(&mut self, world: &World, mut qp: Qp) -> u32 {
+    pub(crate) fn place(&mut self, world: &World, qp: Qp) -> u32 {
         let Some(slot) = self.free_qps.pop() else {
             let slot = self.qps.len() as u32;
-            self.receivers.begin(slot, qp.flow);
+            self.senders.set(qp.flow, slot);
             self.qps.push(qp);
             return slot;
         };
         let before = &self.qps[slot as usize];
         self.qps_drew |= has_drawn(world, before);
-        qp.life = before.life.wrapping_add(1);
-        self.receivers.begin(slot, qp.flow);
+        self.senders.set(qp.flow, slot);
         self.qps[slot as usize] = qp;
         slot
+    }
+
+    /// The flow of a queue pair is over, of those that messages share in the Bolt authors' simulator.
+    pub(crate) fn end_message_flow(&mut self, slot: u32) {
+        let qp = &mut self.qps[slot as usize];
+        qp.done = true;
+        self.senders.take(qp.flow);
+        self.receivers.end(qp.flow);
+        self.free_qps.push(slot);
     }
 
     /// Keeps in mind what the order of a host's queue pairs hangs on ([`super::hash_order`]), if it does.

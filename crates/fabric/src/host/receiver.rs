@@ -1,15 +1,17 @@
 //! Receivers: what comes in order, what is answered, and which congestion is told of. They know of a flow what
-//! its [`FlowPath`] says, and nothing of its sender.
+//! its [`FlowPath`] says, and nothing of its sender; and nothing of a flow of which no packet has come.
 
 use std::collections::BTreeMap;
 
 use paceline_congestion::Mark;
-use paceline_kernel::Span;
+use paceline_kernel::{Bytes, Span};
 
 use crate::core::Core;
 use crate::core::packet::{NONE, Packet};
 use crate::core::port::STRICT;
 use crate::host::Hosts;
+use crate::host::flow_path::FlowPath;
+use crate::host::flow_table::FlowTable;
 use crate::host::recovery::Answer;
 use crate::host::recovery::bits::Bits;
 use crate::host::reports::Meter;
@@ -17,13 +19,12 @@ use crate::outcome::PacketKind;
 use crate::switch::spread::way;
 use crate::traffic::Traffic;
 use crate::world::World;
-use crate::world::flow_path::FlowPath;
 
-/// A queue pair's receiver.
+/// A flow's receiver: from its first packet until all of it is here.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Receiver {
-    /// Whose data it takes; [`NONE`] if it has forgotten that.
     pub(crate) flow: u32,
+    pub(crate) path: FlowPath,
     pub(crate) expected: u64,
     pub(crate) last_nack: u64,
     pub(crate) nack_until: u64,
@@ -34,12 +35,14 @@ pub(crate) struct Receiver {
     pub(crate) unacked_bytes: u32,
     /// The strongest mark of the packets since the last ACK.
     pub(crate) mark: Mark,
+    pub(crate) meter: Meter,
 }
 
 impl Receiver {
-    pub(crate) const fn new(flow: u32) -> Self {
+    pub(crate) const fn new(flow: u32, path: FlowPath) -> Self {
         Self {
             flow,
+            path,
             expected: 0,
             last_nack: u64::MAX,
             nack_until: 0,
@@ -48,41 +51,87 @@ impl Receiver {
             unacked_packets: 0,
             unacked_bytes: 0,
             mark: Mark::None,
+            meter: Meter::NEW,
         }
     }
 }
 
-/// The receivers of all queue pairs.
+/// The receivers of all flows that have begun to arrive and are not complete.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Receivers {
-    /// By queue pair.
+    of_flow: FlowTable,
     pub(crate) list: Vec<Receiver>,
-    /// Selective repeat: packets that arrived beyond the first missing one, by queue pair; empty without it.
+    /// Selective repeat: packets that arrived beyond the first missing one, by place in the list; empty without it.
     pub(crate) arrived: Vec<Bits>,
+    /// Places of flows that are over.
+    free: Vec<u32>,
     /// Receivers that begin anew: see [`crate::spec::Quirks::receiver_forgets`]; by flow.
     pub(crate) late: BTreeMap<u32, Receiver>,
-    /// Of receivers that report, by queue pair.
-    pub(crate) meters: Vec<Meter>,
 }
 
 impl Receivers {
-    /// A flow begins in queue pair `slot`.
-    pub(crate) fn begin(&mut self, slot: u32, flow: u32) {
-        let slot = slot as usize;
-        if self.list.len() <= slot {
-            self.list.resize(slot + 1, Receiver::new(NONE));
+    /// The place of a flow's receiver.
+    #[inline]
+    pub(crate) fn find(&self, flow: u32) -> Option<u32> {
+        self.of_flow.get(flow)
+    }
+
+    /// The first packet of a flow has arrived, or will.
+    #[cold]
+    pub(crate) fn begin(&mut self, world: &World, core: &Core, flow: u32, qp: u32) -> u32 {
+        let receiver = Receiver::new(flow, FlowPath::of(world, core, flow, qp));
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.list[place as usize] = receiver;
+                place
+            }
+            None => {
+                self.list.push(receiver);
+                self.list.len() as u32 - 1
+            }
+        };
+        self.of_flow.set(flow, place);
+        self.expect_any_order(world, place);
+        place
+    }
+
+    /// A flow is over: nothing needs to be known of it any more.
+    #[cold]
+    pub(crate) fn end(&mut self, flow: u32) {
+        if let Some(place) = self.of_flow.take(flow) {
+            self.list[place as usize].flow = NONE;
+            self.free.push(place);
         }
-        self.list[slot] = Receiver::new(flow);
+    }
+
+    /// A flow's receiver.
+    pub(crate) fn of(&mut self, flow: u32) -> Option<&mut Receiver> {
+        let place = self.find(flow)?;
+        Some(&mut self.list[place as usize])
+    }
+
+    /// How many of a flow's bytes have arrived in order, if it has a receiver.
+    pub(crate) fn arrived_of(&self, flow: u32) -> Option<u64> {
+        let place = self.find(flow)?;
+        Some(self.list[place as usize].expected)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Receiver> {
+        self.list.iter().filter(|receiver| receiver.flow != NONE)
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Receiver> {
+        self.list.iter_mut().filter(|receiver| receiver.flow != NONE)
     }
 
     /// The congestion echo of an ACK: of this packet in the reference, of all since the last ACK
     /// where ACKs answer for several packets.
     #[inline]
-    fn take_marks(&mut self, world: &World, slot: u32, mark: Mark) -> Mark {
+    fn take_marks(&mut self, world: &World, place: u32, mark: Mark) -> Mark {
         if world.spec.quirks.ack_threshold {
             return mark;
         }
-        std::mem::take(&mut self.list[slot as usize].mark)
+        std::mem::take(&mut self.list[place as usize].mark)
     }
 }
 
@@ -91,49 +140,78 @@ impl Hosts {
     pub(crate) fn receive_data(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, id: u32) {
         let packet = core.packets.get(id);
         core.counters.data_received += u64::from(!packet.is_trimmed());
-        let (slot, flow, mark) = (packet.qp, packet.flow, packet.mark);
-        if self.receivers.list[slot as usize].flow != flow {
+        let (flow, mark) = (packet.flow, packet.mark);
+        let Some(place) = self
+            .receivers
+            .find(flow)
+            .or_else(|| self.meet(world, core, traffic, id))
+        else {
             return self.receive_late(world, core, id);
+        };
+        let answer = self.receivers.take_data(world, core, place, id);
+        let receiver = &self.receivers.list[place as usize];
+        let whole = receiver.expected >= receiver.path.size;
+        if whole {
+            traffic.received_whole(world, core, flow, Bytes::new(receiver.expected));
         }
-        let answer = self.receivers.take_data(world, core, id);
-        let path = &world.flow_paths[slot as usize];
-        if self.receivers.list[slot as usize].expected >= path.size {
-            traffic.received_whole(world, core, flow);
+        if receiver.path.is_told() {
+            self.tell_sender(world, core, place, id);
         }
-        if path.is_told() {
-            self.tell_sender(world, core, id);
-        }
-        let (kind, echo) = match answer {
-            Answer::Ack => (PacketKind::Ack, self.receivers.take_marks(world, slot, mark)),
+        match answer {
+            Answer::Ack => {
+                let echo = self.receivers.take_marks(world, place, mark);
+                self.answer(world, core, place, id, PacketKind::Ack, echo);
+            }
             Answer::Nack => {
                 core.counters.nacks += 1;
-                (PacketKind::Nack, mark)
+                self.answer(world, core, place, id, PacketKind::Nack, mark);
             }
-            Answer::Nothing => return core.packets.remove(id),
-        };
-        self.answer(world, core, slot, id, kind, echo);
+            Answer::Nothing => core.packets.remove(id),
+        }
+        if whole {
+            self.forget_receiver(world, place);
+        }
+    }
+
+    /// A packet of a flow that nothing is known of: its first, unless all of it has been here.
+    #[cold]
+    fn meet(&mut self, world: &World, core: &Core, traffic: &Traffic, id: u32) -> Option<u32> {
+        let packet = core.packets.get(id);
+        let is_over = traffic.flows[packet.flow as usize].received.is_some();
+        (!is_over).then(|| self.receivers.begin(world, core, packet.flow, packet.qp))
+    }
+
+    /// All of a flow is here: what comes once more is answered without anything being known of it, but in the
+    /// reference, where the end of the sender counts ([`crate::spec::Quirks::receiver_forgets`]).
+    #[cold]
+    pub(super) fn forget_receiver(&mut self, world: &World, place: u32) {
+        let receiver = &self.receivers.list[place as usize];
+        if !world.spec.quirks.receiver_forgets && !receiver.meter.runs() {
+            let flow = receiver.flow;
+            self.receivers.end(flow);
+        }
     }
 
     /// Data packet `id` becomes its acknowledgement and leaves. It keeps its slot, telemetry and time stamp.
     #[inline(always)]
-    fn answer(&mut self, world: &World, core: &mut Core, slot: u32, id: u32, kind: PacketKind, echo: Mark) {
-        let path = &world.flow_paths[slot as usize];
+    fn answer(&mut self, world: &World, core: &mut Core, place: u32, id: u32, kind: PacketKind, echo: Mark) {
+        let receiver = &self.receivers.list[place as usize];
+        let path = &receiver.path;
         let packet = core.packets.get_mut(id);
         if path.tells_way {
             packet.pint = way(packet.epoch);
         }
         packet.kind = kind;
         packet.mark = echo;
-        packet.seq = self.receivers.list[slot as usize].expected;
-        packet.path = path.ack_route;
-        packet.epoch = path.ack_epoch;
+        packet.seq = receiver.expected;
+        path.send_back(packet);
         packet.wire = path.ack_wire;
         packet.payload = 0;
-        packet.class = path.ack_class;
         // Nothing accounts for it in a host.
         packet.ingress = NONE;
+        let (ack_port, ack_wire) = (path.ack_port, path.ack_wire);
         let class = world.ack_queue(path.ack_class);
-        let port = &mut core.ports[path.ack_port as usize];
+        let port = &mut core.ports[ack_port as usize];
         let nothing_before = port.ready == 0 && port.paused == 0 && port.up;
         if nothing_before && !core.watch.is_told() && !port.is_busy(core.now, core.tie) {
             // As if it were queued and taken out again.
@@ -141,36 +219,38 @@ impl Hosts {
                 port.served = class;
             }
             let nic = port.owner as usize;
-            let more = self.awaits_end(world, core, nic, path.ack_wire);
-            return core.start_transmission(world, path.ack_port, id, more);
+            let more = self.awaits_end(world, core, nic, ack_wire);
+            return core.start_transmission(world, ack_port, id, more);
         }
-        self.enqueue(world, core, path.ack_port, class, id);
+        self.enqueue(world, core, ack_port, class, id);
     }
 
     /// The receiver of a flow whose scheme asks for packets of its own counts data packet `id`.
     #[inline(never)]
-    fn tell_sender(&mut self, world: &World, core: &mut Core, id: u32) {
+    fn tell_sender(&mut self, world: &World, core: &mut Core, place: u32, id: u32) {
         let packet = *core.packets.get(id);
-        let path = &world.flow_paths[packet.qp as usize];
-        if path.reports
-            && let Some(reports) = world.needs_of(path).reports
+        let receiver = &mut self.receivers.list[place as usize];
+        if receiver.path.reports
+            && let Some(reports) = world.needs_of(receiver.path.scheme).reports
         {
-            self.receivers.meter(core, path, &packet, reports);
+            receiver.count(core, &packet, reports);
         }
-        if packet.mark == Mark::Congested && path.cnp_interval > Span::ZERO {
-            self.notify_sender(world, core, &packet, path);
+        if packet.mark == Mark::Congested && receiver.path.cnp_interval > Span::ZERO {
+            self.notify_sender(world, core, place, &packet);
         }
     }
 
     /// A congestion notification packet to the sender, at most one per interval.
-    fn notify_sender(&mut self, world: &World, core: &mut Core, packet: &Packet, path: &FlowPath) {
-        let receiver = &mut self.receivers.list[packet.qp as usize];
+    fn notify_sender(&mut self, world: &World, core: &mut Core, place: u32, packet: &Packet) {
+        let receiver = &mut self.receivers.list[place as usize];
         if core.now < receiver.cnp_until {
             return;
         }
+        let path = &receiver.path;
         receiver.cnp_until = core.now + path.cnp_interval.as_ps();
-        let cnp = path.control_packet(world, packet.qp, packet.sent_at);
+        let (port, class) = (path.ack_port, world.ack_queue(path.ack_class));
+        let cnp = path.control_packet(world, packet.flow, packet.sent_at);
         let id = core.packets.insert(cnp);
-        self.enqueue(world, core, path.ack_port, world.ack_queue(path.ack_class), id);
+        self.enqueue(world, core, port, class, id);
     }
 }

@@ -8,15 +8,12 @@ use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::host::Hosts;
-use crate::host::receiver::Receivers;
+use crate::host::receiver::Receiver;
 use crate::world::World;
-use crate::world::flow_path::FlowPath;
 
 /// What a receiver counts of a flow in a period.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Meter {
-    /// Whose period it is, of the flows that used the queue pair one after another.
-    life: u16,
     /// Whether a period runs.
     runs: bool,
     packets: u32,
@@ -27,20 +24,25 @@ pub(crate) struct Meter {
     first: u32,
 }
 
-impl Receivers {
+impl Meter {
+    /// Of a flow of which nothing has come.
+    pub(crate) const NEW: Self = Self {
+        runs: false,
+        packets: 0,
+        marked: 0,
+        bytes: 0,
+        first: 0,
+    };
+
+    pub(crate) const fn runs(&self) -> bool {
+        self.runs
+    }
+}
+
+impl Receiver {
     /// A receiver that reports counts a data packet.
-    pub(crate) fn meter(&mut self, core: &mut Core, path: &FlowPath, packet: &Packet, reports: Reports) {
-        let (slot, life) = (packet.qp as usize, path.life);
-        if self.meters.len() <= slot {
-            self.meters.resize(slot + 1, Meter::default());
-        }
-        let meter = &mut self.meters[slot];
-        if meter.life != life {
-            *meter = Meter {
-                life,
-                ..Meter::default()
-            };
-        }
+    pub(crate) fn count(&mut self, core: &mut Core, packet: &Packet, reports: Reports) {
+        let meter = &mut self.meter;
         meter.packets += 1;
         meter.marked += u32::from(packet.mark == Mark::Congested);
         if meter.runs {
@@ -49,23 +51,30 @@ impl Receivers {
         }
         (meter.runs, meter.first) = (true, u32::from(packet.wire));
         let at = core.now + reports.every.as_ps();
-        core.schedule(LaneId::WHEEL, at, Event::Report { qp: packet.qp, life });
+        core.schedule(LaneId::WHEEL, at, Event::Report { flow: packet.flow });
     }
 }
 
 impl Hosts {
     /// A receiver's period is over: it reports, unless nothing came.
-    pub(crate) fn report(&mut self, world: &World, core: &mut Core, slot: u32, life: u16) {
-        let path = &world.flow_paths[slot as usize];
-        let meter = &mut self.receivers.meters[slot as usize];
-        if path.life != life || meter.life != life {
+    pub(crate) fn report(&mut self, world: &World, core: &mut Core, flow: u32) {
+        let Some(place) = self.receivers.find(flow) else {
             return;
-        }
-        let Some(reports) = world.needs_of(path).reports else {
+        };
+        let Receiver {
+            path,
+            meter,
+            expected,
+            ..
+        } = &mut self.receivers.list[place as usize];
+        let Some(reports) = world.needs_of(path.scheme).reports else {
             return;
         };
         if meter.packets == 0 {
             meter.runs = false;
+            if *expected >= path.size {
+                self.forget_receiver(world, place);
+            }
             return;
         }
         let congested = f64::from(meter.marked) >= reports.marked_share * f64::from(meter.packets);
@@ -76,18 +85,19 @@ impl Hosts {
             meter.bytes
         };
         *meter = Meter {
-            life,
             runs: true,
-            ..Meter::default()
+            ..Meter::NEW
         };
-        let id = core.packets.insert(Packet {
+        let report = Packet {
             tag: u8::from(congested),
             note: megabits_per_second(bytes, reports.every),
-            ..path.control_packet(world, slot, core.now)
-        });
+            ..path.control_packet(world, flow, core.now)
+        };
+        let (port, class) = (path.ack_port, world.ack_queue(path.ack_class));
+        let id = core.packets.insert(report);
         let at = core.now + reports.every.as_ps();
-        core.schedule(LaneId::WHEEL, at, Event::Report { qp: slot, life });
-        self.enqueue(world, core, path.ack_port, world.ack_queue(path.ack_class), id);
+        core.schedule(LaneId::WHEEL, at, Event::Report { flow });
+        self.enqueue(world, core, port, class, id);
     }
 }
 

@@ -10,7 +10,7 @@ use super::Hosts;
 use super::recovery::Acknowledged;
 use super::reports::read_report;
 use crate::core::Core;
-use crate::core::packet::{NO_PORT, NONE};
+use crate::core::packet::NO_PORT;
 use crate::outcome::{FlowStatus, RttSample};
 use crate::spec::Awaited;
 use crate::switch::telemetry::WIRE_HOPS;
@@ -55,8 +55,6 @@ pub(crate) struct Qp {
     pub(crate) done: bool,
     /// Whether lost packets are to be sent again, before new ones.
     pub(crate) repairs: bool,
-    /// Distinguishes flows that used the same slot one after another.
-    pub(crate) life: u16,
     /// The way of its data (see [`crate::switch::spread`] for what is spread), and the generation of that: an
     /// older one than the network's where there is no path any more.
     pub(crate) route: u64,
@@ -318,15 +316,15 @@ impl Hosts {
         record.status = FlowStatus::Completed;
         record.fct = Span::from_ps(core.now - record.start.as_ps());
         record.retransmitted = Bytes::new(qp.retransmitted);
-        record.delivered = Bytes::new(self.receivers.list[slot as usize].expected);
         (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
         traffic.completions.push(flow as u32);
         if let Some(order) = &mut self.hash_order {
             order.remove(&world.spec.flows[flow]);
         }
         traffic.release(world, core, flow as u32, Awaited::Acknowledged);
+        self.senders.take(flow as u32);
         if world.spec.quirks.receiver_forgets {
-            self.receivers.list[slot as usize].flow = NONE;
+            self.receivers.end(flow as u32);
         }
     }
 

@@ -145,7 +145,6 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     let world = World {
         class_count,
         changes: build_changes(&spec),
-        flow_paths: Vec::new(),
         epoch: 0,
         routing,
         first_paths: FirstPaths::default(),

@@ -88,6 +88,7 @@ impl Simulation {
         for slot in 0..self.hosts.qps.len() as u32 {
             self.find_new_path(slot);
         }
+        self.hosts.find_ways_back(&self.world, &self.core);
         self.hosts.look_anew(&self.world, &mut self.core);
     }
 
@@ -168,8 +169,6 @@ impl Simulation {
             qp.path.bdp = bdp;
         }
         qp.apply(qp.scheme.limits());
-        let path = self.flow_path(slot, &paths);
-        self.world.write_flow_path(slot, path);
         self.hosts.move_to_port(&self.core, slot, old_port);
     }
 }

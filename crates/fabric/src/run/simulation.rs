@@ -148,11 +148,7 @@ impl Simulation {
             assert!(entry.at >= self.core.now, "time never runs back");
             self.core.now = entry.at;
             self.core.tie = entry.tie;
-            self.core.counters.events += 1;
-            self.core.digest = (self.core.digest ^ entry.at)
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                .rotate_left(23)
-                ^ (entry.what >> 32);
+            self.core.count_event(entry.at, entry.what);
             if large {
                 self.fetch_upcoming();
             }
@@ -208,19 +204,21 @@ impl Simulation {
                 self.hosts.wake(&self.world, &mut self.core, port, generation)
             }
             Event::Timer {
-                qp,
+                flow,
                 slot,
                 generation,
-                life,
-            } => self.scheme_timer(qp, slot, generation, life),
-            Event::Timeout { qp, life } => self.retransmission_timeout(qp, life),
-            Event::FlowDue { flow } => self.traffic.flow_due(&self.world, &mut self.core, flow),
+            } => self.scheme_timer(flow, slot, generation),
+            Event::Timeout { flow } => self.retransmission_timeout(flow),
+            Event::FlowDue { flow } => {
+                self.core.discount_event(event);
+                self.traffic.flow_due(&self.world, &mut self.core, flow);
+            }
             Event::FlowStart { flow } => self.flow_start(flow),
             Event::PauseEnd { port, class } => self.pause_end(port, class),
             Event::PauseRenew { port, class } => self.pause_renew(port, class),
             Event::Topology { change } => self.change_topology(change as usize),
             Event::Sample => self.queue_sample_event(),
-            Event::Report { qp, life } => self.hosts.report(&self.world, &mut self.core, qp, life),
+            Event::Report { flow } => self.hosts.report(&self.world, &mut self.core, flow),
             Event::Storm { storm, ends } => self.storm(storm, !ends),
             Event::Refill { port } => self.refill(port),
             Event::HostDone { nic } => {
@@ -231,24 +229,24 @@ impl Simulation {
         }
     }
 
-    fn scheme_timer(&mut self, qp: u32, slot: u8, generation: u8, life: u16) {
+    fn scheme_timer(&mut self, flow: u32, slot: u8, generation: u8) {
         if slot == CLOCK {
-            return self.clock(qp, generation, life);
+            return self.clock(flow, generation);
         }
         self.hosts
-            .scheme_timer(&self.world, &mut self.core, qp, slot, generation, life);
+            .scheme_timer(&self.world, &mut self.core, flow, slot, generation);
     }
 
-    fn retransmission_timeout(&mut self, qp: u32, life: u16) {
+    fn retransmission_timeout(&mut self, flow: u32) {
         if self.bolt_ns3.on {
-            return self.message_timeout(qp, life);
+            return self.message_timeout(flow);
         }
-        let Some(shortest) = self.hosts.awaits_timeout(&self.world, qp, life) else {
+        let Some((slot, shortest)) = self.hosts.awaits_timeout(&self.world, flow) else {
             return;
         };
         self.look_for_standstill();
         self.hosts
-            .retransmission_timeout(&self.world, &mut self.core, qp, shortest);
+            .retransmission_timeout(&self.world, &mut self.core, slot, shortest);
     }
 
     /// How far the run is.
@@ -285,6 +283,7 @@ impl Simulation {
                 self.record_sent_messages(slot);
             }
         }
+        self.hosts.record_delivered(&mut self.traffic);
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
         let closeups = self.core.close_looks();

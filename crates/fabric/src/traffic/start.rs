@@ -14,7 +14,6 @@ use crate::run::simulation::Simulation;
 use crate::spec::{Awaited, Recovery, TieOrder};
 use crate::traffic::Traffic;
 use crate::world::World;
-use crate::world::flow_path::FlowPath;
 use crate::world::routing::{FlowKey, bdp, path_rtt};
 
 /// A flow's two paths through the network.
@@ -48,17 +47,26 @@ impl Traffic {
 impl World {
     /// Finds both paths of a flow.
     pub(crate) fn find_paths(&self, core: &Core, flow: u32) -> Option<Paths> {
-        let spec = self.spec.flows[flow as usize];
-        let mut key = FlowKey::of(&spec);
-        if self.spec.quirks.hash_hosts_only {
-            key = FlowKey::new(spec.src.0, spec.dst.0, 0, 0);
-        }
+        let (spec, key) = (&self.spec.flows[flow as usize], self.key_of(flow));
         let forward = self.routing.path(&core.ports, spec.src.0, spec.dst.0, key)?.ports;
-        let back = self
-            .routing
-            .path(&core.ports, spec.dst.0, spec.src.0, key.reversed())?
-            .ports;
+        let back = self.find_way_back(core, flow)?;
         Some(Paths { forward, back })
+    }
+
+    /// Finds the path of a flow's acknowledgements.
+    pub(crate) fn find_way_back(&self, core: &Core, flow: u32) -> Option<Vec<u32>> {
+        let (spec, key) = (&self.spec.flows[flow as usize], self.key_of(flow).reversed());
+        let back = self.routing.path(&core.ports, spec.dst.0, spec.src.0, key)?;
+        Some(back.ports)
+    }
+
+    /// What ECMP hashes of a flow's data.
+    fn key_of(&self, flow: u32) -> FlowKey {
+        let spec = &self.spec.flows[flow as usize];
+        if self.spec.quirks.hash_hosts_only {
+            return FlowKey::new(spec.src.0, spec.dst.0, 0, 0);
+        }
+        FlowKey::of(spec)
     }
 
     /// What packets on a path carry, and the generation that goes with it: an old one where they have no room for
@@ -192,7 +200,6 @@ impl Simulation {
             window_mode: scheme.window,
             reachable,
             done: false,
-            life: 0,
             route,
             data_epoch,
             max_sent: 0,
@@ -216,8 +223,6 @@ impl Simulation {
             qp.path.bdp.get()
         };
         let slot = self.hosts.place(&self.world, qp);
-        let path = self.flow_path(slot, &paths);
-        self.world.write_flow_path(slot, path);
         self.hosts.note_order(&self.world, slot);
         if let Recovery::SelectiveRepeat(irn) = self.world.spec.nic.recovery {
             self.hosts.begin_selective_repeat(&self.world, slot, &irn, bdp);
@@ -232,6 +237,7 @@ impl Simulation {
             self.core.look_begins(slot, &self.hosts.qps[slot as usize]);
         }
         if self.bolt_ns3.on {
+            self.hosts.receivers.begin(&self.world, &self.core, flow, slot);
             return self.start_sender(slot, keep, found);
         }
         self.hosts.join_nic(&self.world, &mut self.core, slot);
@@ -242,29 +248,6 @@ impl Simulation {
         match self.world.spec.ties {
             TieOrder::Insertion => TimerBank::with_event_per_setting(),
             TieOrder::Structural | TieOrder::Shuffled(_) => TimerBank::default(),
-        }
-    }
-
-    /// What others know of a flow whose queue pair is `slot`, on new paths.
-    pub(crate) fn flow_path(&mut self, slot: u32, paths: &Paths) -> FlowPath {
-        let qp = &self.hosts.qps[slot as usize];
-        let (flow, spec) = (qp.flow, &self.world.spec);
-        let (packet, described) = (&spec.packet, &spec.flows[flow as usize]);
-        let class = spec.nic.ack_class.unwrap_or(described.class);
-        let (ack_route, ack_epoch) = self.world.way_of(&self.core, &paths.back);
-        FlowPath {
-            flow,
-            size: qp.size,
-            ack_route,
-            ack_epoch,
-            ack_port: paths.back[0],
-            ack_wire: packet.ack_wire(&qp.needs),
-            ack_class: self.world.classes.dense(class),
-            tells_way: qp.needs.int,
-            reports: qp.needs.reports.is_some(),
-            scheme: described.scheme,
-            cnp_interval: qp.needs.cnp_interval,
-            life: qp.life,
         }
     }
 }

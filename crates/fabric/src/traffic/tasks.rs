@@ -3,8 +3,8 @@
 //! The graph is built once into flat arrays. A flow that nothing waits for costs a comparison when
 //! it ends, and nothing per packet; a run without dependencies has empty arrays.
 
-use paceline_kernel::Time;
 use paceline_kernel::queue::LaneId;
+use paceline_kernel::{Bytes, Time};
 
 use crate::core::Core;
 use crate::core::event::Event;
@@ -165,10 +165,11 @@ impl Traffic {
     }
 
     /// A flow's last byte is here, and perhaps was before.
-    pub(crate) fn received_whole(&mut self, world: &World, core: &mut Core, flow: u32) {
+    pub(crate) fn received_whole(&mut self, world: &World, core: &mut Core, flow: u32, bytes: Bytes) {
         let record = &mut self.flows[flow as usize];
         if record.received.is_none() {
             record.received = Some(Time::from_ps(core.now));
+            record.delivered = bytes;
             self.release(world, core, flow, Awaited::Received);
         }
     }

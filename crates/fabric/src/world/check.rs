@@ -211,7 +211,7 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
         let why = format!("the run would stop at {}; runs stop before {end:.0} s", spec.stop);
         return Err(BuildError::TooLarge(why));
     }
-    if spec.links.len() * 2 > Event::MAX_ENTITIES || spec.flows.len() > u32::MAX as usize / 2 {
+    if spec.links.len() * 2 > Event::MAX_ENTITIES || spec.flows.len() > Event::MAX_ENTITIES {
         return Err(BuildError::TooLarge(format!(
             "{} links and {} flows are more than can be numbered",
             spec.links.len(),

@@ -1,14 +1,13 @@
 //! What does not change while events run.
 
 pub(crate) mod check;
-pub(crate) mod flow_path;
 pub mod routing;
 
+use paceline_congestion::Needs;
 use paceline_kernel::Span;
 
 use crate::core::port::{Classes, LinkProfile};
 use crate::spec::RunSpec;
-use crate::world::flow_path::FlowPath;
 use crate::world::routing::Routing;
 
 /// What does not change while events run, but when the topology does and when a flow is the first on its path.
@@ -23,8 +22,13 @@ pub(crate) struct World {
     pub(crate) routing: Routing,
     pub(crate) first_paths: crate::world::routing::FirstPaths,
     pub(crate) changes: Vec<crate::run::failure::Change>,
-    /// By queue pair.
-    pub(crate) flow_paths: Vec<FlowPath>,
     pub(crate) base_rtt: Span,
     pub(crate) bdp: u64,
+}
+
+impl World {
+    /// What a scheme of the run's list asks of receivers and of switches.
+    pub(crate) fn needs_of(&self, scheme: u16) -> Needs {
+        self.spec.schemes[usize::from(scheme)].config.needs()
+    }
 }

@@ -11,28 +11,28 @@ use crate::world::World;
 impl Receivers {
     /// In-order data is delivered, a gap is reported, old data is ignored.
     #[inline(always)]
-    pub(super) fn take_in_sequence(&mut self, world: &World, core: &Core, id: u32) -> Answer {
+    pub(super) fn take_in_sequence(&mut self, world: &World, core: &Core, place: u32, id: u32) -> Answer {
         let packet = core.packets.get(id);
         let (nic, quirks) = (&world.spec.nic, &world.spec.quirks);
-        let size = world.flow_paths[packet.qp as usize].size;
-        let receiver = &mut self.list[packet.qp as usize];
+        let receiver = &mut self.list[place as usize];
+        let size = receiver.path.size;
         receiver.mark = receiver.mark.max(packet.mark);
         let end = packet.seq + u64::from(packet.payload);
         if packet.seq != receiver.expected || packet.is_trimmed() || end >= receiver.trimmed {
-            return self.take_out_of_sequence(world, core, id);
+            return self.take_out_of_sequence(world, core, place, id);
         }
         receiver.take_in_order(end, size, packet.asks_for_ack(), nic, quirks)
     }
 
     /// What is not simply the next packet.
     #[inline(never)]
-    fn take_out_of_sequence(&mut self, world: &World, core: &Core, id: u32) -> Answer {
+    fn take_out_of_sequence(&mut self, world: &World, core: &Core, place: u32, id: u32) -> Answer {
         let packet = core.packets.get(id);
         let (nic, quirks) = (&world.spec.nic, &world.spec.quirks);
-        let size = world.flow_paths[packet.qp as usize].size;
-        let receiver = &mut self.list[packet.qp as usize];
+        let receiver = &mut self.list[place as usize];
+        let size = receiver.path.size;
         if packet.is_trimmed() && packet.seq >= receiver.expected {
-            return self.take_headers(world, core, id);
+            return self.take_headers(world, core, place, id);
         }
         let end = packet.seq + u64::from(packet.payload);
         // After a return to a chunk that is no multiple of the MTU, packets begin elsewhere than before:
@@ -43,8 +43,7 @@ impl Receivers {
             if end < receiver.trimmed {
                 return answer;
             }
-            let slot = packet.qp;
-            return self.reach_trimmed(world, core, slot, answer);
+            return self.reach_trimmed(world, core, place, answer);
         }
         if packet.seq > receiver.expected {
             return receiver.report_gap(core.now, nic);
@@ -60,22 +59,21 @@ impl Receivers {
     /// The headers of a packet that was trimmed. They have overtaken what was sent before and waits in
     /// queues, so the gap is reported when that has arrived.
     #[cold]
-    fn take_headers(&mut self, world: &World, core: &Core, id: u32) -> Answer {
+    fn take_headers(&mut self, world: &World, core: &Core, place: u32, id: u32) -> Answer {
         let packet = core.packets.get(id);
-        let receiver = &mut self.list[packet.qp as usize];
+        let receiver = &mut self.list[place as usize];
         receiver.trimmed = receiver.trimmed.min(packet.seq);
         if packet.seq > receiver.expected {
             return Answer::Nothing;
         }
-        let slot = packet.qp;
-        self.reach_trimmed(world, core, slot, Answer::Nothing)
+        self.reach_trimmed(world, core, place, Answer::Nothing)
     }
 
     /// What is expected next was trimmed, or came after all. Each transmission is trimmed once, so there
     /// is no need to space these NACKs.
     #[cold]
-    fn reach_trimmed(&mut self, world: &World, core: &Core, slot: u32, answer: Answer) -> Answer {
-        let receiver = &mut self.list[slot as usize];
+    fn reach_trimmed(&mut self, world: &World, core: &Core, place: u32, answer: Answer) -> Answer {
+        let receiver = &mut self.list[place as usize];
         let is_missing = receiver.expected == receiver.trimmed;
         receiver.trimmed = u64::MAX;
         if !is_missing {

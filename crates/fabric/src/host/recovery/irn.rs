@@ -28,7 +28,7 @@ use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::receiver::Receivers;
 use crate::outcome::PacketKind;
-use crate::spec::Irn;
+use crate::spec::{Irn, Recovery};
 use crate::world::World;
 
 #[cfg(test)]
@@ -223,9 +223,12 @@ impl Sender {
 }
 
 impl Receivers {
-    /// A flow begins in queue pair `slot`. Keeps the memory of the one before.
-    fn expect_any_order(&mut self, slot: u32) {
-        let slot = slot as usize;
+    /// A flow begins at `place`. Keeps the memory of the one before.
+    pub(in crate::host) fn expect_any_order(&mut self, world: &World, place: u32) {
+        if !matches!(world.spec.nic.recovery, Recovery::SelectiveRepeat(_)) {
+            return;
+        }
+        let slot = place as usize;
         if self.arrived.len() <= slot {
             self.arrived.resize_with(slot + 1, Bits::default);
         }
@@ -234,12 +237,12 @@ impl Receivers {
 
     /// The receiver takes a packet in any order; what is out of order it reports.
     #[inline(never)]
-    pub(super) fn take_in_any_order(&mut self, world: &World, core: &Core, id: u32) -> Answer {
+    pub(super) fn take_in_any_order(&mut self, world: &World, core: &Core, place: u32, id: u32) -> Answer {
         let packet = core.packets.get(id);
         let mtu = world.spec.packet.mtu.get();
-        let size = world.flow_paths[packet.qp as usize].size;
-        let receiver = &mut self.list[packet.qp as usize];
-        let received = &mut self.arrived[packet.qp as usize];
+        let receiver = &mut self.list[place as usize];
+        let size = receiver.path.size;
+        let received = &mut self.arrived[place as usize];
         if packet.seq < receiver.expected {
             receiver.mark = receiver.mark.max(packet.mark);
             return Answer::Ack;
@@ -275,7 +278,6 @@ impl Hosts {
         if self.repeats.len() <= slot as usize {
             self.repeats.resize_with(slot as usize + 1, Sender::default);
         }
-        self.receivers.expect_any_order(slot);
         let qp = &mut self.qps[slot as usize];
         let cap = if irn.bdp_cap {
             (bdp / mtu).clamp(1, u64::from(u32::MAX)) as u32
@@ -359,9 +361,13 @@ impl Hosts {
             return;
         }
         let mtu = world.spec.packet.mtu.get();
-        let (qp, receiver) = (&self.qps[slot], &self.receivers.list[slot]);
-        let (sender, received) = (&self.repeats[slot], &self.receivers.arrived[slot]);
+        let (qp, sender) = (&self.qps[slot], &self.repeats[slot]);
         let flow = qp.flow;
+        let Some(place) = self.receivers.find(flow) else {
+            return;
+        };
+        let receiver = &self.receivers.list[place as usize];
+        let received = &self.receivers.arrived[place as usize];
         let number = |byte: u64| byte.div_ceil(mtu) as u32;
         assert_eq!(
             sender.una,

@@ -5,6 +5,7 @@ use super::Answer;
 use crate::core::Core;
 use crate::core::packet::NONE;
 use crate::host::Hosts;
+use crate::host::flow_path::FlowPath;
 use crate::host::receiver::{Receiver, Receivers};
 use crate::outcome::PacketKind;
 use crate::world::World;
@@ -21,7 +22,7 @@ impl Hosts {
             Answer::Nothing => return core.packets.remove(id),
         };
         let number = core.packets.get(id).flow;
-        let Some(paths) = world.find_paths(core, number) else {
+        let Some(back) = world.find_way_back(core, number) else {
             return core.packets.remove(id);
         };
         let flow = world.spec.flows[number as usize];
@@ -35,7 +36,7 @@ impl Hosts {
         answer.epoch = world.old_epoch();
         answer.wire = world.spec.packet.ack_wire(&needs);
         (answer.class, answer.ingress) = (class, NONE);
-        self.enqueue(world, core, paths.back[0], world.ack_queue(class), id);
+        self.enqueue(world, core, back[0], world.ack_queue(class), id);
     }
 }
 
@@ -54,7 +55,10 @@ impl Receivers {
             };
             return (answer, size);
         }
-        let receiver = self.late.entry(packet.flow).or_insert(Receiver::new(packet.flow));
+        let receiver = self
+            .late
+            .entry(packet.flow)
+            .or_insert(Receiver::new(packet.flow, FlowPath::NONE));
         let answer = if packet.seq == receiver.expected {
             let end = packet.seq + u64::from(packet.payload);
             receiver.take_in_order(end, u64::MAX, false, nic, quirks)

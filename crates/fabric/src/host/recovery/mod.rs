@@ -92,10 +92,10 @@ impl Receiver {
 impl Receivers {
     /// Data packet `id` reached its receiver: takes what is new of it.
     #[inline]
-    pub(crate) fn take_data(&mut self, world: &World, core: &Core, id: u32) -> Answer {
+    pub(crate) fn take_data(&mut self, world: &World, core: &Core, place: u32, id: u32) -> Answer {
         match world.spec.nic.recovery {
-            Recovery::GoBackN => self.take_in_sequence(world, core, id),
-            Recovery::SelectiveRepeat(_) => self.take_in_any_order(world, core, id),
+            Recovery::GoBackN => self.take_in_sequence(world, core, place, id),
+            Recovery::SelectiveRepeat(_) => self.take_in_any_order(world, core, place, id),
         }
     }
 }
@@ -124,18 +124,16 @@ impl Hosts {
     }
 
     fn schedule_timeout(&mut self, core: &mut Core, slot: u32, at: u64) {
-        let life = self.qps[slot as usize].life;
-        core.schedule(LaneId::WHEEL, at, Event::Timeout { qp: slot, life });
+        let flow = self.qps[slot as usize].flow;
+        core.schedule(LaneId::WHEEL, at, Event::Timeout { flow });
     }
 
-    /// The event of a queue pair's retransmission timer: what is to be waited for at the shortest, if the queue
-    /// pair is still the one and waits at all.
-    pub(crate) fn awaits_timeout(&self, world: &World, slot: u32, life: u16) -> Option<u64> {
-        let qp = &self.qps[slot as usize];
-        if qp.life != life || qp.done {
-            return None;
-        }
-        world.spec.nic.recovery.shortest_timeout(&world.spec.nic)
+    /// The event of a sender's retransmission timer: its queue pair, and what is to be waited for at the shortest,
+    /// if the flow is not over and waits at all.
+    pub(crate) fn awaits_timeout(&self, world: &World, flow: u32) -> Option<(u32, u64)> {
+        let slot = self.sender_of(flow)?;
+        let shortest = world.spec.nic.recovery.shortest_timeout(&world.spec.nic)?;
+        Some((slot, shortest))
     }
 
     /// A queue pair's retransmission timer expires. It is one event that is put off as long as there

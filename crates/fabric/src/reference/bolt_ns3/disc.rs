@@ -212,7 +212,7 @@ impl Simulation {
             sent_at: packet.sent_at,
             note: packet.note,
             note_port: packet.note_port,
-            wire: self.world.flow_paths[packet.qp as usize].ack_wire,
+            wire: self.world.spec.packet.ack_wire(&qp.needs),
             path: self.world.routing.turn_back(packet.path),
             epoch: packet.epoch,
             class: STRICT,

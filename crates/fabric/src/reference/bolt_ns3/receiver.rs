@@ -28,7 +28,9 @@ impl Simulation {
 
     fn message_data(&mut self, id: u32) {
         let packet = *self.core.packets.get(id);
-        let receiver = &mut self.hosts.receivers.list[packet.qp as usize];
+        let Some(receiver) = self.hosts.receivers.of(packet.flow) else {
+            return self.core.packets.remove(id);
+        };
         let mut kind = PacketKind::Nack;
         if packet.seq == receiver.expected {
             receiver.expected += u64::from(packet.payload);
@@ -37,27 +39,27 @@ impl Simulation {
             self.core.counters.nacks += 1;
         }
         let expected = receiver.expected;
-        let way = &self.world.flow_paths[packet.qp as usize];
-        let port = way.ack_port;
+        let port = receiver.path.ack_port;
         // The data packet's slot becomes the acknowledgement's: tag, note and time stamp stay.
-        *self.core.packets.get_mut(id) = Packet {
+        let mut answer = Packet {
             kind,
             seq: expected,
-            path: way.ack_route,
-            epoch: way.ack_epoch,
-            wire: way.ack_wire,
+            wire: receiver.path.ack_wire,
             payload: 0,
-            class: way.ack_class,
             ingress: NONE,
             ..packet
         };
+        receiver.path.send_back(&mut answer);
+        *self.core.packets.get_mut(id) = answer;
         self.device_enqueue(port, id);
         if kind == PacketKind::Ack {
             self.note_received(packet.qp, expected);
             let sender = &self.bolt_ns3.senders[packet.qp as usize];
             if packet.tag & FIN != 0 && sender.keep {
                 // What comes next on this flow starts anew.
-                self.hosts.receivers.list[packet.qp as usize].expected = 0;
+                if let Some(receiver) = self.hosts.receivers.of(packet.flow) {
+                    receiver.expected = 0;
+                }
             }
         }
     }

@@ -137,19 +137,20 @@ impl Simulation {
         sender.ticking = true;
         sender.setting = sender.setting.wrapping_add(1);
         let event = Event::Timer {
-            qp: slot,
+            flow: self.hosts.qps[slot as usize].flow,
             slot: CLOCK,
             generation: sender.setting,
-            life: self.hosts.qps[slot as usize].life,
         };
         self.schedule(LaneId::WHEEL, at, event);
     }
 
     /// A flow's clock.
-    pub(crate) fn clock(&mut self, slot: u32, setting: u8, life: u16) {
+    pub(crate) fn clock(&mut self, flow: u32, setting: u8) {
+        let Some(slot) = self.hosts.sender_of(flow) else {
+            return;
+        };
         let sender = &mut self.bolt_ns3.senders[slot as usize];
-        let qp = &self.hosts.qps[slot as usize];
-        if qp.life == life && !qp.done && sender.ticking && sender.setting == setting {
+        if sender.ticking && sender.setting == setting {
             sender.ticking = false;
             self.send_down(slot);
         }
@@ -267,16 +268,19 @@ impl Simulation {
         let at = self.core.now + rto.as_ps();
         let sender = &mut self.bolt_ns3.senders[slot as usize];
         (sender.timeout_at, sender.timeout_offset) = (at, offset);
-        let life = self.hosts.qps[slot as usize].life;
-        self.schedule(LaneId::WHEEL, at, Event::Timeout { qp: slot, life });
+        let flow = self.hosts.qps[slot as usize].flow;
+        self.schedule(LaneId::WHEEL, at, Event::Timeout { flow });
     }
 
     /// The retransmission timer, of one period whatever happens: without progress beyond what had been
     /// sent when it was set, everything after the last acknowledgement is sent again.
-    pub(crate) fn message_timeout(&mut self, slot: u32, life: u16) {
+    pub(crate) fn message_timeout(&mut self, flow: u32) {
+        let Some(slot) = self.hosts.sender_of(flow) else {
+            return;
+        };
         let sender = &mut self.bolt_ns3.senders[slot as usize];
         let qp = &mut self.hosts.qps[slot as usize];
-        if qp.life != life || qp.done || sender.timeout_at != self.core.now {
+        if sender.timeout_at != self.core.now {
             return;
         }
         sender.timeout_at = u64::MAX;
@@ -302,7 +306,8 @@ impl Simulation {
     fn give_up(&mut self, slot: u32) {
         let sender = &mut self.bolt_ns3.senders[slot as usize];
         let (mut start, messages) = (sender.message_start, std::mem::take(&mut sender.messages));
-        let expected = self.hosts.receivers.list[slot as usize].expected;
+        let flow = self.hosts.qps[slot as usize].flow;
+        let expected = self.hosts.receivers.arrived_of(flow).unwrap_or(0);
         let mut retransmitted = std::mem::take(&mut self.hosts.qps[slot as usize].retransmitted);
         for message in messages {
             let record = &mut self.traffic.flows[message.flow as usize];
@@ -351,9 +356,8 @@ impl Simulation {
         let sender = &mut self.bolt_ns3.senders[slot as usize];
         (sender.ticking, sender.timeout_at) = (false, u64::MAX);
         if !sender.keep {
-            self.hosts.qps[slot as usize].done = true;
             self.leave_table(slot);
-            self.hosts.free_qps.push(slot);
+            self.hosts.end_message_flow(slot);
             return;
         }
         *sender = Sender {

@@ -1,0 +1,121 @@
+//! What a receiver knows of its flow, found when the first packet arrives, and the way back again after every change
+//! of topology.
+
+use paceline_kernel::Span;
+
+use crate::core::Core;
+use crate::core::packet::{NONE, Packet};
+use crate::host::Hosts;
+use crate::outcome::PacketKind;
+use crate::world::World;
+
+/// A flow as its receiver knows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowPath {
+    pub(crate) size: u64,
+    /// The way of its ACKs, and the generation of that: an older one than the network's where there is no path any
+    /// more.
+    pub(super) ack_route: u64,
+    pub(super) ack_epoch: u16,
+    /// Port by which its receiver answers.
+    pub(crate) ack_port: u32,
+    pub(crate) ack_wire: u16,
+    /// Dense class of its ACKs in switches.
+    pub(crate) ack_class: u8,
+    /// Whether its ACKs say which way the data has come.
+    pub(crate) tells_way: bool,
+    /// Whether its receiver reports: see [`paceline_congestion::Needs::reports`].
+    pub(crate) reports: bool,
+    /// Place of its scheme in the run's list.
+    pub(crate) scheme: u16,
+    /// The shortest time between two congestion notifications of its receiver; zero for none.
+    pub(crate) cnp_interval: Span,
+    /// Where its sender keeps it, as its packets say.
+    qp: u32,
+}
+
+impl FlowPath {
+    /// Of no flow.
+    pub(crate) const NONE: Self = Self {
+        size: 0,
+        ack_route: 0,
+        ack_epoch: 0,
+        ack_port: NONE,
+        ack_wire: 0,
+        ack_class: 0,
+        tells_way: false,
+        reports: false,
+        scheme: 0,
+        cnp_interval: Span::ZERO,
+        qp: NONE,
+    };
+
+    /// Of flow `flow`, whose packets say that `qp` is its sender's.
+    pub(super) fn of(world: &World, core: &Core, flow: u32, qp: u32) -> Self {
+        let spec = &world.spec;
+        let described = &spec.flows[flow as usize];
+        let needs = spec.schemes[usize::from(described.scheme)].config.needs();
+        let class = spec.nic.ack_class.unwrap_or(described.class);
+        let mut path = Self {
+            size: described.size.get(),
+            ack_wire: spec.packet.ack_wire(&needs),
+            ack_class: world.classes.dense(class),
+            tells_way: needs.int,
+            reports: needs.reports.is_some(),
+            scheme: described.scheme,
+            cnp_interval: needs.cnp_interval,
+            qp,
+            ack_port: world.routing.ports_of(described.dst.0)[0],
+            ack_epoch: world.old_epoch(),
+            ..Self::NONE
+        };
+        path.find_way(world, core, flow);
+        path
+    }
+
+    /// Finds the way of its ACKs, if there is one.
+    fn find_way(&mut self, world: &World, core: &Core, flow: u32) {
+        if let Some(back) = world.find_way_back(core, flow) {
+            self.ack_port = back[0];
+            (self.ack_route, self.ack_epoch) = world.way_of(core, &back);
+        }
+    }
+
+    /// Whether its receiver sends packets of its own: notifications or reports.
+    #[inline]
+    pub(crate) fn is_told(&self) -> bool {
+        self.cnp_interval > Span::ZERO || self.reports
+    }
+
+    /// Sends a packet the way of ACKs.
+    #[inline]
+    pub(crate) fn send_back(&self, packet: &mut Packet) {
+        packet.path = self.ack_route;
+        packet.epoch = self.ack_epoch;
+        packet.class = self.ack_class;
+    }
+
+    /// A packet of the receiver's own to the sender of `flow`, about what set out at `sent_at`.
+    pub(crate) fn control_packet(&self, world: &World, flow: u32, sent_at: u64) -> Packet {
+        let mut packet = Packet {
+            kind: PacketKind::Cnp,
+            flow,
+            qp: self.qp,
+            sent_at,
+            wire: world.spec.packet.cnp.get() as u16,
+            ..Packet::EMPTY
+        };
+        self.send_back(&mut packet);
+        packet
+    }
+}
+
+impl Hosts {
+    /// The topology has changed: receivers whose flows are not over find the ways of their ACKs anew.
+    pub(crate) fn find_ways_back(&mut self, world: &World, core: &Core) {
+        for receiver in self.receivers.iter_mut() {
+            let flow = receiver.flow;
+            receiver.path.find_way(world, core, flow);
+        }
+    }
+}
