@@ -47,7 +47,7 @@ pub(crate) struct Agenda {
 
 impl Agenda {
     /// A packet goes on the wire of a port: the end of its transmission, if `more` waits for that, and its
-    /// arrival are to come.
+    /// arrival are to come. Returns when that will be.
     #[inline(always)]
     pub(crate) fn transmit(
         &mut self,
@@ -56,7 +56,7 @@ impl Agenda {
         (port, p): (u32, &mut Port),
         (packet, kind, wire): (u32, PacketKind, u16),
         more: bool,
-    ) {
+    ) -> u64 {
         self.sent.count(kind, wire);
         let timing = profile.serialise(wire);
         let done = Event::TxDone { port }.encode();
@@ -71,7 +71,8 @@ impl Agenda {
             if more {
                 queue.push(timing.tx_lane, p.free_at, done);
             }
-            return queue.push(timing.arrive_lane, arrival, what);
+            queue.push(timing.arrive_lane, arrival, what);
+            return arrival;
         }
         p.free_tie = self.ties.next(done);
         let tie = self.ties.next(what);
@@ -89,6 +90,7 @@ impl Agenda {
             what,
         };
         self.queue.push(timing.arrive_lane, entry);
+        arrival
     }
 }
 
@@ -120,9 +122,13 @@ impl Core {
         let p = &mut self.ports[port as usize];
         let profile = &world.profiles[usize::from(p.profile)];
         let packet = self.packets.get(id);
-        let (kind, wire) = (packet.kind, packet.wire);
-        self.agenda
+        let (kind, wire, accounted) = (packet.kind, packet.wire, packet.is_accounted());
+        let arrives = self
+            .agenda
             .transmit(self.now, profile, (port, p), (id, kind, wire), more);
+        if accounted {
+            self.account_step(port, id, arrives);
+        }
     }
 
     /// Whether the link loses the packet: it is down, was down meanwhile, or corrupts it.
@@ -221,8 +227,11 @@ impl Core {
         let p = &mut self.ports[port as usize];
         p.ready |= 1 << class;
         p.queued += u32::from(self.packets.get(id).wire);
+        let is_host = p.is_host;
+        if self.watch.accounts.awaits_pauses() {
+            self.account_queued(world, port, id);
+        }
         if self.watch.recorder.tracing {
-            let is_host = p.is_host;
             self.trace(
                 world,
                 port,
@@ -230,8 +239,6 @@ impl Core {
                 id,
                 if is_host { 0 } else { bytes },
             );
-        } else if self.watch.accounts.on() {
-            self.account(world, port, TraceKind::Enqueue, id);
         }
     }
 }

@@ -59,8 +59,9 @@ impl Hosts {
         let (more_acks, nic) = (p.ready != 0, p.owner as usize);
         if core.watch.recorder.tracing {
             self.trace(world, core, port, TraceKind::Dequeue, id, 0);
-        } else if core.watch.accounts.on() {
-            core.account(world, port, TraceKind::Dequeue, id);
+        }
+        if core.watch.accounts.awaits_pauses() {
+            core.account_pause(world, port, id);
         }
         let more = more_acks || self.awaits_end(world, core, nic, core.packets.get(id).wire);
         core.start_transmission(world, port, id, more);

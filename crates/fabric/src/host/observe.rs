@@ -43,7 +43,7 @@ impl Hosts {
 
     /// A sender is about to learn something.
     pub(crate) fn trace_answer(&self, world: &World, core: &mut Core, id: u32) {
-        let packet = *core.packets.get(id);
+        let packet = core.packets.get(id);
         let answers = matches!(
             packet.kind,
             PacketKind::Ack | PacketKind::Nack | PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm
@@ -65,6 +65,9 @@ impl Hosts {
 
     /// Tells the time of all flows of a port, which is about to be paused or resumed.
     pub(crate) fn settle_port(&self, core: &mut Core, port: u32, class: u8, pause: bool) {
+        if pause {
+            core.watch.accounts.pause_begins();
+        }
         if core.watch.closeups.on() {
             core.look_at_pause(port, class, pause);
         }

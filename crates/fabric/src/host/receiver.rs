@@ -213,7 +213,7 @@ impl Hosts {
         let class = world.ack_queue(path.ack_class);
         let port = &mut core.ports[ack_port as usize];
         let nothing_before = port.ready == 0 && port.paused == 0 && port.up;
-        if nothing_before && !core.watch.is_told() && !port.is_busy(core.now, core.tie) {
+        if nothing_before && !core.watch.recorder.tracing && !port.is_busy(core.now, core.tie) {
             // As if it were queued and taken out again.
             if class > STRICT {
                 port.served = class;

@@ -305,6 +305,7 @@ impl Simulation {
             ..
         } = self.core.watch.recorder;
         let (rates, rate_bin) = rates.finish();
+        let accounts = self.core.watch.accounts.close(&|port| port_refs[port as usize]);
         Outcome {
             end: Time::from_ps(now),
             flows: self.traffic.flows,
@@ -324,7 +325,7 @@ impl Simulation {
             trace,
             base_rtt: self.world.base_rtt,
             bdp: paceline_kernel::Bytes::new(self.world.bdp),
-            accounts: self.core.watch.accounts.close(),
+            accounts,
             closeups,
             standstill: self.core.watch.standstill.found,
             decisions,

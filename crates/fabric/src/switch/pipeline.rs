@@ -61,10 +61,12 @@ impl Switches {
         if self.telemetry.on && kind == PacketKind::Data {
             self.telemetry.stamp(core.now, port, profile, packet, samples);
         }
-        core.agenda
+        let accounted = packet.is_accounted();
+        let arrives = core
+            .agenda
             .transmit(core.now, profile, (egress, port), (id, kind, wire), false);
-        if core.watch.accounts.on() {
-            core.account_pass(egress, id);
+        if accounted {
+            core.account_step(egress, id, arrives);
         }
         true
     }
@@ -218,7 +220,7 @@ impl Switches {
     #[inline(always)]
     fn leave(&mut self, world: &World, core: &mut Core, egress: u32, id: u32, left: u32) {
         let (packet, samples) = core.packets.with_telemetry(id);
-        let (kind, wire) = (packet.kind, packet.wire);
+        let (kind, wire, accounted) = (packet.kind, packet.wire, packet.is_accounted());
         let port = &core.ports[egress as usize];
         let profile = &world.profiles[usize::from(port.profile)];
         if self.telemetry.on && kind == PacketKind::Data {
@@ -229,13 +231,18 @@ impl Switches {
         }
         if core.watch.recorder.tracing {
             core.trace(world, egress, TraceKind::Dequeue, id, left);
-        } else if core.watch.accounts.on() {
-            core.account(world, egress, TraceKind::Dequeue, id);
+        }
+        if core.watch.accounts.awaits_pauses() {
+            core.account_pause(world, egress, id);
         }
         let port = &mut core.ports[egress as usize];
         let more = port.has_sendable();
-        core.agenda
+        let arrives = core
+            .agenda
             .transmit(core.now, profile, (egress, port), (id, kind, wire), more);
+        if accounted {
+            core.account_step(egress, id, arrives);
+        }
     }
 
     /// A packet leaves the buffer: its ingress gets its bytes back. Says whether a pause may end.

@@ -13,43 +13,22 @@ use crate::core::Core;
 use crate::core::packet::{NONE, Packet};
 use crate::core::port::{Port, STRICT};
 use crate::host::sender::Qp;
-use crate::outcome::{PacketKind, PortRef, TraceKind};
+use crate::outcome::{PacketKind, PortRef};
 use crate::spec::{Accounted, NodeId};
-use crate::watch::Watch;
 use crate::watch::record::Recorder;
 use crate::world::World;
+use journal::{BACK, INSIDE, Journals, PAUSED};
 use paceline_kernel::Span;
+use totals::{Totals, waits};
 
+mod journal;
 mod parts;
+mod totals;
 
+pub(crate) use journal::{Head, Step};
 pub use parts::{FlowAccount, HopTime, HopTotals, HostTime, SenderTime};
 
-/// A packet's way so far.
-#[derive(Clone, Debug, Default)]
-struct PacketLog {
-    /// The sender's time when its transmission began.
-    sender: SenderTime,
-    /// Ports it left.
-    way: Vec<Step>,
-    /// Time in the receiver's host.
-    host: Span,
-    /// When it came to the queue that it is in, and how long its class had been paused there by then.
-    queued_at: u64,
-    paused_before: u64,
-}
-
-/// A port that a packet left, after what time there.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    port: u32,
-    /// Whether it left as an acknowledgement.
-    back: bool,
-    wire: u16,
-    queueing: Span,
-    paused: Span,
-}
-
-/// A flow's account while it runs.
+/// A flow's account while it runs, at its sender.
 #[derive(Clone, Debug)]
 struct Open {
     /// Up to here the sender's time is accounted for.
@@ -60,19 +39,40 @@ struct Open {
     /// Of `sender.window`, what there was since the last progress.
     stalled: Span,
     account: FlowAccount,
-    /// Ports of `account.hops`.
-    ports: Vec<(u32, bool)>,
+}
+
+impl Open {
+    fn new(flow: u32, now: u64) -> Self {
+        Self {
+            until: now,
+            sending_until: 0,
+            again: false,
+            stalled: Span::ZERO,
+            account: FlowAccount {
+                flow,
+                completed: false,
+                sender: SenderTime::NONE,
+                data: Vec::new(),
+                host: HostTime::default(),
+                ack: Vec::new(),
+                hops: Vec::new(),
+            },
+        }
+    }
 }
 
 /// The accounts of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Accounts {
-    /// Place in `open` of each flow's account; empty when there are none.
+    /// Place in `open` and `totals` of each flow's account; empty when there are none.
     place: Vec<u32>,
     open: Vec<Option<Open>>,
-    logs: Vec<PacketLog>,
+    totals: Vec<Totals>,
+    journals: Journals,
     /// For how long each (port, class) was paused, pauses that last apart; empty without accounts.
     paused: Vec<u64>,
+    /// Whether there has been a pause.
+    pauses: bool,
 }
 
 impl Accounts {
@@ -106,13 +106,21 @@ impl Accounts {
         Self {
             place: if on { place } else { Vec::new() },
             open: vec![None; count as usize],
-            logs: Vec::new(),
+            totals: vec![Totals::default(); count as usize],
+            journals: Journals::default(),
             paused: vec![0; if on { queues } else { 0 }],
+            pauses: false,
         }
     }
 
     pub(crate) fn on(&self) -> bool {
         !self.place.is_empty()
+    }
+
+    /// Whether packets are to say when they come to a queue: there have been pauses.
+    #[inline]
+    pub(crate) fn awaits_pauses(&self) -> bool {
+        self.pauses
     }
 
     fn find(&self, flow: u32) -> Option<usize> {
@@ -125,12 +133,9 @@ impl Accounts {
         self.open[place].as_mut()
     }
 
-    fn log(&mut self, packet: u32) -> &mut PacketLog {
-        let slot = packet as usize;
-        if self.logs.len() <= slot {
-            self.logs.resize(slot + 1, PacketLog::default());
-        }
-        &mut self.logs[slot]
+    /// A pause begins.
+    pub(crate) fn pause_begins(&mut self) {
+        self.pauses = self.on();
     }
 
     /// A pause of `slot` (port and class) has ended after `span` ps.
@@ -140,44 +145,72 @@ impl Accounts {
         }
     }
 
+    /// What the packet that had this slot met is added to its flow's, if it has not been.
+    #[inline]
+    fn add_up(&mut self, packet: u32) {
+        if let Some((head, steps)) = self.journals.of(packet) {
+            self.totals[head.place as usize].add(steps);
+            self.journals.forget(packet);
+        }
+    }
+
+    fn add_up_all(&mut self) {
+        (0..self.journals.slots()).for_each(|packet| self.add_up(packet));
+    }
+
+    /// Takes out the journal of a packet that goes to another part of the network: its steps, as many as its
+    /// head says, are appended to `steps`.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for runs in parts"))]
+    pub(crate) fn take(&mut self, packet: u32, steps: &mut Vec<Step>) -> Option<Head> {
+        let (&head, found) = self.journals.of(packet)?;
+        steps.extend_from_slice(found);
+        self.journals.forget(packet);
+        Some(head)
+    }
+
+    /// Puts in the journal of a packet that came from another part of the network, where it is `packet`.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for runs in parts"))]
+    pub(crate) fn put(&mut self, packet: u32, head: &Head, steps: &[Step]) {
+        self.add_up(packet);
+        self.journals.begin(packet, head.place, head.sender);
+        for &step in steps {
+            self.journals.push(packet, step);
+        }
+    }
+
+    /// Adds the accounts of another part of the same run. Each flow's sender is in one of them; its packets
+    /// have been added up wherever they ended.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for runs in parts"))]
+    pub(crate) fn merge(&mut self, mut other: Self) {
+        self.add_up_all();
+        other.add_up_all();
+        for (mine, theirs) in self.open.iter_mut().zip(other.open) {
+            if mine.is_none() {
+                *mine = theirs;
+            }
+        }
+        for (mine, theirs) in self.totals.iter_mut().zip(&other.totals) {
+            mine.merge(theirs);
+        }
+    }
+
     /// All accounts, in the order of the flows.
-    pub(crate) fn close(self) -> Vec<FlowAccount> {
-        let mut accounts: Vec<_> = self.open.into_iter().flatten().map(|open| open.account).collect();
+    pub(crate) fn close(mut self, name: &dyn Fn(u32) -> PortRef) -> Vec<FlowAccount> {
+        self.add_up_all();
+        let all = self.open.into_iter().zip(self.totals);
+        let mut accounts: Vec<_> = all
+            .filter_map(|(open, mut totals)| {
+                let mut account = open?.account;
+                account.hops = totals.hops(name);
+                account.host = HostTime {
+                    time: account.host.time,
+                    ..totals.host
+                };
+                Some(account)
+            })
+            .collect();
         accounts.sort_by_key(|account| account.flow);
         accounts
-    }
-}
-
-impl Open {
-    /// Adds a step to what all packets of the flow met.
-    fn add(&mut self, step: &Step, name: impl FnOnce() -> PortRef) {
-        let key = (step.port, step.back);
-        let place = match self.ports.iter().position(|&known| known == key) {
-            Some(place) => place,
-            None => self.begin(key, name()),
-        };
-        let totals = &mut self.account.hops[place];
-        totals.packets += 1;
-        totals.queueing += step.queueing;
-        totals.queueing_max = totals.queueing_max.max(step.queueing);
-        totals.paused += step.paused;
-        totals.paused_max = totals.paused_max.max(step.paused);
-    }
-
-    /// The flow's packets are at a port for the first time.
-    #[cold]
-    fn begin(&mut self, key: (u32, bool), port: PortRef) -> usize {
-        self.ports.push(key);
-        self.account.hops.push(HopTotals {
-            port,
-            back: key.1,
-            packets: 0,
-            queueing: Span::ZERO,
-            queueing_max: Span::ZERO,
-            paused: Span::ZERO,
-            paused_max: Span::ZERO,
-        });
-        self.ports.len() - 1
     }
 }
 
@@ -187,22 +220,7 @@ impl Core {
         let Some(place) = self.watch.accounts.find(flow) else {
             return;
         };
-        self.watch.accounts.open[place] = Some(Open {
-            until: self.now,
-            sending_until: 0,
-            again: false,
-            stalled: Span::ZERO,
-            account: FlowAccount {
-                flow,
-                completed: false,
-                sender: SenderTime::default(),
-                data: Vec::new(),
-                host: HostTime::default(),
-                ack: Vec::new(),
-                hops: Vec::new(),
-            },
-            ports: Vec::new(),
-        });
+        self.watch.accounts.open[place] = Some(Open::new(flow, self.now));
     }
 
     /// Accounts for a sender's time until now. To be called before anything changes that says why
@@ -266,109 +284,70 @@ impl Core {
     }
 
     /// A data packet is about to leave its sender, whose state is still as before.
-    #[cold]
+    #[inline(never)]
     pub(crate) fn account_send(&mut self, world: &World, qp: &Qp, id: u32) {
         self.settle(qp);
-        let (now, packet) = (self.now, *self.packets.get(id));
-        let port = qp.port;
+        let packet = self.packets.get_mut(id);
         let again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
-        let profile = &world.profiles[usize::from(self.ports[port as usize].profile)];
-        let Some(open) = self.watch.accounts.of(packet.flow) else {
+        let profile = &world.profiles[usize::from(self.ports[qp.port as usize].profile)];
+        let accounts = &mut self.watch.accounts;
+        let Some(place) = accounts.find(packet.flow) else {
             return;
         };
-        open.sending_until = now + profile.serialise(packet.wire).tx;
+        let Some(open) = &mut accounts.open[place] else {
+            return;
+        };
+        packet.flags |= Packet::ACCOUNTED;
+        open.sending_until = self.now + profile.serialise(packet.wire).tx;
         open.again = again;
         let sender = open.account.sender;
-        let log = self.watch.accounts.log(id);
-        log.sender = sender;
-        log.host = Span::ZERO;
-        log.way.clear();
-        self.packets.get_mut(id).flags |= Packet::ACCOUNTED;
-        self.account_step(port, id, Span::ZERO, Span::ZERO);
+        accounts.add_up(id);
+        accounts.journals.begin(id, place as u32, sender);
     }
 
-    /// A data packet enters the receiver's host and will be there for `inside`.
-    #[cold]
-    pub(crate) fn account_host(&mut self, id: u32, inside: Span) {
-        let packet = *self.packets.get(id);
-        if !packet.is_accounted() {
-            return;
-        }
-        self.watch.accounts.log(id).host = inside;
-        if let Some(open) = self.watch.accounts.of(packet.flow) {
-            let host = &mut open.account.host;
-            host.packets += 1;
-            host.total += inside;
-            host.max = host.max.max(inside);
-        }
-    }
-
-    /// What became of a step, as results tell it.
-    fn hop(&self, world: &World, step: &Step) -> HopTime {
-        let profile = &world.profiles[usize::from(self.ports[step.port as usize].profile)];
-        HopTime {
-            port: name_of(&self.ports, &self.watch.recorder, step.port),
-            serialisation: Span::from_ps(profile.serialise(step.wire).tx),
-            propagation: Span::from_ps(profile.delay),
-            queueing: step.queueing,
-            paused: step.paused,
-        }
-    }
-
-    /// A packet of an accounted flow leaves a port.
-    fn account_step(&mut self, port: u32, id: u32, queueing: Span, paused: Span) {
-        let packet = self.packets.get(id);
-        let flow = packet.flow;
+    /// A packet whose way is written down goes on the wire of a port, and will be at the other end at `arrives`.
+    #[inline(never)]
+    pub(crate) fn account_step(&mut self, port: u32, id: u32, arrives: u64) {
+        let is_data = self.packets.get(id).kind == PacketKind::Data;
         let step = Step {
-            port,
-            back: packet.kind != PacketKind::Data,
-            wire: packet.wire,
-            queueing,
-            paused,
+            key: if is_data { port } else { port | BACK },
+            left: self.now,
+            arrives,
         };
-        let Watch {
-            accounts, recorder, ..
-        } = &mut self.watch;
-        accounts.log(id).way.push(step);
-        if let Some(open) = accounts.of(flow) {
-            open.add(&step, || name_of(&self.ports, recorder, port));
+        self.watch.accounts.journals.push(id, step);
+    }
+
+    /// There have been pauses, and a packet joins a queue.
+    #[cold]
+    pub(crate) fn account_queued(&mut self, world: &World, port: u32, id: u32) {
+        if self.packets.get(id).is_accounted() {
+            let paused = self.paused_so_far(world, port, id);
+            self.watch.accounts.journals.head(id).paused_before = paused;
         }
     }
 
-    /// A packet joins a queue, or leaves it.
-    pub(crate) fn account(&mut self, world: &World, port: u32, event: TraceKind, id: u32) {
-        let packet = self.packets.get(id);
-        let (kind, class) = (packet.kind, packet.class);
-        if !packet.is_accounted() || kind == PacketKind::Data && self.ports[port as usize].is_host {
+    /// There have been pauses, and a packet is about to leave the queue of a port.
+    #[cold]
+    pub(crate) fn account_pause(&mut self, world: &World, port: u32, id: u32) {
+        if !self.packets.get(id).is_accounted() {
             return;
         }
-        match event {
-            TraceKind::Enqueue => {
-                let (queued_at, paused_before) = (self.now, self.paused_so_far(world, port, class));
-                let log = self.watch.accounts.log(id);
-                (log.queued_at, log.paused_before) = (queued_at, paused_before);
-            }
-            TraceKind::Dequeue => {
-                let paused_now = self.paused_so_far(world, port, class);
-                let log = self.watch.accounts.log(id);
-                let paused = Span::from_ps(paused_now - log.paused_before);
-                let queueing = Span::from_ps(self.now - log.queued_at) - paused;
-                self.account_step(port, id, queueing, paused);
-            }
-            TraceKind::Receive | TraceKind::Drop => {}
+        let until_now = self.paused_so_far(world, port, id);
+        let journals = &mut self.watch.accounts.journals;
+        let paused = until_now - journals.head(id).paused_before;
+        if paused > 0 {
+            let step = Step {
+                key: PAUSED,
+                left: paused,
+                arrives: 0,
+            };
+            journals.push(id, step);
         }
     }
 
-    /// A packet has passed a port without waiting.
-    pub(crate) fn account_pass(&mut self, port: u32, id: u32) {
-        if self.packets.get(id).is_accounted() {
-            self.account_step(port, id, Span::ZERO, Span::ZERO);
-        }
-    }
-
-    /// For how long the class that holds back `class` at a port has been paused up to now.
-    fn paused_so_far(&self, world: &World, port: u32, class: u8) -> u64 {
-        let p = &self.ports[port as usize];
+    /// For how long the class that holds back a packet at a port has been paused up to now.
+    fn paused_so_far(&self, world: &World, port: u32, id: u32) -> u64 {
+        let (p, class) = (&self.ports[port as usize], self.packets.get(id).class);
         let class = if p.is_host {
             world.ack_held_by(class)
         } else {
@@ -384,25 +363,52 @@ impl Core {
             }
     }
 
+    /// A data packet enters the receiver's host and will be there for `inside`.
+    #[cold]
+    pub(crate) fn account_host(&mut self, id: u32, inside: Span) {
+        if self.packets.get(id).is_accounted() {
+            let step = Step {
+                key: INSIDE,
+                left: inside.as_ps(),
+                arrives: 0,
+            };
+            self.watch.accounts.journals.push(id, step);
+        }
+    }
+
     /// The flow completed with acknowledgement `id`.
     #[cold]
     pub(crate) fn close_account(&mut self, world: &World, flow: u32, fct: Span, id: u32) {
         let Some(place) = self.watch.accounts.find(flow) else {
             return;
         };
-        let log = std::mem::take(self.watch.accounts.log(id));
-        let hops: Vec<(bool, HopTime)> = (log.way.iter())
-            .map(|step| (step.back, self.hop(world, step)))
-            .collect();
-        let Some(open) = &mut self.watch.accounts.open[place] else {
+        let Accounts { open, journals, .. } = &mut self.watch.accounts;
+        let (Some(open), Some((head, steps))) = (&mut open[place], journals.of(id)) else {
             return;
         };
         let account = &mut open.account;
         account.completed = true;
-        account.sender = log.sender;
-        account.host.time = log.host;
-        for (back, hop) in hops {
-            (if back { &mut account.ack } else { &mut account.data }).push(hop);
+        account.sender = head.sender;
+        for (step, queueing, paused) in waits(steps) {
+            if step.key == INSIDE {
+                account.host.time += Span::from_ps(step.left);
+                continue;
+            }
+            let port = step.key & !BACK;
+            let delay = world.profiles[usize::from(self.ports[port as usize].profile)].delay;
+            let hop = HopTime {
+                port: name_of(&self.ports, &self.watch.recorder, port),
+                serialisation: Span::from_ps(step.arrives - step.left - delay),
+                propagation: Span::from_ps(delay),
+                queueing: Span::from_ps(queueing),
+                paused: Span::from_ps(paused),
+            };
+            (if step.key & BACK == 0 {
+                &mut account.data
+            } else {
+                &mut account.ack
+            })
+            .push(hop);
         }
         if world.spec.check {
             assert_eq!(
@@ -423,3 +429,6 @@ fn name_of(ports: &[Port], recorder: &Recorder, port: u32) -> PortRef {
         peer: NodeId(ports[p.peer as usize].node),
     }
 }
+
+#[cfg(test)]
+mod tests;

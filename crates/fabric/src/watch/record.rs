@@ -194,9 +194,6 @@ impl Core {
     /// Records an event of a packet at a traced node.
     #[cold]
     pub(crate) fn trace(&mut self, world: &World, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
-        if self.watch.accounts.on() {
-            self.account(world, port, event, id);
-        }
         if self.watch.closeups.on() {
             self.look(port, event, id, queue_bytes);
         }

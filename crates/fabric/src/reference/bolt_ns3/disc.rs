@@ -171,7 +171,7 @@ impl Simulation {
         if let Some(disc) = &mut self.bolt_ns3.discs[port as usize] {
             disc.packets += 1;
         }
-        if self.core.watch.is_told() {
+        if self.core.watch.recorder.tracing {
             let queued = self.core.ports[port as usize].queued;
             self.trace(port, TraceKind::Enqueue, id, queued);
         }

@@ -34,7 +34,7 @@ impl Simulation {
         if !self.core.ports[port as usize].up {
             return self.drop_at_device(port, id);
         }
-        if self.core.watch.is_told() {
+        if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Enqueue, id, 0);
         }
         if self.is_busy(port) || self.core.ports[port as usize].ready != 0 {
@@ -76,7 +76,7 @@ impl Simulation {
             if let Some(disc) = &mut self.bolt_ns3.discs[port as usize] {
                 disc.packets -= 1;
             }
-            if self.core.watch.is_told() {
+            if self.core.watch.recorder.tracing {
                 let left = self.core.ports[port as usize].queued;
                 self.trace(port, TraceKind::Dequeue, id, left);
             }

@@ -28,6 +28,18 @@ pub struct SenderTime {
 }
 
 impl SenderTime {
+    /// No time at all.
+    pub(super) const NONE: Self = Self {
+        sending: Span::ZERO,
+        resending: Span::ZERO,
+        window: Span::ZERO,
+        pacing: Span::ZERO,
+        paused: Span::ZERO,
+        nic: Span::ZERO,
+        recovery: Span::ZERO,
+        unreachable: Span::ZERO,
+    };
+
     /// Its parts, by name.
     pub const fn parts(&self) -> [(&'static str, Span); 8] {
         [

@@ -1,0 +1,139 @@
+//! What packets of accounted flows write down on their way: which ports they left, and when.
+//!
+//! Nothing else is written where a switch handles a packet. What a flow's packets met is added up when the
+//! slot of one is used again, and at the end of the run: sums and largest values, which do not hang on the order.
+
+use crate::core::packet::NONE;
+use crate::watch::account::SenderTime;
+
+/// Set in a step's key where the packet left as an acknowledgement.
+pub(super) const BACK: u32 = 1 << 31;
+/// Keys that are no ports: how long the packet's class was paused while it waited for what the next step says,
+/// and how long it was in the receiver's host.
+pub(super) const PAUSED: u32 = NONE;
+pub(super) const INSIDE: u32 = NONE - 1;
+
+/// A port that a packet left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// The port and [`BACK`], or one of the keys above.
+    pub(super) key: u32,
+    /// When its transmission began; with the keys above, how long.
+    pub(super) left: u64,
+    /// When its last bit is at the other end.
+    pub(super) arrives: u64,
+}
+
+/// What a packet's journal begins with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    /// Place of the flow's account; [`NONE`] where there is nothing to add.
+    pub(super) place: u32,
+    /// Steps so far.
+    pub(super) steps: u32,
+    /// The sender's time when its transmission began.
+    pub(super) sender: SenderTime,
+    /// For how long its class had been paused, up to when it came to the queue that it is in.
+    pub(super) paused_before: u64,
+}
+
+impl Head {
+    pub(super) const NOTHING: Self = Self {
+        place: NONE,
+        steps: 0,
+        sender: SenderTime::NONE,
+        paused_before: 0,
+    };
+}
+
+/// The journals of all packets, by slot.
+#[derive(Clone, Debug)]
+pub(super) struct Journals {
+    heads: Vec<Head>,
+    /// `room` for each.
+    steps: Vec<Step>,
+    room: usize,
+}
+
+impl Default for Journals {
+    fn default() -> Self {
+        Self {
+            heads: Vec::new(),
+            steps: Vec::new(),
+            room: 8,
+        }
+    }
+}
+
+impl Journals {
+    /// Begins the journal of a packet, which must have been added up before.
+    #[inline]
+    pub(super) fn begin(&mut self, packet: u32, place: u32, sender: SenderTime) {
+        let head = Head {
+            place,
+            steps: 0,
+            sender,
+            paused_before: 0,
+        };
+        match self.heads.get_mut(packet as usize) {
+            Some(known) => *known = head,
+            None => self.extend(packet, head),
+        }
+    }
+
+    #[cold]
+    fn extend(&mut self, packet: u32, head: Head) {
+        self.heads.resize(packet as usize + 1, Head::NOTHING);
+        self.heads[packet as usize] = head;
+        let steps = self.heads.len() * self.room;
+        self.steps.resize(steps, Step::default());
+    }
+
+    #[inline]
+    pub(super) fn head(&mut self, packet: u32) -> &mut Head {
+        &mut self.heads[packet as usize]
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, packet: u32, step: Step) {
+        let head = &mut self.heads[packet as usize];
+        let place = head.steps as usize;
+        head.steps += 1;
+        if place == self.room {
+            self.widen();
+        }
+        self.steps[packet as usize * self.room + place] = step;
+    }
+
+    /// Makes room for twice as many steps.
+    #[cold]
+    fn widen(&mut self) {
+        let mut wide = vec![Step::default(); 2 * self.steps.len()];
+        for (new, old) in wide
+            .chunks_exact_mut(2 * self.room)
+            .zip(self.steps.chunks_exact(self.room))
+        {
+            new[..self.room].copy_from_slice(old);
+        }
+        (self.steps, self.room) = (wide, 2 * self.room);
+    }
+
+    /// A packet's journal, if there is one that has not been added up.
+    #[inline]
+    pub(super) fn of(&self, packet: u32) -> Option<(&Head, &[Step])> {
+        let head = self.heads.get(packet as usize)?;
+        let first = packet as usize * self.room;
+        (head.place != NONE).then(|| (head, &self.steps[first..first + head.steps as usize]))
+    }
+
+    /// A packet's journal has been added up, or is elsewhere.
+    #[inline]
+    pub(super) fn forget(&mut self, packet: u32) {
+        self.heads[packet as usize].place = NONE;
+    }
+
+    /// Slots that there are journals for.
+    pub(super) fn slots(&self) -> u32 {
+        self.heads.len() as u32
+    }
+}

@@ -1,0 +1,127 @@
+use super::*;
+use paceline_kernel::rng::{Purpose, Rng};
+
+const FLOWS: u32 = 3;
+
+fn accounts() -> Accounts {
+    Accounts::new(&Accounted::All, &[], FLOWS as usize, 8)
+}
+
+fn begin(accounts: &mut Accounts, flow: u32) {
+    accounts.open[flow as usize] = Some(Open::new(flow, 0));
+}
+
+fn name(port: u32) -> PortRef {
+    PortRef {
+        node: NodeId(port / 4),
+        interface: port % 4 + 1,
+        peer: NodeId(0),
+    }
+}
+
+fn step(key: u32, left: u64, arrives: u64) -> Step {
+    Step { key, left, arrives }
+}
+
+/// The way of a packet: over some of the ports, with waits, a pause and a host in between.
+fn way(rng: &mut Rng, start: u64) -> Vec<Step> {
+    let mut now = start;
+    let mut steps = Vec::new();
+    for (place, back) in [(0, 0), (1, 0), (2, 0), (3, BACK), (4, BACK)] {
+        let paused = rng.next_u64() % 3 * 500;
+        if paused > 0 && place > 0 {
+            now += paused;
+            steps.push(step(PAUSED, paused, 0));
+        }
+        if place > 0 {
+            now += rng.next_u64() % 1000;
+        }
+        steps.push(step(
+            (place + rng.next_u64() as u32 % 2 * 4) | back,
+            now,
+            now + 100,
+        ));
+        now += 100;
+        if place == 2 {
+            steps.push(step(INSIDE, 70, 0));
+            now += 70;
+        }
+    }
+    steps
+}
+
+/// Accounts of two parts are those of the whole: the senders here and there, packets that end in either, after they
+/// began in the other.
+#[test]
+fn accounts_of_parts_merge() {
+    let mut rng = Rng::stream(1, Purpose::Mark, 0);
+    let (mut whole, mut parts) = (accounts(), [accounts(), accounts()]);
+    for flow in 0..FLOWS {
+        begin(&mut whole, flow);
+        begin(&mut parts[flow as usize % 2], flow);
+    }
+    for number in 0..200u32 {
+        let (flow, slot) = (number % FLOWS, rng.next_u64() as u32 % 7);
+        let steps = way(&mut rng, u64::from(number) * 100);
+        let crossing = rng.next_u64() as usize % steps.len();
+        whole.put(slot, &head(flow), &steps);
+        let [here, there] = &mut parts;
+        here.put(slot, &head(flow), &steps[..crossing]);
+        let mut carried = Vec::new();
+        let carried_head = here.take(slot, &mut carried).unwrap();
+        assert_eq!(carried.len(), carried_head.steps as usize);
+        assert!(here.take(slot, &mut carried).is_none());
+        there.put(slot + 3, &carried_head, &carried);
+        for &step in &steps[crossing..] {
+            there.journals.push(slot + 3, step);
+        }
+        parts.swap(0, 1);
+    }
+    let [mut here, there] = parts;
+    here.merge(there);
+    let whole = whole.close(&name);
+    assert_eq!(whole, here.close(&name));
+    let packets: u64 = whole
+        .iter()
+        .flat_map(|account| &account.hops)
+        .map(|hop| hop.packets)
+        .sum();
+    assert_eq!((whole.len(), packets), (3, 5 * 200));
+    assert_eq!(whole[0].host.packets, 67);
+}
+
+fn head(flow: u32) -> Head {
+    Head {
+        place: flow,
+        ..Head::NOTHING
+    }
+}
+
+/// What lies between arriving and leaving is queueing and pause; ports are told in the order in which they were met.
+#[test]
+fn a_journal_is_read() {
+    let mut accounts = accounts();
+    begin(&mut accounts, 1);
+    let steps = [
+        step(6, 1_000, 1_100),
+        step(PAUSED, 40, 0),
+        step(2, 1_200, 1_300),
+        step(INSIDE, 30, 0),
+        step(7 | BACK, 1_331, 1_400),
+    ];
+    accounts.put(9, &head(1), &steps);
+    let found = accounts.close(&name);
+    let told = |hop: &HopTotals| {
+        let spans = [hop.queueing, hop.queueing_max, hop.paused, hop.paused_max];
+        (hop.port, hop.back, hop.packets, spans.map(Span::as_ps))
+    };
+    assert_eq!(
+        found[0].hops.iter().map(told).collect::<Vec<_>>(),
+        [
+            (name(6), false, 1, [0, 0, 0, 0]),
+            (name(2), false, 1, [60, 60, 40, 40]),
+            (name(7), true, 1, [1, 1, 0, 0]),
+        ]
+    );
+    assert_eq!((found[0].host.packets, found[0].host.max.as_ps()), (1, 30));
+}
