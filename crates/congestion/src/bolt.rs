@@ -96,16 +96,17 @@ mod switch;
 #[cfg(test)]
 mod tests;
 
+use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{
     AckInfo, CongestedPort, CongestionControl, Ctx, Needs, Notice, Outgoing, PathInfo, SendLimits,
 };
-use crate::assist::{BoltPart, SwitchPart, Threshold};
 use crate::params::{Auto, ParamError, Parameters, Range};
-use crate::registry::{Alias, Definition, Scheme, WindowMode};
+use crate::registry::{Alias, Definition, NetworkFacts, Scheme, Setting, Unfit, WindowMode};
+use crate::switch::{EgressPort, PerPort, SwitchHalves, SwitchPart};
 
-pub use switch::{BoltPort, BoltRules, Report, Verdict};
+pub use switch::{BoltPort, Threshold};
 
 /// Tag: the packet has Bolt's header. No other scheme sets this bit.
 pub const BOLT: u8 = 1 << 7;
@@ -213,17 +214,44 @@ impl Definition for Params {
         }
     }
 
+    fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+        let refused = |fits: bool, setting, why, instead| {
+            let unfit = Unfit::Refused {
+                setting,
+                why,
+                instead,
+            };
+            (!fits).then_some(unfit)
+        };
+        let found = [
+            refused(
+                network.acks_each_packet,
+                Setting::Ack,
+                "Bolt's tokens come back packet by packet, and ACKs for several at once lose all but one",
+                "write `ack.every-packets = 1`",
+            ),
+            refused(
+                !network.chunks,
+                Setting::Chunk,
+                "Bolt's window may be less than a chunk, which counts as in flight until all of it has arrived",
+                "write `back-to-chunk = \"off\"`",
+            ),
+            refused(
+                network.pacing,
+                Setting::Pacing,
+                "Bolt keeps windows below one packet by pacing, and pacing is off",
+                "write `pacing = true`",
+            ),
+        ];
+        found.into_iter().flatten().collect()
+    }
+
     fn switch_part(&self) -> Option<SwitchPart> {
-        Some(SwitchPart::Bolt(BoltPart {
-            threshold: match self.threshold {
-                Auto::Auto => Threshold::Packets(self.threshold_packets),
-                Auto::Is(bytes) => Threshold::Bytes(bytes),
-            },
-            src: self.src,
-            pru: self.pru,
-            sm: self.sm,
-            pru_max: self.pru_max,
-        }))
+        Some(self.asks_switches())
+    }
+
+    fn switch_halves(&self, ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>> {
+        Some(PerPort::boxed(ports, rngs, |port, _| BoltPort::new(self, port)))
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {

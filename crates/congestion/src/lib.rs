@@ -20,8 +20,8 @@
 pub mod params;
 
 pub mod api;
-pub mod assist;
 pub mod registry;
+pub mod switch;
 pub mod testkit;
 
 pub mod bolt_ns3;
@@ -53,5 +53,5 @@ pub use api::{
     AckInfo, CongestedPort, CongestionControl, Ctx, Decisions, Expiry, HopSample, IntFormat, Needs, Notice,
     Outgoing, PathInfo, Reports, SendLimits, SenderQuirks, SentInfo, TimerBank, TimerEvent, TimerSlot,
 };
-pub use assist::SwitchPart;
 pub use mark::Mark;
+pub use switch::Red;

@@ -45,13 +45,16 @@
 //! # References
 //! W. Cheng et al., "Re-architecting Congestion Management in Lossless Ethernet", NSDI 2020.
 
-use paceline_kernel::{BitRate, Bytes, Span};
+use paceline_kernel::rng::Rng;
+use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Needs, Notice, PathInfo, Reports, SendLimits};
-use crate::assist::SwitchPart;
+use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, Notice, PathInfo, Reports, SendLimits};
 use crate::params::{ParamError, Parameters, Range};
 use crate::rate::Bounds;
-use crate::registry::{Definition, Marking, Scheme, WindowMode};
+use crate::registry::{Definition, Marking, NetworkFacts, Scheme, Setting, Unfit, WindowMode};
+use crate::switch::{
+    self, Egress, EgressPort, Hooks, Passing, PerPort, Queue, SwitchHalf, SwitchHalves, SwitchPart,
+};
 
 params! {
     /// Parameters of PCN.
@@ -110,8 +113,37 @@ impl Definition for Params {
         }
     }
 
+    fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+        if !network.marks {
+            return vec![Unfit::Refused {
+                setting: Setting::Marks,
+                why: "PCN judges flows by their marks, and no switch marks",
+                instead: "leave out `network.ecn.curves`, or list a curve for each rate",
+            }];
+        }
+        if !network.pauses {
+            return vec![Unfit::Doubtful(
+                "PCN is made for networks with pauses; without PFC its marks are those of plain ECN",
+            )];
+        }
+        Vec::new()
+    }
+
     fn switch_part(&self) -> Option<SwitchPart> {
-        Some(SwitchPart::NonPausedEcn)
+        Some(SwitchPart {
+            task: "whose marks spare paused packets",
+            params: &[],
+            hooks: Hooks {
+                departures: true,
+                resumes: true,
+                ..Hooks::default()
+            },
+            turns_back: false,
+        })
+    }
+
+    fn switch_halves(&self, ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>> {
+        Some(PerPort::boxed(ports, rngs, |port, _| NonPausedEcn::new(port)))
     }
 
     fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
@@ -124,6 +156,53 @@ impl Definition for Params {
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Pcn::new(self, path))
+    }
+}
+
+/// The switch's half: NP-ECN, of the queues of a port.
+#[derive(Clone, Debug)]
+pub struct NonPausedEcn {
+    /// Packets of each queue that were held back by a pause and have not left: N of (1).
+    held_back: Box<[u32]>,
+}
+
+impl NonPausedEcn {
+    /// Of empty queues.
+    pub fn new(port: &EgressPort) -> Self {
+        Self {
+            held_back: vec![0; port.classes].into(),
+        }
+    }
+}
+
+/// Equation (1).
+impl SwitchHalf for NonPausedEcn {
+    fn on_resume(&mut self, _at: &mut Egress<'_>, class: u8, queue: Queue) {
+        self.held_back[usize::from(class)] = queue.packets;
+    }
+
+    #[inline]
+    fn on_departure(&mut self, _at: &mut Egress<'_>, packet: &Passing) -> switch::Marking {
+        match &mut self.held_back[usize::from(packet.class)] {
+            0 => switch::Marking::Curve,
+            held => {
+                *held -= 1;
+                switch::Marking::Put(Mark::None)
+            }
+        }
+    }
+
+    fn on_link_down(&mut self) {
+        self.held_back.fill(0);
+    }
+
+    fn verify(&self, _now: Time, class: u8, queue: Queue) {
+        let held = self.held_back[usize::from(class)];
+        assert!(
+            held <= queue.packets,
+            "{held} of {} packets were held back",
+            queue.packets
+        );
     }
 }
 

@@ -51,19 +51,19 @@
 //! Standardization", Allerton 2008.
 //! R. Pan, "QCN Pseudo Code", IEEE 802.1 working group, 2008.
 
+use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::api::{AckInfo, CongestionControl, Ctx, Needs, Notice, PathInfo, SendLimits, SentInfo, TimerSlot};
-use crate::assist::{QcnPart, SwitchPart};
 use crate::params::{ParamError, Parameters, Range};
 use crate::rate::{Bounds, average, in_proportion};
 use crate::registry::{Alias, Definition, Scheme, Tuned, WindowMode};
+use crate::switch::{
+    Egress, EgressPort, Hooks, Load, Passing, PerPort, SwitchHalf, SwitchHalves, SwitchPart, Tell, Verdict,
+};
 
-mod switch;
 #[cfg(test)]
 mod tests;
-
-pub use switch::{CongestionPoint, PointRules};
 
 /// Cycles of time.
 const CYCLE: TimerSlot = TimerSlot(0);
@@ -165,12 +165,21 @@ impl Definition for Params {
     }
 
     fn switch_part(&self) -> Option<SwitchPart> {
-        Some(SwitchPart::Qcn(QcnPart {
-            q_eq: self.q_eq,
-            w: self.w,
-            sample_max: self.sample_max,
-            sample_min: self.sample_min,
-            jitter: self.jitter,
+        Some(SwitchPart {
+            task: "that sample their queues",
+            params: &["q-eq", "w", "sample-max", "sample-min", "jitter"],
+            hooks: Hooks {
+                arrivals: true,
+                ..Hooks::default()
+            },
+            turns_back: false,
+        })
+    }
+
+    fn switch_halves(&self, ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>> {
+        let rules = PointRules::new(self);
+        Some(PerPort::boxed(ports, rngs, |port, rng| {
+            CongestionPoint::new(rules, port, rng)
         }))
     }
 
@@ -316,5 +325,106 @@ impl CongestionControl for Qcn {
             },
         );
         self.increase(cx);
+    }
+}
+
+/// The largest feedback: six bits.
+const LARGEST: f64 = 63.0;
+
+/// What all congestion points of a run go by.
+#[derive(Clone, Copy, Debug)]
+pub struct PointRules {
+    q_eq: f64,
+    w: f64,
+    /// |Fb| that saturates.
+    fb_max: f64,
+    sample_max: f64,
+    /// How much more often samples are taken under the strongest feedback.
+    speed_up: f64,
+    jitter: f64,
+}
+
+impl PointRules {
+    /// As a scheme asks for it.
+    pub fn new(params: &Params) -> Self {
+        let q_eq = params.q_eq.get() as f64;
+        let (max, min) = (params.sample_max.get() as f64, params.sample_min.get() as f64);
+        Self {
+            q_eq,
+            w: params.w,
+            fb_max: (1.0 + 2.0 * params.w) * q_eq,
+            sample_max: max,
+            speed_up: max / min.max(1.0),
+            jitter: params.jitter,
+        }
+    }
+
+    /// Equations (1) and (2): the feedback of a queue of `queue` bytes, `old` at the sample before.
+    pub fn feedback(&self, queue: u32, old: u32) -> u8 {
+        let (queue, old) = (f64::from(queue), f64::from(old));
+        let fb = -((queue - self.q_eq) + self.w * (queue - old));
+        if fb >= 0.0 {
+            return 0;
+        }
+        (LARGEST * (-fb).min(self.fb_max) / self.fb_max) as u8
+    }
+
+    /// Equation (3), with the jitter.
+    fn interval(&self, fb: u8, rng: &mut Rng) -> i64 {
+        let mean = self.sample_max / (1.0 + (self.speed_up - 1.0) * f64::from(fb) / LARGEST);
+        (mean * (1.0 + self.jitter * (2.0 * rng.next_f64() - 1.0))) as i64
+    }
+}
+
+/// The switch's half: the congestion points of a port, one for each queue.
+#[derive(Clone, Debug)]
+pub struct CongestionPoint {
+    rules: PointRules,
+    queues: Box<[Sampling]>,
+}
+
+/// What a point keeps of its queue.
+#[derive(Clone, Copy, Debug)]
+struct Sampling {
+    /// The queue at the last sample.
+    old: u32,
+    /// Bytes until the next.
+    left: i64,
+}
+
+impl CongestionPoint {
+    /// Of empty queues; the first sample is an interval without feedback away.
+    pub fn new(rules: PointRules, port: &EgressPort, rng: &mut Rng) -> Self {
+        let mut queue = || Sampling {
+            old: 0,
+            left: rules.interval(0, rng),
+        };
+        Self {
+            rules,
+            queues: (0..port.classes).map(|_| queue()).collect(),
+        }
+    }
+}
+
+impl SwitchHalf for CongestionPoint {
+    /// A frame joins a queue: perhaps it is a sample, and perhaps its sender is told.
+    #[inline]
+    fn on_arrival(&mut self, at: &mut Egress<'_>, frame: &Passing) -> Verdict {
+        let mut verdict = Verdict::pass(frame);
+        if frame.load == Load::Control {
+            return verdict;
+        }
+        let queue = &mut self.queues[usize::from(frame.class)];
+        queue.left -= i64::from(frame.wire);
+        if queue.left <= 0 {
+            let length = frame.queue + frame.wire;
+            let fb = self.rules.feedback(length, queue.old);
+            queue.old = length;
+            queue.left = self.rules.interval(fb, at.rng).max(1);
+            if fb > 0 {
+                verdict.tell = Tell::Feedback(fb);
+            }
+        }
+        verdict
     }
 }

@@ -2,19 +2,20 @@
 //!
 //! Command line, validation, help and documentation read it; nothing else knows a scheme by name.
 
+use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::api::{CongestionControl, Needs, PathInfo};
-use crate::assist::SwitchPart;
 use crate::learned::ModelRef;
 use crate::params::{ParamDoc, ParamError, Parameters};
 use crate::pint;
+use crate::switch::{EgressPort, SwitchHalves, SwitchPart};
 
 mod facts;
 mod maker;
 
-pub use facts::{Least, Marking, Tuned};
+pub use facts::{Least, Marking, NetworkFacts, Setting, Tuned, Unfit};
 pub use maker::Maker;
 
 /// How the bytes in flight of a flow are bounded, whatever its scheme.
@@ -118,10 +119,25 @@ pub trait Definition: Parameters + Default + Clone {
         None
     }
 
+    /// The switch's half of the scheme, for each of `ports` that takes part, with a random stream for each; only
+    /// with [`Self::switch_part`].
+    fn switch_halves(
+        &self,
+        _ports: &[Option<EgressPort>],
+        _rngs: &mut [Rng],
+    ) -> Option<Box<dyn SwitchHalves>> {
+        None
+    }
+
     /// The round-trip time above which the scheme always slows down, on a path of so many links, if it
     /// knows one. A path that takes longer is certain to be a mistake, of which scenarios warn.
     fn delay_limit(&self, _links: usize) -> Option<DelayLimit> {
         None
+    }
+
+    /// What of such a network the scheme does not work with.
+    fn unfit(&self, _network: &NetworkFacts) -> Vec<Unfit> {
+        Vec::new()
     }
 
     /// Whether the simulator of Bolt's authors has the scheme.
@@ -406,9 +422,34 @@ impl SchemeConfig {
         with_params!(&self.params, params => params.switch_part())
     }
 
+    /// The switch's half of the scheme, for each of `ports` that takes part, with a random stream for each.
+    pub fn switch_halves(
+        &self,
+        ports: &[Option<EgressPort>],
+        rngs: &mut [Rng],
+    ) -> Option<Box<dyn SwitchHalves>> {
+        with_params!(&self.params, params => params.switch_halves(ports, rngs))
+    }
+
+    /// Whether switches do the same for the other, a configuration of the same scheme.
+    pub fn same_in_switches(&self, other: &Self) -> bool {
+        let settings = |config: &Self| {
+            let names = config.switch_part().map_or(&[][..], |part| part.params);
+            let mut values = config.values();
+            values.retain(|(name, _)| names.contains(&name.as_str()));
+            values
+        };
+        settings(self) == settings(other)
+    }
+
     /// The round-trip time above which the scheme always slows down, on a path of so many links.
     pub fn delay_limit(&self, links: usize) -> Option<DelayLimit> {
         with_params!(&self.params, params => params.delay_limit(links))
+    }
+
+    /// What of such a network the scheme does not work with.
+    pub fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+        with_params!(&self.params, params => params.unfit(network))
     }
 
     /// Whether the simulator of Bolt's authors has the scheme.

@@ -156,6 +156,10 @@ impl PacketFormat {
     pub fn data_headers(&self, needs: &Needs) -> u16 {
         (self.data_header.get() + self.added_header(needs)) as u16
     }
+    /// A data packet with so many bytes of headers that a switch turns back: without its payload.
+    pub(crate) fn turned_back(&self, headers: u16) -> u16 {
+        headers.max(self.ack_min.get() as u16)
+    }
     /// A scheme's ACKs on the wire.
     pub(crate) fn ack_wire(&self, needs: &Needs) -> u16 {
         (self.ack_header.get() + self.added_header(needs)).max(self.ack_min.get()) as u16

@@ -30,8 +30,8 @@ pub enum Purpose {
     Endpoint = 9,
     /// A switch's choices among equal next hops.
     Spread = 16,
-    /// The lengths of a queue's intervals between QCN's samples.
-    Qcn = 17,
+    /// What switches draw for schemes.
+    Switch = 17,
     /// Resampling results for confidence intervals; never part of a run.
     Resampling = 64,
     /// Training a learned scheme: drawing data, initial weights, orders.

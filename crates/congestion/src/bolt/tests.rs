@@ -2,122 +2,107 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 
 use super::*;
+use crate::registry::AnyParams;
+use crate::switch::Tell;
 use crate::testkit::{Pair, ack, star_path};
 
-/// Everything on, a threshold of 1048 bytes.
-const RULES: BoltRules = BoltRules {
-    threshold: 1048,
-    src: true,
-    pru: true,
-    sm: true,
-    pru_max: 3,
-};
-/// A full packet, in the unit of the token.
+/// A full packet takes so long, in ps.
 const FULL: i64 = 1048;
 
-fn verdict(tag: u8, report: Report) -> Verdict {
-    Verdict { tag, report }
+/// Everything on, a threshold of 1048 bytes, three PRU tokens at most.
+fn port(pru: u32, sm: i64) -> BoltPort {
+    let params = Params {
+        threshold_packets: 1,
+        pru_max: 3,
+        ..Params::default()
+    };
+    let port = EgressPort {
+        classes: 3,
+        full_packet: Span::from_ps(FULL as u64),
+        full_bytes: 1048,
+    };
+    BoltPort {
+        pru,
+        sm,
+        ..BoltPort::new(&params, &port)
+    }
 }
 
 #[test]
 fn equation_1_supply_and_demand() {
-    let mut port = BoltPort::default();
+    let mut port = port(0, 0);
     // Twice as much could have been sent as came.
-    port.supply(2 * FULL, FULL, FULL);
+    port.supply(2 * FULL, FULL);
     assert_eq!(port.sm, FULL);
     // An idle port holds one packet's worth, no more.
-    port.supply(1_000_000, FULL, FULL);
+    port.supply(1_000_000, FULL);
     assert_eq!(port.sm, FULL);
     // Three at once: a debt of two packets, which supply pays first.
     for _ in 0..3 {
-        port.supply(0, FULL, FULL);
+        port.supply(0, FULL);
     }
     assert_eq!(port.sm, -2 * FULL);
-    port.supply(2 * FULL, 60, FULL);
+    port.supply(2 * FULL, 60);
     assert_eq!(port.sm, -60);
 }
 
 #[test]
 fn equation_2_one_report_over_a_path() {
-    let mut port = BoltPort {
-        pru: 2,
-        sm: FULL,
-        last: 0,
-    };
+    let mut port = port(2, FULL);
     // Congestion comes before everything else: no token is taken, none is left behind.
+    assert_eq!(port.judge(1048, BOLT | INC), (BOLT | DEC, Tell::Congested));
     assert_eq!(
-        port.judge(&RULES, 1048, BOLT | INC, FULL),
-        verdict(BOLT | DEC, Report::Sender)
-    );
-    assert_eq!(
-        port.judge(&RULES, 5000, BOLT | LAST, FULL),
-        verdict(BOLT | LAST | DEC, Report::Sender)
+        port.judge(5000, BOLT | LAST),
+        (BOLT | LAST | DEC, Tell::Congested)
     );
     assert_eq!((port.pru, port.sm), (2, FULL));
     // The next congested port says nothing.
-    assert_eq!(
-        port.judge(&RULES, 5000, BOLT | DEC, FULL),
-        verdict(BOLT | DEC, Report::None)
-    );
-    let riding = BoltRules { src: false, ..RULES };
-    assert_eq!(
-        port.judge(&riding, 1048, BOLT | INC, FULL),
-        verdict(BOLT | DEC, Report::Packet)
-    );
+    assert_eq!(port.judge(5000, BOLT | DEC), (BOLT | DEC, Tell::Nobody));
+    let mut riding = BoltPort {
+        src_on: false,
+        ..port
+    };
+    assert_eq!(riding.judge(1048, BOLT | INC), (BOLT | DEC, Tell::Packet));
     // One byte below the threshold.
-    assert_eq!(
-        port.judge(&RULES, 1047, BOLT | INC, FULL),
-        verdict(BOLT | INC, Report::None)
-    );
+    assert_eq!(port.judge(1047, BOLT | INC), (BOLT | INC, Tell::Nobody));
 }
 
 #[test]
 fn equation_3_last_comes_before_inc() {
-    let mut port = BoltPort::default();
+    let mut port = port(0, 0);
     for expected in [1, 2, 3, 3] {
         let tag = BOLT | LAST | INC;
         // The last window leaves a token, takes none, and keeps its flags.
-        assert_eq!(port.judge(&RULES, 0, tag, FULL), verdict(tag, Report::None));
+        assert_eq!(port.judge(0, tag), (tag, Tell::Nobody));
         assert_eq!(port.pru, expected);
     }
     // A flow shorter than a window leaves nothing: nobody had counted with it.
-    let mut port = BoltPort::default();
-    port.judge(&RULES, 0, BOLT | FIRST | LAST, FULL);
-    port.judge(&BoltRules { pru: false, ..RULES }, 0, BOLT | LAST, FULL);
+    port.pru = 0;
+    port.judge(0, BOLT | FIRST | LAST);
+    port.pru_on = false;
+    port.judge(0, BOLT | LAST);
     assert_eq!(port.pru, 0);
 }
 
 #[test]
 fn equations_4_and_5_pru_is_spent_before_sm() {
-    let mut port = BoltPort {
-        pru: 1,
-        sm: FULL,
-        last: 0,
-    };
+    let mut port = port(1, FULL);
     let inc = BOLT | INC;
-    assert_eq!(port.judge(&RULES, 0, inc, FULL).tag, inc);
+    assert_eq!(port.judge(0, inc).0, inc);
     assert_eq!((port.pru, port.sm), (0, FULL));
-    assert_eq!(port.judge(&RULES, 0, inc, FULL).tag, inc);
+    assert_eq!(port.judge(0, inc).0, inc);
     assert_eq!((port.pru, port.sm), (0, 0));
-    assert_eq!(port.judge(&RULES, 0, inc, FULL).tag, BOLT);
+    assert_eq!(port.judge(0, inc).0, BOLT);
     // One short of a packet is none.
     port.sm = FULL - 1;
-    assert_eq!(port.judge(&RULES, 0, inc, FULL).tag, BOLT);
+    assert_eq!(port.judge(0, inc).0, BOLT);
     // Without INC, nothing is spent.
-    port = BoltPort {
-        pru: 1,
-        sm: FULL,
-        last: 0,
-    };
-    assert_eq!(port.judge(&RULES, 0, BOLT, FULL).tag, BOLT);
+    (port.pru, port.sm) = (1, FULL);
+    assert_eq!(port.judge(0, BOLT).0, BOLT);
     assert_eq!((port.pru, port.sm), (1, FULL));
     // Each part can be off.
-    let neither = BoltRules {
-        pru: false,
-        sm: false,
-        ..RULES
-    };
-    assert_eq!(port.judge(&neither, 0, inc, FULL).tag, BOLT);
+    (port.pru_on, port.sm_on) = (false, false);
+    assert_eq!(port.judge(0, inc).0, BOLT);
 }
 
 fn pair_with(params: &Params) -> Pair<Bolt> {
@@ -160,17 +145,15 @@ fn bolt_as_listed_and_as_it_ships() {
             ..crate::registry::SchemeParams::default()
         };
         let config = blocks.configure(name).unwrap();
-        let Some(SwitchPart::Bolt(part)) = config.switch_part() else {
-            panic!("{name} has no part of switches")
+        let AnyParams::Bolt(params) = config.params() else {
+            panic!("{name} is Bolt")
         };
-        (part.threshold.bytes(1500), part.threshold.bytes(5000))
+        let threshold = params.congestion_threshold();
+        (threshold.bytes(1500), threshold.bytes(5000))
     };
     assert_eq!(of("bolt-paper"), (1500, 5000));
     assert_eq!(of("bolt"), (9999, 9999));
-    let Some(SwitchPart::Bolt(part)) = Params::default().switch_part() else {
-        panic!()
-    };
-    assert_eq!(part.threshold.bytes(1500), 3000);
+    assert_eq!(Params::default().congestion_threshold().bytes(1500), 3000);
 }
 
 fn window(pair: &Pair<Bolt>) -> u64 {
@@ -406,25 +389,24 @@ proptest! {
         packets in prop::collection::vec((0u8..16, prop::collection::vec((0u32..3000, 0i64..3000), 1..5)), 1..300),
         pru: bool, sm: bool, src: bool,
     ) {
-        let rules = BoltRules { pru, sm, src, ..RULES };
-        let mut ports = [BoltPort::default(); 5];
+        let mut ports = [BoltPort { pru_on: pru, sm_on: sm, src_on: src, ..port(0, 0) }; 5];
         for (tag, hops) in packets {
             let mut tag = BOLT | tag;
             let mut reports = u32::from(tag & DEC != 0);
             for (port, (queue, gained)) in ports.iter_mut().zip(hops) {
-                port.supply(gained, FULL, FULL);
+                port.supply(gained, FULL);
                 let before = *port;
-                let verdict = port.judge(&rules, queue, tag, FULL);
-                prop_assert!(port.sm <= FULL && port.pru <= rules.pru_max);
-                prop_assert!(verdict.tag & INC == 0 || tag & INC != 0, "INC came back");
-                prop_assert!(verdict.tag & DEC != 0 || tag & DEC == 0, "DEC went away");
-                reports += u32::from(verdict.report == Report::Sender);
+                let (went_on, told) = port.judge(queue, tag);
+                prop_assert!(port.sm <= FULL && port.pru <= port.pru_max);
+                prop_assert!(went_on & INC == 0 || tag & INC != 0, "INC came back");
+                prop_assert!(went_on & DEC != 0 || tag & DEC == 0, "DEC went away");
+                reports += u32::from(told == Tell::Congested);
                 prop_assert!(reports <= 1);
                 let spent = i64::from(before.pru) * FULL + before.sm - i64::from(port.pru) * FULL - port.sm;
-                let kept = verdict.tag & (INC | LAST) == INC;
+                let kept = went_on & (INC | LAST) == INC;
                 let left_behind = tag & LAST != 0 && spent == -FULL;
                 prop_assert!(left_behind || spent == i64::from(kept) * FULL, "{spent}");
-                tag = verdict.tag;
+                tag = went_on;
             }
         }
     }

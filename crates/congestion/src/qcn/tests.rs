@@ -1,4 +1,5 @@
 use super::*;
+use crate::Mark;
 use crate::testkit::{Pair, star_path};
 use paceline_kernel::Time;
 use paceline_kernel::rng::{Purpose, Rng};
@@ -8,15 +9,10 @@ fn pair(params: &Params) -> Pair<Qcn> {
     Pair::new(star_path(), |path| Qcn::new(params, path))
 }
 
-fn part() -> QcnPart {
-    match (Params {
+fn params() -> Params {
+    Params {
         q_eq: Bytes::new(26_000),
         ..Params::default()
-    })
-    .switch_part()
-    {
-        Some(SwitchPart::Qcn(part)) => part,
-        other => panic!("{other:?}"),
     }
 }
 
@@ -27,13 +23,26 @@ fn send(pair: &mut Pair<Qcn>, bytes: u64) {
     }
 }
 
+/// A frame of 1000 bytes with which its queue is `queue` bytes long, or is empty.
+const fn data(queue: u32) -> Passing {
+    Passing {
+        load: Load::Data,
+        class: 2,
+        wire: 1000,
+        takes: Span::from_ns(80),
+        tag: 0,
+        mark: Mark::None,
+        queue: queue.saturating_sub(1000),
+    }
+}
+
 const fn feedback(fb: u8) -> Notice {
     Notice::Feedback { fb }
 }
 
 #[test]
 fn equations_1_and_2_by_hand() {
-    let rules = PointRules::new(&part());
+    let rules = PointRules::new(&params());
     // (1 + 2 w) Qeq = 130000.
     // Q = 36000, was 31000: Fb = -(10000 + 2 * 5000) = -20000; 63 * 20 / 130 = 9.69.
     assert_eq!(rules.feedback(36_000, 31_000), 9);
@@ -50,17 +59,28 @@ fn equations_1_and_2_by_hand() {
 /// Sizes of intervals, without and with jitter.
 #[test]
 fn equation_3_by_hand() {
-    let mut rng = Rng::stream(1, Purpose::Qcn, 0);
-    let rules = PointRules::new(&QcnPart {
+    let mut rng = Rng::stream(1, Purpose::Switch, 0);
+    let rules = PointRules::new(&Params {
         jitter: 0.0,
-        ..part()
+        ..params()
     });
-    let mut point = CongestionPoint::new(&rules, &mut rng);
+    let port = EgressPort {
+        classes: 3,
+        full_packet: Span::from_ns(84),
+        full_bytes: 1048,
+    };
+    let mut point = CongestionPoint::new(rules, &port, &mut rng);
     let mut frames_to_sample = |queue: u32, frames: u32| {
         for frame in 1..=frames {
-            let feedback = point.arrival(&rules, queue, 1000, &mut rng);
+            let mut at = Egress {
+                now: Time::ZERO,
+                rate: BitRate::from_gbps(100),
+                queued: queue,
+                rng: &mut rng,
+            };
+            let told = point.on_arrival(&mut at, &data(queue)).tell;
             assert_eq!(
-                feedback.is_some(),
+                told != Tell::Nobody,
                 frame == frames && queue > 0,
                 "{queue}: {frame}"
             );
@@ -74,7 +94,7 @@ fn equation_3_by_hand() {
     // 150000 / (1 + 9 * 31 / 63) = 27631: the 28th frame.
     frames_to_sample(90_000, 28);
 
-    let rules = PointRules::new(&part());
+    let rules = PointRules::new(&params());
     let intervals: Vec<i64> = (0..1000).map(|_| rules.interval(0, &mut rng)).collect();
     assert!(intervals.iter().all(|i| (127_500..=172_500).contains(i)));
     let mean = intervals.iter().sum::<i64>() as f64 / 1000.0;
@@ -176,7 +196,7 @@ proptest! {
 
     #[test]
     fn feedback_grows_with_the_queue(queue in 0u32..2_000_000, more in 0u32..100_000, old in 0u32..2_000_000) {
-        let rules = PointRules::new(&part());
+        let rules = PointRules::new(&params());
         let fb = rules.feedback(queue, old);
         prop_assert!(fb <= 63);
         prop_assert!(rules.feedback(queue + more, old) >= fb);

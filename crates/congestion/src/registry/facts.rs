@@ -47,6 +47,50 @@ impl Marking {
     }
 }
 
+/// A network, as far as a scheme may not work in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkFacts {
+    /// Whether each full packet is acknowledged.
+    pub acks_each_packet: bool,
+    /// Whether go-back-N goes back to the start of a chunk of packets.
+    pub chunks: bool,
+    /// Whether packets are paced.
+    pub pacing: bool,
+    /// Whether switches mark.
+    pub marks: bool,
+    /// Whether there are pauses.
+    pub pauses: bool,
+}
+
+/// What of a network a scheme does not work with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// It would not be the scheme: such a run is refused.
+    Refused {
+        /// What says so.
+        setting: Setting,
+        /// Why.
+        why: &'static str,
+        /// What to write instead.
+        instead: &'static str,
+    },
+    /// It is another scheme than it seems: such a run is warned of.
+    Doubtful(&'static str),
+}
+
+/// The setting of a network that says one of its [`NetworkFacts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// When receivers acknowledge.
+    Ack,
+    /// The chunk that go-back-N goes back to the start of.
+    Chunk,
+    /// Whether packets are paced.
+    Pacing,
+    /// How switches mark.
+    Marks,
+}
+
 /// A parameter that has a value published for lines of one rate, on another line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tuned {

@@ -1,6 +1,7 @@
 //! Ports: one end of a link, with what its transmitter, its queues and its ingress counters need.
 
 use crate::core::packet::{NONE, PacketSlab};
+use paceline_congestion::Red;
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{BitRate, Bytes, Span, ns3};
 
@@ -188,10 +189,8 @@ pub(crate) struct LinkProfile {
     pub(crate) shift: u32,
     /// Bytes of headroom of an ingress port.
     pub(crate) headroom: u32,
-    /// Marking thresholds; `u32::MAX` for no marking.
-    pub(crate) kmin: u32,
-    pub(crate) kmax: u32,
-    pub(crate) pmax: f64,
+    /// The marking curve.
+    pub(crate) red: Red,
     /// Sizes that occur all the time.
     pub(crate) common: Vec<CommonSize>,
     /// Bytes that the link adds to each packet.

@@ -19,7 +19,7 @@ mod sharing;
 
 use std::collections::BTreeMap;
 
-use paceline_congestion::assist::SwitchPart;
+use paceline_congestion::registry::AnyParams;
 
 use crate::core::packet::NONE;
 use crate::core::port::Port;
@@ -50,17 +50,17 @@ impl BoltNs3 {
         if !spec.quirks.device_fifo {
             return Self::default();
         }
-        let part = spec.schemes.iter().find_map(|scheme| {
-            let Some(SwitchPart::Bolt(part)) = scheme.config.switch_part() else {
+        let bolt = spec.schemes.iter().find_map(|scheme| {
+            let AnyParams::Bolt(params) = scheme.config.params() else {
                 return None;
             };
-            Some(part)
+            Some(params)
         });
         let is_switch = |port: &Port| spec.nodes[port.node as usize] == NodeKind::Switch;
         let disc = |port: &Port| {
             let peer = &ports[port.peer as usize];
             let has = spec.bolt_ns3.ports == DiscPorts::All || is_switch(port) && is_switch(peer);
-            has.then(|| Disc::new(&spec.bolt_ns3, part.as_ref(), &spec.packet))
+            has.then(|| Disc::new(&spec.bolt_ns3, bolt, &spec.packet))
         };
         Self {
             on: true,

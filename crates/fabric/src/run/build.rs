@@ -14,10 +14,8 @@ use crate::run::profiles::build_profiles;
 use crate::run::simulation::Simulation;
 use crate::spec::{FlowSpec, NodeKind, RunSpec, TieOrder};
 use crate::switch::Switches;
-use crate::switch::bolt::BoltSwitches;
-use crate::switch::held_back::held_back;
+use crate::switch::assist::Assists;
 use crate::switch::pint::PintPorts;
-use crate::switch::qcn::QcnSwitches;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
 use crate::switch::telemetry::{Telemetry, WIRE_HOPS};
@@ -75,7 +73,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
                 spec.seed,
             )
         });
-    let marks = profiles.iter().any(|profile| profile.kmin != u32::MAX);
+    let marks = profiles.iter().any(|profile| profile.red.is_on());
     let accounts = Accounts::new(
         &spec.record.accounts,
         &spec.record.closeups,
@@ -85,8 +83,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     let mut recorder = Recorder::new(&spec, &ports);
     // What is traced takes no short cuts through queues: closeups are told of every step, too.
     recorder.tracing |= !spec.record.closeups.is_empty();
-    let bolt = BoltSwitches::of(&spec, &ports, &profiles);
-    let qcn = QcnSwitches::of(&spec, &ports, class_count);
+    let assists = Assists::of(&spec, &ports, &profiles, class_count);
     let watch = Watch {
         recorder,
         accounts,
@@ -94,18 +91,14 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         standstill: crate::run::standstill::Watch::default(),
     };
     let rules = BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold);
-    let held_back = held_back(&spec, ports.len() * class_count);
-    let straight = rules.alike && held_back.is_empty() && pint.is_none();
+    let straight = rules.alike && !assists.departures && pint.is_none();
     let switches = Switches {
         rules,
         buffers,
         spreading: Spreading::new(&spec),
         telemetry: Telemetry::new(int, multi, pint),
         straight,
-        assists: bolt.is_some() || qcn.is_some(),
-        bolt,
-        qcn,
-        held_back,
+        assists,
         mark_rng: if marks {
             (0..ports.len()).map(|port| stream(Purpose::Mark, port)).collect()
         } else {

@@ -26,9 +26,9 @@ impl Simulation {
             || self.world.routing.chose_by_seed()
             || moved(&self.switches.mark_rng, Purpose::Mark)
             || loses
-            // Switches of these draw before anything happens: hashes of flowlets, intervals of samples.
+            || moved(self.switches.assists.rngs(), Purpose::Switch)
+            // Draws before anything happens: hashes of flowlets.
             || self.switches.spreading.is_on()
-            || self.switches.qcn.is_some()
             || self.switches.telemetry
                 .pint
                 .as_ref()

@@ -120,7 +120,7 @@ impl Simulation {
                 self.core.watch.accounts.pause_ended(first + class, span);
             }
         }
-        self.switches.forget_held_back(&self.core, port);
+        self.switches.assists.link_down(port);
         let p = &mut self.core.ports[port as usize];
         p.ready = 0;
         p.paused = 0;

@@ -117,8 +117,7 @@ impl Simulation {
             let span = self.core.now - self.core.paused_since[slot];
             self.core.counters.paused_ps += span;
             self.core.watch.accounts.pause_ended(slot, span);
-            self.switches
-                .count_held_back(&self.world, &self.core, port, class);
+            self.switches.pause_ended(&self.world, &self.core, port, class);
         }
         self.kick(port);
     }

@@ -2,10 +2,9 @@
 
 use crate::core::port::{CommonSize, LinkProfile};
 use crate::spec::{FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
-use crate::switch::bolt::src_wire;
 use crate::switch::shared_buffer::doublings_begun;
 use crate::world::check::BuildError;
-use paceline_congestion::SwitchPart;
+use paceline_congestion::Red;
 use paceline_kernel::Bytes;
 use paceline_kernel::queue::{EventQueue, LaneId};
 use std::collections::BTreeMap;
@@ -18,8 +17,8 @@ fn common_sizes(spec: &RunSpec) -> Vec<u16> {
         let needs = scheme.config.needs();
         sizes.push(packet.mtu.get() as u16 + packet.data_headers(&needs));
         sizes.push(packet.ack_wire(&needs));
-        if matches!(scheme.config.switch_part(), Some(SwitchPart::Bolt(part)) if part.src) {
-            sizes.push(src_wire(packet, packet.data_headers(&needs)));
+        if scheme.config.switch_part().is_some_and(|part| part.turns_back) {
+            sizes.push(packet.turned_back(packet.data_headers(&needs)));
         }
     }
     let mut seen = Vec::new();
@@ -74,7 +73,7 @@ pub(super) fn build_profiles(
 
 fn profile(spec: &RunSpec, i: usize, link: &LinkSpec) -> Result<LinkProfile, BuildError> {
     let is_switch = |node: NodeId| spec.nodes[node.0 as usize] == NodeKind::Switch;
-    let (mut kmin, mut kmax, mut pmax) = (u32::MAX, u32::MAX, 0.0);
+    let mut red = Red::OFF;
     if !spec.switch.ecn.is_empty() && (is_switch(link.a) || is_switch(link.b)) {
         let Some(curve) = spec.switch.ecn.iter().find(|curve| curve.rate == link.rate) else {
             let known: Vec<String> = spec
@@ -99,7 +98,7 @@ fn profile(spec: &RunSpec, i: usize, link: &LinkSpec) -> Result<LinkProfile, Bui
                 why,
             });
         }
-        (kmin, kmax, pmax) = (curve.kmin.get() as u32, curve.kmax.get() as u32, curve.pmax);
+        red = Red::new(curve.kmin.get() as u32, curve.kmax.get() as u32, curve.pmax);
     }
     let shift = match spec.switch.flow_control {
         FlowControl::Pfc(pfc) => match pfc.threshold {
@@ -125,9 +124,7 @@ fn profile(spec: &RunSpec, i: usize, link: &LinkSpec) -> Result<LinkProfile, Bui
         delay: link.delay.as_ps(),
         shift,
         headroom: headroom(spec, link),
-        kmin,
-        kmax,
-        pmax,
+        red,
         common: Vec::new(),
         framing: spec.packet.framing.get() as u16,
         truncate_to_ns: spec.quirks.truncate_to_ns,

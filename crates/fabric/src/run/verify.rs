@@ -20,8 +20,7 @@ impl Simulation {
             }
             self.verify_flows();
         }
-        self.verify_bolt();
-        self.verify_held_back();
+        self.switches.verify_assists(&self.core);
         self.hosts.verify_crowds();
         self.hosts.verify_decisions();
         if self.core.agenda.queue.is_empty() {

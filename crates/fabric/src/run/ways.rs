@@ -5,7 +5,6 @@ use crate::core::port::Port;
 use crate::run::simulation::Simulation;
 use crate::spec::LoadBalancing;
 use crate::switch::spread::{SPREAD, Stage};
-use paceline_congestion::bolt::BoltPort;
 
 impl Simulation {
     /// Finds what [`FirstPaths`] knows of the ways to host `dst`.
@@ -116,18 +115,5 @@ impl Simulation {
             hops.iter().map(|&hop| rate(hop)).sum()
         });
         switches.chain([rate(first), rate(last)]).min()
-    }
-}
-
-impl Simulation {
-    /// No token is above its cap.
-    pub(crate) fn verify_bolt(&self) {
-        let Some(bolt) = &self.switches.bolt else { return };
-        for (id, hop) in bolt.hops.iter().enumerate() {
-            let BoltPort { pru, sm, last } = hop.state;
-            assert!(sm <= hop.full, "port {id}: SM token of {sm} ps");
-            assert!(pru <= bolt.rules.pru_max, "port {id}: {pru} PRU tokens");
-            assert!(last <= self.core.now, "port {id}: a packet of the future");
-        }
     }
 }

@@ -1,16 +1,15 @@
 //! Switches: buffers, and what they do for congestion control. They know packets and ports, and no queue pair.
 
-pub(crate) mod bolt;
-pub(crate) mod held_back;
+pub(crate) mod assist;
 pub(crate) mod pint;
 mod pipeline;
-pub(crate) mod qcn;
 pub(crate) mod shared_buffer;
 pub(crate) mod spread;
 pub(crate) mod telemetry;
 
 use paceline_kernel::rng::Rng;
 
+use crate::switch::assist::Assists;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
 use crate::switch::telemetry::Telemetry;
@@ -22,15 +21,11 @@ pub(crate) struct Switches {
     pub(crate) buffers: Vec<SwitchBuffer>,
     pub(crate) spreading: Spreading,
     pub(crate) telemetry: Telemetry,
-    /// Whether switches do anything for schemes when a packet comes in.
-    pub(crate) assists: bool,
+    /// The switches' halves of schemes.
+    pub(crate) assists: Assists,
     /// Whether packets that need not wait may pass as if they were queued and taken out again: classes are
     /// alike, and nothing is told of every packet.
     pub(crate) straight: bool,
-    pub(crate) bolt: Option<crate::switch::bolt::BoltSwitches>,
-    pub(crate) qcn: Option<crate::switch::qcn::QcnSwitches>,
-    /// See [`crate::switch::held_back`].
-    pub(crate) held_back: Vec<u32>,
     /// Streams of the ports' marking decisions.
     pub(crate) mark_rng: Vec<Rng>,
 }

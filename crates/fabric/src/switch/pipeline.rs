@@ -9,6 +9,19 @@ use crate::switch::spread::SPREAD;
 use crate::world::World;
 use paceline_congestion::Mark;
 
+impl Core {
+    /// A port marks a data packet, unless its mark is as strong.
+    #[inline]
+    pub(super) fn mark(&mut self, egress: u32, id: u32, mark: Mark) {
+        let packet = self.packets.get_mut(id);
+        if !packet.mark.is_set() && mark.is_set() {
+            self.counters.marked += 1;
+            self.watch.recorder.ports.marked(egress);
+        }
+        packet.mark = packet.mark.max(mark);
+    }
+}
+
 impl Switches {
     /// A packet entered a switch.
     #[inline]
@@ -17,8 +30,8 @@ impl Switches {
             core.counters.link_drops += 1;
             return core.discard(world, ingress, id);
         };
-        if self.assists {
-            self.assist(world, core, ingress, egress, id);
+        if self.assists.arrivals {
+            self.arriving(world, core, ingress, egress, id);
         }
         let port = &core.ports[egress as usize];
         let nothing_before =
@@ -205,9 +218,13 @@ impl Switches {
             port.served = class;
             let (ingress, wire) = (packet.ingress, packet.wire);
             let resumes = self.release(world, core, ingress, class, wire);
-            let spared = !self.held_back.is_empty() && self.was_held_back(core, egress, class);
-            if !spared && left > world.profiles[usize::from(core.ports[egress as usize].profile)].kmin {
-                self.mark(world, core, egress, id, left);
+            if self.assists.departures {
+                self.departing(world, core, egress, id, left);
+            } else if world.profiles[usize::from(core.ports[egress as usize].profile)]
+                .red
+                .may_mark(left)
+            {
+                self.mark_by_curve(world, core, egress, id, left);
             }
             if resumes {
                 self.send_pfc(world, core, ingress, class, false);
@@ -258,31 +275,20 @@ impl Switches {
                 .may_resume(buffer, queue, world.profiles[usize::from(port.profile)].shift)
     }
 
-    /// RED at dequeue: by the bytes of the class that are left in the egress queue, more than `kmin`.
+    /// RED: by the bytes of the class that are left in the egress queue, which may be enough for a mark.
     #[inline(never)]
-    fn mark(&mut self, world: &World, core: &mut Core, egress: u32, id: u32, left: u32) {
+    pub(super) fn mark_by_curve(&mut self, world: &World, core: &mut Core, egress: u32, id: u32, left: u32) {
         let profile = &world.profiles[usize::from(core.ports[egress as usize].profile)];
         let is_data = core.packets.get(id).kind == PacketKind::Data;
         if !is_data && !world.spec.quirks.mark_acks {
             return;
         }
-        if left <= profile.kmax {
-            let p = profile.pmax * f64::from(left - profile.kmin) / f64::from(profile.kmax - profile.kmin);
-            let draw = match &mut core.shared_rng.ns3 {
-                Some(ns3) => ns3.next_f64(),
-                None => self.mark_rng[egress as usize].next_f64(),
-            };
-            if draw >= p {
-                return;
-            }
-        }
-        if is_data {
-            let packet = core.packets.get_mut(id);
-            if !packet.mark.is_set() {
-                core.counters.marked += 1;
-                core.watch.recorder.ports.marked(egress);
-            }
-            packet.mark = Mark::Congested;
+        let marks = profile.red.marks(left, || match &mut core.shared_rng.ns3 {
+            Some(ns3) => ns3.next_f64(),
+            None => self.mark_rng[egress as usize].next_f64(),
+        });
+        if marks && is_data {
+            core.mark(egress, id, Mark::Congested);
         }
     }
 

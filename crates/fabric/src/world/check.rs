@@ -179,8 +179,7 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
         let why = "switches write HPCC-PINT's digests to one base, and there are several";
         return Err(BuildError::BadSchemes(why.into()));
     }
-    crate::switch::bolt::check(spec)?;
-    crate::switch::qcn::check(spec)?;
+    crate::switch::assist::check(spec)?;
     if spec.nic.rto == Some(Span::ZERO) {
         return Err(BuildError::BadHost("the retransmission timeout is zero".into()));
     }

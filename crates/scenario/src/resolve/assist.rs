@@ -1,7 +1,6 @@
 //! What schemes ask of switches beside marks and telemetry, and of the network around them.
 
-use paceline_congestion::SwitchPart;
-use paceline_congestion::registry::SchemeConfig;
+use paceline_congestion::registry::{NetworkFacts, SchemeConfig, Setting, Unfit};
 use paceline_fabric::spec::AssistPorts;
 use paceline_kernel::Bytes;
 use toml::Spanned;
@@ -23,12 +22,10 @@ pub(super) fn resolve<'a>(
         AssistPortsKind::Switches => AssistPorts::Switches,
         AssistPortsKind::BetweenSwitches => AssistPorts::BetweenSwitches,
     };
+    let facts = facts(n);
     for scheme in schemes {
-        let Some(part) = scheme.switch_part() else {
-            continue;
-        };
-        let title = scheme.scheme().title;
-        if *assist.get_ref() == AssistKind::None {
+        if scheme.switch_part().is_some() && *assist.get_ref() == AssistKind::None {
+            let title = scheme.scheme().title;
             return Err(Problem::new(format!(
                 "{title} needs switches that do their part of it, and these do not"
             ))
@@ -39,74 +36,50 @@ pub(super) fn resolve<'a>(
                 scheme.label()
             )));
         }
-        match part {
-            SwitchPart::Bolt(_) => bolt(cx, n)?,
-            SwitchPart::NonPausedEcn => pcn(cx, n)?,
-            SwitchPart::Qcn(_) => {}
+        for unfit in scheme.unfit(&facts) {
+            match unfit {
+                Unfit::Refused {
+                    setting,
+                    why,
+                    instead,
+                } => return Err(refused(cx, n, setting, why, instead)),
+                Unfit::Doubtful(why) => cx.warnings.push(why.to_string()),
+            }
         }
     }
     Ok((*assist.get_ref() == AssistKind::Auto).then_some(ports))
 }
 
-/// Switches that PCN cannot work with: it judges flows by marks, and spares what pauses held back.
-fn pcn(cx: &mut Cx<'_>, n: &schema::Network) -> Result<(), Problem> {
-    if let Some(ecn) = &n.ecn
-        && ecn.get_ref().curves.as_ref().is_some_and(Vec::is_empty)
-    {
-        return Err(unfit(
-            cx,
-            ecn,
-            "PCN judges flows by their marks, and no switch marks",
-            "leave out `network.ecn.curves`, or list a curve for each rate",
-        ));
-    }
-    if n.flow_control == Some(FlowControlKind::None) {
-        cx.warnings.push(
-            "PCN is made for networks with pauses; without PFC its marks are those of plain ECN".to_string(),
-        );
-    }
-    Ok(())
-}
-
-/// Hosts that Bolt cannot work with.
-fn bolt(cx: &Cx<'_>, n: &schema::Network) -> Result<(), Problem> {
+/// What schemes may have something against.
+fn facts(n: &schema::Network) -> NetworkFacts {
     let whole_packet = n.mtu.as_ref().map_or(Bytes::ZERO, |mtu| *mtu.get_ref());
-    if let Some(ack) = &n.ack
-        && match *ack.get_ref() {
-            Ack::EveryPackets(packets) => packets.get() > 1,
-            Ack::EveryBytes(bytes) => bytes > whole_packet,
-        }
-    {
-        return Err(unfit(
-            cx,
-            ack,
-            "Bolt's tokens come back packet by packet, and ACKs for several at once lose all but one",
-            "write `ack.every-packets = 1`",
-        ));
+    let acks_each = |ack: &Spanned<Ack>| match *ack.get_ref() {
+        Ack::EveryPackets(packets) => packets.get() <= 1,
+        Ack::EveryBytes(bytes) => bytes <= whole_packet,
+    };
+    let no_curves = |ecn: &Spanned<schema::Ecn>| ecn.get_ref().curves.as_ref().is_some_and(Vec::is_empty);
+    NetworkFacts {
+        acks_each_packet: n.ack.as_ref().is_none_or(acks_each),
+        chunks: (n.back_to_chunk.as_ref()).is_some_and(|chunk| chunk.get_ref().0.is_some()),
+        pacing: n.pacing.as_ref().is_none_or(|pacing| *pacing.get_ref()),
+        marks: !n.ecn.as_ref().is_some_and(no_curves),
+        pauses: n.flow_control != Some(FlowControlKind::None),
     }
-    if let Some(chunk) = &n.back_to_chunk
-        && chunk.get_ref().0.is_some()
-    {
-        return Err(unfit(
-            cx,
-            chunk,
-            "Bolt's window may be less than a chunk, which counts as in flight until all of it has arrived",
-            "write `back-to-chunk = \"off\"`",
-        ));
-    }
-    if let Some(pacing) = &n.pacing
-        && !pacing.get_ref()
-    {
-        return Err(unfit(
-            cx,
-            pacing,
-            "Bolt keeps windows below one packet by pacing, and pacing is off",
-            "write `pacing = true`",
-        ));
-    }
-    Ok(())
 }
 
-fn unfit<T>(cx: &Cx<'_>, value: &Spanned<T>, message: &str, help: &str) -> Problem {
-    Problem::new(message).at(&cx.texts.of_value(value)).help(help)
+fn refused(cx: &Cx<'_>, n: &schema::Network, setting: Setting, why: &str, instead: &str) -> Problem {
+    fn at<T>(cx: &Cx<'_>, value: Option<&Spanned<T>>, problem: Problem) -> Problem {
+        match value {
+            Some(value) => problem.at(&cx.texts.of_value(value)),
+            None => problem,
+        }
+    }
+    let problem = Problem::new(why);
+    let problem = match setting {
+        Setting::Ack => at(cx, n.ack.as_ref(), problem),
+        Setting::Chunk => at(cx, n.back_to_chunk.as_ref(), problem),
+        Setting::Pacing => at(cx, n.pacing.as_ref(), problem),
+        Setting::Marks => at(cx, n.ecn.as_ref(), problem),
+    };
+    problem.help(instead)
 }

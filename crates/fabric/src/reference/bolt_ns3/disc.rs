@@ -1,7 +1,6 @@
 //! Bolt's queues as the authors have them: the ingress algorithm over strict priorities.
 
-use paceline_congestion::assist::{BoltPart, Threshold};
-use paceline_congestion::bolt::{DEC, FIRST, INC, LAST};
+use paceline_congestion::bolt::{DEC, FIRST, INC, LAST, Params, Threshold};
 use paceline_congestion::{CongestedPort, Notice};
 use paceline_kernel::{BitRate, Bytes, Span};
 
@@ -56,18 +55,18 @@ struct Situation {
 }
 
 impl Disc {
-    /// The queues of a port at the start; without `part` (Swift) the threshold is all that acts.
-    pub(super) fn new(spec: &BoltNs3Spec, part: Option<&BoltPart>, packet: &PacketFormat) -> Self {
+    /// The queues of a port at the start; without `bolt` (Swift) the threshold is all that acts.
+    pub(super) fn new(spec: &BoltNs3Spec, bolt: Option<&Params>, packet: &PacketFormat) -> Self {
         let mtu = (packet.mtu + packet.data_header).get();
         let unasked = spec.threshold.map_or(Threshold::Packets(1), Threshold::Bytes);
         Self {
-            threshold: part.map_or(unasked, |part| part.threshold).bytes(mtu),
+            threshold: bolt.map_or(unasked, Params::congestion_threshold).bytes(mtu),
             limit: spec.buffer_packets,
             factor: spec.src_factor.max(1),
-            src: part.is_some_and(|part| part.src),
-            pru: part.is_some_and(|part| part.pru),
-            sm: part.is_some_and(|part| part.sm),
-            pru_max: part.map_or(0, |part| part.pru_max),
+            src: bolt.is_some_and(|bolt| bolt.src),
+            pru: bolt.is_some_and(|bolt| bolt.pru),
+            sm: bolt.is_some_and(|bolt| bolt.sm),
+            pru_max: bolt.map_or(0, |bolt| bolt.pru_max),
             mtu: mtu as i64,
             packets: 0,
             pru_tokens: 0,

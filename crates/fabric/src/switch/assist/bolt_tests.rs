@@ -223,10 +223,9 @@ fn ports_take_part_as_told() {
     };
     let taking_part = |assist| {
         let simulation = spec(Some(assist)).unwrap();
-        let hops = simulation.switches.bolt.as_ref().unwrap().hops.iter();
-        hops.enumerate()
-            .filter(|(_, hop)| hop.full != 0)
-            .map(|(port, _)| port)
+        let half = &simulation.switches.assists.halves[0];
+        (0..simulation.core.ports.len())
+            .filter(|&port| half.ports.takes_part(port))
             .collect::<Vec<_>>()
     };
     assert_eq!(taking_part(AssistPorts::BetweenSwitches), [0, 1, 2, 3]);

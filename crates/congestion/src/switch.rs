@@ -1,0 +1,201 @@
+//! The switch's half of a scheme: what an egress port does about the packets that pass it.
+//!
+//! A half is a state machine for one port with a few hooks. It is given plain numbers and answers with a
+//! verdict, which the switch carries out; it holds no packet and knows no flow. The law by which a network marks
+//! anyway is [`Red`]; a half may overrule it ([`Marking`]).
+
+use std::fmt::Debug;
+
+use paceline_kernel::rng::Rng;
+use paceline_kernel::{BitRate, Span, Time};
+
+use crate::mark::Mark;
+
+mod ports;
+mod red;
+
+pub use ports::{PerPort, SwitchHalves};
+pub use red::Red;
+
+/// What a scheme asks of every switch beside marks and telemetry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwitchPart {
+    /// What its half does, as it follows on "switches".
+    pub task: &'static str,
+    /// Parameters that it goes by: all flows of the scheme have one set of them.
+    pub params: &'static [&'static str],
+    /// What it is called for.
+    pub hooks: Hooks,
+    /// Whether it answers data packets with [`Tell::Congested`]: packets of a size that is then common.
+    pub turns_back: bool,
+}
+
+/// What a half is called for: nothing else costs anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// [`SwitchHalf::on_arrival`].
+    pub arrivals: bool,
+    /// [`SwitchHalf::on_departure`].
+    pub departures: bool,
+    /// [`SwitchHalf::on_resume`].
+    pub resumes: bool,
+}
+
+/// An egress port that takes part, before anything has passed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EgressPort {
+    /// Classes of traffic, a queue each.
+    pub classes: usize,
+    /// What a full packet of the scheme takes on the wire.
+    pub full_packet: Span,
+    /// Bytes of such a packet.
+    pub full_bytes: u32,
+}
+
+/// An egress port at the moment of a call.
+#[derive(Debug)]
+pub struct Egress<'a> {
+    /// The time.
+    pub now: Time,
+    /// The port's rate.
+    pub rate: BitRate,
+    /// Bytes in all of its queues.
+    pub queued: u32,
+    /// The port's random stream.
+    pub rng: &'a mut Rng,
+}
+
+/// What kind of packet passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// Data.
+    Data,
+    /// The headers of a data packet that lost its payload.
+    Trimmed,
+    /// Acknowledgements, notifications, pauses.
+    Control,
+}
+
+/// A packet, as a switch that passes it on sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passing {
+    /// What it carries.
+    pub load: Load,
+    /// Its class, which names its queue.
+    pub class: u8,
+    /// Its bytes on the wire.
+    pub wire: u32,
+    /// The time that those take at this port.
+    pub takes: Span,
+    /// What its sender's scheme wrote into it.
+    pub tag: u8,
+    /// Its mark so far.
+    pub mark: Mark,
+    /// Bytes in its queue without it: before it as it arrives, behind it as it departs.
+    pub queue: u32,
+}
+
+/// A queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// Its bytes.
+    pub bytes: u32,
+    /// Its packets.
+    pub packets: u32,
+}
+
+/// What becomes of an arriving packet, and who is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The tag with which it goes on.
+    pub tag: u8,
+    /// The mark with which it goes on.
+    pub mark: Mark,
+    /// Who is told.
+    pub tell: Tell,
+}
+
+impl Verdict {
+    /// The packet goes on as it came.
+    #[inline]
+    pub const fn pass(packet: &Passing) -> Self {
+        Self {
+            tag: packet.tag,
+            mark: packet.mark,
+            tell: Tell::Nobody,
+        }
+    }
+}
+
+/// Who is told of a port's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tell {
+    /// Nobody.
+    Nobody,
+    /// The packet, whose acknowledgement brings the queue to the sender ([`crate::AckInfo::congested`]); of several
+    /// ports, that whose queue takes longest.
+    Packet,
+    /// The sender: the packet's headers turn back where they are, with the queue
+    /// ([`crate::Notice::Congested`]).
+    Congested,
+    /// The sender, in a small packet of its own ([`crate::Notice::Feedback`]).
+    Feedback(u8),
+}
+
+/// By what law a departing packet is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marking {
+    /// By the network's curve ([`Red`]).
+    Curve,
+    /// With this, unless its mark is stronger; [`Mark::None`] spares it.
+    Put(Mark),
+}
+
+impl Marking {
+    /// Of two halves at one port: what one of them puts wins over the curve, the stronger mark over the other.
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Put(one), Self::Put(other)) => Self::Put(one.max(other)),
+            (Self::Curve, put) | (put, Self::Curve) => put,
+        }
+    }
+}
+
+/// The state of one egress port, for one scheme.
+pub trait SwitchHalf: Clone + Debug + Send + 'static {
+    /// A packet came that will leave by this port; it is not in its queue yet.
+    #[inline]
+    fn on_arrival(&mut self, _at: &mut Egress<'_>, packet: &Passing) -> Verdict {
+        Verdict::pass(packet)
+    }
+    /// A packet has left its queue for the wire.
+    #[inline]
+    fn on_departure(&mut self, _at: &mut Egress<'_>, _packet: &Passing) -> Marking {
+        Marking::Curve
+    }
+    /// A pause of a class ends; nothing has left its queue since.
+    fn on_resume(&mut self, _at: &mut Egress<'_>, _class: u8, _queue: Queue) {}
+    /// The link failed: what waited is lost, and pauses are over.
+    fn on_link_down(&mut self) {}
+    /// Checks what always holds, of a class with such a queue.
+    ///
+    /// # Panics
+    /// If it does not.
+    fn verify(&self, _now: Time, _class: u8, _queue: Queue) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_wins_over_the_curve() {
+        let put = Marking::Put;
+        assert_eq!(Marking::Curve.and(Marking::Curve), Marking::Curve);
+        assert_eq!(Marking::Curve.and(put(Mark::None)), put(Mark::None));
+        assert_eq!(
+            put(Mark::Undetermined).and(put(Mark::None)),
+            put(Mark::Undetermined)
+        );
+    }
+}

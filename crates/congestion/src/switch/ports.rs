@@ -1,0 +1,97 @@
+//! All ports of a run behind one call: what the fabric holds of a scheme's switch half.
+
+use std::fmt::Debug;
+
+use paceline_kernel::Time;
+use paceline_kernel::rng::Rng;
+
+use super::{Egress, EgressPort, Marking, Passing, Queue, SwitchHalf, Verdict};
+
+/// A scheme's halves of all egress ports: the hooks of [`SwitchHalf`], of a port by its number.
+pub trait SwitchHalves: CloneHalves + Debug + Send {
+    /// See [`SwitchHalf::on_arrival`].
+    fn on_arrival(&mut self, port: usize, at: &mut Egress<'_>, packet: &Passing) -> Verdict;
+    /// See [`SwitchHalf::on_departure`].
+    fn on_departure(&mut self, port: usize, at: &mut Egress<'_>, packet: &Passing) -> Marking;
+    /// See [`SwitchHalf::on_resume`].
+    fn on_resume(&mut self, port: usize, at: &mut Egress<'_>, class: u8, queue: Queue);
+    /// See [`SwitchHalf::on_link_down`].
+    fn on_link_down(&mut self, port: usize);
+    /// See [`SwitchHalf::verify`].
+    fn verify(&self, port: usize, now: Time, class: u8, queue: Queue);
+    /// Whether the port takes part.
+    fn takes_part(&self, port: usize) -> bool;
+}
+
+/// A copy of halves, whatever their type.
+pub trait CloneHalves {
+    /// The copy.
+    fn clone_halves(&self) -> Box<dyn SwitchHalves>;
+}
+
+impl<T: SwitchHalves + Clone + 'static> CloneHalves for T {
+    fn clone_halves(&self) -> Box<dyn SwitchHalves> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn SwitchHalves> {
+    fn clone(&self) -> Self {
+        (**self).clone_halves()
+    }
+}
+
+/// A half for each port that takes part.
+#[derive(Clone, Debug)]
+pub struct PerPort<H>(Vec<Option<H>>);
+
+impl<H: SwitchHalf> PerPort<H> {
+    /// What `half` makes for each of `ports` that takes part, with the ports' random streams.
+    pub fn boxed(
+        ports: &[Option<EgressPort>],
+        rngs: &mut [Rng],
+        half: impl Fn(&EgressPort, &mut Rng) -> H,
+    ) -> Box<dyn SwitchHalves> {
+        let halves = ports.iter().zip(rngs);
+        let halves = halves.map(|(port, rng)| Some(half(port.as_ref()?, rng)));
+        Box::new(Self(halves.collect()))
+    }
+}
+
+impl<H: SwitchHalf> SwitchHalves for PerPort<H> {
+    fn on_arrival(&mut self, port: usize, at: &mut Egress<'_>, packet: &Passing) -> Verdict {
+        match &mut self.0[port] {
+            Some(half) => half.on_arrival(at, packet),
+            None => Verdict::pass(packet),
+        }
+    }
+
+    fn on_departure(&mut self, port: usize, at: &mut Egress<'_>, packet: &Passing) -> Marking {
+        match &mut self.0[port] {
+            Some(half) => half.on_departure(at, packet),
+            None => Marking::Curve,
+        }
+    }
+
+    fn on_resume(&mut self, port: usize, at: &mut Egress<'_>, class: u8, queue: Queue) {
+        if let Some(half) = &mut self.0[port] {
+            half.on_resume(at, class, queue);
+        }
+    }
+
+    fn on_link_down(&mut self, port: usize) {
+        if let Some(half) = &mut self.0[port] {
+            half.on_link_down();
+        }
+    }
+
+    fn verify(&self, port: usize, now: Time, class: u8, queue: Queue) {
+        if let Some(half) = &self.0[port] {
+            half.verify(now, class, queue);
+        }
+    }
+
+    fn takes_part(&self, port: usize) -> bool {
+        self.0[port].is_some()
+    }
+}

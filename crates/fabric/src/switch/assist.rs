@@ -1,0 +1,340 @@
+//! The switches' halves of schemes: the one place that calls each of their hooks, and the one that carries out
+//! what they say.
+
+use std::collections::BTreeMap;
+
+use paceline_congestion::switch::{
+    Egress, EgressPort, Hooks, Load, Marking, Passing, Queue, SwitchHalves, Tell, Verdict,
+};
+use paceline_kernel::rng::{Purpose, Rng};
+use paceline_kernel::{Span, Time};
+
+use crate::core::Core;
+use crate::core::packet::{NO_PORT, NONE, Packet};
+use crate::core::port::{LinkProfile, Port, STRICT};
+use crate::outcome::PacketKind;
+use crate::spec::{AssistPorts, RunSpec, SchemeSpec};
+use crate::switch::Switches;
+use crate::world::World;
+use crate::world::check::BuildError;
+
+/// The halves of a run's schemes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Assists {
+    /// In the order of the schemes' names.
+    halves: Vec<Half>,
+    /// A stream for each port.
+    rngs: Vec<Rng>,
+    /// Whether any half is called for arrivals, departures, the ends of pauses.
+    pub(crate) arrivals: bool,
+    pub(crate) departures: bool,
+    resumes: bool,
+}
+
+/// A scheme's, of all ports.
+#[derive(Clone, Debug)]
+struct Half {
+    hooks: Hooks,
+    ports: Box<dyn SwitchHalves>,
+}
+
+/// Whether switches can do what the run's schemes ask of them.
+pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
+    for (i, scheme) in spec.schemes.iter().enumerate() {
+        let Some(part) = scheme.config.switch_part() else {
+            continue;
+        };
+        let title = scheme.config.scheme().title;
+        if spec.switch.assist.is_none() {
+            let why = format!("{title} needs switches {}, and these do not assist", part.task);
+            return Err(BuildError::BadSchemes(why));
+        }
+        let differs = |other: &SchemeSpec| {
+            other.config.name() == scheme.config.name() && !other.config.same_in_switches(&scheme.config)
+        };
+        if spec.schemes[..i].iter().any(differs) {
+            let names: Vec<String> = part.params.iter().map(|name| format!("`{name}`")).collect();
+            let (last, others) = names.split_last().expect("what differs has a name");
+            let names = format!("{} and {last}", others.join(", "));
+            let why = format!("switches run {title} with one set of {names}, and there are several");
+            return Err(BuildError::BadSchemes(why));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a port does what schemes ask of switches.
+fn takes_part(assist: Option<AssistPorts>, port: &Port, ports: &[Port]) -> bool {
+    let between = !ports[port.peer as usize].is_host;
+    match assist {
+        None => false,
+        Some(AssistPorts::Switches) => !port.is_host,
+        Some(AssistPorts::BetweenSwitches) => !port.is_host && between,
+    }
+}
+
+impl Assists {
+    /// Of a run that was checked.
+    pub(crate) fn of(spec: &RunSpec, ports: &[Port], profiles: &[LinkProfile], classes: usize) -> Self {
+        let mut assists = Self::default();
+        if spec.quirks.device_fifo {
+            // Ports are of another make there, their part of schemes too.
+            return assists;
+        }
+        let asking: BTreeMap<&str, &SchemeSpec> = spec
+            .schemes
+            .iter()
+            .filter(|scheme| scheme.config.switch_part().is_some())
+            .map(|scheme| (scheme.config.name(), scheme))
+            .collect();
+        if asking.is_empty() {
+            return assists;
+        }
+        let stream = |port| Rng::stream(spec.seed, Purpose::Switch, port);
+        assists.rngs = (0..ports.len() as u64).map(stream).collect();
+        for scheme in asking.into_values() {
+            let full = spec.packet.mtu.get() as u16 + spec.packet.data_headers(&scheme.config.needs());
+            let egress = |port: &Port| EgressPort {
+                classes,
+                full_packet: Span::from_ps(profiles[usize::from(port.profile)].serialise(full).tx),
+                full_bytes: u32::from(full),
+            };
+            let part: Vec<Option<EgressPort>> = ports
+                .iter()
+                .map(|port| takes_part(spec.switch.assist, port, ports).then(|| egress(port)))
+                .collect();
+            let hooks = scheme.config.switch_part().map(|part| part.hooks);
+            let ports = scheme.config.switch_halves(&part, &mut assists.rngs);
+            if let (Some(hooks), Some(ports)) = (hooks, ports) {
+                assists.arrivals |= hooks.arrivals;
+                assists.departures |= hooks.departures;
+                assists.resumes |= hooks.resumes;
+                assists.halves.push(Half { hooks, ports });
+            }
+        }
+        assists
+    }
+
+    /// The ports' streams; none where no scheme has a half.
+    pub(crate) fn rngs(&self) -> &[Rng] {
+        &self.rngs
+    }
+
+    /// The link of a port failed: what waited in its queues is lost.
+    pub(crate) fn link_down(&mut self, port: u32) {
+        for half in &mut self.halves {
+            half.ports.on_link_down(port as usize);
+        }
+    }
+}
+
+/// Packet `id` at an egress port, whose queue has `queue` bytes without it.
+fn passing(world: &World, core: &Core, egress: u32, id: u32, queue: u32) -> Passing {
+    let packet = core.packets.get(id);
+    let profile = &world.profiles[usize::from(core.ports[egress as usize].profile)];
+    Passing {
+        load: match packet.kind {
+            PacketKind::Data if packet.is_trimmed() => Load::Trimmed,
+            PacketKind::Data => Load::Data,
+            _ => Load::Control,
+        },
+        class: packet.class,
+        wire: u32::from(packet.wire),
+        takes: Span::from_ps(profile.serialise(packet.wire).tx),
+        tag: packet.tag,
+        mark: packet.mark,
+        queue,
+    }
+}
+
+/// An egress port now, with its random stream.
+fn egress<'a>(world: &World, core: &Core, rngs: &'a mut [Rng], port: u32) -> Egress<'a> {
+    let at = &core.ports[port as usize];
+    Egress {
+        now: Time::from_ps(core.now),
+        rate: world.profiles[usize::from(at.profile)].rate,
+        queued: at.queued,
+        rng: &mut rngs[port as usize],
+    }
+}
+
+impl Core {
+    /// Packets of a queue.
+    pub(crate) fn queue_length(&self, slot: usize) -> u32 {
+        let (mut count, mut next) = (0, self.queues[slot].head);
+        while next != NONE {
+            count += 1;
+            next = self.packets.get(next).next;
+        }
+        count
+    }
+
+    fn queue(&self, port: u32, class: u8) -> Queue {
+        let slot = port as usize * self.class_count + usize::from(class);
+        Queue {
+            bytes: self.queues[slot].bytes,
+            packets: self.queue_length(slot),
+        }
+    }
+}
+
+impl Switches {
+    /// A packet came in that will leave through `egress`.
+    #[inline(never)]
+    pub(super) fn arriving(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: u32,
+        egress_port: u32,
+        id: u32,
+    ) {
+        for i in 0..self.assists.halves.len() {
+            let Assists { halves, rngs, .. } = &mut self.assists;
+            let half = &mut halves[i];
+            if !half.hooks.arrivals {
+                continue;
+            }
+            let class = core.packets.get(id).class;
+            let queue = core.queues[egress_port as usize * core.class_count + usize::from(class)].bytes;
+            let packet = passing(world, core, egress_port, id, queue);
+            let mut at = egress(world, core, rngs, egress_port);
+            let verdict = half.ports.on_arrival(egress_port as usize, &mut at, &packet);
+            if verdict != Verdict::pass(&packet) {
+                self.carry_out(world, core, ingress, egress_port, id, verdict);
+            }
+        }
+    }
+
+    /// A packet has left its queue, in which `left` bytes stay: it is marked as the halves have it.
+    #[inline(never)]
+    pub(super) fn departing(&mut self, world: &World, core: &mut Core, egress_port: u32, id: u32, left: u32) {
+        let packet = passing(world, core, egress_port, id, left);
+        let Assists { halves, rngs, .. } = &mut self.assists;
+        let mut at = egress(world, core, rngs, egress_port);
+        let mut marking = Marking::Curve;
+        for half in halves.iter_mut().filter(|half| half.hooks.departures) {
+            marking = marking.and(half.ports.on_departure(egress_port as usize, &mut at, &packet));
+        }
+        let profile = &world.profiles[usize::from(core.ports[egress_port as usize].profile)];
+        match marking {
+            Marking::Curve if profile.red.may_mark(left) => {
+                self.mark_by_curve(world, core, egress_port, id, left);
+            }
+            Marking::Put(mark) if packet.load != Load::Control => core.mark(egress_port, id, mark),
+            Marking::Curve | Marking::Put(_) => {}
+        }
+    }
+
+    /// A pause of a port's class has ended.
+    #[inline]
+    pub(crate) fn pause_ended(&mut self, world: &World, core: &Core, port: u32, class: u8) {
+        if !self.assists.resumes {
+            return;
+        }
+        let Assists { halves, rngs, .. } = &mut self.assists;
+        let takes_part = |half: &&mut Half| half.hooks.resumes && half.ports.takes_part(port as usize);
+        for half in halves.iter_mut().filter(takes_part) {
+            let mut at = egress(world, core, rngs, port);
+            half.ports
+                .on_resume(port as usize, &mut at, class, core.queue(port, class));
+        }
+    }
+
+    /// A half has something to say of an arriving packet.
+    #[inline]
+    fn carry_out(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: u32,
+        egress: u32,
+        id: u32,
+        verdict: Verdict,
+    ) {
+        core.packets.get_mut(id).tag = verdict.tag;
+        core.mark(egress, id, verdict.mark);
+        let notice = match verdict.tell {
+            Tell::Nobody => return,
+            Tell::Packet => return note(world, core, egress, id),
+            Tell::Congested => turn_back(world, core, egress, id),
+            Tell::Feedback(value) => feedback(world, core, id, value),
+        };
+        core.counters.notices += 1;
+        let notice = core.packets.insert(notice);
+        if core.watch.closeups.on() {
+            core.look_at_notice(notice, egress);
+        }
+        self.enqueue(world, core, ingress, STRICT, notice);
+    }
+
+    /// What halves know to hold of their ports holds.
+    pub(crate) fn verify_assists(&self, core: &Core) {
+        for half in &self.assists.halves {
+            for port in 0..core.ports.len() as u32 {
+                for class in 0..core.class_count as u8 {
+                    let now = Time::from_ps(core.now);
+                    half.ports
+                        .verify(port as usize, now, class, core.queue(port, class));
+                }
+            }
+        }
+    }
+}
+
+/// A packet to the sender of data packet `id`.
+fn to_sender(core: &Core, id: u32, kind: PacketKind) -> Packet {
+    let packet = core.packets.get(id);
+    Packet {
+        kind,
+        flow: packet.flow,
+        qp: packet.qp,
+        seq: packet.seq,
+        sent_at: packet.sent_at,
+        class: STRICT,
+        ..Packet::EMPTY
+    }
+}
+
+/// Headers and what the sender has to know of the port, back the way that the packet came (Bolt's SRC).
+fn turn_back(world: &World, core: &Core, egress: u32, id: u32) -> Packet {
+    let packet = core.packets.get(id);
+    let known_way = packet.epoch == world.epoch;
+    let port = &core.ports[egress as usize];
+    Packet {
+        wire: world.spec.packet.turned_back(packet.wire - packet.payload),
+        path: world.routing.turn_back(packet.path),
+        epoch: if known_way { world.epoch } else { world.old_epoch() },
+        note: port.queued,
+        note_port: port.profile,
+        ..to_sender(core, id, PacketKind::Src)
+    }
+}
+
+/// A value for the sender, in a packet rare enough to be looked up at every switch (QCN's CNM).
+fn feedback(world: &World, core: &Core, id: u32, value: u8) -> Packet {
+    Packet {
+        wire: world.spec.packet.cnp.get() as u16,
+        epoch: world.old_epoch(),
+        note: u32::from(value),
+        ..to_sender(core, id, PacketKind::Cnm)
+    }
+}
+
+/// The data packet carries the report of the port whose queue takes longest.
+fn note(world: &World, core: &mut Core, egress: u32, id: u32) {
+    let Port { queued, profile, .. } = core.ports[egress as usize];
+    let rate = |profile: u16| u128::from(world.profiles[usize::from(profile)].rate.as_bps());
+    let packet = core.packets.get_mut(id);
+    let worse = packet.note_port == NO_PORT
+        || u128::from(queued) * rate(packet.note_port) > u128::from(packet.note) * rate(profile);
+    if worse {
+        (packet.note, packet.note_port) = (queued, profile);
+        if core.watch.closeups.on() {
+            core.look_at_note(id, egress);
+        }
+    }
+}
+
+#[cfg(test)]
+mod bolt_tests;
