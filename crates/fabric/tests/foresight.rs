@@ -1,15 +1,18 @@
 //! What senders are told of the round-trip time of their next packet, against what it then is.
 
 mod common;
+mod networks;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use common::{G100, add_flow, assert_complete, natural, run, scheme, star};
+use networks::{build, case};
 use paceline_congestion::registry::{Maker, WindowMode};
 use paceline_congestion::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span};
+use proptest::prelude::*;
 
 /// An acknowledgement: which sender's, when, the time measured, and what was told before it, all in ps.
 #[derive(Clone, Copy, Debug)]
@@ -258,5 +261,65 @@ fn queues_behind_each_other_are_foreseen() {
             found.len()
         );
         assert!(found.len() > 800 && exact == 1.0, "{exact} {error}");
+    }
+}
+
+/// Twenty into one where the switch pauses its senders again and again: a probe waits for the resume. What others
+/// send at theirs, before it, is not known.
+#[test]
+fn pauses_are_foreseen_closely() {
+    let (mut spec, log) = seers(21, true, vec![window(8); 20]);
+    common::static_pfc(&mut spec, 4000, 2000, 60_000);
+    for host in 1..=20 {
+        add_flow(&mut spec, host, 21, 100_000, u64::from(host) * 37);
+    }
+    let outcome = run(spec.clone());
+    assert_complete(&spec, &outcome);
+    assert!(outcome.counters.pauses > 100, "{}", outcome.counters.pauses);
+    let (error, exact) = error(&comparisons(&log));
+    println!(
+        "{} pauses: error {error:.5}, exact {exact:.4}",
+        outcome.counters.pauses
+    );
+    assert!(exact > 0.9 && error < 0.05, "{exact} {error}");
+}
+
+/// A sender that is told and does not heed it.
+#[derive(Clone)]
+struct Deaf(Arc<AtomicUsize>);
+
+impl CongestionControl for Deaf {
+    fn limits(&self) -> SendLimits {
+        SendLimits {
+            rate: G100,
+            window: Bytes::new(20_000),
+        }
+    }
+    fn on_foresight(&mut self, _: Span) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+    fn on_ack(&mut self, _: &mut Ctx<'_>, _: &AckInfo<'_>) {}
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// In any network, with marks, losses, pauses, failures, links chosen packet by packet: forks do not move the
+    /// run that they leave.
+    #[test]
+    fn foresight_moves_nothing(case in case(&["dctcp", "hpcc", "pcn", "bolt"])) {
+        let outcome = |foresight| {
+            let told = Arc::new(AtomicUsize::new(0));
+            let mut spec = build(&case);
+            let scheme = &mut spec.schemes[0];
+            let shared = Arc::clone(&told);
+            let maker = Maker::new(move |_| Box::new(Deaf(Arc::clone(&shared))));
+            let needs = Needs { foresight, ..scheme.config.needs() };
+            scheme.config = scheme.config.clone().made_by(maker.needing(needs));
+            (run(spec), told.load(Ordering::Relaxed))
+        };
+        let ((with, told), (without, never)) = (outcome(true), outcome(false));
+        prop_assert_eq!(with, without);
+        prop_assert!(told > 0 && never == 0);
     }
 }

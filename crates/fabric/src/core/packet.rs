@@ -125,6 +125,15 @@ impl PacketSlab {
         }
     }
 
+    /// The same packets where nobody accounts for their ways.
+    pub(crate) fn without_journals(&self) -> Self {
+        let mut slab = self.clone();
+        for packet in &mut slab.packets {
+            packet.flags &= !Packet::ACCOUNTED;
+        }
+        slab
+    }
+
     /// Stores `packet`; the slot freed last is used first, while it is warm in the cache.
     #[inline]
     pub(crate) fn insert(&mut self, packet: Packet) -> u32 {

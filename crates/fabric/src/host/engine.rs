@@ -89,21 +89,6 @@ impl Endpoints {
         })
     }
 
-    /// What the engine of a host has to do.
-    pub(crate) fn line(&self, nic: u32) -> Line {
-        self.hosts[nic as usize].line
-    }
-
-    /// The first packet that is in a host; the others hang on it.
-    pub(crate) fn first_inside(&self, nic: u32) -> u32 {
-        self.hosts[nic as usize].inside.head
-    }
-
-    /// When a packet that arrives at `now` will be data, with the mean of the jitter.
-    pub(crate) fn expect(&self, line: &mut Line, now: u64, wire: u16) -> u64 {
-        line.enter(&self.model, now, wire, || self.model.jitter.as_ps() / 2)
-    }
-
     fn pop(&mut self, nic: u32, packets: &PacketSlab) -> u32 {
         self.hosts[nic as usize].inside.pop(packets)
     }

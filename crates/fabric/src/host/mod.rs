@@ -7,7 +7,6 @@ pub(crate) mod decisions;
 pub(crate) mod engine;
 mod flow_path;
 mod flow_table;
-mod foresight;
 pub(crate) mod hash_order;
 mod nic;
 mod notice;
@@ -29,7 +28,6 @@ use crate::world::World;
 use decisions::DecisionBank;
 use engine::Endpoints;
 use flow_table::FlowTable;
-use foresight::Foresight;
 use hash_order::HashOrder;
 use nic::Nic;
 use receiver::Receivers;
@@ -44,7 +42,6 @@ pub(crate) struct Hosts {
     /// Hosts that take time before they answer.
     endpoints: Option<Box<Endpoints>>,
     decisions: DecisionBank,
-    foresight: Option<Box<Foresight>>,
     /// Senders, by queue pair, and the queue pairs of flows that are not over.
     pub(crate) qps: Vec<Qp>,
     senders: FlowTable,
@@ -65,13 +62,29 @@ impl Hosts {
         Self {
             endpoints: Endpoints::of(spec, ports.len()),
             decisions: DecisionBank::default(),
-            foresight: None,
             nics: ports.into_iter().map(Nic::new).collect(),
             crowds: false,
             qps: Vec::new(),
             senders: FlowTable::default(),
             receivers: Receivers::default(),
             hash_order: HashOrder::of(spec),
+            repeats: Vec::new(),
+            free_qps: Vec::new(),
+            qps_drew: false,
+        }
+    }
+
+    /// What goes on where senders do not: receivers, and NICs that send what those answer.
+    pub(crate) fn without_senders(&self) -> Self {
+        Self {
+            endpoints: self.endpoints.clone(),
+            decisions: DecisionBank::default(),
+            nics: self.nics.iter().map(|nic| Nic::new(nic.port)).collect(),
+            crowds: false,
+            qps: Vec::new(),
+            senders: FlowTable::default(),
+            receivers: self.receivers.clone(),
+            hash_order: None,
             repeats: Vec::new(),
             free_qps: Vec::new(),
             qps_drew: false,

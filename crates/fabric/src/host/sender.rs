@@ -235,9 +235,6 @@ impl Hosts {
         acknowledged: &Acknowledged,
         rtt: u64,
     ) {
-        if self.qps[slot as usize].needs.foresight {
-            self.tell_foresight(world, core, slot);
-        }
         let packet = core.packets.get(id);
         let (congested, endpoint_delay) = if packet.note_port == NO_PORT && self.endpoints.is_none() {
             (None, Span::ZERO)

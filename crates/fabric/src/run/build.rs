@@ -10,6 +10,7 @@ use crate::host::Hosts;
 use crate::outcome::{Counters, FlowRecord, FlowStatus};
 use crate::reference::bolt_ns3::BoltNs3;
 use crate::run::failure::Change;
+use crate::run::foresight::Foresight;
 use crate::run::profiles::build_profiles;
 use crate::run::simulation::Simulation;
 use crate::spec::{FlowSpec, NodeKind, RunSpec, TieOrder};
@@ -21,8 +22,6 @@ use crate::switch::spread::Spreading;
 use crate::switch::telemetry::{Telemetry, WIRE_HOPS};
 use crate::traffic::{Dependencies, Traffic};
 use crate::watch::Watch;
-use crate::watch::account::Accounts;
-use crate::watch::record::Recorder;
 use crate::world::World;
 use crate::world::check::{BuildError, check};
 use crate::world::routing::{Extent, FirstPaths, FlowKey, Routing, path_rtt};
@@ -74,22 +73,9 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
             )
         });
     let marks = profiles.iter().any(|profile| profile.red.is_on());
-    let accounts = Accounts::new(
-        &spec.record.accounts,
-        &spec.record.closeups,
-        spec.flows.len(),
-        ports.len() * class_count,
-    );
-    let mut recorder = Recorder::new(&spec, &ports);
-    // What is traced takes no short cuts through queues: closeups are told of every step, too.
-    recorder.tracing |= !spec.record.closeups.is_empty();
     let assists = Assists::of(&spec, &ports, &profiles, class_count);
-    let watch = Watch {
-        recorder,
-        accounts,
-        closeups: crate::watch::closeup::CloseUps::new(&spec.record.closeups, spec.flows.len()),
-        standstill: crate::run::standstill::Watch::default(),
-    };
+    let watch = Watch::of(&spec, &ports, class_count);
+    let foresight = Foresight::of(&spec, &ports, class_count);
     let rules = BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold);
     let straight = rules.alike && !assists.departures && pint.is_none();
     let switches = Switches {
@@ -154,6 +140,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         hosts,
         traffic,
         bolt_ns3,
+        foresight,
     };
     simulation.schedule_first_events();
     Ok(simulation)

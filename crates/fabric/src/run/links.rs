@@ -49,6 +49,9 @@ impl Simulation {
         if self.bolt_ns3.on {
             self.device_receive(port, id)
         } else if is_host {
+            if self.foresight.is_some() {
+                self.tell_foresight(id);
+            }
             self.hosts
                 .receive(&self.world, &mut self.core, &mut self.traffic, port, id);
         } else {

@@ -3,6 +3,7 @@
 pub(crate) mod build;
 mod chance;
 pub(crate) mod failure;
+pub(crate) mod foresight;
 pub mod ideal;
 mod links;
 mod profiles;

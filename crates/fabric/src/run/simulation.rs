@@ -5,6 +5,7 @@ use crate::core::event::Event;
 use crate::host::Hosts;
 use crate::outcome::Outcome;
 use crate::reference::bolt_ns3::CLOCK;
+use crate::run::foresight::Foresight;
 use crate::run::standstill::LOOK_EVERY;
 use crate::spec::RunSpec;
 use crate::switch::Switches;
@@ -56,6 +57,7 @@ pub struct Simulation {
     pub(crate) hosts: Hosts,
     pub(crate) traffic: Traffic,
     pub(crate) bolt_ns3: crate::reference::bolt_ns3::BoltNs3,
+    pub(crate) foresight: Option<Foresight>,
 }
 
 /// A run, or its parts, may go from one thread to another.
@@ -196,7 +198,7 @@ impl Simulation {
     }
 
     #[inline(always)]
-    fn dispatch(&mut self, event: Event) {
+    pub(super) fn dispatch(&mut self, event: Event) {
         match event {
             Event::Arrive { port, packet } => self.arrive(port, packet),
             Event::TxDone { port } => self.transmission_done(port),

@@ -9,7 +9,7 @@ pub(crate) use tasks::Dependencies;
 pub use tasks::find_cycle;
 
 /// Flows: what they wait for and what became of them.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Traffic {
     pub(crate) flows: Vec<FlowRecord>,
     pub(crate) dependencies: Dependencies,

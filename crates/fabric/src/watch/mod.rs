@@ -4,7 +4,10 @@ pub mod account;
 pub mod closeup;
 pub(crate) mod record;
 
+use crate::core::port::Port;
+use crate::spec::RunSpec;
 use crate::watch::account::Accounts;
+use crate::watch::closeup::CloseUps;
 use crate::watch::record::Recorder;
 
 /// What is written down of a run.
@@ -12,11 +15,30 @@ use crate::watch::record::Recorder;
 pub(crate) struct Watch {
     pub(crate) recorder: Recorder,
     pub(crate) accounts: Accounts,
-    pub(crate) closeups: crate::watch::closeup::CloseUps,
+    pub(crate) closeups: CloseUps,
     pub(crate) standstill: crate::run::standstill::Watch,
 }
 
 impl Watch {
+    /// What a run's description asks for.
+    pub(crate) fn of(spec: &RunSpec, ports: &[Port], class_count: usize) -> Self {
+        let (record, flows) = (&spec.record, spec.flows.len());
+        let mut recorder = Recorder::new(spec, ports);
+        // What is traced takes no short cuts through queues: closeups are told of every step, too.
+        recorder.tracing |= !record.closeups.is_empty();
+        Self {
+            recorder,
+            accounts: Accounts::new(
+                &record.accounts,
+                &record.closeups,
+                flows,
+                ports.len() * class_count,
+            ),
+            closeups: CloseUps::new(&record.closeups, flows),
+            standstill: crate::run::standstill::Watch::default(),
+        }
+    }
+
     /// Whether accounts, closeups or traces are to be told what senders wait for.
     #[inline]
     pub(crate) fn is_told(&self) -> bool {

@@ -329,6 +329,11 @@ impl Hosts {
         }
     }
 
+    /// The number of the next new packet; 0 without selective repeat.
+    pub(crate) fn next_number(&self, slot: u32) -> u32 {
+        self.repeats.get(slot as usize).map_or(0, |sender| sender.next)
+    }
+
     /// The number and first byte of the packet that is to be sent next, lost ones first.
     pub(crate) fn next_of_selective_repeat(&mut self, world: &World, core: &Core, slot: u32) -> (u32, u64) {
         let mtu = world.spec.packet.mtu.get();

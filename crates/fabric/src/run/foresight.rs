@@ -1,0 +1,244 @@
+//! Foresight: the round-trip time that a data packet would have if it left a sender now, as far as the
+//! present state of the network decides it ([`paceline_congestion::CongestionControl::on_foresight`]).
+//!
+//! The run forks. In the fork senders send nothing any more but the packet in question, a probe behind what its NIC
+//! has to send of others; all else goes on by the rules of the run, with its random streams: queues drain, links
+//! deliver and lose, switches mark, pause and drop, receivers answer, until the probe's acknowledgement is back.
+//! So of what the probe meets all is counted that is on links or in queues now, wherever that is, and nothing that
+//! leaves a sender from now on. Where all paths to the bottleneck take equally long (an incast through one switch)
+//! nothing of the latter can come before the probe, and the result is exact, but for packets that leave or arrive
+//! at the very same instant.
+//!
+//! # Limits
+//! * What other senders send later does count where it joins the path after less time than the probe
+//!   takes to come there: senders nearer to a bottleneck, cross traffic behind the first switch; and where a pause
+//!   holds the probe back, what others send before it leaves.
+//! * Links do not fail or come back, and storms do not begin or end, after now.
+//! * A probe that is lost, or that its receiver does not answer, tells nothing.
+//!
+//! A fork has what is under way (packets, ports, queues, what is to happen), switches and receivers, and what became
+//! of flows; no senders, and none of what recorders know. Nothing of this touches the state of the run, and only
+//! senders that ask pay for it.
+
+use paceline_kernel::Span;
+
+use crate::core::Core;
+use crate::core::event::Event;
+use crate::core::packet::Packet;
+use crate::core::port::Port;
+use crate::host::Hosts;
+use crate::outcome::{Counters, PacketKind};
+use crate::run::simulation::Simulation;
+use crate::spec::{RecordSpec, RunSpec};
+use crate::switch::Switches;
+use crate::traffic::Traffic;
+use crate::watch::Watch;
+
+/// What a fork has of its own, and the run has while the fork goes on.
+#[derive(Clone)]
+struct Fork {
+    core: Core,
+    switches: Switches,
+    hosts: Hosts,
+    traffic: Traffic,
+}
+
+/// What forks write their records into, where a scheme asks for foresight: nobody reads it.
+#[derive(Clone)]
+pub(crate) struct Foresight(Box<Watch>);
+
+/// The packet in question, in the fork.
+struct Probe {
+    id: u32,
+    port: u32,
+    class: u8,
+    sent: bool,
+}
+
+impl Foresight {
+    /// Of a run whose schemes ask for it.
+    pub(crate) fn of(spec: &RunSpec, ports: &[Port], class_count: usize) -> Option<Self> {
+        let mut schemes = spec.schemes.iter();
+        let asked = schemes.any(|scheme| scheme.config.needs().foresight);
+        asked.then(|| {
+            let unrecorded = RunSpec {
+                record: RecordSpec::default(),
+                ..spec.clone()
+            };
+            Self(Box::new(Watch::of(&unrecorded, ports, class_count)))
+        })
+    }
+}
+
+impl Simulation {
+    /// Tells the sender that acknowledgement `id` reaches what its next packet would meet, if it asks.
+    #[cold]
+    pub(crate) fn tell_foresight(&mut self, id: u32) {
+        let packet = self.core.packets.get(id);
+        let slot = packet.qp;
+        let told = is_acknowledgement(packet)
+            && self.hosts.is_current(&self.core, id)
+            && self.hosts.qps[slot as usize].needs.foresight
+            && self.hosts.qps[slot as usize].reachable;
+        if told && let Some(rtt) = self.foresee(slot) {
+            self.hosts.qps[slot as usize].scheme.on_foresight(rtt);
+        }
+    }
+
+    /// The round-trip time of a data packet of `slot` that leaves now; `None` if it would not come back.
+    fn foresee(&mut self, slot: u32) -> Option<Span> {
+        let watch = self.foresight.take()?;
+        let packet = self.probe(slot);
+        let mut fork = self.fork(watch);
+        self.swap(&mut fork);
+        let probe = Probe {
+            id: self.core.packets.insert(packet),
+            port: fork.hosts.qps[slot as usize].port,
+            class: packet.class,
+            sent: false,
+        };
+        let rtt = self.run_until_back(probe);
+        self.swap(&mut fork);
+        let mut watch = fork.core.watch;
+        watch.recorder.pfc.clear();
+        self.foresight = Some(Foresight(Box::new(watch)));
+        rtt
+    }
+
+    /// The next data packet of a sender, as [`crate::host`]'s NICs would make it; a full one after the last.
+    fn probe(&self, slot: u32) -> Packet {
+        let qp = &self.hosts.qps[slot as usize];
+        let mtu = self.world.spec.packet.mtu.get();
+        let payload = match qp.size - qp.snd_nxt {
+            0 => mtu,
+            left => left.min(mtu),
+        } as u16;
+        Packet {
+            flow: qp.flow,
+            qp: slot,
+            path: qp.route,
+            seq: qp.snd_nxt,
+            wire: payload + qp.data_header,
+            payload,
+            epoch: qp.data_epoch,
+            class: qp.class,
+            flags: Packet::ACK_REQUEST,
+            answers: self.hosts.next_number(slot),
+            ..Packet::EMPTY
+        }
+    }
+
+    /// The run, as far as it goes on without senders.
+    fn fork(&self, Foresight(watch): Foresight) -> Box<Fork> {
+        let core = &self.core;
+        Box::new(Fork {
+            core: Core {
+                now: core.now,
+                tie: core.tie,
+                agenda: core.agenda.clone(),
+                class_count: core.class_count,
+                packets: core.packets.without_journals(),
+                ports: core.ports.clone(),
+                queues: core.queues.clone(),
+                link_down_at: core.link_down_at.clone(),
+                link_errors: core.link_errors.clone(),
+                shared_rng: core.shared_rng.clone(),
+                paused_since: core.paused_since.clone(),
+                paused_until: core.paused_until.clone(),
+                renew_at: core.renew_at.clone(),
+                counters: Counters::default(),
+                digest: 0,
+                done: false,
+                watch: *watch,
+            },
+            switches: self.switches.clone(),
+            hosts: self.hosts.without_senders(),
+            // Receivers ask which flows are over; nothing waits for them.
+            traffic: Traffic {
+                flows: self.traffic.flows.clone(),
+                ..Traffic::default()
+            },
+        })
+    }
+
+    /// The fork goes on in the run's place, and the run waits in the fork's: the world is of both.
+    fn swap(&mut self, fork: &mut Fork) {
+        std::mem::swap(&mut self.core, &mut fork.core);
+        std::mem::swap(&mut self.switches, &mut fork.switches);
+        std::mem::swap(&mut self.hosts, &mut fork.hosts);
+        std::mem::swap(&mut self.traffic, &mut fork.traffic);
+    }
+
+    /// Goes on until the probe's acknowledgement reaches its sender.
+    fn run_until_back(&mut self, mut probe: Probe) -> Option<Span> {
+        let end = self.world.spec.stop.as_ps() + 1;
+        self.send_probe(&mut probe);
+        while let Some(entry) = self.core.agenda.queue.pop_before(end) {
+            self.core.now = entry.at;
+            self.core.tie = entry.tie;
+            match Event::decode(entry.what) {
+                Event::Arrive { port, packet } => {
+                    if self.comes_back(port, packet) {
+                        let sent_at = self.core.packets.get(packet).sent_at;
+                        let lost = self.core.ports[port as usize].fallible
+                            && self.core.is_lost(&self.world, port, packet);
+                        if packet == probe.id {
+                            return (!lost).then(|| Span::from_ps(self.core.now - sent_at));
+                        }
+                        self.core.packets.remove(packet);
+                    } else {
+                        self.arrive(port, packet);
+                    }
+                }
+                event @ (Event::TxDone { .. }
+                | Event::HostDone { .. }
+                | Event::PauseEnd { .. }
+                | Event::PauseRenew { .. }
+                | Event::Report { .. }) => self.dispatch(event),
+                // What senders would do, flows that would start, what would happen to links.
+                Event::Wake { .. }
+                | Event::Timer { .. }
+                | Event::Timeout { .. }
+                | Event::Decided { .. }
+                | Event::FlowDue { .. }
+                | Event::FlowStart { .. }
+                | Event::Topology { .. }
+                | Event::Storm { .. }
+                | Event::Sample
+                | Event::Refill { .. } => {}
+            }
+            if !probe.sent {
+                self.send_probe(&mut probe);
+            }
+        }
+        None
+    }
+
+    /// Whether a packet arrives at a sender.
+    fn comes_back(&self, port: u32, packet: u32) -> bool {
+        let for_receivers = [PacketKind::Data, PacketKind::Pause, PacketKind::Resume];
+        let kind = self.core.packets.get(packet).kind;
+        self.core.ports[port as usize].is_host && !for_receivers.contains(&kind)
+    }
+
+    /// Sends the probe once its port is free and nothing else that may go waits there.
+    fn send_probe(&mut self, probe: &mut Probe) {
+        let port = &self.core.ports[probe.port as usize];
+        if self.core.is_busy(probe.port) {
+            return self.core.await_transmission(probe.port);
+        }
+        let held = port.paused >> probe.class & 1 != 0 || !port.up;
+        if held || port.ready != 0 && self.world.next_ack(port).is_some() {
+            return;
+        }
+        probe.sent = true;
+        self.core.packets.get_mut(probe.id).sent_at = self.core.now;
+        let more = port.ready != 0;
+        self.core
+            .start_transmission(&self.world, probe.port, probe.id, more);
+    }
+}
+
+fn is_acknowledgement(packet: &Packet) -> bool {
+    matches!(packet.kind, PacketKind::Ack | PacketKind::Nack)
+}
