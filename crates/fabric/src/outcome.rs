@@ -10,11 +10,12 @@ use crate::spec::NodeId;
 mod binned;
 mod flows;
 mod ports;
+mod room;
 
-pub(crate) use binned::thin;
 pub use binned::{Bin, Binned};
 pub use flows::FlowSeries;
 pub use ports::{PortBin, PortSeries};
+pub(crate) use room::Room;
 
 /// How a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +118,50 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Adds what was counted in another part of the network.
+    pub(crate) const fn merge(&mut self, other: &Self) {
+        let &Self {
+            events,
+            data_hops,
+            ack_hops,
+            control_hops,
+            control_bytes,
+            data_received,
+            buffer_drops,
+            lossless_drops,
+            trimmed,
+            link_drops,
+            marked,
+            notifications,
+            notices,
+            nacks,
+            timeouts,
+            pauses,
+            resumes,
+            paused_ps,
+            retransmitted_bytes,
+        } = other;
+        self.events += events;
+        self.data_hops += data_hops;
+        self.ack_hops += ack_hops;
+        self.control_hops += control_hops;
+        self.control_bytes += control_bytes;
+        self.data_received += data_received;
+        self.buffer_drops += buffer_drops;
+        self.lossless_drops += lossless_drops;
+        self.trimmed += trimmed;
+        self.link_drops += link_drops;
+        self.marked += marked;
+        self.notifications += notifications;
+        self.notices += notices;
+        self.nacks += nacks;
+        self.timeouts += timeouts;
+        self.pauses += pauses;
+        self.resumes += resumes;
+        self.paused_ps += paused_ps;
+        self.retransmitted_bytes += retransmitted_bytes;
+    }
+
     /// Transmissions of a packet of any kind over a link: the unit of work.
     pub const fn packet_hops(&self) -> u64 {
         self.data_hops + self.ack_hops + self.control_hops

@@ -133,3 +133,24 @@ fn the_list_of_pauses_can_be_left_out() {
     );
     assert_eq!((whole.counters, whole.digest), (without.counters, without.digest));
 }
+
+/// What is recorded of a flow does not hang on what happens elsewhere meanwhile: samples that nobody was there to
+/// take, since nothing happened anywhere, say what those say that others' events had taken.
+#[test]
+fn others_events_take_no_samples() {
+    let mut spec = natural(star(4, scheme("timely")));
+    add_flow(&mut spec, 1, 2, 40_000, 300);
+    add_flow(&mut spec, 1, 2, 30_000, 150_000);
+    spec.record.flow_every = Some(Span::from_ns(300));
+    spec.record.port_bin = Some(Span::from_ns(700));
+    spec.record.flows_max = 2;
+    let alone = run(spec.clone());
+    add_flow(&mut spec, 3, 4, 2_000_000, 150_000);
+    let busy = run(spec);
+    assert_eq!(alone.flow_series, busy.flow_series);
+    let (alone, busy) = (alone.ports.unwrap(), busy.ports.unwrap());
+    assert_eq!(alone.bin, busy.bin);
+    for port in 0..4 {
+        assert!(alone.of_port(port).eq(busy.of_port(port).take(alone.bins())));
+    }
+}

@@ -23,6 +23,14 @@ impl Sent {
         self.bytes[kind as usize] += u64::from(wire);
     }
 
+    /// Adds what was sent in another part of the network.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for kind in 0..PacketKind::COUNT {
+            self.hops[kind] += other.hops[kind];
+            self.bytes[kind] += other.bytes[kind];
+        }
+    }
+
     /// Of all kinds.
     pub(crate) fn hops(&self) -> u64 {
         self.hops.iter().sum()

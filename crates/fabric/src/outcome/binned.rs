@@ -32,8 +32,8 @@ struct Cell {
     min: u64,
     max: u64,
     last: u64,
-    /// Of all samples: whole up to 2^53, rounded beyond.
-    sum: f64,
+    /// Of all samples.
+    sum: u64,
 }
 
 /// What the samples in a bin were. If they differ it tells of its own width alone; if they do not,
@@ -50,6 +50,13 @@ pub struct Bin {
     pub last: u64,
     /// Mean of the samples, each of the same weight: they are equally far apart.
     pub mean: f64,
+}
+
+impl Cell {
+    /// `value` was sampled so often.
+    fn add(&mut self, value: u64, count: u64) {
+        self.sum = self.sum.saturating_add(value.saturating_mul(count));
+    }
 }
 
 impl Binned {
@@ -78,7 +85,7 @@ impl Binned {
         let mut series = Self::new(origin, period, 0, origin);
         let mut count = 0;
         for value in samples {
-            series.sample(count, value);
+            series.sample(count, value, Self::BINS_MAX);
             count += 1;
         }
         series.finish(count);
@@ -105,27 +112,39 @@ impl Binned {
         Span::from_ps(self.period.saturating_mul(1 << self.level))
     }
 
-    /// Takes sample `number`, later than all before; between them the value stood still. Returns
-    /// whether there is a bin more.
+    /// The last value.
     #[inline]
-    pub(crate) fn sample(&mut self, number: u64, value: u64) -> bool {
-        value != self.value && self.change(number, value)
+    pub(super) const fn value(&self) -> u64 {
+        self.value
     }
 
-    fn change(&mut self, number: u64, value: u64) -> bool {
-        while self.open(number).is_none() && self.cells.len() >= Self::BINS_MAX {
+    /// Bins that are kept.
+    pub(super) const fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Takes sample `number`, later than all before; between them the value stood still. There will be no more
+    /// than `most` bins.
+    pub(super) fn sample(&mut self, number: u64, value: u64, most: usize) {
+        if value != self.value {
+            self.change(number, value, most);
+        }
+    }
+
+    fn change(&mut self, number: u64, value: u64, most: usize) {
+        while self.open(number).is_none() && self.cells.len() >= most {
             self.widen();
         }
         let held = std::mem::replace(&mut self.value, value);
         let since = std::mem::replace(&mut self.since, number);
         if let Some(cell) = self.open(number) {
-            cell.sum += sum_of(held, number - since);
+            cell.add(held, number - since);
             (cell.min, cell.max, cell.last) = (cell.min.min(value), cell.max.max(value), value);
-            return false;
+            return;
         }
         if let Some(cell) = self.cells.last_mut() {
             let end = (cell.number + 1) << self.level;
-            cell.sum += sum_of(held, end.saturating_sub(since));
+            cell.add(held, end.saturating_sub(since));
         }
         let begin = (number >> self.level << self.level).max(self.first);
         let (min, max) = match number > begin {
@@ -137,9 +156,8 @@ impl Binned {
             min,
             max,
             last: value,
-            sum: sum_of(held, number - begin),
+            sum: held.saturating_mul(number - begin),
         });
-        true
     }
 
     /// The last cell, if the sample is in it.
@@ -167,14 +185,14 @@ impl Binned {
                 let before = end.saturating_sub(self.first).min(width);
                 if before > 0 {
                     (cell.min, cell.max) = (cell.min.min(held), cell.max.max(held));
-                    cell.sum += sum_of(held, before);
+                    cell.add(held, before);
                 }
             } else if let Some(next) = next.filter(|next| next.number == cell.number + 1) {
                 (cell.min, cell.max) = (cell.min.min(next.min), cell.max.max(next.max));
-                (cell.last, cell.sum) = (next.last, cell.sum + next.sum);
+                (cell.last, cell.sum) = (next.last, cell.sum.saturating_add(next.sum));
                 at += 1;
             } else if next.is_some() {
-                cell.sum += sum_of(cell.last, width);
+                cell.add(cell.last, width);
             }
             // Of the last cell, the sum is still open.
             cell.number /= 2;
@@ -206,15 +224,15 @@ impl Binned {
         let end = ((cell.number + 1) << self.level).min(self.end);
         // The last cell's sum is not closed.
         let open = match self.since >> self.level == cell.number {
-            true => sum_of(self.value, end - self.since),
-            false => 0.0,
+            true => self.value.saturating_mul(end - self.since),
+            false => 0,
         };
         Bin {
             at: self.time_of(cell.number),
             min: cell.min,
             max: cell.max,
             last: cell.last,
-            mean: (cell.sum + open) / (end - begin) as f64,
+            mean: cell.sum.saturating_add(open) as f64 / (end - begin) as f64,
         }
     }
 
@@ -236,26 +254,6 @@ impl Binned {
             true => self.first_at,
             false => self.origin.saturating_add(begin.saturating_mul(self.period)),
         })
-    }
-}
-
-fn sum_of(value: u64, count: u64) -> f64 {
-    value as f64 * count as f64
-}
-
-/// Widens the bins of the longest series until all together have at most `most`, or sixteen each;
-/// returns how many there are.
-pub(crate) fn thin(mut all: Vec<&mut Binned>, most: usize) -> usize {
-    let most = most.max(16 * all.len());
-    loop {
-        let stored = all.iter().map(|one| one.cells.len()).sum();
-        if stored <= most {
-            return stored;
-        }
-        let longest = all.iter().map(|one| one.cells.len()).max().unwrap_or(0);
-        all.iter_mut()
-            .filter(|one| 2 * one.cells.len() > longest)
-            .for_each(|one| one.widen());
     }
 }
 

@@ -68,7 +68,7 @@ proptest! {
         let samples: Vec<u64> = std::iter::repeat_n(0, first as usize).chain(samples).collect();
         for (number, &value) in samples.iter().enumerate() {
             when.iter().filter(|&&at| at == number).for_each(|_| series.widen());
-            series.sample(number as u64, value);
+            series.sample(number as u64, value, Binned::BINS_MAX);
         }
         series.finish(samples.len() as u64);
         let width = (series.width().as_ps() / PERIOD.as_ps()) as usize;
@@ -80,7 +80,7 @@ proptest! {
         let at = first * PERIOD.as_ps() + 13;
         let mut series = Binned::new(0, PERIOD.as_ps(), first, at);
         for (number, &value) in (first..).zip(&samples) {
-            series.sample(number, value + 1);
+            series.sample(number, value + 1, Binned::BINS_MAX);
         }
         (0..level).for_each(|_| series.widen());
         series.finish(first + samples.len() as u64);
@@ -117,16 +117,4 @@ fn bins_are_bounded_whatever_comes() {
     assert!(series.bins().count() <= Binned::BINS_MAX);
     assert_eq!(series.width(), Span::from_ps(PERIOD.as_ps() * 8));
     assert_eq!(told(&series, all.len()), oracle(&all, 8));
-}
-
-#[test]
-fn the_longest_are_thinned() {
-    let long: Vec<u64> = (0..4000).map(|k| 1 + k % 2).collect();
-    let (mut a, mut b, mut c) = (series(&long), series(&long[..3000]), series(&long[..100]));
-    assert_eq!(thin(vec![&mut a, &mut b, &mut c], 4000), 3600);
-    let widths = [&a, &b, &c].map(|one| one.width().as_ps() / PERIOD.as_ps());
-    assert_eq!(widths, [2, 2, 1]);
-    // Sixteen each are left whatever the limit.
-    let stored = thin(vec![&mut a, &mut b, &mut c], 1);
-    assert!((24..=48).contains(&stored), "{stored}");
 }

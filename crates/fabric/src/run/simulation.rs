@@ -7,7 +7,7 @@ use crate::outcome::Outcome;
 use crate::reference::bolt_ns3::CLOCK;
 use crate::run::foresight::Foresight;
 use crate::run::standstill::LOOK_EVERY;
-use crate::spec::RunSpec;
+use crate::spec::{RunSpec, TieOrder};
 use crate::switch::Switches;
 use crate::traffic::Traffic;
 use crate::watch::record::Recorder;
@@ -293,6 +293,10 @@ impl Simulation {
         self.core.watch.recorder.finish_queues();
         self.core.agenda.sent.write(&mut self.core.counters);
         let hangs_on_seed = self.hangs_on_seed();
+        if self.world.spec.ties == TieOrder::Structural {
+            self.core.watch.recorder.put_in_order();
+            self.traffic.put_in_order();
+        }
         let Recorder {
             ports,
             flows,
@@ -320,7 +324,7 @@ impl Simulation {
             queues,
             queue_dumps,
             ports: ports.finish(&self.world.spec.nodes, port_refs),
-            flow_series: flows.finish(),
+            flow_series: flows.finish(now),
             queue_max: paceline_kernel::Bytes::new(u64::from(queue_max)),
             rates,
             rate_bin,

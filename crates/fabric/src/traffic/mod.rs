@@ -15,3 +15,14 @@ pub(crate) struct Traffic {
     pub(crate) dependencies: Dependencies,
     pub(crate) completions: Vec<u32>,
 }
+
+impl Traffic {
+    /// Puts completions of one instant in the order of flows.
+    pub(crate) fn put_in_order(&mut self) {
+        let completed = |flow: &u32| {
+            let record = &self.flows[*flow as usize];
+            (record.start + record.fct, *flow)
+        };
+        self.completions.sort_by_key(completed);
+    }
+}

@@ -180,7 +180,6 @@ impl Accounts {
 
     /// Adds the accounts of another part of the same run. Each flow's sender is in one of them; its packets
     /// have been added up wherever they ended.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for runs in parts"))]
     pub(crate) fn merge(&mut self, mut other: Self) {
         self.add_up_all();
         other.add_up_all();

@@ -4,7 +4,7 @@ use crate::core::Core;
 use crate::core::packet::Packet;
 use crate::core::port::{Classes, Port, STRICT};
 use crate::outcome::{
-    Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, RttSample, TraceEvent, TraceKind, thin,
+    Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, Room, RttSample, TraceEvent, TraceKind,
 };
 use crate::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
 use crate::world::World;
@@ -15,6 +15,7 @@ use rates::Rates;
 use round_trips::RoundTrips;
 
 mod flows;
+mod merge;
 mod ports;
 mod rates;
 mod round_trips;
@@ -45,9 +46,9 @@ pub(crate) struct Recorder {
     sampled: Vec<u32>,
     /// When the queues are looked at next; `u64::MAX` for never, and where that is an event.
     pub(crate) queues_due: u64,
-    /// Samples of the queues so far, and bins that their series have.
+    /// Samples of the queues so far.
     samples: u64,
-    bins: usize,
+    room: Room,
     pub(crate) queue_dumps: Vec<QueueDump>,
     pub(crate) rates: Rates,
     pub(crate) trace: Vec<TraceEvent>,
@@ -83,6 +84,7 @@ impl Recorder {
             sum: 0,
             series: Binned::new(from, every, 0, from),
         };
+        let room = Room::new(QUEUE_BINS_MAX, sampled.len());
         let queues = sampled.iter().map(record).collect();
         let flows = FlowRecorder::new(run);
         Self {
@@ -103,9 +105,9 @@ impl Recorder {
             sampled,
             queues_due: u64::MAX,
             samples: 0,
-            bins: 0,
+            room,
             queue_dumps: Vec::new(),
-            rates: Rates::new(spec.rate_every),
+            rates: Rates::new(spec.rate_every, run.flows.len()),
             trace: Vec::new(),
         }
     }
@@ -172,13 +174,6 @@ impl Recorder {
             queue.series.finish(self.samples);
         }
     }
-
-    /// There are too many bins: the longest series get wider ones.
-    #[cold]
-    fn thin(&mut self) {
-        let all = self.queues.iter_mut().map(|queue| &mut queue.series);
-        self.bins = thin(all.collect(), QUEUE_BINS_MAX);
-    }
 }
 
 /// Which ports' packets are traced.
@@ -244,10 +239,11 @@ impl Core {
             record.histogram_kb[bin] += 1;
             record.max = record.max.max(Bytes::new(u64::from(bytes)));
             record.sum += u128::from(bytes);
-            recorder.bins += usize::from(record.series.sample(number, u64::from(bytes)));
+            recorder.room.sample(&mut record.series, number, u64::from(bytes));
         }
-        if recorder.bins > QUEUE_BINS_MAX {
-            recorder.thin();
+        if recorder.room.is_exceeded() {
+            let all = recorder.queues.iter_mut().map(|queue| &mut queue.series);
+            recorder.room.thin(all.collect());
         }
         let spec = &world.spec.record;
         if spec

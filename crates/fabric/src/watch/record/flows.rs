@@ -4,7 +4,7 @@
 
 use crate::core::Core;
 use crate::host::sender::Qp;
-use crate::outcome::{Binned, FlowSeries, thin};
+use crate::outcome::{Binned, FlowSeries, Room};
 use crate::spec::RunSpec;
 use crate::world::World;
 
@@ -17,9 +17,9 @@ pub(crate) struct FlowRecorder {
     /// When the next sample is due; `u64::MAX` for never.
     due: u64,
     period: u64,
-    /// Bins so far, and those that a series has room for from the beginning.
-    bins: usize,
-    room: usize,
+    room: Room,
+    /// Bins that a series has memory for from the beginning.
+    reserved: usize,
     watched: Vec<Watched>,
     /// Those that have started and not ended.
     live: Vec<u32>,
@@ -60,8 +60,8 @@ impl FlowRecorder {
                 _ => u64::MAX,
             },
             period,
-            bins: 0,
-            room: (BINS_MAX / (3 * count.max(1))).clamp(16, Binned::BINS_MAX),
+            room: Room::new(BINS_MAX, 3 * count),
+            reserved: (BINS_MAX / (3 * count.max(1))).clamp(16, Binned::BINS_MAX),
             watched: (0..count).map(watched).collect(),
             live: Vec::with_capacity(count),
             left: count,
@@ -81,7 +81,7 @@ impl FlowRecorder {
     pub(crate) fn started(&mut self, slot: u32, qp: &Qp, now: u64) {
         if let Some(watched) = self.watched.get_mut(qp.flow as usize) {
             watched.slot = slot;
-            self.bins += watched.sample(now, self.period, qp, self.room);
+            watched.sample(now, self.period, qp, &mut self.room, self.reserved);
             self.live.push(qp.flow);
         }
     }
@@ -111,11 +111,11 @@ impl FlowRecorder {
                 self.left -= 1;
                 watched.finish(self.due / self.period);
             } else {
-                self.bins += watched.sample(self.due, self.period, qp, self.room);
+                watched.sample(self.due, self.period, qp, &mut self.room, self.reserved);
             }
             !ended
         });
-        if self.bins > BINS_MAX {
+        if self.room.is_exceeded() {
             self.thin();
         }
         self.due = if self.left == 0 {
@@ -129,13 +129,28 @@ impl FlowRecorder {
     #[cold]
     fn thin(&mut self) {
         let all = self.watched.iter_mut().flat_map(Watched::series);
-        self.bins = thin(all.collect(), BINS_MAX);
+        self.room.thin(all.collect());
     }
 
-    /// What has been recorded.
-    pub(crate) fn finish(mut self) -> Vec<FlowSeries> {
+    /// Adds what has been recorded in another part of the network, where other flows began.
+    pub(super) fn merge(&mut self, other: Self) {
+        for (mine, theirs) in self.watched.iter_mut().zip(other.watched) {
+            if theirs.rate.is_some() {
+                *mine = theirs;
+            }
+        }
+        self.live.extend(other.live);
+        let all = self.watched.iter_mut().flat_map(Watched::series);
+        self.room.merge(&other.room, all.collect());
+    }
+
+    /// What has been recorded until `now`.
+    pub(crate) fn finish(mut self, now: u64) -> Vec<FlowSeries> {
         for &flow in &self.live {
-            self.watched[flow as usize].finish(self.due / self.period);
+            self.watched[flow as usize].finish(now / self.period + 1);
+        }
+        if self.room.is_exceeded() {
+            self.thin();
         }
         let nothing = |series: Option<Binned>| series.unwrap_or_else(|| Binned::new(0, self.period, 0, 0));
         let started = (0..)
@@ -152,25 +167,24 @@ impl FlowRecorder {
 }
 
 impl Watched {
-    /// Samples what there is at `now`; returns how many bins are new.
-    fn sample(&mut self, now: u64, period: u64, qp: &Qp, room: usize) -> usize {
+    /// Samples what there is at `now`.
+    fn sample(&mut self, now: u64, period: u64, qp: &Qp, room: &mut Room, reserved: usize) {
         let number = now / period;
-        let take = |series: &mut Option<Binned>, value: u64| {
+        let mut take = |series: &mut Option<Binned>, value: u64| {
             let series = series.get_or_insert_with(|| {
                 let mut series = Binned::new(0, period, number, now);
-                series.reserve(room);
+                series.reserve(reserved);
                 series
             });
-            usize::from(series.sample(number, value))
+            room.sample(series, number, value);
         };
-        let mut new = take(&mut self.rate, qp.rate.as_bps());
+        take(&mut self.rate, qp.rate.as_bps());
         if qp.window != u64::MAX {
-            new += take(&mut self.window, qp.window);
+            take(&mut self.window, qp.window);
         }
         if self.last_rtt > 0 {
-            new += take(&mut self.rtt, self.last_rtt);
+            take(&mut self.rtt, self.last_rtt);
         }
-        new
     }
 
     /// Sample `end` is not taken, and none after.

@@ -209,6 +209,27 @@ impl PortRecorder {
         self.queue_max
     }
 
+    /// Adds what has been recorded in another part of the network, up to the same instant, of the ports that are
+    /// its own.
+    pub(super) fn merge(&mut self, other: &Self, theirs: &dyn Fn(u32) -> bool) {
+        assert_eq!(
+            (self.first, self.bin, self.bins),
+            (other.first, other.bin, other.bins),
+            "parts of a network are recorded in the same bins"
+        );
+        let ports = self.open.len().max(1);
+        for (place, (mine, cell)) in self.cells.iter_mut().zip(&other.cells).enumerate() {
+            if theirs((place % ports) as u32) {
+                *mine = *cell;
+            }
+        }
+        // A switch is in one part, and holds nothing in others.
+        for (mine, held) in self.buffers.iter_mut().zip(&other.buffers) {
+            *mine = (*mine).max(*held);
+        }
+        self.queue_max = self.queue_max.max(other.queue_max);
+    }
+
     /// What has been recorded, if that was asked for.
     pub(crate) fn finish(self, nodes: &[NodeKind], ports: Vec<PortRef>) -> Option<PortSeries> {
         if self.open.is_empty() {

@@ -22,12 +22,12 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// In bins of `every`.
-    pub(super) fn new(every: Option<Span>) -> Self {
+    /// In bins of `every`, of so many flows at most.
+    pub(super) fn new(every: Option<Span>, flows: usize) -> Self {
         Self {
             bin: every.map_or(u64::MAX, |bin| bin.as_ps().max(1)),
             bins: 0,
-            most: BINS_MAX,
+            most: BINS_MAX.max(BINS_OF_FLOW * flows),
             of: BTreeMap::new(),
         }
     }
@@ -54,20 +54,36 @@ impl Rates {
     /// Makes one bin of every two, as often as there are too many. Each has the sum of both.
     #[cold]
     fn widen(&mut self) {
-        let most = self.most.max(BINS_OF_FLOW * self.of.len());
-        while self.bins > most {
-            self.bin = self.bin.saturating_mul(2);
-            self.bins = 0;
-            for record in self.of.values_mut() {
-                let before = (record.first_bin % 2) as usize;
-                let mut wide = vec![0; (before + record.bytes.len()).div_ceil(2)];
-                for (place, bytes) in (before..).zip(&record.bytes) {
-                    wide[place / 2] += bytes;
-                }
-                self.bins += wide.len();
-                (record.first_bin, record.bytes) = (record.first_bin / 2, wide);
-            }
+        while self.bins > self.most {
+            self.double();
         }
+    }
+
+    fn double(&mut self) {
+        self.bin = self.bin.saturating_mul(2);
+        self.bins = 0;
+        for record in self.of.values_mut() {
+            let before = (record.first_bin % 2) as usize;
+            let mut wide = vec![0; (before + record.bytes.len()).div_ceil(2)];
+            for (place, bytes) in (before..).zip(&record.bytes) {
+                wide[place / 2] += bytes;
+            }
+            self.bins += wide.len();
+            (record.first_bin, record.bytes) = (record.first_bin / 2, wide);
+        }
+    }
+
+    /// Adds what was acknowledged in another part of the network, to other senders.
+    pub(super) fn merge(&mut self, mut other: Self) {
+        while self.bin < other.bin {
+            self.double();
+        }
+        while other.bin < self.bin {
+            other.double();
+        }
+        self.bins += other.bins;
+        self.of.append(&mut other.of);
+        self.widen();
     }
 
     /// The records in the order of flows, and the width of their bins.
@@ -86,9 +102,9 @@ mod tests {
         let every = Some(Span::from_ps(10));
         let mut wide = Rates {
             most: 64,
-            ..Rates::new(every)
+            ..Rates::new(every, 3)
         };
-        let mut exact = Rates::new(every);
+        let mut exact = Rates::new(every, 3);
         for at in 0..10_000u64 {
             for flow in 0..3u32 {
                 let pauses = flow == 1 && (3_000..6_000).contains(&at);

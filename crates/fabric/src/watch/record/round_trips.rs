@@ -49,6 +49,18 @@ impl RoundTrips {
         self.long.record(ns).expect("the histogram resizes itself");
     }
 
+    /// Adds those of another part of the network.
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.short.iter_mut().zip(&other.short) {
+            *mine += theirs;
+        }
+        let added = self.long.add(&other.long);
+        added.expect("the histogram resizes itself");
+        self.sum_ps += other.sum_ps;
+        self.max_ps = self.max_ps.max(other.max_ps);
+        self.samples += other.samples;
+    }
+
     /// All of them.
     pub(crate) fn finish(mut self) -> RttStats {
         for (ns, &count) in (0..).zip(&self.short) {
@@ -86,6 +98,25 @@ mod tests {
         assert_eq!(
             (found.samples, found.max_ps),
             (50_000, 49_999 * 49_999 * 37 + 499)
+        );
+    }
+
+    /// Those of two parts together are those of the whole.
+    #[test]
+    fn distributions_merge() {
+        let (mut whole, mut parts) = (RoundTrips::new(), [RoundTrips::new(), RoundTrips::new()]);
+        for i in 0..20_000u64 {
+            let ps = i * i * i % 90_000_000 + (i % 17) * 1_000_000_000;
+            whole.record(ps);
+            parts[(i % 3 / 2) as usize].record(ps);
+        }
+        let [mut merged, other] = parts;
+        merged.merge(&other);
+        let (whole, merged) = (whole.finish(), merged.finish());
+        assert_eq!(whole.histogram_ns, merged.histogram_ns);
+        assert_eq!(
+            (whole.sum_ps, whole.max_ps, whole.samples),
+            (merged.sum_ps, merged.max_ps, merged.samples)
         );
     }
 }

@@ -1,0 +1,138 @@
+//! Room that several series share.
+
+use super::Binned;
+
+/// What several series may have together: when they have too many bins, each may have half as many as before, and
+/// those that have more get wider ones. So how wide they are in the end hangs on what was sampled, and not on
+/// the order in which, or on who was asked to make room when.
+#[derive(Clone, Debug)]
+pub(crate) struct Room {
+    /// Bins of all together, and of each, at most.
+    most: usize,
+    each: usize,
+    /// Bins that there are.
+    used: usize,
+}
+
+impl Room {
+    /// Room for `most` bins in so many series, or sixteen for each.
+    pub(crate) fn new(most: usize, series: usize) -> Self {
+        Self {
+            most: most.max(16 * series),
+            each: Binned::BINS_MAX,
+            used: 0,
+        }
+    }
+
+    /// Takes a sample: see [`Binned::sample`].
+    #[inline]
+    pub(crate) fn sample(&mut self, series: &mut Binned, number: u64, value: u64) {
+        if value != series.value() {
+            let before = series.len();
+            series.sample(number, value, self.each);
+            self.used = self.used + series.len() - before;
+        }
+    }
+
+    /// Whether there are too many bins.
+    #[inline]
+    pub(crate) fn is_exceeded(&self) -> bool {
+        self.used > self.most
+    }
+
+    /// Halves what each of all series may have, until they have not too many.
+    #[cold]
+    pub(crate) fn thin(&mut self, mut all: Vec<&mut Binned>) {
+        self.narrow(&mut all);
+        while self.is_exceeded() {
+            self.each /= 2;
+            self.narrow(&mut all);
+        }
+    }
+
+    fn narrow(&mut self, all: &mut [&mut Binned]) {
+        self.used = 0;
+        for one in all {
+            while one.len() > self.each {
+                one.widen();
+            }
+            self.used += one.len();
+        }
+    }
+
+    /// The room of another part's series: `all` are those of both.
+    pub(crate) fn merge(&mut self, other: &Self, all: Vec<&mut Binned>) {
+        self.each = self.each.min(other.each);
+        self.thin(all);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_kernel::rng::{Purpose, Rng};
+    use paceline_kernel::{Span, Time};
+
+    /// Samples of four series: some change seldom, some begin late, some end early.
+    fn samples() -> Vec<(usize, u64, u64)> {
+        let mut rng = Rng::stream(3, Purpose::Mark, 0);
+        let mut all = Vec::new();
+        for number in 0..4000 {
+            for series in 0..4u64 {
+                let is_there = number >= series * 300 && number < 4000 - 700 * (series % 3);
+                if is_there && rng.next_u64().is_multiple_of(1 + series * 5) {
+                    all.push((series as usize, number, rng.next_u64() % 9));
+                }
+            }
+        }
+        all
+    }
+
+    fn empty() -> Vec<Binned> {
+        vec![Binned::new(0, 10, 0, 0); 4]
+    }
+
+    /// Series that shared room, those of two parts that were merged, and those that were thinned at the end only.
+    #[test]
+    fn how_wide_bins_get_does_not_hang_on_when() {
+        for most in [100, 700, 2000, 100_000] {
+            let mut whole = (Room::new(most, 4), empty());
+            let mut late = (Room::new(usize::MAX, 4), empty());
+            let mut parts = [(Room::new(most, 4), empty()), (Room::new(most, 4), empty())];
+            for (series, number, value) in samples() {
+                late.0.sample(&mut late.1[series], number, value);
+                for (room, all) in [&mut whole, &mut parts[series % 2]] {
+                    room.sample(&mut all[series], number, value);
+                    if room.is_exceeded() {
+                        room.thin(all.iter_mut().collect());
+                    }
+                }
+            }
+            let [mut even, odd] = parts;
+            let mut all = even.1;
+            (all[1], all[3]) = (odd.1[1].clone(), odd.1[3].clone());
+            even.0.merge(&odd.0, all.iter_mut().collect());
+            let mut room = Room::new(most, 4);
+            room.thin(late.1.iter_mut().collect());
+            assert_eq!(whole.1, all, "{most}");
+            assert_eq!(whole.1, late.1, "{most}");
+            assert_eq!((whole.0.each, whole.0.used), (even.0.each, even.0.used));
+            assert_eq!((whole.0.each, whole.0.used), (room.each, room.used));
+            assert!(whole.0.used <= most && (most > 9000 || whole.0.each < Binned::BINS_MAX));
+        }
+    }
+    #[test]
+    fn the_longest_are_thinned() {
+        let of =
+            |count: u64| Binned::of_samples(Time::ZERO, Span::from_ps(10), (0..count).map(|k| 1 + k % 2));
+        let (mut a, mut b, mut c) = (of(4000), of(3000), of(100));
+        let mut room = Room::new(4000, 3);
+        room.thin(vec![&mut a, &mut b, &mut c]);
+        assert_eq!([&a, &b, &c].map(|one| one.width().as_ps() / 10), [2, 2, 1]);
+        assert_eq!(room.used, 3600);
+        // Sixteen each are left whatever the limit.
+        let mut room = Room::new(1, 3);
+        room.thin(vec![&mut a, &mut b, &mut c]);
+        assert!((24..=48).contains(&room.used), "{}", room.used);
+    }
+}

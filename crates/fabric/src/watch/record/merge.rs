@@ -1,0 +1,152 @@
+//! Records of parts of a network as one, and the order of what was written down as it happened.
+
+use super::Recorder;
+use crate::core::Core;
+
+/// What of a network is another part's.
+pub(crate) type Theirs<'a> = &'a dyn Fn(u32) -> bool;
+
+impl Core {
+    /// Adds what has been counted and written down in another part of the network, up to the same instant: both
+    /// have taken their last samples.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for runs in parts"))]
+    pub(crate) fn merge_records(&mut self, other: Self, theirs: Theirs<'_>) {
+        self.agenda.sent.merge(&other.agenda.sent);
+        self.counters.merge(&other.counters);
+        self.digest = self.digest.wrapping_add(other.digest);
+        self.watch.recorder.merge(other.watch.recorder, theirs);
+        self.watch.accounts.merge(other.watch.accounts);
+    }
+}
+
+impl Recorder {
+    /// Adds what another part of the network has recorded up to the same instant; `theirs` says which ports are
+    /// that part's. A flow is where its sender is.
+    fn merge(&mut self, other: Self, theirs: Theirs<'_>) {
+        assert_eq!(
+            self.samples, other.samples,
+            "parts of a network are sampled alike"
+        );
+        self.ports.merge(&other.ports, theirs);
+        self.flows.merge(other.flows);
+        self.rates.merge(other.rates);
+        self.rtt.merge(&other.rtt);
+        self.rtt_all.merge(&other.rtt_all);
+        self.pfc.extend(other.pfc);
+        self.rtt_samples.extend(other.rtt_samples);
+        self.trace.extend(other.trace);
+        for (dump, theirs_of_it) in self.queue_dumps.iter_mut().zip(other.queue_dumps) {
+            let histograms = dump.histograms_kb.iter_mut().zip(theirs_of_it.histograms_kb);
+            for ((mine, histogram), &port) in histograms.zip(&self.sampled) {
+                if theirs(port) {
+                    *mine = histogram;
+                }
+            }
+        }
+        for ((mine, record), &port) in self.queues.iter_mut().zip(other.queues).zip(&self.sampled) {
+            if theirs(port) {
+                *mine = record;
+            }
+        }
+        let all = self.queues.iter_mut().map(|queue| &mut queue.series);
+        self.room.merge(&other.room, all.collect());
+    }
+
+    /// Puts what happened at one instant in the order of the nodes and flows that it happened to. What happened at
+    /// one node stays as it came: that is in the order of cause and effect.
+    pub(crate) fn put_in_order(&mut self) {
+        self.pfc.sort_by_key(|event| (event.at, event.node));
+        self.trace.sort_by_key(|event| (event.at, event.node));
+        self.rtt_samples.sort_by_key(|sample| (sample.at, sample.flow));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::common::{G100, add_flow, link, natural, scheme, star, static_pfc};
+    use crate::core::event::Event;
+    use crate::run::simulation::Simulation;
+    use crate::spec::{Accounted, NodeId, NodeKind, RunSpec};
+    use paceline_kernel::queue::LaneId;
+    use paceline_kernel::{Bytes, Span, Time};
+
+    /// Two networks without a link between them: in each, hosts send more to one than PFC lets through, and a
+    /// flow that would start after the end keeps all of it recorded to the end.
+    fn two_networks() -> RunSpec {
+        let mut spec = natural(star(8, scheme("dcqcn")));
+        spec.nodes = vec![NodeKind::Host; 8];
+        spec.nodes.extend([NodeKind::Switch; 2]);
+        spec.links = (0..8).map(|host| link(host, 8 + host / 4, G100)).collect();
+        static_pfc(&mut spec, 40_000, 38_000, 60_000);
+        (spec.switch.ecn[0].kmin, spec.switch.ecn[0].kmax) = (Bytes::new(5_000), Bytes::new(50_000));
+        for host in [0, 1, 2, 4, 5] {
+            add_flow(
+                &mut spec,
+                host,
+                host / 4 * 4 + 3,
+                90_000 + 7_000 * u64::from(host),
+                0,
+            );
+        }
+        add_flow(&mut spec, 6, 7, 1_000, 400_000);
+        spec.stop = Time::from_ns(200_000);
+        let every = |us| Some(Span::from_us(us));
+        spec.record.queue_every = every(1);
+        spec.record.queue_window = (Time::ZERO, spec.stop);
+        spec.record.queue_dump_every = every(10);
+        spec.record.rate_every = every(3);
+        spec.record.port_bin = every(2);
+        spec.record.flow_every = every(2);
+        spec.record.flows_max = 8;
+        spec.record.trace_nodes = vec![NodeId(8), NodeId(9), NodeId(3), NodeId(7)];
+        spec.record.rtt_samples = true;
+        spec.record.accounts = Accounted::All;
+        spec
+    }
+
+    /// The run of the flows that `starts` says, to the end.
+    fn run(starts: &dyn Fn(u32) -> bool) -> Simulation {
+        let mut simulation = Simulation::new(two_networks()).unwrap();
+        // All flows come due; those that do not start are forgotten.
+        let Simulation {
+            world, core, traffic, ..
+        } = &mut simulation;
+        while core.agenda.queue.pop_before(1).is_some() {}
+        traffic.flow_due(world, core, 0);
+        let mut pending = Vec::new();
+        while let Some(entry) = core.agenda.queue.pop_before(1) {
+            pending.push(entry);
+        }
+        for entry in pending {
+            if !matches!(Event::decode(entry.what), Event::FlowStart { flow } if !starts(flow)) {
+                core.agenda.queue.push(LaneId::WHEEL, entry);
+            }
+        }
+        while !simulation.advance(1 << 20).done {}
+        simulation.last_samples();
+        simulation
+    }
+
+    /// What two parts have recorded, put together, is what was recorded of the whole.
+    #[test]
+    fn records_of_parts_merge() {
+        let whole = run(&|_| true).finish();
+        let (mut one, other) = (run(&|flow| flow < 3), run(&|flow| flow >= 3));
+        // Links are in the order of hosts.
+        let theirs = |port: u32| port >= 8;
+        one.core.merge_records(other.core, &theirs);
+        let merged = one.finish();
+        assert_eq!((merged.counters, merged.digest), (whole.counters, whole.digest));
+        assert!(whole.counters.pauses > 4 && whole.counters.marked > 10);
+        assert!(merged.ports == whole.ports && merged.queue_max == whole.queue_max);
+        assert_eq!(merged.flow_series, whole.flow_series);
+        assert!(merged.queues == whole.queues && merged.queue_dumps == whole.queue_dumps);
+        assert!(merged.rates == whole.rates && merged.rate_bin == whole.rate_bin);
+        assert!(merged.rtt == whole.rtt && merged.rtt_all == whole.rtt_all);
+        assert!(merged.pfc == whole.pfc && merged.trace == whole.trace);
+        assert_eq!(merged.rtt_samples, whole.rtt_samples);
+        assert_eq!(merged.accounts, whole.accounts);
+        let counts = [whole.trace.len(), whole.rtt_samples.len(), whole.accounts.len()];
+        assert!(counts[0] > 1000 && counts[1] > 10 && counts[2] == 5, "{counts:?}");
+    }
+}
