@@ -8,6 +8,7 @@ use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 pub use crate::mark::Mark;
+pub use crate::receiver::Cnp;
 pub use crate::timers::{Expiry, TimerBank, TimerEvent, TimerSlot};
 
 /// What the sender may do right now. The NIC reads it after every callback.
@@ -175,7 +176,7 @@ pub struct CongestedPort {
     pub rate: BitRate,
 }
 
-/// What somebody on the way tells the sender in a packet of its own.
+/// What a switch tells the sender in a packet of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// Bolt's SRC: a switch answers a data packet that found its port congested.
@@ -189,13 +190,6 @@ pub enum Notice {
     Feedback {
         /// The value.
         fb: u8,
-    },
-    /// PCN's periodic report of the receiver.
-    Report {
-        /// Whether the flow is one that causes congestion.
-        congested: bool,
-        /// At what rate its packets arrived, headers included.
-        rate: BitRate,
     },
 }
 
@@ -267,9 +261,6 @@ pub struct Needs {
     pub pint: bool,
     /// Data packets carry the time at which they were sent.
     pub timestamp: bool,
-    /// The receiver sends congestion notification packets, at most one per flow in this span;
-    /// zero for none.
-    pub cnp_interval: Span,
     /// The scheme wants [`CongestionControl::on_send`]: it counts what is sent.
     pub counts_sent: bool,
     /// A change of rate moves the time at which the next packet may leave (HPCC), rather than
@@ -279,21 +270,11 @@ pub struct Needs {
     pub tags: bool,
     /// Bytes that the scheme adds to the header of data packets and their ACKs, beside those above.
     pub header: u8,
-    /// The receiver reports to the sender at this period while data comes (PCN).
-    pub reports: Option<Reports>,
     /// Decisions take time at the NIC ([`Ctx::decide`]).
     pub decisions: Option<Decisions>,
     /// The scheme wants [`CongestionControl::on_foresight`] before each [`CongestionControl::on_ack`]:
     /// what no sender can know, to measure what knowing it would be worth.
     pub foresight: bool,
-}
-
-impl Needs {
-    /// Whether the receiver sends packets of its own: notifications or reports.
-    #[inline]
-    pub fn is_told(&self) -> bool {
-        self.cnp_interval > Span::ZERO || self.reports.is_some()
-    }
 }
 
 /// What computing a decision costs a NIC, in simulated time: a processor of the NIC works on it.
@@ -307,15 +288,6 @@ pub struct Decisions {
     /// Whether they are made outside the run: it tells whose are due, computing one begins with the answer, and
     /// ends with [`CongestionControl::on_answer`].
     pub outside: bool,
-}
-
-/// A receiver that judges its flows periodically (PCN).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reports {
-    /// The period.
-    pub every: Span,
-    /// Marked packets among all from which on a flow counts as congested, 0 to 1.
-    pub marked_share: f64,
 }
 
 /// A copy of a sender's half, whatever its type: what runs that fork ask for. Every scheme that is [`Clone`]
@@ -344,9 +316,9 @@ pub trait CongestionControl: CloneBox + Send {
     fn limits(&self) -> SendLimits;
     /// An acknowledgement arrived.
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>);
-    /// A congestion notification packet arrived.
-    fn on_cnp(&mut self, _cx: &mut Ctx<'_>) {}
-    /// A notice of a switch or of the receiver arrived.
+    /// A congestion notification packet of the receiver arrived.
+    fn on_cnp(&mut self, _cx: &mut Ctx<'_>, _cnp: &Cnp) {}
+    /// A notice of a switch arrived.
     fn on_notice(&mut self, _cx: &mut Ctx<'_>, _notice: &Notice) {}
     /// The tag of a data packet that is about to leave; called only with [`Needs::tags`].
     fn tag(&mut self, _cx: &mut Ctx<'_>, _packet: &Outgoing) -> u8 {

@@ -55,11 +55,12 @@
 //! IEEE 802.1Qau (QCN), from which the increase phases come.
 //! Public code: alibaba-edu/High-Precision-Congestion-Control.
 
-use paceline_kernel::{BitRate, Bytes, Span};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::api::{CongestionControl, Needs, PathInfo, TimerSlot};
+use crate::api::{Cnp, CongestionControl, Mark, Needs, PathInfo, TimerSlot};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::in_proportion;
+use crate::receiver::{Arrived, Reaction, ReceiverHalf};
 use crate::registry::{Alias, Definition, Marking, Scheme, WindowMode};
 
 mod nic;
@@ -280,7 +281,6 @@ impl Definition for Params {
     fn needs(&self) -> Needs {
         Needs {
             ecn: true,
-            cnp_interval: (self.cnp_interval).unwrap_or(self.flavour.defaults().cnp_interval),
             counts_sent: self.flavour == Flavour::Paper,
             ..Needs::default()
         }
@@ -297,6 +297,11 @@ impl Definition for Params {
         }
     }
 
+    fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
+        let interval = self.cnp_interval.unwrap_or(self.flavour.defaults().cnp_interval);
+        (interval > Span::ZERO).then(|| Box::new(NotificationPoint::new(interval)) as Box<dyn ReceiverHalf>)
+    }
+
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         match self.flavour {
             Flavour::Nic => Box::new(Nic::new(self, path)),
@@ -305,9 +310,62 @@ impl Definition for Params {
     }
 }
 
+/// The receiver's half: the paper's notification point. A CNP for a marked packet, at most one per interval.
+#[derive(Clone, Copy, Debug)]
+pub struct NotificationPoint {
+    interval: Span,
+    /// When the next may be sent.
+    next: Time,
+}
+
+impl NotificationPoint {
+    /// That has sent none.
+    pub const fn new(interval: Span) -> Self {
+        Self {
+            interval,
+            next: Time::ZERO,
+        }
+    }
+}
+
+impl ReceiverHalf for NotificationPoint {
+    fn on_data(&mut self, now: Time, data: &Arrived) -> Reaction {
+        if data.mark != Mark::Congested || now < self.next {
+            return Reaction::NONE;
+        }
+        self.next = now.saturating_add(self.interval);
+        Reaction {
+            cnp: Some(Cnp::MARKED),
+            ..Reaction::NONE
+        }
+    }
+
+    fn replaces_echo(&self) -> bool {
+        true
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_notification_per_interval() {
+        let mut point = NotificationPoint::new(Span::from_us(50));
+        let mut told = |us: u64, mark| {
+            let data = Arrived {
+                mark,
+                wire: Bytes::new(1048),
+                tag: 0,
+            };
+            point.on_data(Time::from_ns(us * 1000), &data).cnp
+        };
+        assert_eq!(told(0, Mark::None), None);
+        assert_eq!(told(1, Mark::Congested), Some(Cnp::MARKED));
+        assert_eq!(told(50, Mark::Congested), None);
+        assert_eq!(told(51, Mark::Undetermined), None);
+        assert_eq!(told(51, Mark::Congested), Some(Cnp::MARKED));
+    }
 
     /// The launcher's 5 and 50 Mbit/s per 25 Gbit/s, the paper's 40 and 200 per 40.
     #[test]

@@ -20,6 +20,7 @@
 pub mod params;
 
 pub mod api;
+pub mod receiver;
 pub mod registry;
 pub mod switch;
 pub mod testkit;
@@ -50,8 +51,8 @@ pub mod timely;
 pub mod example;
 
 pub use api::{
-    AckInfo, CongestedPort, CongestionControl, Ctx, Decisions, Expiry, HopSample, IntFormat, Needs, Notice,
-    Outgoing, PathInfo, Reports, SendLimits, SenderQuirks, SentInfo, TimerBank, TimerEvent, TimerSlot,
+    AckInfo, Cnp, CongestedPort, CongestionControl, Ctx, Decisions, Expiry, HopSample, IntFormat, Needs,
+    Notice, Outgoing, PathInfo, SendLimits, SenderQuirks, SentInfo, TimerBank, TimerEvent, TimerSlot,
 };
 pub use mark::Mark;
 pub use switch::Red;

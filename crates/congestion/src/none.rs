@@ -83,7 +83,7 @@ mod tests {
             mark: crate::Mark::Congested,
             ..ack(1000, 50_000)
         });
-        pair.cnp();
+        pair.cnp(&crate::Cnp::MARKED);
         pair.timeout();
         assert_eq!(pair.rate(), BitRate::from_gbps(100));
         assert_eq!(pair.cc.limits().window, Bytes::MAX);

@@ -48,9 +48,10 @@
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, Notice, PathInfo, Reports, SendLimits};
+use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits};
 use crate::params::{ParamError, Parameters, Range};
 use crate::rate::Bounds;
+use crate::receiver::{Arrived, Reaction, ReceiverHalf};
 use crate::registry::{Definition, Marking, NetworkFacts, Scheme, Setting, Unfit, WindowMode};
 use crate::switch::{
     self, Egress, EgressPort, Hooks, Passing, PerPort, Queue, SwitchHalf, SwitchHalves, SwitchPart,
@@ -105,10 +106,6 @@ impl Definition for Params {
     fn needs(&self) -> Needs {
         Needs {
             ecn: true,
-            reports: Some(Reports {
-                every: self.period,
-                marked_share: self.marked_share,
-            }),
             ..Needs::default()
         }
     }
@@ -152,6 +149,10 @@ impl Definition for Params {
 
     fn marking(&self) -> Marking {
         Marking::STEP
+    }
+
+    fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
+        Some(Box::new(Judge::new(self)))
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
@@ -203,6 +204,78 @@ impl SwitchHalf for NonPausedEcn {
             "{held} of {} packets were held back",
             queue.packets
         );
+    }
+}
+
+/// The receiver's half: counts a flow's packets and judges it at the end of each period.
+#[derive(Clone, Copy, Debug)]
+pub struct Judge {
+    period: Span,
+    marked_share: f64,
+    /// Whether a period runs, and what came in it.
+    runs: bool,
+    packets: u32,
+    marked: u32,
+    /// Bytes that came after the period began.
+    bytes: u64,
+    /// Bytes of the packet with which it began: they came before.
+    first: u64,
+}
+
+impl Judge {
+    /// Of a flow of which nothing has come.
+    pub const fn new(params: &Params) -> Self {
+        Self {
+            period: params.period,
+            marked_share: params.marked_share,
+            runs: false,
+            packets: 0,
+            marked: 0,
+            bytes: 0,
+            first: 0,
+        }
+    }
+
+    /// Equation (2).
+    fn verdict(&self) -> Cnp {
+        let congested = f64::from(self.marked) >= self.marked_share * f64::from(self.packets);
+        // A packet that is alone stands for its period.
+        let bytes = if self.bytes == 0 { self.first } else { self.bytes };
+        let bps = u128::from(bytes) * 8_000_000_000_000 / u128::from(self.period.as_ps().max(1));
+        Cnp {
+            mark: Mark::congested_if(congested),
+            rate: Some(BitRate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))),
+        }
+    }
+}
+
+impl ReceiverHalf for Judge {
+    fn on_data(&mut self, _now: Time, data: &Arrived) -> Reaction {
+        self.packets += 1;
+        self.marked += u32::from(data.mark == Mark::Congested);
+        if self.runs {
+            self.bytes += data.wire.get();
+            return Reaction::NONE;
+        }
+        (self.runs, self.first) = (true, data.wire.get());
+        Reaction {
+            timer: Some(self.period),
+            ..Reaction::NONE
+        }
+    }
+
+    fn on_timer(&mut self, _now: Time) -> Reaction {
+        if self.packets == 0 {
+            self.runs = false;
+            return Reaction::NONE;
+        }
+        let verdict = self.verdict();
+        (self.packets, self.marked, self.bytes, self.first) = (0, 0, 0, 0);
+        Reaction {
+            cnp: Some(verdict),
+            timer: Some(self.period),
+            echo: None,
+        }
     }
 }
 
@@ -258,14 +331,17 @@ impl CongestionControl for Pcn {
 
     fn on_ack(&mut self, _cx: &mut Ctx<'_>, _ack: &AckInfo<'_>) {}
 
-    fn on_notice(&mut self, _cx: &mut Ctx<'_>, notice: &Notice) {
-        match *notice {
-            Notice::Report {
-                congested: true,
-                rate,
-            } => self.decrease(rate),
-            Notice::Report { congested: false, .. } => self.increase(),
-            Notice::Congested { .. } | Notice::Feedback { .. } => {}
+    fn on_cnp(&mut self, _cx: &mut Ctx<'_>, cnp: &Cnp) {
+        match *cnp {
+            Cnp {
+                mark: Mark::Congested,
+                rate: Some(arrival),
+            } => self.decrease(arrival),
+            Cnp {
+                mark: Mark::None,
+                rate: Some(_),
+            } => self.increase(),
+            Cnp { .. } => {}
         }
     }
 }
@@ -280,43 +356,73 @@ mod tests {
         Pair::new(star_path(), |path| Pcn::new(&Params::default(), path))
     }
 
-    fn report(congested: bool, gbps: u64) -> Notice {
-        Notice::Report {
-            congested,
-            rate: BitRate::from_gbps(gbps),
+    fn report(congested: bool, gbps: u64) -> Cnp {
+        Cnp {
+            mark: Mark::congested_if(congested),
+            rate: Some(BitRate::from_gbps(gbps)),
         }
+    }
+
+    /// Nine packets, of which `marked` are marked: the first is not counted among the bytes of its period.
+    #[test]
+    fn equation_2_by_hand() {
+        let told = |marked| {
+            let mut judge = Judge::new(&Params {
+                marked_share: 0.5,
+                ..Params::default()
+            });
+            for packet in 0..9 {
+                let data = Arrived {
+                    mark: Mark::congested_if(packet < marked),
+                    wire: Bytes::new(1000),
+                    tag: 0,
+                };
+                let timer = (packet == 0).then_some(Span::from_us(50));
+                assert_eq!(judge.on_data(Time::ZERO, &data).timer, timer);
+            }
+            let told = judge.on_timer(Time::from_ns(50_000));
+            assert_eq!(told.timer, Some(Span::from_us(50)));
+            // Nothing comes in the next period: nobody is told, and no timer runs.
+            assert_eq!(judge.on_timer(Time::from_ns(100_000)), Reaction::NONE);
+            told.cnp.unwrap()
+        };
+        // 8000 B in 50 us.
+        let rate = Some(BitRate::from_bps(1_280_000_000));
+        let (no, yes) = (Mark::None, Mark::Congested);
+        assert_eq!(told(4), Cnp { mark: no, rate });
+        assert_eq!(told(5), Cnp { mark: yes, rate });
     }
 
     #[test]
     fn equation_3_by_hand() {
         let mut pair = pair();
         // 50 (1 - 1/128).
-        pair.notice(&report(true, 50));
+        pair.cnp(&report(true, 50));
         assert_eq!(pair.rate().as_bps(), 49_609_375_000);
         // Never up: what arrives was sent before the cut.
-        pair.notice(&report(true, 80));
+        pair.cnp(&report(true, 80));
         assert_eq!(pair.rate().as_bps(), 49_609_375_000);
-        pair.notice(&report(true, 16));
+        pair.cnp(&report(true, 16));
         assert_eq!(pair.rate().as_bps(), 15_875_000_000);
-        pair.notice(&report(true, 0));
+        pair.cnp(&report(true, 0));
         assert_eq!(pair.rate(), BitRate::from_bps(100_000_000), "min-rate");
     }
 
     #[test]
     fn equation_4_by_hand() {
         let mut pair = pair();
-        pair.notice(&report(true, 64));
+        pair.cnp(&report(true, 64));
         assert_eq!(pair.rate().as_bps(), 63_500_000_000);
         // 63.5 * 127/128 + 100/128; w = 127/128^2 + 1/256 = 191/16384.
-        pair.notice(&report(false, 0));
+        pair.cnp(&report(false, 0));
         assert_eq!(pair.rate().as_bps(), 63_785_156_250);
         assert!((pair.cc.w() - 191.0 / 16384.0).abs() < 1e-15);
         // 63.78515625 + (100 - 63.78515625) 191/16384.
-        pair.notice(&report(false, 0));
+        pair.cnp(&report(false, 0));
         let expected = 63_785_156_250.0 + 36_214_843_750.0 * 191.0 / 16384.0;
         assert!((pair.rate().as_bps() as f64 - expected).abs() < 3.0);
         // A cut sets w back.
-        pair.notice(&report(true, 1));
+        pair.cnp(&report(true, 1));
         assert_eq!(pair.cc.w(), 1.0 / 128.0);
     }
 
@@ -324,11 +430,11 @@ mod tests {
     #[test]
     fn increases_grow() {
         let mut pair = pair();
-        pair.notice(&report(true, 1));
+        pair.cnp(&report(true, 1));
         let mut periods_to = |gbps| {
             (1..)
                 .find(|_| {
-                    pair.notice(&report(false, 0));
+                    pair.cnp(&report(false, 0));
                     pair.rate() >= BitRate::from_gbps(gbps)
                 })
                 .unwrap()
@@ -348,7 +454,7 @@ mod tests {
             let mut pair = pair();
             for (congested, bps) in reports {
                 let before = pair.rate();
-                pair.notice(&Notice::Report { congested, rate: BitRate::from_bps(bps) });
+                pair.cnp(&Cnp { mark: Mark::congested_if(congested), rate: Some(BitRate::from_bps(bps)) });
                 let (low, high) = (BitRate::from_bps(100_000_000), BitRate::from_gbps(100));
                 prop_assert!(pair.rate() >= low && pair.rate() <= high);
                 prop_assert!((1.0 / 128.0..=0.5).contains(&pair.cc.w()));

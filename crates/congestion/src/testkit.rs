@@ -26,7 +26,7 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{
-    AckInfo, CongestionControl, Ctx, Expiry, IntFormat, Mark, Notice, Outgoing, PathInfo, SendLimits,
+    AckInfo, Cnp, CongestionControl, Ctx, Expiry, IntFormat, Mark, Notice, Outgoing, PathInfo, SendLimits,
     SenderQuirks, SentInfo, TimerBank, TimerEvent, TimerSlot,
 };
 
@@ -175,11 +175,11 @@ impl<C: CongestionControl> Pair<C> {
     }
 
     /// A congestion notification packet arrives now.
-    pub fn cnp(&mut self) {
-        self.call(|cc, cx| cc.on_cnp(cx));
+    pub fn cnp(&mut self, cnp: &Cnp) {
+        self.call(|cc, cx| cc.on_cnp(cx, cnp));
     }
 
-    /// A notice of a switch or of the receiver arrives now.
+    /// A notice of a switch arrives now.
     pub fn notice(&mut self, notice: &Notice) {
         self.call(|cc, cx| cc.on_notice(cx, notice));
     }
@@ -246,8 +246,8 @@ impl CongestionControl for Box<dyn CongestionControl> {
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         (**self).on_ack(cx, ack);
     }
-    fn on_cnp(&mut self, cx: &mut Ctx<'_>) {
-        (**self).on_cnp(cx);
+    fn on_cnp(&mut self, cx: &mut Ctx<'_>, cnp: &Cnp) {
+        (**self).on_cnp(cx, cnp);
     }
     fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &Notice) {
         (**self).on_notice(cx, notice);

@@ -2,7 +2,7 @@
 
 use paceline_congestion::registry::{SCHEMES, SchemeConfig, SchemeParams};
 use paceline_congestion::testkit::Pair;
-use paceline_congestion::{AckInfo, HopSample, IntFormat, Mark, PathInfo, SenderQuirks, TimerBank};
+use paceline_congestion::{AckInfo, Cnp, HopSample, IntFormat, Mark, PathInfo, SenderQuirks, TimerBank};
 use paceline_kernel::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 
@@ -178,7 +178,7 @@ fn run(config: &SchemeConfig, path: &PathInfo, events: &[Event]) -> Vec<BitRate>
                     nack: *nack,
                 });
             }
-            Event::Cnp => pair.cnp(),
+            Event::Cnp => pair.cnp(&Cnp::MARKED),
             Event::Timeout => {
                 snd_nxt = acked;
                 pair.timeout();

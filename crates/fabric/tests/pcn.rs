@@ -137,6 +137,26 @@ fn receivers_report_every_period() {
     );
 }
 
+/// A flow that is over within a period is reported all the same, also when another has taken over its sender's
+/// queue pair.
+#[test]
+fn reports_outlive_their_flows() {
+    let mut spec = incast(1, 1);
+    spec.flows.clear();
+    // 10 us each, one after the other.
+    for flow in 0..20 {
+        add_flow(&mut spec, 1, 2, 50_000, flow * 20 * US);
+    }
+    spec.record.trace_nodes = vec![NodeId(1)];
+    let outcome = run(spec);
+    let mut reported: Vec<u32> = common::traced(&outcome, 1, TraceKind::Receive)
+        .filter(|event| event.kind == PacketKind::Cnp)
+        .map(|event| event.flow)
+        .collect();
+    reported.sort_unstable();
+    assert_eq!(reported, (0..20).collect::<Vec<_>>());
+}
+
 /// Packets that wait while their class is paused are not marked, however many they are; those that
 /// come after the pause are.
 #[test]

@@ -3,7 +3,7 @@
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use super::{ALPHA, DECREASE, INCREASE, Params, Settings};
-use crate::api::{AckInfo, CongestionControl, Ctx, Mark, PathInfo, SendLimits, TimerSlot};
+use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Mark, PathInfo, SendLimits, TimerSlot};
 use crate::rate::{Bounds, average};
 
 /// The sender of a flow, flavour `nic`.
@@ -97,7 +97,7 @@ impl CongestionControl for Nic {
         }
     }
 
-    fn on_cnp(&mut self, cx: &mut Ctx<'_>) {
+    fn on_cnp(&mut self, cx: &mut Ctx<'_>, _cnp: &Cnp) {
         self.cnp_for_cut = true;
         if self.congested {
             self.cnp_for_alpha = true;
@@ -115,7 +115,7 @@ impl CongestionControl for Nic {
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         if ack.mark == Mark::Congested && self.settings.cnp_interval == Span::ZERO {
-            self.on_cnp(cx);
+            self.on_cnp(cx, &Cnp::MARKED);
         }
     }
 
@@ -183,9 +183,9 @@ mod tests {
             g: 1e-9,
             ..Params::default()
         });
-        pair.cnp();
+        pair.cnp(&Cnp::MARKED);
         pair.advance(Span::from_ns(4001));
-        pair.cnp(); // second cut, at 8.001 us: no increase was between, the target stays
+        pair.cnp(&Cnp::MARKED); // second cut, at 8.001 us: no increase was between, the target stays
         pair.advance(Span::from_ns(4000));
         let gbps = |pair: &Pair<Nic>| (pair.rate().as_gbps_f64() * 100.0).round() / 100.0;
         assert_eq!(
@@ -194,7 +194,7 @@ mod tests {
         );
         pair.advance(Span::from_us(300));
         assert_eq!(gbps(&pair), 62.5, "fast recovery");
-        pair.cnp(); // a cut after an increase: the target follows
+        pair.cnp(&Cnp::MARKED); // a cut after an increase: the target follows
         pair.advance(Span::from_us(4));
         assert_eq!(
             (gbps(&pair), pair.cc.target_rate().as_bps() / 10_000_000),
@@ -220,7 +220,7 @@ mod tests {
         });
         pair.advance(Span::from_us(10));
         assert!(pair.expired.is_empty());
-        pair.cnp();
+        pair.cnp(&Cnp::MARKED);
         pair.advance(Span::from_us(10));
         assert!(pair.rate() < BitRate::from_gbps(100));
     }
@@ -232,13 +232,13 @@ mod tests {
             rate_on_first_cnp: 0.5,
             ..Params::default()
         });
-        pair.cnp();
+        pair.cnp(&Cnp::MARKED);
         assert_eq!(
             (pair.rate(), pair.cc.target_rate()),
             (BitRate::from_gbps(50), BitRate::from_gbps(50))
         );
         pair.advance(Span::from_us(5));
-        pair.cnp();
+        pair.cnp(&Cnp::MARKED);
         let before = pair.rate();
         pair.advance(Span::from_us(4));
         assert_eq!(pair.cc.target_rate(), before);

@@ -3,7 +3,7 @@
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use super::{ALPHA, INCREASE, Params, Settings};
-use crate::api::{AckInfo, CongestionControl, Ctx, Mark, PathInfo, SendLimits, SentInfo, TimerSlot};
+use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Mark, PathInfo, SendLimits, SentInfo, TimerSlot};
 use crate::rate::{Bounds, average};
 
 /// The sender of a flow, flavour `paper`.
@@ -76,7 +76,7 @@ impl CongestionControl for Paper {
         }
     }
 
-    fn on_cnp(&mut self, cx: &mut Ctx<'_>) {
+    fn on_cnp(&mut self, cx: &mut Ctx<'_>, _cnp: &Cnp) {
         // (1)
         let g = self.settings.g;
         self.target = self.rate;
@@ -90,7 +90,7 @@ impl CongestionControl for Paper {
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         if ack.mark == Mark::Congested && self.settings.cnp_interval == Span::ZERO {
-            self.on_cnp(cx);
+            self.on_cnp(cx, &Cnp::MARKED);
         }
     }
 
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn equations_1_and_2_by_hand() {
         let mut pair = pair();
-        pair.cnp(); // α is 1: half
+        pair.cnp(&Cnp::MARKED); // α is 1: half
         assert_eq!(
             (pair.rate(), pair.cc.target_rate()),
             (BitRate::from_gbps(50), BitRate::from_gbps(100))
@@ -152,7 +152,7 @@ mod tests {
         pair.advance(Span::from_us(55)); // α decays once, and the timer increases once
         assert_eq!(pair.cc.alpha(), 255.0 / 256.0);
         assert_eq!(pair.rate(), BitRate::from_gbps(75));
-        pair.cnp();
+        pair.cnp(&Cnp::MARKED);
         assert_eq!(pair.rate(), BitRate::from_gbps(75).scale(1.0 - 255.0 / 512.0));
         assert_eq!(pair.cc.target_rate(), BitRate::from_gbps(75));
         assert_eq!(pair.cc.alpha(), 255.0 / 256.0 * (255.0 / 256.0) + 1.0 / 256.0);
@@ -161,8 +161,8 @@ mod tests {
     #[test]
     fn five_recoveries_then_additive_then_hyper_with_both_counters() {
         let mut pair = pair();
-        pair.cnp();
-        pair.cnp(); // R = 25, Rt = 50
+        pair.cnp(&Cnp::MARKED);
+        pair.cnp(&Cnp::MARKED); // R = 25, Rt = 50
         let mut rate = 25.0;
         for _ in 0..5 {
             pair.advance(Span::from_us(55));

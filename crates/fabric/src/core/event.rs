@@ -29,8 +29,8 @@ pub(crate) enum Event {
     Arrive { port: u32, packet: u32 },
     /// Time to sample the queues.
     Sample,
-    /// A receiver's period of reports is over.
-    Report { flow: u32 },
+    /// The time that the receiver's half of a scheme asked for is over.
+    ReceiverTimer { flow: u32 },
     /// A NIC begins to pause for ever, or ends.
     Storm { storm: u32, ends: bool },
     /// A port's device has room for a packet ([`crate::reference::bolt_ns3`]).
@@ -71,7 +71,7 @@ impl Event {
             Self::Sample => (10, 0, 0),
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
             Self::Refill { port } => (14, port, 0),
-            Self::Report { flow } => (13, flow, 0),
+            Self::ReceiverTimer { flow } => (13, flow, 0),
             Self::HostDone { nic } => (12, nic, 0),
             Self::Decided { nic } => (15, nic, 0),
         };
@@ -107,7 +107,7 @@ impl Event {
             },
             9 => Self::Arrive { port: a, packet: b },
             10 => Self::Sample,
-            13 => Self::Report { flow: a },
+            13 => Self::ReceiverTimer { flow: a },
             12 => Self::HostDone { nic: a },
             14 => Self::Refill { port: a },
             11 => Self::Storm {
@@ -180,7 +180,7 @@ mod tests {
                 packet: 0xdead_beef,
             },
             Event::Sample,
-            Event::Report { flow: 6 },
+            Event::ReceiverTimer { flow: 6 },
             Event::Storm { storm: 3, ends: true },
             Event::Refill { port: 6 },
             Event::HostDone { nic: 1 << 26 },

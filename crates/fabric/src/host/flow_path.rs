@@ -1,8 +1,6 @@
 //! What a receiver knows of its flow, found when the first packet arrives, and the way back again after every change
 //! of topology.
 
-use paceline_kernel::Span;
-
 use crate::core::Core;
 use crate::core::packet::{NONE, Packet};
 use crate::host::Hosts;
@@ -24,12 +22,6 @@ pub(crate) struct FlowPath {
     pub(crate) ack_class: u8,
     /// Whether its ACKs say which way the data has come.
     pub(crate) tells_way: bool,
-    /// Whether its receiver reports: see [`paceline_congestion::Needs::reports`].
-    pub(crate) reports: bool,
-    /// Place of its scheme in the run's list.
-    pub(crate) scheme: u16,
-    /// The shortest time between two congestion notifications of its receiver; zero for none.
-    pub(crate) cnp_interval: Span,
     /// Where its sender keeps it, as its packets say.
     qp: u32,
 }
@@ -44,9 +36,6 @@ impl FlowPath {
         ack_wire: 0,
         ack_class: 0,
         tells_way: false,
-        reports: false,
-        scheme: 0,
-        cnp_interval: Span::ZERO,
         qp: NONE,
     };
 
@@ -61,9 +50,6 @@ impl FlowPath {
             ack_wire: spec.packet.ack_wire(&needs),
             ack_class: world.classes.dense(class),
             tells_way: needs.int,
-            reports: needs.reports.is_some(),
-            scheme: described.scheme,
-            cnp_interval: needs.cnp_interval,
             qp,
             ack_port: world.routing.ports_of(described.dst.0)[0],
             ack_epoch: world.old_epoch(),
@@ -79,12 +65,6 @@ impl FlowPath {
             self.ack_port = back[0];
             (self.ack_route, self.ack_epoch) = world.way_of(core, &back);
         }
-    }
-
-    /// Whether its receiver sends packets of its own: notifications or reports.
-    #[inline]
-    pub(crate) fn is_told(&self) -> bool {
-        self.cnp_interval > Span::ZERO || self.reports
     }
 
     /// Sends a packet the way of ACKs.

@@ -2,6 +2,7 @@
 //! switch: what a host learns of the network comes in packets.
 
 mod choose;
+pub(crate) mod cnp;
 mod control_packets;
 pub(crate) mod decisions;
 pub(crate) mod engine;
@@ -14,7 +15,6 @@ mod observe;
 mod queue_pairs;
 pub(crate) mod receiver;
 pub(crate) mod recovery;
-mod reports;
 pub(crate) mod sender;
 
 use paceline_kernel::Bytes;

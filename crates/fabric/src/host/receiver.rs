@@ -4,38 +4,39 @@
 use std::collections::BTreeMap;
 
 use paceline_congestion::Mark;
-use paceline_kernel::{Bytes, Span};
+use paceline_congestion::receiver::ReceiverHalf;
+use paceline_kernel::Bytes;
 
 use crate::core::Core;
-use crate::core::packet::{NONE, Packet};
+use crate::core::packet::NONE;
 use crate::core::port::STRICT;
 use crate::host::Hosts;
 use crate::host::flow_path::FlowPath;
 use crate::host::flow_table::FlowTable;
 use crate::host::recovery::Answer;
 use crate::host::recovery::bits::Bits;
-use crate::host::reports::Meter;
 use crate::outcome::PacketKind;
 use crate::switch::spread::way;
 use crate::traffic::Traffic;
 use crate::world::World;
 
 /// A flow's receiver: from its first packet until all of it is here.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Receiver {
     pub(crate) flow: u32,
     pub(crate) path: FlowPath,
     pub(crate) expected: u64,
     pub(crate) last_nack: u64,
     pub(crate) nack_until: u64,
-    pub(crate) cnp_until: u64,
     /// Go-back-N: the first byte beyond `expected` whose packet is known to be trimmed.
     pub(crate) trimmed: u64,
     pub(crate) unacked_packets: u32,
     pub(crate) unacked_bytes: u32,
     /// The strongest mark of the packets since the last ACK.
     pub(crate) mark: Mark,
-    pub(crate) meter: Meter,
+    /// The receiver's half of its scheme, and whether a timer of that runs.
+    pub(crate) half: Option<Box<dyn ReceiverHalf>>,
+    pub(super) timer_runs: bool,
 }
 
 impl Receiver {
@@ -46,12 +47,12 @@ impl Receiver {
             expected: 0,
             last_nack: u64::MAX,
             nack_until: 0,
-            cnp_until: 0,
             trimmed: u64::MAX,
             unacked_packets: 0,
             unacked_bytes: 0,
             mark: Mark::None,
-            meter: Meter::NEW,
+            half: None,
+            timer_runs: false,
         }
     }
 }
@@ -79,7 +80,8 @@ impl Receivers {
     /// The first packet of a flow has arrived, or will.
     #[cold]
     pub(crate) fn begin(&mut self, world: &World, core: &Core, flow: u32, qp: u32) -> u32 {
-        let receiver = Receiver::new(flow, FlowPath::of(world, core, flow, qp));
+        let mut receiver = Receiver::new(flow, FlowPath::of(world, core, flow, qp));
+        receiver.half = world.scheme_of(flow).receiver_half();
         let place = match self.free.pop() {
             Some(place) => {
                 self.list[place as usize] = receiver;
@@ -154,17 +156,19 @@ impl Hosts {
         if whole {
             traffic.received_whole(world, core, flow, Bytes::new(receiver.expected));
         }
-        if receiver.path.is_told() {
-            self.tell_sender(world, core, place, id);
-        }
+        let echo = if receiver.half.is_some() {
+            self.tell_half(world, core, place, id)
+        } else {
+            None
+        };
         match answer {
             Answer::Ack => {
-                let echo = self.receivers.take_marks(world, place, mark);
-                self.answer(world, core, place, id, PacketKind::Ack, echo);
+                let marks = self.receivers.take_marks(world, place, mark);
+                self.answer(world, core, place, id, PacketKind::Ack, echo.unwrap_or(marks));
             }
             Answer::Nack => {
                 core.counters.nacks += 1;
-                self.answer(world, core, place, id, PacketKind::Nack, mark);
+                self.answer(world, core, place, id, PacketKind::Nack, echo.unwrap_or(mark));
             }
             Answer::Nothing => core.packets.remove(id),
         }
@@ -186,7 +190,7 @@ impl Hosts {
     #[cold]
     pub(super) fn forget_receiver(&mut self, world: &World, place: u32) {
         let receiver = &self.receivers.list[place as usize];
-        if !world.spec.quirks.receiver_forgets && !receiver.meter.runs() {
+        if !world.spec.quirks.receiver_forgets && !receiver.timer_runs {
             let flow = receiver.flow;
             self.receivers.end(flow);
         }
@@ -223,34 +227,5 @@ impl Hosts {
             return core.start_transmission(world, ack_port, id, more);
         }
         self.enqueue(world, core, ack_port, class, id);
-    }
-
-    /// The receiver of a flow whose scheme asks for packets of its own counts data packet `id`.
-    #[inline(never)]
-    fn tell_sender(&mut self, world: &World, core: &mut Core, place: u32, id: u32) {
-        let packet = *core.packets.get(id);
-        let receiver = &mut self.receivers.list[place as usize];
-        if receiver.path.reports
-            && let Some(reports) = world.needs_of(receiver.path.scheme).reports
-        {
-            receiver.count(core, &packet, reports);
-        }
-        if packet.mark == Mark::Congested && receiver.path.cnp_interval > Span::ZERO {
-            self.notify_sender(world, core, place, &packet);
-        }
-    }
-
-    /// A congestion notification packet to the sender, at most one per interval.
-    fn notify_sender(&mut self, world: &World, core: &mut Core, place: u32, packet: &Packet) {
-        let receiver = &mut self.receivers.list[place as usize];
-        if core.now < receiver.cnp_until {
-            return;
-        }
-        let path = &receiver.path;
-        receiver.cnp_until = core.now + path.cnp_interval.as_ps();
-        let (port, class) = (path.ack_port, world.ack_queue(path.ack_class));
-        let cnp = path.control_packet(world, packet.flow, packet.sent_at);
-        let id = core.packets.insert(cnp);
-        self.enqueue(world, core, port, class, id);
     }
 }

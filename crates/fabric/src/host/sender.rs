@@ -7,8 +7,8 @@ use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use super::Hosts;
+use super::cnp::read_cnp;
 use super::recovery::Acknowledged;
-use super::reports::read_report;
 use crate::core::Core;
 use crate::core::packet::NO_PORT;
 use crate::outcome::{FlowStatus, RttSample};
@@ -68,6 +68,8 @@ pub(crate) struct Qp {
     pub(crate) last_progress: u64,
     pub(crate) retransmitted: u64,
     pub(crate) needs: Needs,
+    /// Whether echoes of marks in acknowledgements are notifications: the receiver sends none in their place.
+    pub(crate) echo_notifies: bool,
     pub(crate) scheme: Box<dyn CongestionControl>,
     pub(crate) timers: TimerBank,
     pub(crate) rng: Rng,
@@ -176,12 +178,8 @@ impl Hosts {
         if self.is_current(core, id) {
             core.counters.notifications += 1;
             self.qps[slot as usize].hears();
-            if self.qps[slot as usize].needs.reports.is_some() {
-                let report = read_report(&packet);
-                self.call_scheme(world, core, slot, |scheme, cx| scheme.on_notice(cx, &report));
-            } else {
-                self.call_scheme(world, core, slot, |scheme, cx| scheme.on_cnp(cx));
-            }
+            let cnp = read_cnp(&packet);
+            self.call_scheme(world, core, slot, |scheme, cx| scheme.on_cnp(cx, &cnp));
             self.nic_send(world, core, self.qps[slot as usize].port);
         }
         core.packets.remove(id);
@@ -197,8 +195,7 @@ impl Hosts {
         }
         let port = qp.port;
         // Where the receiver sends notifications as packets, those are counted.
-        let echo_notifies = marked && qp.needs.cnp_interval == Span::ZERO;
-        core.counters.notifications += u64::from(echo_notifies);
+        core.counters.notifications += u64::from(marked && qp.echo_notifies);
         let acknowledged = self.take_acknowledgement(world, core, slot, id);
         if acknowledged.newly == 0 {
             // What acknowledges something is a round-trip sample: see `record_rtt`.

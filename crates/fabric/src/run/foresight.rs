@@ -194,7 +194,7 @@ impl Simulation {
                 | Event::HostDone { .. }
                 | Event::PauseEnd { .. }
                 | Event::PauseRenew { .. }
-                | Event::Report { .. }) => self.dispatch(event),
+                | Event::ReceiverTimer { .. }) => self.dispatch(event),
                 // What senders would do, flows that would start, what would happen to links.
                 Event::Wake { .. }
                 | Event::Timer { .. }

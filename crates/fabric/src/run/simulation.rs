@@ -220,7 +220,9 @@ impl Simulation {
             Event::PauseRenew { port, class } => self.pause_renew(port, class),
             Event::Topology { change } => self.change_topology(change as usize),
             Event::Sample => self.queue_sample_event(),
-            Event::Report { flow } => self.hosts.report(&self.world, &mut self.core, flow),
+            Event::ReceiverTimer { flow } => {
+                self.hosts.receiver_timer(&self.world, &mut self.core, flow);
+            }
             Event::Storm { storm, ends } => self.storm(storm, !ends),
             Event::Refill { port } => self.refill(port),
             Event::HostDone { nic } => {

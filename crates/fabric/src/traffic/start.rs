@@ -208,6 +208,10 @@ impl Simulation {
             last_progress: self.core.now,
             retransmitted: 0,
             needs,
+            echo_notifies: scheme
+                .config
+                .receiver_half()
+                .is_none_or(|half| !half.replaces_echo()),
             scheme: controller,
             timers: self.timers(),
             rng: Rng::stream(self.world.spec.seed, Purpose::Congestion, u64::from(flow)),

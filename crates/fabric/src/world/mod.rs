@@ -3,7 +3,7 @@
 pub(crate) mod check;
 pub mod routing;
 
-use paceline_congestion::Needs;
+use paceline_congestion::registry::SchemeConfig;
 use paceline_kernel::Span;
 
 use crate::core::port::{Classes, LinkProfile};
@@ -27,8 +27,9 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// What a scheme of the run's list asks of receivers and of switches.
-    pub(crate) fn needs_of(&self, scheme: u16) -> Needs {
-        self.spec.schemes[usize::from(scheme)].config.needs()
+    /// The scheme of a flow.
+    pub(crate) fn scheme_of(&self, flow: u32) -> &SchemeConfig {
+        let scheme = self.spec.flows[flow as usize].scheme;
+        &self.spec.schemes[usize::from(scheme)].config
     }
 }

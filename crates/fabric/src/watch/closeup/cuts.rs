@@ -3,6 +3,7 @@
 use super::{Cut, ITSELF, Limits, Told, Trigger, watch};
 use crate::core::Core;
 use crate::core::packet::{NO_PORT, NONE};
+use crate::host::cnp::read_cnp;
 use crate::host::sender::Qp;
 use crate::outcome::PacketKind;
 use crate::world::World;
@@ -76,8 +77,7 @@ impl Core {
         {
             return;
         }
-        let echoes = qp.needs.ecn && qp.needs.cnp_interval == Span::ZERO;
-        let reports = qp.needs.reports.is_some();
+        let echoes = qp.needs.ecn && qp.echo_notifies;
         let busiest = self.busiest_hop(place, &qp.path, id);
         let look = &mut self.watch.closeups.looks[place];
         let mut trigger = Trigger {
@@ -88,7 +88,9 @@ impl Core {
         };
         let told_by = if known { seen.told_by } else { NONE };
         match packet.kind {
-            PacketKind::Cnp if reports => (trigger.told, trigger.port) = (Told::Report, told_by),
+            PacketKind::Cnp if read_cnp(&packet).rate.is_some() => {
+                (trigger.told, trigger.port) = (Told::Report, told_by)
+            }
             PacketKind::Src | PacketKind::Cnm => (trigger.told, trigger.port) = (Told::Notice, told_by),
             PacketKind::Cnp => {
                 look.pending_told = Told::Cnp;

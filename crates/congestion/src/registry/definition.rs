@@ -1,0 +1,116 @@
+//! What a scheme's file says of its scheme.
+
+use paceline_kernel::BitRate;
+use paceline_kernel::rng::Rng;
+
+use super::{DelayLimit, Least, Marking, NetworkFacts, Scheme, Tuned, Unfit};
+use crate::api::{CongestionControl, Needs, PathInfo};
+use crate::learned::ModelRef;
+use crate::params::{ParamError, Parameters};
+use crate::pint;
+use crate::receiver::ReceiverHalf;
+use crate::switch::{EgressPort, SwitchHalves, SwitchPart};
+
+/// What a scheme's file says of the scheme; implemented by its parameters.
+pub trait Definition: Parameters + Default + Clone {
+    /// Name, paper, and so on.
+    const SCHEME: Scheme;
+
+    /// The same parameters, with those that were left to depend on others filled in.
+    fn explicit(&self) -> Self {
+        self.clone()
+    }
+
+    /// Checks what ranges of single parameters cannot say; called after those hold.
+    ///
+    /// # Errors
+    /// The first parameter that contradicts the others.
+    fn check(&self) -> Result<(), ParamError> {
+        Ok(())
+    }
+
+    /// What the scheme, with these parameters, needs.
+    fn needs(&self) -> Needs;
+
+    /// The code of HPCC-PINT's digest, if the scheme reads one.
+    fn pint_code(&self) -> Option<pint::Code> {
+        None
+    }
+
+    /// What the scheme asks of every switch, beside marks and telemetry.
+    fn switch_part(&self) -> Option<SwitchPart> {
+        None
+    }
+
+    /// The switch's half of the scheme, for each of `ports` that takes part, with a random stream for each; only
+    /// with [`Self::switch_part`].
+    fn switch_halves(
+        &self,
+        _ports: &[Option<EgressPort>],
+        _rngs: &mut [Rng],
+    ) -> Option<Box<dyn SwitchHalves>> {
+        None
+    }
+
+    /// The round-trip time above which the scheme always slows down, on a path of so many links, if it
+    /// knows one. A path that takes longer is certain to be a mistake, of which scenarios warn.
+    fn delay_limit(&self, _links: usize) -> Option<DelayLimit> {
+        None
+    }
+
+    /// What of such a network the scheme does not work with.
+    fn unfit(&self, _network: &NetworkFacts) -> Vec<Unfit> {
+        Vec::new()
+    }
+
+    /// Whether the simulator of Bolt's authors has the scheme.
+    fn in_bolt_ns3(&self) -> bool {
+        false
+    }
+
+    /// Parameters that name a model, with their keys: whoever reads files attaches those.
+    fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
+        Vec::new()
+    }
+
+    /// Whether senders react to what happens to their packets.
+    fn reacts(&self) -> bool {
+        true
+    }
+
+    /// What a flow on such a line always sends; `None` if there is no such bound.
+    fn least(&self, line: BitRate) -> Option<Least> {
+        let (param, rate) = ("min-rate", self.min_rate(line)?);
+        Some(Least::Rate { param, rate })
+    }
+
+    /// The parameter `min-rate` on such a line; `None` if the scheme has none.
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        None
+    }
+
+    /// How switches mark unless the network says otherwise.
+    fn marking(&self) -> Marking {
+        Marking::LAUNCHER
+    }
+
+    /// Parameters that have a value published for lines of another rate than this, where no source says how
+    /// they scale.
+    fn tuned(&self, _line: BitRate) -> Vec<Tuned> {
+        Vec::new()
+    }
+
+    /// The same parameters as the launcher of HPCC's public code writes them, where that is not what
+    /// `auto` comes to.
+    fn of_launcher(&self) -> Self {
+        self.clone()
+    }
+
+    /// The receiver's half for a new flow, if the scheme has one.
+    fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
+        None
+    }
+
+    /// The sender's half for a new flow.
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl>;
+}
