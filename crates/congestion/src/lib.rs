@@ -10,11 +10,12 @@
 //! * a header with the headings of the other files, which is the scheme's page in the help;
 //! * its `Params`, declared with the crate's `params!` macro: help, default, range and source of
 //!   each parameter in one place;
-//! * its state, with [`CongestionControl`] implemented in the paper's order;
-//! * [`registry::Definition`] for its `Params`: name, paper, needs, and how to build the state;
-//! * tests that drive it with [`testkit::Pair`].
+//! * its halves, in the paper's order: the sender ([`CongestionControl`]), and where it has them the receiver
+//!   ([`receiver::ReceiverHalf`]) and the switch ([`switch::SwitchHalf`]);
+//! * [`registry::Definition`] for its `Params`: name, paper, needs, and how to build the halves;
+//! * tests that drive the sender with [`testkit::Pair`], and call the others.
 //!
-//! Then add its `mod` line here and its word to the list in [`registry`].
+//! Then add its `mod` line here and its word to the list in [`registry`]. [`mod@example`] is such a file.
 
 #[macro_use]
 pub mod params;
@@ -46,8 +47,7 @@ pub mod qcn;
 pub mod swift;
 pub mod timely;
 
-/// The worked example of the book: not a scheme of the program, but code that compiles and passes.
-#[cfg(test)]
+/// The worked example of the book: not a scheme of the program's list, but code that compiles and passes.
 pub mod example;
 
 pub use api::{

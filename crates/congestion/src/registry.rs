@@ -19,6 +19,7 @@ mod maker;
 
 pub use definition::Definition;
 pub use facts::{Least, Marking, NetworkFacts, Setting, Tuned, Unfit};
+use maker::Halves;
 pub use maker::Maker;
 
 /// How the bytes in flight of a flow are bounded, whatever its scheme.
@@ -323,7 +324,10 @@ impl SchemeConfig {
 
     /// What the scheme asks of every switch, beside marks and telemetry.
     pub fn switch_part(&self) -> Option<SwitchPart> {
-        with_params!(&self.params, params => params.switch_part())
+        match self.made_halves() {
+            Some(halves) => halves.switch_part(),
+            None => with_params!(&self.params, params => Definition::switch_part(params)),
+        }
     }
 
     /// The switch's half of the scheme, for each of `ports` that takes part, with a random stream for each.
@@ -332,7 +336,10 @@ impl SchemeConfig {
         ports: &[Option<EgressPort>],
         rngs: &mut [Rng],
     ) -> Option<Box<dyn SwitchHalves>> {
-        with_params!(&self.params, params => params.switch_halves(ports, rngs))
+        match self.made_halves() {
+            Some(halves) => halves.switch_halves(ports, rngs),
+            None => with_params!(&self.params, params => Definition::switch_halves(params, ports, rngs)),
+        }
     }
 
     /// Whether switches do the same for the other, a configuration of the same scheme.
@@ -392,7 +399,15 @@ impl SchemeConfig {
 
     /// The receiver's half for a new flow, if the scheme has one.
     pub fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
-        with_params!(&self.params, params => params.receiver_half())
+        match self.made_halves() {
+            Some(halves) => halves.receiver_half(),
+            None => with_params!(&self.params, params => Definition::receiver_half(params)),
+        }
+    }
+
+    /// The halves that are not the scheme's own.
+    fn made_halves(&self) -> Option<&dyn Halves> {
+        self.maker.as_ref()?.halves.as_deref()
     }
 
     /// The sender's half for a new flow.

@@ -30,6 +30,8 @@ use crate::api::{
     SenderQuirks, SentInfo, TimerBank, TimerEvent, TimerSlot,
 };
 
+use crate::switch::{Egress, EgressPort, Load, Passing};
+
 /// Timers that may expire at one instant before [`Pair`] calls it a loop.
 const STORM: u32 = 1000;
 
@@ -64,6 +66,39 @@ pub fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
         congested: None,
         endpoint_delay: Span::ZERO,
     }
+}
+
+/// An egress port of that switch, with three classes.
+pub fn egress_port() -> EgressPort {
+    EgressPort {
+        classes: 3,
+        full_packet: Span::from_ps(83_840),
+        full_bytes: 1048,
+    }
+}
+
+/// A full data packet of class 2 at such a port, without tag or mark, and so many bytes in its queue beside it.
+pub fn passing(queue: u32) -> Passing {
+    Passing {
+        load: Load::Data,
+        class: 2,
+        wire: 1048,
+        takes: Span::from_ps(83_840),
+        tag: 0,
+        mark: Mark::None,
+        queue,
+    }
+}
+
+/// Calls a switch's half at such a port, at time zero and with nothing in its other queues.
+pub fn with_egress<T>(call: impl FnOnce(&mut Egress<'_>) -> T) -> T {
+    let mut rng = Rng::stream(1, Purpose::Switch, 0);
+    call(&mut Egress {
+        now: Time::ZERO,
+        rate: BitRate::from_gbps(100),
+        queued: 0,
+        rng: &mut rng,
+    })
 }
 
 /// A timer that was set and has not expired.

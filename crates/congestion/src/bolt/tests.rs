@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::registry::AnyParams;
 use crate::switch::Tell;
-use crate::testkit::{Pair, ack, star_path};
+use crate::testkit::{Pair, ack, egress_port, star_path};
 
 /// A full packet takes so long, in ps.
 const FULL: i64 = 1048;
@@ -17,9 +17,8 @@ fn port(pru: u32, sm: i64) -> BoltPort {
         ..Params::default()
     };
     let port = EgressPort {
-        classes: 3,
         full_packet: Span::from_ps(FULL as u64),
-        full_bytes: 1048,
+        ..egress_port()
     };
     BoltPort {
         pru,

@@ -1,6 +1,5 @@
 use super::*;
-use crate::Mark;
-use crate::testkit::{Pair, star_path};
+use crate::testkit::{Pair, egress_port, passing, star_path};
 use paceline_kernel::Time;
 use paceline_kernel::rng::{Purpose, Rng};
 use proptest::prelude::*;
@@ -24,15 +23,10 @@ fn send(pair: &mut Pair<Qcn>, bytes: u64) {
 }
 
 /// A frame of 1000 bytes with which its queue is `queue` bytes long, or is empty.
-const fn data(queue: u32) -> Passing {
+fn data(queue: u32) -> Passing {
     Passing {
-        load: Load::Data,
-        class: 2,
         wire: 1000,
-        takes: Span::from_ns(80),
-        tag: 0,
-        mark: Mark::None,
-        queue: queue.saturating_sub(1000),
+        ..passing(queue.saturating_sub(1000))
     }
 }
 
@@ -64,12 +58,7 @@ fn equation_3_by_hand() {
         jitter: 0.0,
         ..params()
     });
-    let port = EgressPort {
-        classes: 3,
-        full_packet: Span::from_ns(84),
-        full_bytes: 1048,
-    };
-    let mut point = CongestionPoint::new(rules, &port, &mut rng);
+    let mut point = CongestionPoint::new(rules, &egress_port(), &mut rng);
     let mut frames_to_sample = |queue: u32, frames: u32| {
         for frame in 1..=frames {
             let mut at = Egress {

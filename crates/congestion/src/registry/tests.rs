@@ -19,6 +19,16 @@ fn every_scheme_has_a_page_with_the_same_headings() {
 }
 
 #[test]
+fn every_parameter_has_help_and_a_source() {
+    for scheme in SCHEMES {
+        for doc in (scheme.params)() {
+            let name = (scheme.name, doc.name);
+            assert!(!doc.help.is_empty() && !doc.source.is_empty(), "{name:?}");
+        }
+    }
+}
+
+#[test]
 fn names_are_unique_and_aliases_work() {
     let names = UnknownScheme::new("").names;
     let mut unique = names.clone();
