@@ -19,8 +19,7 @@ mod maker;
 
 pub use definition::Definition;
 pub use facts::{Least, Marking, NetworkFacts, Setting, Tuned, Unfit};
-use maker::Halves;
-pub use maker::Maker;
+pub use maker::{AtWork, Maker};
 
 /// How the bytes in flight of a flow are bounded, whatever its scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -157,7 +156,7 @@ macro_rules! schemes {
 
         $(impl From<crate::$module::Params> for SchemeConfig {
             fn from(params: crate::$module::Params) -> Self {
-                Self { params: AnyParams::$Variant(params), alias: None, maker: None }
+                Self { params: AnyParams::$Variant(params), alias: None }
             }
         })+
 
@@ -261,11 +260,7 @@ impl SchemeParams {
     pub fn configure(&self, name: &str) -> Result<SchemeConfig, UnknownScheme> {
         let (scheme, alias) = find(name)?;
         let params = self.get(scheme.name).ok_or_else(|| UnknownScheme::new(name))?;
-        let mut config = SchemeConfig {
-            params,
-            alias,
-            maker: None,
-        };
+        let mut config = SchemeConfig { params, alias };
         for (key, value) in alias.map_or(&[][..], |alias| alias.settings) {
             config.set(key, value).expect("settings of aliases are tested");
         }
@@ -278,7 +273,6 @@ impl SchemeParams {
 pub struct SchemeConfig {
     params: AnyParams,
     alias: Option<&'static Alias>,
-    maker: Option<Maker>,
 }
 
 impl SchemeConfig {
@@ -306,8 +300,7 @@ impl SchemeConfig {
 
     /// What the scheme, with these parameters, needs.
     pub fn needs(&self) -> Needs {
-        let made = self.maker.as_ref().and_then(|maker| maker.needs);
-        made.unwrap_or_else(|| with_params!(&self.params, params => params.needs()))
+        with_params!(&self.params, params => params.needs())
     }
 
     /// The window mode that the scheme's paper uses, or that its alias asks for.
@@ -324,10 +317,7 @@ impl SchemeConfig {
 
     /// What the scheme asks of every switch, beside marks and telemetry.
     pub fn switch_part(&self) -> Option<SwitchPart> {
-        match self.made_halves() {
-            Some(halves) => halves.switch_part(),
-            None => with_params!(&self.params, params => Definition::switch_part(params)),
-        }
+        with_params!(&self.params, params => params.switch_part())
     }
 
     /// The switch's half of the scheme, for each of `ports` that takes part, with a random stream for each.
@@ -336,10 +326,7 @@ impl SchemeConfig {
         ports: &[Option<EgressPort>],
         rngs: &mut [Rng],
     ) -> Option<Box<dyn SwitchHalves>> {
-        match self.made_halves() {
-            Some(halves) => halves.switch_halves(ports, rngs),
-            None => with_params!(&self.params, params => Definition::switch_halves(params, ports, rngs)),
-        }
+        with_params!(&self.params, params => params.switch_halves(ports, rngs))
     }
 
     /// Whether switches do the same for the other, a configuration of the same scheme.
@@ -399,30 +386,12 @@ impl SchemeConfig {
 
     /// The receiver's half for a new flow, if the scheme has one.
     pub fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
-        match self.made_halves() {
-            Some(halves) => halves.receiver_half(),
-            None => with_params!(&self.params, params => Definition::receiver_half(params)),
-        }
-    }
-
-    /// The halves that are not the scheme's own.
-    fn made_halves(&self) -> Option<&dyn Halves> {
-        self.maker.as_ref()?.halves.as_deref()
+        with_params!(&self.params, params => params.receiver_half())
     }
 
     /// The sender's half for a new flow.
     pub fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
-        if let Some(maker) = &self.maker {
-            return (maker.make)(path);
-        }
         with_params!(&self.params, params => params.build(path))
-    }
-
-    /// The same scheme to all who ask (window, parameters, and needs unless [`Maker::needing`] says
-    /// otherwise), with senders that `maker` makes.
-    pub fn made_by(mut self, maker: Maker) -> Self {
-        self.maker = Some(maker);
-        self
     }
 
     /// The parameters.

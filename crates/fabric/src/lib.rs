@@ -23,7 +23,7 @@ mod watch;
 mod world;
 
 pub use outcome::Outcome;
-pub use run::build::{RoundTrip, round_trips};
+pub use run::build::{Makers, RoundTrip, round_trips};
 pub use run::ideal;
 pub use run::simulation::{BuildError, Progress, Simulation, Until};
 pub use spec::RunSpec;

@@ -256,7 +256,7 @@ pub enum TieOrder {
 }
 
 /// A scheme as the run uses it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SchemeSpec {
     /// Scheme and parameters.
     pub config: SchemeConfig,
@@ -313,7 +313,7 @@ pub struct Dependency {
 }
 
 /// What to record. Nothing that is off costs anything.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordSpec {
     /// Sample every switch port's queue at this period: statistics, histograms, the busiest
     /// ports' series.
@@ -360,7 +360,7 @@ pub enum Accounted {
 }
 
 /// A run, complete.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RunSpec {
     /// Nodes.
     pub nodes: Vec<NodeKind>,

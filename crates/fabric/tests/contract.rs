@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::{Arc, Mutex};
 
-use common::{G100, add_flow, assert_complete, natural, run, scheme, star, traced};
+use common::{G100, add_flow, assert_complete, natural, run_with, scheme, star, traced};
 use paceline_congestion::registry::{Maker, WindowMode};
 use paceline_congestion::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits, TimerSlot};
 use paceline_fabric::Outcome;
@@ -92,12 +92,11 @@ fn act_with(
     };
     let mut scheme = scheme("none");
     scheme.window = WindowMode::Off;
-    scheme.config = scheme.config.made_by(Maker::new(make).needing(needs));
     let mut spec = natural(star(2, scheme));
     spec.record.trace_nodes = vec![NodeId(1), NodeId(2)];
     add_flow(&mut spec, 1, 2, 1000 * packets, 0);
     change(&mut spec);
-    let outcome = run(spec.clone());
+    let outcome = run_with(spec.clone(), &Maker::new(make).needing(needs));
     assert_complete(&spec, &outcome);
     let log = log.lock().unwrap().clone();
     (outcome, log)

@@ -6,7 +6,7 @@ mod networks;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use common::{G100, add_flow, assert_complete, natural, run, scheme, star};
+use common::{G100, add_flow, assert_complete, natural, run_with, scheme, star};
 use networks::{build, case};
 use paceline_congestion::registry::{Maker, WindowMode};
 use paceline_congestion::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
@@ -87,7 +87,7 @@ impl CongestionControl for Seer {
 }
 
 /// A star of such senders, in the order in which their flows start.
-fn seers(hosts: u32, foresight: bool, manners: Vec<Manner>) -> (RunSpec, Log) {
+fn seers(hosts: u32, foresight: bool, manners: Vec<Manner>) -> (RunSpec, Maker, Log) {
     let log = Log::default();
     let (next, shared) = (AtomicUsize::new(0), Arc::clone(&log));
     let make = move |_: &PathInfo| -> Box<dyn CongestionControl> {
@@ -106,8 +106,8 @@ fn seers(hosts: u32, foresight: bool, manners: Vec<Manner>) -> (RunSpec, Log) {
     };
     let mut scheme = scheme("none");
     scheme.window = WindowMode::Off;
-    scheme.config = scheme.config.made_by(Maker::new(make).needing(needs));
-    (natural(star(hosts, scheme)), log)
+    let maker = Maker::new(make).needing(needs);
+    (natural(star(hosts, scheme)), maker, log)
 }
 
 /// What was told at each acknowledgement and what the next packet of that sender then measured, with how
@@ -140,9 +140,9 @@ const IDLE: u64 = 4_177_280;
 
 #[test]
 fn an_idle_network_gives_its_round_trip() {
-    let (mut spec, log) = seers(2, true, vec![window(1)]);
+    let (mut spec, maker, log) = seers(2, true, vec![window(1)]);
     add_flow(&mut spec, 1, 2, 5000, 0);
-    let outcome = run(spec.clone());
+    let outcome = run_with(spec.clone(), &maker);
     assert_complete(&spec, &outcome);
     let log = log.lock().unwrap();
     let times: Vec<_> = log.iter().map(|ack| (ack.rtt, ack.told)).collect();
@@ -154,11 +154,11 @@ fn an_idle_network_gives_its_round_trip() {
 /// each, from 4083.84 ns on. They keep the port until 4083.84 + 30 x 83.84 = 6599.04 ns.
 #[test]
 fn a_queue_by_hand() {
-    let (mut spec, log) = seers(4, true, vec![window(1), paced(G100), paced(G100)]);
+    let (mut spec, maker, log) = seers(4, true, vec![window(1), paced(G100), paced(G100)]);
     add_flow(&mut spec, 1, 3, 2000, 0);
     add_flow(&mut spec, 2, 3, 40_000, 3000);
     add_flow(&mut spec, 4, 3, 40_000, 3000);
-    let outcome = run(spec.clone());
+    let outcome = run_with(spec.clone(), &maker);
     assert_complete(&spec, &outcome);
     let waits = 6_599_040 - 5_261_120;
     let log = log.lock().unwrap();
@@ -171,7 +171,7 @@ fn a_queue_by_hand() {
 #[test]
 fn a_run_with_foresight_is_the_run_without() {
     let digest = |foresight| {
-        let (mut spec, _) = seers(5, foresight, vec![window(5); 8]);
+        let (mut spec, maker, _) = seers(5, foresight, vec![window(5); 8]);
         for i in 0..8 {
             let (there, back) = if i % 3 == 0 {
                 (5, 1 + i % 4)
@@ -180,7 +180,7 @@ fn a_run_with_foresight_is_the_run_without() {
             };
             add_flow(&mut spec, there, back, 50_000, u64::from(i) * 500);
         }
-        run(spec).digest
+        run_with(spec, &maker).digest
     };
     assert_eq!(digest(true), digest(false));
 }
@@ -190,11 +190,11 @@ fn a_run_with_foresight_is_the_run_without() {
 #[test]
 fn an_incast_of_windows_is_foreseen_exactly() {
     for packets in [1, 3, 8] {
-        let (mut spec, log) = seers(21, true, vec![window(packets); 20]);
+        let (mut spec, maker, log) = seers(21, true, vec![window(packets); 20]);
         for host in 1..=20 {
             add_flow(&mut spec, host, 21, 100_000, u64::from(host) * 37);
         }
-        let outcome = run(spec.clone());
+        let outcome = run_with(spec.clone(), &maker);
         assert_complete(&spec, &outcome);
         let found = comparisons(&log);
         let (error, exact) = error(&found);
@@ -216,11 +216,11 @@ fn an_incast_of_rates_is_foreseen_closely() {
             swing,
             ..paced(BitRate::from_bps(5_200_000_000))
         };
-        let (mut spec, log) = seers(21, true, vec![manner; 20]);
+        let (mut spec, maker, log) = seers(21, true, vec![manner; 20]);
         for host in 1..=20 {
             add_flow(&mut spec, host, 21, 200_000, u64::from(host) * 83);
         }
-        let outcome = run(spec.clone());
+        let outcome = run_with(spec.clone(), &maker);
         assert_complete(&spec, &outcome);
         let found = comparisons(&log);
         let (error, exact) = error(&found);
@@ -235,7 +235,7 @@ fn an_incast_of_rates_is_foreseen_closely() {
 #[test]
 fn queues_behind_each_other_are_foreseen() {
     for (ack_class, delay) in [(Some(0), 0), (None, 0), (Some(0), 700)] {
-        let (mut spec, log) = seers(2, true, vec![window(4); 12]);
+        let (mut spec, maker, log) = seers(2, true, vec![window(4); 12]);
         // Hosts 2 to 7 at switch 0, 8 to 13 at switch 1.
         spec.nodes = [vec![NodeKind::Switch; 2], vec![NodeKind::Host; 12]].concat();
         spec.links = (2..14).map(|host| common::link(host / 8, host, G100)).collect();
@@ -252,7 +252,7 @@ fn queues_behind_each_other_are_foreseen() {
             add_flow(&mut spec, 2 + i, 8 + i % 2, 80_000, u64::from(i) * 191);
             add_flow(&mut spec, 8 + i, 2 + i % 2, 80_000, u64::from(i) * 191 + 97);
         }
-        let outcome = run(spec.clone());
+        let outcome = run_with(spec.clone(), &maker);
         assert_complete(&spec, &outcome);
         let found = comparisons(&log);
         let (error, exact) = error(&found);
@@ -268,12 +268,12 @@ fn queues_behind_each_other_are_foreseen() {
 /// send at theirs, before it, is not known.
 #[test]
 fn pauses_are_foreseen_closely() {
-    let (mut spec, log) = seers(21, true, vec![window(8); 20]);
+    let (mut spec, maker, log) = seers(21, true, vec![window(8); 20]);
     common::static_pfc(&mut spec, 4000, 2000, 60_000);
     for host in 1..=20 {
         add_flow(&mut spec, host, 21, 100_000, u64::from(host) * 37);
     }
-    let outcome = run(spec.clone());
+    let outcome = run_with(spec.clone(), &maker);
     assert_complete(&spec, &outcome);
     assert!(outcome.counters.pauses > 100, "{}", outcome.counters.pauses);
     let (error, exact) = error(&comparisons(&log));
@@ -310,13 +310,11 @@ proptest! {
     fn foresight_moves_nothing(case in case(&["dctcp", "hpcc", "pcn", "bolt"])) {
         let outcome = |foresight| {
             let told = Arc::new(AtomicUsize::new(0));
-            let mut spec = build(&case);
-            let scheme = &mut spec.schemes[0];
+            let spec = build(&case);
             let shared = Arc::clone(&told);
             let maker = Maker::new(move |_| Box::new(Deaf(Arc::clone(&shared))));
-            let needs = Needs { foresight, ..scheme.config.needs() };
-            scheme.config = scheme.config.clone().made_by(maker.needing(needs));
-            (run(spec), told.load(Ordering::Relaxed))
+            let needs = Needs { foresight, ..spec.schemes[0].config.needs() };
+            (run_with(spec, &maker.needing(needs)), told.load(Ordering::Relaxed))
         };
         let ((with, told), (without, never)) = (outcome(true), outcome(false));
         prop_assert_eq!(with, without);

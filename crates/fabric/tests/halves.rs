@@ -2,19 +2,18 @@
 
 mod common;
 
-use common::{add_flow, assert_complete, natural, run, scheme, star};
+use common::{add_flow, assert_complete, build_with, natural, run_with, scheme, star};
 use paceline_congestion::Mark;
 use paceline_congestion::example::Params;
 use paceline_congestion::registry::{Maker, WindowMode};
 use paceline_fabric::outcome::{Outcome, PacketKind, TraceKind};
 use paceline_fabric::spec::*;
-use paceline_fabric::{BuildError, Simulation};
+use paceline_fabric::{BuildError, Makers, Simulation};
 use paceline_kernel::Bytes;
 
 /// Eight hosts send to a ninth.
-fn incast(params: Params) -> RunSpec {
+fn incast() -> RunSpec {
     let mut aimd = scheme("none");
-    aimd.config = aimd.config.made_by(Maker::of(params));
     aimd.window = WindowMode::Variable;
     let mut spec = natural(star(9, aimd));
     // What the network marks by itself is not what this scheme goes by.
@@ -48,8 +47,8 @@ fn marks(outcome: &Outcome, flow: u32) -> (Vec<Mark>, Vec<Mark>) {
 
 #[test]
 fn all_three_act() {
-    let spec = incast(Params::default());
-    let outcome = run(spec.clone());
+    let spec = incast();
+    let outcome = run_with(spec.clone(), &Maker::of(Params::default()));
     assert_complete(&spec, &outcome);
     let mut echoed = 0;
     for flow in 0..8 {
@@ -67,10 +66,11 @@ fn all_three_act() {
     assert!(echoed > 10 && echoed < outcome.counters.marked);
     assert_eq!(outcome.counters.notifications, echoed);
     // And the senders cut.
-    let unmarked = run(incast(Params {
+    let unmarking = Params {
         threshold: Bytes::new(100_000_000),
         ..Params::default()
-    }));
+    };
+    let unmarked = run_with(spec, &Maker::of(unmarking));
     assert_eq!(unmarked.counters.marked, 0);
     let mean_queue = |outcome: &Outcome| {
         let left: Vec<u64> = outcome
@@ -89,9 +89,9 @@ fn all_three_act() {
 
 #[test]
 fn halves_fork_with_their_run() {
-    let spec = incast(Params::default());
-    let alone = run(spec.clone());
-    let mut simulation = Simulation::new(spec).unwrap();
+    let maker = Maker::of(Params::default());
+    let alone = run_with(incast(), &maker);
+    let mut simulation = build_with(incast(), &maker);
     simulation.advance(5000);
     let mut fork = simulation.clone();
     for run in [&mut simulation, &mut fork] {
@@ -103,9 +103,10 @@ fn halves_fork_with_their_run() {
 
 #[test]
 fn switches_have_to_take_part() {
-    let mut spec = incast(Params::default());
+    let mut spec = incast();
     spec.switch.assist = None;
-    let error = Simulation::new(spec).err().unwrap();
+    let makers = Makers::from([(0, Maker::of(Params::default()))]);
+    let error = Simulation::with_makers(spec, makers).err().unwrap();
     assert!(matches!(error, BuildError::BadSchemes(_)), "{error}");
     assert!(
         error

@@ -5,7 +5,7 @@ mod networks;
 
 use std::sync::{Arc, Mutex};
 
-use common::{G100, add_flow, assert_complete, natural, run, scheme, star};
+use common::{G100, add_flow, assert_complete, build_with, natural, run, run_with, scheme, star};
 use networks::{build, case};
 use paceline_congestion::registry::{Maker, WindowMode};
 use paceline_congestion::{AckInfo, CongestionControl, Ctx, Decisions, Needs, SendLimits};
@@ -133,7 +133,7 @@ impl CongestionControl for Pupil {
 }
 
 /// A star of such senders, and what they ask.
-fn pupils(hosts: u32, every: u64, limits: SendLimits, decisions: Decisions) -> (RunSpec, Log) {
+fn pupils(hosts: u32, every: u64, limits: SendLimits, decisions: Decisions) -> (RunSpec, Maker, Log) {
     let log = Log::default();
     let shared = Arc::clone(&log);
     // Made in the order of the flows.
@@ -155,13 +155,12 @@ fn pupils(hosts: u32, every: u64, limits: SendLimits, decisions: Decisions) -> (
     };
     let mut scheme = scheme("none");
     scheme.window = WindowMode::Off;
-    scheme.config = scheme.config.made_by(maker.needing(needs));
-    (natural(star(hosts, scheme)), log)
+    (natural(star(hosts, scheme)), maker.needing(needs), log)
 }
 
 /// Answers whoever asks by the same policy.
-fn answer_all(spec: RunSpec, log: &Log) -> Outcome {
-    let mut simulation = Simulation::new(spec).unwrap();
+fn answer_all(spec: RunSpec, maker: &Maker, log: &Log) -> Outcome {
+    let mut simulation = build_with(spec, maker);
     while !simulation.advance_to(Until::Decisions).done {
         simulation.verify();
         for flow in simulation.awaited() {
@@ -187,17 +186,17 @@ proptest! {
     ) {
         let cost = |outside| Decisions { latency: Span::from_ns(latency_ns), in_service, outside };
         let build = |outside| {
-            let (mut spec, log) = pupils(5, every, policy(0), cost(outside));
+            let (mut spec, maker, log) = pupils(5, every, policy(0), cost(outside));
             for (i, &(host, packets)) in (0..).zip(&sizes) {
                 add_flow(&mut spec, host, 5, packets * 1000, i * 1_234);
             }
-            (spec, log)
+            (spec, maker, log)
         };
-        let (spec, _) = build(false);
-        let (other, log) = build(true);
-        let inside = run(spec.clone());
+        let (spec, maker, _) = build(false);
+        let (other, asking, log) = build(true);
+        let inside = run_with(spec.clone(), &maker);
         assert_complete(&spec, &inside);
-        let outside = answer_all(other, &log);
+        let outside = answer_all(other, &asking, &log);
         prop_assert_eq!(outside, inside);
     }
 }
@@ -210,10 +209,10 @@ fn senders_that_ask_together_are_told_together() {
         in_service: 0,
         outside: true,
     };
-    let (mut spec, _) = pupils(4, 2, policy(0), cost);
+    let (mut spec, maker, _) = pupils(4, 2, policy(0), cost);
     add_flow(&mut spec, 1, 3, 8000, 0);
     add_flow(&mut spec, 2, 4, 8000, 0);
-    let mut simulation = Simulation::new(spec.clone()).unwrap();
+    let mut simulation = build_with(spec.clone(), &maker);
     let mut last = Time::ZERO;
     // At the second, fourth and sixth acknowledgement; the eighth ends the flow.
     for _ in 0..3 {
@@ -249,9 +248,9 @@ fn an_answer_takes_its_latency() {
             in_service: 1,
             outside: true,
         };
-        let (mut spec, _) = pupils(2, 1, limits(1000), cost);
+        let (mut spec, maker, _) = pupils(2, 1, limits(1000), cost);
         add_flow(&mut spec, 1, 2, 50_000, 0);
-        let mut simulation = Simulation::new(spec).unwrap();
+        let mut simulation = build_with(spec, &maker);
         simulation.advance_to(Until::Decisions);
         assert_eq!(simulation.progress().now, Time::from_ps(RTT));
         let answered = Time::from_ps(RTT) + Span::from_us(late_us);
@@ -284,10 +283,10 @@ fn flows_that_end_unanswered() {
         in_service: 1,
         outside: true,
     };
-    let (mut spec, _) = pupils(3, 2, policy(0), cost);
+    let (mut spec, maker, _) = pupils(3, 2, policy(0), cost);
     add_flow(&mut spec, 1, 3, 6000, 0);
     add_flow(&mut spec, 2, 3, 900_000, 0);
-    let mut simulation = Simulation::new(spec.clone()).unwrap();
+    let mut simulation = build_with(spec.clone(), &maker);
     let first = simulation.advance_to(Until::Decisions);
     let mut waits = simulation.awaited();
     while waits.len() < 2 {

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use paceline_fabric::{BuildError, Outcome, Progress, Simulation};
+use paceline_fabric::{BuildError, Makers, Outcome, Progress, Simulation};
 use paceline_kernel::Time;
 
 use crate::results::{Machine, RunStatus, Summary, summarise};
@@ -96,7 +96,17 @@ pub fn execute(
     input: &Resolved,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Finished, RunError> {
-    drive(input, || Simulation::new(input.run.clone()), progress)
+    execute_with(input, Makers::default(), progress)
+}
+
+/// The same, with senders of another make than the schemes'.
+pub fn execute_with(
+    input: &Resolved,
+    makers: Makers,
+    progress: &mut dyn FnMut(&Progress) -> Control,
+) -> Result<Finished, RunError> {
+    let build = || Simulation::with_makers(input.run.clone(), makers);
+    drive(input, build, progress)
 }
 
 fn drive<E: Engine>(

@@ -1,11 +1,12 @@
-//! Senders, or whole schemes, of another make than a scheme's own.
+//! Senders, or whole schemes, of another make than a scheme's own. They are given beside a run's description, which is
+//! plain data.
 
 use std::fmt;
 use std::sync::Arc;
 
 use paceline_kernel::rng::Rng;
 
-use super::Definition;
+use super::{Definition, SchemeConfig};
 use crate::api::{CongestionControl, Needs, PathInfo};
 use crate::receiver::ReceiverHalf;
 use crate::switch::{EgressPort, SwitchHalves, SwitchPart};
@@ -16,14 +17,14 @@ type Make = dyn Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync;
 /// that is not in the list.
 #[derive(Clone)]
 pub struct Maker {
-    pub(super) make: Arc<Make>,
-    pub(super) needs: Option<Needs>,
+    make: Arc<Make>,
+    needs: Option<Needs>,
     /// The other halves, where they are not the scheme's own.
-    pub(super) halves: Option<Arc<dyn Halves>>,
+    halves: Option<Arc<dyn Halves>>,
 }
 
 /// The halves of a scheme beside the sender's: see [`Definition`].
-pub(super) trait Halves: Send + Sync {
+trait Halves: Send + Sync {
     fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>>;
     fn switch_part(&self) -> Option<SwitchPart>;
     fn switch_halves(&self, ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>>;
@@ -73,8 +74,68 @@ impl fmt::Debug for Maker {
     }
 }
 
-impl PartialEq for Maker {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.make, &other.make) && self.needs == other.needs
+/// A scheme at work: as a run describes it, or what was given in its place.
+#[derive(Clone, Debug)]
+pub struct AtWork {
+    config: SchemeConfig,
+    maker: Option<Maker>,
+}
+
+impl AtWork {
+    /// Of a configuration, and of what makes senders in its place.
+    pub fn new(config: SchemeConfig, maker: Option<Maker>) -> Self {
+        Self { config, maker }
+    }
+
+    /// As the run describes it.
+    pub fn config(&self) -> &SchemeConfig {
+        &self.config
+    }
+
+    /// What the scheme needs.
+    pub fn needs(&self) -> Needs {
+        let given = self.maker.as_ref().and_then(|maker| maker.needs);
+        given.unwrap_or_else(|| self.config.needs())
+    }
+
+    /// The halves that are not the scheme's own.
+    fn halves(&self) -> Option<&dyn Halves> {
+        self.maker.as_ref()?.halves.as_deref()
+    }
+
+    /// What the scheme asks of every switch, beside marks and telemetry.
+    pub fn switch_part(&self) -> Option<SwitchPart> {
+        match self.halves() {
+            Some(halves) => halves.switch_part(),
+            None => self.config.switch_part(),
+        }
+    }
+
+    /// The switch's half of the scheme, for each of `ports` that takes part, with a random stream for each.
+    pub fn switch_halves(
+        &self,
+        ports: &[Option<EgressPort>],
+        rngs: &mut [Rng],
+    ) -> Option<Box<dyn SwitchHalves>> {
+        match self.halves() {
+            Some(halves) => halves.switch_halves(ports, rngs),
+            None => self.config.switch_halves(ports, rngs),
+        }
+    }
+
+    /// The receiver's half for a new flow, if the scheme has one.
+    pub fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
+        match self.halves() {
+            Some(halves) => halves.receiver_half(),
+            None => self.config.receiver_half(),
+        }
+    }
+
+    /// The sender's half for a new flow.
+    pub fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        match &self.maker {
+            Some(maker) => (maker.make)(path),
+            None => self.config.build(path),
+        }
     }
 }

@@ -43,7 +43,7 @@ impl FlowPath {
     pub(super) fn of(world: &World, core: &Core, flow: u32, qp: u32) -> Self {
         let spec = &world.spec;
         let described = &spec.flows[flow as usize];
-        let needs = spec.schemes[usize::from(described.scheme)].config.needs();
+        let needs = world.scheme_of(flow).needs();
         let class = spec.nic.ack_class.unwrap_or(described.class);
         let mut path = Self {
             size: described.size.get(),

@@ -25,14 +25,28 @@ use crate::watch::Watch;
 use crate::world::World;
 use crate::world::check::{BuildError, check};
 use crate::world::routing::{Extent, FirstPaths, FlowKey, Routing, path_rtt};
+use paceline_congestion::registry::{AtWork, Maker};
 use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Bytes, Span, Time};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What makes senders in place of schemes, by place in [`RunSpec::schemes`].
+pub type Makers = BTreeMap<u16, Maker>;
+
+/// The schemes of a run, with what was given in place of some.
+fn at_work(spec: &RunSpec, mut makers: Makers) -> Vec<AtWork> {
+    let schemes = (0..).zip(&spec.schemes);
+    schemes
+        .map(|(place, scheme)| AtWork::new(scheme.config.clone(), makers.remove(&place)))
+        .collect()
+}
 
 /// Builds the network of `spec`.
-pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
-    check(&spec)?;
+pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
+    let schemes = at_work(&spec, makers);
+    check(&spec, &schemes)?;
     let classes = Classes::new(
         (spec.flows.iter().map(|flow| flow.class))
             .chain(spec.nic.ack_class)
@@ -43,7 +57,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         TieOrder::Structural => EventQueue::untied(),
         TieOrder::Insertion | TieOrder::Shuffled(_) => EventQueue::new(),
     };
-    let (profiles, profile_of) = build_profiles(&spec, &mut queue)?;
+    let (profiles, profile_of) = build_profiles(&spec, &schemes, &mut queue)?;
     let ports = build_ports(&spec, &profile_of);
     let buffers = build_buffers(&spec, &ports, &profiles);
     let (ports, nics) = number_owners(&spec, ports);
@@ -55,8 +69,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
     } else {
         routing.extent(&ports, &profiles, spec.packet.mtu)
     };
-    let needs: Vec<_> = spec.schemes.iter().map(|scheme| scheme.config.needs()).collect();
-    let int = needs.iter().any(|needs| needs.int);
+    let int = schemes.iter().any(|scheme| scheme.needs().int);
     let multi = spec.quirks.int_wire_precision.then_some(spec.int_multi);
     let stream = |purpose, entity: usize| Rng::stream(spec.seed, purpose, entity as u64);
     let pint = spec
@@ -73,9 +86,9 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
             )
         });
     let marks = profiles.iter().any(|profile| profile.red.is_on());
-    let assists = Assists::of(&spec, &ports, &profiles, class_count);
+    let assists = Assists::of(&spec, &schemes, &ports, &profiles, class_count);
     let watch = Watch::of(&spec, &ports, class_count);
-    let foresight = Foresight::of(&spec, &ports, class_count);
+    let foresight = Foresight::of(&spec, &schemes, &ports, class_count);
     let rules = BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold);
     let straight = rules.alike && !assists.departures && pint.is_none();
     let switches = Switches {
@@ -131,6 +144,7 @@ pub(crate) fn build(spec: RunSpec) -> Result<Simulation, BuildError> {
         bdp: extent.bdp,
         classes,
         profiles,
+        schemes,
         spec,
     };
     let mut simulation = Simulation {
@@ -162,7 +176,8 @@ pub struct RoundTrip {
 /// # Errors
 /// If there is no such network.
 pub fn round_trips(spec: &RunSpec, scheme: u16) -> Result<Vec<RoundTrip>, BuildError> {
-    let (profiles, profile_of) = build_profiles(spec, &mut EventQueue::new())?;
+    let schemes = at_work(spec, Makers::new());
+    let (profiles, profile_of) = build_profiles(spec, &schemes, &mut EventQueue::new())?;
     let (ports, _) = number_owners(spec, build_ports(spec, &profile_of));
     let routing = build_routing(spec, &ports);
     let mut known: BTreeMap<(u32, u32), Option<RoundTrip>> = BTreeMap::new();

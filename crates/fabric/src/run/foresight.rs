@@ -20,6 +20,7 @@
 //! of flows; no senders, and none of what recorders know. Nothing of this touches the state of the run, and only
 //! senders that ask pay for it.
 
+use paceline_congestion::registry::AtWork;
 use paceline_kernel::Span;
 
 use crate::core::Core;
@@ -57,9 +58,8 @@ struct Probe {
 
 impl Foresight {
     /// Of a run whose schemes ask for it.
-    pub(crate) fn of(spec: &RunSpec, ports: &[Port], class_count: usize) -> Option<Self> {
-        let mut schemes = spec.schemes.iter();
-        let asked = schemes.any(|scheme| scheme.config.needs().foresight);
+    pub(crate) fn of(spec: &RunSpec, schemes: &[AtWork], ports: &[Port], class_count: usize) -> Option<Self> {
+        let asked = schemes.iter().any(|scheme| scheme.needs().foresight);
         asked.then(|| {
             let unrecorded = RunSpec {
                 record: RecordSpec::default(),

@@ -5,19 +5,20 @@ use crate::spec::{FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshol
 use crate::switch::shared_buffer::doublings_begun;
 use crate::world::check::BuildError;
 use paceline_congestion::Red;
+use paceline_congestion::registry::AtWork;
 use paceline_kernel::Bytes;
 use paceline_kernel::queue::{EventQueue, LaneId};
 use std::collections::BTreeMap;
 
 /// Sizes that occur all the time: full data packets and acknowledgements of every scheme.
-fn common_sizes(spec: &RunSpec) -> Vec<u16> {
+fn common_sizes(spec: &RunSpec, schemes: &[AtWork]) -> Vec<u16> {
     let packet = &spec.packet;
     let mut sizes = Vec::new();
-    for scheme in &spec.schemes {
-        let needs = scheme.config.needs();
+    for scheme in schemes {
+        let needs = scheme.needs();
         sizes.push(packet.mtu.get() as u16 + packet.data_headers(&needs));
         sizes.push(packet.ack_wire(&needs));
-        if scheme.config.switch_part().is_some_and(|part| part.turns_back) {
+        if scheme.switch_part().is_some_and(|part| part.turns_back) {
             sizes.push(packet.turned_back(packet.data_headers(&needs)));
         }
     }
@@ -34,9 +35,10 @@ fn common_sizes(spec: &RunSpec) -> Vec<u16> {
 /// One profile per (rate, delay), with event lanes for the delays that its common sizes make.
 pub(super) fn build_profiles(
     spec: &RunSpec,
+    schemes: &[AtWork],
     queue: &mut EventQueue,
 ) -> Result<(Vec<LinkProfile>, Vec<u16>), BuildError> {
-    let sizes = common_sizes(spec);
+    let sizes = common_sizes(spec, schemes);
     let mut index: BTreeMap<(u64, u64), u16> = BTreeMap::new();
     let mut lanes: BTreeMap<u64, LaneId> = BTreeMap::new();
     let mut profiles: Vec<LinkProfile> = Vec::new();

@@ -1,10 +1,13 @@
 //! The simulation: all its state, and the loop that runs it.
 
+use std::sync::Arc;
+
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::host::Hosts;
 use crate::outcome::Outcome;
 use crate::reference::bolt_ns3::CLOCK;
+use crate::run::build::Makers;
 use crate::run::foresight::Foresight;
 use crate::run::standstill::LOOK_EVERY;
 use crate::spec::{RunSpec, TieOrder};
@@ -96,8 +99,19 @@ impl Simulation {
 
 impl Simulation {
     /// Builds the network.
-    pub fn new(spec: RunSpec) -> Result<Self, BuildError> {
-        crate::run::build::build(spec)
+    ///
+    /// # Errors
+    /// If there is no such network.
+    pub fn new(spec: impl Into<Arc<RunSpec>>) -> Result<Self, BuildError> {
+        Self::with_makers(spec, Makers::default())
+    }
+
+    /// The same, with senders of another make for some of the schemes: what learns in a run, or watches it.
+    ///
+    /// # Errors
+    /// If there is no such network.
+    pub fn with_makers(spec: impl Into<Arc<RunSpec>>, makers: Makers) -> Result<Self, BuildError> {
+        crate::run::build::build(spec.into(), makers)
     }
 
     /// Executes at most `events` events.

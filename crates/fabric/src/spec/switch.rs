@@ -3,7 +3,7 @@
 use paceline_kernel::{BitRate, Bytes, Span};
 
 /// Buffers, flow control, marking of every switch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SwitchSpec {
     /// Shared buffer of a switch, everything included.
     pub buffer: Bytes,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use paceline_congestion::registry::AtWork;
 use paceline_congestion::switch::{
     Egress, EgressPort, Hooks, Load, Marking, Passing, Queue, SwitchHalves, Tell, Verdict,
 };
@@ -13,7 +14,7 @@ use crate::core::Core;
 use crate::core::packet::{NO_PORT, NONE, Packet};
 use crate::core::port::{LinkProfile, Port, STRICT};
 use crate::outcome::PacketKind;
-use crate::spec::{AssistPorts, RunSpec, SchemeSpec};
+use crate::spec::{AssistPorts, RunSpec};
 use crate::switch::Switches;
 use crate::world::World;
 use crate::world::check::BuildError;
@@ -39,20 +40,20 @@ struct Half {
 }
 
 /// Whether switches can do what the run's schemes ask of them.
-pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
-    for (i, scheme) in spec.schemes.iter().enumerate() {
-        let Some(part) = scheme.config.switch_part() else {
+pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError> {
+    for (i, scheme) in schemes.iter().enumerate() {
+        let (Some(part), config) = (scheme.switch_part(), scheme.config()) else {
             continue;
         };
-        let title = scheme.config.scheme().title;
+        let title = config.scheme().title;
         if spec.switch.assist.is_none() {
             let why = format!("{title} needs switches {}, and these do not assist", part.task);
             return Err(BuildError::BadSchemes(why));
         }
-        let differs = |other: &SchemeSpec| {
-            other.config.name() == scheme.config.name() && !other.config.same_in_switches(&scheme.config)
+        let differs = |other: &AtWork| {
+            other.config().name() == config.name() && !other.config().same_in_switches(config)
         };
-        if spec.schemes[..i].iter().any(differs) {
+        if schemes[..i].iter().any(differs) {
             let names: Vec<String> = part.params.iter().map(|name| format!("`{name}`")).collect();
             let (last, others) = names.split_last().expect("what differs has a name");
             let names = format!("{} and {last}", others.join(", "));
@@ -75,17 +76,22 @@ fn takes_part(assist: Option<AssistPorts>, port: &Port, ports: &[Port]) -> bool 
 
 impl Assists {
     /// Of a run that was checked.
-    pub(crate) fn of(spec: &RunSpec, ports: &[Port], profiles: &[LinkProfile], classes: usize) -> Self {
+    pub(crate) fn of(
+        spec: &RunSpec,
+        schemes: &[AtWork],
+        ports: &[Port],
+        profiles: &[LinkProfile],
+        classes: usize,
+    ) -> Self {
         let mut assists = Self::default();
         if spec.quirks.device_fifo {
             // Ports are of another make there, their part of schemes too.
             return assists;
         }
-        let asking: BTreeMap<&str, &SchemeSpec> = spec
-            .schemes
+        let asking: BTreeMap<&str, &AtWork> = schemes
             .iter()
-            .filter(|scheme| scheme.config.switch_part().is_some())
-            .map(|scheme| (scheme.config.name(), scheme))
+            .filter(|scheme| scheme.switch_part().is_some())
+            .map(|scheme| (scheme.config().name(), scheme))
             .collect();
         if asking.is_empty() {
             return assists;
@@ -93,7 +99,7 @@ impl Assists {
         let stream = |port| Rng::stream(spec.seed, Purpose::Switch, port);
         assists.rngs = (0..ports.len() as u64).map(stream).collect();
         for scheme in asking.into_values() {
-            let full = spec.packet.mtu.get() as u16 + spec.packet.data_headers(&scheme.config.needs());
+            let full = spec.packet.mtu.get() as u16 + spec.packet.data_headers(&scheme.needs());
             let egress = |port: &Port| EgressPort {
                 classes,
                 full_packet: Span::from_ps(profiles[usize::from(port.profile)].serialise(full).tx),
@@ -103,8 +109,8 @@ impl Assists {
                 .iter()
                 .map(|port| takes_part(spec.switch.assist, port, ports).then(|| egress(port)))
                 .collect();
-            let hooks = scheme.config.switch_part().map(|part| part.hooks);
-            let ports = scheme.config.switch_halves(&part, &mut assists.rngs);
+            let hooks = scheme.switch_part().map(|part| part.hooks);
+            let ports = scheme.switch_halves(&part, &mut assists.rngs);
             if let (Some(hooks), Some(ports)) = (hooks, ports) {
                 assists.arrivals |= hooks.arrivals;
                 assists.departures |= hooks.departures;

@@ -167,7 +167,7 @@ impl Simulation {
         });
         let (route, data_epoch) = self.data_route(&paths.forward, spec.dst.0);
         let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
-        let needs = scheme.config.needs();
+        let needs = self.world.scheme_of(flow).needs();
         let mut info = self.path_info(&paths.forward, self.world.spec.packet.data_headers(&needs));
         if self.world.spec.quirks.hpcc_divides_by_window
             && scheme.window == paceline_congestion::registry::WindowMode::Off
@@ -175,7 +175,7 @@ impl Simulation {
             info.bdp = Bytes::ZERO;
         }
         let class = self.world.classes.dense(spec.class);
-        let controller = scheme.config.build(&info);
+        let controller = self.world.scheme_of(flow).build(&info);
         let packet = &self.world.spec.packet;
         let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
         let mut qp = Qp {

@@ -1,12 +1,13 @@
 //! What a description must fulfil before anything is built from it.
 
+use paceline_congestion::registry::AtWork;
 use paceline_kernel::queue::EventQueue;
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::core::event::Event;
 use crate::spec::{
     DropPolicy, FlowControl, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery,
-    RunSpec, SchemeSpec,
+    RunSpec,
 };
 use crate::traffic::find_cycle;
 
@@ -106,7 +107,7 @@ pub enum BuildError {
 }
 
 /// Everything that would make the run fail or lie later.
-pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
+pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError> {
     if spec.quirks.device_fifo != spec.quirks.bolt_ns3_sender {
         let why =
             "the quirks device-fifo and bolt-ns3-sender go together: senders leave their pace to those hosts";
@@ -171,7 +172,7 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
     }
     check_dependencies(spec)?;
     check_flow_control(&spec.switch.flow_control)?;
-    check_load_balancing(spec)?;
+    check_load_balancing(spec, schemes)?;
     let mut codes = spec.schemes.iter().filter_map(|scheme| scheme.config.pint_code());
     if let Some(first) = codes.next()
         && codes.any(|code| code != first)
@@ -179,7 +180,7 @@ pub(crate) fn check(spec: &RunSpec) -> Result<(), BuildError> {
         let why = "switches write HPCC-PINT's digests to one base, and there are several";
         return Err(BuildError::BadSchemes(why.into()));
     }
-    crate::switch::assist::check(spec)?;
+    crate::switch::assist::check(spec, schemes)?;
     if spec.nic.rto == Some(Span::ZERO) {
         return Err(BuildError::BadHost("the retransmission timeout is zero".into()));
     }
@@ -337,7 +338,7 @@ fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
     Ok(())
 }
 
-fn check_load_balancing(spec: &RunSpec) -> Result<(), BuildError> {
+fn check_load_balancing(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError> {
     let policy = spec.load_balancing;
     if policy != LoadBalancing::Ecmp && spec.nic.back_to_chunk.is_some() {
         let why = "going back to chunks: packets that overtake each other may keep some from coming whole";
@@ -351,12 +352,11 @@ fn check_load_balancing(spec: &RunSpec) -> Result<(), BuildError> {
             flowlets.entries
         )));
     }
-    let reads_telemetry = |scheme: &&SchemeSpec| scheme.config.needs().int;
-    match spec.schemes.iter().find(reads_telemetry) {
+    match schemes.iter().find(|scheme| scheme.needs().int) {
         Some(scheme) if policy.is_per_packet() => Err(BuildError::BadSchemes(format!(
             "{} compares the telemetry of one packet with the last one's, and packets that are spread \
              one by one pass different ports",
-            scheme.config.name()
+            scheme.config().name()
         ))),
         _ => Ok(()),
     }

@@ -3,7 +3,9 @@
 pub(crate) mod check;
 pub mod routing;
 
-use paceline_congestion::registry::SchemeConfig;
+use std::sync::Arc;
+
+use paceline_congestion::registry::AtWork;
 use paceline_kernel::Span;
 
 use crate::core::port::{Classes, LinkProfile};
@@ -13,7 +15,9 @@ use crate::world::routing::Routing;
 /// What does not change while events run, but when the topology does and when a flow is the first on its path.
 #[derive(Clone)]
 pub(crate) struct World {
-    pub(crate) spec: RunSpec,
+    pub(crate) spec: Arc<RunSpec>,
+    /// The schemes that it lists, at work.
+    pub(crate) schemes: Vec<AtWork>,
     pub(crate) classes: Classes,
     pub(crate) class_count: usize,
     pub(crate) profiles: Vec<LinkProfile>,
@@ -28,8 +32,8 @@ pub(crate) struct World {
 
 impl World {
     /// The scheme of a flow.
-    pub(crate) fn scheme_of(&self, flow: u32) -> &SchemeConfig {
+    pub(crate) fn scheme_of(&self, flow: u32) -> &AtWork {
         let scheme = self.spec.flows[flow as usize].scheme;
-        &self.spec.schemes[usize::from(scheme)].config
+        &self.schemes[usize::from(scheme)]
     }
 }

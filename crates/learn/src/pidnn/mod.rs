@@ -34,8 +34,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_congestion::lstm_pid::Gains;
 use paceline_congestion::registry::Maker;
-use paceline_fabric::Progress;
-use paceline_fabric::spec::RecordSpec;
+use paceline_fabric::spec::{RecordSpec, SchemeSpec};
+use paceline_fabric::{Makers, Progress};
 use paceline_lab::results::RunStatus;
 use paceline_lab::run::{self, Control};
 use paceline_scenario::Resolved;
@@ -212,14 +212,14 @@ pub fn train(options: &Options, watch: Watch<'_>) -> Result<TrainedGains, Error>
     let mut input = paceline_lab::load(&options.source.scenario, &options.source.overrides()?)?;
     input.run.record = RecordSpec::default();
     let shared = Arc::new(Mutex::new(Shared::new(options)));
-    teach(&mut input, &shared)?;
+    let makers = learners(&input, &shared)?;
     let (mut episodes, mut stopped) = (Vec::new(), false);
     let settle = options.settle.min(options.episodes * 3 / 10);
     for number in 0..options.episodes.max(1) {
         let settling = number + settle >= options.episodes;
         lock(&shared).begin(settling);
         let mut progress = |now: &Progress| watch(number, now, lock(&shared).gains);
-        let finished = run::execute(&input, &mut progress)?;
+        let finished = run::execute_with(&input, makers.clone(), &mut progress)?;
         if finished.summary.status == RunStatus::Partial {
             stopped = true;
             break;
@@ -238,7 +238,11 @@ pub fn train(options: &Options, watch: Watch<'_>) -> Result<TrainedGains, Error>
     for number in 0..if stopped { 0 } else { options.beyond } {
         lock(&shared).begin(true);
         let mut progress = |now: &Progress| watch(options.episodes + number, now, lock(&shared).gains);
-        if run::execute(&input, &mut progress)?.summary.status == RunStatus::Partial {
+        if run::execute_with(&input, makers.clone(), &mut progress)?
+            .summary
+            .status
+            == RunStatus::Partial
+        {
             break;
         }
         later = lock(&shared).gains;
@@ -254,9 +258,9 @@ pub fn train(options: &Options, watch: Watch<'_>) -> Result<TrainedGains, Error>
     })
 }
 
-/// Makes the run's senders ones that learn.
-fn teach(input: &mut Resolved, shared: &Arc<Mutex<Shared>>) -> Result<(), Error> {
-    for scheme in &mut input.run.schemes {
+/// Makes senders that learn, for all schemes of the run.
+fn learners(input: &Resolved, shared: &Arc<Mutex<Shared>>) -> Result<Makers, Error> {
+    let maker = |(place, scheme): (u16, &SchemeSpec)| {
         let params = learner::params(&scheme.config).ok_or_else(|| {
             Error::Options(format!(
                 "the gains of `{}` cannot be trained: the scheme has to be `lstm-pid` or `pidnn`",
@@ -265,9 +269,9 @@ fn teach(input: &mut Resolved, shared: &Arc<Mutex<Shared>>) -> Result<(), Error>
         })?;
         let (params, shared) = (params.clone(), shared.clone());
         let maker = Maker::new(move |path| Box::new(Learner::new(&params, path, shared.clone())));
-        scheme.config = scheme.config.clone().made_by(maker);
-    }
-    Ok(())
+        Ok((place, maker))
+    };
+    (0..).zip(&input.run.schemes).map(maker).collect()
 }
 
 fn lock(shared: &Mutex<Shared>) -> std::sync::MutexGuard<'_, Shared> {

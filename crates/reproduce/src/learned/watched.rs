@@ -8,6 +8,7 @@ use crate::{Need, StepError, Work};
 use paceline_congestion::api::{AckInfo, CongestionControl, Ctx, SendLimits};
 use paceline_congestion::lstm_pid::LstmPid;
 use paceline_congestion::registry::{AnyParams, Maker};
+use paceline_fabric::Makers;
 use paceline_kernel::Span;
 use paceline_lab::results::Summary;
 use paceline_lab::run::{self, Control};
@@ -103,18 +104,18 @@ pub(super) struct Seen {
 }
 
 /// Runs `input`, whose scheme is `lstm-pid` or an alias of it, in which decisions take no time.
-pub(super) fn run(mut input: Resolved) -> Result<Seen, StepError> {
+pub(super) fn run(input: Resolved) -> Result<Seen, StepError> {
     let log = Arc::new(Mutex::new(Log {
         course: vec![Vec::new(); COURSES],
         ..Log::default()
     }));
-    let scheme = input.run.schemes.first_mut();
+    let scheme = input.run.schemes.first();
     let scheme = scheme.ok_or_else(|| StepError::of("a run without a scheme"))?;
     let AnyParams::LstmPid(params) = scheme.config.params().clone() else {
         return Err(StepError::of(format!("{} predicts nothing", input.scheme)));
     };
     let (made, shared) = (AtomicUsize::new(0), Arc::clone(&log));
-    scheme.config = scheme.config.clone().made_by(Maker::new(move |path| {
+    let maker = Maker::new(move |path| {
         Box::new(Watched {
             inner: LstmPid::new(&params, path),
             number: made.fetch_add(1, Ordering::Relaxed),
@@ -122,8 +123,9 @@ pub(super) fn run(mut input: Resolved) -> Result<Seen, StepError> {
             seen: 0,
             log: Arc::clone(&shared),
         })
-    }));
-    let finished = run::execute(&input, &mut |_| Control::Continue).map_err(StepError::of)?;
+    });
+    let makers = Makers::from([(0, maker)]);
+    let finished = run::execute_with(&input, makers, &mut |_| Control::Continue).map_err(StepError::of)?;
     let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(Seen {
         summary: finished.summary,

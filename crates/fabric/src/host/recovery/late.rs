@@ -26,7 +26,7 @@ impl Hosts {
             return core.packets.remove(id);
         };
         let flow = world.spec.flows[number as usize];
-        let needs = world.spec.schemes[usize::from(flow.scheme)].config.needs();
+        let needs = world.scheme_of(number).needs();
         let class = world
             .classes
             .dense(world.spec.nic.ack_class.unwrap_or(flow.class));
