@@ -134,8 +134,9 @@ impl Core {
         let arrives = self
             .agenda
             .transmit(self.now, profile, (port, p), (id, kind, wire), more);
-        if accounted {
-            self.account_step(port, id, arrives);
+        // Data begins its journal with this step before.
+        if accounted && kind != PacketKind::Data {
+            self.watch.accounts.step(id, port, kind, self.now, arrives);
         }
     }
 

@@ -40,6 +40,9 @@ impl Hosts {
         if self.is_current(core, id)
             && let Some(notice) = world.read_notice(core, &packet)
         {
+            if core.watch.accounts_alone() {
+                core.settle(&self.qps[slot as usize]);
+            }
             core.counters.notifications += 1;
             self.qps[slot as usize].hears();
             self.call_scheme(world, core, slot, |scheme, cx| scheme.on_notice(cx, &notice));

@@ -27,6 +27,8 @@ pub(crate) struct Qp {
     pub(crate) port: u32,
     /// Its place in its NIC's list, where the NIC has gathered (see [`crate::host::choose`]).
     pub(crate) place: u32,
+    /// Place of the account of its time ([`crate::watch::account`]); [`NONE`] without one.
+    pub(crate) account: u32,
     pub(crate) size: u64,
     pub(crate) snd_nxt: u64,
     pub(crate) snd_una: u64,
@@ -176,6 +178,9 @@ impl Hosts {
         let packet = *core.packets.get(id);
         let slot = packet.qp;
         if self.is_current(core, id) {
+            if core.watch.accounts_alone() {
+                core.settle(&self.qps[slot as usize]);
+            }
             core.counters.notifications += 1;
             self.qps[slot as usize].hears();
             let cnp = read_cnp(&packet);
@@ -194,6 +199,9 @@ impl Hosts {
             return core.packets.remove(id);
         }
         let port = qp.port;
+        if core.watch.accounts_alone() {
+            core.settle(qp);
+        }
         // Where the receiver sends notifications as packets, those are counted.
         core.counters.notifications += u64::from(marked && qp.echo_notifies);
         let acknowledged = self.take_acknowledgement(world, core, slot, id);
@@ -201,7 +209,7 @@ impl Hosts {
             // What acknowledges something is a round-trip sample: see `record_rtt`.
             self.qps[slot as usize].hears();
         } else if core.watch.is_told() {
-            core.account_progress(flow, false);
+            core.account_progress(&self.qps[slot as usize], false);
         }
         let finished = self.qps[slot as usize].is_finished();
         if finished {

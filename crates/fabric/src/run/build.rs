@@ -87,8 +87,8 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
         });
     let marks = profiles.iter().any(|profile| profile.red.is_on());
     let assists = Assists::of(&spec, &schemes, &ports, &profiles, class_count);
-    let watch = Watch::of(&spec, &ports, class_count);
-    let foresight = Foresight::of(&spec, &schemes, &ports, class_count);
+    let watch = Watch::of(&spec, &ports, &profiles, class_count);
+    let foresight = Foresight::of(&spec, &schemes, &ports, &profiles, class_count);
     let rules = BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold);
     let straight = rules.alike && !assists.departures && pint.is_none();
     let switches = Switches {

@@ -26,7 +26,7 @@ use paceline_kernel::Span;
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
-use crate::core::port::Port;
+use crate::core::port::{LinkProfile, Port};
 use crate::host::Hosts;
 use crate::outcome::{Counters, PacketKind};
 use crate::run::simulation::Simulation;
@@ -58,14 +58,20 @@ struct Probe {
 
 impl Foresight {
     /// Of a run whose schemes ask for it.
-    pub(crate) fn of(spec: &RunSpec, schemes: &[AtWork], ports: &[Port], class_count: usize) -> Option<Self> {
+    pub(crate) fn of(
+        spec: &RunSpec,
+        schemes: &[AtWork],
+        ports: &[Port],
+        profiles: &[LinkProfile],
+        class_count: usize,
+    ) -> Option<Self> {
         let asked = schemes.iter().any(|scheme| scheme.needs().foresight);
         asked.then(|| {
             let unrecorded = RunSpec {
                 record: RecordSpec::default(),
                 ..spec.clone()
             };
-            Self(Box::new(Watch::of(&unrecorded, ports, class_count)))
+            Self(Box::new(Watch::of(&unrecorded, ports, profiles, class_count)))
         })
     }
 }

@@ -43,8 +43,6 @@ impl Simulation {
         }
         if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Receive, id, 0);
-        } else if is_host && kind != PacketKind::Data && self.core.watch.accounts.on() {
-            self.hosts.trace_answer(&self.world, &mut self.core, id);
         }
         if self.bolt_ns3.on {
             self.device_receive(port, id)

@@ -39,13 +39,13 @@ impl Simulation {
         } = self;
         hosts.sample(core, at);
         core.sample_queues_until(world, at, all_done);
-        core.sample_ports_until(world, at, all_done);
+        core.sample_ports_until(at, all_done);
     }
 
     /// Takes what is due until now, and closes the bin that is open.
     pub(crate) fn last_samples(&mut self) {
         self.sample_until(self.core.now);
-        self.core.close_ports(&self.world);
+        self.core.close_ports();
     }
 
     fn is_all_completed(&self) -> bool {

@@ -79,7 +79,7 @@ impl Switches {
             .agenda
             .transmit(core.now, profile, (egress, port), (id, kind, wire), false);
         if accounted {
-            core.account_step(egress, id, arrives);
+            core.watch.accounts.step(id, egress, kind, core.now, arrives);
         }
         true
     }
@@ -258,7 +258,7 @@ impl Switches {
             .agenda
             .transmit(core.now, profile, (egress, port), (id, kind, wire), more);
         if accounted {
-            core.account_step(egress, id, arrives);
+            core.watch.accounts.step(id, egress, kind, core.now, arrives);
         }
     }
 

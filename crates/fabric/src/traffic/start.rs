@@ -182,6 +182,7 @@ impl Simulation {
             flow,
             port: paths.forward[0],
             place: 0,
+            account: self.core.watch.accounts.place_of(flow),
             size: spec.size.get(),
             snd_nxt: 0,
             snd_una: 0,

@@ -19,7 +19,7 @@ use crate::watch::record::Recorder;
 use crate::world::World;
 use journal::{BACK, INSIDE, Journals, PAUSED};
 use paceline_kernel::Span;
-use totals::{Totals, waits};
+use totals::{Totals, for_each_wait};
 
 mod journal;
 mod parts;
@@ -58,6 +58,53 @@ impl Open {
                 hops: Vec::new(),
             },
         }
+    }
+}
+
+impl Open {
+    /// Accounts for the time until now: the whole time since the last call has one reason, but for pacing, which
+    /// ends at a time that is known. Returns for how long the sender has waited for its NIC.
+    #[inline]
+    fn settle(&mut self, qp: &Qp, port: &Port, now: u64) -> u64 {
+        let sender = &mut self.account.sender;
+        let mut from = std::mem::replace(&mut self.until, now);
+        let sent = self.sending_until.min(now);
+        if sent > from {
+            let sending = if self.again {
+                &mut sender.resending
+            } else {
+                &mut sender.sending
+            };
+            *sending += Span::from_ps(sent - from);
+            from = sent;
+        }
+        if from == now {
+            return 0;
+        }
+        let mut waited = Span::from_ps(now - from);
+        if !qp.reachable || !port.up {
+            sender.unreachable += waited;
+        } else if !qp.repairs && qp.snd_nxt >= qp.size {
+            sender.recovery += waited;
+        } else if !qp.repairs && (qp.snd_nxt >= qp.limit || qp.in_flight() >= qp.window) {
+            sender.window += waited;
+            self.stalled += waited;
+        } else {
+            let paced = if qp.stands() {
+                now
+            } else {
+                qp.next_avail.clamp(from, now)
+            };
+            sender.pacing += Span::from_ps(paced - from);
+            waited = Span::from_ps(now - paced);
+            if port.paused & 1 << qp.class != 0 {
+                sender.paused += waited;
+            } else {
+                sender.nic += waited;
+                return waited.as_ps();
+            }
+        }
+        0
     }
 }
 
@@ -128,9 +175,14 @@ impl Accounts {
         (place != NONE).then_some(place as usize)
     }
 
-    fn of(&mut self, flow: u32) -> Option<&mut Open> {
-        let place = self.find(flow)?;
-        self.open[place].as_mut()
+    /// Place of a flow's account; [`NONE`] without one.
+    pub(crate) fn place_of(&self, flow: u32) -> u32 {
+        self.find(flow).map_or(NONE, |place| place as u32)
+    }
+
+    #[inline]
+    fn of(&mut self, qp: &Qp) -> Option<&mut Open> {
+        self.open.get_mut(qp.account as usize)?.as_mut()
     }
 
     /// A pause begins.
@@ -143,6 +195,15 @@ impl Accounts {
         if let Some(sum) = self.paused.get_mut(slot) {
             *sum += span;
         }
+    }
+
+    /// A packet whose way is written down goes on the wire of a port at `left`, and will be at the other end at
+    /// `arrives`.
+    #[inline(never)]
+    pub(crate) fn step(&mut self, packet: u32, port: u32, kind: PacketKind, left: u64, arrives: u64) {
+        let back = u32::from(kind != PacketKind::Data) << BACK.trailing_zeros();
+        let key = port | back;
+        self.journals.push(packet, Step { key, left, arrives });
     }
 
     /// What the packet that had this slot met is added to its flow's, if it has not been.
@@ -172,7 +233,7 @@ impl Accounts {
     #[cfg_attr(not(test), expect(dead_code, reason = "for runs in parts"))]
     pub(crate) fn put(&mut self, packet: u32, head: &Head, steps: &[Step]) {
         self.add_up(packet);
-        self.journals.begin(packet, head.place, head.sender);
+        self.journals.begin(packet, head.place, &head.sender);
         for &step in steps {
             self.journals.push(packet, step);
         }
@@ -222,58 +283,27 @@ impl Core {
         self.watch.accounts.open[place] = Some(Open::new(flow, self.now));
     }
 
-    /// Accounts for a sender's time until now. To be called before anything changes that says why
-    /// it waits: so the whole time since the last call has one reason, but for pacing, which ends
-    /// at a time that is known.
+    /// Accounts for a sender's time until now. To be called before anything changes that says why it waits.
     pub(crate) fn settle(&mut self, qp: &Qp) {
-        let now = self.now;
         if qp.done {
             return;
         }
         if self.watch.closeups.on() {
             self.look_at_limits(qp);
         }
-        let Some(open) = self.watch.accounts.of(qp.flow) else {
-            return;
-        };
-        let (mut from, sender) = (open.until, &mut open.account.sender);
-        open.until = now;
-        let mut take = |until: u64| {
-            let span = Span::from_ps(until.min(now).saturating_sub(from));
-            from = from.max(until.min(now));
-            span
-        };
-        let sent = take(open.sending_until);
-        *(if open.again {
-            &mut sender.resending
-        } else {
-            &mut sender.sending
-        }) += sent;
         let port = &self.ports[qp.port as usize];
-        if !qp.reachable || !port.up {
-            sender.unreachable += take(now);
-        } else if !qp.repairs && qp.snd_nxt >= qp.size {
-            sender.recovery += take(now);
-        } else if !qp.repairs && (qp.snd_nxt >= qp.limit || qp.in_flight() >= qp.window) {
-            let waited = take(now);
-            sender.window += waited;
-            open.stalled += waited;
-        } else {
-            sender.pacing += take(if qp.stands() { now } else { qp.next_avail });
-            let held = port.paused & 1 << qp.class != 0;
-            let waited = take(now);
-            *(if held { &mut sender.paused } else { &mut sender.nic }) += waited;
-            if !held && self.watch.closeups.on() {
-                let (flow, port) = (qp.flow, qp.port);
-                self.look_at_nic(flow, port, waited);
+        if let Some(open) = self.watch.accounts.of(qp) {
+            let waited = open.settle(qp, port, self.now);
+            if waited > 0 && self.watch.closeups.on() {
+                self.look_at_nic(qp.flow, qp.port, Span::from_ps(waited));
             }
         }
     }
 
     /// There was progress, or a timeout: what was waited since for the window was, with a timeout,
     /// waiting for it.
-    pub(crate) fn account_progress(&mut self, flow: u32, timeout: bool) {
-        if let Some(open) = self.watch.accounts.of(flow) {
+    pub(crate) fn account_progress(&mut self, qp: &Qp, timeout: bool) {
+        if let Some(open) = self.watch.accounts.of(qp) {
             let stalled = std::mem::take(&mut open.stalled);
             if timeout {
                 open.account.sender.window = open.account.sender.window - stalled;
@@ -285,35 +315,31 @@ impl Core {
     /// A data packet is about to leave its sender, whose state is still as before.
     #[inline(never)]
     pub(crate) fn account_send(&mut self, world: &World, qp: &Qp, id: u32) {
-        self.settle(qp);
-        let packet = self.packets.get_mut(id);
-        let again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
-        let profile = &world.profiles[usize::from(self.ports[qp.port as usize].profile)];
+        if self.watch.closeups.on() {
+            self.settle(qp);
+        }
         let accounts = &mut self.watch.accounts;
-        let Some(place) = accounts.find(packet.flow) else {
+        let Some(Some(open)) = accounts.open.get_mut(qp.account as usize) else {
             return;
         };
-        let Some(open) = &mut accounts.open[place] else {
-            return;
-        };
+        let (port, packet) = (&self.ports[qp.port as usize], self.packets.get_mut(id));
+        open.settle(qp, port, self.now);
         packet.flags |= Packet::ACCOUNTED;
-        open.sending_until = self.now + profile.serialise(packet.wire).tx;
-        open.again = again;
-        let sender = open.account.sender;
-        accounts.add_up(id);
-        accounts.journals.begin(id, place as u32, sender);
-    }
-
-    /// A packet whose way is written down goes on the wire of a port, and will be at the other end at `arrives`.
-    #[inline(never)]
-    pub(crate) fn account_step(&mut self, port: u32, id: u32, arrives: u64) {
-        let is_data = self.packets.get(id).kind == PacketKind::Data;
+        let profile = &world.profiles[usize::from(port.profile)];
+        let sent = self.now + profile.serialise(packet.wire).tx;
+        open.sending_until = sent;
+        open.again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
+        if let Some((head, steps)) = accounts.journals.of(id) {
+            accounts.totals[head.place as usize].add(steps);
+        }
+        let journals = &mut accounts.journals;
+        journals.begin(id, qp.account, &open.account.sender);
         let step = Step {
-            key: if is_data { port } else { port | BACK },
+            key: qp.port,
             left: self.now,
-            arrives,
+            arrives: sent + profile.delay,
         };
-        self.watch.accounts.journals.push(id, step);
+        journals.push(id, step);
     }
 
     /// There have been pauses, and a packet joins a queue.
@@ -388,10 +414,11 @@ impl Core {
         let account = &mut open.account;
         account.completed = true;
         account.sender = head.sender;
-        for (step, queueing, paused) in waits(steps) {
+        let ready = steps.first().map_or(0, |step| step.left);
+        for_each_wait(steps, ready, |step, queueing, paused| {
             if step.key == INSIDE {
                 account.host.time += Span::from_ps(step.left);
-                continue;
+                return;
             }
             let port = step.key & !BACK;
             let delay = world.profiles[usize::from(self.ports[port as usize].profile)].delay;
@@ -408,7 +435,7 @@ impl Core {
                 &mut account.ack
             })
             .push(hop);
-        }
+        });
         if world.spec.check {
             assert_eq!(
                 account.total(),

@@ -4,7 +4,7 @@ pub mod account;
 pub mod closeup;
 pub(crate) mod record;
 
-use crate::core::port::Port;
+use crate::core::port::{LinkProfile, Port};
 use crate::spec::RunSpec;
 use crate::watch::account::Accounts;
 use crate::watch::closeup::CloseUps;
@@ -21,9 +21,9 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// What a run's description asks for.
-    pub(crate) fn of(spec: &RunSpec, ports: &[Port], class_count: usize) -> Self {
+    pub(crate) fn of(spec: &RunSpec, ports: &[Port], profiles: &[LinkProfile], class_count: usize) -> Self {
         let (record, flows) = (&spec.record, spec.flows.len());
-        let mut recorder = Recorder::new(spec, ports);
+        let mut recorder = Recorder::new(spec, ports, profiles);
         // What is traced takes no short cuts through queues: closeups are told of every step, too.
         recorder.tracing |= !record.closeups.is_empty();
         Self {
@@ -37,6 +37,12 @@ impl Watch {
             closeups: CloseUps::new(&record.closeups, flows),
             standstill: crate::run::standstill::Watch::default(),
         }
+    }
+
+    /// Whether accounts, and no traces, are to be told what senders are about to learn.
+    #[inline]
+    pub(crate) fn accounts_alone(&self) -> bool {
+        self.accounts.on() && !self.recorder.tracing
     }
 
     /// Whether accounts, closeups or traces are to be told what senders wait for.

@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::core::packet::Packet;
-use crate::core::port::{Classes, Port, STRICT};
+use crate::core::port::{Classes, LinkProfile, Port, STRICT};
 use crate::outcome::{
     Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, Room, RttSample, TraceEvent, TraceKind,
 };
@@ -55,7 +55,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(run: &RunSpec, ports: &[Port]) -> Self {
+    pub(crate) fn new(run: &RunSpec, ports: &[Port], profiles: &[LinkProfile]) -> Self {
         let (spec, nodes) = (&run.record, run.nodes.len());
         let traced = traced(spec, ports);
         let mut interfaces = Vec::with_capacity(ports.len());
@@ -88,7 +88,7 @@ impl Recorder {
         let queues = sampled.iter().map(record).collect();
         let flows = FlowRecorder::new(run);
         Self {
-            ports: PortRecorder::new(run, ports),
+            ports: PortRecorder::new(run, ports, profiles),
             follows_flows: flows.is_on() || spec.rate_every.is_some(),
             flows,
             tracing: traced.contains(&true),

@@ -161,7 +161,7 @@ impl Hosts {
         }
         if core.watch.is_told() {
             core.settle(&self.qps[slot as usize]);
-            core.account_progress(self.qps[slot as usize].flow, true);
+            core.account_progress(&self.qps[slot as usize], true);
             core.look_at_timer(&self.qps[slot as usize], crate::watch::closeup::Told::Timeout);
         }
         self.qps[slot as usize].last_progress = core.now;

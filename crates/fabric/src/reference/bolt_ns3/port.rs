@@ -16,6 +16,9 @@ impl Simulation {
     /// A packet arrived at a port, of a host or of a switch.
     pub(crate) fn device_receive(&mut self, ingress: u32, id: u32) {
         if self.core.ports[ingress as usize].is_host {
+            if self.core.watch.accounts_alone() {
+                self.hosts.trace_answer(&self.world, &mut self.core, id);
+            }
             return self.message_receive(id);
         }
         let Some(egress) = self.switches.route(&self.world, &mut self.core, ingress, id) else {

@@ -68,23 +68,18 @@ impl Default for Journals {
 impl Journals {
     /// Begins the journal of a packet, which must have been added up before.
     #[inline]
-    pub(super) fn begin(&mut self, packet: u32, place: u32, sender: SenderTime) {
-        let head = Head {
-            place,
-            steps: 0,
-            sender,
-            paused_before: 0,
-        };
-        match self.heads.get_mut(packet as usize) {
-            Some(known) => *known = head,
-            None => self.extend(packet, head),
+    pub(super) fn begin(&mut self, packet: u32, place: u32, sender: &SenderTime) {
+        if packet as usize >= self.heads.len() {
+            self.extend(packet);
         }
+        let head = &mut self.heads[packet as usize];
+        (head.place, head.steps, head.paused_before) = (place, 0, 0);
+        head.sender = *sender;
     }
 
     #[cold]
-    fn extend(&mut self, packet: u32, head: Head) {
+    fn extend(&mut self, packet: u32) {
         self.heads.resize(packet as usize + 1, Head::NOTHING);
-        self.heads[packet as usize] = head;
         let steps = self.heads.len() * self.room;
         self.steps.resize(steps, Step::default());
     }
@@ -94,15 +89,31 @@ impl Journals {
         &mut self.heads[packet as usize]
     }
 
+    /// Adds a step to a packet's journal.
     #[inline]
     pub(super) fn push(&mut self, packet: u32, step: Step) {
-        let head = &mut self.heads[packet as usize];
-        let place = head.steps as usize;
-        head.steps += 1;
-        if place == self.room {
-            self.widen();
+        let first = packet as usize * self.room;
+        if let Some(head) = self.heads.get_mut(packet as usize)
+            && (head.steps as usize) < self.room
+            && let Some(place) = self.steps.get_mut(first + head.steps as usize)
+        {
+            head.steps += 1;
+            *place = step;
+            return;
         }
-        self.steps[packet as usize * self.room + place] = step;
+        self.push_beyond(packet, step);
+    }
+
+    /// A step for which there is no room yet.
+    #[cold]
+    #[inline(never)]
+    fn push_beyond(&mut self, packet: u32, step: Step) {
+        assert!(
+            (packet as usize) < self.heads.len(),
+            "a journal begins at the sender"
+        );
+        self.widen();
+        self.push(packet, step);
     }
 
     /// Makes room for twice as many steps.

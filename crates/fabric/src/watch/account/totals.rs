@@ -2,7 +2,7 @@
 
 use paceline_kernel::Span;
 
-use super::journal::{BACK, INSIDE, PAUSED, Step};
+use super::journal::{BACK, INSIDE, Step};
 use super::{HopTotals, HostTime};
 use crate::outcome::PortRef;
 
@@ -26,34 +26,49 @@ struct AtPort {
     paused_max: u64,
 }
 
+impl AtPort {
+    /// A packet left at `left`.
+    #[inline]
+    fn add(&mut self, left: u64, queueing: u64, paused: u64) {
+        self.first = self.first.min(left);
+        self.packets += 1;
+        self.queueing += queueing;
+        self.queueing_max = self.queueing_max.max(queueing);
+        self.paused += paused;
+        self.paused_max = self.paused_max.max(paused);
+    }
+}
+
 impl Totals {
     /// Adds a packet's journal.
+    #[inline]
     pub(super) fn add(&mut self, steps: &[Step]) {
-        let mut next = 0;
-        for (step, queueing, paused) in waits(steps) {
+        let (mut known, mut ready) = (self.ports.iter_mut(), steps.first().map_or(0, |step| step.left));
+        // Most packets of a flow go one way, without a pause.
+        for (i, step) in steps.iter().enumerate() {
+            match known.next() {
+                Some(port) if port.key == step.key => port.add(step.left, step.left - ready, 0),
+                _ => return self.add_other(&steps[i..], ready),
+            }
+            ready = step.arrives;
+        }
+    }
+
+    /// Adds the steps of a packet that is at its next port at `ready`.
+    #[cold]
+    fn add_other(&mut self, steps: &[Step], ready: u64) {
+        for_each_wait(steps, ready, |step, queueing, paused| {
             if step.key == INSIDE {
                 self.host.packets += 1;
                 self.host.total += Span::from_ps(step.left);
                 self.host.max = self.host.max.max(Span::from_ps(step.left));
-                continue;
+            } else {
+                let place = self.place(step.key);
+                self.ports[place].add(step.left, queueing, paused);
             }
-            // Packets of a flow mostly go one way.
-            let place = match self.ports.get(next) {
-                Some(port) if port.key == step.key => next,
-                _ => self.place(step.key),
-            };
-            let port = &mut self.ports[place];
-            port.first = port.first.min(step.left);
-            port.packets += 1;
-            port.queueing += queueing;
-            port.queueing_max = port.queueing_max.max(queueing);
-            port.paused += paused;
-            port.paused_max = port.paused_max.max(paused);
-            next = place + 1;
-        }
+        });
     }
 
-    #[cold]
     fn place(&mut self, key: u32) -> usize {
         if let Some(place) = self.ports.iter().position(|port| port.key == key) {
             return place;
@@ -103,25 +118,21 @@ impl Totals {
     }
 }
 
-/// The steps of a journal, with how long the packet queued before each, and how long it was paused there: what
-/// lies between its arrival and its leaving, less the time in the receiver's host. Before its first step it was no packet yet.
-pub(super) fn waits(steps: &[Step]) -> impl Iterator<Item = (&Step, u64, u64)> {
-    let (mut ready, mut paused) = (steps.first().map_or(0, |step| step.left), 0);
-    steps.iter().filter_map(move |step| {
-        match step.key {
-            PAUSED => {
-                paused = step.left;
-                return None;
-            }
-            INSIDE => {
-                ready += step.left;
-                return Some((step, 0, 0));
-            }
-            _ => {}
+/// Shows the steps of a packet that comes to the first of these ports at `ready`: each with how long it queued
+/// before, and how long it was paused there. That is what lies between its arrival and its leaving, less the time
+/// in the receiver's host.
+#[inline]
+pub(super) fn for_each_wait(steps: &[Step], mut ready: u64, mut show: impl FnMut(&Step, u64, u64)) {
+    let mut paused = 0;
+    for step in steps {
+        if step.key < INSIDE {
+            show(step, step.left - ready - paused, paused);
+            (ready, paused) = (step.arrives, 0);
+        } else if step.key == INSIDE {
+            ready += step.left;
+            show(step, 0, 0);
+        } else {
+            paused = step.left;
         }
-        let held = std::mem::take(&mut paused);
-        let queueing = step.left - ready - held;
-        ready = step.arrives;
-        Some((step, queueing, held))
-    })
+    }
 }

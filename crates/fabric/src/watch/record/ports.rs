@@ -11,7 +11,6 @@ use crate::core::Core;
 use crate::core::port::{LinkProfile, Port};
 use crate::outcome::{PortBin, PortRef, PortSeries};
 use crate::spec::{NodeId, NodeKind, RunSpec};
-use crate::world::World;
 use paceline_kernel::Span;
 
 /// Bins of all ports together, at most: 64 MB.
@@ -55,10 +54,75 @@ struct Open {
     /// Time paused since, up to `paused_from`, if it is paused now; `u64::MAX` if not.
     paused: u64,
     paused_from: u64,
+    /// What the link carries, in a ps and in a bin.
+    bytes_per_ps: f64,
+    full: f64,
+    /// Bytes that the port has sent, if nothing was left of it when the bin began: no transmission, no queue, no
+    /// pause. As long as it is so there is nothing to tell.
+    idle_at: u64,
+}
+
+impl Open {
+    /// A port that has done nothing and is not paused.
+    fn new(bytes_per_ps: f64, width: u64) -> Self {
+        Self {
+            sent: 0.0,
+            queued: 0,
+            marks: 0,
+            paused: 0,
+            paused_from: u64::MAX,
+            bytes_per_ps,
+            full: bytes_per_ps * width as f64,
+            idle_at: 0,
+        }
+    }
+
+    /// Whether nothing has happened at the port since the bin began.
+    #[inline]
+    fn is_idle(&self, port: &Port) -> bool {
+        port.tx_bytes == self.idle_at && port.queued | port.queue_max == 0
+    }
+
+    /// Closes the bin of this width at `now`: what the port did in it.
+    #[inline]
+    fn close(&mut self, port: &mut Port, now: u64, width: f64) -> PortBin {
+        let queue_max = port.queue_max.max(port.queued).max(self.queued);
+        // Of the current transmission, the next bins have what is left of it. Signed numbers become floating-point
+        // ones in one step.
+        let left = (port.free_at as i64 - now as i64).max(0);
+        let sent = port.tx_bytes as i64 as f64 - left as f64 * self.bytes_per_ps;
+        let sent = if sent > self.sent { sent } else { self.sent };
+        let mut bin = PortBin {
+            utilisation: ((sent - self.sent) / self.full) as f32,
+            paused: 0.0,
+            queue_max,
+            marks: self.marks,
+        };
+        let rests = left == 0 && port.queued == 0;
+        self.idle_at = if rests { port.tx_bytes } else { u64::MAX };
+        self.sent = sent;
+        self.queued = port.queued;
+        (self.marks, port.queue_max) = (0, 0);
+        if self.paused > 0 || self.paused_from != u64::MAX {
+            bin.paused = self.close_pause(now, width);
+        }
+        bin
+    }
+
+    /// The share of the bin in which the port was paused.
+    #[cold]
+    fn close_pause(&mut self, now: u64, width: f64) -> f32 {
+        if self.paused_from != u64::MAX {
+            self.paused += now - self.paused_from;
+            self.paused_from = now;
+            self.idle_at = u64::MAX;
+        }
+        (std::mem::take(&mut self.paused) as f64 / width) as f32
+    }
 }
 
 impl PortRecorder {
-    pub(crate) fn new(spec: &RunSpec, ports: &[Port]) -> Self {
+    pub(crate) fn new(spec: &RunSpec, ports: &[Port], profiles: &[LinkProfile]) -> Self {
         let mut recorder = Self {
             due: u64::MAX,
             bin: 0,
@@ -91,14 +155,11 @@ impl PortRecorder {
         recorder.due = recorder.ends;
         recorder.cells.reserve(recorder.bins_max * ports.len());
         recorder.buffers.reserve(recorder.bins_max * switches);
-        let idle = Open {
-            sent: 0.0,
-            queued: 0,
-            marks: 0,
-            paused: 0,
-            paused_from: u64::MAX,
+        let open = |port: &Port| {
+            let rate = profiles[usize::from(port.profile)].rate;
+            Open::new(rate.as_bps() as f64 / 8e12, bin)
         };
-        recorder.open = vec![idle; ports.len()];
+        recorder.open = ports.iter().map(open).collect();
         recorder.held = vec![0; switches];
         recorder.held_max = vec![0; switches];
         recorder
@@ -120,6 +181,7 @@ impl PortRecorder {
         let Some(open) = self.open.get_mut(port as usize) else {
             return;
         };
+        open.idle_at = u64::MAX;
         let was = open.paused_from != u64::MAX;
         if is && !was {
             // Before the first bin nothing counts.
@@ -131,12 +193,12 @@ impl PortRecorder {
     }
 
     /// What is due at `due`: a look at the buffers, or the end of a bin.
-    fn sample(&mut self, ports: &mut [Port], profiles: &[LinkProfile]) {
+    fn sample(&mut self, ports: &mut [Port]) {
         let now = self.due;
         if now < self.ends {
             self.look(ports);
         } else {
-            self.close(now, ports, profiles);
+            self.close(now, ports);
             // The next bin begins an even one, so all have their other half.
             let even = (self.first + self.bins as u64).is_multiple_of(2);
             if even && self.bins + 1 >= self.bins_max {
@@ -160,37 +222,29 @@ impl PortRecorder {
     }
 
     /// Closes the open bin at `now`.
-    fn close(&mut self, now: u64, ports: &mut [Port], profiles: &[LinkProfile]) {
-        self.look(ports);
-        for (port, open) in ports.iter_mut().zip(&mut self.open) {
-            let queue_max = port.queue_max.max(port.queued).max(open.queued);
+    fn close(&mut self, now: u64, ports: &mut [Port]) {
+        let Self { held, held_max, .. } = self;
+        let (width, mut largest) = (self.bin as f64, self.queue_max);
+        held.fill(0);
+        let cells = ports.iter_mut().zip(&mut self.open).map(|(port, open)| {
+            if open.is_idle(port) {
+                return PortBin::default();
+            }
             if !port.is_host {
-                let most = &mut self.held_max[port.owner as usize];
+                held[port.owner as usize] += port.queued;
+                let most = &mut held_max[port.owner as usize];
                 *most = port.queue_max.max(*most);
             }
-            self.queue_max = self.queue_max.max(port.queue_max);
-            port.queue_max = 0;
-            if open.paused_from != u64::MAX {
-                open.paused += now - open.paused_from;
-                open.paused_from = now;
-            }
-            let bytes_per_ps = profiles[usize::from(port.profile)].rate.as_bps() as f64 / 8e12;
-            // Of the current transmission, the next bins have what is left of it.
-            let left = port.free_at.saturating_sub(now) as f64 * bytes_per_ps;
-            let sent = (port.tx_bytes as f64 - left).max(open.sent);
-            let width = self.bin as f64;
-            self.cells.push(PortBin {
-                utilisation: ((sent - open.sent) / (bytes_per_ps * width)) as f32,
-                paused: (open.paused as f64 / width) as f32,
-                queue_max,
-                marks: open.marks,
-            });
-            open.sent = sent;
-            open.queued = port.queued;
-            (open.marks, open.paused) = (0, 0);
+            largest = largest.max(port.queue_max);
+            open.close(port, now, width)
+        });
+        self.cells.extend(cells);
+        self.queue_max = largest;
+        for (most, &held) in held_max.iter_mut().zip(held.iter()) {
+            *most = held.max(*most);
         }
-        self.buffers.extend_from_slice(&self.held_max);
-        self.held_max.copy_from_slice(&self.held);
+        self.buffers.extend_from_slice(held_max);
+        held_max.copy_from_slice(held);
         self.bins += 1;
     }
 
@@ -202,6 +256,10 @@ impl PortRecorder {
         self.bins = (self.bins + usize::from(odd)) / 2;
         self.first /= 2;
         self.bin *= 2;
+        let width = self.bin as f64;
+        for open in &mut self.open {
+            open.full = open.bytes_per_ps * width;
+        }
     }
 
     /// Largest queue of any port that a closed bin has seen.
@@ -250,39 +308,41 @@ impl PortRecorder {
 /// Merges rows of `width` values two by two; the first alone (with what is as good as nothing) if it
 /// has no other half.
 fn merge_rows<T: Copy + Default>(rows: &mut Vec<T>, width: usize, first_alone: bool, merge: fn(T, T) -> T) {
-    let missing = if first_alone { width } else { 0 };
-    let merged = (rows.len() + missing) / 2;
-    for i in 0..merged {
-        let (row, column) = (i / width, i % width);
-        let second = (2 * row + 1) * width + column - missing;
-        let first = second.checked_sub(width).map_or(T::default(), |i| rows[i]);
-        rows[i] = merge(first, rows[second]);
+    let mut to = if first_alone { width } else { 0 };
+    for value in &mut rows[..to] {
+        *value = merge(T::default(), *value);
     }
-    rows.truncate(merged);
+    for from in (to..rows.len()).step_by(2 * width.max(1)) {
+        for column in from..from + width {
+            rows[to] = merge(rows[column], rows[column + width]);
+            to += 1;
+        }
+    }
+    rows.truncate(to);
 }
 
 impl Core {
     /// Takes the samples of the ports that are due before the event at `at`. When all flows have completed and
     /// nothing is under way, what else there is are timers without a flow.
-    pub(crate) fn sample_ports_until(&mut self, world: &World, at: u64, all_done: bool) {
+    pub(crate) fn sample_ports_until(&mut self, at: u64, all_done: bool) {
         while self.watch.recorder.ports.due <= at {
             let over = all_done && self.packets.live() == 0;
             let recorder = &mut self.watch.recorder.ports;
             if over {
                 let now = recorder.due;
-                recorder.close(now, &mut self.ports, &world.profiles);
+                recorder.close(now, &mut self.ports);
                 recorder.due = u64::MAX;
             } else {
-                recorder.sample(&mut self.ports, &world.profiles);
+                recorder.sample(&mut self.ports);
             }
         }
     }
 
     /// Closes the bin that is open.
-    pub(crate) fn close_ports(&mut self, world: &World) {
+    pub(crate) fn close_ports(&mut self) {
         let recorder = &mut self.watch.recorder.ports;
         if recorder.due != u64::MAX {
-            recorder.close(self.now, &mut self.ports, &world.profiles);
+            recorder.close(self.now, &mut self.ports);
             recorder.due = u64::MAX;
         }
     }
