@@ -349,7 +349,7 @@ impl CongestionControl for Pcn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testkit::{Pair, star_path};
+    use crate::testkit::{Pair, egress_port, passing, star_path, with_egress};
     use proptest::prelude::*;
 
     fn pair() -> Pair<Pcn> {
@@ -361,6 +361,34 @@ mod tests {
             mark: Mark::congested_if(congested),
             rate: Some(BitRate::from_gbps(gbps)),
         }
+    }
+
+    /// Three packets wait when a pause ends: those three are spared, of their class, and what comes after is not.
+    #[test]
+    fn equation_1_by_hand() {
+        let mut port = NonPausedEcn::new(&egress_port());
+        let queue = Queue {
+            bytes: 3144,
+            packets: 3,
+        };
+        with_egress(|at| port.on_resume(at, 2, queue));
+        let mut marking = |class| {
+            let packet = Passing {
+                class,
+                ..passing(100_000)
+            };
+            with_egress(|at| port.on_departure(at, &packet))
+        };
+        let spared = switch::Marking::Put(Mark::None);
+        assert_eq!(
+            [2, 1, 2].map(&mut marking),
+            [spared, switch::Marking::Curve, spared]
+        );
+        assert_eq!([2, 2].map(&mut marking), [spared, switch::Marking::Curve]);
+        with_egress(|at| port.on_resume(at, 2, queue));
+        port.on_link_down();
+        let after = with_egress(|at| port.on_departure(at, &passing(100_000)));
+        assert_eq!(after, switch::Marking::Curve);
     }
 
     /// Nine packets, of which `marked` are marked: the first is not counted among the bytes of its period.
