@@ -135,6 +135,7 @@ impl Assists {
 }
 
 /// Packet `id` at an egress port, whose queue has `queue` bytes without it.
+#[inline(always)]
 fn passing(world: &World, core: &Core, egress: u32, id: u32, queue: u32) -> Passing {
     let packet = core.packets.get(id);
     let profile = &world.profiles[usize::from(core.ports[egress as usize].profile)];
@@ -154,6 +155,7 @@ fn passing(world: &World, core: &Core, egress: u32, id: u32, queue: u32) -> Pass
 }
 
 /// An egress port now, with its random stream.
+#[inline(always)]
 fn egress<'a>(world: &World, core: &Core, rngs: &'a mut [Rng], port: u32) -> Egress<'a> {
     let at = &core.ports[port as usize];
     Egress {
@@ -248,7 +250,7 @@ impl Switches {
     }
 
     /// A half has something to say of an arriving packet.
-    #[inline]
+    #[inline(never)]
     fn carry_out(
         &mut self,
         world: &World,
