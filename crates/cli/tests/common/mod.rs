@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
 
+use paceline_congestion::registry::SCHEMES;
+
 /// The command, in `folder`, not on a terminal.
 pub(crate) fn command(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
@@ -26,7 +28,16 @@ pub(crate) fn stdout(folder: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("output is UTF-8")
 }
 
-/// Exit status and everything that was said, for snapshots.
+/// The names of all schemes, as errors list them.
+fn schemes() -> String {
+    let names = SCHEMES.iter().flat_map(|scheme| {
+        let aliases = scheme.aliases.iter().map(|alias| alias.name);
+        std::iter::once(scheme.name).chain(aliases)
+    });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Exit status and everything that was said, for snapshots; without the list of schemes, which grows.
 pub(crate) fn said(folder: &Path, args: &[&str]) -> String {
     let output = run(folder, args);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -40,6 +51,7 @@ pub(crate) fn said(folder: &Path, args: &[&str]) -> String {
         text(&output.stdout),
         text(&output.stderr)
     )
+    .replace(&schemes(), "[all schemes]")
 }
 
 /// A new folder with one file in it.
