@@ -1,5 +1,6 @@
 //! All ports of a run behind one call: what the fabric holds of a scheme's switch half.
 
+use std::any::Any;
 use std::fmt::Debug;
 
 use paceline_kernel::Time;
@@ -21,6 +22,10 @@ pub trait SwitchHalves: CloneHalves + Debug + Send {
     fn verify(&self, port: usize, now: Time, class: u8, queue: Queue);
     /// Whether the port takes part.
     fn takes_part(&self, port: usize) -> bool;
+    /// Exchanges a port's half with halves of the same scheme elsewhere: a run that was cut becomes one again.
+    fn exchange(&mut self, other: &mut dyn SwitchHalves, port: usize);
+    /// What it is, whatever its type.
+    fn as_any(&mut self) -> &mut dyn Any;
 }
 
 /// A copy of halves, whatever their type.
@@ -93,5 +98,15 @@ impl<H: SwitchHalf> SwitchHalves for PerPort<H> {
 
     fn takes_part(&self, port: usize) -> bool {
         self.0[port].is_some()
+    }
+
+    fn exchange(&mut self, other: &mut dyn SwitchHalves, port: usize) {
+        if let Some(Self(others)) = other.as_any().downcast_mut() {
+            std::mem::swap(&mut self.0[port], &mut others[port]);
+        }
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
     }
 }

@@ -3,7 +3,7 @@
 use crate::core::Core;
 use crate::core::event::{Event, Ties};
 use crate::core::packet::Packet;
-use crate::core::port::{LinkProfile, Port};
+use crate::core::port::{CommonSize, LinkProfile, Port};
 use crate::outcome::{Counters, PacketKind, TraceKind};
 use crate::spec::{FlowControl, PfcMode};
 use crate::world::World;
@@ -51,6 +51,16 @@ pub(crate) struct Agenda {
     pub(crate) queue: EventQueue,
     pub(crate) ties: Ties,
     pub(crate) sent: Sent,
+    /// Packets that are on their way to other parts of the run.
+    pub(crate) outbox: Vec<Crossing>,
+}
+
+/// A packet on a link to another part of the run: when it arrives, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crossing {
+    pub(crate) at: u64,
+    pub(crate) port: u32,
+    pub(crate) packet: u32,
 }
 
 impl Agenda {
@@ -74,6 +84,10 @@ impl Agenda {
         p.free_at = now + timing.tx;
         p.done_pending = more;
         let arrival = p.free_at + profile.delay;
+        if p.crosses {
+            self.cross(timing, (port, p), (arrival, packet), more);
+            return arrival;
+        }
         if let Some(mut queue) = self.queue.as_untied() {
             p.free_tie = done;
             if more {
@@ -99,6 +113,31 @@ impl Agenda {
         };
         self.queue.push(timing.arrive_lane, entry);
         arrival
+    }
+}
+
+impl Agenda {
+    /// The same for a packet that goes to another part of the run: its arrival is to come there.
+    #[cold]
+    fn cross(
+        &mut self,
+        timing: CommonSize,
+        (port, p): (u32, &mut Port),
+        (at, packet): (u64, u32),
+        more: bool,
+    ) {
+        let what = Event::TxDone { port }.encode();
+        p.free_tie = self.ties.next(what);
+        if more {
+            let entry = Entry {
+                at: p.free_at,
+                tie: p.free_tie,
+                what,
+            };
+            self.queue.push(timing.tx_lane, entry);
+        }
+        let port = p.peer;
+        self.outbox.push(Crossing { at, port, packet });
     }
 }
 

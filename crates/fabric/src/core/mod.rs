@@ -3,8 +3,11 @@
 pub(crate) mod event;
 pub(crate) mod link;
 pub(crate) mod packet;
+pub(crate) mod parts;
 pub(crate) mod port;
 pub(crate) mod random;
+
+use std::sync::Arc;
 
 use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 
@@ -39,6 +42,8 @@ pub(crate) struct Core {
     pub(crate) digest: u64,
     pub(crate) done: bool,
     pub(crate) watch: Watch,
+    /// What of a run that is cut is here; `None` for all.
+    pub(crate) share: Option<Share>,
 }
 
 /// What an event adds to a run's digest: it hangs on its time, its kind and whose it is. The digest is the sum, so
@@ -49,7 +54,30 @@ const fn mark(at: u64, what: u64) -> u64 {
     mixed ^ mixed >> 32
 }
 
+/// One part of a run that is cut ([`crate::run::cut`]).
+#[derive(Clone, Debug)]
+pub(crate) struct Share {
+    /// Which part it is.
+    pub(crate) part: u8,
+    /// The part of each node.
+    pub(crate) of_node: Arc<[u8]>,
+}
+
 impl Core {
+    /// Whether what happens at a node happens here.
+    #[inline]
+    pub(crate) fn has(&self, node: u32) -> bool {
+        match &self.share {
+            None => true,
+            Some(share) => share.of_node[node as usize] == share.part,
+        }
+    }
+
+    /// Whether this part counts what happens to all at once.
+    pub(crate) fn is_first(&self) -> bool {
+        self.share.as_ref().is_none_or(|share| share.part == 0)
+    }
+
     /// An event happens.
     #[inline(always)]
     pub(crate) fn count_event(&mut self, at: u64, what: u64) {

@@ -176,6 +176,15 @@ impl PacketSlab {
         &self.telemetry[first..first + count]
     }
 
+    /// Gives a packet its telemetry, which is the first of `samples`; returns the others.
+    pub(crate) fn fill_hops<'a>(&mut self, id: u32, samples: &'a [HopSample]) -> &'a [HopSample] {
+        let count = usize::from(self.get(id).hops).min(self.samples);
+        let (own, others) = samples.split_at(count);
+        let first = id as usize * self.samples;
+        self.telemetry[first..first + count].copy_from_slice(own);
+        others
+    }
+
     /// A packet and room for its telemetry.
     #[inline(always)]
     pub(crate) fn with_telemetry(&mut self, id: u32) -> (&mut Packet, &mut [HopSample]) {
@@ -195,6 +204,11 @@ impl PacketSlab {
     #[cfg(test)]
     pub(crate) fn slots(&self) -> u32 {
         self.packets.len() as u32
+    }
+
+    /// All packets, those that are no more among them.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Packet> {
+        self.packets.iter_mut()
     }
 
     /// Packets that exist.

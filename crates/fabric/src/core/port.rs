@@ -79,6 +79,8 @@ pub(crate) struct Port {
     pub(crate) fallible: bool,
     /// Whether the end of the transmission is (already) an event.
     pub(crate) done_pending: bool,
+    /// Whether what it sends goes to another part of the run ([`crate::run::cut`]).
+    pub(crate) crosses: bool,
     /// Largest queue that a packet found itself the last of, since the last sample.
     pub(crate) queue_max: u32,
 }

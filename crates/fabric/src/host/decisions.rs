@@ -20,6 +20,7 @@ use paceline_kernel::queue::{EventQueue, LaneId};
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::core::parts::exchange;
 use crate::host::Hosts;
 use crate::host::sender::Qp;
 use crate::outcome::DecisionStats;
@@ -78,6 +79,24 @@ fn cost(qp: &Qp) -> Decisions {
         in_service: 0,
         outside: false,
     })
+}
+
+impl DecisionBank {
+    /// Takes over what another part knows, whose NICs `theirs` tells.
+    pub(super) fn take_over(&mut self, other: &mut Self, theirs: impl Fn(usize) -> bool) {
+        let nics = self.nics.len().max(other.nics.len());
+        self.nics.resize_with(nics, Processors::default);
+        exchange(
+            &mut self.nics,
+            &mut other.nics,
+            (0..nics).filter(|&nic| theirs(nic)),
+        );
+        self.made += other.made;
+        self.ended += other.ended;
+        self.started += other.started;
+        self.waited_ps += other.waited_ps;
+        self.waited_max = self.waited_max.max(other.waited_max);
+    }
 }
 
 impl Processors {

@@ -11,6 +11,7 @@ use paceline_kernel::{Bytes, Span};
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::packet::{NO_PORT, Packet, PacketSlab};
+use crate::core::parts::exchange;
 use crate::core::port::ClassQueue;
 use crate::host::Hosts;
 use crate::spec::{Endpoint, RunSpec};
@@ -74,6 +75,13 @@ impl Endpoints {
         };
         let hosts = (0..nics).map(host).collect();
         Some(Box::new(Self { model, hosts }))
+    }
+
+    /// Takes over a host of another part.
+    pub(super) fn take_over(&mut self, other: &mut Self, nic: usize, mine: &mut Core, theirs: &mut Core) {
+        exchange(&mut self.hosts, &mut other.hosts, [nic]);
+        let inside = &mut self.hosts[nic].inside;
+        *inside = mine.adopt_queue(theirs, inside);
     }
 
     /// The streams of all hosts.

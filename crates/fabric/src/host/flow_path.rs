@@ -23,7 +23,7 @@ pub(crate) struct FlowPath {
     /// Whether its ACKs say which way the data has come.
     pub(crate) tells_way: bool,
     /// Where its sender keeps it, as its packets say.
-    qp: u32,
+    pub(super) qp: u32,
 }
 
 impl FlowPath {

@@ -12,6 +12,7 @@ pub(crate) mod hash_order;
 mod nic;
 mod notice;
 mod observe;
+mod parts;
 mod queue_pairs;
 pub(crate) mod receiver;
 pub(crate) mod recovery;

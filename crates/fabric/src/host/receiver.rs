@@ -106,6 +106,22 @@ impl Receivers {
         }
     }
 
+    /// Takes over those of another part.
+    pub(super) fn take_over(&mut self, mut other: Self) {
+        let places = self.list.len() as u32;
+        for (place, receiver) in (places..).zip(&other.list) {
+            if receiver.flow != NONE {
+                self.of_flow.set(receiver.flow, place);
+            }
+        }
+        if !other.arrived.is_empty() || !self.arrived.is_empty() {
+            self.arrived.resize_with(places as usize, Bits::default);
+            self.arrived.append(&mut other.arrived);
+        }
+        self.list.append(&mut other.list);
+        self.free.extend(other.free.iter().map(|place| place + places));
+    }
+
     /// A flow's receiver.
     pub(crate) fn of(&mut self, flow: u32) -> Option<&mut Receiver> {
         let place = self.find(flow)?;

@@ -119,6 +119,7 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
             queue,
             ties: Ties::new(spec.ties),
             sent: Sent::default(),
+            outbox: Vec::new(),
         },
         packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),
         queues: vec![ClassQueue::EMPTY; ports.len() * class_count],
@@ -131,6 +132,7 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
         counters: Counters::default(),
         digest: 0,
         done: false,
+        share: None,
         ports,
         watch,
     };
@@ -148,13 +150,14 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
         spec,
     };
     let mut simulation = Simulation {
-        world,
+        world: Arc::new(world),
         core,
         switches,
         hosts,
         traffic,
         bolt_ns3,
         foresight,
+        parts: None,
     };
     simulation.schedule_first_events();
     Ok(simulation)
@@ -262,6 +265,7 @@ fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Vec<Port> {
                 up: true,
                 fallible,
                 done_pending: false,
+                crosses: false,
                 queue_max: 0,
             });
         }

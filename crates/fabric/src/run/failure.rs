@@ -1,5 +1,7 @@
 //! Links that go down and come back.
 
+use std::sync::Arc;
+
 use paceline_kernel::Span;
 
 use crate::core::Core;
@@ -81,10 +83,11 @@ impl Simulation {
         if !up {
             self.core.link_down_at[link] = self.core.now;
         }
-        self.world.routing.forget();
+        let world = Arc::make_mut(&mut self.world);
+        world.routing.forget();
         self.switches.spreading.forget();
         // Packets on their way carry the old generation, and are looked up hop by hop.
-        self.world.epoch = (self.world.epoch + 1) & !SPREAD;
+        world.epoch = (world.epoch + 1) & !SPREAD;
         for slot in 0..self.hosts.qps.len() as u32 {
             self.find_new_path(slot);
         }

@@ -139,6 +139,7 @@ impl Simulation {
         let core = &self.core;
         Box::new(Fork {
             core: Core {
+                share: None,
                 now: core.now,
                 tie: core.tie,
                 agenda: core.agenda.clone(),

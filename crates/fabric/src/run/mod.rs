@@ -2,10 +2,13 @@
 
 pub(crate) mod build;
 mod chance;
+pub(crate) mod cut;
 pub(crate) mod failure;
 pub(crate) mod foresight;
 pub mod ideal;
 mod links;
+mod parallel;
+mod partition;
 mod profiles;
 mod samples;
 pub(crate) mod simulation;

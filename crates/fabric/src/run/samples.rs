@@ -30,25 +30,32 @@ impl Simulation {
         }
     }
 
-    /// Takes the samples that are due before the event at `at` happens.
+    /// Takes the samples that are due before the event at `at` happens: whether all flows have completed, and
+    /// nothing is under way any more.
     #[cold]
-    pub(crate) fn sample_until(&mut self, at: u64) {
-        let all_done = self.is_all_completed();
+    pub(crate) fn sample_until(&mut self, at: u64, all_done: bool, is_over: bool) {
         let Self {
             world, core, hosts, ..
         } = self;
         hosts.sample(core, at);
         core.sample_queues_until(world, at, all_done);
-        core.sample_ports_until(at, all_done);
+        core.sample_ports_until(at, is_over);
     }
 
     /// Takes what is due until now, and closes the bin that is open.
     pub(crate) fn last_samples(&mut self) {
-        self.sample_until(self.core.now);
+        let all_done = self.is_all_completed();
+        let is_over = all_done && self.core.packets.live() == 0;
+        self.take_last_samples(all_done, is_over);
+    }
+
+    /// The same of a part of a run.
+    pub(super) fn take_last_samples(&mut self, all_done: bool, is_over: bool) {
+        self.sample_until(self.core.now, all_done, is_over);
         self.core.close_ports();
     }
 
-    fn is_all_completed(&self) -> bool {
+    pub(super) fn is_all_completed(&self) -> bool {
         self.traffic.completions.len() == self.world.spec.flows.len()
     }
 }

@@ -8,6 +8,7 @@ use crate::host::Hosts;
 use crate::outcome::Outcome;
 use crate::reference::bolt_ns3::CLOCK;
 use crate::run::build::Makers;
+use crate::run::cut::Parts;
 use crate::run::foresight::Foresight;
 use crate::run::standstill::LOOK_EVERY;
 use crate::spec::{RunSpec, TieOrder};
@@ -54,13 +55,16 @@ pub enum Until {
 /// what they keep outside the run.)
 #[derive(Clone)]
 pub struct Simulation {
-    pub(crate) world: World,
+    /// Shared by the parts of a run that is cut ([`crate::run::cut`]), until one of them changes it.
+    pub(crate) world: Arc<World>,
     pub(crate) core: Core,
     pub(crate) switches: Switches,
     pub(crate) hosts: Hosts,
     pub(crate) traffic: Traffic,
     pub(crate) bolt_ns3: crate::reference::bolt_ns3::BoltNs3,
     pub(crate) foresight: Option<Foresight>,
+    /// Where the run is cut, the other parts.
+    pub(crate) parts: Option<Box<Parts>>,
 }
 
 /// A run, or its parts, may go from one thread to another.
@@ -123,7 +127,7 @@ impl Simulation {
     pub fn advance_to(&mut self, until: Until) -> Progress {
         match until {
             Until::Events(events) => {
-                let last = self.core.counters.events.saturating_add(events);
+                let last = self.progress().events.saturating_add(events);
                 self.execute(last, u64::MAX);
             }
             Until::Time(at) => self.execute_until(at.as_ps()),
@@ -149,18 +153,28 @@ impl Simulation {
 
     /// Executes events before the instant `limit` until there have been `last` of them.
     fn execute(&mut self, last: u64, limit: u64) {
-        let mut end = self.horizon().min(limit);
-        let mut large = self.core.agenda.queue.is_large();
+        if self.parts.is_some() {
+            return self.execute_parts(last, limit);
+        }
         while self.core.counters.events < last && !self.core.done {
-            let Some(entry) = self.core.agenda.queue.pop_before(end) else {
-                let next = self.core.agenda.queue.peek_time();
-                if next.is_some_and(|at| at >= limit) {
-                    return;
-                }
-                self.reach_horizon();
-                end = self.horizon().min(limit);
-                continue;
-            };
+            self.run_until(self.horizon().min(limit), last);
+            if self.core.counters.events >= last {
+                return;
+            }
+            match self.core.agenda.queue.peek_time() {
+                Some(at) if at >= limit => return,
+                next => self.reach_horizon(next),
+            }
+        }
+    }
+
+    /// Executes the events before the instant `end`, until there have been `last` of them.
+    #[inline]
+    pub(super) fn run_until(&mut self, end: u64, last: u64) {
+        let mut large = self.core.agenda.queue.is_large();
+        while self.core.counters.events < last
+            && let Some(entry) = self.core.agenda.queue.pop_before(end)
+        {
             assert!(entry.at >= self.core.now, "time never runs back");
             self.core.now = entry.at;
             self.core.tie = entry.tie;
@@ -170,24 +184,34 @@ impl Simulation {
             }
             self.dispatch(Event::decode(entry.what));
             if self.core.counters.events.is_multiple_of(LOOK_EVERY) {
-                self.look_now_and_then();
                 large = self.core.agenda.queue.is_large();
+                if self.world.spec.check {
+                    self.verify();
+                }
             }
         }
     }
 
-    /// The first instant that events may not simply run into: samples are due before, or the stop.
+    /// The first instant that events may not simply run into: samples or looks are due before, or the stop.
     fn horizon(&self) -> u64 {
-        let stop = self.world.spec.stop.as_ps();
-        stop.min(self.core.watch.recorder.free_until()) + 1
+        let watch = &self.core.watch;
+        let free_until = watch.recorder.free_until().min(watch.standstill.due() - 1);
+        self.world.spec.stop.as_ps().min(free_until) + 1
     }
 
     /// No event is left before the horizon: samples up to the next one, or ends the run.
     #[cold]
-    fn reach_horizon(&mut self) {
+    fn reach_horizon(&mut self, next: Option<u64>) {
         let stop = self.world.spec.stop.as_ps();
-        match self.core.agenda.queue.peek_time() {
-            Some(at) if at <= stop => self.sample_until(at),
+        match next {
+            Some(at) if at <= stop => {
+                let all_done = self.is_all_completed();
+                let is_over = all_done && self.core.packets.live() == 0;
+                self.sample_until(at, all_done, is_over);
+                if self.core.watch.standstill.due() <= at {
+                    self.look_for_standstill(at);
+                }
+            }
             next => {
                 self.core.done = true;
                 if next.is_some() {
@@ -232,7 +256,12 @@ impl Simulation {
             Event::FlowStart { flow } => self.flow_start(flow),
             Event::PauseEnd { port, class } => self.pause_end(port, class),
             Event::PauseRenew { port, class } => self.pause_renew(port, class),
-            Event::Topology { change } => self.change_topology(change as usize),
+            Event::Topology { change } => {
+                if !self.core.is_first() {
+                    self.core.discount_event(event);
+                }
+                self.change_topology(change as usize);
+            }
             Event::Sample => self.queue_sample_event(),
             Event::ReceiverTimer { flow } => {
                 self.hosts.receiver_timer(&self.world, &mut self.core, flow);
@@ -262,18 +291,19 @@ impl Simulation {
         let Some((slot, shortest)) = self.hosts.awaits_timeout(&self.world, flow) else {
             return;
         };
-        self.look_for_standstill();
         self.hosts
             .retransmission_timeout(&self.world, &mut self.core, slot, shortest);
     }
 
     /// How far the run is.
     pub fn progress(&self) -> Progress {
+        let sum = |of: fn(&Self) -> u64| self.all_parts().map(of).sum();
+        let now = self.all_parts().map(|part| part.core.now).max();
         Progress {
-            now: Time::from_ps(self.core.now),
-            events: self.core.counters.events,
-            packet_hops: self.core.agenda.sent.hops(),
-            completed: self.traffic.completions.len() as u64,
+            now: Time::from_ps(now.unwrap_or(0)),
+            events: sum(|part| part.core.counters.events),
+            packet_hops: sum(|part| part.core.agenda.sent.hops()),
+            completed: sum(|part| part.traffic.completions.len() as u64),
             done: self.core.done,
         }
     }
@@ -286,6 +316,7 @@ impl Simulation {
 
     /// Ends the run, wherever it is.
     pub fn finish(mut self) -> Outcome {
+        self.join();
         self.last_look();
         let now = self.core.now;
         for (i, &since) in self.core.paused_since.iter().enumerate() {

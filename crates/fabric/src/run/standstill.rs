@@ -19,7 +19,7 @@ use crate::core::packet::NONE;
 use crate::core::port::STRICT;
 use crate::outcome::PortRef;
 use crate::run::simulation::Simulation;
-use crate::spec::NodeId;
+use crate::spec::{NodeId, RunSpec};
 
 /// Pauses that will never end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,16 +69,46 @@ impl Standstill {
 }
 
 /// What the search for endless pauses has seen so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Watch {
     pub(crate) found: Option<Standstill>,
-    /// Time and data packets received at the last look.
-    last: (u64, u64),
+    /// When the next look is due, and the time between two.
+    due: u64,
+    every: u64,
+    /// Data packets received at the last look.
+    received: u64,
 }
 
-/// Events between two looks, beside those when retransmission timers expire and at the end.
-const SEARCH_EVERY: u64 = 1 << 18;
-/// See [`Simulation::look_now_and_then`].
+impl Watch {
+    /// Looks are as far from each other as the longest retransmission timeout.
+    pub(crate) fn of(spec: &RunSpec) -> Self {
+        let patience = spec.nic.recovery.longest_timeout(&spec.nic);
+        let every = patience.unwrap_or(0).max(LONG);
+        Self {
+            found: None,
+            due: every,
+            every,
+            received: 0,
+        }
+    }
+
+    pub(crate) const fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// The next look is due after `at`.
+    const fn next_after(&mut self, at: u64) {
+        self.due = (at / self.every + 1).saturating_mul(self.every);
+    }
+
+    /// There was a look before the event at `at`, and nothing to be seen.
+    pub(super) fn nothing_found(&mut self, at: u64) {
+        self.found = None;
+        self.next_after(at);
+    }
+}
+
+/// Events between two looks at the invariants.
 pub(crate) const LOOK_EVERY: u64 = 1 << 10;
 /// Pauses that have lasted for less, in ps, are not looked at before the end: 1 ms.
 const LONG: u64 = 1_000_000_000;
@@ -103,7 +133,7 @@ impl Simulation {
         for i in 0..self.world.spec.storms.len() {
             let storm = &self.world.spec.storms[i];
             let over = storm.until.is_some_and(|until| until.as_ps() <= now);
-            if storm.node.0 == node && storm.at.as_ps() < now && !over {
+            if self.core.has(node) && storm.node.0 == node && storm.at.as_ps() < now && !over {
                 let class = self.world.classes.dense(storm.class);
                 self.send_pfc(port, class, true);
             }
@@ -124,53 +154,27 @@ impl Simulation {
         }
     }
 
-    /// What is done every [`LOOK_EVERY`] events: looks at the invariants, and, less often, for endless pauses.
+    /// Looks for endless pauses, before the event at `at`; ends the run if there are some, and nothing else has moved
+    /// since the last look.
     #[cold]
-    pub(crate) fn look_now_and_then(&mut self) {
-        if self.world.spec.check {
-            self.verify();
-        }
-        if self.core.counters.events.is_multiple_of(SEARCH_EVERY) {
-            self.look_for_standstill();
-        }
-    }
-
-    /// Looks for endless pauses, at most once in a retransmission timeout; ends the run if there are
-    /// some, and nothing else has moved since the last look.
-    #[cold]
-    pub(crate) fn look_for_standstill(&mut self) {
-        let (last, received) = self.core.watch.standstill.last;
-        let patience = self
-            .world
-            .spec
-            .nic
-            .recovery
-            .longest_timeout(&self.world.spec.nic)
-            .unwrap_or(0);
-        if self.core.now < last.saturating_add(patience) && last > 0 {
+    pub(crate) fn look_for_standstill(&mut self, at: u64) {
+        let watch = &mut self.core.watch.standstill;
+        let (now, received) = (watch.due, watch.received);
+        watch.next_after(at);
+        watch.received = self.core.counters.data_received;
+        let known = watch.found.take();
+        if !self.has_long_pause(now) {
             return;
         }
-        self.core.watch.standstill.last = (self.core.now, self.core.counters.data_received);
-        if !self.has_long_pause() {
-            self.core.watch.standstill.found = None;
-            return;
-        }
-        let known = self
-            .core
-            .watch
-            .standstill
-            .found
-            .as_ref()
-            .map_or(0, |known| known.pauses.len());
-        let Some(mut standstill) = self.standstill() else {
-            self.core.watch.standstill.found = None;
+        let Some(mut standstill) = self.standstill(now) else {
             return;
         };
-        if let Some(before) = &self.core.watch.standstill.found {
-            standstill.found = before.found;
+        let before = known.as_ref().map_or(0, |known| known.pauses.len());
+        if let Some(known) = known {
+            standstill.found = known.found;
         }
-        let same = known == standstill.pauses.len();
-        if same && received == self.core.counters.data_received && !self.is_expecting() {
+        let same = before == standstill.pauses.len();
+        if same && received == self.core.counters.data_received && !self.is_expecting(now) {
             standstill.ended = true;
             self.core.done = true;
         }
@@ -178,17 +182,17 @@ impl Simulation {
     }
 
     /// Whether a pause has lasted long enough to be looked at. (Most last for microseconds.)
-    fn has_long_pause(&self) -> bool {
+    pub(super) fn has_long_pause(&self, now: u64) -> bool {
         (0..self.core.paused_since.len()).any(|slot| {
             let port = &self.core.ports[slot / self.world.class_count];
             let is_paused = port.paused & 1 << (slot % self.world.class_count) != 0;
-            is_paused && self.core.now - self.core.paused_since[slot] >= LONG
+            is_paused && now - self.core.paused_since[slot] >= LONG
         })
     }
 
     /// Looks for endless pauses when the run is over.
     pub(crate) fn last_look(&mut self) {
-        let mut last = self.standstill();
+        let mut last = self.standstill(self.core.now);
         if let (Some(last), Some(before)) = (&mut last, &self.core.watch.standstill.found) {
             (last.found, last.ended) = (before.found, before.ended);
         }
@@ -196,8 +200,7 @@ impl Simulation {
     }
 
     /// Whether something is still to come that is known beforehand: a flow, a change of topology.
-    fn is_expecting(&self) -> bool {
-        let now = self.core.now;
+    fn is_expecting(&self, now: u64) -> bool {
         self.world
             .spec
             .flows
@@ -215,10 +218,10 @@ impl Simulation {
     }
 
     /// All pauses that can never end.
-    fn standstill(&self) -> Option<Standstill> {
+    fn standstill(&self, now: u64) -> Option<Standstill> {
         let stuck = self.endless()?;
         let mut standstill = Standstill {
-            found: Time::from_ps(self.core.now),
+            found: Time::from_ps(now),
             ended: false,
             pauses: Vec::with_capacity(stuck.len()),
             cycles: Vec::new(),

@@ -1,10 +1,13 @@
 //! The ways of a flow, found when it starts and after every change of topology.
 
+use std::sync::Arc;
+
 use crate::core::packet::NONE;
 use crate::core::port::Port;
 use crate::run::simulation::Simulation;
 use crate::spec::LoadBalancing;
 use crate::switch::spread::{SPREAD, Stage};
+use crate::world::World;
 
 impl Simulation {
     /// Finds what [`FirstPaths`] knows of the ways to host `dst`.
@@ -12,15 +15,21 @@ impl Simulation {
         if !self.world.spec.quirks.first_path_found {
             return;
         }
-        let failed = self.world.epoch != 0;
-        let paths = &mut self.world.first_paths;
-        let known = if failed { &mut paths.now } else { &mut paths.before };
-        known.entry(dst).or_insert_with(|| {
-            let mtu = self.world.spec.packet.mtu;
-            self.world
-                .routing
-                .reach_from(&self.core.ports, &self.world.profiles, mtu, dst)
-        });
+        let World {
+            spec,
+            epoch,
+            first_paths,
+            routing,
+            profiles,
+            ..
+        } = Arc::make_mut(&mut self.world);
+        let known = match *epoch {
+            0 => &mut first_paths.before,
+            _ => &mut first_paths.now,
+        };
+        known
+            .entry(dst)
+            .or_insert_with(|| routing.reach_from(&self.core.ports, profiles, spec.packet.mtu, dst));
     }
 
     /// Before a link fails: finds them for all flows that may still ask.
@@ -30,7 +39,9 @@ impl Simulation {
                 self.find_first_path(self.world.spec.flows[flow].dst.0);
             }
         }
-        self.world.first_paths.now.clear();
+        if self.world.spec.quirks.first_path_found {
+            Arc::make_mut(&mut self.world).first_paths.now.clear();
+        }
     }
 }
 

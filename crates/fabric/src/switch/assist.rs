@@ -12,6 +12,7 @@ use paceline_kernel::{Span, Time};
 
 use crate::core::Core;
 use crate::core::packet::{NO_PORT, NONE, Packet};
+use crate::core::parts::exchange;
 use crate::core::port::{LinkProfile, Port, STRICT};
 use crate::outcome::PacketKind;
 use crate::spec::{AssistPorts, RunSpec};
@@ -119,6 +120,14 @@ impl Assists {
             }
         }
         assists
+    }
+
+    /// Exchanges what is known of a port with another part of the run.
+    pub(super) fn exchange(&mut self, other: &mut Self, port: usize) {
+        exchange(&mut self.rngs, &mut other.rngs, [port]);
+        for (mine, theirs) in self.halves.iter_mut().zip(&mut other.halves) {
+            mine.ports.exchange(&mut *theirs.ports, port);
+        }
     }
 
     /// The ports' streams; none where no scheme has a half.

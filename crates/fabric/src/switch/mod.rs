@@ -1,6 +1,7 @@
 //! Switches: buffers, and what they do for congestion control. They know packets and ports, and no queue pair.
 
 pub(crate) mod assist;
+mod parts;
 pub(crate) mod pint;
 mod pipeline;
 pub(crate) mod shared_buffer;

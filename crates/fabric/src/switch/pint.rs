@@ -5,6 +5,7 @@ use paceline_kernel::Span;
 use paceline_kernel::rng::{Purpose, Rng};
 
 use crate::core::Core;
+use crate::core::parts::exchange;
 use crate::outcome::PacketKind;
 use crate::switch::Switches;
 use crate::world::World;
@@ -33,6 +34,12 @@ struct PintPort {
 }
 
 impl PintPorts {
+    /// Exchanges what is known of a port.
+    pub(super) fn exchange(&mut self, other: &mut Self, port: usize) {
+        exchange(&mut self.rng, &mut other.rng, [port]);
+        exchange(&mut self.ports, &mut other.ports, [port]);
+    }
+
     /// The streams of the digests' rounding.
     pub(crate) fn rng(&self) -> &[Rng] {
         &self.rng

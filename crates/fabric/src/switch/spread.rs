@@ -7,6 +7,7 @@
 
 use crate::core::Core;
 use crate::core::packet::NONE;
+use crate::core::parts::exchange;
 use crate::spec::{Flowlets, LoadBalancing, NodeKind, RunSpec};
 use crate::switch::Switches;
 use crate::world::World;
@@ -105,6 +106,17 @@ impl Spreading {
             flowlets: vec![Flowlet::NEW; bits.map_or(0, |bits| switches << bits)],
             bits: bits.unwrap_or(0),
             salts,
+        }
+    }
+
+    /// Exchanges what a switch knows.
+    pub(super) fn exchange(&mut self, other: &mut Self, switch: usize) {
+        exchange(&mut self.rng, &mut other.rng, [switch]);
+        // Flowlets remember columns, which parts number for themselves.
+        let entries = switch << self.bits..(switch + 1) << self.bits;
+        exchange(&mut self.flowlets, &mut other.flowlets, entries.clone());
+        for flowlet in self.flowlets.get_mut(entries).unwrap_or_default() {
+            flowlet.column = NONE;
         }
     }
 

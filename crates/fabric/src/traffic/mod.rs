@@ -1,5 +1,6 @@
 //! Flows: when they start, what they wait for, what became of them.
 
+mod parts;
 mod start;
 mod tasks;
 

@@ -32,7 +32,7 @@ impl Traffic {
         while let Some(flow) = world.spec.flows.get(next as usize)
             && flow.start == start
         {
-            if self.comes_due(core, next) {
+            if core.has(flow.src.0) && self.comes_due(core, next) {
                 // An event of its own, so that what was already due at this instant comes first.
                 core.schedule(LaneId::WHEEL, core.now, Event::FlowStart { flow: next });
             }

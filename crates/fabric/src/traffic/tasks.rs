@@ -8,6 +8,7 @@ use paceline_kernel::{Bytes, Time};
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::core::parts::exchange;
 use crate::outcome::{FlowRecord, FlowStatus};
 use crate::spec::{Awaited, Dependency, RunSpec};
 use crate::traffic::Traffic;
@@ -45,6 +46,14 @@ struct Wait {
 }
 
 impl Dependencies {
+    /// Takes over what another part knows of what its flows wait for.
+    pub(super) fn take_over(&mut self, other: &mut Self, theirs: impl Fn(usize) -> bool) {
+        let places = (0..self.waits.len()).filter(|&flow| theirs(flow));
+        exchange(&mut self.waits, &mut other.waits, places);
+        self.due = self.due.max(other.due);
+        self.latest = self.latest.max(other.latest);
+    }
+
     /// Whether a flow that waits for nothing any more has yet to start.
     pub(crate) fn is_someone_due(&self, flows: &[FlowRecord]) -> bool {
         let mut waits = self.waits.iter().zip(flows);

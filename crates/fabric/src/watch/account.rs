@@ -221,7 +221,6 @@ impl Accounts {
 
     /// Takes out the journal of a packet that goes to another part of the network: its steps, as many as its
     /// head says, are appended to `steps`.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for runs in parts"))]
     pub(crate) fn take(&mut self, packet: u32, steps: &mut Vec<Step>) -> Option<Head> {
         let (&head, found) = self.journals.of(packet)?;
         steps.extend_from_slice(found);
@@ -230,7 +229,6 @@ impl Accounts {
     }
 
     /// Puts in the journal of a packet that came from another part of the network, where it is `packet`.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for runs in parts"))]
     pub(crate) fn put(&mut self, packet: u32, head: &Head, steps: &[Step]) {
         self.add_up(packet);
         self.journals.begin(packet, head.place, &head.sender);

@@ -35,7 +35,7 @@ impl Watch {
                 ports.len() * class_count,
             ),
             closeups: CloseUps::new(&record.closeups, flows),
-            standstill: crate::run::standstill::Watch::default(),
+            standstill: crate::run::standstill::Watch::of(spec),
         }
     }
 

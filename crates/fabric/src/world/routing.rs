@@ -239,6 +239,13 @@ impl Routing {
             .map(|i| list[i])
     }
 
+    /// Whether a switch chose, of another part of the run too.
+    pub(crate) fn also_chose(&self, other: &Self) {
+        if other.chose.get().is_some() {
+            self.chose.get_or_init(|| ());
+        }
+    }
+
     /// Whether a switch chose among several next hops by a hash that hangs on the run's seed.
     pub(crate) fn chose_by_seed(&self) -> bool {
         self.chose.get().is_some() && self.seed != 0

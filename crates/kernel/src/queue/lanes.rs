@@ -42,6 +42,14 @@ impl<E: Copy + Default + Ord> Lanes<E> {
         }
     }
 
+    /// The same lanes, empty.
+    pub(super) fn emptied(&self) -> Self {
+        let mut lanes = Self::new();
+        lanes.count = self.count;
+        lanes.heads.reserve(self.count);
+        lanes
+    }
+
     pub(super) fn add_lane(&mut self) -> LaneId {
         if self.count == MAX_LANES {
             return LaneId::WHEEL;

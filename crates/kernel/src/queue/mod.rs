@@ -130,6 +130,14 @@ impl EventQueue {
         each!(&mut self.0, lanes => lanes.add_lane())
     }
 
+    /// A set with the same lanes and nothing in it, at the beginning of time.
+    pub fn emptied(&self) -> Self {
+        Self(match &self.0 {
+            Kind::Untied(lanes) => Kind::Untied(lanes.emptied()),
+            Kind::Tied(lanes) => Kind::Tied(lanes.emptied()),
+        })
+    }
+
     /// Events pending, counted one by one.
     pub fn len(&self) -> usize {
         each!(&self.0, lanes => lanes.len())

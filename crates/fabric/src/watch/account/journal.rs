@@ -38,6 +38,11 @@ pub(crate) struct Head {
 }
 
 impl Head {
+    /// How many steps there are.
+    pub(crate) const fn count(&self) -> usize {
+        self.steps as usize
+    }
+
     pub(super) const NOTHING: Self = Self {
         place: NONE,
         steps: 0,

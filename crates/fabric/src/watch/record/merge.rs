@@ -9,7 +9,6 @@ pub(crate) type Theirs<'a> = &'a dyn Fn(u32) -> bool;
 impl Core {
     /// Adds what has been counted and written down in another part of the network, up to the same instant: both
     /// have taken their last samples.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for runs in parts"))]
     pub(crate) fn merge_records(&mut self, other: Self, theirs: Theirs<'_>) {
         self.agenda.sent.merge(&other.agenda.sent);
         self.counters.merge(&other.counters);

@@ -324,11 +324,10 @@ fn merge_rows<T: Copy + Default>(rows: &mut Vec<T>, width: usize, first_alone: b
 impl Core {
     /// Takes the samples of the ports that are due before the event at `at`. When all flows have completed and
     /// nothing is under way, what else there is are timers without a flow.
-    pub(crate) fn sample_ports_until(&mut self, at: u64, all_done: bool) {
+    pub(crate) fn sample_ports_until(&mut self, at: u64, is_over: bool) {
         while self.watch.recorder.ports.due <= at {
-            let over = all_done && self.packets.live() == 0;
             let recorder = &mut self.watch.recorder.ports;
-            if over {
+            if is_over {
                 let now = recorder.due;
                 recorder.close(now, &mut self.ports);
                 recorder.due = u64::MAX;

@@ -1,0 +1,156 @@
+//! What parts of a run exchange while it goes, and how they become one again ([`crate::run::cut`]).
+
+use paceline_congestion::HopSample;
+use paceline_kernel::queue::LaneId;
+
+use crate::core::Core;
+use crate::core::event::Event;
+use crate::core::packet::{NONE, Packet};
+use crate::core::port::ClassQueue;
+use crate::core::random::LinkErrors;
+use crate::watch::account::{Head, Step};
+
+/// Packets on their way to another part.
+#[derive(Debug, Default)]
+pub(crate) struct Mail {
+    letters: Vec<Letter>,
+    /// Telemetry of all, one after another, and what is written down of their ways.
+    samples: Vec<HopSample>,
+    steps: Vec<Step>,
+}
+
+/// A packet: when it arrives, and where.
+#[derive(Debug)]
+struct Letter {
+    at: u64,
+    port: u32,
+    packet: Packet,
+    /// What its journal begins with, if it has one.
+    journal: Option<Head>,
+}
+
+/// Exchanges the elements at `places` of two lists; lists that are not kept are empty.
+pub(crate) fn exchange<T>(mine: &mut [T], theirs: &mut [T], places: impl IntoIterator<Item = usize>) {
+    for place in places {
+        if let (Some(mine), Some(theirs)) = (mine.get_mut(place), theirs.get_mut(place)) {
+            std::mem::swap(mine, theirs);
+        }
+    }
+}
+
+impl Core {
+    /// Hands over the packets that have left for other parts; `to` has a box for each part.
+    pub(crate) fn post<'a>(&mut self, to: impl Fn(usize) -> std::sync::MutexGuard<'a, Mail>) {
+        let Some(share) = &self.share else { return };
+        for crossing in self.agenda.outbox.drain(..) {
+            let node = self.ports[crossing.port as usize].node;
+            let mut mail = to(usize::from(share.of_node[node as usize]));
+            let packet = *self.packets.get(crossing.packet);
+            mail.samples.extend_from_slice(self.packets.hops(crossing.packet));
+            let journal = match packet.is_accounted() {
+                true => self.watch.accounts.take(crossing.packet, &mut mail.steps),
+                false => None,
+            };
+            mail.letters.push(Letter {
+                at: crossing.at,
+                port: crossing.port,
+                packet,
+                journal,
+            });
+            self.packets.remove(crossing.packet);
+        }
+    }
+
+    /// Takes the packets of another part that come here.
+    pub(crate) fn collect(&mut self, mail: &mut Mail) {
+        let mut samples = mail.samples.as_slice();
+        let mut steps = mail.steps.as_slice();
+        for Letter {
+            at,
+            port,
+            packet,
+            journal,
+        } in mail.letters.drain(..)
+        {
+            let packet = self.packets.insert(packet);
+            samples = self.packets.fill_hops(packet, samples);
+            if let Some(head) = journal {
+                let (own, others) = steps.split_at(head.count());
+                self.watch.accounts.put(packet, &head, own);
+                steps = others;
+            }
+            self.schedule(LaneId::WHEEL, at, Event::Arrive { port, packet });
+        }
+        mail.samples.clear();
+        mail.steps.clear();
+    }
+
+    /// Takes a packet over from another part.
+    fn adopt(&mut self, other: &mut Self, id: u32) -> u32 {
+        let packet = *other.packets.get(id);
+        let new = self.packets.insert(packet);
+        self.packets.fill_hops(new, other.packets.hops(id));
+        let mut steps = Vec::new();
+        if packet.is_accounted()
+            && let Some(head) = other.watch.accounts.take(id, &mut steps)
+        {
+            self.watch.accounts.put(new, &head, &steps);
+        }
+        new
+    }
+
+    /// The same queue with the packets of another part.
+    pub(crate) fn adopt_queue(&mut self, other: &mut Self, queue: &ClassQueue) -> ClassQueue {
+        let mut adopted = ClassQueue {
+            head: NONE,
+            tail: NONE,
+            bytes: 0,
+            ..*queue
+        };
+        let mut next = queue.head;
+        while next != NONE {
+            let id = self.adopt(other, next);
+            adopted.push(&mut self.packets, id);
+            next = other.packets.get(next).next;
+        }
+        adopted
+    }
+
+    /// Takes over what another part has: its ports, and what is to happen there.
+    pub(crate) fn take_over(&mut self, other: &mut Self) {
+        let classes = self.class_count;
+        for port in 0..self.ports.len() {
+            if !other.has(self.ports[port].node) {
+                continue;
+            }
+            self.ports[port] = other.ports[port];
+            for slot in port * classes..(port + 1) * classes {
+                let queue = other.queues[slot];
+                self.queues[slot] = self.adopt_queue(other, &queue);
+                self.paused_since[slot] = other.paused_since[slot];
+                self.paused_until[slot] = other.paused_until[slot];
+                self.renew_at[slot] = other.renew_at[slot];
+            }
+            if let (LinkErrors::Ports(mine), LinkErrors::Ports(theirs)) =
+                (&mut self.link_errors, &mut other.link_errors)
+            {
+                exchange(mine, theirs, [port]);
+            }
+        }
+        self.now = self.now.max(other.now);
+        let mut pending = Vec::new();
+        other.agenda.queue.for_each(|entry| pending.push(*entry));
+        for entry in pending {
+            let event = match Event::decode(entry.what) {
+                // These are the same in every part.
+                Event::Topology { .. } | Event::FlowDue { .. } => continue,
+                Event::Arrive { port, packet } => Event::Arrive {
+                    port,
+                    packet: self.adopt(other, packet),
+                },
+                event => event,
+            };
+            self.schedule(LaneId::WHEEL, entry.at, event);
+        }
+    }
+}

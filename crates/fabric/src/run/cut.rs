@@ -1,0 +1,164 @@
+//! A run cut into parts, each with some of the nodes, that run at the same time.
+//!
+//! A part is a simulation of its own that has everything and uses what belongs to its nodes: their ports, queues,
+//! queue pairs, streams, and the events that happen there. Parts have nothing in common but what does not change.
+//! A packet that leaves for a node of another part is copied there ([`crate::core::parts`]); the link takes
+//! its time for it, and for so long the parts cannot hear of each other ([`super::parallel`]).
+//!
+//! An event's place among those of its instant hangs on its kind and on whose it is, and events of one instant in
+//! different nodes do nothing to each other. So each node sees the same events in the same order, into however many
+//! parts the run is cut, and what is written down is sorted where it comes together.
+
+use std::sync::Arc;
+
+use paceline_kernel::queue::LaneId;
+
+use crate::core::Share;
+use crate::core::event::Event;
+use crate::run::partition::{Partition, partition};
+use crate::run::simulation::Simulation;
+use crate::spec::TieOrder;
+
+/// The other parts of a run that is cut.
+#[derive(Clone)]
+pub(crate) struct Parts {
+    pub(crate) others: Vec<Simulation>,
+    /// What a packet to another part takes at least, in ps.
+    pub(crate) lookahead: u64,
+}
+
+impl Simulation {
+    /// Cuts a run that has not begun into at most so many parts, which then run at the same time. Results do not hang
+    /// on it.
+    ///
+    /// # Errors
+    /// Why this run goes in one piece.
+    pub fn cut(&mut self, parts: usize) -> Result<usize, &'static str> {
+        if parts <= 1 || self.parts.is_some() {
+            return Ok(self.part_count());
+        }
+        if let Some(why) = self.is_whole() {
+            return Err(why);
+        }
+        let Some(Partition {
+            of_node,
+            parts,
+            lookahead,
+        }) = partition(&self.world, &self.core, parts)
+        else {
+            return Err("no cut of this network leaves hosts on both sides and takes a packet time to cross");
+        };
+        let of_node: Arc<[u8]> = of_node.into();
+        let mut others: Vec<Self> = (1..parts).map(|_| self.clone()).collect();
+        for (part, simulation) in std::iter::once(&mut *self).chain(&mut others).enumerate() {
+            simulation.become_part(part as u8, of_node.clone());
+        }
+        self.parts = Some(Box::new(Parts { others, lookahead }));
+        Ok(parts)
+    }
+
+    /// Parts that the run is cut into; 1 if it is not.
+    pub fn part_count(&self) -> usize {
+        self.parts.as_ref().map_or(1, |parts| 1 + parts.others.len())
+    }
+
+    /// All parts: this one, and the others.
+    pub(super) fn all_parts(&self) -> impl Iterator<Item = &Self> {
+        let others = self.parts.iter().flat_map(|parts| &parts.others);
+        std::iter::once(self).chain(others)
+    }
+
+    /// Why the run cannot be cut, if so.
+    fn is_whole(&self) -> Option<&'static str> {
+        let spec = &self.world.spec;
+        if spec.ties != TieOrder::Structural {
+            return Some("events of one instant run in the order of a single thread");
+        }
+        if spec.quirks.ns3_random || self.bolt_ns3.on {
+            return Some("the simulator that it is like has one order of all events");
+        }
+        if !spec.record.closeups.is_empty() {
+            return Some("flows are looked at closely");
+        }
+        let mut needs = spec.schemes.iter().map(|scheme| scheme.config.needs());
+        if needs.any(|needs| needs.foresight || needs.decisions.is_some_and(|asked| asked.outside)) {
+            return Some("a scheme asks for what lies outside its part of the network");
+        }
+        (self.core.counters.events > 0).then_some("it has begun")
+    }
+
+    /// Keeps what belongs to the nodes of one part.
+    fn become_part(&mut self, part: u8, of_node: Arc<[u8]>) {
+        let share = Share { part, of_node };
+        let part_of = |node: u32| share.of_node[node as usize];
+        for port in 0..self.core.ports.len() {
+            let peer = self.core.ports[port].peer as usize;
+            let (here, there) = (self.core.ports[port].node, self.core.ports[peer].node);
+            self.core.ports[port].crosses = part_of(here) != part_of(there);
+        }
+        let emptied = self.core.agenda.queue.emptied();
+        let pending = std::mem::replace(&mut self.core.agenda.queue, emptied);
+        self.core.share = Some(share);
+        pending.for_each(|entry| {
+            let event = Event::decode(entry.what);
+            if self.is_here(event) {
+                self.core.schedule(LaneId::WHEEL, entry.at, event);
+            }
+        });
+    }
+
+    /// Whether an event that is known before the run happens in this part.
+    fn is_here(&self, event: Event) -> bool {
+        let spec = &self.world.spec;
+        match event {
+            Event::FlowStart { flow } => self.core.has(spec.flows[flow as usize].src.0),
+            Event::Storm { storm, .. } => self.core.has(spec.storms[storm as usize].node.0),
+            // Topology changes for all, and each finds its own flows among all that are due.
+            _ => true,
+        }
+    }
+
+    /// Makes the parts of a run one again, to end it: records are closed.
+    pub(crate) fn join(&mut self) {
+        let Some(mut parts) = self.parts.take() else {
+            return;
+        };
+        self.close_records(&mut parts.others);
+        for other in parts.others {
+            let Self {
+                mut core,
+                mut switches,
+                mut traffic,
+                hosts,
+                world,
+                ..
+            } = other;
+            self.world.routing.also_chose(&world.routing);
+            self.switches.take_over(&mut switches, &core);
+            self.traffic.take_over(&mut traffic, &self.world, &core);
+            self.hosts
+                .take_over(hosts, &self.world, &mut self.core, &mut core);
+            self.core.take_over(&mut core);
+            let theirs: Vec<bool> = core.ports.iter().map(|port| core.has(port.node)).collect();
+            self.core.merge_records(core, &|port| theirs[port as usize]);
+        }
+        self.hosts.tell_places(&mut self.core);
+        self.core.share = None;
+        for port in &mut self.core.ports {
+            port.crosses = false;
+        }
+    }
+
+    /// All parts take their last samples, at the same instant.
+    fn close_records(&mut self, others: &mut [Self]) {
+        let all = || std::iter::once(&*self).chain(&*others);
+        let now = all().map(|part| part.core.now).max().unwrap_or(0);
+        let completed: usize = all().map(|part| part.traffic.completions.len()).sum();
+        let all_done = completed == self.world.spec.flows.len();
+        let is_over = all_done && all().all(|part| part.core.packets.live() == 0);
+        for part in std::iter::once(self).chain(others) {
+            part.core.now = now;
+            part.take_last_samples(all_done, is_over);
+        }
+    }
+}

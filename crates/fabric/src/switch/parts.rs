@@ -1,0 +1,29 @@
+//! How the switches of the parts of a run become one again ([`crate::run::cut`]).
+
+use crate::core::Core;
+use crate::core::parts::exchange;
+use crate::switch::Switches;
+use crate::switch::pint::PintPorts;
+use crate::switch::spread::Spreading;
+
+impl Switches {
+    /// Takes over the switches of another part.
+    pub(crate) fn take_over(&mut self, other: &mut Self, core: &Core) {
+        for (id, port) in core.ports.iter().enumerate() {
+            if port.is_host || !core.has(port.node) {
+                continue;
+            }
+            exchange(&mut self.mark_rng, &mut other.mark_rng, [id]);
+            self.assists.exchange(&mut other.assists, id);
+            if let (Some(mine), Some(theirs)) = (&mut self.telemetry.pint, &mut other.telemetry.pint) {
+                PintPorts::exchange(mine, theirs, id);
+            }
+            // Once for each switch.
+            if port.place == 0 {
+                let switch = port.owner as usize;
+                exchange(&mut self.buffers, &mut other.buffers, [switch]);
+                Spreading::exchange(&mut self.spreading, &mut other.spreading, switch);
+            }
+        }
+    }
+}

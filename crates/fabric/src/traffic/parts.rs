@@ -1,0 +1,31 @@
+//! How the flows of the parts of a run become one again ([`crate::run::cut`]).
+
+use crate::core::Core;
+use crate::outcome::FlowRecord;
+use crate::traffic::Traffic;
+use crate::world::World;
+
+impl Traffic {
+    /// Takes over what another part knows of flows: of those that its hosts send, and what has come of those that
+    /// its hosts receive. `core` is the other part's.
+    pub(crate) fn take_over(&mut self, other: &mut Self, world: &World, core: &Core) {
+        let records = self.flows.iter_mut().zip(&other.flows);
+        for (flow, (mine, theirs)) in world.spec.flows.iter().zip(records) {
+            if core.has(flow.src.0) {
+                let (received, delivered) = (mine.received, mine.delivered);
+                *mine = FlowRecord {
+                    received,
+                    delivered,
+                    ..*theirs
+                };
+            }
+            if core.has(flow.dst.0) {
+                (mine.received, mine.delivered) = (theirs.received, theirs.delivered);
+            }
+        }
+        self.completions.append(&mut other.completions);
+        self.dependencies.take_over(&mut other.dependencies, |flow| {
+            core.has(world.spec.flows[flow].src.0)
+        });
+    }
+}

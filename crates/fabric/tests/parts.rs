@@ -1,0 +1,180 @@
+//! Runs that are cut into parts, which run at the same time: what comes out is what one thread gives, all of it.
+
+mod common;
+mod networks;
+
+use common::{G100, G400, add_flow, link, natural, run, scheme, star};
+use networks::{build, case};
+use paceline_congestion::registry::{SCHEMES, Scheme};
+use paceline_fabric::spec::*;
+use paceline_fabric::{Outcome, Simulation};
+use paceline_kernel::{Span, Time};
+use proptest::prelude::*;
+
+/// Every scheme, by every name.
+fn schemes() -> Vec<&'static str> {
+    let names = |scheme: &'static Scheme| {
+        let aliases = scheme.aliases.iter().map(|alias| alias.name);
+        std::iter::once(scheme.name).chain(aliases)
+    };
+    SCHEMES.iter().flat_map(names).collect()
+}
+
+/// Everything that can be recorded of a run in parts.
+fn record(spec: &mut RunSpec) {
+    let every = |us| Some(Span::from_us(us));
+    spec.record.queue_every = every(1);
+    spec.record.queue_window = (Time::ZERO, Time::from_ns(300_000));
+    spec.record.queue_dump_every = every(10);
+    spec.record.rate_every = every(3);
+    spec.record.port_bin = every(2);
+    spec.record.flow_every = every(2);
+    spec.record.flows_max = 8;
+    spec.record.trace_nodes = (0..spec.nodes.len() as u32).step_by(3).map(NodeId).collect();
+    spec.record.rtt_samples = true;
+    spec.record.accounts = Accounted::All;
+}
+
+/// The run in `parts` parts, and in how many it really is; `None` if it cannot be cut.
+fn in_parts(spec: &RunSpec, parts: usize, step: u64) -> Option<(Outcome, usize)> {
+    let mut simulation = Simulation::new(spec.clone()).unwrap();
+    let parts = simulation.cut(parts).ok()?;
+    while !simulation.advance(step).done {}
+    Some((simulation.finish(), parts))
+}
+
+/// All that comes out is the same; says what is not, field by field.
+fn assert_same(cut: &Outcome, alone: &Outcome) {
+    assert_eq!(cut.counters, alone.counters);
+    assert_eq!(cut.completions, alone.completions);
+    for (flow, (cut, alone)) in cut.flows.iter().zip(&alone.flows).enumerate() {
+        assert_eq!(cut, alone, "flow {flow}");
+    }
+    assert_eq!(cut.end, alone.end);
+    assert_eq!(cut.standstill, alone.standstill);
+    assert_eq!(cut.pfc, alone.pfc);
+    assert_eq!(cut.rtt, alone.rtt);
+    assert_eq!(cut.rtt_samples, alone.rtt_samples);
+    assert_eq!(cut.rates, alone.rates);
+    assert_eq!(cut.flow_series, alone.flow_series);
+    assert_eq!(cut.queues, alone.queues);
+    assert_eq!(cut.queue_dumps, alone.queue_dumps);
+    assert_eq!(cut.queue_max, alone.queue_max);
+    assert_eq!(cut.ports, alone.ports);
+    assert_eq!(cut.trace, alone.trace);
+    assert_eq!(cut.accounts, alone.accounts);
+    assert_eq!(cut.decisions, alone.decisions);
+    assert_eq!(cut.hangs_on_seed, alone.hangs_on_seed);
+    assert_eq!(cut.digest, alone.digest);
+    assert!(cut == alone);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_run_in_any_number_of_parts(
+        case in case(&schemes()),
+        step in 2000u64..200_000,
+        recorded in any::<bool>(),
+    ) {
+        let mut spec = natural(build(&case));
+        spec.record.closeups.clear();
+        if recorded {
+            record(&mut spec);
+        }
+        let alone = run(spec.clone());
+        for parts in [2, 3, 7, 16] {
+            let Some((outcome, _)) = in_parts(&spec, parts, step) else { continue };
+            if let Err(why) = std::panic::catch_unwind(|| assert_same(&outcome, &alone)) {
+                let why = why.downcast_ref::<String>().cloned().unwrap_or_default();
+                prop_assert!(false, "in {} parts: {}", parts, why);
+            }
+        }
+    }
+}
+
+/// 17 leaves of two hosts under three spines: each host sends to one of the next leaf, to one half the
+/// network away, and to the last.
+fn leaves(name: &'static str) -> RunSpec {
+    let mut spec = natural(star(2, scheme(name)));
+    spec.nodes = [vec![NodeKind::Switch; 20], vec![NodeKind::Host; 34]].concat();
+    spec.links.clear();
+    for leaf in 0..17 {
+        spec.links.extend((17..20).map(|spine| link(leaf, spine, G400)));
+        spec.links
+            .extend((0..2).map(|host| link(leaf, 20 + 2 * leaf + host, G100)));
+    }
+    for host in 0..33 {
+        let to = [(host + 2) % 34, (host + 17) % 34, 33];
+        for (i, to) in (0..).zip(to) {
+            add_flow(
+                &mut spec,
+                20 + host,
+                20 + to,
+                8_000 * (1 + i),
+                700 * i + u64::from(host % 5),
+            );
+        }
+    }
+    spec.flows.sort_by_key(|flow| flow.start);
+    spec.check = false;
+    record(&mut spec);
+    spec
+}
+
+/// With losses, a failure, and every policy of choosing among next hops.
+#[test]
+fn many_parts() {
+    let policies = [
+        LoadBalancing::Ecmp,
+        LoadBalancing::Spray,
+        LoadBalancing::Adaptive,
+        LoadBalancing::Ecmp,
+    ];
+    for (name, policy) in ["hpcc", "dcqcn", "bolt", "qcn"].into_iter().zip(policies) {
+        let mut spec = leaves(name);
+        spec.load_balancing = policy;
+        spec.links[0].error_rate = 0.01;
+        spec.failures.push(LinkFailure {
+            link: 5,
+            at: Time::from_ns(9_000),
+            until: Some(Time::from_ns(30_000)),
+        });
+        let alone = run(spec.clone());
+        for parts in [2, 3, 7, 16] {
+            let (outcome, found) = in_parts(&spec, parts, 1 << 20).expect("a run that can be cut");
+            assert_eq!(found, parts, "{name}");
+            assert_same(&outcome, &alone);
+        }
+    }
+}
+
+/// A ring of switches that pause each other for ever: found, at the same instant, across parts.
+#[test]
+fn a_standstill_across_parts() {
+    let mut spec = natural(star(2, scheme("none")));
+    spec.nodes = [vec![NodeKind::Switch; 3], vec![NodeKind::Host; 3]].concat();
+    spec.links = (0..3).map(|n| link(n, (n + 1) % 3, G100)).collect();
+    spec.links.extend((0..3).map(|n| link(n, 3 + n, G100)));
+    common::static_pfc(&mut spec, 20_000, 18_000, 60_000);
+    // The long way round: each host to the switch two further on.
+    for n in 0..3 {
+        spec.routes.push(StaticRoute {
+            node: NodeId(n),
+            to: NodeId(3 + (n + 2) % 3),
+            via: NodeId((n + 1) % 3),
+        });
+        add_flow(&mut spec, 3 + n, 3 + (n + 2) % 3, 3_000_000, 0);
+    }
+    spec.switch.ecn.clear();
+    let alone = run(spec.clone());
+    assert!(
+        alone.standstill.as_ref().is_some_and(|found| found.ended),
+        "{:?}",
+        alone.standstill
+    );
+    let (outcome, parts) = in_parts(&spec, 3, 1 << 20).expect("a run that can be cut");
+    assert_eq!(parts, 3);
+    assert_same(&outcome, &alone);
+}
