@@ -121,7 +121,10 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
             sent: Sent::default(),
             outbox: Vec::new(),
         },
-        packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }),
+        packets: PacketSlab::new(
+            if int { telemetry_samples(&spec, extent) } else { 0 },
+            packets_of(&spec),
+        ),
         queues: vec![ClassQueue::EMPTY; ports.len() * class_count],
         link_down_at: vec![u64::MAX; spec.links.len()],
         link_errors: LinkErrors::of(&spec),
@@ -332,6 +335,13 @@ fn build_routing(spec: &RunSpec, ports: &[Port]) -> Routing {
     );
     routing.fix(&spec.routes);
     routing
+}
+
+/// Data packets of all flows.
+fn packets_of(spec: &RunSpec) -> usize {
+    let mtu = spec.packet.mtu.get().max(1);
+    let packets = spec.flows.iter().map(|flow| flow.size.get().div_ceil(mtu));
+    packets.fold(0, u64::saturating_add) as usize
 }
 
 /// Samples that a packet must have room for: one per switch of the longest path, more if a failure may
