@@ -143,11 +143,9 @@ impl Assists {
     }
 }
 
-/// Packet `id` at an egress port, whose queue has `queue` bytes without it.
+/// A packet at an egress port, whose queue has `queue` bytes without it.
 #[inline(always)]
-fn passing(world: &World, core: &Core, egress: u32, id: u32, queue: u32) -> Passing {
-    let packet = core.packets.get(id);
-    let profile = &world.profiles[usize::from(core.ports[egress as usize].profile)];
+fn passing(profile: &LinkProfile, packet: &Packet, queue: u32) -> Passing {
     Passing {
         load: match packet.kind {
             PacketKind::Data if packet.is_trimmed() => Load::Trimmed,
@@ -163,16 +161,23 @@ fn passing(world: &World, core: &Core, egress: u32, id: u32, queue: u32) -> Pass
     }
 }
 
-/// An egress port now, with its random stream.
+/// An egress port now, with its random stream, and its link.
 #[inline(always)]
-fn egress<'a>(world: &World, core: &Core, rngs: &'a mut [Rng], port: u32) -> Egress<'a> {
+fn egress<'a, 'w>(
+    world: &'w World,
+    core: &Core,
+    rngs: &'a mut [Rng],
+    port: u32,
+) -> (Egress<'a>, &'w LinkProfile) {
     let at = &core.ports[port as usize];
-    Egress {
+    let profile = &world.profiles[usize::from(at.profile)];
+    let egress = Egress {
         now: Time::from_ps(core.now),
-        rate: world.profiles[usize::from(at.profile)].rate,
+        rate: profile.rate,
         queued: at.queued,
         rng: &mut rngs[port as usize],
-    }
+    };
+    (egress, profile)
 }
 
 impl Core {
@@ -212,10 +217,10 @@ impl Switches {
             if !half.hooks.arrivals {
                 continue;
             }
-            let class = core.packets.get(id).class;
-            let queue = core.queues[egress_port as usize * core.class_count + usize::from(class)].bytes;
-            let packet = passing(world, core, egress_port, id, queue);
-            let mut at = egress(world, core, rngs, egress_port);
+            let packet = core.packets.get(id);
+            let queue = &core.queues[egress_port as usize * core.class_count + usize::from(packet.class)];
+            let (mut at, profile) = egress(world, core, rngs, egress_port);
+            let packet = passing(profile, packet, queue.bytes);
             let verdict = half.ports.on_arrival(egress_port as usize, &mut at, &packet);
             if verdict != Verdict::pass(&packet) {
                 self.carry_out(world, core, ingress, egress_port, id, verdict);
@@ -226,14 +231,13 @@ impl Switches {
     /// A packet has left its queue, in which `left` bytes stay: it is marked as the halves have it.
     #[inline(never)]
     pub(super) fn departing(&mut self, world: &World, core: &mut Core, egress_port: u32, id: u32, left: u32) {
-        let packet = passing(world, core, egress_port, id, left);
         let Assists { halves, rngs, .. } = &mut self.assists;
-        let mut at = egress(world, core, rngs, egress_port);
+        let (mut at, profile) = egress(world, core, rngs, egress_port);
+        let packet = passing(profile, core.packets.get(id), left);
         let mut marking = Marking::Curve;
         for half in halves.iter_mut().filter(|half| half.hooks.departures) {
             marking = marking.and(half.ports.on_departure(egress_port as usize, &mut at, &packet));
         }
-        let profile = &world.profiles[usize::from(core.ports[egress_port as usize].profile)];
         match marking {
             Marking::Curve if profile.red.may_mark(left) => {
                 self.mark_by_curve(world, core, egress_port, id, left);
@@ -252,7 +256,7 @@ impl Switches {
         let Assists { halves, rngs, .. } = &mut self.assists;
         let takes_part = |half: &&mut Half| half.hooks.resumes && half.ports.takes_part(port as usize);
         for half in halves.iter_mut().filter(takes_part) {
-            let mut at = egress(world, core, rngs, port);
+            let (mut at, _) = egress(world, core, rngs, port);
             half.ports
                 .on_resume(port as usize, &mut at, class, core.queue(port, class));
         }
