@@ -47,7 +47,7 @@ pub mod qcn;
 pub mod swift;
 pub mod timely;
 
-/// The worked example of the book: not a scheme of the program's list, but code that compiles and passes.
+// The worked example of the book: not a scheme of the program's list, but code that compiles and passes.
 pub mod example;
 
 pub use api::{
