@@ -1,10 +1,13 @@
 //! What parts of a run exchange while it goes, and how they become one again ([`crate::run::cut`]).
 
+use std::sync::MutexGuard;
+
 use paceline_congestion::HopSample;
 use paceline_kernel::queue::LaneId;
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::core::link::Crossing;
 use crate::core::packet::{NONE, Packet};
 use crate::core::port::ClassQueue;
 use crate::core::random::LinkErrors;
@@ -39,25 +42,26 @@ pub(crate) fn exchange<T>(mine: &mut [T], theirs: &mut [T], places: impl IntoIte
 }
 
 impl Core {
-    /// Hands over the packets that have left for other parts; `to` has a box for each part.
-    pub(crate) fn post<'a>(&mut self, to: impl Fn(usize) -> std::sync::MutexGuard<'a, Mail>) {
+    /// Hands over the packets that have left for other parts, of which there are `parts`; `open` opens the box of one.
+    pub(crate) fn post<'a>(&mut self, parts: usize, open: impl Fn(usize) -> MutexGuard<'a, Mail>) {
         let Some(share) = &self.share else { return };
-        for crossing in self.agenda.outbox.drain(..) {
-            let node = self.ports[crossing.port as usize].node;
-            let mut mail = to(usize::from(share.of_node[node as usize]));
-            let packet = *self.packets.get(crossing.packet);
-            mail.samples.extend_from_slice(self.packets.hops(crossing.packet));
+        let mut boxes: Vec<Option<MutexGuard<'_, Mail>>> = (0..parts).map(|_| None).collect();
+        for Crossing { at, port, packet: id } in self.agenda.outbox.drain(..) {
+            let to = usize::from(share.of_node[self.ports[port as usize].node as usize]);
+            let mail = &mut **boxes[to].get_or_insert_with(|| open(to));
+            let packet = *self.packets.get(id);
+            mail.samples.extend_from_slice(self.packets.hops(id));
             let journal = match packet.is_accounted() {
-                true => self.watch.accounts.take(crossing.packet, &mut mail.steps),
+                true => self.watch.accounts.take(id, &mut mail.steps),
                 false => None,
             };
             mail.letters.push(Letter {
-                at: crossing.at,
-                port: crossing.port,
+                at,
+                port,
                 packet,
                 journal,
             });
-            self.packets.remove(crossing.packet);
+            self.packets.remove(id);
         }
     }
 

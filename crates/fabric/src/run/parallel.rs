@@ -226,7 +226,7 @@ impl Simulation {
             } else {
                 let end = (heard.next + goal.lookahead).min(goal.limit).min(stop + 1);
                 self.run_until(end.min(heard.free_until + 1), u64::MAX);
-                self.core.post(|to| table.mail(me, to));
+                self.core.post(table.told.len(), |to| table.mail(me, to));
             }
             if !table.barrier.wait() {
                 return None;
