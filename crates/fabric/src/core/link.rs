@@ -184,7 +184,7 @@ impl Core {
     pub(crate) fn is_lost(&mut self, world: &World, port: u32, id: u32) -> bool {
         let p = &self.ports[port as usize];
         let link = Port::link_of(port) as usize;
-        if world.spec.quirks.gentle_failures {
+        if world.quirks.gentle_failures {
             return self.is_corrupted(world, port, id);
         }
         if !p.up {
@@ -207,7 +207,7 @@ impl Core {
         // A lost resume would pause for ever what real pauses' timers end: the on/off abstraction
         // needs frames that arrive. (The reference's do get lost.)
         let is_pfc = matches!(self.packets.get(id).kind, PacketKind::Pause | PacketKind::Resume);
-        if is_pfc && !world.spec.quirks.ns3_random {
+        if is_pfc && !world.quirks.ns3_random {
             return false;
         }
         rate > 0.0 && self.link_errors.next_f64(port, link) < rate
@@ -244,7 +244,7 @@ impl Core {
         }
         let id = self.packets.insert(Packet {
             sent_at: self.now,
-            wire: world.spec.packet.pfc_frame.get() as u16,
+            wire: world.packet.pfc_frame.get() as u16,
             epoch: world.epoch,
             kind: if pause {
                 PacketKind::Pause

@@ -50,7 +50,7 @@ impl Hosts {
 
     #[cold]
     fn gather_anew(&mut self, world: &World, nic: usize) -> bool {
-        let quirks = &world.spec.quirks;
+        let quirks = &world.quirks;
         if quirks.wakeup_suppression || quirks.lazy_qp_removal {
             return false;
         }

@@ -11,7 +11,7 @@ impl World {
     /// The queue of ACKs to serve now: those of a host wait by class, so that a pause holds back its
     /// own only. The reference has one queue, which the pause of one class holds back.
     pub(crate) fn next_ack(&self, port: &Port) -> Option<u8> {
-        let quirks = &self.spec.quirks;
+        let quirks = &self.quirks;
         if !quirks.ack_nic_class {
             return port.next_class();
         }
@@ -26,16 +26,12 @@ impl World {
     /// The queue of a host port that ACKs of `class` wait in.
     #[inline]
     pub(crate) fn ack_queue(&self, class: u8) -> u8 {
-        if self.spec.quirks.ack_nic_class {
-            STRICT
-        } else {
-            class
-        }
+        if self.quirks.ack_nic_class { STRICT } else { class }
     }
 
     /// The class by whose pauses a host holds back its ACKs of `class`.
     pub(crate) fn ack_held_by(&self, class: u8) -> u8 {
-        match &self.spec.quirks {
+        match &self.quirks {
             quirks if !quirks.ack_nic_class => class,
             quirks => self.classes.dense(if quirks.ack_high_priority { 0 } else { 3 }),
         }

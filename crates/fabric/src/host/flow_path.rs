@@ -82,7 +82,7 @@ impl FlowPath {
             flow,
             qp: self.qp,
             sent_at,
-            wire: world.spec.packet.cnp.get() as u16,
+            wire: world.packet.cnp.get() as u16,
             ..Packet::EMPTY
         };
         self.send_back(&mut packet);

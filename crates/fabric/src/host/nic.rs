@@ -87,7 +87,7 @@ impl Hosts {
         if limits.rate != old_rate || limits.window != qp.asked_window {
             qp.apply(limits);
         }
-        let repaces = world.spec.nic.pacing || world.spec.quirks.repaces_unpaced;
+        let repaces = world.nic.pacing || world.quirks.repaces_unpaced;
         if qp.needs.repaces && limits.rate != old_rate && repaces {
             self.repace(world, slot);
             self.pull_wake(core, slot);
@@ -101,7 +101,7 @@ impl Hosts {
     /// A change of rate moves the time at which the next packet may leave: the gap after the last
     /// one is what it would have been at the new rate.
     fn repace(&mut self, world: &World, slot: u32) {
-        let truncate = world.spec.quirks.truncate_to_ns;
+        let truncate = world.quirks.truncate_to_ns;
         let qp = &mut self.qps[slot as usize];
         let gap = gap_after(qp.last_wire, qp.rate, truncate);
         qp.next_avail = (qp.next_avail + gap).saturating_sub(qp.gap);
@@ -167,7 +167,7 @@ impl Hosts {
         self.call_scheme(world, core, slot, |scheme, cx| {
             scheme.on_timer(cx, TimerSlot(timer))
         });
-        if stood || !world.spec.quirks.wakeup_suppression {
+        if stood || !world.quirks.wakeup_suppression {
             // A larger window or rate may let a packet go now.
             self.nic_send(world, core, self.qps[slot as usize].port);
         }
@@ -199,7 +199,7 @@ impl Hosts {
     pub(crate) fn nic_send(&mut self, world: &World, core: &mut Core, port: u32) {
         let p = &core.ports[port as usize];
         // The other kind of ports has senders of its own: see [`crate::reference::bolt_ns3`].
-        if !p.up || world.spec.quirks.device_fifo {
+        if !p.up || world.quirks.device_fifo {
             return;
         }
         let nic = p.owner as usize;
@@ -287,7 +287,7 @@ impl Hosts {
 
     /// Arms the wake-up for the queue pair that may go first.
     fn arm_wake(&mut self, world: &World, core: &mut Core, nic: usize) {
-        let suppression = world.spec.quirks.wakeup_suppression;
+        let suppression = world.quirks.wakeup_suppression;
         let gathered = self.gather(world, core, nic);
         let n = &self.nics[nic];
         let paused = core.ports[n.port as usize].paused;
@@ -315,7 +315,7 @@ impl Hosts {
     }
 
     fn send_data(&mut self, world: &World, core: &mut Core, port: u32, slot: u32) {
-        let mtu = world.spec.packet.mtu.get();
+        let mtu = world.packet.mtu.get();
         let (number, seq) = if self.repeats.is_empty() {
             (0, self.qps[slot as usize].snd_nxt)
         } else {
@@ -378,14 +378,14 @@ impl Hosts {
             };
             self.call_scheme(world, core, slot, |scheme, cx| scheme.on_send(cx, &sent));
         }
-        let truncate = world.spec.quirks.truncate_to_ns;
-        let pacing = world.spec.nic.pacing;
+        let truncate = world.quirks.truncate_to_ns;
+        let pacing = world.nic.pacing;
         let qp = &mut self.qps[slot as usize];
         let rate = if pacing { qp.rate } else { qp.path.line_rate };
         qp.last_wire = wire;
         qp.gap = gap_after(wire, rate, truncate);
         qp.next_avail = core.now + qp.gap;
-        if !pacing && world.spec.quirks.repaces_unpaced {
+        if !pacing && world.quirks.repaces_unpaced {
             // A change of rate takes this from the gap all the same.
             qp.gap = gap_after(wire, qp.rate, truncate);
         }
@@ -397,7 +397,7 @@ impl Hosts {
 
     /// The tag that the scheme writes into the next data packet.
     fn tag(&mut self, world: &World, core: &mut Core, slot: u32, seq: u64) -> u8 {
-        let mtu = world.spec.packet.mtu.get();
+        let mtu = world.packet.mtu.get();
         let qp = &self.qps[slot as usize];
         let packet = Outgoing {
             seq,
@@ -418,7 +418,7 @@ impl Hosts {
             return false;
         }
         // The reference has that event always, and its order of simultaneous events hangs on it.
-        if world.spec.quirks.wakeup_suppression || n.qps.len() > FEW_QPS {
+        if world.quirks.wakeup_suppression || n.qps.len() > FEW_QPS {
             return true;
         }
         let port = &core.ports[n.port as usize];

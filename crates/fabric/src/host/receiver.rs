@@ -146,7 +146,7 @@ impl Receivers {
     /// where ACKs answer for several packets.
     #[inline]
     fn take_marks(&mut self, world: &World, place: u32, mark: Mark) -> Mark {
-        if world.spec.quirks.ack_threshold {
+        if world.quirks.ack_threshold {
             return mark;
         }
         std::mem::take(&mut self.list[place as usize].mark)
@@ -206,7 +206,7 @@ impl Hosts {
     #[cold]
     pub(super) fn forget_receiver(&mut self, world: &World, place: u32) {
         let receiver = &self.receivers.list[place as usize];
-        if !world.spec.quirks.receiver_forgets && !receiver.timer_runs {
+        if !world.quirks.receiver_forgets && !receiver.timer_runs {
             let flow = receiver.flow;
             self.receivers.end(flow);
         }

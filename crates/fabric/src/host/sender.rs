@@ -223,7 +223,7 @@ impl Hosts {
         self.record_rtt(world, core, slot, acknowledged.highest, rtt, acknowledged.newly);
         self.react(world, core, slot, id, &acknowledged, rtt);
         core.packets.remove(id);
-        if finished && !world.spec.quirks.lazy_qp_removal {
+        if finished && !world.quirks.lazy_qp_removal {
             self.remove_qp(core, slot);
         }
         self.nic_send(world, core, port);
@@ -246,7 +246,7 @@ impl Hosts {
         } else {
             (world.congested_port(packet), self.endpoint_delay(packet))
         };
-        let too_many_hops = world.spec.quirks.int_wire_precision && usize::from(packet.hops) > WIRE_HOPS;
+        let too_many_hops = world.quirks.int_wire_precision && usize::from(packet.hops) > WIRE_HOPS;
         let qp = &mut self.qps[slot as usize];
         let info = AckInfo {
             seq: acknowledged.highest,
@@ -325,7 +325,7 @@ impl Hosts {
         }
         traffic.release(world, core, flow as u32, Awaited::Acknowledged);
         self.senders.take(flow as u32);
-        if world.spec.quirks.receiver_forgets {
+        if world.quirks.receiver_forgets {
             self.receivers.end(flow as u32);
         }
     }

@@ -140,6 +140,9 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
         watch,
     };
     let world = World {
+        nic: spec.nic,
+        quirks: spec.quirks,
+        packet: spec.packet,
         class_count,
         changes: build_changes(&spec),
         epoch: 0,

@@ -62,7 +62,7 @@ impl Simulation {
     /// Applies a change of topology: drops what is lost, recomputes every flow's path.
     pub(crate) fn change_topology(&mut self, change: usize) {
         let Change { link, up, .. } = self.world.changes[change];
-        if self.world.spec.quirks.gentle_failures {
+        if self.world.quirks.gentle_failures {
             // What is queued or under way still arrives, and nobody looks for another way.
             for port in [2 * link, 2 * link + 1] {
                 self.core.ports[port].up = up;
@@ -98,7 +98,7 @@ impl Simulation {
     /// A port goes down: its queues are lost, and pauses in both directions are void.
     fn take_down(&mut self, port: u32) {
         let first = port as usize * self.core.class_count;
-        let keeps_bytes = self.world.spec.quirks.lost_bytes_stay;
+        let keeps_bytes = self.world.quirks.lost_bytes_stay;
         // First, so that packets that turned back here do not end a pause through it as they go.
         if !keeps_bytes {
             self.core.ports[port as usize].asked = 0;
@@ -150,7 +150,7 @@ impl Simulation {
         self.find_first_path(dst);
         let (route, data_epoch) = self.data_route(&paths.forward, dst);
         let mut info = self.path_info(&paths.forward, self.hosts.qps[slot as usize].data_header);
-        if self.world.spec.quirks.first_path_found {
+        if self.world.quirks.first_path_found {
             // What it began with; only the rate in the ideal time is found again.
             info.base_rtt = self.hosts.qps[slot as usize].path.base_rtt;
             info.bdp = self.hosts.qps[slot as usize].path.bdp;

@@ -114,7 +114,7 @@ impl Simulation {
     /// The next data packet of a sender, as [`crate::host`]'s NICs would make it; a full one after the last.
     fn probe(&self, slot: u32) -> Packet {
         let qp = &self.hosts.qps[slot as usize];
-        let mtu = self.world.spec.packet.mtu.get();
+        let mtu = self.world.packet.mtu.get();
         let payload = match qp.size - qp.snd_nxt {
             0 => mtu,
             left => left.min(mtu),

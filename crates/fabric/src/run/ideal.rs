@@ -82,10 +82,10 @@ struct Wire {
 impl Simulation {
     /// The completion time of flow `flow` alone, with the path and the way back that it has at its start.
     pub(crate) fn ideal_fct(&self, flow: u32, forward: &[u32], back: &[u32]) -> Span {
-        if self.world.spec.quirks.ideal_by_formula {
+        if self.world.quirks.ideal_by_formula {
             return self.formula_fct(flow, forward);
         }
-        let packet = &self.world.spec.packet;
+        let packet = &self.world.packet;
         let (size, mtu) = (self.world.spec.flows[flow as usize].size.get(), packet.mtu.get());
         let packets = size.div_ceil(mtu).max(1);
         let header = packet.data_headers(&Needs::default());
@@ -110,7 +110,7 @@ impl Simulation {
     /// acknowledgement's; where links fail or come back, a flow may find a better path than at its start; and
     /// where acknowledgements are lost that are the bottleneck, the last is back the sooner.
     pub(crate) fn bounds_completion(&self) -> bool {
-        let quirks = &self.world.spec.quirks;
+        let quirks = &self.world.quirks;
         let exact = !quirks.ideal_by_formula && !quirks.ack_threshold;
         let lost = self.core.counters.buffer_drops + self.core.counters.link_drops > 0;
         exact && !lost && self.world.changes.is_empty() && self.packets_per_ack() == 1
@@ -127,22 +127,22 @@ impl Simulation {
 
     /// When the last acknowledgement is back at the sender, in ps, of packets that arrive at its receiver.
     fn come_back(&self, mut train: Train, wire: Wire, back: &[u32]) -> u64 {
-        let nic = &self.world.spec.nic;
+        let nic = &self.world.nic;
         if let Some(model) = nic.endpoint {
             train.serve(model.service(wire.full), model.service(wire.last));
             train.travel(model.delay.as_ps());
         }
         train.thin(self.packets_per_ack());
-        let ack = self.world.spec.packet.ack_wire(&Needs::default());
+        let ack = self.world.packet.ack_wire(&Needs::default());
         let acks = Wire { full: ack, last: ack };
         self.follow(train, acks, back).last
     }
 
     /// After how many full packets the receiver acknowledges.
     fn packets_per_ack(&self) -> u64 {
-        match self.world.spec.nic.ack {
+        match self.world.nic.ack {
             AckPolicy::EveryPackets(n) => u64::from(n.max(1)),
-            AckPolicy::EveryBytes(bytes) => bytes.get().div_ceil(self.world.spec.packet.mtu.get()).max(1),
+            AckPolicy::EveryBytes(bytes) => bytes.get().div_ceil(self.world.packet.mtu.get()).max(1),
         }
     }
 
@@ -178,7 +178,7 @@ impl Simulation {
     /// as far as the links of each stage together allow it; and the least time from the first switch to the
     /// last, of full packets and of the last one.
     fn cross(&self, sent: &Train, wire: Wire, last: u32, stages: &[Stage]) -> (u64, [u64; 2]) {
-        let framing = self.world.spec.packet.framing.get();
+        let framing = self.world.packet.framing.get();
         let on_wire = |wire: u16| u128::from(u64::from(wire) + framing) * 8_000_000_000_000;
         let bits = on_wire(wire.full) * u128::from(sent.full) + on_wire(wire.last);
         let nearest = [wire.full, wire.last].map(|wire| self.nearest(stages, wire));
@@ -234,7 +234,7 @@ impl Simulation {
     /// link, plus all bytes with plain headers at the slowest. HPCC's counts a payload per link, that of
     /// Bolt's authors a full packet and its headers once more. Neither is a lower bound.
     fn formula_fct(&self, flow: u32, forward: &[u32]) -> Span {
-        let packet = &self.world.spec.packet;
+        let packet = &self.world.packet;
         let size = self.world.spec.flows[flow as usize].size.get();
         let per_link = if self.bolt_ns3.on {
             packet.mtu + packet.data_header + packet.data_header
@@ -250,7 +250,7 @@ impl Simulation {
         let bps = self.world.first_paths.rate_now(ends).unwrap_or(bps);
         let bps = self.rate_of_all_ways(forward).unwrap_or(bps);
         let total = size + packet.data_header.get() * size.div_ceil(packet.mtu.get());
-        if self.world.spec.quirks.truncate_to_ns {
+        if self.world.quirks.truncate_to_ns {
             // Bytes of 32 bits, bits of 64.
             let ns = u64::from(total as u32).wrapping_mul(8_000_000_000) / bps;
             rtt + Span::from_ns(ns)

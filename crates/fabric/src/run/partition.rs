@@ -124,7 +124,7 @@ fn place_the_others(
 
 /// How much each node has to do: packets that flows send through it, of some flows for all; at least 1.
 fn work(world: &World, core: &Core) -> Vec<u64> {
-    let (flows, mtu) = (&world.spec.flows, world.spec.packet.mtu.get());
+    let (flows, mtu) = (&world.spec.flows, world.packet.mtu.get());
     let mut work = vec![1; world.spec.nodes.len()];
     for flow in (0..flows.len()).step_by(flows.len().div_ceil(SAMPLES).max(1)) {
         let packets = flows[flow].size.get().div_ceil(mtu);

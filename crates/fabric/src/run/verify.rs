@@ -16,7 +16,7 @@ impl Simulation {
         self.verify_queues();
         // Nothing accounts for buffers there, and flows carry several messages.
         if !self.bolt_ns3.on {
-            if !self.world.spec.quirks.lost_bytes_stay || self.world.changes.is_empty() {
+            if !self.world.quirks.lost_bytes_stay || self.world.changes.is_empty() {
                 self.verify_buffers();
             }
             self.verify_flows();
@@ -97,7 +97,7 @@ impl Simulation {
             record.received.map_or(0, |_| record.delivered.get())
         });
         assert!(
-            qp.snd_una <= arrived || self.world.spec.nic.back_to_chunk.is_some(),
+            qp.snd_una <= arrived || self.world.nic.back_to_chunk.is_some(),
             "flow {flow}: acknowledged beyond what arrived"
         );
         assert!(
@@ -119,8 +119,7 @@ impl Simulation {
             }
             self.hosts.verify_selective_repeat(&self.world, slot);
             assert!(
-                (qp.snd_una <= qp.snd_nxt || self.world.spec.quirks.unsigned_in_flight)
-                    && qp.snd_nxt <= qp.size,
+                (qp.snd_una <= qp.snd_nxt || self.world.quirks.unsigned_in_flight) && qp.snd_nxt <= qp.size,
                 "flow {flow}: sequence numbers in order"
             );
         }

@@ -12,7 +12,7 @@ use crate::world::World;
 impl Simulation {
     /// Finds what [`FirstPaths`] knows of the ways to host `dst`.
     pub(crate) fn find_first_path(&mut self, dst: u32) {
-        if !self.world.spec.quirks.first_path_found {
+        if !self.world.quirks.first_path_found {
             return;
         }
         let World {
@@ -39,7 +39,7 @@ impl Simulation {
                 self.find_first_path(self.world.spec.flows[flow].dst.0);
             }
         }
-        if self.world.spec.quirks.first_path_found {
+        if self.world.quirks.first_path_found {
             Arc::make_mut(&mut self.world).first_paths.now.clear();
         }
     }

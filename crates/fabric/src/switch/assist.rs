@@ -323,7 +323,7 @@ fn turn_back(world: &World, core: &Core, egress: u32, id: u32) -> Packet {
     let known_way = packet.epoch == world.epoch;
     let port = &core.ports[egress as usize];
     Packet {
-        wire: world.spec.packet.turned_back(packet.wire - packet.payload),
+        wire: world.packet.turned_back(packet.wire - packet.payload),
         path: world.routing.turn_back(packet.path),
         epoch: if known_way { world.epoch } else { world.old_epoch() },
         note: port.queued,
@@ -335,7 +335,7 @@ fn turn_back(world: &World, core: &Core, egress: u32, id: u32) -> Packet {
 /// A value for the sender, in a packet rare enough to be looked up at every switch (QCN's CNM).
 fn feedback(world: &World, core: &Core, id: u32, value: u8) -> Packet {
     Packet {
-        wire: world.spec.packet.cnp.get() as u16,
+        wire: world.packet.cnp.get() as u16,
         epoch: world.old_epoch(),
         note: u32::from(value),
         ..to_sender(core, id, PacketKind::Cnm)

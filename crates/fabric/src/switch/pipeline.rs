@@ -280,7 +280,7 @@ impl Switches {
     pub(super) fn mark_by_curve(&mut self, world: &World, core: &mut Core, egress: u32, id: u32, left: u32) {
         let profile = &world.profiles[usize::from(core.ports[egress as usize].profile)];
         let is_data = core.packets.get(id).kind == PacketKind::Data;
-        if !is_data && !world.spec.quirks.mark_acks {
+        if !is_data && !world.quirks.mark_acks {
             return;
         }
         let marks = profile.red.marks(left, || match &mut core.shared_rng.ns3 {

@@ -82,12 +82,12 @@ impl World {
 impl Simulation {
     /// The path as the scheme sees it.
     pub(crate) fn path_info(&self, forward: &[u32], data_header: u16) -> PathInfo {
-        let mtu = self.world.spec.packet.mtu;
+        let mtu = self.world.packet.mtu;
         let rate = |port: u32| self.world.profiles[usize::from(self.core.ports[port as usize].profile)].rate;
         let (rtt, bps) = self.round_trip_of(forward);
         let together = self.rate_of_all_ways(forward);
         let (base_rtt, product) = match together {
-            _ if !self.world.spec.nic.global_rtt => (rtt, bdp(rtt, together.unwrap_or(bps))),
+            _ if !self.world.nic.global_rtt => (rtt, bdp(rtt, together.unwrap_or(bps))),
             None => (self.world.base_rtt, self.world.bdp),
             Some(bps) => (
                 self.world.base_rtt,
@@ -103,11 +103,11 @@ impl Simulation {
             hop_rates: forward[1..].iter().map(|&port| rate(port)).collect(),
             int: self.switches.telemetry.format,
             quirks: SenderQuirks {
-                bolt_ns3_sender: self.world.spec.quirks.bolt_ns3_sender,
-                drain_time: self.world.spec.quirks.src_drain_time,
-                ungated_halving: self.world.spec.quirks.ungated_halving,
-                swift_beta_sign: self.world.spec.quirks.swift_beta_sign,
-                swift_double_update: self.world.spec.quirks.swift_double_update,
+                bolt_ns3_sender: self.world.quirks.bolt_ns3_sender,
+                drain_time: self.world.quirks.src_drain_time,
+                ungated_halving: self.world.quirks.ungated_halving,
+                swift_beta_sign: self.world.quirks.swift_beta_sign,
+                swift_double_update: self.world.quirks.swift_double_update,
             },
         }
     }
@@ -130,7 +130,7 @@ impl Simulation {
                 forward,
                 &self.core.ports,
                 &self.world.profiles,
-                self.world.spec.packet.mtu,
+                self.world.packet.mtu,
             )
         })
     }
@@ -168,15 +168,15 @@ impl Simulation {
         let (route, data_epoch) = self.data_route(&paths.forward, spec.dst.0);
         let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
         let needs = self.world.scheme_of(flow).needs();
-        let mut info = self.path_info(&paths.forward, self.world.spec.packet.data_headers(&needs));
-        if self.world.spec.quirks.hpcc_divides_by_window
+        let mut info = self.path_info(&paths.forward, self.world.packet.data_headers(&needs));
+        if self.world.quirks.hpcc_divides_by_window
             && scheme.window == paceline_congestion::registry::WindowMode::Off
         {
             info.bdp = Bytes::ZERO;
         }
         let class = self.world.classes.dense(spec.class);
         let controller = self.world.scheme_of(flow).build(&info);
-        let packet = &self.world.spec.packet;
+        let packet = &self.world.packet;
         let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
         let mut qp = Qp {
             flow,
@@ -229,7 +229,7 @@ impl Simulation {
         };
         let slot = self.hosts.place(&self.world, qp);
         self.hosts.note_order(&self.world, slot);
-        if let Recovery::SelectiveRepeat(irn) = self.world.spec.nic.recovery {
+        if let Recovery::SelectiveRepeat(irn) = self.world.nic.recovery {
             self.hosts.begin_selective_repeat(&self.world, slot, &irn, bdp);
         }
         self.core

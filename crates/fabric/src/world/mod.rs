@@ -9,13 +9,17 @@ use paceline_congestion::registry::AtWork;
 use paceline_kernel::Span;
 
 use crate::core::port::{Classes, LinkProfile};
-use crate::spec::RunSpec;
+use crate::spec::{NicSpec, PacketFormat, Quirks, RunSpec};
 use crate::world::routing::Routing;
 
 /// What does not change while events run, but when the topology does and when a flow is the first on its path.
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) spec: Arc<RunSpec>,
+    /// What packets ask of it at every hop, here at hand.
+    pub(crate) nic: NicSpec,
+    pub(crate) quirks: Quirks,
+    pub(crate) packet: PacketFormat,
     /// The schemes that it lists, at work.
     pub(crate) schemes: Vec<AtWork>,
     pub(crate) classes: Classes,

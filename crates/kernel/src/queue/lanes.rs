@@ -108,7 +108,7 @@ impl<E: Copy + Default + Ord> Lanes<E> {
         (at != NEVER).then_some(at)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop_before(&mut self, end: u64) -> Option<Timed<E>> {
         if let Some(&event) = self.instant.get(self.next) {
             if self.now >= end {

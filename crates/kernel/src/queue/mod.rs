@@ -177,7 +177,7 @@ impl EventQueue {
     }
 
     /// Takes the next event if it is due before `end`.
-    #[inline]
+    #[inline(always)]
     pub fn pop_before(&mut self, end: u64) -> Option<Entry> {
         each!(&mut self.0, lanes => lanes.pop_before(end).map(Entry::from))
     }

@@ -13,7 +13,7 @@ impl Receivers {
     #[inline(always)]
     pub(super) fn take_in_sequence(&mut self, world: &World, core: &Core, place: u32, id: u32) -> Answer {
         let packet = core.packets.get(id);
-        let (nic, quirks) = (&world.spec.nic, &world.spec.quirks);
+        let (nic, quirks) = (&world.nic, &world.quirks);
         let receiver = &mut self.list[place as usize];
         let size = receiver.path.size;
         receiver.mark = receiver.mark.max(packet.mark);
@@ -28,7 +28,7 @@ impl Receivers {
     #[inline(never)]
     fn take_out_of_sequence(&mut self, world: &World, core: &Core, place: u32, id: u32) -> Answer {
         let packet = core.packets.get(id);
-        let (nic, quirks) = (&world.spec.nic, &world.spec.quirks);
+        let (nic, quirks) = (&world.nic, &world.quirks);
         let receiver = &mut self.list[place as usize];
         let size = receiver.path.size;
         if packet.is_trimmed() && packet.seq >= receiver.expected {
@@ -79,7 +79,7 @@ impl Receivers {
         if !is_missing {
             return answer;
         }
-        receiver.nack_until = core.now + world.spec.nic.nack_interval.as_ps();
+        receiver.nack_until = core.now + world.nic.nack_interval.as_ps();
         receiver.last_nack = receiver.expected;
         Answer::Nack
     }
@@ -99,8 +99,8 @@ impl Hosts {
         let packet = core.packets.get(id);
         let mut seq = packet.seq;
         let qp = &mut self.qps[slot as usize];
-        let quirks = &world.spec.quirks;
-        if let Some(chunk) = world.spec.nic.back_to_chunk
+        let quirks = &world.quirks;
+        if let Some(chunk) = world.nic.back_to_chunk
             && (seq < qp.size || quirks.whole_chunks_only)
         {
             seq -= seq % chunk.get().max(1);

@@ -225,7 +225,7 @@ impl Sender {
 impl Receivers {
     /// A flow begins at `place`. Keeps the memory of the one before.
     pub(in crate::host) fn expect_any_order(&mut self, world: &World, place: u32) {
-        if !matches!(world.spec.nic.recovery, Recovery::SelectiveRepeat(_)) {
+        if !matches!(world.nic.recovery, Recovery::SelectiveRepeat(_)) {
             return;
         }
         let slot = place as usize;
@@ -239,7 +239,7 @@ impl Receivers {
     #[inline(never)]
     pub(super) fn take_in_any_order(&mut self, world: &World, core: &Core, place: u32, id: u32) -> Answer {
         let packet = core.packets.get(id);
-        let mtu = world.spec.packet.mtu.get();
+        let mtu = world.packet.mtu.get();
         let receiver = &mut self.list[place as usize];
         let size = receiver.path.size;
         let received = &mut self.arrived[place as usize];
@@ -267,14 +267,14 @@ impl Receivers {
         }
         let end = size.min(u64::from(next) * mtu);
         let asked = packet.asks_for_ack() || fills_gap;
-        receiver.take_in_order(end, size, asked, &world.spec.nic, &world.spec.quirks)
+        receiver.take_in_order(end, size, asked, &world.nic, &world.quirks)
     }
 }
 
 impl Hosts {
     /// A queue pair in `slot` begins: its window in packets is `bdp`, if that bounds it.
     pub(crate) fn begin_selective_repeat(&mut self, world: &World, slot: u32, irn: &Irn, bdp: u64) {
-        let mtu = world.spec.packet.mtu.get();
+        let mtu = world.packet.mtu.get();
         if self.repeats.len() <= slot as usize {
             self.repeats.resize_with(slot as usize + 1, Sender::default);
         }
@@ -300,7 +300,7 @@ impl Hosts {
         irn: &Irn,
     ) -> Acknowledged {
         let packet = core.packets.get(id);
-        let mtu = world.spec.packet.mtu.get();
+        let mtu = world.packet.mtu.get();
         let qp = &mut self.qps[slot as usize];
         let sender = &mut self.repeats[slot as usize];
         let beyond = match (packet.kind, packet.is_trimmed()) {
@@ -336,7 +336,7 @@ impl Hosts {
 
     /// The number and first byte of the packet that is to be sent next, lost ones first.
     pub(crate) fn next_of_selective_repeat(&mut self, world: &World, core: &Core, slot: u32) -> (u32, u64) {
-        let mtu = world.spec.packet.mtu.get();
+        let mtu = world.packet.mtu.get();
         let qp = &mut self.qps[slot as usize];
         let sender = &mut self.repeats[slot as usize];
         let again = if qp.repairs { sender.resend(core.now) } else { None };
@@ -365,7 +365,7 @@ impl Hosts {
         if self.repeats.is_empty() {
             return;
         }
-        let mtu = world.spec.packet.mtu.get();
+        let mtu = world.packet.mtu.get();
         let (qp, sender) = (&self.qps[slot], &self.repeats[slot]);
         let flow = qp.flow;
         let Some(place) = self.receivers.find(flow) else {

@@ -27,14 +27,12 @@ impl Hosts {
         };
         let flow = world.spec.flows[number as usize];
         let needs = world.scheme_of(number).needs();
-        let class = world
-            .classes
-            .dense(world.spec.nic.ack_class.unwrap_or(flow.class));
+        let class = world.classes.dense(world.nic.ack_class.unwrap_or(flow.class));
         let answer = core.packets.get_mut(id);
         (answer.kind, answer.seq, answer.payload) = (kind, expected, 0);
         // Its way is in no table any more: switches look it up.
         answer.epoch = world.old_epoch();
-        answer.wire = world.spec.packet.ack_wire(&needs);
+        answer.wire = world.packet.ack_wire(&needs);
         (answer.class, answer.ingress) = (class, NONE);
         self.enqueue(world, core, back[0], world.ack_queue(class), id);
     }
@@ -45,7 +43,7 @@ impl Receivers {
     /// the flow and begins anew ([`crate::spec::Quirks::receiver_forgets`]).
     fn take_late(&mut self, world: &World, core: &Core, id: u32) -> (Answer, u64) {
         let packet = core.packets.get(id);
-        let (nic, quirks) = (&world.spec.nic, &world.spec.quirks);
+        let (nic, quirks) = (&world.nic, &world.quirks);
         if !quirks.receiver_forgets {
             let size = world.spec.flows[packet.flow as usize].size.get();
             let answer = if quirks.ignore_duplicates {

@@ -93,7 +93,7 @@ impl Receivers {
     /// Data packet `id` reached its receiver: takes what is new of it.
     #[inline]
     pub(crate) fn take_data(&mut self, world: &World, core: &Core, place: u32, id: u32) -> Answer {
-        match world.spec.nic.recovery {
+        match world.nic.recovery {
             Recovery::GoBackN => self.take_in_sequence(world, core, place, id),
             Recovery::SelectiveRepeat(_) => self.take_in_any_order(world, core, place, id),
         }
@@ -110,7 +110,7 @@ impl Hosts {
         slot: u32,
         id: u32,
     ) -> Acknowledged {
-        match world.spec.nic.recovery {
+        match world.nic.recovery {
             Recovery::GoBackN => self.acknowledge_up_to(world, core, slot, id),
             Recovery::SelectiveRepeat(irn) => self.acknowledge_selectively(world, core, slot, id, &irn),
         }
@@ -118,7 +118,7 @@ impl Hosts {
 
     /// A new queue pair's retransmission timer starts.
     pub(crate) fn start_timeout(&mut self, world: &World, core: &mut Core, slot: u32) {
-        if let Some(rto) = world.spec.nic.recovery.shortest_timeout(&world.spec.nic) {
+        if let Some(rto) = world.nic.recovery.shortest_timeout(&world.nic) {
             self.schedule_timeout(core, slot, core.now + rto);
         }
     }
@@ -132,7 +132,7 @@ impl Hosts {
     /// if the flow is not over and waits at all.
     pub(crate) fn awaits_timeout(&self, world: &World, flow: u32) -> Option<(u32, u64)> {
         let slot = self.sender_of(flow)?;
-        let shortest = world.spec.nic.recovery.shortest_timeout(&world.spec.nic)?;
+        let shortest = world.nic.recovery.shortest_timeout(&world.nic)?;
         Some((slot, shortest))
     }
 
@@ -146,7 +146,7 @@ impl Hosts {
         shortest: u64,
     ) {
         let qp = &self.qps[slot as usize];
-        let rto = match &world.spec.nic.recovery {
+        let rto = match &world.nic.recovery {
             Recovery::GoBackN => shortest,
             Recovery::SelectiveRepeat(irn) => self.repeats[slot as usize].timeout(irn),
         };
@@ -165,7 +165,7 @@ impl Hosts {
             core.look_at_timer(&self.qps[slot as usize], crate::watch::closeup::Told::Timeout);
         }
         self.qps[slot as usize].last_progress = core.now;
-        match world.spec.nic.recovery {
+        match world.nic.recovery {
             Recovery::GoBackN => self.go_back(slot),
             Recovery::SelectiveRepeat(irn) => self.resend_after_timeout(slot, &irn),
         }

@@ -140,7 +140,7 @@ impl Simulation {
             rate: rate_of(p.profile),
             profile: p.profile,
             noted: rate_of(p.profile),
-            keeps: p.is_host && self.world.spec.quirks.inc_kept_by_hosts,
+            keeps: p.is_host && self.world.quirks.inc_kept_by_hosts,
         };
         if packet.note_port != NO_PORT {
             at.noted = rate_of(packet.note_port);
@@ -152,7 +152,7 @@ impl Simulation {
             self.core.now / 1000,
             at.rate,
             packet.wire,
-            self.world.spec.quirks.sm_drift,
+            self.world.quirks.sm_drift,
         );
         let mut class = STRICT;
         if packet.kind == PacketKind::Data {
@@ -211,7 +211,7 @@ impl Simulation {
             sent_at: packet.sent_at,
             note: packet.note,
             note_port: packet.note_port,
-            wire: self.world.spec.packet.ack_wire(&qp.needs),
+            wire: self.world.packet.ack_wire(&qp.needs),
             path: self.world.routing.turn_back(packet.path),
             epoch: packet.epoch,
             class: STRICT,

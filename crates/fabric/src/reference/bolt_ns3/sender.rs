@@ -99,10 +99,7 @@ impl Simulation {
         if self.core.now < sender.resume_at {
             return self.set_clock(slot, sender.resume_at);
         }
-        let (mtu, pauses) = (
-            self.world.spec.packet.mtu.get(),
-            self.world.spec.quirks.window_pause,
-        );
+        let (mtu, pauses) = (self.world.packet.mtu.get(), self.world.quirks.window_pause);
         let qp = &self.hosts.qps[slot as usize];
         let payload = mtu.min(qp.size - qp.snd_nxt.min(qp.size));
         let limit = qp.snd_una + qp.window;
@@ -262,7 +259,7 @@ impl Simulation {
 
     /// Sets the retransmission timer.
     pub(super) fn arm_timeout(&mut self, slot: u32, offset: u64) {
-        let Some(rto) = self.world.spec.nic.rto else {
+        let Some(rto) = self.world.nic.rto else {
             return;
         };
         let at = self.core.now + rto.as_ps();

@@ -100,8 +100,7 @@ impl Core {
             PacketKind::Nack => trigger.told = Told::Loss,
             _ => {
                 trigger.rtt = Some(self.now - packet.sent_at);
-                let noted =
-                    packet.note_port != NO_PORT && told_by != NONE && world.spec.nic.endpoint.is_none();
+                let noted = packet.note_port != NO_PORT && told_by != NONE && world.nic.endpoint.is_none();
                 if noted {
                     (trigger.told, trigger.port) = (Told::Notice, told_by);
                 } else if packet.mark.is_set() && echoes {
