@@ -1,11 +1,13 @@
 //! What several commands may be told.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use paceline_kernel::Span;
 use paceline_lab::files::{self, Writing};
 use paceline_lab::results::Buckets;
+use paceline_lab::run::cores;
 use paceline_scenario::{Fidelity, Overrides};
 
 use crate::failure::Failure;
@@ -49,7 +51,7 @@ pub(crate) enum Mode {
 
 impl ChangeArgs {
     /// As the scenario crate takes them.
-    pub(crate) fn overrides(&self, scheme: Option<&str>) -> Overrides {
+    pub(crate) fn overrides(&self, scheme: Option<&str>, threads: ThreadArgs) -> Overrides {
         Overrides {
             set: self.set.clone(),
             scheme: scheme.map(str::to_string),
@@ -62,6 +64,7 @@ impl ChangeArgs {
             }),
             shuffle_ties: self.shuffle_ties,
             check: self.check,
+            threads: threads.threads.and_then(NonZeroU32::new),
             ..Overrides::default()
         }
     }
@@ -152,7 +155,6 @@ pub(crate) struct JobArgs {
 impl JobArgs {
     /// The number of runs side by side.
     pub(crate) fn count(self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.jobs.map_or_else(cores, |jobs| jobs as usize)
     }
 }
@@ -161,9 +163,10 @@ impl JobArgs {
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Machine")]
 pub(crate) struct ThreadArgs {
-    /// Threads inside one run; results do not depend on it (this version uses one)
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) threads: u32,
+    /// Threads of a run, which is cut into as many parts; of several runs side by side each has its
+    /// share of the cores [default: the scenario's, or 1]; results do not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) threads: Option<u32>,
 }
 
 /// A number above zero.

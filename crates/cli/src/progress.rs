@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use paceline_fabric::Progress;
 use paceline_kernel::Time;
+use paceline_lab::run::Cut;
 use paceline_scenario::Resolved;
 
 use crate::args::SayArgs;
@@ -108,6 +109,17 @@ impl Meter {
                 runs: inputs.into_iter().map(OneRun::of).collect(),
                 last_line: started,
             }),
+        }
+    }
+
+    /// Says on how many threads `run` goes, if it is not as many as were `asked` for.
+    pub(crate) fn tell_cut(&self, run: &str, asked: usize, cut: Cut) {
+        match cut {
+            Ok(parts) if parts >= asked => {}
+            Ok(parts) => self.show.line(&format!(
+                "{run} goes on {parts} threads: its network can be cut into no more parts"
+            )),
+            Err(why) => self.show.line(&format!("{run} goes on one thread: {why}")),
         }
     }
 

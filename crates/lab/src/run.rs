@@ -12,12 +12,15 @@ use paceline_fabric::{BuildError, Makers, Outcome, Progress, Simulation};
 use paceline_kernel::Time;
 
 use crate::results::{Machine, RunStatus, Summary, summarise};
+use machine::Cpu;
 use paceline_scenario::Resolved;
 
 mod machine;
 mod slowest;
+mod threads;
 
 pub use slowest::{AGAIN_MAX, SLOWEST, account_for_slowest, compare_accounted};
+pub use threads::{Cut, Threads, cores, idle_cores, parts_possible, threads_each};
 
 /// Events between two calls of the progress function: some tens of milliseconds.
 const SLICE: u64 = 200_000;
@@ -77,11 +80,15 @@ pub enum RunError {
 
 /// What [`execute`] needs of a simulation: [`Simulation`], or a stand-in.
 trait Engine: Sized {
+    fn cut(&mut self, parts: usize) -> Cut;
     fn advance(&mut self, events: u64) -> Progress;
     fn finish(self) -> Outcome;
 }
 
 impl Engine for Simulation {
+    fn cut(&mut self, parts: usize) -> Cut {
+        Self::cut(self, parts)
+    }
     fn advance(&mut self, events: u64) -> Progress {
         Self::advance(self, events)
     }
@@ -90,37 +97,53 @@ impl Engine for Simulation {
     }
 }
 
-/// Runs `input` to its end, or until `progress` says to stop; `progress` is called every few
+/// Runs `input` to its end on one thread, or until `progress` says to stop; `progress` is called every few
 /// hundred thousand events, and once at the end.
 pub fn execute(
     input: &Resolved,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Finished, RunError> {
-    execute_with(input, Makers::default(), progress)
+    execute_on(input, Threads::ONE, progress)
 }
 
-/// The same, with senders of another make than the schemes'.
+/// The same on several threads: what comes out is the same.
+pub fn execute_on(
+    input: &Resolved,
+    threads: Threads<'_>,
+    progress: &mut dyn FnMut(&Progress) -> Control,
+) -> Result<Finished, RunError> {
+    drive(input, || Simulation::new(input.run.clone()), threads, progress)
+}
+
+/// The same on one thread, with senders of another make than the schemes'.
 pub fn execute_with(
     input: &Resolved,
     makers: Makers,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Finished, RunError> {
     let build = || Simulation::with_makers(input.run.clone(), makers);
-    drive(input, build, progress)
+    drive(input, build, Threads::ONE, progress)
 }
 
 fn drive<E: Engine>(
     input: &Resolved,
     build: impl FnOnce() -> Result<E, BuildError>,
+    threads: Threads<'_>,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Finished, RunError> {
     let wall = Instant::now();
-    let cpu = machine::thread_cpu_s();
+    let cpu = Cpu::now();
     let seen = Cell::new((Time::ZERO, 0));
     let result = catch_unwind(AssertUnwindSafe(|| {
         let mut engine = build()?;
+        let mut parts = 1;
+        if threads.count > 1 {
+            let cut = engine.cut(threads.count);
+            (threads.told)(cut);
+            parts = cut.unwrap_or(1);
+        }
         let status = loop {
-            let now = engine.advance(SLICE);
+            let now = engine.advance(SLICE * parts as u64);
             seen.set((now.now, now.events));
             let control = progress(&now);
             if now.done {
@@ -130,9 +153,9 @@ fn drive<E: Engine>(
                 break RunStatus::Partial;
             }
         };
-        Ok((engine.finish(), status))
+        Ok((engine.finish(), status, parts))
     }));
-    let (outcome, status) = match result {
+    let (outcome, status, parts) = match result {
         Ok(Ok(done)) => done,
         Ok(Err(source)) => {
             let (scenario, scheme) = (input.name.clone(), input.scheme.clone());
@@ -146,7 +169,7 @@ fn drive<E: Engine>(
     };
     let machine = Machine {
         wall_s: wall.elapsed().as_secs_f64(),
-        cpu_s: (machine::thread_cpu_s() - cpu).max(0.0),
+        cpu_s: cpu.since(parts),
         peak_rss_bytes: machine::peak_rss_bytes(),
     };
     let summary = summarise(input, &outcome, status, machine);
@@ -223,6 +246,9 @@ mod tests {
     }
 
     impl Engine for Clockwork {
+        fn cut(&mut self, _: usize) -> Cut {
+            Err("it is a clockwork")
+        }
         fn advance(&mut self, events: u64) -> Progress {
             self.now += 1;
             let done = self.now == self.slices;
@@ -258,7 +284,7 @@ mod tests {
     fn runs_to_its_end_and_reports_on_the_way() {
         let (input, _) = sample::incast();
         let mut calls = Vec::new();
-        let finished = drive(&input, clockwork(3, false), &mut |now| {
+        let finished = drive(&input, clockwork(3, false), Threads::ONE, &mut |now| {
             calls.push((now.events, now.done));
             Control::Continue
         });
@@ -280,18 +306,21 @@ mod tests {
                 Control::Continue
             }
         };
-        let finished = drive(&input, clockwork(9, false), &mut { stop_at_two }).unwrap();
+        let finished = drive(&input, clockwork(9, false), Threads::ONE, &mut { stop_at_two }).unwrap();
         assert_eq!(finished.summary.status, RunStatus::Partial);
         assert_eq!(finished.outcome.end, Time::from_ns(2));
         // Stopped in the slice that would have been the last: the run is whole.
-        let whole = drive(&input, clockwork(2, false), &mut { stop_at_two }).unwrap();
+        let whole = drive(&input, clockwork(2, false), Threads::ONE, &mut { stop_at_two }).unwrap();
         assert_eq!(whole.summary.status, RunStatus::Completed);
     }
 
     #[test]
     fn a_panic_becomes_an_error_with_its_place() {
         let (input, _) = sample::incast();
-        let error = drive(&input, clockwork(3, true), &mut |_| Control::Continue).unwrap_err();
+        let error = drive(&input, clockwork(3, true), Threads::ONE, &mut |_| {
+            Control::Continue
+        })
+        .unwrap_err();
         let text = error.to_string();
         for part in [
             "`tiny`",

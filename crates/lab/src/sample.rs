@@ -223,6 +223,7 @@ pub fn incast() -> (Resolved, Outcome) {
         schemes: vec!["none".into()],
         fidelity: Fidelity::Exact,
         seed: 7,
+        threads: 1,
         run: spec(),
         collectives: Vec::new(),
         toml: "name = \"tiny\"\ndescription = \"Three flows to one host.\"\n".into(),

@@ -18,6 +18,7 @@ pub mod topology;
 mod trace;
 pub mod traffic;
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use paceline_congestion::learned::ModelRef;
@@ -54,6 +55,8 @@ pub struct Overrides {
     pub shuffle_ties: Option<u64>,
     /// Checks every invariant while running.
     pub check: bool,
+    /// `threads`.
+    pub threads: Option<NonZeroU32>,
     /// `path.to.key=v1,v2,..`: axes of a sweep, each in the place of that of the `[sweep]` table.
     pub over: Vec<String>,
     /// A point of the sweep's grid: for each of [`Grid::axes`] the number of its value. None: the
@@ -87,6 +90,8 @@ pub struct Resolved {
     pub seed: u64,
     /// Whose behaviour the run has.
     pub fidelity: Fidelity,
+    /// Threads that it may have. Results do not hang on it, so it is neither in `run` nor in `toml`.
+    pub threads: usize,
     /// The run.
     pub run: RunSpec,
     /// Which flows make up which collective.
@@ -304,6 +309,7 @@ fn load_config(
     scenario.seed = overrides.seed;
     scenario.shuffle_ties = overrides.shuffle_ties;
     scenario.check = overrides.check.then_some(true);
+    scenario.threads = overrides.threads;
     if let Some(duration) = overrides.duration {
         scenario.duration = Some(toml::Spanned::new(0..0, duration));
     }
@@ -319,9 +325,11 @@ fn load_config(
     if changed.is_empty() {
         return Ok(resolved);
     }
-    // Settings speak of a scenario: they change the one that the configuration amounts to.
+    // Settings speak of a scenario: they change the one that the configuration amounts to. It does not
+    // tell threads.
     let text = Source::new(format!("{} as a scenario", source.name()), resolved.toml);
-    let document = document::parse(&text, changed, Point::default())?;
+    let mut document = document::parse(&text, changed, Point::default())?;
+    document.scenario.threads = overrides.threads.or(document.scenario.threads);
     resolve::resolve(Input {
         scenario: document.scenario,
         texts: document.texts,
@@ -390,6 +398,10 @@ impl Overrides {
             self.shuffle_ties.map(|seed| format!("shuffle-ties={seed}")),
         );
         add("--check", self.check.then(|| "check=true".to_string()));
+        add(
+            "--threads",
+            self.threads.map(|threads| format!("threads={threads}")),
+        );
         all
     }
 }

@@ -11,6 +11,7 @@ mod values;
 mod workload;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use paceline_congestion::registry::WindowMode;
@@ -106,6 +107,9 @@ pub(crate) struct Scenario {
     pub(crate) shuffle_ties: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<bool>,
+    /// About the machine, not the run: not written down with it.
+    #[serde(skip_serializing)]
+    pub(crate) threads: Option<NonZeroU32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) topology: Option<Spanned<Topology>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

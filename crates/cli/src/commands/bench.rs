@@ -4,6 +4,7 @@
 //! processor time and memory are that workload's alone.
 
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use clap::Args;
 use paceline_scenario::{Overrides, Resolved};
@@ -13,6 +14,7 @@ use crate::args::SayArgs;
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
 
+mod threads;
 mod workloads;
 
 use workloads::{WORKLOADS, Workload};
@@ -31,6 +33,10 @@ pub(super) struct BenchArgs {
     /// Measure this scenario or config.txt in the place of fat320-hadoop30-2ms
     #[arg(long, value_name = "INPUT")]
     input: Option<String>,
+    /// Elapsed time on one thread and on so many, in turn, and how many times as fast that is
+    /// [only fat320-hadoop30-2ms and permutation-k16, unless --only says otherwise]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    threads: Option<u32>,
     #[command(flatten)]
     say: SayArgs,
 }
@@ -42,6 +48,8 @@ pub(super) struct BenchWorkloadArgs {
     quick: bool,
     #[arg(long)]
     input: Option<String>,
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
 }
 
 const RUNS: u32 = 5;
@@ -53,8 +61,12 @@ const SLICE: u64 = 1 << 20;
 struct Measured {
     packet_hops: u64,
     events: u64,
-    /// User and system time of the whole process: reading, building, running.
+    /// User and system time of the process's first thread: reading, building, running.
     cpu_s: f64,
+    /// How long that took.
+    wall_s: f64,
+    /// In how many parts it ran.
+    parts: usize,
     peak_rss_bytes: u64,
     digest: String,
 }
@@ -79,6 +91,9 @@ struct Row {
 /// Measures every workload; prints a table.
 pub(super) fn bench(args: &BenchArgs) -> Ended {
     let runs = args.runs.unwrap_or(if args.quick { 1 } else { RUNS });
+    if let Some(threads) = args.threads {
+        return threads::bench(args, runs, threads as usize);
+    }
     let mut rows = Vec::new();
     for workload in chosen(&args.only)? {
         let mut measured = Vec::new();
@@ -86,7 +101,7 @@ pub(super) fn bench(args: &BenchArgs) -> Ended {
             if !args.say.quiet {
                 eprintln!("{} ({run} of {runs})", workload.name);
             }
-            measured.push(measure_in_process(workload, args)?);
+            measured.push(measure_in_process(workload, args, 1)?);
         }
         rows.push(row(workload, args, &mut measured)?);
     }
@@ -119,11 +134,11 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Workload>, Failure> {
     only.iter().map(find).collect()
 }
 
-fn measure_in_process(workload: &Workload, args: &BenchArgs) -> Result<Measured, Failure> {
+fn measure_in_process(workload: &Workload, args: &BenchArgs, threads: usize) -> Result<Measured, Failure> {
     let failed = |what: &dyn std::fmt::Display| Failure::run(format!("measuring {}: {what}", workload.name));
     let program = std::env::current_exe().map_err(|error| failed(&error))?;
     let mut command = Command::new(program);
-    command.args(["bench-workload", workload.name]);
+    command.args(["bench-workload", workload.name, "--threads", &threads.to_string()]);
     if args.quick {
         command.arg("--quick");
     }
@@ -144,14 +159,9 @@ fn measure_in_process(workload: &Workload, args: &BenchArgs) -> Result<Measured,
 }
 
 fn row(workload: &Workload, args: &BenchArgs, measured: &mut [Measured]) -> Result<Row, Failure> {
+    check_digests(workload, measured.iter())?;
     measured.sort_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s));
     let middle = &measured[measured.len() / 2];
-    if let Some(other) = measured.iter().find(|other| other.digest != middle.digest) {
-        return Err(Failure::run(format!(
-            "{}: two runs are different (digests {} and {}): please report this",
-            workload.name, middle.digest, other.digest
-        )));
-    }
     let per_s = |count: u64| {
         if middle.cpu_s > 0.0 {
             count as f64 / middle.cpu_s
@@ -159,9 +169,8 @@ fn row(workload: &Workload, args: &BenchArgs, measured: &mut [Measured]) -> Resu
             0.0
         }
     };
-    let name = args.input.as_ref().filter(|_| workload.replaceable);
     Ok(Row {
-        workload: name.map_or(workload.name, String::as_str).to_string(),
+        workload: name(workload, args).to_string(),
         runs: measured.len(),
         packet_hops: middle.packet_hops,
         events: middle.events,
@@ -173,6 +182,29 @@ fn row(workload: &Workload, args: &BenchArgs, measured: &mut [Measured]) -> Resu
         events_per_s: per_s(middle.events),
         peak_rss_bytes: middle.peak_rss_bytes,
     })
+}
+
+/// All runs of a workload are the same.
+fn check_digests<'a>(
+    workload: &Workload,
+    mut measured: impl Iterator<Item = &'a Measured>,
+) -> Result<(), Failure> {
+    let Some(first) = measured.next() else {
+        return Ok(());
+    };
+    match measured.find(|other| other.digest != first.digest) {
+        None => Ok(()),
+        Some(other) => Err(Failure::run(format!(
+            "{}: two runs are different (digests {} and {}): please report this",
+            workload.name, first.digest, other.digest
+        ))),
+    }
+}
+
+/// What is measured, or what the user has put in its place.
+fn name<'a>(workload: &'a Workload, args: &'a BenchArgs) -> &'a str {
+    let own = args.input.as_ref().filter(|_| workload.replaceable);
+    own.map_or(workload.name, String::as_str)
 }
 
 fn table(rows: &[Row]) -> String {
@@ -208,14 +240,21 @@ fn table(rows: &[Row]) -> String {
 
 /// Measures one workload in this process; prints JSON for [`bench()`].
 pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
+    let wall = Instant::now();
     let resolved = resolve(args)?;
     let mut simulation = paceline_fabric::Simulation::new(resolved.run).map_err(Failure::arguments)?;
+    let parts = simulation.cut(args.threads).unwrap_or_else(|why| {
+        eprintln!("{} goes on one thread: {why}", args.name);
+        1
+    });
     while !simulation.advance(SLICE).done {}
     let outcome = simulation.finish();
     output::print_json(&Measured {
         packet_hops: outcome.counters.packet_hops(),
         events: outcome.counters.events,
         cpu_s: cpu_s(),
+        wall_s: wall.elapsed().as_secs_f64(),
+        parts,
         peak_rss_bytes: peak_rss_bytes(),
         digest: format!("{:016x}", outcome.digest),
     })?;
@@ -232,7 +271,7 @@ fn resolve(args: &BenchWorkloadArgs) -> Result<Resolved, Failure> {
     Ok(workload.resolve(args.quick)?)
 }
 
-/// Processor time of this process, which has one thread: Linux only, 0 elsewhere.
+/// Processor time of this process's first thread: Linux only, 0 elsewhere.
 fn cpu_s() -> f64 {
     // The first of three numbers is nanoseconds on a processor.
     let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();

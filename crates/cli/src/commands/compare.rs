@@ -104,7 +104,7 @@ fn inputs(args: &CompareArgs) -> Result<Vec<Vec<Resolved>>, Failure> {
         let mut changes = args.changes.clone();
         let mut repeats = Vec::new();
         for _ in 0..args.repeats {
-            let input = paceline_lab::load(&args.input, &changes.overrides(Some(scheme)))?;
+            let input = paceline_lab::load(&args.input, &changes.overrides(Some(scheme), args.threads))?;
             changes.seed = Some(input.seed.saturating_add(1));
             repeats.push(input);
         }
@@ -133,6 +133,7 @@ impl Comparison<'_> {
         output::check_folder(self.folder, self.writing.force)?;
         if !self.say.quiet {
             output::odd_inputs(self.inputs.iter().flatten());
+            self.tell_threads();
         }
         interrupt::listen();
         let (finished, failure) = self.run_all();
@@ -202,10 +203,33 @@ impl Comparison<'_> {
             return Vec::new();
         }
         let meter = Meter::new(inputs, self.say);
-        run::compare_accounted(inputs, self.jobs, &|i, now| {
+        // Of repeats the first is the one to tell of.
+        let first_seed = self.inputs[0][0].seed;
+        let told = |i: usize, cut| {
+            let input: &Resolved = inputs[i];
+            if input.seed == first_seed {
+                meter.tell_cut(&input.scheme, input.threads, cut);
+            }
+        };
+        run::compare_accounted(inputs, self.jobs, &told, &|i, now| {
             meter.update(i, now);
             interrupt::control()
         })
+    }
+
+    /// Says so if runs get fewer threads than they may have, since there are other runs beside them.
+    fn tell_threads(&self) {
+        let asked = self.inputs.iter().map(|repeats| repeats[0].threads).max();
+        let (asked, runs) = (asked.unwrap_or(1), self.inputs.len());
+        let each = run::threads_each(asked, runs, self.jobs);
+        if each < asked {
+            eprintln!(
+                "{} runs side by side on {} cores: {each} thread{} each",
+                self.jobs.min(runs),
+                run::cores(),
+                if each == 1 { "" } else { "s" },
+            );
+        }
     }
 
     /// What the runs tell together, if they are repeats.

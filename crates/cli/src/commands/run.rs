@@ -2,7 +2,7 @@
 
 use clap::Args;
 use paceline_lab::results::{RunStatus, flow_rows};
-use paceline_lab::run::{self, Finished, RunError, execute};
+use paceline_lab::run::{self, Finished, RunError, Threads, execute_on};
 use paceline_lab::table;
 use paceline_report::write_run;
 use paceline_scenario::Resolved;
@@ -46,7 +46,10 @@ pub(super) struct RunArgs {
 /// Runs one scenario; prints its table or summary.
 pub(super) fn run(args: &RunArgs) -> Ended {
     let buckets = args.buckets.asked(args.say)?;
-    let input = paceline_lab::load(&args.input, &args.changes.overrides(args.scheme.as_deref()))?;
+    let input = paceline_lab::load(
+        &args.input,
+        &args.changes.overrides(args.scheme.as_deref(), args.threads),
+    )?;
     let folder = (args.output.out.clone())
         .unwrap_or_else(|| output::default_folder(&input.name, &input.scheme, input.seed));
     output::check_folder(&folder, args.output.force)?;
@@ -68,6 +71,9 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     if !args.say.quiet {
         eprint!("{}", output::warnings(&[summary]));
         eprintln!("results in {}", folder.display());
+        if let Some(hint) = hint_at_threads(&input, &finished) {
+            eprintln!("{hint}");
+        }
     }
     Ok(ending(&[&finished]))
 }
@@ -76,16 +82,48 @@ pub(super) fn run(args: &RunArgs) -> Ended {
 pub(super) fn watched(input: &Resolved, say: SayArgs) -> Result<Finished, RunError> {
     interrupt::listen();
     let meter = Meter::new(std::slice::from_ref(input), say);
-    execute(input, &mut |now| {
+    let threads = Threads {
+        count: input.threads,
+        told: &|cut| meter.tell_cut("the run", input.threads, cut),
+    };
+    execute_on(input, threads, &mut |now| {
         meter.update(0, now);
         interrupt::control()
     })
 }
 
+/// What `--threads` would do for a run that took long on one thread, while cores had nothing to do.
+fn hint_at_threads(input: &Resolved, finished: &Finished) -> Option<String> {
+    /// A run that takes no longer, in seconds, is not worth a word.
+    const LONG_S: f64 = 5.0;
+    let summary = &finished.summary;
+    if input.threads > 1 || summary.wall_s <= LONG_S || summary.status == RunStatus::Partial {
+        return None;
+    }
+    let idle = run::idle_cores();
+    let parts = if idle > 0 {
+        run::parts_possible(input, idle + 1)
+    } else {
+        1
+    };
+    (parts > 1).then(|| threads_hint(idle, parts))
+}
+
+fn threads_hint(idle: usize, parts: usize) -> String {
+    let (cores, are) = if idle == 1 {
+        ("core", "is")
+    } else {
+        ("cores", "are")
+    };
+    format!(
+        "{idle} {cores} {are} idle: --threads {parts} cuts this run into {parts} parts, with the same results"
+    )
+}
+
 /// The slowest flows are accounted for too, and that is said where it takes time or is not done.
 fn account_for_slowest(input: &Resolved, finished: &mut Finished, say: SayArgs) -> Result<(), RunError> {
     let mut told = say.quiet;
-    let missing = run::account_for_slowest(input, finished, &mut |_| {
+    let missing = run::account_for_slowest(input, finished, input.threads, &mut |_| {
         if !std::mem::replace(&mut told, true) {
             eprintln!(
                 "running once more, for the accounts of the slowest flows ([record] accounts = \"off\" saves it)"
@@ -110,5 +148,19 @@ pub(super) fn ending(runs: &[&Finished]) -> Done {
         Done::Interrupted
     } else {
         Done::All
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_cores_are_told() {
+        assert_eq!(
+            threads_hint(3, 4),
+            "3 cores are idle: --threads 4 cuts this run into 4 parts, with the same results"
+        );
+        assert!(threads_hint(1, 2).starts_with("1 core is idle: --threads 2 cuts"));
     }
 }

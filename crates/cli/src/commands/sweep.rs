@@ -7,7 +7,7 @@ use paceline_lab::sweep::{self, Job, Keep, Plan, Ran, Row, Shard, Status, Study,
 use paceline_report::{write_run_into, write_sweep_page};
 use serde::Serialize;
 
-use crate::args::{ChangeArgs, INPUT_HELP, JobArgs, SayArgs};
+use crate::args::{ChangeArgs, INPUT_HELP, JobArgs, SayArgs, ThreadArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::SweepMeter;
 use crate::{interrupt, output};
@@ -64,6 +64,8 @@ pub(super) struct SweepArgs {
     say: SayArgs,
     #[command(flatten)]
     jobs: JobArgs,
+    #[command(flatten)]
+    threads: ThreadArgs,
     /// Run only this part of the runs
     #[arg(long, value_name = "I/N", help_heading = "Machine")]
     shard: Option<Shard>,
@@ -100,7 +102,7 @@ impl From<Kept> for Keep {
 
 /// Runs a sweep, or what is left of it; prints one table.
 pub(super) fn sweep(args: &SweepArgs) -> Ended {
-    let mut overrides = args.changes.overrides(args.scheme.as_deref());
+    let mut overrides = args.changes.overrides(args.scheme.as_deref(), args.threads);
     overrides.over.clone_from(&args.over);
     let study = Study {
         input: args.input.clone(),
@@ -320,6 +322,7 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
     let tasks = if tasks == 0 { TASKS_MAX } else { tasks }.min(runs).max(1);
     let place = quoted(&folder.display().to_string());
     let keep = if args.keep == Kept::All { " --keep all" } else { "" };
+    let threads = args.threads.threads.map(|count| format!(" --threads {count}"));
     format!(
         "#!/bin/bash\n\
          #SBATCH --job-name=paceline-{name}\n\
@@ -327,12 +330,13 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
          #SBATCH --cpus-per-task={cpus}\n\
          # {runs} runs in {tasks} tasks. A task that is killed and submitted again goes on where it was.\n\
          set -eu\n\
-         paceline sweep {words}{keep} --out {place} \\\n    \
+         paceline sweep {words}{keep}{threads} --out {place} \\\n    \
          --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --jobs \"${{SLURM_CPUS_PER_TASK:-1}}\" --quiet\n\
          \n\
          # When all tasks are done, for the table and results.csv:\n\
          #   paceline collect {place}\n",
         name = plan.scenario,
+        threads = threads.unwrap_or_default(),
         cpus = args.jobs.jobs.unwrap_or(1),
         words = shell(&plan.arguments),
     )

@@ -38,7 +38,8 @@ pub enum RunStatus {
 pub struct Machine {
     /// Elapsed time, in seconds.
     pub wall_s: f64,
-    /// Processor time of the thread that ran it, in seconds; 0 where unknown.
+    /// Processor time of the thread that ran it, in seconds, or of all threads if there were several; 0 where
+    /// unknown.
     pub cpu_s: f64,
     /// Largest resident memory of the process so far, in bytes; 0 where unknown.
     pub peak_rss_bytes: u64,

@@ -2,8 +2,48 @@
 
 use std::fs;
 
+/// Processor time so far.
+pub(super) struct Cpu {
+    thread_s: f64,
+    process_s: f64,
+}
+
+impl Cpu {
+    pub(super) fn now() -> Self {
+        Self {
+            thread_s: thread_cpu_s(),
+            process_s: process_cpu_s(),
+        }
+    }
+
+    /// The seconds since then of a run in `parts` parts. In several it is the whole process's, since each part
+    /// has its thread: with what else goes on in it.
+    pub(super) fn since(&self, parts: usize) -> f64 {
+        let now = Self::now();
+        let seconds = match parts {
+            1 => now.thread_s - self.thread_s,
+            _ => now.process_s - self.process_s,
+        };
+        seconds.max(0.0)
+    }
+}
+
+/// Processor time of all threads of this process, also of those that have ended, in seconds.
+fn process_cpu_s() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").ok();
+    stat.and_then(|text| parse_stat(&text)).unwrap_or(0.0)
+}
+
+/// User and system time, in the hundredths of a second that Linux counts for programs: the 14th and 15th word, of
+/// which the second is a name in parentheses.
+fn parse_stat(stat: &str) -> Option<f64> {
+    let mut words = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut ticks = || words.next()?.parse::<u64>().ok();
+    Some((ticks()? + ticks()?) as f64 / 100.0)
+}
+
 /// Processor time of the calling thread, in seconds.
-pub(super) fn thread_cpu_s() -> f64 {
+fn thread_cpu_s() -> f64 {
     // The first of three numbers is nanoseconds on a processor.
     let nanoseconds = fs::read_to_string("/proc/thread-self/schedstat")
         .ok()
@@ -29,6 +69,13 @@ fn parse_high_water_mark(status: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reads_the_time_of_all_threads() {
+        let stat = "7 (a (b) c) S 1 7 7 0 -1 4194304 120 0 0 0 250 31 0 0 20 0 1 0 100 2 3";
+        assert_eq!(parse_stat(stat), Some(2.81));
+        assert_eq!(parse_stat("7 (a"), None);
+    }
 
     #[test]
     fn reads_the_high_water_mark() {

@@ -11,7 +11,7 @@ use paceline_fabric::spec::{Accounted, RecordSpec};
 use paceline_kernel::Time;
 use paceline_scenario::{Fidelity, Resolved};
 
-use super::{Control, Finished, RunError, execute, side_by_side};
+use super::{Control, Cut, Finished, RunError, Threads, execute_on, side_by_side, threads_each};
 use crate::results::{FlowRow, RunStatus, by_slowness, flow_rows};
 
 /// So many of the slowest flows are accounted for.
@@ -50,6 +50,7 @@ fn missing(input: &Resolved, finished: &Finished) -> Vec<u32> {
 pub fn account_for_slowest(
     input: &Resolved,
     finished: &mut Finished,
+    threads: usize,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<usize, RunError> {
     let missing = missing(input, finished);
@@ -76,7 +77,11 @@ pub fn account_for_slowest(
         .max()
         .unwrap_or(Time::ZERO)
         .min(input.run.stop);
-    let second = execute(&again, progress)?;
+    let threads = Threads {
+        count: threads,
+        ..Threads::ONE
+    };
+    let second = execute_on(&again, threads, progress)?;
     if second.summary.status != RunStatus::Completed {
         return Ok(missing.len());
     }
@@ -86,17 +91,23 @@ pub fn account_for_slowest(
     Ok(0)
 }
 
-/// The same as [`super::compare`], each run with accounts of its slowest flows.
+/// The same as [`super::compare`], each run with accounts of its slowest flows, and on as many threads as it asks for
+/// while there are cores; `told` hears of those that have several what came of it.
 pub fn compare_accounted<I: Borrow<Resolved> + Sync>(
     inputs: &[I],
     jobs: usize,
+    told: &(dyn Fn(usize, Cut) + Sync),
     progress: &(dyn Fn(usize, &Progress) -> Control + Sync),
 ) -> Vec<Result<Finished, RunError>> {
     side_by_side(inputs.len(), jobs, &|i| {
         let input = inputs[i].borrow();
-        let mut finished = execute(input, &mut |now| progress(i, now))?;
+        let threads = Threads {
+            count: threads_each(input.threads, inputs.len(), jobs),
+            told: &|cut| told(i, cut),
+        };
+        let mut finished = execute_on(input, threads, &mut |now| progress(i, now))?;
         // How far the second is nobody has to know, but it stops when told.
-        account_for_slowest(input, &mut finished, &mut |now| {
+        account_for_slowest(input, &mut finished, threads.count, &mut |now| {
             progress(i, &Progress { done: true, ..*now })
         })?;
         Ok(finished)

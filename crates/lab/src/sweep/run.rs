@@ -15,7 +15,7 @@ use super::{Keep, Plan, Row, Shard, Status, Study, SweepError};
 use crate::files::{Folder, OutputError, write_summary_into, write_summary_like};
 use crate::repeats::same_but_for_seed;
 use crate::results::RunStatus;
-use crate::run::{Control, Finished, execute, side_by_side};
+use crate::run::{Control, Finished, Threads, execute_on, side_by_side, threads_each};
 
 /// How everything of a run is written into a folder of one that is being made.
 pub type WriteRun = fn(&Folder, &Path, &Resolved, &Finished) -> Result<(), OutputError>;
@@ -83,12 +83,12 @@ impl Job<'_> {
         };
         watch.begin(left.len(), ran.there, store.plan_changed);
         let broken = AtomicBool::new(false);
-        let make = |number: usize| {
+        let make = |number: usize, beside: usize| {
             if broken.load(Ordering::Relaxed) || watch.stopped() {
                 return Ok(None);
             }
             let &(id, point, repeat) = *left[number];
-            let ended = self.one(&store, id, (point, repeat), &mut |input, now| {
+            let ended = self.one(&store, id, (point, repeat), beside, &mut |input, now| {
                 watch.progress(number, input, now)
             });
             match &ended {
@@ -100,7 +100,10 @@ impl Job<'_> {
         };
         // The first seed shows whether the others can be different.
         let (first, others): (Vec<usize>, Vec<usize>) = (0..left.len()).partition(|&i| left[i].2 == 0);
-        let in_turn = |numbers: &[usize]| side_by_side(numbers.len(), self.jobs, &|i| make(numbers[i]));
+        let in_turn = |numbers: &[usize]| {
+            let runs = numbers.len();
+            side_by_side(runs, self.jobs, &|i| make(numbers[i], runs))
+        };
         let ended = [in_turn(&first), in_turn(&others)].into_iter().flatten();
         for status in ended {
             match status? {
@@ -147,12 +150,14 @@ impl Job<'_> {
         Ok(Some(row))
     }
 
-    /// Makes one run, unless it is that of the first seed, and writes what came of it; `None` if it was stopped.
+    /// Makes one run of as many as are `beside` it, unless it is that of the first seed, and writes what came of it;
+    /// `None` if it was stopped.
     fn one(
         &self,
         store: &Store,
         id: &str,
         (point, repeat): (usize, usize),
+        beside: usize,
         progress: &mut dyn FnMut(&Resolved, &Progress) -> Control,
     ) -> Result<Option<Row>, SweepError> {
         if let Some(row) = self.same_as_first(store, id, (point, repeat))? {
@@ -161,7 +166,8 @@ impl Job<'_> {
         }
         let seed = self.plan.seeds[repeat];
         let attempt = catch_unwind(AssertUnwindSafe(|| {
-            self.attempt(store, id, &self.plan.points[point].values, seed, progress)
+            let values = &self.plan.points[point].values;
+            self.attempt(store, id, (values, seed), beside, progress)
         }));
         let mut row = Row {
             id: id.to_string(),
@@ -192,8 +198,8 @@ impl Job<'_> {
         &self,
         store: &Store,
         id: &str,
-        values: &[usize],
-        seed: u64,
+        (values, seed): (&[usize], u64),
+        beside: usize,
         progress: &mut dyn FnMut(&Resolved, &Progress) -> Control,
     ) -> Result<Finished, Stopped> {
         let input = self.study.load(values, Some(seed));
@@ -209,7 +215,11 @@ impl Job<'_> {
         if self.keep == Keep::Summary {
             record_less(&mut input.run.record);
         }
-        let finished = execute(&input, &mut |now| progress(&input, now));
+        let threads = Threads {
+            count: threads_each(input.threads, beside, self.jobs),
+            ..Threads::ONE
+        };
+        let finished = execute_on(&input, threads, &mut |now| progress(&input, now));
         let finished = finished.map_err(|error| Stopped::Failed(error.to_string()))?;
         if finished.summary.status == RunStatus::Completed {
             self.write(store, id, &input, &finished).map_err(Stopped::Sweep)?;

@@ -15,6 +15,7 @@ pub fn sections() -> &'static [Entry] {
             "ties", "", "structural", "order of simultaneous events: `structural` (by who scheduled them) or `insertion` (as ns-3)";
             "shuffle-ties", "", "", "seed of a random order of simultaneous events";
             "check", "", "false", "check every invariant while running";
+            "threads", "", "1", "threads of a run, which is cut into as many parts, where that can be done; results do not depend on it, and a run's folder does not tell it";
             "topology", "", "", "the network: one block";
             "workload", "", "", "the flows: one or more tables, each with one block";
             "network", "", "", "packets, hosts, switches, failures";

@@ -149,6 +149,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         schemes,
         seed,
         fidelity: scenario.fidelity.unwrap_or_default(),
+        threads: scenario.threads.map_or(1, |threads| threads.get() as usize),
         pcap: scenario.record.pcap.unwrap_or(false),
         toml: format!(
             "# Paceline {}: everything in this run has its value here.\n{toml}",
