@@ -44,6 +44,8 @@ pub(crate) enum Event {
 const A_BITS: u32 = 27;
 /// Bits before those of the kind.
 const KIND: u32 = A_BITS + 32;
+/// The kind of an arrival.
+const ARRIVE: u64 = 9;
 const A_MASK: u64 = (1 << A_BITS) - 1;
 
 impl Event {
@@ -67,7 +69,7 @@ impl Event {
             Self::Timeout { flow } => (6, flow, 0),
             Self::TxDone { port } => (7, port, 0),
             Self::Wake { port, generation } => (8, port, generation),
-            Self::Arrive { port, packet } => (9, port, packet),
+            Self::Arrive { port, packet } => (ARRIVE, port, packet),
             Self::Sample => (10, 0, 0),
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
             Self::Refill { port } => (14, port, 0),
@@ -76,6 +78,12 @@ impl Event {
             Self::Decided { nic } => (15, nic, 0),
         };
         kind << KIND | u64::from(a) << 32 | u64::from(b)
+    }
+
+    /// Port and packet, if what is encoded is an arrival.
+    #[inline(always)]
+    pub(crate) fn arrival(bits: u64) -> Option<(u32, u32)> {
+        (bits >> KIND == ARRIVE).then_some(((bits >> 32 & A_MASK) as u32, bits as u32))
     }
 
     #[inline(always)]
@@ -105,7 +113,7 @@ impl Event {
                 port: a,
                 generation: b,
             },
-            9 => Self::Arrive { port: a, packet: b },
+            ARRIVE => Self::Arrive { port: a, packet: b },
             10 => Self::Sample,
             13 => Self::ReceiverTimer { flow: a },
             12 => Self::HostDone { nic: a },

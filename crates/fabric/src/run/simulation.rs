@@ -223,11 +223,11 @@ impl Simulation {
     }
 
     /// Fetches what events that are soon to run will touch first.
-    #[inline(never)]
+    #[inline(always)]
     fn fetch_upcoming(&self) {
         let core = &self.core;
         core.agenda.queue.for_upcoming(|what| {
-            if let Event::Arrive { port, packet } = Event::decode(what) {
+            if let Some((port, packet)) = Event::arrival(what) {
                 core.packets.prefetch(packet);
                 prefetch(&core.ports, port as usize);
                 prefetch(&core.queues, port as usize * self.world.class_count);
