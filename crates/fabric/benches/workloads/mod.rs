@@ -15,7 +15,7 @@ const START: u64 = 2_000_000_000;
 type Workload = (&'static str, fn() -> RunSpec);
 
 /// What is measured.
-pub(crate) const WORKLOADS: [Workload; 9] = [
+pub(crate) const WORKLOADS: [Workload; 10] = [
     ("incast-16/ns3-hpcc", || incast(16)),
     ("incast-16/exact", || exact(incast(16))),
     ("permutation-k4/ns3-hpcc", || permutation(4)),
@@ -25,6 +25,7 @@ pub(crate) const WORKLOADS: [Workload; 9] = [
     ("incast-20/exact", || exact(incast(20))),
     ("incast-20/recorded", || recorded(exact(incast(20)))),
     ("permutation-k16/exact", || exact(permutation(16))),
+    ("permutation-k32/exact", || exact(permutation(32))),
 ];
 
 /// `spec` in exact time, without the checks that tests make.
