@@ -53,17 +53,54 @@ pub(crate) struct Agenda {
     pub(crate) sent: Sent,
     /// Packets that are on their way to other parts of the run.
     pub(crate) outbox: Vec<Crossing>,
+    /// Where those from other parts are put in order.
+    pub(crate) trays: Vec<Tray>,
 }
 
-/// A packet on a link to another part of the run: when it arrives, and where.
+/// A packet on a link to another part of the run: when it arrives, and where, and the lane of packets like it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
     pub(crate) at: u64,
     pub(crate) port: u32,
     pub(crate) packet: u32,
+    pub(crate) lane: LaneId,
+}
+
+/// Packets from other parts that would share a lane if they were from here: what comes in one window is put in order,
+/// and comes before what comes in the next, so they have a lane too.
+#[derive(Clone, Debug)]
+pub(crate) struct Tray {
+    pub(crate) of: LaneId,
+    pub(crate) lane: LaneId,
+    /// Time and event.
+    pub(crate) arrivals: Vec<(u64, u64)>,
 }
 
 impl Agenda {
+    /// Makes a tray for packets that share `lane`, if there is room for another lane.
+    pub(crate) fn add_tray(&mut self, of: LaneId) {
+        let is_new = of != LaneId::WHEEL && self.trays.iter().all(|tray| tray.of != of);
+        if !is_new {
+            return;
+        }
+        let lane = self.queue.add_lane(1);
+        if lane != LaneId::WHEEL {
+            let arrivals = Vec::new();
+            self.trays.push(Tray { of, lane, arrivals });
+        }
+    }
+
+    /// All of a window has come.
+    pub(crate) fn empty_trays(&mut self) {
+        for tray in &mut self.trays {
+            tray.arrivals.sort_unstable();
+            for (at, what) in tray.arrivals.drain(..) {
+                let tie = self.ties.next(what);
+                self.queue.push(tray.lane, Entry { at, tie, what });
+            }
+        }
+    }
+
     /// A packet goes on the wire of a port: the end of its transmission, if `more` waits for that, and its
     /// arrival are to come. Returns when that will be.
     #[inline(always)]
@@ -137,7 +174,13 @@ impl Agenda {
             self.queue.push(timing.tx_lane, entry);
         }
         let port = p.peer;
-        self.outbox.push(Crossing { at, port, packet });
+        let lane = timing.arrive_lane;
+        self.outbox.push(Crossing {
+            at,
+            port,
+            packet,
+            lane,
+        });
     }
 }
 

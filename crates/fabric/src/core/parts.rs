@@ -27,6 +27,7 @@ pub(crate) struct Mail {
 struct Letter {
     at: u64,
     port: u32,
+    lane: LaneId,
     packet: Packet,
     /// What its journal begins with, if it has one.
     journal: Option<Head>,
@@ -46,7 +47,13 @@ impl Core {
     pub(crate) fn post<'a>(&mut self, parts: usize, open: impl Fn(usize) -> MutexGuard<'a, Mail>) {
         let Some(share) = &self.share else { return };
         let mut boxes: Vec<Option<MutexGuard<'_, Mail>>> = (0..parts).map(|_| None).collect();
-        for Crossing { at, port, packet: id } in self.agenda.outbox.drain(..) {
+        for crossing in self.agenda.outbox.drain(..) {
+            let Crossing {
+                at,
+                port,
+                packet: id,
+                lane,
+            } = crossing;
             let to = usize::from(share.of_node[self.ports[port as usize].node as usize]);
             let mail = &mut **boxes[to].get_or_insert_with(|| open(to));
             let packet = *self.packets.get(id);
@@ -58,6 +65,7 @@ impl Core {
             mail.letters.push(Letter {
                 at,
                 port,
+                lane,
                 packet,
                 journal,
             });
@@ -72,6 +80,7 @@ impl Core {
         for Letter {
             at,
             port,
+            lane,
             packet,
             journal,
         } in mail.letters.drain(..)
@@ -83,7 +92,11 @@ impl Core {
                 self.watch.accounts.put(packet, &head, own);
                 steps = others;
             }
-            self.schedule(LaneId::WHEEL, at, Event::Arrive { port, packet });
+            let event = Event::Arrive { port, packet };
+            match self.agenda.trays.iter_mut().find(|tray| tray.of == lane) {
+                Some(tray) => tray.arrivals.push((at, event.encode())),
+                None => self.schedule(LaneId::WHEEL, at, event),
+            }
         }
         mail.samples.clear();
         mail.steps.clear();

@@ -120,6 +120,7 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
             ties: Ties::new(spec.ties),
             sent: Sent::default(),
             outbox: Vec::new(),
+            trays: Vec::new(),
         },
         packets: PacketSlab::new(
             if int { telemetry_samples(&spec, extent) } else { 0 },

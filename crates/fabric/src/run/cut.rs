@@ -99,6 +99,11 @@ impl Simulation {
         let emptied = self.core.agenda.queue.emptied();
         let pending = std::mem::replace(&mut self.core.agenda.queue, emptied);
         self.core.share = Some(share);
+        for port in self.core.ports.iter().filter(|port| port.crosses) {
+            for common in &self.world.profiles[usize::from(port.profile)].common {
+                self.core.agenda.add_tray(common.arrive_lane);
+            }
+        }
         pending.for_each(|entry| {
             let event = Event::decode(entry.what);
             if self.is_here(event) {

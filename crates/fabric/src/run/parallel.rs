@@ -234,6 +234,7 @@ impl Simulation {
             for from in 0..table.told.len() {
                 self.core.collect(&mut table.mail(from, me));
             }
+            self.core.agenda.empty_trays();
         }
     }
 
