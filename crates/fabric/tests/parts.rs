@@ -5,9 +5,9 @@ mod networks;
 
 use common::{G100, G400, add_flow, link, natural, run, scheme, star};
 use networks::{build, case};
-use paceline_congestion::registry::{SCHEMES, Scheme};
+use paceline_congestion::registry::{Maker, SCHEMES, Scheme};
 use paceline_fabric::spec::*;
-use paceline_fabric::{Outcome, Simulation};
+use paceline_fabric::{Makers, Outcome, Simulation};
 use paceline_kernel::{Span, Time};
 use proptest::prelude::*;
 
@@ -177,4 +177,20 @@ fn a_standstill_across_parts() {
     let (outcome, parts) = in_parts(&spec, 3, 1 << 20).expect("a run that can be cut");
     assert_eq!(parts, 3);
     assert_same(&outcome, &alone);
+}
+
+/// A fault in one of the parts is told as it is told without parts.
+#[test]
+fn a_fault_in_a_part() {
+    let mut spec = leaves("none");
+    spec.schemes.push(spec.schemes[0].clone());
+    let last = spec.flows.iter_mut().filter(|flow| flow.src.0 >= 50);
+    last.for_each(|flow| flow.scheme = 1);
+    let maker = Maker::new(|_| panic!("no sender of the last leaf"));
+    let makers = Makers::from([(1, maker)]);
+    let mut simulation = Simulation::with_makers(spec, makers).unwrap();
+    assert_eq!(simulation.cut(4), Ok(4));
+    let run = std::panic::AssertUnwindSafe(|| simulation.advance(u64::MAX));
+    let panic = std::panic::catch_unwind(run).expect_err("a fault");
+    assert_eq!(panic.downcast_ref(), Some(&"no sender of the last leaf"));
 }

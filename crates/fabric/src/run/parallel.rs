@@ -186,15 +186,18 @@ impl Simulation {
         }
     }
 
-    /// Runs all parts, each on a thread.
+    /// Runs all parts, each on a thread. A panic of one is one of this.
     fn run_together(&mut self, parts: &mut Parts, goal: Goal) -> Heard {
         let table = Table::new(1 + parts.others.len());
         let last = std::thread::scope(|scope| {
+            let mut threads = Vec::new();
             for (me, part) in (1..).zip(&mut parts.others) {
                 let table = &table;
-                scope.spawn(move || part.run_beside(me, table, goal));
+                threads.push(scope.spawn(move || part.run_beside(me, table, goal)));
             }
-            self.run_beside(0, &table, goal)
+            let last = self.run_beside(0, &table, goal);
+            let broken = threads.into_iter().find_map(|thread| thread.join().err());
+            broken.map_or(last, |panic| std::panic::resume_unwind(panic))
         });
         last.unwrap_or_else(|| table.hear())
     }
