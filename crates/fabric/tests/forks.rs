@@ -4,35 +4,16 @@ mod common;
 mod networks;
 
 use common::{add_flow, natural, run, scheme, scheme_with, star};
-use networks::{build, case};
-use paceline_congestion::registry::{SCHEMES, Scheme, WindowMode};
+use networks::{build, case, schemes};
+use paceline_congestion::registry::WindowMode;
 use paceline_fabric::spec::*;
 use paceline_fabric::{Outcome, Simulation};
-use paceline_kernel::{Span, Time};
+use paceline_kernel::Span;
 use proptest::prelude::*;
-
-/// Every scheme, by every name.
-fn schemes() -> Vec<&'static str> {
-    let names = |scheme: &'static Scheme| {
-        let aliases = scheme.aliases.iter().map(|alias| alias.name);
-        std::iter::once(scheme.name).chain(aliases)
-    };
-    SCHEMES.iter().flat_map(names).collect()
-}
 
 /// Everything that can be recorded.
 fn record(spec: &mut RunSpec) {
-    let every = |us| Some(Span::from_us(us));
-    spec.record.queue_every = every(1);
-    spec.record.queue_window = (Time::ZERO, Time::from_ns(300_000));
-    spec.record.queue_dump_every = every(10);
-    spec.record.rate_every = every(3);
-    spec.record.port_bin = every(2);
-    spec.record.flow_every = every(2);
-    spec.record.flows_max = 8;
-    spec.record.trace_nodes = vec![NodeId(0)];
-    spec.record.rtt_samples = true;
-    spec.record.accounts = Accounted::All;
+    networks::record(spec);
     spec.record.closeups = (0..spec.flows.len() as u32).step_by(3).collect();
 }
 

@@ -4,36 +4,12 @@ mod common;
 mod networks;
 
 use common::{G100, G400, add_flow, link, natural, run, scheme, star};
-use networks::{build, case};
+use networks::{build, case, record, schemes};
 use paceline_congestion::registry::{Maker, SCHEMES, Scheme};
 use paceline_fabric::spec::*;
 use paceline_fabric::{Makers, Outcome, Simulation};
-use paceline_kernel::{Span, Time};
+use paceline_kernel::Time;
 use proptest::prelude::*;
-
-/// Every scheme, by every name.
-fn schemes() -> Vec<&'static str> {
-    let names = |scheme: &'static Scheme| {
-        let aliases = scheme.aliases.iter().map(|alias| alias.name);
-        std::iter::once(scheme.name).chain(aliases)
-    };
-    SCHEMES.iter().flat_map(names).collect()
-}
-
-/// Everything that can be recorded of a run in parts.
-fn record(spec: &mut RunSpec) {
-    let every = |us| Some(Span::from_us(us));
-    spec.record.queue_every = every(1);
-    spec.record.queue_window = (Time::ZERO, Time::from_ns(300_000));
-    spec.record.queue_dump_every = every(10);
-    spec.record.rate_every = every(3);
-    spec.record.port_bin = every(2);
-    spec.record.flow_every = every(2);
-    spec.record.flows_max = 8;
-    spec.record.trace_nodes = (0..spec.nodes.len() as u32).step_by(3).map(NodeId).collect();
-    spec.record.rtt_samples = true;
-    spec.record.accounts = Accounted::All;
-}
 
 /// The run in `parts` parts, and in how many it really is; `None` if it cannot be cut.
 fn in_parts(spec: &RunSpec, parts: usize, step: u64) -> Option<(Outcome, usize)> {

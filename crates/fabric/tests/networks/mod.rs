@@ -1,7 +1,7 @@
 //! Random networks with random traffic, pauses, losses, failures, policies.
-#![allow(unreachable_pub, reason = "each test uses what it needs")]
+#![allow(dead_code, unreachable_pub, reason = "each test uses what it needs")]
 
-use paceline_congestion::registry::WindowMode;
+use paceline_congestion::registry::{SCHEMES, Scheme, WindowMode};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
@@ -260,4 +260,28 @@ pub fn build(case: &Case) -> RunSpec {
         spec.flows.last_mut().unwrap().class = class;
     }
     spec
+}
+
+/// Every scheme, by every name.
+pub fn schemes() -> Vec<&'static str> {
+    let names = |scheme: &'static Scheme| {
+        let aliases = scheme.aliases.iter().map(|alias| alias.name);
+        std::iter::once(scheme.name).chain(aliases)
+    };
+    SCHEMES.iter().flat_map(names).collect()
+}
+
+/// Everything that can be recorded, but close looks.
+pub fn record(spec: &mut RunSpec) {
+    let every = |us| Some(Span::from_us(us));
+    spec.record.queue_every = every(1);
+    spec.record.queue_window = (Time::ZERO, Time::from_ns(300_000));
+    spec.record.queue_dump_every = every(10);
+    spec.record.rate_every = every(3);
+    spec.record.port_bin = every(2);
+    spec.record.flow_every = every(2);
+    spec.record.flows_max = 8;
+    spec.record.trace_nodes = (0..spec.nodes.len() as u32).step_by(3).map(NodeId).collect();
+    spec.record.rtt_samples = true;
+    spec.record.accounts = Accounted::All;
 }
