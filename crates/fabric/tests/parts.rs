@@ -5,7 +5,7 @@ mod networks;
 
 use common::{G100, G400, add_flow, link, natural, run, scheme, star};
 use networks::{build, case, record, schemes};
-use paceline_congestion::registry::{Maker, SCHEMES, Scheme};
+use paceline_congestion::registry::Maker;
 use paceline_fabric::spec::*;
 use paceline_fabric::{Makers, Outcome, Simulation};
 use paceline_kernel::Time;
