@@ -3,12 +3,12 @@
 mod common;
 mod networks;
 
-use common::{G100, G400, add_flow, link, natural, run, scheme, star};
+use common::{G100, G400, add_flow, link, natural, run, scheme, scheme_with, star};
 use networks::{build, case, record, schemes};
-use paceline_congestion::registry::Maker;
+use paceline_congestion::registry::{Maker, WindowMode};
 use paceline_fabric::spec::*;
 use paceline_fabric::{Makers, Outcome, Simulation};
-use paceline_kernel::Time;
+use paceline_kernel::{Span, Time};
 use proptest::prelude::*;
 
 /// The run in `parts` parts, and in how many it really is; `None` if it cannot be cut.
@@ -123,6 +123,66 @@ fn many_parts() {
             assert_eq!(found, parts, "{name}");
             assert_same(&outcome, &alone);
         }
+    }
+}
+
+/// Hosts and decisions that take time, a NIC that pauses for a while, flows that wait for others at their own host
+/// and elsewhere.
+#[test]
+fn hosts_that_take_time_and_flows_that_wait() {
+    let mut spec = leaves("hpcc");
+    spec.schemes.push(scheme_with(
+        "lstm-pid",
+        WindowMode::Off,
+        &[("decision-latency", "2us")],
+    ));
+    spec.nic.endpoint = Some(Endpoint {
+        delay: Span::from_ns(700),
+        per_packet: Span::from_ns(90),
+        rate: None,
+        jitter: Span::from_ns(200),
+    });
+    spec.storms.push(PauseStorm {
+        node: NodeId(53),
+        class: 3,
+        at: Time::from_ns(5_000),
+        until: Some(Time::from_ns(40_000)),
+    });
+    for flow in (0..spec.flows.len()).step_by(3) {
+        spec.flows[flow].scheme = 1;
+    }
+    for flow in 0..spec.flows.len() as u32 {
+        let to = spec.flows[flow as usize].dst;
+        let next = (flow + 1..spec.flows.len() as u32).find(|&next| spec.flows[next as usize].src == to);
+        let (Some(next), true) = (next, flow % 4 == 0) else {
+            continue;
+        };
+        spec.dependencies.push(Dependency {
+            flow: next,
+            after: flow,
+            awaited: Awaited::Received,
+            delay: Span::from_ns(u64::from(flow % 3) * 50),
+        });
+    }
+    // Of a host three leaves on: those two are in one part.
+    let elsewhere = spec.flows.len() as u32 - 1;
+    spec.dependencies.push(Dependency {
+        flow: elsewhere,
+        after: 0,
+        awaited: Awaited::Acknowledged,
+        delay: Span::ZERO,
+    });
+    let alone = run(spec.clone());
+    assert!(
+        alone.decisions.is_some_and(|decisions| decisions.made > 30),
+        "{:?}",
+        alone.decisions
+    );
+    assert_eq!(alone.completions.len(), spec.flows.len());
+    for parts in [2, 3, 7, 16] {
+        let (outcome, found) = in_parts(&spec, parts, 1 << 20).expect("a run that can be cut");
+        assert_eq!(found, parts);
+        assert_same(&outcome, &alone);
     }
 }
 
