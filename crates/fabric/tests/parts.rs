@@ -204,6 +204,7 @@ fn a_standstill_across_parts() {
         add_flow(&mut spec, 3 + n, 3 + (n + 2) % 3, 3_000_000, 0);
     }
     spec.switch.ecn.clear();
+    record(&mut spec);
     let alone = run(spec.clone());
     assert!(
         alone.standstill.as_ref().is_some_and(|found| found.ended),

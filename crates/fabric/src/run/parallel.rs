@@ -257,6 +257,7 @@ impl Simulation {
             Some((watch, ends)) => {
                 self.core.watch.standstill = watch;
                 if ends {
+                    self.core.now = now;
                     self.join();
                     self.core.done = true;
                 }

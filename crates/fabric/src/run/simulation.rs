@@ -207,10 +207,15 @@ impl Simulation {
             Some(at) if at <= stop => {
                 let all_done = self.is_all_completed();
                 let is_over = all_done && self.core.packets.live() == 0;
-                self.sample_until(at, all_done, is_over);
-                if self.core.watch.standstill.due() <= at {
+                let look_at = self.core.watch.standstill.due();
+                if look_at <= at {
                     self.look_for_standstill(at);
+                    if self.core.done {
+                        self.core.now = look_at;
+                        return;
+                    }
                 }
+                self.sample_until(at, all_done, is_over);
             }
             next => {
                 self.core.done = true;
