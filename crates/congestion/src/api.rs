@@ -4,6 +4,7 @@
 //! after each of them is asked for its [`SendLimits`]. Nothing else goes in or out, so the same
 //! code runs in the simulator, in a test that is a loop of calls, or over real packets.
 
+use crate::copies::copies;
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
@@ -290,24 +291,10 @@ pub struct Decisions {
     pub outside: bool,
 }
 
-/// A copy of a sender's half, whatever its type: what runs that fork ask for. Every scheme that is [`Clone`]
-/// has it.
-pub trait CloneBox {
-    /// The copy.
-    fn clone_box(&self) -> Box<dyn CongestionControl>;
-}
-
-impl<T: CongestionControl + Clone + 'static> CloneBox for T {
-    fn clone_box(&self) -> Box<dyn CongestionControl> {
-        Box::new(self.clone())
-    }
-}
-
-impl Clone for Box<dyn CongestionControl> {
-    fn clone(&self) -> Self {
-        // Of what is in the box: the box itself is a scheme, too.
-        (**self).clone_box()
-    }
+copies! {
+    /// A copy of a sender's half, whatever its type: what runs that fork ask for. Every scheme that is [`Clone`]
+    /// has it.
+    CloneBox, clone_box, CongestionControl
 }
 
 /// The sender's half of a congestion control scheme.

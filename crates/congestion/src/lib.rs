@@ -27,6 +27,7 @@ pub mod switch;
 pub mod testkit;
 
 pub mod bolt_ns3;
+mod copies;
 pub mod learned;
 mod mark;
 pub mod pint;

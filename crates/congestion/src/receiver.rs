@@ -8,6 +8,7 @@ use std::fmt::Debug;
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
+use crate::copies::copies;
 use crate::mark::Mark;
 
 /// A data packet that has arrived.
@@ -72,20 +73,7 @@ pub trait ReceiverHalf: CloneReceiver + Debug + Send {
     }
 }
 
-/// A copy of a receiver's half, whatever its type.
-pub trait CloneReceiver {
-    /// The copy.
-    fn clone_receiver(&self) -> Box<dyn ReceiverHalf>;
-}
-
-impl<T: ReceiverHalf + Clone + 'static> CloneReceiver for T {
-    fn clone_receiver(&self) -> Box<dyn ReceiverHalf> {
-        Box::new(self.clone())
-    }
-}
-
-impl Clone for Box<dyn ReceiverHalf> {
-    fn clone(&self) -> Self {
-        (**self).clone_receiver()
-    }
+copies! {
+    /// A copy of a receiver's half, whatever its type.
+    CloneReceiver, clone_receiver, ReceiverHalf
 }

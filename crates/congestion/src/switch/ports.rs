@@ -7,6 +7,7 @@ use paceline_kernel::Time;
 use paceline_kernel::rng::Rng;
 
 use super::{Egress, EgressPort, Marking, Passing, Queue, SwitchHalf, Verdict};
+use crate::copies::copies;
 
 /// A scheme's halves of all egress ports: the hooks of [`SwitchHalf`], of a port by its number.
 pub trait SwitchHalves: CloneHalves + Debug + Send {
@@ -28,22 +29,9 @@ pub trait SwitchHalves: CloneHalves + Debug + Send {
     fn as_any(&mut self) -> &mut dyn Any;
 }
 
-/// A copy of halves, whatever their type.
-pub trait CloneHalves {
-    /// The copy.
-    fn clone_halves(&self) -> Box<dyn SwitchHalves>;
-}
-
-impl<T: SwitchHalves + Clone + 'static> CloneHalves for T {
-    fn clone_halves(&self) -> Box<dyn SwitchHalves> {
-        Box::new(self.clone())
-    }
-}
-
-impl Clone for Box<dyn SwitchHalves> {
-    fn clone(&self) -> Self {
-        (**self).clone_halves()
-    }
+copies! {
+    /// A copy of halves, whatever their type.
+    CloneHalves, clone_halves, SwitchHalves
 }
 
 /// A half for each port that takes part.

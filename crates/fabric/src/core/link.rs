@@ -3,7 +3,7 @@
 use crate::core::Core;
 use crate::core::event::{Event, Ties};
 use crate::core::packet::Packet;
-use crate::core::port::{CommonSize, LinkProfile, Port};
+use crate::core::port::{LinkProfile, Port};
 use crate::outcome::{Counters, PacketKind, TraceKind};
 use crate::spec::{FlowControl, PfcMode};
 use crate::world::World;
@@ -121,16 +121,21 @@ impl Agenda {
         p.free_at = now + timing.tx;
         p.done_pending = more;
         let arrival = p.free_at + profile.delay;
-        if p.crosses {
-            self.cross(timing, (port, p), (arrival, packet), more);
-            return arrival;
-        }
         if let Some(mut queue) = self.queue.as_untied() {
             p.free_tie = done;
             if more {
                 queue.push(timing.tx_lane, p.free_at, done);
             }
-            queue.push(timing.arrive_lane, arrival, what);
+            if p.crosses {
+                self.outbox.push(Crossing {
+                    at: arrival,
+                    port: p.peer,
+                    packet,
+                    lane: timing.arrive_lane,
+                });
+            } else {
+                queue.push(timing.arrive_lane, arrival, what);
+            }
             return arrival;
         }
         p.free_tie = self.ties.next(done);
@@ -150,37 +155,6 @@ impl Agenda {
         };
         self.queue.push(timing.arrive_lane, entry);
         arrival
-    }
-}
-
-impl Agenda {
-    /// The same for a packet that goes to another part of the run: its arrival is to come there.
-    #[cold]
-    fn cross(
-        &mut self,
-        timing: CommonSize,
-        (port, p): (u32, &mut Port),
-        (at, packet): (u64, u32),
-        more: bool,
-    ) {
-        let what = Event::TxDone { port }.encode();
-        p.free_tie = self.ties.next(what);
-        if more {
-            let entry = Entry {
-                at: p.free_at,
-                tie: p.free_tie,
-                what,
-            };
-            self.queue.push(timing.tx_lane, entry);
-        }
-        let port = p.peer;
-        let lane = timing.arrive_lane;
-        self.outbox.push(Crossing {
-            at,
-            port,
-            packet,
-            lane,
-        });
     }
 }
 

@@ -23,6 +23,11 @@ impl World {
         (!held).then_some(STRICT)
     }
 
+    /// The dense class of ACKs of a flow with this priority.
+    pub(crate) fn ack_class(&self, priority: u8) -> u8 {
+        self.classes.dense(self.nic.ack_class.unwrap_or(priority))
+    }
+
     /// The queue of a host port that ACKs of `class` wait in.
     #[inline]
     pub(crate) fn ack_queue(&self, class: u8) -> u8 {

@@ -41,14 +41,12 @@ impl FlowPath {
 
     /// Of flow `flow`, whose packets say that `qp` is its sender's.
     pub(super) fn of(world: &World, core: &Core, flow: u32, qp: u32) -> Self {
-        let spec = &world.spec;
-        let described = &spec.flows[flow as usize];
+        let described = &world.spec.flows[flow as usize];
         let needs = world.scheme_of(flow).needs();
-        let class = spec.nic.ack_class.unwrap_or(described.class);
         let mut path = Self {
             size: described.size.get(),
-            ack_wire: spec.packet.ack_wire(&needs),
-            ack_class: world.classes.dense(class),
+            ack_wire: world.packet.ack_wire(&needs),
+            ack_class: world.ack_class(described.class),
             tells_way: needs.int,
             qp,
             ack_port: world.routing.ports_of(described.dst.0)[0],

@@ -80,7 +80,7 @@ impl Simulation {
         if !spec.record.closeups.is_empty() {
             return Some("flows are looked at closely");
         }
-        let mut needs = spec.schemes.iter().map(|scheme| scheme.config.needs());
+        let mut needs = self.world.schemes.iter().map(|scheme| scheme.needs());
         if needs.any(|needs| needs.foresight || needs.decisions.is_some_and(|asked| asked.outside)) {
             return Some("a scheme asks for what lies outside its part of the network");
         }

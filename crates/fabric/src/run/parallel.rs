@@ -156,13 +156,7 @@ impl Simulation {
     /// Executes events before the instant `limit` until there have been `last` of them, or some more: windows are not
     /// broken off.
     pub(super) fn execute_parts(&mut self, last: u64, limit: u64) {
-        while !self.core.done
-            && self
-                .all_parts()
-                .map(|part| part.core.counters.events)
-                .sum::<u64>()
-                < last
-        {
+        while !self.core.done && self.progress().events < last {
             let Some(mut parts) = self.parts.take() else {
                 return;
             };
@@ -216,11 +210,7 @@ impl Simulation {
                 return Some(heard);
             }
             if heard.next > stop {
-                self.core.done = true;
-                if heard.next != u64::MAX {
-                    // It stays pending: its packet, if it has one, is still under way.
-                    self.core.now = stop;
-                }
+                self.end((heard.next != u64::MAX).then_some(heard.next));
                 return Some(heard);
             }
             if heard.next > heard.free_until {
@@ -245,23 +235,17 @@ impl Simulation {
     #[cold]
     fn look_at_parts(&mut self, at: u64) {
         let now = self.core.watch.standstill.due();
-        let mut watch = None;
-        if self.all_parts().any(|part| part.has_long_pause(now)) {
-            let mut whole = self.clone();
-            whole.join();
-            whole.look_for_standstill(at);
-            watch = Some((whole.core.watch.standstill, whole.core.done));
+        if !self.all_parts().any(|part| part.has_long_pause(now)) {
+            return self.core.watch.standstill.nothing_found(at);
         }
-        match watch {
-            None => self.core.watch.standstill.nothing_found(at),
-            Some((watch, ends)) => {
-                self.core.watch.standstill = watch;
-                if ends {
-                    self.core.now = now;
-                    self.join();
-                    self.core.done = true;
-                }
-            }
+        let mut whole = self.clone();
+        whole.join();
+        whole.look_for_standstill(at);
+        self.core.watch.standstill = whole.core.watch.standstill;
+        if whole.core.done {
+            self.core.now = now;
+            self.join();
+            self.core.done = true;
         }
     }
 }

@@ -44,8 +44,7 @@ impl Simulation {
 
     /// Takes what is due until now, and closes the bin that is open.
     pub(crate) fn last_samples(&mut self) {
-        let all_done = self.is_all_completed();
-        let is_over = all_done && self.core.packets.live() == 0;
+        let (all_done, is_over) = self.what_is_over();
         self.take_last_samples(all_done, is_over);
     }
 
@@ -55,7 +54,13 @@ impl Simulation {
         self.core.close_ports();
     }
 
-    pub(super) fn is_all_completed(&self) -> bool {
+    /// Whether all flows have completed, and whether nothing is under way any more either.
+    pub(super) fn what_is_over(&self) -> (bool, bool) {
+        let all_done = self.is_all_completed();
+        (all_done, all_done && self.core.packets.live() == 0)
+    }
+
+    fn is_all_completed(&self) -> bool {
         self.traffic.completions.len() == self.world.spec.flows.len()
     }
 }

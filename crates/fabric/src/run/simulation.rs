@@ -205,8 +205,6 @@ impl Simulation {
         let stop = self.world.spec.stop.as_ps();
         match next {
             Some(at) if at <= stop => {
-                let all_done = self.is_all_completed();
-                let is_over = all_done && self.core.packets.live() == 0;
                 let look_at = self.core.watch.standstill.due();
                 if look_at <= at {
                     self.look_for_standstill(at);
@@ -215,15 +213,19 @@ impl Simulation {
                         return;
                     }
                 }
+                let (all_done, is_over) = self.what_is_over();
                 self.sample_until(at, all_done, is_over);
             }
-            next => {
-                self.core.done = true;
-                if next.is_some() {
-                    // It stays pending: its packet, if it has one, is still under way.
-                    self.core.now = stop;
-                }
-            }
+            next => self.end(next),
+        }
+    }
+
+    /// The run is over: nothing is to happen any more, or only after its stop.
+    pub(super) fn end(&mut self, next: Option<u64>) {
+        self.core.done = true;
+        if next.is_some() {
+            // It stays pending: its packet, if it has one, is still under way.
+            self.core.now = self.world.spec.stop.as_ps();
         }
     }
 

@@ -63,7 +63,7 @@ impl World {
     /// What ECMP hashes of a flow's data.
     fn key_of(&self, flow: u32) -> FlowKey {
         let spec = &self.spec.flows[flow as usize];
-        if self.spec.quirks.hash_hosts_only {
+        if self.quirks.hash_hosts_only {
             return FlowKey::new(spec.src.0, spec.dst.0, 0, 0);
         }
         FlowKey::of(spec)
@@ -175,7 +175,8 @@ impl Simulation {
             info.bdp = Bytes::ZERO;
         }
         let class = self.world.classes.dense(spec.class);
-        let controller = self.world.scheme_of(flow).build(&info);
+        let at_work = self.world.scheme_of(flow);
+        let controller = at_work.build(&info);
         let packet = &self.world.packet;
         let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
         let mut qp = Qp {
@@ -209,10 +210,7 @@ impl Simulation {
             last_progress: self.core.now,
             retransmitted: 0,
             needs,
-            echo_notifies: scheme
-                .config
-                .receiver_half()
-                .is_none_or(|half| !half.replaces_echo()),
+            echo_notifies: (at_work.receiver_half()).is_none_or(|half| !half.replaces_echo()),
             scheme: controller,
             timers: self.timers(),
             rng: Rng::stream(self.world.spec.seed, Purpose::Congestion, u64::from(flow)),

@@ -12,7 +12,7 @@ use crate::core::port::{Classes, LinkProfile};
 use crate::spec::{NicSpec, PacketFormat, Quirks, RunSpec};
 use crate::world::routing::Routing;
 
-/// What does not change while events run, but when the topology does and when a flow is the first on its path.
+/// What does not change while events run, but when the topology does.
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) spec: Arc<RunSpec>,

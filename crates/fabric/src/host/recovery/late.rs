@@ -27,10 +27,10 @@ impl Hosts {
         };
         let flow = world.spec.flows[number as usize];
         let needs = world.scheme_of(number).needs();
-        let class = world.classes.dense(world.nic.ack_class.unwrap_or(flow.class));
+        let class = world.ack_class(flow.class);
         let answer = core.packets.get_mut(id);
         (answer.kind, answer.seq, answer.payload) = (kind, expected, 0);
-        // Its way is in no table any more: switches look it up.
+        // Nothing is known of its way any more: switches look it up.
         answer.epoch = world.old_epoch();
         answer.wire = world.packet.ack_wire(&needs);
         (answer.class, answer.ingress) = (class, NONE);

@@ -16,7 +16,7 @@ impl Routing {
             let ways = self.first[node as usize];
             let list = self.ports_of(node);
             if self.kinds[node as usize] == crate::spec::NodeKind::Switch {
-                most = most.max(list.len() - 1);
+                most = most.max(list.len().saturating_sub(1));
             }
             for (place, &port) in list.iter().enumerate() {
                 let port = &mut ports[port as usize];
@@ -118,6 +118,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_switch_without_links_takes_no_part() {
+        let mut simulation = row(7);
+        let mut spec = (*simulation.world.spec).clone();
+        spec.nodes.push(NodeKind::Switch);
+        simulation = Simulation::new(spec).unwrap();
+        assert_eq!(simulation.world.routing.bits, 1);
+        while !simulation.advance(1 << 20).done {}
+        assert_eq!(simulation.finish().completions, [0]);
     }
 
     #[test]
