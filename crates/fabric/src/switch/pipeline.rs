@@ -50,7 +50,7 @@ impl Switches {
 
     /// Sends a packet that need not wait, if what its ingress has accounts of would be as it was when the packet
     /// has been admitted and let go: within the reserve it takes nothing that others could miss, and no
-    /// pause begins or ends.
+    /// pause begins or ends. Of strict classes there are no accounts.
     #[inline(always)]
     fn pass(&mut self, world: &World, core: &mut Core, ingress: u32, egress: u32, id: u32) -> bool {
         if !self.straight || core.watch.recorder.tracing {
@@ -58,19 +58,22 @@ impl Switches {
         }
         let (packet, samples) = core.packets.with_telemetry(id);
         let (class, kind, wire) = (packet.class, packet.kind, packet.wire);
-        let entry = &core.ports[ingress as usize];
-        let queue = &core.queues[ingress as usize * core.class_count + usize::from(class)];
-        let shift = world.profiles[usize::from(entry.profile)].shift;
-        let buffer = &self.buffers[entry.owner as usize];
-        let unseen = class > STRICT
-            && entry.asked & 1 << class == 0
-            && self.rules.fits_reserve(buffer, queue, shift, u32::from(wire));
-        if !unseen {
-            return false;
+        if class > STRICT {
+            let entry = &core.ports[ingress as usize];
+            let queue = &core.queues[ingress as usize * core.class_count + usize::from(class)];
+            let shift = world.profiles[usize::from(entry.profile)].shift;
+            let buffer = &self.buffers[entry.owner as usize];
+            let unseen = entry.asked & 1 << class == 0
+                && self.rules.fits_reserve(buffer, queue, shift, u32::from(wire));
+            if !unseen {
+                return false;
+            }
         }
         let port = &mut core.ports[egress as usize];
         let profile = &world.profiles[usize::from(port.profile)];
-        port.served = class;
+        if class > STRICT {
+            port.served = class;
+        }
         if self.telemetry.on && kind == PacketKind::Data {
             self.telemetry.stamp(core.now, port, profile, packet, samples);
         }
