@@ -275,9 +275,11 @@ impl<C: CongestionControl> Pair<C> {
 }
 
 impl CongestionControl for Box<dyn CongestionControl> {
+    #[inline]
     fn limits(&self) -> SendLimits {
         (**self).limits()
     }
+    #[inline]
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         (**self).on_ack(cx, ack);
     }

@@ -182,6 +182,7 @@ impl Core {
     }
 
     /// Puts a packet on the wire. The end of its transmission is an event only if `more` waits.
+    #[inline(always)]
     pub(crate) fn start_transmission(&mut self, world: &World, port: u32, id: u32, more: bool) {
         let p = &mut self.ports[port as usize];
         let profile = &world.profiles[usize::from(p.profile)];
@@ -284,7 +285,7 @@ impl Core {
     }
 
     /// Appends a packet to a port's queue.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, world: &World, port: u32, class: u8, id: u32) {
         let queue = &mut self.queues[port as usize * self.class_count + usize::from(class)];
         queue.push(&mut self.packets, id);

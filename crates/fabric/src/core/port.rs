@@ -216,20 +216,32 @@ impl LinkProfile {
     pub(crate) fn serialise(&self, wire: u16) -> CommonSize {
         for common in &self.common {
             if common.wire == wire {
-                return *common;
+                // Field by field: copied as a whole it would go through memory.
+                let CommonSize {
+                    tx,
+                    tx_lane,
+                    arrive_lane,
+                    ..
+                } = *common;
+                return CommonSize {
+                    wire,
+                    tx,
+                    tx_lane,
+                    arrive_lane,
+                };
             }
         }
-        self.serialise_rare(wire)
-    }
-
-    #[cold]
-    fn serialise_rare(&self, wire: u16) -> CommonSize {
         CommonSize {
             wire,
-            tx: self.time_to_send(self.rate, wire).as_ps(),
+            tx: self.serialise_rare(wire),
             tx_lane: LaneId::WHEEL,
             arrive_lane: LaneId::WHEEL,
         }
+    }
+
+    #[cold]
+    fn serialise_rare(&self, wire: u16) -> u64 {
+        self.time_to_send(self.rate, wire).as_ps()
     }
 
     /// Time for a packet of `wire` bytes and its framing at `rate`, by this run's arithmetic.

@@ -171,7 +171,21 @@ impl Simulation {
     /// Executes the events before the instant `end`, until there have been `last` of them.
     #[inline]
     pub(super) fn run_until(&mut self, end: u64, last: u64) {
-        let mut large = self.core.agenda.queue.is_large();
+        while self.core.counters.events < last {
+            let next_look = self.core.counters.events / LOOK_EVERY * LOOK_EVERY + LOOK_EVERY;
+            self.run_a_while(end, last.min(next_look));
+            if self.core.counters.events < last.min(next_look) {
+                return;
+            }
+            if self.world.spec.check && self.core.counters.events == next_look {
+                self.verify();
+            }
+        }
+    }
+
+    #[inline]
+    fn run_a_while(&mut self, end: u64, last: u64) {
+        let large = self.core.agenda.queue.is_large();
         while self.core.counters.events < last
             && let Some(entry) = self.core.agenda.queue.pop_before(end)
         {
@@ -182,12 +196,9 @@ impl Simulation {
             if large {
                 self.fetch_upcoming();
             }
-            self.dispatch(Event::decode(entry.what));
-            if self.core.counters.events.is_multiple_of(LOOK_EVERY) {
-                large = self.core.agenda.queue.is_large();
-                if self.world.spec.check {
-                    self.verify();
-                }
+            match Event::arrival(entry.what) {
+                Some((port, packet)) => self.arrive(port, packet),
+                None => self.dispatch(Event::decode(entry.what)),
             }
         }
     }

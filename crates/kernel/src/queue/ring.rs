@@ -9,6 +9,8 @@ use crate::prefetch::prefetch;
 
 /// Entries ahead of both ends that are asked for: two or three cache lines.
 const AHEAD: usize = 8;
+/// Entries of a cache line.
+const A_LINE: usize = 4;
 
 /// A FIFO of events.
 #[derive(Clone, Debug)]
@@ -47,24 +49,32 @@ impl<E: Copy + Default> Ring<E> {
     /// Adds an event; true if it is the only one.
     #[inline(always)]
     pub(super) fn push(&mut self, entry: Timed<E>) -> bool {
-        let before = self.len();
-        if before == self.entries.len() {
+        if self.len() == self.entries.len() {
             self.grow();
         }
-        let place = self.place(self.tail);
+        let tail = self.tail;
+        self.tail = tail.wrapping_add(1);
+        self.ask_ahead_of(tail);
+        let place = self.place(tail);
         self.entries[place] = entry;
-        self.tail = self.tail.wrapping_add(1);
-        prefetch(&self.entries, self.place(self.tail.wrapping_add(AHEAD)));
-        before == 0
+        self.head == tail
     }
 
     /// Takes the first event of a ring that has one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop(&mut self) -> E {
-        let event = self.entries[self.place(self.head)].event;
-        self.head = self.head.wrapping_add(1);
-        prefetch(&self.entries, self.place(self.head.wrapping_add(AHEAD)));
-        event
+        let head = self.head;
+        self.head = head.wrapping_add(1);
+        self.ask_ahead_of(head);
+        self.entries[self.place(head)].event
+    }
+
+    /// Asks for the memory ahead of an end, once for each cache line.
+    #[inline(always)]
+    fn ask_ahead_of(&self, end: usize) {
+        if end.is_multiple_of(A_LINE) {
+            prefetch(&self.entries, self.place(end.wrapping_add(AHEAD)));
+        }
     }
 
     /// Takes the events at `at` that come first and appends them to `to`; tells the time of the next.
