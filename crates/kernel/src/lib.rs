@@ -1,11 +1,13 @@
 //! The part of Paceline that knows nothing of networks: units, random streams, the event queue.
 //!
+//! * [`ids`]: numbers of things with types of their own, and lists that only they index.
 //! * [`units`]: instants and spans in picoseconds, sizes in bytes, rates in bit/s, all integers.
 //! * [`rng`]: one random stream per (seed, purpose, entity), and the generators of other
 //!   simulators, for the fidelity modes.
 //! * [`queue`]: the pending event set: FIFO lanes for the few constant delays, a timing wheel for
 //!   the rest, and a binary heap with the same interface as their oracle.
 
+pub mod ids;
 pub mod ns3;
 pub mod prefetch;
 pub mod queue;

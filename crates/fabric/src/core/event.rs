@@ -2,6 +2,7 @@
 
 use paceline_kernel::rng::mix;
 
+use crate::ids::PortId;
 use crate::spec::TieOrder;
 
 /// The closed set of events. One `match` over it is the whole control flow of a simulation.
@@ -14,19 +15,19 @@ pub(crate) enum Event {
     /// A queue pair begins to send.
     FlowStart { flow: u32 },
     /// A timed pause may be over.
-    PauseEnd { port: u32, class: u8 },
+    PauseEnd { port: PortId, class: u8 },
     /// A timed pause may need renewal.
-    PauseRenew { port: u32, class: u8 },
+    PauseRenew { port: PortId, class: u8 },
     /// A scheme's timer.
     Timer { flow: u32, slot: u8, generation: u8 },
     /// A sender's retransmission timeout.
     Timeout { flow: u32 },
     /// The end of a transmission.
-    TxDone { port: u32 },
+    TxDone { port: PortId },
     /// A NIC may have something to send now.
-    Wake { port: u32, generation: u32 },
+    Wake { port: PortId, generation: u32 },
     /// The last bit of a packet arrived at a port.
-    Arrive { port: u32, packet: u32 },
+    Arrive { port: PortId, packet: u32 },
     /// Time to sample the queues.
     Sample,
     /// The time that the receiver's half of a scheme asked for is over.
@@ -34,7 +35,7 @@ pub(crate) enum Event {
     /// A NIC begins to pause for ever, or ends.
     Storm { storm: u32, ends: bool },
     /// A port's device has room for a packet ([`crate::reference::bolt_ns3`]).
-    Refill { port: u32 },
+    Refill { port: PortId },
     /// A host has brought the first packet that it holds to who answers.
     HostDone { nic: u32 },
     /// A NIC has computed a decision ([`crate::host::decisions`]).
@@ -59,20 +60,20 @@ impl Event {
             Self::Topology { change } => (0, 0, change),
             Self::FlowDue { flow } => (1, 0, flow),
             Self::FlowStart { flow } => (2, 0, flow),
-            Self::PauseEnd { port, class } => (3, port, u32::from(class)),
-            Self::PauseRenew { port, class } => (4, port, u32::from(class)),
+            Self::PauseEnd { port, class } => (3, port.0, u32::from(class)),
+            Self::PauseRenew { port, class } => (4, port.0, u32::from(class)),
             Self::Timer {
                 flow,
                 slot,
                 generation,
             } => (5, flow, u32::from(slot) | u32::from(generation) << 8),
             Self::Timeout { flow } => (6, flow, 0),
-            Self::TxDone { port } => (7, port, 0),
-            Self::Wake { port, generation } => (8, port, generation),
-            Self::Arrive { port, packet } => (ARRIVE, port, packet),
+            Self::TxDone { port } => (7, port.0, 0),
+            Self::Wake { port, generation } => (8, port.0, generation),
+            Self::Arrive { port, packet } => (ARRIVE, port.0, packet),
             Self::Sample => (10, 0, 0),
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
-            Self::Refill { port } => (14, port, 0),
+            Self::Refill { port } => (14, port.0, 0),
             Self::ReceiverTimer { flow } => (13, flow, 0),
             Self::HostDone { nic } => (12, nic, 0),
             Self::Decided { nic } => (15, nic, 0),
@@ -82,8 +83,8 @@ impl Event {
 
     /// Port and packet, if what is encoded is an arrival.
     #[inline(always)]
-    pub(crate) fn arrival(bits: u64) -> Option<(u32, u32)> {
-        (bits >> KIND == ARRIVE).then_some(((bits >> 32 & A_MASK) as u32, bits as u32))
+    pub(crate) fn arrival(bits: u64) -> Option<(PortId, u32)> {
+        (bits >> KIND == ARRIVE).then_some((PortId((bits >> 32 & A_MASK) as u32), bits as u32))
     }
 
     #[inline(always)]
@@ -95,11 +96,11 @@ impl Event {
             1 => Self::FlowDue { flow: b },
             2 => Self::FlowStart { flow: b },
             3 => Self::PauseEnd {
-                port: a,
+                port: PortId(a),
                 class: b as u8,
             },
             4 => Self::PauseRenew {
-                port: a,
+                port: PortId(a),
                 class: b as u8,
             },
             5 => Self::Timer {
@@ -108,16 +109,19 @@ impl Event {
                 generation: (b >> 8) as u8,
             },
             6 => Self::Timeout { flow: a },
-            7 => Self::TxDone { port: a },
+            7 => Self::TxDone { port: PortId(a) },
             8 => Self::Wake {
-                port: a,
+                port: PortId(a),
                 generation: b,
             },
-            ARRIVE => Self::Arrive { port: a, packet: b },
+            ARRIVE => Self::Arrive {
+                port: PortId(a),
+                packet: b,
+            },
             10 => Self::Sample,
             13 => Self::ReceiverTimer { flow: a },
             12 => Self::HostDone { nic: a },
-            14 => Self::Refill { port: a },
+            14 => Self::Refill { port: PortId(a) },
             11 => Self::Storm {
                 storm: b,
                 ends: a != 0,
@@ -170,27 +174,35 @@ mod tests {
             Event::Topology { change: 7 },
             Event::FlowDue { flow: u32::MAX },
             Event::FlowStart { flow: 3 },
-            Event::PauseEnd { port: 9, class: 3 },
-            Event::PauseRenew { port: 9, class: 7 },
+            Event::PauseEnd {
+                port: PortId(9),
+                class: 3,
+            },
+            Event::PauseRenew {
+                port: PortId(9),
+                class: 7,
+            },
             Event::Timer {
                 flow: (1 << 27) - 1,
                 slot: 3,
                 generation: 255,
             },
             Event::Timeout { flow: 5 },
-            Event::TxDone { port: 123_456_789 },
+            Event::TxDone {
+                port: PortId(123_456_789),
+            },
             Event::Wake {
-                port: 1,
+                port: PortId(1),
                 generation: u32::MAX,
             },
             Event::Arrive {
-                port: 2,
+                port: PortId(2),
                 packet: 0xdead_beef,
             },
             Event::Sample,
             Event::ReceiverTimer { flow: 6 },
             Event::Storm { storm: 3, ends: true },
-            Event::Refill { port: 6 },
+            Event::Refill { port: PortId(6) },
             Event::HostDone { nic: 1 << 26 },
             Event::Decided { nic: 1 << 26 },
         ];

@@ -4,9 +4,11 @@ use crate::core::Core;
 use crate::core::event::{Event, Ties};
 use crate::core::packet::Packet;
 use crate::core::port::{LinkProfile, Port};
+use crate::ids::PortId;
 use crate::outcome::{Counters, PacketKind, TraceKind};
 use crate::spec::{FlowControl, PfcMode};
 use crate::world::World;
+use paceline_kernel::ids::Id;
 use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 
 /// Transmissions and bytes of each kind of packet.
@@ -61,7 +63,7 @@ pub(crate) struct Agenda {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
     pub(crate) at: u64,
-    pub(crate) port: u32,
+    pub(crate) port: PortId,
     pub(crate) packet: u32,
     pub(crate) lane: LaneId,
 }
@@ -108,7 +110,7 @@ impl Agenda {
         &mut self,
         now: u64,
         profile: &LinkProfile,
-        (port, p): (u32, &mut Port),
+        (port, p): (PortId, &mut Port),
         (packet, kind, wire): (u32, PacketKind, u16),
         more: bool,
     ) -> u64 {
@@ -161,14 +163,14 @@ impl Agenda {
 impl Core {
     /// Whether the port is sending, up to the place of the running event within this instant.
     #[inline]
-    pub(crate) fn is_busy(&self, port: u32) -> bool {
-        self.ports[port as usize].is_busy(self.now, self.tie)
+    pub(crate) fn is_busy(&self, port: PortId) -> bool {
+        self.ports[port].is_busy(self.now, self.tie)
     }
 
     /// Makes the end of the current transmission an event, now that something waits for it.
     #[inline]
-    pub(crate) fn await_transmission(&mut self, port: u32) {
-        let p = &mut self.ports[port as usize];
+    pub(crate) fn await_transmission(&mut self, port: PortId) {
+        let p = &mut self.ports[port];
         if !p.done_pending {
             p.done_pending = true;
             let entry = Entry {
@@ -183,8 +185,8 @@ impl Core {
 
     /// Puts a packet on the wire. The end of its transmission is an event only if `more` waits.
     #[inline(always)]
-    pub(crate) fn start_transmission(&mut self, world: &World, port: u32, id: u32, more: bool) {
-        let p = &mut self.ports[port as usize];
+    pub(crate) fn start_transmission(&mut self, world: &World, port: PortId, id: u32, more: bool) {
+        let p = &mut self.ports[port];
         let profile = &world.profiles[usize::from(p.profile)];
         let packet = self.packets.get(id);
         let (kind, wire, accounted) = (packet.kind, packet.wire, packet.is_accounted());
@@ -199,9 +201,9 @@ impl Core {
 
     /// Whether the link loses the packet: it is down, was down meanwhile, or corrupts it.
     #[cold]
-    pub(crate) fn is_lost(&mut self, world: &World, port: u32, id: u32) -> bool {
-        let p = &self.ports[port as usize];
-        let link = Port::link_of(port) as usize;
+    pub(crate) fn is_lost(&mut self, world: &World, port: PortId, id: u32) -> bool {
+        let p = &self.ports[port];
+        let link = port.link();
         if world.quirks.gentle_failures {
             return self.is_corrupted(world, port, id);
         }
@@ -219,9 +221,9 @@ impl Core {
         self.is_corrupted(world, port, id)
     }
 
-    fn is_corrupted(&mut self, world: &World, port: u32, id: u32) -> bool {
-        let link = Port::link_of(port);
-        let rate = world.spec.links[link as usize].error_rate;
+    fn is_corrupted(&mut self, world: &World, port: PortId, id: u32) -> bool {
+        let link = port.link();
+        let rate = world.spec.links[link.index()].error_rate;
         // A lost resume would pause for ever what real pauses' timers end: the on/off abstraction
         // needs frames that arrive. (The reference's do get lost.)
         let is_pfc = matches!(self.packets.get(id).kind, PacketKind::Pause | PacketKind::Resume);
@@ -233,7 +235,7 @@ impl Core {
 
     /// Frees a packet that will not arrive.
     #[cold]
-    pub(crate) fn discard(&mut self, world: &World, port: u32, id: u32) {
+    pub(crate) fn discard(&mut self, world: &World, port: PortId, id: u32) {
         if self.watch.recorder.tracing {
             self.trace(world, port, TraceKind::Drop, id, 0);
         }
@@ -242,11 +244,11 @@ impl Core {
 
     /// A PFC frame about `class` that is to leave through `port`; `None` where there is nobody to tell.
     #[cold]
-    pub(crate) fn pfc_frame(&mut self, world: &World, port: u32, class: u8, pause: bool) -> Option<u32> {
+    pub(crate) fn pfc_frame(&mut self, world: &World, port: PortId, class: u8, pause: bool) -> Option<u32> {
         if pause && self.watch.closeups.on() {
             self.look_at_pause_sent(port, class);
         }
-        let p = &mut self.ports[port as usize];
+        let p = &mut self.ports[port];
         if pause {
             p.asked |= 1 << class;
         } else {
@@ -256,7 +258,7 @@ impl Core {
             // The frame's IP identification is a random number.
             streams.skip();
         }
-        if !self.ports[port as usize].up {
+        if !self.ports[port].up {
             // A packet that came in here before the link failed has left.
             return None;
         }
@@ -278,7 +280,7 @@ impl Core {
         };
         if let (PfcMode::Quanta { pause: span }, true) = (mode, pause) {
             let at = self.now + span.as_ps() / 2;
-            self.renew_at[port as usize * self.class_count + usize::from(class)] = at;
+            self.renew_at[(port, class)] = at;
             self.schedule(LaneId::WHEEL, at, Event::PauseRenew { port, class });
         }
         Some(id)
@@ -286,11 +288,11 @@ impl Core {
 
     /// Appends a packet to a port's queue.
     #[inline(always)]
-    pub(crate) fn push(&mut self, world: &World, port: u32, class: u8, id: u32) {
-        let queue = &mut self.queues[port as usize * self.class_count + usize::from(class)];
+    pub(crate) fn push(&mut self, world: &World, port: PortId, class: u8, id: u32) {
+        let queue = &mut self.queues[(port, class)];
         queue.push(&mut self.packets, id);
         let bytes = queue.bytes;
-        let p = &mut self.ports[port as usize];
+        let p = &mut self.ports[port];
         p.ready |= 1 << class;
         p.queued += u32::from(self.packets.get(id).wire);
         let is_host = p.is_host;

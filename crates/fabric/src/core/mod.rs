@@ -14,9 +14,11 @@ use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 use crate::core::event::Event;
 use crate::core::link::Agenda;
 use crate::core::packet::PacketSlab;
-use crate::core::port::{ClassQueue, Port};
+use crate::core::port::{ClassQueue, Ports};
+use crate::ids::{LinkId, PortId};
 use crate::outcome::Counters;
 use crate::watch::Watch;
+use paceline_kernel::ids::{Grid, List};
 
 /// The clock, the packets and the links: what switches and hosts stand on.
 #[derive(Clone)]
@@ -27,17 +29,17 @@ pub(crate) struct Core {
     pub(crate) agenda: Agenda,
     pub(crate) class_count: usize,
     pub(crate) packets: PacketSlab,
-    pub(crate) ports: Vec<Port>,
-    /// Queues of all ports: `class_count` for each.
-    pub(crate) queues: Vec<ClassQueue>,
-    pub(crate) link_down_at: Vec<u64>,
+    pub(crate) ports: Ports,
+    /// Queues of all ports, by class.
+    pub(crate) queues: Grid<PortId, ClassQueue>,
+    pub(crate) link_down_at: List<LinkId, u64>,
     pub(crate) link_errors: crate::core::random::LinkErrors,
     pub(crate) shared_rng: crate::core::random::SharedRandom,
     /// When each (port, class) was paused, and, with timed pauses, until when.
-    pub(crate) paused_since: Vec<u64>,
-    pub(crate) paused_until: Vec<u64>,
+    pub(crate) paused_since: Grid<PortId, u64>,
+    pub(crate) paused_until: Grid<PortId, u64>,
     /// With timed pauses: when each (port, class) renews the one that it asked for.
-    pub(crate) renew_at: Vec<u64>,
+    pub(crate) renew_at: Grid<PortId, u64>,
     pub(crate) counters: Counters,
     pub(crate) digest: u64,
     pub(crate) done: bool,

@@ -1,5 +1,6 @@
 //! Packets: one cache line each, in a slab, linked into queues through their own `next`.
 
+use crate::ids::PortId;
 use crate::outcome::PacketKind;
 use paceline_congestion::{HopSample, Mark};
 use paceline_kernel::prefetch::prefetch;
@@ -17,7 +18,7 @@ pub(crate) struct Packet {
     /// Slot of the flow's queue pair.
     pub(crate) qp: u32,
     /// Port through which it entered the switch that holds it.
-    pub(crate) ingress: u32,
+    pub(crate) ingress: PortId,
     /// Its way on, and the way back ([`crate::world::routing`]); of data that is spread, the port that it is
     /// to come to ([`crate::switch::spread`]).
     pub(crate) path: u64,
@@ -72,7 +73,7 @@ impl Packet {
         path: 0,
         seq: 0,
         sent_at: 0,
-        ingress: NONE,
+        ingress: PortId::NONE,
         wire: 0,
         payload: 0,
         pint: 0,

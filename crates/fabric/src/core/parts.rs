@@ -11,6 +11,7 @@ use crate::core::link::Crossing;
 use crate::core::packet::{NONE, Packet};
 use crate::core::port::ClassQueue;
 use crate::core::random::LinkErrors;
+use crate::ids::PortId;
 use crate::watch::account::{Head, Step};
 
 /// Packets on their way to another part.
@@ -26,7 +27,7 @@ pub(crate) struct Mail {
 #[derive(Debug)]
 struct Letter {
     at: u64,
-    port: u32,
+    port: PortId,
     lane: LaneId,
     packet: Packet,
     /// What its journal begins with, if it has one.
@@ -54,7 +55,7 @@ impl Core {
                 packet: id,
                 lane,
             } = crossing;
-            let to = usize::from(share.of_node[self.ports[port as usize].node as usize]);
+            let to = usize::from(share.of_node[self.ports[port].node as usize]);
             let mail = &mut **boxes[to].get_or_insert_with(|| open(to));
             let packet = *self.packets.get(id);
             mail.samples.extend_from_slice(self.packets.hops(id));
@@ -135,23 +136,23 @@ impl Core {
 
     /// Takes over what another part has: its ports, and what is to happen there.
     pub(crate) fn take_over(&mut self, other: &mut Self) {
-        let classes = self.class_count;
-        for port in 0..self.ports.len() {
+        for port in self.ports.ids() {
             if !other.has(self.ports[port].node) {
                 continue;
             }
             self.ports[port] = other.ports[port];
-            for slot in port * classes..(port + 1) * classes {
-                let queue = other.queues[slot];
-                self.queues[slot] = self.adopt_queue(other, &queue);
-                self.paused_since[slot] = other.paused_since[slot];
-                self.paused_until[slot] = other.paused_until[slot];
-                self.renew_at[slot] = other.renew_at[slot];
+            for class in 0..self.class_count as u8 {
+                let place = (port, class);
+                let queue = other.queues[place];
+                self.queues[place] = self.adopt_queue(other, &queue);
+                self.paused_since[place] = other.paused_since[place];
+                self.paused_until[place] = other.paused_until[place];
+                self.renew_at[place] = other.renew_at[place];
             }
             if let (LinkErrors::Ports(mine), LinkErrors::Ports(theirs)) =
                 (&mut self.link_errors, &mut other.link_errors)
             {
-                exchange(mine, theirs, [port]);
+                mine.exchange(theirs, port);
             }
         }
         self.now = self.now.max(other.now);

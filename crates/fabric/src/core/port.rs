@@ -1,7 +1,9 @@
 //! Ports: one end of a link, with what its transmitter, its queues and its ingress counters need.
 
 use crate::core::packet::{NONE, PacketSlab};
+use crate::ids::PortId;
 use paceline_congestion::Red;
+use paceline_kernel::ids::List;
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{BitRate, Bytes, Span, ns3};
 
@@ -56,7 +58,7 @@ pub(crate) struct Port {
     /// Bytes in all queues.
     pub(crate) queued: u32,
     /// The port at the other end.
-    pub(crate) peer: u32,
+    pub(crate) peer: PortId,
     pub(crate) node: u32,
     /// Index of the switch, or of the NIC, that the port belongs to.
     pub(crate) owner: u32,
@@ -87,13 +89,10 @@ pub(crate) struct Port {
 
 const _: () = assert!(size_of::<Port>() == 64);
 
-impl Port {
-    /// The link of port `id`: its ends are ports `2i` and `2i + 1`.
-    #[inline]
-    pub(crate) const fn link_of(id: u32) -> u32 {
-        id / 2
-    }
+/// All ports of a network.
+pub(crate) type Ports = List<PortId, Port>;
 
+impl Port {
     /// Whether it is sending, up to the place `tie` within the instant `now`.
     #[inline(always)]
     pub(crate) fn is_busy(&self, now: u64, tie: u64) -> bool {

@@ -1,7 +1,9 @@
 //! Random numbers of links, and those that the reference draws from shared generators.
 
+use paceline_kernel::ids::{Id, List};
 use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
 
+use crate::ids::{LinkId, PortId};
 use crate::spec::RunSpec;
 
 /// The reference's shared generators; absent unless [`crate::spec::Quirks::ns3_random`].
@@ -29,9 +31,9 @@ impl SharedRandom {
 #[derive(Clone, Debug)]
 pub(crate) enum LinkErrors {
     /// A stream for each port, of the packets that arrive there: each direction of a link has its own.
-    Ports(Vec<Rng>),
+    Ports(List<PortId, Rng>),
     /// ns-3's generators: one for each link, or the reference's one for all.
-    Links(Vec<Mrg32k3a>),
+    Links(List<LinkId, Mrg32k3a>),
 }
 
 impl LinkErrors {
@@ -45,16 +47,16 @@ impl LinkErrors {
         } else {
             spec.links.len()
         };
-        Self::Links(vec![Mrg32k3a::ns3_stream(NS3_ERROR_STREAM); generators])
+        Self::Links(List::of(generators, Mrg32k3a::ns3_stream(NS3_ERROR_STREAM)))
     }
 
     /// A number for a packet that arrives at `port` of `link`.
-    pub(crate) fn next_f64(&mut self, port: u32, link: u32) -> f64 {
+    pub(crate) fn next_f64(&mut self, port: PortId, link: LinkId) -> f64 {
         match self {
-            Self::Ports(streams) => streams[port as usize].next_f64(),
+            Self::Ports(streams) => streams[port].next_f64(),
             Self::Links(generators) => {
-                let last = generators.len() - 1;
-                generators[last.min(link as usize)].next_f64()
+                let last = LinkId::new(generators.len() - 1);
+                generators[last.min(link)].next_f64()
             }
         }
     }

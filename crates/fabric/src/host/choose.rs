@@ -39,7 +39,7 @@ impl Hosts {
     #[inline]
     pub(crate) fn gather(&mut self, world: &World, core: &Core, nic: usize) -> bool {
         let n = &self.nics[nic];
-        if n.qps.len() <= FEW_QPS || core.ports[n.port as usize].paused != 0 {
+        if n.qps.len() <= FEW_QPS || core.ports[n.port].paused != 0 {
             return false;
         }
         if n.crowd.due.is_empty() {
@@ -76,7 +76,7 @@ impl Hosts {
     #[inline(never)]
     fn regard_in_crowd(&mut self, core: &Core, slot: u32) {
         let qp = &self.qps[slot as usize];
-        let nic = &mut self.nics[core.ports[qp.port as usize].owner as usize];
+        let nic = &mut self.nics[core.ports[qp.port].owner as usize];
         let place = qp.place as usize;
         if place < nic.crowd.due.len() && nic.qps[place] == slot {
             let due = due(qp);

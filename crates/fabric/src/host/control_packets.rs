@@ -4,6 +4,7 @@ use crate::core::Core;
 use crate::core::packet::NONE;
 use crate::core::port::{LINK_CONTROL, Port, STRICT, debit};
 use crate::host::Hosts;
+use crate::ids::PortId;
 use crate::outcome::TraceKind;
 use crate::world::World;
 
@@ -45,11 +46,10 @@ impl World {
 
 impl Hosts {
     /// Sends the next ACK of `class`.
-    pub(crate) fn send_ack(&mut self, world: &World, core: &mut Core, port: u32, class: u8) {
-        let slot = port as usize * world.class_count + usize::from(class);
-        let queue = &mut core.queues[slot];
+    pub(crate) fn send_ack(&mut self, world: &World, core: &mut Core, port: PortId, class: u8) {
+        let queue = &mut core.queues[(port, class)];
         let id = queue.pop(&core.packets);
-        let p = &mut core.ports[port as usize];
+        let p = &mut core.ports[port];
         if queue.head == NONE {
             p.ready &= !(1 << class);
         }
@@ -70,7 +70,7 @@ impl Hosts {
 
     /// Appends a packet of a receiver's own to a port's queue, and sends if the port is idle.
     #[inline]
-    pub(crate) fn enqueue(&mut self, world: &World, core: &mut Core, port: u32, class: u8, id: u32) {
+    pub(crate) fn enqueue(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, id: u32) {
         core.push(world, port, class, id);
         self.nic_send(world, core, port);
     }

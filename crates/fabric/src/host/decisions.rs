@@ -163,7 +163,7 @@ impl Hosts {
     /// All that a decision is made of is there: starts it, or lets it wait for its turn.
     fn begin_decision(&mut self, core: &mut Core, slot: u32, asked: Asked) {
         let qp = &self.qps[slot as usize];
-        let (cost, nic) = (cost(qp), core.ports[qp.port as usize].owner);
+        let (cost, nic) = (cost(qp), core.ports[qp.port].owner);
         if self.decisions.nics.is_empty() {
             self.decisions
                 .nics

@@ -14,6 +14,7 @@ use crate::core::packet::{NO_PORT, Packet, PacketSlab};
 use crate::core::parts::exchange;
 use crate::core::port::ClassQueue;
 use crate::host::Hosts;
+use crate::ids::PortId;
 use crate::spec::{Endpoint, RunSpec};
 use crate::traffic::Traffic;
 use crate::world::World;
@@ -105,11 +106,11 @@ impl Endpoints {
 impl Hosts {
     /// A data packet arrived at a host's NIC.
     #[inline(never)]
-    pub(crate) fn enter_host(&mut self, core: &mut Core, port: u32, id: u32) {
+    pub(crate) fn enter_host(&mut self, core: &mut Core, port: PortId, id: u32) {
         let Some(endpoints) = &mut self.endpoints else {
             return;
         };
-        let nic = core.ports[port as usize].owner;
+        let nic = core.ports[port].owner;
         let packet = core.packets.get_mut(id);
         let at = endpoints.admit(nic, core.now, packet.wire);
         let inside = Span::from_ps(at - core.now);

@@ -4,6 +4,7 @@
 use crate::core::Core;
 use crate::core::packet::{NONE, Packet};
 use crate::host::Hosts;
+use crate::ids::PortId;
 use crate::outcome::PacketKind;
 use crate::world::World;
 
@@ -16,7 +17,7 @@ pub(crate) struct FlowPath {
     pub(super) ack_route: u64,
     pub(super) ack_epoch: u16,
     /// Port by which its receiver answers.
-    pub(crate) ack_port: u32,
+    pub(crate) ack_port: PortId,
     pub(crate) ack_wire: u16,
     /// Dense class of its ACKs in switches.
     pub(crate) ack_class: u8,
@@ -32,7 +33,7 @@ impl FlowPath {
         size: 0,
         ack_route: 0,
         ack_epoch: 0,
-        ack_port: NONE,
+        ack_port: PortId::NONE,
         ack_wire: 0,
         ack_class: 0,
         tells_way: false,

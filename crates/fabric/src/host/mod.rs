@@ -21,6 +21,7 @@ pub(crate) mod sender;
 use paceline_kernel::Bytes;
 
 use crate::core::Core;
+use crate::ids::PortId;
 use crate::outcome::{FlowStatus, PacketKind};
 use crate::spec::RunSpec;
 use crate::traffic::Traffic;
@@ -59,7 +60,7 @@ pub(crate) struct Hosts {
 
 impl Hosts {
     /// The hosts behind these ports: a NIC each.
-    pub(crate) fn new(spec: &RunSpec, ports: Vec<u32>) -> Self {
+    pub(crate) fn new(spec: &RunSpec, ports: Vec<PortId>) -> Self {
         Self {
             endpoints: Endpoints::of(spec, ports.len()),
             decisions: DecisionBank::default(),
@@ -98,7 +99,7 @@ impl Hosts {
         world: &World,
         core: &mut Core,
         traffic: &mut Traffic,
-        port: u32,
+        port: PortId,
         id: u32,
     ) {
         let packet = core.packets.get(id);

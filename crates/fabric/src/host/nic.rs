@@ -11,6 +11,7 @@ use crate::core::port::time_to_send;
 use crate::host::Hosts;
 use crate::host::choose::Crowd;
 use crate::host::sender::STANDSTILL;
+use crate::ids::PortId;
 use crate::outcome::{PacketKind, TraceKind};
 use crate::world::World;
 
@@ -20,7 +21,7 @@ pub(crate) const FEW_QPS: usize = 8;
 /// The sending half of one host port.
 #[derive(Clone, Debug)]
 pub(crate) struct Nic {
-    pub(crate) port: u32,
+    pub(crate) port: PortId,
     /// Queue pairs, in round-robin order.
     pub(crate) qps: Vec<u32>,
     /// Place in `qps` of the one served last.
@@ -33,7 +34,7 @@ pub(crate) struct Nic {
 }
 
 impl Nic {
-    pub(super) fn new(port: u32) -> Self {
+    pub(super) fn new(port: PortId) -> Self {
         Self {
             port,
             qps: Vec::new(),
@@ -112,7 +113,7 @@ impl Hosts {
     pub(crate) fn pull_wake(&mut self, core: &mut Core, slot: u32) {
         let qp = &self.qps[slot as usize];
         let (next_avail, port) = (qp.next_avail, qp.port);
-        let nic = core.ports[port as usize].owner as usize;
+        let nic = core.ports[port].owner as usize;
         let wake_at = self.nics[nic].wake_at;
         if wake_at != u64::MAX && next_avail < wake_at {
             self.set_wake(core, nic, next_avail.max(core.now));
@@ -184,8 +185,8 @@ impl Hosts {
         core.schedule(LaneId::WHEEL, at, event);
     }
 
-    pub(crate) fn wake(&mut self, world: &World, core: &mut Core, port: u32, generation: u32) {
-        let nic = &mut self.nics[core.ports[port as usize].owner as usize];
+    pub(crate) fn wake(&mut self, world: &World, core: &mut Core, port: PortId, generation: u32) {
+        let nic = &mut self.nics[core.ports[port].owner as usize];
         if nic.wake_generation != generation || nic.wake_at == u64::MAX {
             return;
         }
@@ -196,8 +197,8 @@ impl Hosts {
     /// Sends the next packet of a host port, if the port is idle and something may go: ACKs first,
     /// then queue pairs in turn; otherwise arms a wake-up for the next one that pacing holds back.
     #[inline]
-    pub(crate) fn nic_send(&mut self, world: &World, core: &mut Core, port: u32) {
-        let p = &core.ports[port as usize];
+    pub(crate) fn nic_send(&mut self, world: &World, core: &mut Core, port: PortId) {
+        let p = &core.ports[port];
         // The other kind of ports has senders of its own: see [`crate::reference::bolt_ns3`].
         if !p.up || world.quirks.device_fifo {
             return;
@@ -211,7 +212,7 @@ impl Hosts {
             }
             return;
         }
-        if has_acks && let Some(class) = world.next_ack(&core.ports[port as usize]) {
+        if has_acks && let Some(class) = world.next_ack(&core.ports[port]) {
             return self.send_ack(world, core, port, class);
         }
         match self.choose_qp(world, core, nic) {
@@ -229,7 +230,7 @@ impl Hosts {
     #[inline]
     fn choose_qp(&mut self, world: &World, core: &Core, nic: usize) -> Option<usize> {
         let n = &self.nics[nic];
-        let paused = core.ports[n.port as usize].paused;
+        let paused = core.ports[n.port].paused;
         if let [only] = n.qps[..] {
             let qp = &self.qps[only as usize];
             if !qp.is_blocked(paused) {
@@ -290,7 +291,7 @@ impl Hosts {
         let suppression = world.quirks.wakeup_suppression;
         let gathered = self.gather(world, core, nic);
         let n = &self.nics[nic];
-        let paused = core.ports[n.port as usize].paused;
+        let paused = core.ports[n.port].paused;
         let candidates = n.qps.iter().map(|&slot| &self.qps[slot as usize]);
         let next = if gathered {
             self.soonest_of_crowd(nic)
@@ -314,7 +315,7 @@ impl Hosts {
         }
     }
 
-    fn send_data(&mut self, world: &World, core: &mut Core, port: u32, slot: u32) {
+    fn send_data(&mut self, world: &World, core: &mut Core, port: PortId, slot: u32) {
         let mtu = world.packet.mtu.get();
         let (number, seq) = if self.repeats.is_empty() {
             (0, self.qps[slot as usize].snd_nxt)
@@ -390,7 +391,7 @@ impl Hosts {
             qp.gap = gap_after(wire, qp.rate, truncate);
         }
         self.regard(core, slot);
-        let nic = core.ports[port as usize].owner as usize;
+        let nic = core.ports[port].owner as usize;
         let more = self.awaits_end(world, core, nic, wire);
         core.start_transmission(world, port, id, more);
     }
@@ -421,7 +422,7 @@ impl Hosts {
         if world.quirks.wakeup_suppression || n.qps.len() > FEW_QPS {
             return true;
         }
-        let port = &core.ports[n.port as usize];
+        let port = &core.ports[n.port];
         let free_at = core.now + world.profiles[usize::from(port.profile)].serialise(wire).tx;
         let paused = port.paused;
         let unblocked = n

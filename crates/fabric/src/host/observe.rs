@@ -3,6 +3,7 @@
 
 use crate::core::Core;
 use crate::host::Hosts;
+use crate::ids::PortId;
 use crate::outcome::{PacketKind, TraceKind};
 use crate::run::simulation::Simulation;
 use crate::world::World;
@@ -19,7 +20,7 @@ impl Hosts {
         &self,
         world: &World,
         core: &mut Core,
-        port: u32,
+        port: PortId,
         event: TraceKind,
         id: u32,
         queue_bytes: u32,
@@ -64,17 +65,17 @@ impl Hosts {
     }
 
     /// Tells the time of all flows of a port, which is about to be paused or resumed.
-    pub(crate) fn settle_port(&self, core: &mut Core, port: u32, class: u8, pause: bool) {
+    pub(crate) fn settle_port(&self, core: &mut Core, port: PortId, class: u8, pause: bool) {
         if pause {
             core.watch.accounts.pause_begins();
         }
         if core.watch.closeups.on() {
             core.look_at_pause(port, class, pause);
         }
-        if !core.watch.accounts.on() || !core.ports[port as usize].is_host {
+        if !core.watch.accounts.on() || !core.ports[port].is_host {
             return;
         }
-        let nic = core.ports[port as usize].owner as usize;
+        let nic = core.ports[port].owner as usize;
         for &slot in &self.nics[nic].qps {
             core.settle(&self.qps[slot as usize]);
         }
@@ -90,17 +91,17 @@ impl Hosts {
 
 /// What links and changes of topology show, of whichever end.
 impl Simulation {
-    pub(crate) fn trace(&mut self, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
+    pub(crate) fn trace(&mut self, port: PortId, event: TraceKind, id: u32, queue_bytes: u32) {
         let Self {
             world, core, hosts, ..
         } = self;
-        if core.ports[port as usize].is_host {
+        if core.ports[port].is_host {
             hosts.trace(world, core, port, event, id, queue_bytes);
         } else {
             core.trace(world, port, event, id, queue_bytes);
         }
     }
-    pub(crate) fn settle_port(&mut self, port: u32, class: u8, pause: bool) {
+    pub(crate) fn settle_port(&mut self, port: PortId, class: u8, pause: bool) {
         self.hosts.settle_port(&mut self.core, port, class, pause);
     }
     pub(crate) fn settle_all(&mut self) {

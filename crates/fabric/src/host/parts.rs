@@ -13,7 +13,7 @@ impl Hosts {
         self.crowds |= other.crowds;
         let slots = self.qps.len() as u32;
         for nic in 0..self.nics.len() {
-            let port = other.nics[nic].port as usize;
+            let port = other.nics[nic].port;
             if !core.has(core.ports[port].node) {
                 continue;
             }
@@ -24,7 +24,7 @@ impl Hosts {
             }
         }
         self.decisions.take_over(&mut other.decisions, |nic| {
-            core.has(core.ports[self.nics[nic].port as usize].node)
+            core.has(core.ports[self.nics[nic].port].node)
         });
         for (slot, qp) in (slots..).zip(&other.qps) {
             if !qp.done {

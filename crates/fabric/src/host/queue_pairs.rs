@@ -5,6 +5,7 @@ use paceline_kernel::rng::{Purpose, Rng};
 use super::Hosts;
 use super::sender::Qp;
 use crate::core::Core;
+use crate::ids::PortId;
 use crate::world::World;
 
 impl Hosts {
@@ -43,7 +44,7 @@ impl Hosts {
     /// A queue pair may send from here on.
     pub(crate) fn join_nic(&mut self, world: &World, core: &mut Core, slot: u32) {
         let port = self.qps[slot as usize].port;
-        let nic = &mut self.nics[core.ports[port as usize].owner as usize];
+        let nic = &mut self.nics[core.ports[port].owner as usize];
         nic.qps.push(slot);
         nic.crowd.forget();
         self.start_timeout(world, core, slot);
@@ -51,10 +52,10 @@ impl Hosts {
     }
 
     /// A queue pair's way begins at another port than before.
-    pub(crate) fn move_to_port(&mut self, core: &Core, slot: u32, old_port: u32) {
+    pub(crate) fn move_to_port(&mut self, core: &Core, slot: u32, old_port: PortId) {
         let new_port = self.qps[slot as usize].port;
         if old_port != new_port {
-            let nic = |port: u32| core.ports[port as usize].owner as usize;
+            let nic = |port: PortId| core.ports[port].owner as usize;
             self.nics[nic(old_port)].qps.retain(|&other| other != slot);
             self.nics[nic(new_port)].qps.push(slot);
         }
@@ -85,7 +86,7 @@ impl Hosts {
         let slots = self.hash_order.as_ref().map(|order| order.slots());
         for slot in slots.unwrap_or_default() {
             let port = self.qps[slot as usize].port;
-            let nic = core.ports[port as usize].owner as usize;
+            let nic = core.ports[port].owner as usize;
             self.nics[nic].qps.push(slot);
             self.nic_send(world, core, port);
         }

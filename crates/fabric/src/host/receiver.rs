@@ -15,6 +15,7 @@ use crate::host::flow_path::FlowPath;
 use crate::host::flow_table::FlowTable;
 use crate::host::recovery::Answer;
 use crate::host::recovery::bits::Bits;
+use crate::ids::PortId;
 use crate::outcome::PacketKind;
 use crate::switch::spread::way;
 use crate::traffic::Traffic;
@@ -228,10 +229,10 @@ impl Hosts {
         packet.wire = path.ack_wire;
         packet.payload = 0;
         // Nothing accounts for it in a host.
-        packet.ingress = NONE;
+        packet.ingress = PortId::NONE;
         let (ack_port, ack_wire) = (path.ack_port, path.ack_wire);
         let class = world.ack_queue(path.ack_class);
-        let port = &mut core.ports[ack_port as usize];
+        let port = &mut core.ports[ack_port];
         let nothing_before = port.ready == 0 && port.paused == 0 && port.up;
         if nothing_before && !core.watch.recorder.tracing && !port.is_busy(core.now, core.tie) {
             // As if it were queued and taken out again.

@@ -11,6 +11,7 @@ use super::cnp::read_cnp;
 use super::recovery::Acknowledged;
 use crate::core::Core;
 use crate::core::packet::NO_PORT;
+use crate::ids::PortId;
 use crate::outcome::{FlowStatus, RttSample};
 use crate::spec::Awaited;
 use crate::switch::telemetry::WIRE_HOPS;
@@ -24,7 +25,7 @@ pub(crate) const STANDSTILL: BitRate = BitRate::from_bps(0);
 #[derive(Clone)]
 pub(crate) struct Qp {
     pub(crate) flow: u32,
-    pub(crate) port: u32,
+    pub(crate) port: PortId,
     /// Its place in its NIC's list, where the NIC has gathered (see [`crate::host::choose`]).
     pub(crate) place: u32,
     /// Place of the account of its time ([`crate::watch::account`]); [`NONE`] without one.
@@ -332,7 +333,7 @@ impl Hosts {
 
     /// Takes a finished queue pair out of its NIC's round robin.
     fn remove_qp(&mut self, core: &Core, slot: u32) {
-        let nic = core.ports[self.qps[slot as usize].port as usize].owner as usize;
+        let nic = core.ports[self.qps[slot as usize].port].owner as usize;
         let nic = &mut self.nics[nic];
         if let Some(place) = nic.qps.iter().position(|&other| other == slot) {
             nic.qps.remove(place);

@@ -22,8 +22,10 @@ use std::collections::BTreeMap;
 use paceline_congestion::registry::AnyParams;
 
 use crate::core::packet::NONE;
-use crate::core::port::Port;
+use crate::core::port::{Port, Ports};
+use crate::ids::PortId;
 use crate::spec::{DiscPorts, NodeKind, RunSpec};
+use paceline_kernel::ids::List;
 
 pub(crate) use disc::Disc;
 pub(crate) use sender::{CLOCK, Sender};
@@ -36,9 +38,9 @@ pub(crate) struct BoltNs3 {
     /// Whether ports have a device FIFO.
     pub(crate) on: bool,
     /// The packet in each port's device FIFO.
-    pub(crate) slots: Vec<u32>,
+    pub(crate) slots: List<PortId, u32>,
     /// Queues with Bolt's algorithm, by port; `None`: one FIFO without limit.
-    pub(crate) discs: Vec<Option<Disc>>,
+    pub(crate) discs: List<PortId, Option<Disc>>,
     /// What queue pairs have beside what all have, by slot.
     pub(crate) senders: Vec<Sender>,
     /// Flows of each host, in the authors' order.
@@ -46,7 +48,7 @@ pub(crate) struct BoltNs3 {
 }
 
 impl BoltNs3 {
-    pub(crate) fn new(spec: &RunSpec, ports: &[Port]) -> Self {
+    pub(crate) fn new(spec: &RunSpec, ports: &Ports) -> Self {
         if !spec.quirks.device_fifo {
             return Self::default();
         }
@@ -58,13 +60,13 @@ impl BoltNs3 {
         });
         let is_switch = |port: &Port| spec.nodes[port.node as usize] == NodeKind::Switch;
         let disc = |port: &Port| {
-            let peer = &ports[port.peer as usize];
+            let peer = &ports[port.peer];
             let has = spec.bolt_ns3.ports == DiscPorts::All || is_switch(port) && is_switch(peer);
             has.then(|| Disc::new(&spec.bolt_ns3, bolt, &spec.packet))
         };
         Self {
             on: true,
-            slots: vec![NONE; ports.len()],
+            slots: List::of(ports.len(), NONE),
             discs: ports.iter().map(disc).collect(),
             senders: Vec::new(),
             tables: BTreeMap::new(),

@@ -4,9 +4,10 @@ use crate::core::Core;
 use crate::core::event::{Event, Ties};
 use crate::core::link::{Agenda, Sent};
 use crate::core::packet::{NONE, PacketSlab};
-use crate::core::port::{ClassQueue, Classes, LinkProfile, Port};
+use crate::core::port::{ClassQueue, Classes, LinkProfile, Port, Ports};
 use crate::core::random::{LinkErrors, SharedRandom};
 use crate::host::Hosts;
+use crate::ids::{LinkId, PortId};
 use crate::outcome::{Counters, FlowRecord, FlowStatus};
 use crate::reference::bolt_ns3::BoltNs3;
 use crate::run::failure::Change;
@@ -26,6 +27,7 @@ use crate::world::World;
 use crate::world::check::{BuildError, check};
 use crate::world::routing::{Extent, FirstPaths, FlowKey, Routing, path_rtt};
 use paceline_congestion::registry::{AtWork, Maker};
+use paceline_kernel::ids::{Grid, Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Bytes, Span, Time};
@@ -101,7 +103,7 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
         mark_rng: if marks {
             (0..ports.len()).map(|port| stream(Purpose::Mark, port)).collect()
         } else {
-            Vec::new()
+            List::new()
         },
     };
     let hosts = Hosts::new(&spec, nics);
@@ -126,13 +128,13 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
             if int { telemetry_samples(&spec, extent) } else { 0 },
             packets_of(&spec),
         ),
-        queues: vec![ClassQueue::EMPTY; ports.len() * class_count],
-        link_down_at: vec![u64::MAX; spec.links.len()],
+        queues: Grid::of(ports.len(), class_count, ClassQueue::EMPTY),
+        link_down_at: List::of(spec.links.len(), u64::MAX),
         link_errors: LinkErrors::of(&spec),
         shared_rng: SharedRandom::of(&spec),
-        paused_since: vec![0; ports.len() * class_count],
-        paused_until: vec![0; ports.len() * class_count],
-        renew_at: vec![0; ports.len() * class_count],
+        paused_since: Grid::of(ports.len(), class_count, 0),
+        paused_until: Grid::of(ports.len(), class_count, 0),
+        renew_at: Grid::of(ports.len(), class_count, 0),
         counters: Counters::default(),
         digest: 0,
         done: false,
@@ -248,8 +250,8 @@ impl Simulation {
 }
 
 /// Ports `2i` and `2i + 1` are the ends of link `i`.
-fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Vec<Port> {
-    let mut ports = Vec::with_capacity(spec.links.len() * 2);
+fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Ports {
+    let mut ports = Ports::new();
     for (i, link) in spec.links.iter().enumerate() {
         let fallible = link.error_rate > 0.0 || spec.failures.iter().any(|failure| failure.link == i);
         for (end, node) in [link.a, link.b].into_iter().enumerate() {
@@ -258,7 +260,7 @@ fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Vec<Port> {
                 free_tie: 0,
                 tx_bytes: 0,
                 queued: 0,
-                peer: 2 * i as u32 + 1 - end as u32,
+                peer: PortId(2 * i as u32 + 1 - end as u32),
                 node: node.0,
                 owner: NONE,
                 ways: 0,
@@ -281,7 +283,7 @@ fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Vec<Port> {
 }
 
 /// A pool per node (unused in hosts): buffer less every port's headroom and reserve.
-fn build_buffers(spec: &RunSpec, ports: &[Port], profiles: &[LinkProfile]) -> Vec<SwitchBuffer> {
+fn build_buffers(spec: &RunSpec, ports: &Ports, profiles: &[LinkProfile]) -> Vec<SwitchBuffer> {
     let whole = SwitchBuffer {
         shared_used: 0,
         pool: spec.switch.buffer.get() as i64,
@@ -298,7 +300,7 @@ fn build_buffers(spec: &RunSpec, ports: &[Port], profiles: &[LinkProfile]) -> Ve
 }
 
 /// Numbers switches and NICs, and tells every port which is its own.
-fn number_owners(spec: &RunSpec, mut ports: Vec<Port>) -> (Vec<Port>, Vec<u32>) {
+fn number_owners(spec: &RunSpec, mut ports: Ports) -> (Ports, Vec<PortId>) {
     let mut switches = 0;
     let number: Vec<u32> = spec
         .nodes
@@ -313,9 +315,9 @@ fn number_owners(spec: &RunSpec, mut ports: Vec<Port>) -> (Vec<Port>, Vec<u32>) 
         })
         .collect();
     let mut nics = Vec::new();
-    for (id, port) in ports.iter_mut().enumerate() {
+    for (id, port) in ports.numbered_mut() {
         port.owner = if port.is_host {
-            nics.push(id as u32);
+            nics.push(id);
             nics.len() as u32 - 1
         } else {
             number[port.node as usize]
@@ -324,7 +326,7 @@ fn number_owners(spec: &RunSpec, mut ports: Vec<Port>) -> (Vec<Port>, Vec<u32>) 
     (ports, nics)
 }
 
-fn build_routing(spec: &RunSpec, ports: &[Port]) -> Routing {
+fn build_routing(spec: &RunSpec, ports: &Ports) -> Routing {
     // The reference seeds each switch's hash with its id alone.
     let seed = if spec.quirks.ns3_random {
         0
@@ -361,12 +363,12 @@ fn telemetry_samples(spec: &RunSpec, extent: Extent) -> usize {
 /// When links go down and come up; failures of one link that overlap are one.
 fn build_changes(spec: &RunSpec) -> Vec<Change> {
     let end = |until: Option<Time>| until.map_or(u64::MAX, Time::as_ps);
-    let mut failures: Vec<(usize, u64, u64)> = spec
+    let mut failures: Vec<(LinkId, u64, u64)> = spec
         .failures
         .iter()
         .map(|failure| {
             let at = failure.at.as_ps();
-            (failure.link, at, end(failure.until).max(at))
+            (LinkId::new(failure.link), at, end(failure.until).max(at))
         })
         .collect();
     failures.sort_unstable();

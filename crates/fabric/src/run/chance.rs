@@ -8,7 +8,9 @@
 use paceline_kernel::rng::{Purpose, Rng};
 
 use crate::core::random::LinkErrors;
+use crate::ids::PortId;
 use crate::run::simulation::Simulation;
+use paceline_kernel::ids::List;
 
 impl Simulation {
     /// Whether something was drawn from a stream of the seed, or a switch chose a path by its hash.
@@ -16,7 +18,8 @@ impl Simulation {
         let fresh = |rng: &Rng, purpose, entity: usize| {
             *rng == Rng::stream(self.world.spec.seed, purpose, entity as u64)
         };
-        let moved = |rngs: &[Rng], purpose| (0..).zip(rngs).any(|(i, rng)| !fresh(rng, purpose, i));
+        let moved =
+            |rngs: &List<PortId, Rng>, purpose| (0..).zip(rngs).any(|(i, rng)| !fresh(rng, purpose, i));
         let loses = match &self.core.link_errors {
             LinkErrors::Ports(streams) => moved(streams, Purpose::LinkError),
             // The reference's generators know no seed of ours.

@@ -15,9 +15,11 @@ use paceline_kernel::queue::LaneId;
 
 use crate::core::Share;
 use crate::core::event::Event;
+use crate::ids::PortId;
 use crate::run::partition::{Partition, partition};
 use crate::run::simulation::Simulation;
 use crate::spec::TieOrder;
+use paceline_kernel::ids::List;
 
 /// The other parts of a run that is cut.
 #[derive(Clone)]
@@ -91,8 +93,8 @@ impl Simulation {
     fn become_part(&mut self, part: u8, of_node: Arc<[u8]>) {
         let share = Share { part, of_node };
         let part_of = |node: u32| share.of_node[node as usize];
-        for port in 0..self.core.ports.len() {
-            let peer = self.core.ports[port].peer as usize;
+        for port in self.core.ports.ids() {
+            let peer = self.core.ports[port].peer;
             let (here, there) = (self.core.ports[port].node, self.core.ports[peer].node);
             self.core.ports[port].crosses = part_of(here) != part_of(there);
         }
@@ -144,8 +146,8 @@ impl Simulation {
             self.hosts
                 .take_over(hosts, &self.world, &mut self.core, &mut core);
             self.core.take_over(&mut core);
-            let theirs: Vec<bool> = core.ports.iter().map(|port| core.has(port.node)).collect();
-            self.core.merge_records(core, &|port| theirs[port as usize]);
+            let theirs: List<PortId, bool> = core.ports.iter().map(|port| core.has(port.node)).collect();
+            self.core.merge_records(core, &|port| theirs[port]);
         }
         self.hosts.tell_places(&mut self.core);
         self.core.share = None;

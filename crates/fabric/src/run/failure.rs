@@ -7,6 +7,7 @@ use paceline_kernel::Span;
 use crate::core::Core;
 use crate::core::packet::NONE;
 use crate::core::port::STRICT;
+use crate::ids::{LinkId, PortId};
 use crate::run::simulation::Simulation;
 use crate::switch::Switches;
 use crate::switch::spread::SPREAD;
@@ -17,7 +18,7 @@ use crate::world::routing::FlowKey;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) at: u64,
-    pub(crate) link: usize,
+    pub(crate) link: LinkId,
     pub(crate) up: bool,
 }
 
@@ -30,11 +31,11 @@ impl World {
 
 impl Switches {
     /// Gives a lost packet's bytes back to its ingress, and ends the pause that they caused.
-    fn release_lost(&mut self, world: &World, core: &mut Core, ingress: u32, class: u8, wire: u32) {
-        let port = &core.ports[ingress as usize];
+    fn release_lost(&mut self, world: &World, core: &mut Core, ingress: PortId, class: u8, wire: u32) {
+        let port = &core.ports[ingress];
         let profile = &world.profiles[usize::from(port.profile)];
         let buffer = &mut self.buffers[port.owner as usize];
-        let queue = &mut core.queues[ingress as usize * core.class_count + usize::from(class)];
+        let queue = &mut core.queues[(ingress, class)];
         self.rules.release(buffer, queue, wire);
         if port.asked & 1 << class != 0 && self.rules.may_resume(buffer, queue, profile.shift) {
             self.send_pfc(world, core, ingress, class, false);
@@ -43,7 +44,13 @@ impl Switches {
 
     /// The egress port of a packet that set out before the topology changed.
     #[cold]
-    pub(crate) fn reroute(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
+    pub(crate) fn reroute(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: PortId,
+        id: u32,
+    ) -> Option<PortId> {
         let packet = core.packets.get(id);
         let flow = world.spec.flows[packet.flow as usize];
         let to_receiver = matches!(packet.kind, crate::outcome::PacketKind::Data);
@@ -53,7 +60,7 @@ impl Switches {
         } else {
             (flow.src.0, key.reversed())
         };
-        let node = core.ports[ingress as usize].node;
+        let node = core.ports[ingress].node;
         world.routing.next_hop(&core.ports, node, dst, key)
     }
 }
@@ -64,16 +71,15 @@ impl Simulation {
         let Change { link, up, .. } = self.world.changes[change];
         if self.world.quirks.gentle_failures {
             // What is queued or under way still arrives, and nobody looks for another way.
-            for port in [2 * link, 2 * link + 1] {
+            for port in link.ends() {
                 self.core.ports[port].up = up;
             }
             return;
         }
         self.settle_all();
         self.find_first_paths();
-        let ends = [2 * link as u32, 2 * link as u32 + 1];
-        for port in ends {
-            self.core.ports[port as usize].up = up;
+        for port in link.ends() {
+            self.core.ports[port].up = up;
             if up {
                 self.resume_storms(port);
             } else {
@@ -96,35 +102,34 @@ impl Simulation {
     }
 
     /// A port goes down: its queues are lost, and pauses in both directions are void.
-    fn take_down(&mut self, port: u32) {
-        let first = port as usize * self.core.class_count;
+    fn take_down(&mut self, port: PortId) {
         let keeps_bytes = self.world.quirks.lost_bytes_stay;
         // First, so that packets that turned back here do not end a pause through it as they go.
         if !keeps_bytes {
-            self.core.ports[port as usize].asked = 0;
+            self.core.ports[port].asked = 0;
         }
-        for class in 0..self.core.class_count {
-            while self.core.queues[first + class].head != NONE {
-                let id = self.core.queues[first + class].pop(&self.core.packets);
+        for class in 0..self.core.class_count as u8 {
+            while self.core.queues[(port, class)].head != NONE {
+                let id = self.core.queues[(port, class)].pop(&self.core.packets);
                 let wire = u32::from(self.core.packets.get(id).wire);
-                self.core.ports[port as usize].queued -= wire;
+                self.core.ports[port].queued -= wire;
                 let ingress = self.core.packets.get(id).ingress;
-                if class as u8 > STRICT && ingress != NONE && !keeps_bytes {
+                if class > STRICT && ingress != PortId::NONE && !keeps_bytes {
                     self.switches
-                        .release_lost(&self.world, &mut self.core, ingress, class as u8, wire);
+                        .release_lost(&self.world, &mut self.core, ingress, class, wire);
                 }
                 self.core.counters.link_drops += 1;
                 self.discard(port, id);
             }
-            let p = &mut self.core.ports[port as usize];
+            let p = &mut self.core.ports[port];
             if p.paused & 1 << class != 0 {
-                let span = self.core.now - self.core.paused_since[first + class];
+                let span = self.core.now - self.core.paused_since[(port, class)];
                 self.core.counters.paused_ps += span;
-                self.core.watch.accounts.pause_ended(first + class, span);
+                self.core.watch.accounts.pause_ended((port, class), span);
             }
         }
         self.switches.assists.link_down(port);
-        let p = &mut self.core.ports[port as usize];
+        let p = &mut self.core.ports[port];
         p.ready = 0;
         p.paused = 0;
         p.free_at = p.free_at.min(self.core.now);

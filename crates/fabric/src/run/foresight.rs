@@ -26,8 +26,9 @@ use paceline_kernel::Span;
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
-use crate::core::port::{LinkProfile, Port};
+use crate::core::port::{LinkProfile, Ports};
 use crate::host::Hosts;
+use crate::ids::PortId;
 use crate::outcome::{Counters, PacketKind};
 use crate::run::simulation::Simulation;
 use crate::spec::{RecordSpec, RunSpec};
@@ -51,7 +52,7 @@ pub(crate) struct Foresight(Box<Watch>);
 /// The packet in question, in the fork.
 struct Probe {
     id: u32,
-    port: u32,
+    port: PortId,
     class: u8,
     sent: bool,
 }
@@ -61,7 +62,7 @@ impl Foresight {
     pub(crate) fn of(
         spec: &RunSpec,
         schemes: &[AtWork],
-        ports: &[Port],
+        ports: &Ports,
         profiles: &[LinkProfile],
         class_count: usize,
     ) -> Option<Self> {
@@ -187,8 +188,8 @@ impl Simulation {
                 Event::Arrive { port, packet } => {
                     if self.comes_back(port, packet) {
                         let sent_at = self.core.packets.get(packet).sent_at;
-                        let lost = self.core.ports[port as usize].fallible
-                            && self.core.is_lost(&self.world, port, packet);
+                        let lost =
+                            self.core.ports[port].fallible && self.core.is_lost(&self.world, port, packet);
                         if packet == probe.id {
                             return (!lost).then(|| Span::from_ps(self.core.now - sent_at));
                         }
@@ -222,15 +223,15 @@ impl Simulation {
     }
 
     /// Whether a packet arrives at a sender.
-    fn comes_back(&self, port: u32, packet: u32) -> bool {
+    fn comes_back(&self, port: PortId, packet: u32) -> bool {
         let for_receivers = [PacketKind::Data, PacketKind::Pause, PacketKind::Resume];
         let kind = self.core.packets.get(packet).kind;
-        self.core.ports[port as usize].is_host && !for_receivers.contains(&kind)
+        self.core.ports[port].is_host && !for_receivers.contains(&kind)
     }
 
     /// Sends the probe once its port is free and nothing else that may go waits there.
     fn send_probe(&mut self, probe: &mut Probe) {
-        let port = &self.core.ports[probe.port as usize];
+        let port = &self.core.ports[probe.port];
         if self.core.is_busy(probe.port) {
             return self.core.await_transmission(probe.port);
         }

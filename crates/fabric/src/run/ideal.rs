@@ -27,6 +27,7 @@
 use paceline_congestion::Needs;
 use paceline_kernel::{BitRate, Bytes, Span};
 
+use crate::ids::PortId;
 use crate::run::simulation::Simulation;
 use crate::spec::AckPolicy;
 use crate::switch::spread::Stage;
@@ -81,7 +82,7 @@ struct Wire {
 
 impl Simulation {
     /// The completion time of flow `flow` alone, with the path and the way back that it has at its start.
-    pub(crate) fn ideal_fct(&self, flow: u32, forward: &[u32], back: &[u32]) -> Span {
+    pub(crate) fn ideal_fct(&self, flow: u32, forward: &[PortId], back: &[PortId]) -> Span {
         if self.world.quirks.ideal_by_formula {
             return self.formula_fct(flow, forward);
         }
@@ -117,7 +118,7 @@ impl Simulation {
     }
 
     /// When packets have come along a path: each link serves them one after another.
-    fn follow(&self, mut train: Train, wire: Wire, path: &[u32]) -> Train {
+    fn follow(&self, mut train: Train, wire: Wire, path: &[PortId]) -> Train {
         for &port in path {
             train.serve(self.sending(port, wire.full), self.sending(port, wire.last));
             train.travel(self.delay(port));
@@ -126,7 +127,7 @@ impl Simulation {
     }
 
     /// When the last acknowledgement is back at the sender, in ps, of packets that arrive at its receiver.
-    fn come_back(&self, mut train: Train, wire: Wire, back: &[u32]) -> u64 {
+    fn come_back(&self, mut train: Train, wire: Wire, back: &[PortId]) -> u64 {
         let nic = &self.world.nic;
         if let Some(model) = nic.endpoint {
             train.serve(model.service(wire.full), model.service(wire.last));
@@ -148,7 +149,7 @@ impl Simulation {
 
     /// When the first and the last of all packets can have arrived at the soonest where switches choose
     /// their ways: bounds.
-    fn meet(&self, train: &Train, wire: Wire, forward: &[u32], stages: &[Stage]) -> Train {
+    fn meet(&self, train: &Train, wire: Wire, forward: &[PortId], stages: &[Stage]) -> Train {
         let last = forward[forward.len() - 1];
         let sent = self.follow(*train, wire, &forward[..1]);
         let (whole, [full, short]) = self.cross(&sent, wire, last, stages);
@@ -177,7 +178,7 @@ impl Simulation {
     /// The way between the hosts' links: when the link to the receiver's host can be done at the soonest,
     /// as far as the links of each stage together allow it; and the least time from the first switch to the
     /// last, of full packets and of the last one.
-    fn cross(&self, sent: &Train, wire: Wire, last: u32, stages: &[Stage]) -> (u64, [u64; 2]) {
+    fn cross(&self, sent: &Train, wire: Wire, last: PortId, stages: &[Stage]) -> (u64, [u64; 2]) {
         let framing = self.world.packet.framing.get();
         let on_wire = |wire: u16| u128::from(u64::from(wire) + framing) * 8_000_000_000_000;
         let bits = on_wire(wire.full) * u128::from(sent.full) + on_wire(wire.last);
@@ -221,19 +222,19 @@ impl Simulation {
         extremes
     }
 
-    fn sending(&self, port: u32, wire: u16) -> u64 {
-        let profile = &self.world.profiles[usize::from(self.core.ports[port as usize].profile)];
+    fn sending(&self, port: PortId, wire: u16) -> u64 {
+        let profile = &self.world.profiles[usize::from(self.core.ports[port].profile)];
         profile.time_to_send(profile.rate, wire).as_ps()
     }
 
-    fn delay(&self, port: u32) -> u64 {
-        self.world.profiles[usize::from(self.core.ports[port as usize].profile)].delay
+    fn delay(&self, port: PortId) -> u64 {
+        self.world.profiles[usize::from(self.core.ports[port].profile)].delay
     }
 
     /// The formulas of the simulators that others are measured by: a round trip with one packet's time per
     /// link, plus all bytes with plain headers at the slowest. HPCC's counts a payload per link, that of
     /// Bolt's authors a full packet and its headers once more. Neither is a lower bound.
-    fn formula_fct(&self, flow: u32, forward: &[u32]) -> Span {
+    fn formula_fct(&self, flow: u32, forward: &[PortId]) -> Span {
         let packet = &self.world.packet;
         let size = self.world.spec.flows[flow as usize].size.get();
         let per_link = if self.bolt_ns3.on {

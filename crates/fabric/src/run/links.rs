@@ -2,6 +2,7 @@
 
 use crate::core::event::Event;
 use crate::core::port::LINK_CONTROL;
+use crate::ids::PortId;
 use crate::outcome::{PacketKind, PfcEvent, TraceKind};
 use crate::run::simulation::Simulation;
 use crate::spec::{FlowControl, NodeId, PfcMode};
@@ -10,8 +11,8 @@ use paceline_kernel::queue::LaneId;
 
 impl Simulation {
     #[inline(always)]
-    pub(crate) fn transmission_done(&mut self, port: u32) {
-        let p = &mut self.core.ports[port as usize];
+    pub(crate) fn transmission_done(&mut self, port: PortId) {
+        let p = &mut self.core.ports[port];
         // A link that failed and came back may have started another transmission since.
         if p.free_at != self.core.now || p.free_tie != self.core.tie {
             return;
@@ -28,11 +29,8 @@ impl Simulation {
 
     /// The last bit of a packet arrived.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, port: u32, id: u32) {
-        let (is_host, fallible) = (
-            self.core.ports[port as usize].is_host,
-            self.core.ports[port as usize].fallible,
-        );
+    pub(crate) fn arrive(&mut self, port: PortId, id: u32) {
+        let (is_host, fallible) = (self.core.ports[port].is_host, self.core.ports[port].fallible);
         if fallible && self.core.is_lost(&self.world, port, id) {
             self.core.counters.link_drops += 1;
             return self.discard(port, id);
@@ -59,14 +57,14 @@ impl Simulation {
     }
 
     #[cold]
-    fn receive_pfc(&mut self, port: u32, id: u32) {
+    fn receive_pfc(&mut self, port: PortId, id: u32) {
         let packet = *self.core.packets.get(id);
         if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Receive, id, 0);
         }
         self.core.packets.remove(id);
         let pause = packet.kind == PacketKind::Pause;
-        let p = &self.core.ports[port as usize];
+        let p = &self.core.ports[port];
         if !self.world.spec.record.omit_pfc {
             self.core.watch.recorder.pfc.push(PfcEvent {
                 at: Time::from_ps(self.core.now),
@@ -83,8 +81,8 @@ impl Simulation {
         }
         self.core.counters.pauses += 1;
         self.settle_port(port, packet.class, true);
-        let slot = port as usize * self.core.class_count + usize::from(packet.class);
-        let p = &mut self.core.ports[port as usize];
+        let slot = (port, packet.class);
+        let p = &mut self.core.ports[port];
         if p.paused & 1 << packet.class == 0 {
             p.paused |= 1 << packet.class;
             self.core.paused_since[slot] = self.core.now;
@@ -107,14 +105,14 @@ impl Simulation {
     }
 
     /// Ends a pause, if there is one, and sends what waited.
-    pub(crate) fn unpause(&mut self, port: u32, class: u8) {
-        if self.core.ports[port as usize].paused & 1 << class != 0 {
+    pub(crate) fn unpause(&mut self, port: PortId, class: u8) {
+        if self.core.ports[port].paused & 1 << class != 0 {
             self.settle_port(port, class, false);
-            let p = &mut self.core.ports[port as usize];
+            let p = &mut self.core.ports[port];
             p.paused &= !(1 << class);
             let still = p.paused != 0;
             self.core.watch.recorder.ports.paused(port, still, self.core.now);
-            let slot = port as usize * self.core.class_count + usize::from(class);
+            let slot = (port, class);
             let span = self.core.now - self.core.paused_since[slot];
             self.core.counters.paused_ps += span;
             self.core.watch.accounts.pause_ended(slot, span);
@@ -123,25 +121,24 @@ impl Simulation {
         self.kick(port);
     }
 
-    pub(crate) fn pause_end(&mut self, port: u32, class: u8) {
-        let slot = port as usize * self.core.class_count + usize::from(class);
+    pub(crate) fn pause_end(&mut self, port: PortId, class: u8) {
+        let slot = (port, class);
         // A later pause frame may have moved the end.
         if self.core.now >= self.core.paused_until[slot] {
             self.unpause(port, class);
         }
     }
 
-    pub(crate) fn pause_renew(&mut self, port: u32, class: u8) {
+    pub(crate) fn pause_renew(&mut self, port: PortId, class: u8) {
         // A resume and another pause since have their own renewal.
-        let slot = port as usize * self.core.class_count + usize::from(class);
-        if self.core.ports[port as usize].asked & 1 << class != 0 && self.core.renew_at[slot] == self.core.now
-        {
+        let slot = (port, class);
+        if self.core.ports[port].asked & 1 << class != 0 && self.core.renew_at[slot] == self.core.now {
             self.send_pfc(port, class, true);
         }
     }
 
     /// Sends a PFC frame about `class` out of `port`.
-    pub(crate) fn send_pfc(&mut self, port: u32, class: u8, pause: bool) {
+    pub(crate) fn send_pfc(&mut self, port: PortId, class: u8, pause: bool) {
         if let Some(id) = self.core.pfc_frame(&self.world, port, class, pause) {
             self.enqueue(port, LINK_CONTROL, id);
         }
@@ -149,8 +146,8 @@ impl Simulation {
 
     /// Sends from a port if it is idle and something may go.
     #[inline]
-    pub(crate) fn kick(&mut self, port: u32) {
-        if self.core.ports[port as usize].is_host {
+    pub(crate) fn kick(&mut self, port: PortId) {
+        if self.core.ports[port].is_host {
             self.hosts.nic_send(&self.world, &mut self.core, port);
         } else {
             self.switches.kick(&self.world, &mut self.core, port);
@@ -159,7 +156,7 @@ impl Simulation {
 
     /// Appends a packet to a port's queue and sends if the port is idle.
     #[inline]
-    pub(crate) fn enqueue(&mut self, port: u32, class: u8, id: u32) {
+    pub(crate) fn enqueue(&mut self, port: PortId, class: u8, id: u32) {
         self.core.push(&self.world, port, class, id);
         self.kick(port);
     }

@@ -64,7 +64,7 @@ pub(super) fn partition(world: &World, core: &Core, parts: usize) -> Option<Part
     let crossing = core
         .ports
         .iter()
-        .filter(|port| of_node[port.node as usize] != of_node[core.ports[port.peer as usize].node as usize]);
+        .filter(|port| of_node[port.node as usize] != of_node[core.ports[port.peer].node as usize]);
     let lookahead = crossing
         .map(|port| world.profiles[usize::from(port.profile)].delay)
         .min()?;
@@ -100,7 +100,7 @@ fn place_the_others(
             let mut neighbours = vec![0; load.len()];
             for &node in &members[&group] {
                 for &port in world.routing.ports_of(node) {
-                    let peer = core.ports[core.ports[port as usize].peer as usize].node;
+                    let peer = core.ports[core.ports[port].peer].node;
                     if let Some(&part) = part_of.get(&groups.find(peer as usize)) {
                         neighbours[part] += 1;
                     }
@@ -132,7 +132,7 @@ fn work(world: &World, core: &Core) -> Vec<u64> {
             continue;
         };
         for &port in paths.forward.iter().chain(&paths.back) {
-            work[core.ports[port as usize].node as usize] += packets;
+            work[core.ports[port].node as usize] += packets;
         }
         for host in [flows[flow].src, flows[flow].dst] {
             work[host.0 as usize] += packets;
@@ -154,7 +154,7 @@ fn in_row(world: &World, core: &Core) -> Vec<usize> {
         while let Some(&node) = row.get(next) {
             next += 1;
             for &port in world.routing.ports_of(node as u32).iter().rev() {
-                let peer = core.ports[core.ports[port as usize].peer as usize].node as usize;
+                let peer = core.ports[core.ports[port].peer].node as usize;
                 if !std::mem::replace(&mut seen[peer], true) {
                     row.push(peer);
                 }
@@ -177,7 +177,7 @@ impl Groups {
             parent: (0..spec.nodes.len()).collect(),
         };
         for port in &core.ports {
-            let peer = core.ports[port.peer as usize].node;
+            let peer = core.ports[port.peer].node;
             let short = world.profiles[usize::from(port.profile)].delay < SHORT;
             if short || port.is_host && port.place == 0 {
                 groups.join(port.node, peer);

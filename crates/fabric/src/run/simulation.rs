@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::host::Hosts;
+use crate::ids::PortId;
 use crate::outcome::Outcome;
 use crate::reference::bolt_ns3::CLOCK;
 use crate::run::build::Makers;
@@ -17,7 +18,6 @@ use crate::traffic::Traffic;
 use crate::watch::record::Recorder;
 use crate::world::World;
 use paceline_kernel::Time;
-use paceline_kernel::prefetch::prefetch;
 use paceline_kernel::queue::LaneId;
 
 pub use crate::world::check::BuildError;
@@ -85,18 +85,18 @@ impl Simulation {
         self.core.schedule(lane, at, event);
     }
     #[inline]
-    pub(crate) fn is_busy(&self, port: u32) -> bool {
+    pub(crate) fn is_busy(&self, port: PortId) -> bool {
         self.core.is_busy(port)
     }
     #[inline]
-    pub(crate) fn await_transmission(&mut self, port: u32) {
+    pub(crate) fn await_transmission(&mut self, port: PortId) {
         self.core.await_transmission(port);
     }
     #[inline]
-    pub(crate) fn start_transmission(&mut self, port: u32, id: u32, more: bool) {
+    pub(crate) fn start_transmission(&mut self, port: PortId, id: u32, more: bool) {
         self.core.start_transmission(&self.world, port, id, more);
     }
-    pub(crate) fn discard(&mut self, port: u32, id: u32) {
+    pub(crate) fn discard(&mut self, port: PortId, id: u32) {
         self.core.discard(&self.world, port, id);
     }
 }
@@ -247,8 +247,8 @@ impl Simulation {
         core.agenda.queue.for_upcoming(|what| {
             if let Some((port, packet)) = Event::arrival(what) {
                 core.packets.prefetch(packet);
-                prefetch(&core.ports, port as usize);
-                prefetch(&core.queues, port as usize * self.world.class_count);
+                core.ports.prefetch(port);
+                core.queues.prefetch(port);
             }
         });
     }
@@ -337,9 +337,8 @@ impl Simulation {
         self.join();
         self.last_look();
         let now = self.core.now;
-        for (i, &since) in self.core.paused_since.iter().enumerate() {
-            let port = &self.core.ports[i / self.world.class_count];
-            if port.paused & 1 << (i % self.world.class_count) != 0 {
+        for ((port, class), &since) in self.core.paused_since.numbered() {
+            if self.core.ports[port].paused & 1 << class != 0 {
                 self.core.counters.paused_ps += now - since;
             }
         }
@@ -376,7 +375,7 @@ impl Simulation {
             ..
         } = self.core.watch.recorder;
         let (rates, rate_bin) = rates.finish();
-        let accounts = self.core.watch.accounts.close(&|port| port_refs[port as usize]);
+        let accounts = self.core.watch.accounts.close(&|port| port_refs[port]);
         Outcome {
             end: Time::from_ps(now),
             flows: self.traffic.flows,
@@ -388,7 +387,7 @@ impl Simulation {
             rtt_samples,
             queues,
             queue_dumps,
-            ports: ports.finish(&self.world.spec.nodes, port_refs),
+            ports: ports.finish(&self.world.spec.nodes, port_refs.iter().copied().collect()),
             flow_series: flows.finish(now),
             queue_max: paceline_kernel::Bytes::new(u64::from(queue_max)),
             rates,

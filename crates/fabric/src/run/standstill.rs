@@ -17,9 +17,11 @@ use paceline_kernel::queue::LaneId;
 use crate::core::event::Event;
 use crate::core::packet::NONE;
 use crate::core::port::STRICT;
+use crate::ids::PortId;
 use crate::outcome::PortRef;
 use crate::run::simulation::Simulation;
 use crate::spec::{NodeId, RunSpec};
+use paceline_kernel::ids::Grid;
 
 /// Pauses that will never end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,15 +123,15 @@ impl Simulation {
         let (node, class) = (storm.node.0, self.world.classes.dense(storm.class));
         let ports = self.world.routing.ports_of(node).to_vec();
         for port in ports {
-            if self.core.ports[port as usize].up {
+            if self.core.ports[port].up {
                 self.send_pfc(port, class, begins);
             }
         }
     }
 
     /// A link came back: the storms of its host go on through it.
-    pub(crate) fn resume_storms(&mut self, port: u32) {
-        let (node, now) = (self.core.ports[port as usize].node, self.core.now);
+    pub(crate) fn resume_storms(&mut self, port: PortId) {
+        let (node, now) = (self.core.ports[port].node, self.core.now);
         for i in 0..self.world.spec.storms.len() {
             let storm = &self.world.spec.storms[i];
             let over = storm.until.is_some_and(|until| until.as_ps() <= now);
@@ -183,10 +185,9 @@ impl Simulation {
 
     /// Whether a pause has lasted long enough to be looked at. (Most last for microseconds.)
     pub(super) fn has_long_pause(&self, now: u64) -> bool {
-        (0..self.core.paused_since.len()).any(|slot| {
-            let port = &self.core.ports[slot / self.world.class_count];
-            let is_paused = port.paused & 1 << (slot % self.world.class_count) != 0;
-            is_paused && now - self.core.paused_since[slot] >= LONG
+        self.core.paused_since.numbered().any(|((port, class), since)| {
+            let is_paused = self.core.ports[port].paused & 1 << class != 0;
+            is_paused && now - since >= LONG
         })
     }
 
@@ -228,12 +229,12 @@ impl Simulation {
             flows: Vec::new(),
         };
         for &slot in &stuck {
-            let (port, class) = (slot / self.world.class_count, slot % self.world.class_count);
+            let (port, class) = slot;
             let p = &self.core.ports[port];
-            let peer = &self.core.ports[p.peer as usize];
+            let peer = &self.core.ports[p.peer];
             let mut waits_for = Vec::new();
             for (i, &other) in stuck.iter().enumerate() {
-                let (out, its_class) = (other / self.world.class_count, other % self.world.class_count);
+                let (out, its_class) = other;
                 let same_switch = self.core.ports[out].node == peer.node && !peer.is_host;
                 if same_switch && its_class == class && self.holds_from(other, p.peer) {
                     waits_for.push(i);
@@ -242,11 +243,11 @@ impl Simulation {
             standstill.pauses.push(EndlessPause {
                 port: PortRef {
                     node: NodeId(p.node),
-                    interface: self.core.watch.recorder.interface(port as u32),
+                    interface: self.core.watch.recorder.interface(port),
                     peer: NodeId(peer.node),
                 },
                 is_switch: !p.is_host,
-                class: self.world.classes.priority(class as u8),
+                class: self.world.classes.priority(class),
                 since: Time::from_ps(self.core.paused_since[slot]),
                 waits_for,
             });
@@ -268,7 +269,7 @@ impl Simulation {
     }
 
     /// Packets in a queue.
-    fn waiting_in(&self, slot: usize) -> impl Iterator<Item = u32> {
+    fn waiting_in(&self, slot: (PortId, u8)) -> impl Iterator<Item = u32> {
         let mut next = self.core.queues[slot].head;
         std::iter::from_fn(move || {
             let id = next;
@@ -280,58 +281,53 @@ impl Simulation {
         })
     }
 
-    fn holds_from(&self, slot: usize, ingress: u32) -> bool {
+    fn holds_from(&self, slot: (PortId, u8), ingress: PortId) -> bool {
         self.waiting_in(slot)
             .any(|id| self.core.packets.get(id).ingress == ingress)
     }
 
     /// The (port, class) pairs whose pauses can never end, in order: see the head of the file.
-    fn endless(&self) -> Option<Vec<usize>> {
-        let slots = self.core.ports.len() * self.world.class_count;
-        let is_paused = |slot: &usize| {
-            let class = slot % self.world.class_count;
-            class > usize::from(STRICT)
-                && self.core.ports[slot / self.world.class_count].paused & 1 << class != 0
-        };
-        let mut stuck: Vec<usize> = (0..slots).filter(is_paused).collect();
+    fn endless(&self) -> Option<Vec<(PortId, u8)>> {
+        let classes = STRICT + 1..self.world.class_count as u8;
+        let all = self.core.ports.numbered();
+        let all = all.flat_map(|(id, port)| classes.clone().map(move |class| (id, port, class)));
+        let paused = all.filter(|(_, port, class)| port.paused & 1 << class != 0);
+        let mut stuck: Vec<(PortId, u8)> = paused.map(|(id, _, class)| (id, class)).collect();
         loop {
             if stuck.is_empty() {
                 return None;
             }
             let before = stuck.len();
-            let mut held = vec![0u32; slots];
+            let mut held = Grid::of(self.core.ports.len(), self.world.class_count, 0u32);
             for &slot in &stuck {
                 for id in self.waiting_in(slot) {
                     let packet = self.core.packets.get(id);
-                    if packet.ingress != NONE {
-                        let class = slot % self.world.class_count;
-                        held[packet.ingress as usize * self.world.class_count + class] +=
-                            u32::from(packet.wire);
+                    if packet.ingress != PortId::NONE {
+                        held[(packet.ingress, slot.1)] += u32::from(packet.wire);
                     }
                 }
             }
             // Everything else has left.
             let (mut buffers, mut queues) = (self.switches.buffers.clone(), self.core.queues.clone());
-            for (slot, queue) in queues.iter_mut().enumerate() {
-                let port = &self.core.ports[slot / self.world.class_count];
-                if !port.is_host && slot % self.world.class_count > usize::from(STRICT) {
-                    let leaves = (queue.ingress + queue.headroom).saturating_sub(held[slot]);
+            for (id, port) in self.core.ports.numbered().filter(|(_, port)| !port.is_host) {
+                for class in classes.clone() {
+                    let queue = &mut queues[(id, class)];
+                    let leaves = (queue.ingress + queue.headroom).saturating_sub(held[(id, class)]);
                     self.switches
                         .rules
                         .release(&mut buffers[port.owner as usize], queue, leaves);
                 }
             }
-            stuck.retain(|&slot| {
-                let (port, class) = (slot / self.world.class_count, slot % self.world.class_count);
+            stuck.retain(|&(port, class)| {
                 let peer = self.core.ports[port].peer;
-                let p = &self.core.ports[peer as usize];
+                let p = &self.core.ports[peer];
                 if p.asked & 1 << class == 0 {
                     return false;
                 }
                 if p.is_host {
-                    return self.storms_for_ever(p.node, class as u8);
+                    return self.storms_for_ever(p.node, class);
                 }
-                let queue = &queues[peer as usize * self.world.class_count + class];
+                let queue = &queues[(peer, class)];
                 let shift = self.world.profiles[usize::from(p.profile)].shift;
                 !self
                     .switches

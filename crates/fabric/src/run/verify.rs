@@ -35,10 +35,9 @@ impl Simulation {
 
     /// Each queue holds the bytes that it says, and the ports' masks and sums agree.
     fn verify_queues(&self) {
-        for (id, port) in self.core.ports.iter().enumerate() {
+        for (id, port) in self.core.ports.numbered() {
             let mut total = 0;
-            for class in 0..self.world.class_count {
-                let queue = &self.core.queues[id * self.world.class_count + class];
+            for (class, queue) in self.core.queues.row(id).iter().enumerate() {
                 let (mut bytes, mut next) = (0, queue.head);
                 while next != NONE {
                     bytes += u32::from(self.core.packets.get(next).wire);
@@ -61,16 +60,9 @@ impl Simulation {
         let mut held = vec![0u64; self.switches.buffers.len()];
         let mut counted = vec![0u64; self.switches.buffers.len()];
         let mut shared = vec![0u64; self.switches.buffers.len()];
-        for (id, port) in self
-            .core
-            .ports
-            .iter()
-            .enumerate()
-            .filter(|(_, port)| !port.is_host)
-        {
+        for (id, port) in self.core.ports.numbered().filter(|(_, port)| !port.is_host) {
             let switch = port.owner as usize;
-            for class in usize::from(STRICT) + 1..self.world.class_count {
-                let queue = &self.core.queues[id * self.world.class_count + class];
+            for queue in &self.core.queues.row(id)[usize::from(STRICT) + 1..] {
                 held[switch] += u64::from(queue.bytes);
                 counted[switch] += u64::from(queue.ingress) + u64::from(queue.headroom);
                 shared[switch] += u64::from(self.switches.rules.shared_of(queue));

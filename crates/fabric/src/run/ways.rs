@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::core::packet::NONE;
 use crate::core::port::Port;
+use crate::ids::PortId;
 use crate::run::simulation::Simulation;
 use crate::spec::LoadBalancing;
 use crate::switch::spread::{SPREAD, Stage};
@@ -48,18 +49,18 @@ impl Simulation {
 impl Simulation {
     /// What data packets of a flow with path `forward` to host `dst` carry: their way and the generation that
     /// goes with it, or the port that they are to come to.
-    pub(crate) fn data_route(&mut self, forward: &[u32], dst: u32) -> (u64, u16) {
+    pub(crate) fn data_route(&mut self, forward: &[PortId], dst: u32) -> (u64, u16) {
         let last = forward[forward.len() - 1];
         if !self.is_spread(forward, dst) {
             return self.world.way_of(&self.core, forward);
         }
-        let Port { node, owner, .. } = self.core.ports[last as usize];
+        let Port { node, owner, .. } = self.core.ports[last];
         self.switches.column(&self.world, &self.core, node, owner);
-        (u64::from(last), SPREAD)
+        (u64::from(last.0), SPREAD)
     }
 
     /// Whether switches choose the ways of a flow's packets.
-    fn is_spread(&self, forward: &[u32], dst: u32) -> bool {
+    fn is_spread(&self, forward: &[PortId], dst: u32) -> bool {
         self.switches.spreading.policy != LoadBalancing::Ecmp
             && forward.len() > 2
             && !self.world.routing.is_fixed(dst)
@@ -67,13 +68,13 @@ impl Simulation {
 
     /// The links between the first and the last switch of `forward` that packets to host `dst` can take,
     /// stage by stage; `None` where they have one way. The next hops must be known.
-    pub(crate) fn stages(&self, forward: &[u32], dst: u32) -> Option<Vec<Stage>> {
+    pub(crate) fn stages(&self, forward: &[PortId], dst: u32) -> Option<Vec<Stage>> {
         if !self.is_spread(forward, dst) {
             return None;
         }
-        let root = self.core.ports[forward[forward.len() - 1] as usize].owner;
+        let root = self.core.ports[forward[forward.len() - 1]].owner;
         let column = self.switches.spreading.column_of[root as usize];
-        let beyond = |port: u32| self.core.ports[self.core.ports[port as usize].peer as usize].owner;
+        let beyond = |port: PortId| self.core.ports[self.core.ports[port].peer].owner;
         let mut switches = vec![beyond(forward[0])];
         let mut stages = Vec::with_capacity(forward.len() - 2);
         while switches != [root] {
@@ -86,7 +87,7 @@ impl Simulation {
                         next.push(switch);
                         next.len() - 1
                     });
-                    let profile = &self.world.profiles[usize::from(self.core.ports[port as usize].profile)];
+                    let profile = &self.world.profiles[usize::from(self.core.ports[port].profile)];
                     stage.rate += profile.rate.as_bps();
                     stage.links.push((from, port, to));
                 }
@@ -104,17 +105,17 @@ impl Simulation {
     /// The rate in bit/s that a flow whose packets are spread one by one can have: of its own links,
     /// and of all next hops together at every switch of `forward`, which is one of its paths. `None`
     /// for other flows, which have one path at a time.
-    pub(crate) fn rate_of_all_ways(&self, forward: &[u32]) -> Option<u64> {
+    pub(crate) fn rate_of_all_ways(&self, forward: &[PortId]) -> Option<u64> {
         if !self.switches.spreading.policy.is_per_packet() || forward.len() < 3 {
             return None;
         }
         let (first, last) = (forward[0], forward[forward.len() - 1]);
-        let column = self.switches.spreading.column_of[self.core.ports[last as usize].owner as usize];
+        let column = self.switches.spreading.column_of[self.core.ports[last].owner as usize];
         if column == NONE {
             return None;
         }
-        let rate = |port: u32| {
-            self.world.profiles[usize::from(self.core.ports[port as usize].profile)]
+        let rate = |port: PortId| {
+            self.world.profiles[usize::from(self.core.ports[port].profile)]
                 .rate
                 .as_bps()
         };
@@ -122,7 +123,7 @@ impl Simulation {
             let hops = self
                 .switches
                 .spreading
-                .next_hops(column, self.core.ports[port as usize].owner);
+                .next_hops(column, self.core.ports[port].owner);
             hops.iter().map(|&hop| rate(hop)).sum()
         });
         switches.chain([rate(first), rate(last)]).min()

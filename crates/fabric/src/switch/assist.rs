@@ -7,13 +7,14 @@ use paceline_congestion::registry::AtWork;
 use paceline_congestion::switch::{
     Egress, EgressPort, Hooks, Load, Marking, Passing, Queue, SwitchHalves, Tell, Verdict,
 };
+use paceline_kernel::ids::{Id, List};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Span, Time};
 
 use crate::core::Core;
 use crate::core::packet::{NO_PORT, NONE, Packet};
-use crate::core::parts::exchange;
-use crate::core::port::{LinkProfile, Port, STRICT};
+use crate::core::port::{LinkProfile, Port, Ports, STRICT};
+use crate::ids::PortId;
 use crate::outcome::PacketKind;
 use crate::spec::{AssistPorts, RunSpec};
 use crate::switch::Switches;
@@ -26,7 +27,7 @@ pub(crate) struct Assists {
     /// In the order of the schemes' names.
     halves: Vec<Half>,
     /// A stream for each port.
-    rngs: Vec<Rng>,
+    rngs: List<PortId, Rng>,
     /// Whether any half is called for arrivals, departures, the ends of pauses.
     pub(crate) arrivals: bool,
     pub(crate) departures: bool,
@@ -66,8 +67,8 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError
 }
 
 /// Whether a port does what schemes ask of switches.
-fn takes_part(assist: Option<AssistPorts>, port: &Port, ports: &[Port]) -> bool {
-    let between = !ports[port.peer as usize].is_host;
+fn takes_part(assist: Option<AssistPorts>, port: &Port, ports: &Ports) -> bool {
+    let between = !ports[port.peer].is_host;
     match assist {
         None => false,
         Some(AssistPorts::Switches) => !port.is_host,
@@ -80,7 +81,7 @@ impl Assists {
     pub(crate) fn of(
         spec: &RunSpec,
         schemes: &[AtWork],
-        ports: &[Port],
+        ports: &Ports,
         profiles: &[LinkProfile],
         classes: usize,
     ) -> Self {
@@ -111,7 +112,7 @@ impl Assists {
                 .map(|port| takes_part(spec.switch.assist, port, ports).then(|| egress(port)))
                 .collect();
             let hooks = scheme.switch_part().map(|part| part.hooks);
-            let ports = scheme.switch_halves(&part, &mut assists.rngs);
+            let ports = scheme.switch_halves(&part, assists.rngs.as_mut_slice());
             if let (Some(hooks), Some(ports)) = (hooks, ports) {
                 assists.arrivals |= hooks.arrivals;
                 assists.departures |= hooks.departures;
@@ -123,22 +124,22 @@ impl Assists {
     }
 
     /// Exchanges what is known of a port with another part of the run.
-    pub(super) fn exchange(&mut self, other: &mut Self, port: usize) {
-        exchange(&mut self.rngs, &mut other.rngs, [port]);
+    pub(super) fn exchange(&mut self, other: &mut Self, port: PortId) {
+        self.rngs.exchange(&mut other.rngs, port);
         for (mine, theirs) in self.halves.iter_mut().zip(&mut other.halves) {
-            mine.ports.exchange(&mut *theirs.ports, port);
+            mine.ports.exchange(&mut *theirs.ports, port.index());
         }
     }
 
     /// The ports' streams; none where no scheme has a half.
-    pub(crate) fn rngs(&self) -> &[Rng] {
+    pub(crate) fn rngs(&self) -> &List<PortId, Rng> {
         &self.rngs
     }
 
     /// The link of a port failed: what waited in its queues is lost.
-    pub(crate) fn link_down(&mut self, port: u32) {
+    pub(crate) fn link_down(&mut self, port: PortId) {
         for half in &mut self.halves {
-            half.ports.on_link_down(port as usize);
+            half.ports.on_link_down(port.index());
         }
     }
 }
@@ -166,23 +167,23 @@ fn passing(profile: &LinkProfile, packet: &Packet, queue: u32) -> Passing {
 fn egress<'a, 'w>(
     world: &'w World,
     core: &Core,
-    rngs: &'a mut [Rng],
-    port: u32,
+    rngs: &'a mut List<PortId, Rng>,
+    port: PortId,
 ) -> (Egress<'a>, &'w LinkProfile) {
-    let at = &core.ports[port as usize];
+    let at = &core.ports[port];
     let profile = &world.profiles[usize::from(at.profile)];
     let egress = Egress {
         now: Time::from_ps(core.now),
         rate: profile.rate,
         queued: at.queued,
-        rng: &mut rngs[port as usize],
+        rng: &mut rngs[port],
     };
     (egress, profile)
 }
 
 impl Core {
     /// Packets of a queue.
-    pub(crate) fn queue_length(&self, slot: usize) -> u32 {
+    pub(crate) fn queue_length(&self, slot: (PortId, u8)) -> u32 {
         let (mut count, mut next) = (0, self.queues[slot].head);
         while next != NONE {
             count += 1;
@@ -191,8 +192,8 @@ impl Core {
         count
     }
 
-    fn queue(&self, port: u32, class: u8) -> Queue {
-        let slot = port as usize * self.class_count + usize::from(class);
+    fn queue(&self, port: PortId, class: u8) -> Queue {
+        let slot = (port, class);
         Queue {
             bytes: self.queues[slot].bytes,
             packets: self.queue_length(slot),
@@ -207,8 +208,8 @@ impl Switches {
         &mut self,
         world: &World,
         core: &mut Core,
-        ingress: u32,
-        egress_port: u32,
+        ingress: PortId,
+        egress_port: PortId,
         id: u32,
     ) {
         for i in 0..self.assists.halves.len() {
@@ -218,10 +219,10 @@ impl Switches {
                 continue;
             }
             let packet = core.packets.get(id);
-            let queue = &core.queues[egress_port as usize * core.class_count + usize::from(packet.class)];
+            let queue = &core.queues[(egress_port, packet.class)];
             let (mut at, profile) = egress(world, core, rngs, egress_port);
             let packet = passing(profile, packet, queue.bytes);
-            let verdict = half.ports.on_arrival(egress_port as usize, &mut at, &packet);
+            let verdict = half.ports.on_arrival(egress_port.index(), &mut at, &packet);
             if verdict != Verdict::pass(&packet) {
                 self.carry_out(world, core, ingress, egress_port, id, verdict);
             }
@@ -230,13 +231,20 @@ impl Switches {
 
     /// A packet has left its queue, in which `left` bytes stay: it is marked as the halves have it.
     #[inline(never)]
-    pub(super) fn departing(&mut self, world: &World, core: &mut Core, egress_port: u32, id: u32, left: u32) {
+    pub(super) fn departing(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        egress_port: PortId,
+        id: u32,
+        left: u32,
+    ) {
         let Assists { halves, rngs, .. } = &mut self.assists;
         let (mut at, profile) = egress(world, core, rngs, egress_port);
         let packet = passing(profile, core.packets.get(id), left);
         let mut marking = Marking::Curve;
         for half in halves.iter_mut().filter(|half| half.hooks.departures) {
-            marking = marking.and(half.ports.on_departure(egress_port as usize, &mut at, &packet));
+            marking = marking.and(half.ports.on_departure(egress_port.index(), &mut at, &packet));
         }
         match marking {
             Marking::Curve if profile.red.may_mark(left) => {
@@ -249,16 +257,16 @@ impl Switches {
 
     /// A pause of a port's class has ended.
     #[inline]
-    pub(crate) fn pause_ended(&mut self, world: &World, core: &Core, port: u32, class: u8) {
+    pub(crate) fn pause_ended(&mut self, world: &World, core: &Core, port: PortId, class: u8) {
         if !self.assists.resumes {
             return;
         }
         let Assists { halves, rngs, .. } = &mut self.assists;
-        let takes_part = |half: &&mut Half| half.hooks.resumes && half.ports.takes_part(port as usize);
+        let takes_part = |half: &&mut Half| half.hooks.resumes && half.ports.takes_part(port.index());
         for half in halves.iter_mut().filter(takes_part) {
             let (mut at, _) = egress(world, core, rngs, port);
             half.ports
-                .on_resume(port as usize, &mut at, class, core.queue(port, class));
+                .on_resume(port.index(), &mut at, class, core.queue(port, class));
         }
     }
 
@@ -268,8 +276,8 @@ impl Switches {
         &mut self,
         world: &World,
         core: &mut Core,
-        ingress: u32,
-        egress: u32,
+        ingress: PortId,
+        egress: PortId,
         id: u32,
         verdict: Verdict,
     ) {
@@ -292,11 +300,11 @@ impl Switches {
     /// What halves know to hold of their ports holds.
     pub(crate) fn verify_assists(&self, core: &Core) {
         for half in &self.assists.halves {
-            for port in 0..core.ports.len() as u32 {
+            for port in core.ports.ids() {
                 for class in 0..core.class_count as u8 {
                     let now = Time::from_ps(core.now);
                     half.ports
-                        .verify(port as usize, now, class, core.queue(port, class));
+                        .verify(port.index(), now, class, core.queue(port, class));
                 }
             }
         }
@@ -318,10 +326,10 @@ fn to_sender(core: &Core, id: u32, kind: PacketKind) -> Packet {
 }
 
 /// Headers and what the sender has to know of the port, back the way that the packet came (Bolt's SRC).
-fn turn_back(world: &World, core: &Core, egress: u32, id: u32) -> Packet {
+fn turn_back(world: &World, core: &Core, egress: PortId, id: u32) -> Packet {
     let packet = core.packets.get(id);
     let known_way = packet.epoch == world.epoch;
-    let port = &core.ports[egress as usize];
+    let port = &core.ports[egress];
     Packet {
         wire: world.packet.turned_back(packet.wire - packet.payload),
         path: world.routing.turn_back(packet.path),
@@ -343,8 +351,8 @@ fn feedback(world: &World, core: &Core, id: u32, value: u8) -> Packet {
 }
 
 /// The data packet carries the report of the port whose queue takes longest.
-fn note(world: &World, core: &mut Core, egress: u32, id: u32) {
-    let Port { queued, profile, .. } = core.ports[egress as usize];
+fn note(world: &World, core: &mut Core, egress: PortId, id: u32) {
+    let Port { queued, profile, .. } = core.ports[egress];
     let rate = |profile: u16| u128::from(world.profiles[usize::from(profile)].rate.as_bps());
     let packet = core.packets.get_mut(id);
     let worse = packet.note_port == NO_PORT

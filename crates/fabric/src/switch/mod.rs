@@ -10,10 +10,12 @@ pub(crate) mod telemetry;
 
 use paceline_kernel::rng::Rng;
 
+use crate::ids::PortId;
 use crate::switch::assist::Assists;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
 use crate::switch::telemetry::Telemetry;
+use paceline_kernel::ids::List;
 
 /// Buffers, and what switches do for congestion control.
 #[derive(Clone)]
@@ -28,5 +30,5 @@ pub(crate) struct Switches {
     /// alike, and nothing is told of every packet.
     pub(crate) straight: bool,
     /// Streams of the ports' marking decisions.
-    pub(crate) mark_rng: Vec<Rng>,
+    pub(crate) mark_rng: List<PortId, Rng>,
 }

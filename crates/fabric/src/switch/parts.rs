@@ -9,11 +9,11 @@ use crate::switch::spread::Spreading;
 impl Switches {
     /// Takes over the switches of another part.
     pub(crate) fn take_over(&mut self, other: &mut Self, core: &Core) {
-        for (id, port) in core.ports.iter().enumerate() {
+        for (id, port) in core.ports.numbered() {
             if port.is_host || !core.has(port.node) {
                 continue;
             }
-            exchange(&mut self.mark_rng, &mut other.mark_rng, [id]);
+            self.mark_rng.exchange(&mut other.mark_rng, id);
             self.assists.exchange(&mut other.assists, id);
             if let (Some(mine), Some(theirs)) = (&mut self.telemetry.pint, &mut other.telemetry.pint) {
                 PintPorts::exchange(mine, theirs, id);

@@ -5,16 +5,17 @@ use paceline_kernel::Span;
 use paceline_kernel::rng::{Purpose, Rng};
 
 use crate::core::Core;
-use crate::core::parts::exchange;
+use crate::ids::PortId;
 use crate::outcome::PacketKind;
 use crate::switch::Switches;
 use crate::world::World;
+use paceline_kernel::ids::List;
 
 /// Utilisation estimate of every port, and the code of its digest.
 #[derive(Clone, Debug)]
 pub(crate) struct PintPorts {
     code: Code,
-    ports: Vec<PintPort>,
+    ports: List<PortId, PintPort>,
     /// The span that the estimate looks back, in ns: the largest round-trip time.
     window_ns: f64,
     /// See [`crate::spec::Quirks::pint_approximate_logs`].
@@ -22,7 +23,7 @@ pub(crate) struct PintPorts {
     /// The bits of a power that a packet keeps.
     kept: u16,
     /// A stream for the digests of each port.
-    rng: Vec<Rng>,
+    rng: List<PortId, Rng>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,13 +36,13 @@ struct PintPort {
 
 impl PintPorts {
     /// Exchanges what is known of a port.
-    pub(super) fn exchange(&mut self, other: &mut Self, port: usize) {
-        exchange(&mut self.rng, &mut other.rng, [port]);
-        exchange(&mut self.ports, &mut other.ports, [port]);
+    pub(super) fn exchange(&mut self, other: &mut Self, port: PortId) {
+        self.rng.exchange(&mut other.rng, port);
+        self.ports.exchange(&mut other.ports, port);
     }
 
     /// The streams of the digests' rounding.
-    pub(crate) fn rng(&self) -> &[Rng] {
+    pub(crate) fn rng(&self) -> &List<PortId, Rng> {
         &self.rng
     }
 
@@ -53,7 +54,7 @@ impl PintPorts {
                 u16::MAX
             },
             code,
-            ports: vec![PintPort::default(); ports],
+            ports: List::of(ports, PintPort::default()),
             rng: (0..ports as u64)
                 .map(|port| Rng::stream(seed, Purpose::Pint, port))
                 .collect(),
@@ -123,12 +124,12 @@ fn log2_approximate(x: u32, rng: &mut Rng) -> i32 {
 
 impl Switches {
     /// A packet left `egress`: a data packet takes the larger of its digest and the port's.
-    pub(crate) fn pint_departed(&mut self, world: &World, core: &mut Core, egress: u32, id: u32) {
+    pub(crate) fn pint_departed(&mut self, world: &World, core: &mut Core, egress: PortId, id: u32) {
         let Some(pint) = &mut self.telemetry.pint else {
             return;
         };
-        let port = &mut pint.ports[egress as usize];
-        let p = &core.ports[egress as usize];
+        let port = &mut pint.ports[egress];
+        let p = &core.ports[egress];
         let rate = world.profiles[usize::from(p.profile)].rate.as_bps();
         let packet = core.packets.get_mut(id);
         if packet.kind == PacketKind::Data {
@@ -136,7 +137,7 @@ impl Switches {
                 .shared_rng
                 .c_library
                 .as_mut()
-                .unwrap_or(&mut pint.rng[egress as usize]);
+                .unwrap_or(&mut pint.rng[egress]);
             let utilisation = if pint.approximate {
                 let window = pint.window_ns as u64;
                 let dt = ((core.now - port.last_at) / 1000).min(window);

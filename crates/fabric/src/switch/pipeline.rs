@@ -3,6 +3,7 @@
 use crate::core::Core;
 use crate::core::packet::{NONE, Packet};
 use crate::core::port::{LINK_CONTROL, STRICT, debit};
+use crate::ids::PortId;
 use crate::outcome::{PacketKind, TraceKind};
 use crate::switch::Switches;
 use crate::switch::spread::SPREAD;
@@ -12,7 +13,7 @@ use paceline_congestion::Mark;
 impl Core {
     /// A port marks a data packet, unless its mark is as strong.
     #[inline]
-    pub(super) fn mark(&mut self, egress: u32, id: u32, mark: Mark) {
+    pub(super) fn mark(&mut self, egress: PortId, id: u32, mark: Mark) {
         let packet = self.packets.get_mut(id);
         if !packet.mark.is_set() && mark.is_set() {
             self.counters.marked += 1;
@@ -25,7 +26,7 @@ impl Core {
 impl Switches {
     /// A packet entered a switch.
     #[inline]
-    pub(crate) fn switch_receive(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) {
+    pub(crate) fn switch_receive(&mut self, world: &World, core: &mut Core, ingress: PortId, id: u32) {
         let Some(egress) = self.route(world, core, ingress, id) else {
             core.counters.link_drops += 1;
             return core.discard(world, ingress, id);
@@ -33,7 +34,7 @@ impl Switches {
         if self.assists.arrivals {
             self.arriving(world, core, ingress, egress, id);
         }
-        let port = &core.ports[egress as usize];
+        let port = &core.ports[egress];
         let nothing_before =
             port.ready == 0 && port.paused == 0 && port.up && !port.is_busy(core.now, core.tie);
         if nothing_before && self.pass(world, core, ingress, egress, id) {
@@ -44,7 +45,7 @@ impl Switches {
             return self.refuse(world, core, egress, class, id);
         }
         self.enqueue(world, core, egress, class, id);
-        let port = &mut core.ports[egress as usize];
+        let port = &mut core.ports[egress];
         port.queue_max = port.queue_max.max(port.queued);
     }
 
@@ -52,15 +53,15 @@ impl Switches {
     /// has been admitted and let go: within the reserve it takes nothing that others could miss, and no
     /// pause begins or ends. Of strict classes there are no accounts.
     #[inline(always)]
-    fn pass(&mut self, world: &World, core: &mut Core, ingress: u32, egress: u32, id: u32) -> bool {
+    fn pass(&mut self, world: &World, core: &mut Core, ingress: PortId, egress: PortId, id: u32) -> bool {
         if !self.straight || core.watch.recorder.tracing {
             return false;
         }
         let (packet, samples) = core.packets.with_telemetry(id);
         let (class, kind, wire) = (packet.class, packet.kind, packet.wire);
         if class > STRICT {
-            let entry = &core.ports[ingress as usize];
-            let queue = &core.queues[ingress as usize * core.class_count + usize::from(class)];
+            let entry = &core.ports[ingress];
+            let queue = &core.queues[(ingress, class)];
             let shift = world.profiles[usize::from(entry.profile)].shift;
             let buffer = &self.buffers[entry.owner as usize];
             let unseen = entry.asked & 1 << class == 0
@@ -69,7 +70,7 @@ impl Switches {
                 return false;
             }
         }
-        let port = &mut core.ports[egress as usize];
+        let port = &mut core.ports[egress];
         let profile = &world.profiles[usize::from(port.profile)];
         if class > STRICT {
             port.served = class;
@@ -90,18 +91,30 @@ impl Switches {
     /// The egress port: read off the packet's path, chosen here if switches choose, or looked up if the
     /// topology has changed since.
     #[inline(always)]
-    pub(crate) fn route(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
+    pub(crate) fn route(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: PortId,
+        id: u32,
+    ) -> Option<PortId> {
         let packet = core.packets.get_mut(id);
         packet.ingress = ingress;
         if packet.epoch == world.epoch {
-            let entry = &core.ports[ingress as usize];
+            let entry = &core.ports[ingress];
             return Some(world.routing.follow(entry, &mut packet.path));
         }
         self.route_elsewhere(world, core, ingress, id)
     }
 
     #[inline(never)]
-    fn route_elsewhere(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
+    fn route_elsewhere(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: PortId,
+        id: u32,
+    ) -> Option<PortId> {
         if core.packets.get(id).epoch & SPREAD != 0 {
             return self.spread(world, core, ingress, id);
         }
@@ -114,8 +127,8 @@ impl Switches {
         &mut self,
         world: &World,
         core: &mut Core,
-        ingress: u32,
-        egress: u32,
+        ingress: PortId,
+        egress: PortId,
         class: u8,
         id: u32,
     ) -> bool {
@@ -131,15 +144,15 @@ impl Switches {
         &mut self,
         world: &World,
         core: &mut Core,
-        ingress: u32,
-        egress: u32,
+        ingress: PortId,
+        egress: PortId,
         class: u8,
         id: u32,
     ) -> bool {
         if self.rules.bounded >> class & 1 == 1 {
             let size = u32::from(core.packets.get(id).wire);
-            let buffer = &self.buffers[core.ports[egress as usize].owner as usize];
-            let ahead = &core.queues[egress as usize * core.class_count + usize::from(class)];
+            let buffer = &self.buffers[core.ports[egress].owner as usize];
+            let ahead = &core.queues[(egress, class)];
             if !self.rules.has_room(buffer, ahead, size) {
                 return false;
             }
@@ -153,15 +166,15 @@ impl Switches {
         &mut self,
         world: &World,
         core: &mut Core,
-        ingress: u32,
+        ingress: PortId,
         class: u8,
         id: u32,
     ) -> bool {
         let size = u32::from(core.packets.get(id).wire);
-        let port = &core.ports[ingress as usize];
+        let port = &core.ports[ingress];
         let profile = &world.profiles[usize::from(port.profile)];
         let buffer = &mut self.buffers[port.owner as usize];
-        let queue = &mut core.queues[ingress as usize * core.class_count + usize::from(class)];
+        let queue = &mut core.queues[(ingress, class)];
         if !self
             .rules
             .admit::<ALIKE>(buffer, queue, class, profile.shift, profile.headroom, size)
@@ -180,7 +193,7 @@ impl Switches {
 
     /// There is no room for a packet of `class`: it is dropped, or its payload is.
     #[cold]
-    fn refuse(&mut self, world: &World, core: &mut Core, egress: u32, class: u8, id: u32) {
+    fn refuse(&mut self, world: &World, core: &mut Core, egress: PortId, class: u8, id: u32) {
         let lossy = self.rules.is_lossy(class);
         let packet = core.packets.get_mut(id);
         if lossy
@@ -188,13 +201,13 @@ impl Switches {
             && let Some(limit) = self.rules.trim
         {
             let header = packet.wire - packet.payload;
-            let queue = &core.queues[egress as usize * core.class_count + usize::from(STRICT)];
+            let queue = &core.queues[(egress, STRICT)];
             if queue.bytes + u32::from(header) <= limit {
                 packet.flags |= Packet::TRIMMED;
                 (packet.wire, packet.payload, packet.class) = (header, 0, STRICT);
                 core.counters.trimmed += 1;
                 self.enqueue(world, core, egress, STRICT, id);
-                let port = &mut core.ports[egress as usize];
+                let port = &mut core.ports[egress];
                 port.queue_max = port.queue_max.max(port.queued);
                 return;
             }
@@ -206,10 +219,10 @@ impl Switches {
 
     /// Sends the next packet of an idle port, if any may go.
     #[inline]
-    pub(crate) fn switch_send(&mut self, world: &World, core: &mut Core, egress: u32) {
-        let port = &mut core.ports[egress as usize];
+    pub(crate) fn switch_send(&mut self, world: &World, core: &mut Core, egress: PortId) {
+        let port = &mut core.ports[egress];
         let Some(class) = port.next_class() else { return };
-        let queue = &mut core.queues[egress as usize * core.class_count + usize::from(class)];
+        let queue = &mut core.queues[(egress, class)];
         let id = queue.pop(&core.packets);
         let left = queue.bytes;
         if queue.head == NONE {
@@ -223,7 +236,7 @@ impl Switches {
             let resumes = self.release(world, core, ingress, class, wire);
             if self.assists.departures {
                 self.departing(world, core, egress, id, left);
-            } else if world.profiles[usize::from(core.ports[egress as usize].profile)]
+            } else if world.profiles[usize::from(core.ports[egress].profile)]
                 .red
                 .may_mark(left)
             {
@@ -238,10 +251,10 @@ impl Switches {
 
     /// A packet goes on the wire, with what switches have to tell in it; `left` bytes stay in its queue.
     #[inline(always)]
-    fn leave(&mut self, world: &World, core: &mut Core, egress: u32, id: u32, left: u32) {
+    fn leave(&mut self, world: &World, core: &mut Core, egress: PortId, id: u32, left: u32) {
         let (packet, samples) = core.packets.with_telemetry(id);
         let (kind, wire, accounted) = (packet.kind, packet.wire, packet.is_accounted());
-        let port = &core.ports[egress as usize];
+        let port = &core.ports[egress];
         let profile = &world.profiles[usize::from(port.profile)];
         if self.telemetry.on && kind == PacketKind::Data {
             self.telemetry.stamp(core.now, port, profile, packet, samples);
@@ -255,7 +268,7 @@ impl Switches {
         if core.watch.accounts.awaits_pauses() {
             core.account_pause(world, egress, id);
         }
-        let port = &mut core.ports[egress as usize];
+        let port = &mut core.ports[egress];
         let more = port.has_sendable();
         let arrives = core
             .agenda
@@ -267,10 +280,10 @@ impl Switches {
 
     /// A packet leaves the buffer: its ingress gets its bytes back. Says whether a pause may end.
     #[inline(always)]
-    fn release(&mut self, world: &World, core: &mut Core, ingress: u32, class: u8, wire: u16) -> bool {
-        let port = &core.ports[ingress as usize];
+    fn release(&mut self, world: &World, core: &mut Core, ingress: PortId, class: u8, wire: u16) -> bool {
+        let port = &core.ports[ingress];
         let buffer = &mut self.buffers[port.owner as usize];
-        let queue = &mut core.queues[ingress as usize * core.class_count + usize::from(class)];
+        let queue = &mut core.queues[(ingress, class)];
         self.rules.release(buffer, queue, u32::from(wire));
         port.asked & 1 << class != 0
             && self
@@ -280,15 +293,22 @@ impl Switches {
 
     /// RED: by the bytes of the class that are left in the egress queue, which may be enough for a mark.
     #[inline(never)]
-    pub(super) fn mark_by_curve(&mut self, world: &World, core: &mut Core, egress: u32, id: u32, left: u32) {
-        let profile = &world.profiles[usize::from(core.ports[egress as usize].profile)];
+    pub(super) fn mark_by_curve(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        egress: PortId,
+        id: u32,
+        left: u32,
+    ) {
+        let profile = &world.profiles[usize::from(core.ports[egress].profile)];
         let is_data = core.packets.get(id).kind == PacketKind::Data;
         if !is_data && !world.quirks.mark_acks {
             return;
         }
         let marks = profile.red.marks(left, || match &mut core.shared_rng.ns3 {
             Some(ns3) => ns3.next_f64(),
-            None => self.mark_rng[egress as usize].next_f64(),
+            None => self.mark_rng[egress].next_f64(),
         });
         if marks && is_data {
             core.mark(egress, id, Mark::Congested);
@@ -297,15 +317,15 @@ impl Switches {
 
     /// Appends a packet to a port's queue and sends if the port is idle.
     #[inline]
-    pub(crate) fn enqueue(&mut self, world: &World, core: &mut Core, port: u32, class: u8, id: u32) {
+    pub(crate) fn enqueue(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, id: u32) {
         core.push(world, port, class, id);
         self.kick(world, core, port);
     }
 
     /// Sends from a port if it is idle and something may go.
     #[inline]
-    pub(crate) fn kick(&mut self, world: &World, core: &mut Core, port: u32) {
-        let p = &core.ports[port as usize];
+    pub(crate) fn kick(&mut self, world: &World, core: &mut Core, port: PortId) {
+        let p = &core.ports[port];
         if p.up && p.ready != 0 {
             if core.is_busy(port) {
                 core.await_transmission(port);
@@ -317,7 +337,7 @@ impl Switches {
 
     /// Sends a PFC frame about `class` out of `port`.
     #[cold]
-    pub(crate) fn send_pfc(&mut self, world: &World, core: &mut Core, port: u32, class: u8, pause: bool) {
+    pub(crate) fn send_pfc(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, pause: bool) {
         if let Some(id) = core.pfc_frame(world, port, class, pause) {
             self.enqueue(world, core, port, LINK_CONTROL, id);
         }

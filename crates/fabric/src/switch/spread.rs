@@ -8,6 +8,7 @@
 use crate::core::Core;
 use crate::core::packet::NONE;
 use crate::core::parts::exchange;
+use crate::ids::PortId;
 use crate::spec::{Flowlets, LoadBalancing, NodeKind, RunSpec};
 use crate::switch::Switches;
 use crate::world::World;
@@ -32,7 +33,7 @@ struct Stretch {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stage {
     /// Place of a switch among those where the stage begins, egress port, place of a switch where it ends.
-    pub(crate) links: Vec<(usize, u32, usize)>,
+    pub(crate) links: Vec<(usize, PortId, usize)>,
     /// Switches where it ends.
     pub(crate) switches: usize,
     /// Rate of all links together, in bit/s.
@@ -44,14 +45,14 @@ pub(crate) struct Stage {
 struct Flowlet {
     last_seen: u64,
     /// The port taken, and the destination for which it was.
-    port: u32,
+    port: PortId,
     column: u32,
 }
 
 impl Flowlet {
     const NEW: Self = Self {
         last_seen: 0,
-        port: NONE,
+        port: PortId::NONE,
         column: NONE,
     };
 }
@@ -65,7 +66,7 @@ pub(crate) struct Spreading {
     /// A stretch for each switch, column after column.
     stretches: Vec<Stretch>,
     /// Egress ports.
-    hops: Vec<u32>,
+    hops: Vec<PortId>,
     /// A stream for each switch.
     rng: Vec<Rng>,
     /// `2^bits` entries for each switch, with a policy that knows flowlets.
@@ -136,7 +137,7 @@ impl Spreading {
     }
 
     /// Ports of switch `switch` that lead nearer to the switch of column `column`.
-    pub(crate) fn next_hops(&self, column: u32, switch: u32) -> &[u32] {
+    pub(crate) fn next_hops(&self, column: u32, switch: u32) -> &[PortId] {
         let Stretch { first, count } = self.stretches[column as usize * self.rng.len() + switch as usize];
         &self.hops[first as usize..(first + count) as usize]
     }
@@ -152,11 +153,17 @@ impl Spreading {
 
 impl Switches {
     /// The egress port of a packet whose way every switch chooses.
-    pub(crate) fn spread(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
+    pub(crate) fn spread(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: PortId,
+        id: u32,
+    ) -> Option<PortId> {
         let packet = core.packets.get(id);
-        let (last, flow, class) = (packet.path as u32, packet.flow, packet.class);
-        let node = core.ports[ingress as usize].node;
-        let root = &core.ports[last as usize];
+        let (last, flow, class) = (PortId(packet.path as u32), packet.flow, packet.class);
+        let node = core.ports[ingress].node;
+        let root = &core.ports[last];
         if root.node == node {
             if root.up {
                 return Some(last);
@@ -164,7 +171,7 @@ impl Switches {
             return self.leave_spreading(world, core, ingress, id);
         }
         let (root_node, root_owner) = (root.node, root.owner);
-        let switch = core.ports[ingress as usize].owner as usize;
+        let switch = core.ports[ingress].owner as usize;
         let mut column = self.spreading.column_of[root_owner as usize];
         if column == NONE {
             column = self.column(world, core, root_node, root_owner);
@@ -202,13 +209,13 @@ impl Switches {
             },
         };
         let packet = core.packets.get_mut(id);
-        packet.epoch = SPREAD | (packet.epoch.wrapping_mul(31).wrapping_add(egress as u16) & !SPREAD);
+        packet.epoch = SPREAD | (packet.epoch.wrapping_mul(31).wrapping_add(egress.0 as u16) & !SPREAD);
         Some(egress)
     }
 
     /// Any of the next hops, each equally likely.
     #[inline]
-    fn random_hop(&mut self, switch: usize, hops: std::ops::Range<usize>) -> u32 {
+    fn random_hop(&mut self, switch: usize, hops: std::ops::Range<usize>) -> PortId {
         let choice = self.spreading.rng[switch].below(hops.len() as u64) as usize;
         self.spreading.hops[hops.start + choice]
     }
@@ -222,7 +229,7 @@ impl Switches {
         switch: usize,
         hops: std::ops::Range<usize>,
         class: u8,
-    ) -> u32 {
+    ) -> PortId {
         let (mut least, mut ties, mut chosen) = (u64::MAX, 0, hops.start);
         for place in hops {
             let load = self.load(world, core, self.spreading.hops[place], class);
@@ -242,8 +249,8 @@ impl Switches {
     /// When a port will have sent what is in front of a packet of `class` now, in ps; one that is
     /// paused for that class comes after all that are not.
     #[inline]
-    fn load(&self, world: &World, core: &Core, port: u32, class: u8) -> u64 {
-        let port = &core.ports[port as usize];
+    fn load(&self, world: &World, core: &Core, port: PortId, class: u8) -> u64 {
+        let port = &core.ports[port];
         let profile = &world.profiles[usize::from(port.profile)];
         let queued = (u64::from(port.queued) * profile.ps_per_kib) >> 10;
         let paused = if port.paused & 1 << class != 0 { 1 << 62 } else { 0 };
@@ -259,12 +266,12 @@ impl Switches {
         column: u32,
         hops: std::ops::Range<usize>,
         gap: u64,
-    ) -> Option<u32> {
+    ) -> Option<PortId> {
         let now = core.now;
         let flowlet = &mut self.spreading.flowlets[entry];
         let idle = now - flowlet.last_seen;
         flowlet.last_seen = now;
-        if flowlet.port == NONE || idle > gap {
+        if flowlet.port == PortId::NONE || idle > gap {
             return None;
         }
         let port = flowlet.port;
@@ -276,7 +283,7 @@ impl Switches {
     }
 
     #[inline]
-    fn begin_flowlet(&mut self, entry: usize, column: u32, port: u32) -> u32 {
+    fn begin_flowlet(&mut self, entry: usize, column: u32, port: PortId) -> PortId {
         let flowlet = &mut self.spreading.flowlets[entry];
         (flowlet.port, flowlet.column) = (port, column);
         port
@@ -309,7 +316,13 @@ impl Switches {
     /// There is no way on to the port that the packet was to come to: from here on it is looked up
     /// hop by hop, like others that set out before the topology changed.
     #[cold]
-    fn leave_spreading(&mut self, world: &World, core: &mut Core, ingress: u32, id: u32) -> Option<u32> {
+    fn leave_spreading(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: PortId,
+        id: u32,
+    ) -> Option<PortId> {
         core.packets.get_mut(id).epoch = world.old_epoch();
         self.reroute(world, core, ingress, id)
     }

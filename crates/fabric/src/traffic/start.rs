@@ -8,6 +8,7 @@ use paceline_kernel::{Bytes, Span, Time};
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::host::sender::Qp;
+use crate::ids::PortId;
 use crate::outcome::FlowStatus;
 use crate::reference::bolt_ns3::Share;
 use crate::run::simulation::Simulation;
@@ -20,8 +21,8 @@ use crate::world::routing::{FlowKey, bdp, path_rtt};
 #[derive(Clone)]
 pub(crate) struct Paths {
     /// Egress ports, the host's first.
-    pub(crate) forward: Vec<u32>,
-    pub(crate) back: Vec<u32>,
+    pub(crate) forward: Vec<PortId>,
+    pub(crate) back: Vec<PortId>,
 }
 
 impl Traffic {
@@ -54,7 +55,7 @@ impl World {
     }
 
     /// Finds the path of a flow's acknowledgements.
-    pub(crate) fn find_way_back(&self, core: &Core, flow: u32) -> Option<Vec<u32>> {
+    pub(crate) fn find_way_back(&self, core: &Core, flow: u32) -> Option<Vec<PortId>> {
         let (spec, key) = (&self.spec.flows[flow as usize], self.key_of(flow).reversed());
         let back = self.routing.path(&core.ports, spec.dst.0, spec.src.0, key)?;
         Some(back.ports)
@@ -71,7 +72,7 @@ impl World {
 
     /// What packets on a path carry, and the generation that goes with it: an old one where they have no room for
     /// their way.
-    pub(crate) fn way_of(&self, core: &Core, path: &[u32]) -> (u64, u16) {
+    pub(crate) fn way_of(&self, core: &Core, path: &[PortId]) -> (u64, u16) {
         match self.routing.write_way(&core.ports, path) {
             Some(way) => (way, self.epoch),
             None => (0, self.old_epoch()),
@@ -81,9 +82,9 @@ impl World {
 
 impl Simulation {
     /// The path as the scheme sees it.
-    pub(crate) fn path_info(&self, forward: &[u32], data_header: u16) -> PathInfo {
+    pub(crate) fn path_info(&self, forward: &[PortId], data_header: u16) -> PathInfo {
         let mtu = self.world.packet.mtu;
-        let rate = |port: u32| self.world.profiles[usize::from(self.core.ports[port as usize].profile)].rate;
+        let rate = |port: PortId| self.world.profiles[usize::from(self.core.ports[port].profile)].rate;
         let (rtt, bps) = self.round_trip_of(forward);
         let together = self.rate_of_all_ways(forward);
         let (base_rtt, product) = match together {
@@ -113,17 +114,14 @@ impl Simulation {
     }
 
     /// Source and destination of a path.
-    pub(crate) fn hosts_of(&self, forward: &[u32]) -> (u32, u32) {
-        let last = self.core.ports[forward[forward.len() - 1] as usize].peer;
-        (
-            self.core.ports[forward[0] as usize].node,
-            self.core.ports[last as usize].node,
-        )
+    pub(crate) fn hosts_of(&self, forward: &[PortId]) -> (u32, u32) {
+        let last = self.core.ports[forward[forward.len() - 1]].peer;
+        (self.core.ports[forward[0]].node, self.core.ports[last].node)
     }
 
     /// Round-trip time and slowest rate (bit/s) of an empty network between a path's ends: by this path, or
     /// as the reference found them before the run.
-    fn round_trip_of(&self, forward: &[u32]) -> (Span, u64) {
+    fn round_trip_of(&self, forward: &[PortId]) -> (Span, u64) {
         let found = self.world.first_paths.round_trip(self.hosts_of(forward));
         found.unwrap_or_else(|| {
             path_rtt(

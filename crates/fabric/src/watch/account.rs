@@ -11,14 +11,16 @@
 
 use crate::core::Core;
 use crate::core::packet::{NONE, Packet};
-use crate::core::port::{Port, STRICT};
+use crate::core::port::{Port, Ports, STRICT};
 use crate::host::sender::Qp;
+use crate::ids::PortId;
 use crate::outcome::{PacketKind, PortRef};
 use crate::spec::{Accounted, NodeId};
 use crate::watch::record::Recorder;
 use crate::world::World;
 use journal::{BACK, INSIDE, Journals, PAUSED};
 use paceline_kernel::Span;
+use paceline_kernel::ids::Grid;
 use totals::{Totals, for_each_wait};
 
 mod journal;
@@ -117,13 +119,18 @@ pub(crate) struct Accounts {
     totals: Vec<Totals>,
     journals: Journals,
     /// For how long each (port, class) was paused, pauses that last apart; empty without accounts.
-    paused: Vec<u64>,
+    paused: Grid<PortId, u64>,
     /// Whether there has been a pause.
     pauses: bool,
 }
 
 impl Accounts {
-    pub(crate) fn new(asked: &Accounted, closeups: &[u32], flows: usize, queues: usize) -> Self {
+    pub(crate) fn new(
+        asked: &Accounted,
+        closeups: &[u32],
+        flows: usize,
+        (ports, classes): (usize, usize),
+    ) -> Self {
         let mut place = Vec::new();
         let mut count = 0;
         let mut add = |place: &mut Vec<u32>, flow: usize| {
@@ -155,7 +162,7 @@ impl Accounts {
             open: vec![None; count as usize],
             totals: vec![Totals::default(); count as usize],
             journals: Journals::default(),
-            paused: vec![0; if on { queues } else { 0 }],
+            paused: Grid::of(if on { ports } else { 0 }, classes, 0),
             pauses: false,
         }
     }
@@ -191,7 +198,7 @@ impl Accounts {
     }
 
     /// A pause of `slot` (port and class) has ended after `span` ps.
-    pub(crate) fn pause_ended(&mut self, slot: usize, span: u64) {
+    pub(crate) fn pause_ended(&mut self, slot: (PortId, u8), span: u64) {
         if let Some(sum) = self.paused.get_mut(slot) {
             *sum += span;
         }
@@ -200,9 +207,9 @@ impl Accounts {
     /// A packet whose way is written down goes on the wire of a port at `left`, and will be at the other end at
     /// `arrives`.
     #[inline(never)]
-    pub(crate) fn step(&mut self, packet: u32, port: u32, kind: PacketKind, left: u64, arrives: u64) {
+    pub(crate) fn step(&mut self, packet: u32, port: PortId, kind: PacketKind, left: u64, arrives: u64) {
         let back = u32::from(kind != PacketKind::Data) << BACK.trailing_zeros();
-        let key = port | back;
+        let key = port.0 | back;
         self.journals.push(packet, Step { key, left, arrives });
     }
 
@@ -253,7 +260,7 @@ impl Accounts {
     }
 
     /// All accounts, in the order of the flows.
-    pub(crate) fn close(mut self, name: &dyn Fn(u32) -> PortRef) -> Vec<FlowAccount> {
+    pub(crate) fn close(mut self, name: &dyn Fn(PortId) -> PortRef) -> Vec<FlowAccount> {
         self.add_up_all();
         let all = self.open.into_iter().zip(self.totals);
         let mut accounts: Vec<_> = all
@@ -289,7 +296,7 @@ impl Core {
         if self.watch.closeups.on() {
             self.look_at_limits(qp);
         }
-        let port = &self.ports[qp.port as usize];
+        let port = &self.ports[qp.port];
         if let Some(open) = self.watch.accounts.of(qp) {
             let waited = open.settle(qp, port, self.now);
             if waited > 0 && self.watch.closeups.on() {
@@ -320,7 +327,7 @@ impl Core {
         let Some(Some(open)) = accounts.open.get_mut(qp.account as usize) else {
             return;
         };
-        let (port, packet) = (&self.ports[qp.port as usize], self.packets.get_mut(id));
+        let (port, packet) = (&self.ports[qp.port], self.packets.get_mut(id));
         open.settle(qp, port, self.now);
         packet.flags |= Packet::ACCOUNTED;
         let profile = &world.profiles[usize::from(port.profile)];
@@ -333,7 +340,7 @@ impl Core {
         let journals = &mut accounts.journals;
         journals.begin(id, qp.account, &open.account.sender);
         let step = Step {
-            key: qp.port,
+            key: qp.port.0,
             left: self.now,
             arrives: sent + profile.delay,
         };
@@ -342,7 +349,7 @@ impl Core {
 
     /// There have been pauses, and a packet joins a queue.
     #[cold]
-    pub(crate) fn account_queued(&mut self, world: &World, port: u32, id: u32) {
+    pub(crate) fn account_queued(&mut self, world: &World, port: PortId, id: u32) {
         if self.packets.get(id).is_accounted() {
             let paused = self.paused_so_far(world, port, id);
             self.watch.accounts.journals.head(id).paused_before = paused;
@@ -351,7 +358,7 @@ impl Core {
 
     /// There have been pauses, and a packet is about to leave the queue of a port.
     #[cold]
-    pub(crate) fn account_pause(&mut self, world: &World, port: u32, id: u32) {
+    pub(crate) fn account_pause(&mut self, world: &World, port: PortId, id: u32) {
         if !self.packets.get(id).is_accounted() {
             return;
         }
@@ -369,14 +376,14 @@ impl Core {
     }
 
     /// For how long the class that holds back a packet at a port has been paused up to now.
-    fn paused_so_far(&self, world: &World, port: u32, id: u32) -> u64 {
-        let (p, class) = (&self.ports[port as usize], self.packets.get(id).class);
+    fn paused_so_far(&self, world: &World, port: PortId, id: u32) -> u64 {
+        let (p, class) = (&self.ports[port], self.packets.get(id).class);
         let class = if p.is_host {
             world.ack_held_by(class)
         } else {
             class
         };
-        let slot = port as usize * self.class_count + usize::from(class);
+        let slot = (port, class);
         let lasts = class > STRICT && p.paused & 1 << class != 0;
         self.watch.accounts.paused[slot]
             + if lasts {
@@ -418,8 +425,8 @@ impl Core {
                 account.host.time += Span::from_ps(step.left);
                 return;
             }
-            let port = step.key & !BACK;
-            let delay = world.profiles[usize::from(self.ports[port as usize].profile)].delay;
+            let port = PortId(step.key & !BACK);
+            let delay = world.profiles[usize::from(self.ports[port].profile)].delay;
             let hop = HopTime {
                 port: name_of(&self.ports, &self.watch.recorder, port),
                 serialisation: Span::from_ps(step.arrives - step.left - delay),
@@ -445,12 +452,12 @@ impl Core {
 }
 
 /// A port as results name it.
-fn name_of(ports: &[Port], recorder: &Recorder, port: u32) -> PortRef {
-    let p = &ports[port as usize];
+fn name_of(ports: &Ports, recorder: &Recorder, port: PortId) -> PortRef {
+    let p = &ports[port];
     PortRef {
         node: NodeId(p.node),
         interface: recorder.interface(port),
-        peer: NodeId(ports[p.peer as usize].node),
+        peer: NodeId(ports[p.peer].node),
     }
 }
 

@@ -13,9 +13,11 @@ use crate::core::Core;
 use crate::core::packet::NONE;
 use crate::core::port::STRICT;
 use crate::host::sender::Qp;
+use crate::ids::PortId;
 use crate::outcome::{PacketKind, PortRef, TraceKind};
 use cuts::limits_of;
 use paceline_congestion::HopSample;
+use paceline_kernel::ids::List;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use std::collections::BTreeMap;
 use watch::{Held, Origin, Watched};
@@ -31,25 +33,25 @@ pub use parts::{CloseUp, Cut, CutTotals, Limits, Marks, Neighbour, Pauses, Share
 struct Seen {
     flow: u32,
     /// The port that marked it, or that a message is about.
-    told_by: u32,
+    told_by: PortId,
     /// The port in whose queue it is.
-    inside: u32,
+    inside: PortId,
     /// Where it has waited longest, and for how long.
-    longest: (u32, u64),
+    longest: (PortId, u64),
     /// When it came to the queue that it is in.
     since: u64,
     /// HPCC-PINT's digest as it was, and the port that wrote it.
-    digest: (u16, u32),
+    digest: (u16, PortId),
 }
 
 impl Seen {
     const NOTHING: Self = Self {
         flow: NONE,
-        told_by: NONE,
-        inside: NONE,
-        longest: (NONE, 0),
+        told_by: PortId::NONE,
+        inside: PortId::NONE,
+        longest: (PortId::NONE, 0),
         since: 0,
-        digest: (0, NONE),
+        digest: (0, PortId::NONE),
     };
 }
 
@@ -58,7 +60,7 @@ impl Seen {
 struct Trigger {
     at: u64,
     told: Told,
-    port: u32,
+    port: PortId,
     rtt: Option<u64>,
 }
 
@@ -73,22 +75,22 @@ struct Look {
     line: BitRate,
     trigger: Trigger,
     /// Marks that the sender has been told of since the last cut, by port.
-    pending: Vec<(u32, u64)>,
+    pending: Vec<(PortId, u64)>,
     pending_told: Told,
-    causes: BTreeMap<(Told, u32), CutTotals>,
+    causes: BTreeMap<(Told, PortId), CutTotals>,
     cuts: Vec<Cut>,
-    marks: Vec<(u32, Marks)>,
+    marks: Vec<(PortId, Marks)>,
     /// What the packet that came last to the receiver with a mark had met.
-    last_marked: u32,
+    last_marked: PortId,
     /// Telemetry of the last acknowledgement, and the egress ports on the way of data.
     samples: Vec<HopSample>,
-    way: Vec<u32>,
+    way: Vec<PortId>,
     watched: Vec<Watched>,
     held: Vec<Held>,
     /// How long its sender waited for its NIC, by the flow that was on the wire.
     nic: BTreeMap<u32, Span>,
     /// Where the packet whose answer came last had waited longest.
-    waited_at: u32,
+    waited_at: PortId,
 }
 
 /// The close-ups of a run.
@@ -97,9 +99,9 @@ pub(crate) struct CloseUps {
     looks: Vec<Look>,
     seen: Vec<Seen>,
     /// The flow whose packet each port sent last.
-    on_wire: Vec<u32>,
+    on_wire: List<PortId, u32>,
     /// Where the last pause of a (port, class) came from.
-    origins: BTreeMap<(u32, u8), Origin>,
+    origins: BTreeMap<(PortId, u8), Origin>,
 }
 
 impl CloseUps {
@@ -127,13 +129,13 @@ impl CloseUps {
             causes: BTreeMap::new(),
             cuts: Vec::new(),
             marks: Vec::new(),
-            last_marked: NONE,
+            last_marked: PortId::NONE,
             samples: Vec::new(),
             way: Vec::new(),
             watched: Vec::new(),
             held: Vec::new(),
             nic: BTreeMap::new(),
-            waited_at: NONE,
+            waited_at: PortId::NONE,
         };
         Self {
             looks: looks.into_iter().map(look).collect(),
@@ -167,13 +169,13 @@ impl CloseUps {
 const ITSELF: Trigger = Trigger {
     at: 0,
     told: Told::Itself,
-    port: NONE,
+    port: PortId::NONE,
     rtt: None,
 };
 
 impl Look {
     /// A cut; the deepest are kept.
-    fn cut(&mut self, cut: Cut, port: u32) {
+    fn cut(&mut self, cut: Cut, port: PortId) {
         let totals = self.causes.entry((cut.told, port)).or_insert(CutTotals {
             told: cut.told,
             port: cut.port,
@@ -198,7 +200,7 @@ impl Look {
     }
 
     /// The port with the most marks that the sender was told of since the last cut.
-    fn most_marks(&self) -> Option<u32> {
+    fn most_marks(&self) -> Option<PortId> {
         let most = self
             .pending
             .iter()
@@ -209,12 +211,12 @@ impl Look {
 
 impl Core {
     /// A port as results name it.
-    pub(super) fn port_ref(&self, port: u32) -> Option<PortRef> {
-        let p = self.ports.get(port as usize)?;
+    pub(super) fn port_ref(&self, port: PortId) -> Option<PortRef> {
+        let p = self.ports.get(port)?;
         Some(PortRef {
             node: crate::spec::NodeId(p.node),
             interface: self.watch.recorder.interface(port),
-            peer: crate::spec::NodeId(self.ports[p.peer as usize].node),
+            peer: crate::spec::NodeId(self.ports[p.peer].node),
         })
     }
 
@@ -232,7 +234,7 @@ impl Core {
 
     /// A switch tells a sender in packet `id` about its port `egress`.
     #[cold]
-    pub(crate) fn look_at_notice(&mut self, id: u32, egress: u32) {
+    pub(crate) fn look_at_notice(&mut self, id: u32, egress: PortId) {
         let flow = self.packets.get(id).flow;
         *self.watch.closeups.seen(id) = Seen {
             flow,
@@ -243,15 +245,15 @@ impl Core {
 
     /// A switch writes a note about its port `egress` into data packet `id`.
     #[cold]
-    pub(crate) fn look_at_note(&mut self, id: u32, egress: u32) {
+    pub(crate) fn look_at_note(&mut self, id: u32, egress: PortId) {
         self.watch.closeups.seen(id).told_by = egress;
     }
 
     /// Something happened to a packet at a port.
     #[cold]
-    pub(crate) fn look(&mut self, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
+    pub(crate) fn look(&mut self, port: PortId, event: TraceKind, id: u32, queue_bytes: u32) {
         let packet = *self.packets.get(id);
-        let is_host = self.ports[port as usize].is_host;
+        let is_host = self.ports[port].is_host;
         match event {
             TraceKind::Dequeue => self.look_at_wire(port, id),
             TraceKind::Drop => self.look_at_loss(port, id),
@@ -282,7 +284,7 @@ impl Core {
     }
 
     /// A data packet joins a queue.
-    fn look_at_arrival(&mut self, place: usize, port: u32, id: u32) {
+    fn look_at_arrival(&mut self, place: usize, port: PortId, id: u32) {
         let (now, class) = (self.now, self.packets.get(id).class);
         let seen = self.watch.closeups.seen(id);
         (seen.inside, seen.since) = (port, now);
@@ -299,10 +301,10 @@ impl Core {
     }
 
     /// A data packet leaves a switch: perhaps with a mark that it came without.
-    fn look_at_mark(&mut self, place: usize, port: u32, id: u32, queue_bytes: u32) {
+    fn look_at_mark(&mut self, place: usize, port: PortId, id: u32, queue_bytes: u32) {
         let packet = *self.packets.get(id);
         let seen = self.watch.closeups.seen(id);
-        let newly = packet.mark.is_set() && seen.told_by == NONE;
+        let newly = packet.mark.is_set() && seen.told_by == PortId::NONE;
         if newly {
             seen.told_by = port;
         }
@@ -312,7 +314,7 @@ impl Core {
         let look = &mut self.watch.closeups.looks[place];
         let hop = usize::from(packet.hops.max(1)) - 1;
         if packet.hops > 0 {
-            look.way.resize(look.way.len().max(hop + 1), NONE);
+            look.way.resize(look.way.len().max(hop + 1), PortId::NONE);
             look.way[hop] = port;
         }
         if !newly {
@@ -380,7 +382,7 @@ impl Core {
     }
 
     /// Whether a class that flows use is paused at a port.
-    fn is_held(&self, port: u32, class: u8) -> bool {
-        class > STRICT && self.ports[port as usize].paused & 1 << class != 0
+    fn is_held(&self, port: PortId, class: u8) -> bool {
+        class > STRICT && self.ports[port].paused & 1 << class != 0
     }
 }

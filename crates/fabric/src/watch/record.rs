@@ -2,13 +2,15 @@
 
 use crate::core::Core;
 use crate::core::packet::Packet;
-use crate::core::port::{Classes, LinkProfile, Port, STRICT};
+use crate::core::port::{Classes, LinkProfile, Port, Ports, STRICT};
+use crate::ids::PortId;
 use crate::outcome::{
     Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, Room, RttSample, TraceEvent, TraceKind,
 };
 use crate::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
 use crate::world::World;
 use flows::FlowRecorder;
+use paceline_kernel::ids::List;
 use paceline_kernel::{Bytes, Span, Time};
 use ports::PortRecorder;
 use rates::Rates;
@@ -32,18 +34,18 @@ pub(crate) struct Recorder {
     pub(crate) follows_flows: bool,
     pub(crate) tracing: bool,
     /// Whether a port's packets are traced.
-    traced: Vec<bool>,
+    traced: List<PortId, bool>,
     /// First and last instant of tracing.
     trace_window: (u64, u64),
     /// Interface number of each port at its node, from 1 in the order of links.
-    interfaces: Vec<u32>,
+    interfaces: List<PortId, u32>,
     pub(crate) pfc: Vec<PfcEvent>,
     pub(crate) rtt: RoundTrips,
     pub(crate) rtt_all: RoundTrips,
     pub(crate) rtt_samples: Vec<RttSample>,
     pub(crate) queues: Vec<QueueRecord>,
     /// Ports that `queues` speaks of.
-    sampled: Vec<u32>,
+    sampled: Vec<PortId>,
     /// When the queues are looked at next; `u64::MAX` for never, and where that is an event.
     pub(crate) queues_due: u64,
     /// Samples of the queues so far.
@@ -55,29 +57,27 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(run: &RunSpec, ports: &[Port], profiles: &[LinkProfile]) -> Self {
+    pub(crate) fn new(run: &RunSpec, ports: &Ports, profiles: &[LinkProfile]) -> Self {
         let (spec, nodes) = (&run.record, run.nodes.len());
         let traced = traced(spec, ports);
-        let mut interfaces = Vec::with_capacity(ports.len());
+        let mut interfaces: List<PortId, u32> = List::new();
         let mut counts = vec![0u32; nodes];
         for port in ports {
             counts[port.node as usize] += 1;
             interfaces.push(counts[port.node as usize]);
         }
-        let mut sampled: Vec<u32> = Vec::new();
+        let mut sampled: Vec<PortId> = Vec::new();
         if spec.queue_every.is_some() {
-            sampled = (0..ports.len() as u32)
-                .filter(|&id| !ports[id as usize].is_host)
-                .collect();
-            sampled.sort_by_key(|&id| (ports[id as usize].node, interfaces[id as usize]));
+            sampled = ports.ids().filter(|&id| !ports[id].is_host).collect();
+            sampled.sort_by_key(|&id| (ports[id].node, interfaces[id]));
         }
         let from = spec.queue_window.0.as_ps();
         let every = spec.queue_every.map_or(1, |every| every.as_ps().max(1));
-        let record = |&id: &u32| QueueRecord {
+        let record = |&id: &PortId| QueueRecord {
             port: PortRef {
-                node: NodeId(ports[id as usize].node),
-                interface: interfaces[id as usize],
-                peer: NodeId(ports[ports[id as usize].peer as usize].node),
+                node: NodeId(ports[id].node),
+                interface: interfaces[id],
+                peer: NodeId(ports[ports[id].peer].node),
             },
             histogram_kb: Vec::new(),
             max: Bytes::ZERO,
@@ -91,7 +91,7 @@ impl Recorder {
             ports: PortRecorder::new(run, ports, profiles),
             follows_flows: flows.is_on() || spec.rate_every.is_some(),
             flows,
-            tracing: traced.contains(&true),
+            tracing: traced.as_slice().contains(&true),
             traced,
             trace_window: spec
                 .trace_window
@@ -117,8 +117,8 @@ impl Recorder {
         self.ports.due().min(self.flows.due()).min(self.queues_due.max(1)) - 1
     }
 
-    pub(crate) fn interface(&self, port: u32) -> u32 {
-        self.interfaces[port as usize]
+    pub(crate) fn interface(&self, port: PortId) -> u32 {
+        self.interfaces[port]
     }
 
     pub(crate) fn record_rate(&mut self, flow: u32, now: u64, bytes: u64) {
@@ -133,7 +133,7 @@ impl Recorder {
         &mut self,
         now: u64,
         node: u32,
-        port: u32,
+        port: PortId,
         event: TraceKind,
         packet: &Packet,
         queue_bytes: u32,
@@ -141,7 +141,7 @@ impl Recorder {
         spec: &RunSpec,
     ) {
         let (from, to) = self.trace_window;
-        if !self.traced[port as usize] || now < from || now > to {
+        if !self.traced[port] || now < from || now > to {
             return;
         }
         let pause = match (packet.kind, spec.switch.flow_control) {
@@ -154,7 +154,7 @@ impl Recorder {
         self.trace.push(TraceEvent {
             at: Time::from_ps(now),
             node: NodeId(node),
-            interface: self.interfaces[port as usize],
+            interface: self.interfaces[port],
             event,
             queue_bytes,
             kind: packet.kind,
@@ -177,9 +177,9 @@ impl Recorder {
 }
 
 /// Which ports' packets are traced.
-fn traced(spec: &RecordSpec, ports: &[Port]) -> Vec<bool> {
+fn traced(spec: &RecordSpec, ports: &Ports) -> List<PortId, bool> {
     let is_traced = |port: &Port| {
-        let ends = (NodeId(port.node), NodeId(ports[port.peer as usize].node));
+        let ends = (NodeId(port.node), NodeId(ports[port.peer].node));
         spec.trace_nodes.contains(&ends.0) || spec.trace_ports.contains(&ends)
     };
     ports.iter().map(is_traced).collect()
@@ -188,11 +188,11 @@ fn traced(spec: &RecordSpec, ports: &[Port]) -> Vec<bool> {
 impl Core {
     /// Records an event of a packet at a traced node.
     #[cold]
-    pub(crate) fn trace(&mut self, world: &World, port: u32, event: TraceKind, id: u32, queue_bytes: u32) {
+    pub(crate) fn trace(&mut self, world: &World, port: PortId, event: TraceKind, id: u32, queue_bytes: u32) {
         if self.watch.closeups.on() {
             self.look(port, event, id, queue_bytes);
         }
-        let node = self.ports[port as usize].node;
+        let node = self.ports[port].node;
         self.watch.recorder.trace(
             self.now,
             node,
@@ -222,12 +222,11 @@ impl Core {
         let number = recorder.samples;
         recorder.samples += 1;
         for (record, &port) in recorder.queues.iter_mut().zip(&recorder.sampled) {
-            let first = port as usize * self.class_count;
-            let bytes: u32 = if self.ports[port as usize].queued == 0 {
+            let bytes: u32 = if self.ports[port].queued == 0 {
                 0
             } else {
                 // What the buffer accounts for: not PFC frames, not priority 0.
-                self.queues[first + usize::from(STRICT) + 1..first + self.class_count]
+                self.queues.row(port)[usize::from(STRICT) + 1..]
                     .iter()
                     .map(|q| q.bytes)
                     .sum()

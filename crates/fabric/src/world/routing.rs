@@ -6,7 +6,8 @@
 
 mod source_route;
 
-use crate::core::port::{LinkProfile, Port};
+use crate::core::port::{LinkProfile, Ports};
+use crate::ids::PortId;
 use crate::spec::{FlowSpec, NodeKind, StaticRoute};
 use paceline_kernel::{Bytes, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,7 +67,7 @@ pub(crate) struct Routing {
     /// Ports of each node: `adjacency[first[n]..first[n + 1]]`, in descending order of the
     /// neighbour's id (the order of the reference's next-hop lists).
     first: Vec<u32>,
-    adjacency: Vec<u32>,
+    adjacency: Vec<PortId>,
     /// Bits for a port's place among those of a switch: see [`source_route`].
     bits: u32,
     /// Distances to a destination, by node; a host with one link shares its switch's.
@@ -86,24 +87,19 @@ pub(crate) struct Routing {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Path {
     /// Egress ports, the host's first.
-    pub(crate) ports: Vec<u32>,
+    pub(crate) ports: Vec<PortId>,
 }
 
 impl Routing {
-    pub(crate) fn new(kinds: Vec<NodeKind>, ports: &[Port], seed: u32, last_parallel_only: bool) -> Self {
-        let mut by_node: Vec<Vec<u32>> = vec![Vec::new(); kinds.len()];
-        for (id, port) in ports.iter().enumerate() {
-            by_node[port.node as usize].push(id as u32);
+    pub(crate) fn new(kinds: Vec<NodeKind>, ports: &Ports, seed: u32, last_parallel_only: bool) -> Self {
+        let mut by_node: Vec<Vec<PortId>> = vec![Vec::new(); kinds.len()];
+        for (id, port) in ports.numbered() {
+            by_node[port.node as usize].push(id);
         }
         let mut first = vec![0];
         let mut adjacency = Vec::with_capacity(ports.len());
         for list in &mut by_node {
-            list.sort_by_key(|&id| {
-                (
-                    std::cmp::Reverse(ports[ports[id as usize].peer as usize].node),
-                    id,
-                )
-            });
+            list.sort_by_key(|&id| (std::cmp::Reverse(ports[ports[id].peer].node), id));
             adjacency.extend_from_slice(list);
             first.push(adjacency.len() as u32);
         }
@@ -132,7 +128,7 @@ impl Routing {
     }
 
     /// Ports of `node`.
-    pub(crate) fn ports_of(&self, node: u32) -> &[u32] {
+    pub(crate) fn ports_of(&self, node: u32) -> &[PortId] {
         &self.adjacency[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
     }
 
@@ -141,14 +137,14 @@ impl Routing {
         self.distances.iter_mut().for_each(|known| drop(known.take()));
     }
 
-    fn peer(ports: &[Port], port: u32) -> u32 {
-        ports[ports[port as usize].peer as usize].node
+    fn peer(ports: &Ports, port: PortId) -> u32 {
+        ports[ports[port].peer].node
     }
 
     /// The node that the distances to host `dst` are counted from: its switch if it has but one
     /// live link, else itself.
-    fn root(&self, ports: &[Port], dst: u32) -> u32 {
-        let mut up = self.ports_of(dst).iter().filter(|&&port| ports[port as usize].up);
+    fn root(&self, ports: &Ports, dst: u32) -> u32 {
+        let mut up = self.ports_of(dst).iter().filter(|&&port| ports[port].up);
         match (up.next(), up.next()) {
             (Some(&port), None) if self.kinds[Self::peer(ports, port) as usize] == NodeKind::Switch => {
                 Self::peer(ports, port)
@@ -158,7 +154,7 @@ impl Routing {
     }
 
     /// Distances of all nodes to `root`, in hops; hosts never forward.
-    fn search(&self, ports: &[Port], root: u32) -> Vec<u16> {
+    fn search(&self, ports: &Ports, root: u32) -> Vec<u16> {
         let mut distance = vec![FAR; self.kinds.len()];
         distance[root as usize] = 0;
         let mut frontier = vec![root];
@@ -172,7 +168,7 @@ impl Routing {
                 }
                 for &port in self.ports_of(node) {
                     let peer = Self::peer(ports, port);
-                    if ports[port as usize].up && distance[peer as usize] == FAR {
+                    if ports[port].up && distance[peer as usize] == FAR {
                         distance[peer as usize] = hops;
                         next.push(peer);
                     }
@@ -185,17 +181,17 @@ impl Routing {
     }
 
     /// Those to `root`, found when they are asked for first.
-    fn distances(&self, ports: &[Port], root: u32) -> &[u16] {
+    fn distances(&self, ports: &Ports, root: u32) -> &[u16] {
         self.distances[root as usize].get_or_init(|| self.search(ports, root).into())
     }
 
     /// The egress port that packets with `key` take from `node` towards host `dst`.
-    pub(crate) fn next_hop(&self, ports: &[Port], node: u32, dst: u32, key: FlowKey) -> Option<u32> {
+    pub(crate) fn next_hop(&self, ports: &Ports, node: u32, dst: u32, key: FlowKey) -> Option<PortId> {
         let root = self.root(ports, dst);
         let distance = self.distances(ports, root);
         let here = distance[node as usize];
         let given = self.fixed.get(&(node, dst));
-        let closer = |port: u32| {
+        let closer = |port: PortId| {
             let peer = Self::peer(ports, port);
             if let Some(&given) = given {
                 return peer == given;
@@ -208,9 +204,9 @@ impl Routing {
             }
         };
         let is_host = |n: u32| self.kinds[n as usize] == NodeKind::Host;
-        let usable = |port: u32| {
+        let usable = |port: PortId| {
             let peer = Self::peer(ports, port);
-            ports[port as usize].up && closer(port) && (peer == dst || !is_host(peer))
+            ports[port].up && closer(port) && (peer == dst || !is_host(peer))
         };
         let list = self.ports_of(node);
         let keep = |i: usize| {
@@ -257,18 +253,18 @@ impl Routing {
     }
 
     /// Appends to `list` the ports of switch `node` that lead nearer to switch `root`.
-    pub(crate) fn next_hops(&self, ports: &[Port], node: u32, root: u32, list: &mut Vec<u32>) {
+    pub(crate) fn next_hops(&self, ports: &Ports, node: u32, root: u32, list: &mut Vec<PortId>) {
         let distance = self.distances(ports, root);
         let here = distance[node as usize];
         let first = list.len();
         for &port in self.ports_of(node) {
             let peer = Self::peer(ports, port);
             let nearer = distance[peer as usize] != FAR && distance[peer as usize] + 1 == here;
-            if !nearer || !ports[port as usize].up || self.kinds[peer as usize] == NodeKind::Host {
+            if !nearer || !ports[port].up || self.kinds[peer as usize] == NodeKind::Host {
                 continue;
             }
             // Parallel links stand side by side.
-            let same = |&last: &u32| Self::peer(ports, last) == peer;
+            let same = |&last: &PortId| Self::peer(ports, last) == peer;
             if self.last_parallel_only && list[first..].last().is_some_and(same) {
                 list.pop();
             }
@@ -277,7 +273,7 @@ impl Routing {
     }
 
     /// The path of packets with `key` from host `src` to host `dst`.
-    pub(crate) fn path(&self, ports: &[Port], src: u32, dst: u32, key: FlowKey) -> Option<Path> {
+    pub(crate) fn path(&self, ports: &Ports, src: u32, dst: u32, key: FlowKey) -> Option<Path> {
         let mut path = Path::default();
         let mut node = src;
         while node != dst {
@@ -297,12 +293,12 @@ impl Routing {
     /// Hosts behind the same switch over equal links are alike, so one of them stands for all. In
     /// very large networks only some of those are searched from (evenly spread, each to all hosts),
     /// which is still exact in networks whose switches of a tier are alike.
-    pub(crate) fn extent(&self, ports: &[Port], profiles: &[LinkProfile], mtu: Bytes) -> Extent {
+    pub(crate) fn extent(&self, ports: &Ports, profiles: &[LinkProfile], mtu: Bytes) -> Extent {
         let mut alike: BTreeMap<(u32, u16), u32> = BTreeMap::new();
         for host in 0..self.kinds.len() as u32 {
             if self.kinds[host as usize] == NodeKind::Host {
                 let key = match self.ports_of(host) {
-                    [only] => (Self::peer(ports, *only), ports[*only as usize].profile),
+                    [only] => (Self::peer(ports, *only), ports[*only].profile),
                     _ => (host, u16::MAX),
                 };
                 alike.entry(key).or_insert(host);
@@ -321,7 +317,7 @@ impl Routing {
     /// Takes the pairs with host `root` at one end into account.
     fn extend_from(
         &self,
-        ports: &[Port],
+        ports: &Ports,
         profiles: &[LinkProfile],
         mtu: Bytes,
         root: u32,
@@ -343,7 +339,7 @@ impl Routing {
     /// that is found, breadth first and by descending numbers.
     pub(crate) fn reach_from(
         &self,
-        ports: &[Port],
+        ports: &Ports,
         profiles: &[LinkProfile],
         mtu: Bytes,
         root: u32,
@@ -363,12 +359,12 @@ impl Routing {
                 let peer = Self::peer(ports, port);
                 let another = list
                     .get(i + 1)
-                    .is_some_and(|&next| Self::peer(ports, next) == peer && ports[next as usize].up);
+                    .is_some_and(|&next| Self::peer(ports, next) == peer && ports[next].up);
                 if self.last_parallel_only && another {
                     continue;
                 }
-                if ports[port as usize].up && reached[peer as usize].is_none() {
-                    let profile = &profiles[usize::from(ports[port as usize].profile)];
+                if ports[port].up && reached[peer as usize].is_none() {
+                    let profile = &profiles[usize::from(ports[port].profile)];
                     let bps = bps.min(profile.rate.as_bps());
                     reached[peer as usize] = Some((rtt + link_rtt(profile, mtu), bps, links + 1));
                     order.push(peer);
@@ -431,10 +427,10 @@ fn link_rtt(profile: &LinkProfile, mtu: Bytes) -> Span {
 }
 
 /// Round-trip time and slowest rate (bit/s) of a path.
-pub(crate) fn path_rtt(path: &[u32], ports: &[Port], profiles: &[LinkProfile], mtu: Bytes) -> (Span, u64) {
+pub(crate) fn path_rtt(path: &[PortId], ports: &Ports, profiles: &[LinkProfile], mtu: Bytes) -> (Span, u64) {
     let (mut rtt, mut bps) = (Span::ZERO, u64::MAX);
     for &port in path {
-        let profile = &profiles[usize::from(ports[port as usize].profile)];
+        let profile = &profiles[usize::from(ports[port].profile)];
         rtt += link_rtt(profile, mtu);
         bps = bps.min(profile.rate.as_bps());
     }

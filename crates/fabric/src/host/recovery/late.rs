@@ -3,10 +3,10 @@
 
 use super::Answer;
 use crate::core::Core;
-use crate::core::packet::NONE;
 use crate::host::Hosts;
 use crate::host::flow_path::FlowPath;
 use crate::host::receiver::{Receiver, Receivers};
+use crate::ids::PortId;
 use crate::outcome::PacketKind;
 use crate::world::World;
 
@@ -33,7 +33,7 @@ impl Hosts {
         // Nothing is known of its way any more: switches look it up.
         answer.epoch = world.old_epoch();
         answer.wire = world.packet.ack_wire(&needs);
-        (answer.class, answer.ingress) = (class, NONE);
+        (answer.class, answer.ingress) = (class, PortId::NONE);
         self.enqueue(world, core, back[0], world.ack_queue(class), id);
     }
 }

@@ -6,6 +6,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::core::packet::{NO_PORT, Packet};
 use crate::core::port::STRICT;
+use crate::ids::PortId;
 use crate::outcome::{PacketKind, TraceKind};
 use crate::run::simulation::Simulation;
 use crate::spec::{BoltNs3Spec, PacketFormat};
@@ -131,8 +132,8 @@ fn drain_ns(queued: u32, rate: BitRate) -> u64 {
 }
 
 impl Simulation {
-    pub(super) fn disc_enqueue(&mut self, port: u32, id: u32) {
-        let p = &self.core.ports[port as usize];
+    pub(super) fn disc_enqueue(&mut self, port: PortId, id: u32) {
+        let p = &self.core.ports[port];
         let rate_of = |profile: u16| self.world.profiles[usize::from(profile)].rate;
         let packet = self.core.packets.get_mut(id);
         let mut at = Situation {
@@ -145,7 +146,7 @@ impl Simulation {
         if packet.note_port != NO_PORT {
             at.noted = rate_of(packet.note_port);
         }
-        let Some(disc) = &mut self.bolt_ns3.discs[port as usize] else {
+        let Some(disc) = &mut self.bolt_ns3.discs[port] else {
             return;
         };
         disc.supply(
@@ -167,25 +168,25 @@ impl Simulation {
             }
         }
         self.hold(port, class, id);
-        if let Some(disc) = &mut self.bolt_ns3.discs[port as usize] {
+        if let Some(disc) = &mut self.bolt_ns3.discs[port] {
             disc.packets += 1;
         }
         if self.core.watch.recorder.tracing {
-            let queued = self.core.ports[port as usize].queued;
+            let queued = self.core.ports[port].queued;
             self.trace(port, TraceKind::Enqueue, id, queued);
         }
         self.refill(port);
     }
 
     /// Tells the sender of data packet `id` that `port` is congested.
-    fn report_congestion(&mut self, port: u32, id: u32) {
+    fn report_congestion(&mut self, port: PortId, id: u32) {
         let packet = *self.core.packets.get(id);
         self.core.counters.notices += 1;
         let qp = &self.hosts.qps[packet.qp as usize];
         if qp.flow != packet.flow || qp.done {
             return;
         }
-        if self.core.ports[port as usize].is_host {
+        if self.core.ports[port].is_host {
             // Its own: it reaches the sender at once, but is for nobody while the flow's first packet leaves.
             if !self.bolt_ns3.senders[packet.qp as usize].known {
                 return;

@@ -9,13 +9,14 @@ use paceline_kernel::queue::LaneId;
 use crate::core::event::Event;
 use crate::core::packet::NONE;
 use crate::core::port::STRICT;
+use crate::ids::PortId;
 use crate::outcome::TraceKind;
 use crate::run::simulation::Simulation;
 
 impl Simulation {
     /// A packet arrived at a port, of a host or of a switch.
-    pub(crate) fn device_receive(&mut self, ingress: u32, id: u32) {
-        if self.core.ports[ingress as usize].is_host {
+    pub(crate) fn device_receive(&mut self, ingress: PortId, id: u32) {
+        if self.core.ports[ingress].is_host {
             if self.core.watch.accounts_alone() {
                 self.hosts.trace_answer(&self.world, &mut self.core, id);
             }
@@ -30,17 +31,17 @@ impl Simulation {
     }
 
     /// A packet is to leave through `port`.
-    pub(crate) fn device_enqueue(&mut self, port: u32, id: u32) {
-        if self.bolt_ns3.discs[port as usize].is_some() {
+    pub(crate) fn device_enqueue(&mut self, port: PortId, id: u32) {
+        if self.bolt_ns3.discs[port].is_some() {
             return self.disc_enqueue(port, id);
         }
-        if !self.core.ports[port as usize].up {
+        if !self.core.ports[port].up {
             return self.drop_at_device(port, id);
         }
         if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Enqueue, id, 0);
         }
-        if self.is_busy(port) || self.core.ports[port as usize].ready != 0 {
+        if self.is_busy(port) || self.core.ports[port].ready != 0 {
             self.hold(port, STRICT, id);
             return self.await_transmission(port);
         }
@@ -48,11 +49,10 @@ impl Simulation {
     }
 
     /// Appends a packet to one of a port's queues.
-    pub(super) fn hold(&mut self, port: u32, class: u8, id: u32) {
-        self.core.queues[port as usize * self.world.class_count + usize::from(class)]
-            .push(&mut self.core.packets, id);
+    pub(super) fn hold(&mut self, port: PortId, class: u8, id: u32) {
+        self.core.queues[(port, class)].push(&mut self.core.packets, id);
         let wire = u32::from(self.core.packets.get(id).wire);
-        let p = &mut self.core.ports[port as usize];
+        let p = &mut self.core.ports[port];
         p.ready |= 1 << class;
         p.queued += wire;
         if !p.is_host {
@@ -61,52 +61,52 @@ impl Simulation {
     }
 
     /// Takes the first packet of the first queue that has one.
-    fn take(&mut self, port: u32) -> u32 {
-        let class = self.core.ports[port as usize].ready.trailing_zeros() as usize;
-        let queue = &mut self.core.queues[port as usize * self.world.class_count + class];
+    fn take(&mut self, port: PortId) -> u32 {
+        let class = self.core.ports[port].ready.trailing_zeros() as u8;
+        let queue = &mut self.core.queues[(port, class)];
         let id = queue.pop(&self.core.packets);
         let empty = queue.head == NONE;
-        let p = &mut self.core.ports[port as usize];
+        let p = &mut self.core.ports[port];
         p.ready &= !(u16::from(empty) << class);
         p.queued -= u32::from(self.core.packets.get(id).wire);
         id
     }
 
     /// Moves packets from the queues into the device as far as it takes them.
-    pub(crate) fn refill(&mut self, port: u32) {
-        while self.core.ports[port as usize].ready != 0 && self.bolt_ns3.slots[port as usize] == NONE {
+    pub(crate) fn refill(&mut self, port: PortId) {
+        while self.core.ports[port].ready != 0 && self.bolt_ns3.slots[port] == NONE {
             let id = self.take(port);
-            if let Some(disc) = &mut self.bolt_ns3.discs[port as usize] {
+            if let Some(disc) = &mut self.bolt_ns3.discs[port] {
                 disc.packets -= 1;
             }
             if self.core.watch.recorder.tracing {
-                let left = self.core.ports[port as usize].queued;
+                let left = self.core.ports[port].queued;
                 self.trace(port, TraceKind::Dequeue, id, left);
             }
-            if !self.core.ports[port as usize].up {
+            if !self.core.ports[port].up {
                 self.drop_at_device(port, id);
             } else if self.is_busy(port) {
-                self.bolt_ns3.slots[port as usize] = id;
+                self.bolt_ns3.slots[port] = id;
                 self.await_transmission(port);
             } else {
-                let more = self.core.ports[port as usize].ready != 0;
+                let more = self.core.ports[port].ready != 0;
                 self.start_transmission(port, id, more);
             }
         }
     }
 
     /// The end of a transmission.
-    pub(crate) fn device_done(&mut self, port: u32) {
-        if self.bolt_ns3.discs[port as usize].is_none() {
-            if self.core.ports[port as usize].ready != 0 {
+    pub(crate) fn device_done(&mut self, port: PortId) {
+        if self.bolt_ns3.discs[port].is_none() {
+            if self.core.ports[port].ready != 0 {
                 let id = self.take(port);
-                let more = self.core.ports[port as usize].ready != 0;
+                let more = self.core.ports[port].ready != 0;
                 self.start_transmission(port, id, more);
             }
             return;
         }
-        let id = std::mem::replace(&mut self.bolt_ns3.slots[port as usize], NONE);
-        let waiting = self.core.ports[port as usize].ready != 0;
+        let id = std::mem::replace(&mut self.bolt_ns3.slots[port], NONE);
+        let waiting = self.core.ports[port].ready != 0;
         if waiting {
             self.schedule(LaneId::WHEEL, self.core.now, Event::Refill { port });
         }
@@ -117,7 +117,7 @@ impl Simulation {
 
     /// The device of a link that is down takes nothing.
     #[cold]
-    fn drop_at_device(&mut self, port: u32, id: u32) {
+    fn drop_at_device(&mut self, port: PortId, id: u32) {
         self.core.counters.link_drops += 1;
         self.discard(port, id);
     }

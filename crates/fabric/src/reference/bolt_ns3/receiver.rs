@@ -4,7 +4,8 @@
 use paceline_congestion::bolt_ns3::FIN;
 use paceline_kernel::{Bytes, Span};
 
-use crate::core::packet::{NONE, Packet};
+use crate::core::packet::Packet;
+use crate::ids::PortId;
 use crate::outcome::{FlowStatus, PacketKind};
 use crate::run::simulation::Simulation;
 use crate::spec::Awaited;
@@ -46,7 +47,7 @@ impl Simulation {
             seq: expected,
             wire: receiver.path.ack_wire,
             payload: 0,
-            ingress: NONE,
+            ingress: PortId::NONE,
             ..packet
         };
         receiver.path.send_back(&mut answer);

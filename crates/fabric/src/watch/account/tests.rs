@@ -1,20 +1,21 @@
 use super::*;
+use crate::ids::PortId;
 use paceline_kernel::rng::{Purpose, Rng};
 
 const FLOWS: u32 = 3;
 
 fn accounts() -> Accounts {
-    Accounts::new(&Accounted::All, &[], FLOWS as usize, 8)
+    Accounts::new(&Accounted::All, &[], FLOWS as usize, (8, 1))
 }
 
 fn begin(accounts: &mut Accounts, flow: u32) {
     accounts.open[flow as usize] = Some(Open::new(flow, 0));
 }
 
-fn name(port: u32) -> PortRef {
+fn name(port: PortId) -> PortRef {
     PortRef {
-        node: NodeId(port / 4),
-        interface: port % 4 + 1,
+        node: NodeId(port.0 / 4),
+        interface: port.0 % 4 + 1,
         peer: NodeId(0),
     }
 }
@@ -118,9 +119,9 @@ fn a_journal_is_read() {
     assert_eq!(
         found[0].hops.iter().map(told).collect::<Vec<_>>(),
         [
-            (name(6), false, 1, [0, 0, 0, 0]),
-            (name(2), false, 1, [60, 60, 40, 40]),
-            (name(7), true, 1, [1, 1, 0, 0]),
+            (name(PortId(6)), false, 1, [0, 0, 0, 0]),
+            (name(PortId(2)), false, 1, [60, 60, 40, 40]),
+            (name(PortId(7)), true, 1, [1, 1, 0, 0]),
         ]
     );
     assert_eq!((found[0].host.packets, found[0].host.max.as_ps()), (1, 30));

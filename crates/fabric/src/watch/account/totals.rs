@@ -4,6 +4,7 @@ use paceline_kernel::Span;
 
 use super::journal::{BACK, INSIDE, Step};
 use super::{HopTotals, HostTime};
+use crate::ids::PortId;
 use crate::outcome::PortRef;
 
 /// What a flow's packets met at ports and in the receiver's host.
@@ -103,10 +104,10 @@ impl Totals {
     }
 
     /// The ports in the order in which they were met; those of one instant by direction and number.
-    pub(super) fn hops(&mut self, name: &dyn Fn(u32) -> PortRef) -> Vec<HopTotals> {
+    pub(super) fn hops(&mut self, name: &dyn Fn(PortId) -> PortRef) -> Vec<HopTotals> {
         self.ports.sort_unstable_by_key(|port| (port.first, port.key));
         let hop = |port: &AtPort| HopTotals {
-            port: name(port.key & !BACK),
+            port: name(PortId(port.key & !BACK)),
             back: port.key & BACK != 0,
             packets: port.packets,
             queueing: Span::from_ps(port.queueing),

@@ -2,9 +2,10 @@
 
 use super::{Cut, ITSELF, Limits, Told, Trigger, watch};
 use crate::core::Core;
-use crate::core::packet::{NO_PORT, NONE};
+use crate::core::packet::NO_PORT;
 use crate::host::cnp::read_cnp;
 use crate::host::sender::Qp;
+use crate::ids::PortId;
 use crate::outcome::PacketKind;
 use crate::world::World;
 use paceline_congestion::PathInfo;
@@ -52,7 +53,11 @@ impl Core {
         let now = self.now;
         let look = &mut self.watch.closeups.looks[place];
         // Which round-trip time a decision is about is not known here: where the last packet waited.
-        let port = if told == Told::Delay { look.waited_at } else { NONE };
+        let port = if told == Told::Delay {
+            look.waited_at
+        } else {
+            PortId::NONE
+        };
         look.trigger = Trigger {
             at: now,
             told,
@@ -83,10 +88,10 @@ impl Core {
         let mut trigger = Trigger {
             at: self.now,
             told: Told::Delay,
-            port: if known { seen.longest.0 } else { NONE },
+            port: if known { seen.longest.0 } else { PortId::NONE },
             rtt: None,
         };
-        let told_by = if known { seen.told_by } else { NONE };
+        let told_by = if known { seen.told_by } else { PortId::NONE };
         match packet.kind {
             PacketKind::Cnp if read_cnp(&packet).rate.is_some() => {
                 (trigger.told, trigger.port) = (Told::Report, told_by)
@@ -100,12 +105,13 @@ impl Core {
             PacketKind::Nack => trigger.told = Told::Loss,
             _ => {
                 trigger.rtt = Some(self.now - packet.sent_at);
-                let noted = packet.note_port != NO_PORT && told_by != NONE && world.nic.endpoint.is_none();
+                let noted =
+                    packet.note_port != NO_PORT && told_by != PortId::NONE && world.nic.endpoint.is_none();
                 if noted {
                     (trigger.told, trigger.port) = (Told::Notice, told_by);
                 } else if packet.mark.is_set() && echoes {
                     // The echo may be that of an earlier packet, which was not answered.
-                    let port = if told_by == NONE {
+                    let port = if told_by == PortId::NONE {
                         look.last_marked
                     } else {
                         told_by
@@ -113,11 +119,11 @@ impl Core {
                     look.pending_told = Told::Mark;
                     watch::count(&mut look.pending, port);
                 }
-                let digest_by = if known { seen.digest.1 } else { NONE };
-                if !noted && let Some(port) = busiest.or((digest_by != NONE).then_some(digest_by)) {
+                let digest_by = if known { seen.digest.1 } else { PortId::NONE };
+                if !noted && let Some(port) = busiest.or((digest_by != PortId::NONE).then_some(digest_by)) {
                     trigger.port = port;
                 }
-                look.waited_at = if known { seen.longest.0 } else { NONE };
+                look.waited_at = if known { seen.longest.0 } else { PortId::NONE };
             }
         }
         look.trigger = trigger;
@@ -125,7 +131,7 @@ impl Core {
 
     /// The port on the data packet's way with the largest utilisation between the telemetry of this
     /// acknowledgement and that of the last: HPCC's equation (2).
-    fn busiest_hop(&mut self, place: usize, path: &PathInfo, id: u32) -> Option<u32> {
+    fn busiest_hop(&mut self, place: usize, path: &PathInfo, id: u32) -> Option<PortId> {
         let samples = self.packets.hops(id).to_vec();
         let look = &mut self.watch.closeups.looks[place];
         let last = std::mem::replace(&mut look.samples, samples);
@@ -142,7 +148,10 @@ impl Core {
         };
         let busiest =
             (0..last.len()).max_by(|&a, &b| utilisation(a).total_cmp(&utilisation(b)).then(b.cmp(&a)))?;
-        look.way.get(busiest).copied().filter(|&port| port != NONE)
+        look.way
+            .get(busiest)
+            .copied()
+            .filter(|&port| port != PortId::NONE)
     }
 }
 

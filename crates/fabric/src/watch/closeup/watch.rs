@@ -1,5 +1,6 @@
 //! Ports on the way of a looked-at flow: whom its packets wait for, and what pauses them.
 
+use paceline_kernel::ids::Id;
 use std::collections::BTreeMap;
 
 use paceline_kernel::{Span, Time};
@@ -7,12 +8,13 @@ use paceline_kernel::{Span, Time};
 use super::{Neighbour, Pauses, Shared};
 use crate::core::Core;
 use crate::core::packet::NONE;
+use crate::ids::PortId;
 use crate::outcome::PortRef;
 
 /// An egress port where the flow's packets queue.
 #[derive(Clone, Debug)]
 pub(super) struct Watched {
-    pub(super) port: u32,
+    pub(super) port: PortId,
     pub(super) class: u8,
     /// Packets of the flow that wait there now.
     pub(super) waiting: u64,
@@ -27,7 +29,7 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    pub(super) fn new(port: u32, class: u8, now: u64) -> Self {
+    pub(super) fn new(port: PortId, class: u8, now: u64) -> Self {
         Self {
             port,
             class,
@@ -78,8 +80,8 @@ impl Watched {
 /// Pauses of one port that go back to one root.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
-    port: u32,
-    way: Vec<u32>,
+    port: PortId,
+    way: Vec<PortId>,
     count: u64,
     time: u64,
     first: u64,
@@ -90,7 +92,7 @@ pub(super) struct Held {
 }
 
 /// Adds one to the count of a port.
-pub(super) fn count(list: &mut Vec<(u32, u64)>, port: u32) {
+pub(super) fn count(list: &mut Vec<(PortId, u64)>, port: PortId) {
     match list.iter_mut().find(|(known, _)| *known == port) {
         Some((_, count)) => *count += 1,
         None => list.push((port, 1)),
@@ -104,22 +106,16 @@ const DEPTH: usize = 16;
 /// in the root's queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origin {
-    way: Vec<u32>,
+    way: Vec<PortId>,
     flows: BTreeMap<u32, u64>,
 }
 
 impl Core {
     /// Tells the time of all that waits at a port, before it changes for whom they wait.
-    pub(super) fn look_at_wait(&mut self, port: u32) {
+    pub(super) fn look_at_wait(&mut self, port: PortId) {
         let now = self.now;
-        let flow = self
-            .watch
-            .closeups
-            .on_wire
-            .get(port as usize)
-            .copied()
-            .unwrap_or(NONE);
-        let free_at = self.ports[port as usize].free_at;
+        let flow = self.watch.closeups.on_wire.get(port).copied().unwrap_or(NONE);
+        let free_at = self.ports[port].free_at;
         for place in 0..self.watch.closeups.looks.len() {
             for i in 0..self.watch.closeups.looks[place].watched.len() {
                 let watched = &self.watch.closeups.looks[place].watched[i];
@@ -132,15 +128,15 @@ impl Core {
     }
 
     /// A packet goes on the wire.
-    pub(super) fn look_at_wire(&mut self, port: u32, id: u32) {
+    pub(super) fn look_at_wire(&mut self, port: PortId, id: u32) {
         let (flow, wire) = (self.packets.get(id).flow, u64::from(self.packets.get(id).wire));
-        if !self.ports[port as usize].is_host {
+        if !self.ports[port].is_host {
             self.look_at_wait(port);
             self.leave_queue(port, id);
         }
         let ports = self.ports.len();
-        self.watch.closeups.on_wire.resize(ports, NONE);
-        self.watch.closeups.on_wire[port as usize] = flow;
+        self.watch.closeups.on_wire.reach(PortId::new(ports - 1), || NONE);
+        self.watch.closeups.on_wire[port] = flow;
         let now = self.now;
         for watched in self
             .watch
@@ -157,7 +153,7 @@ impl Core {
     }
 
     /// A packet of a looked-at flow leaves the queue that it is in, if it is in one.
-    pub(super) fn leave_queue(&mut self, port: u32, id: u32) {
+    pub(super) fn leave_queue(&mut self, port: PortId, id: u32) {
         let now = self.now;
         let flow = self.packets.get(id).flow;
         let Some(place) = self.watch.closeups.find(flow) else {
@@ -167,7 +163,7 @@ impl Core {
         if seen.flow != flow || seen.inside != port {
             return;
         }
-        seen.inside = NONE;
+        seen.inside = PortId::NONE;
         if now - seen.since > seen.longest.1 {
             seen.longest = (port, now - seen.since);
         }
@@ -180,20 +176,14 @@ impl Core {
     }
 
     /// A packet is lost, perhaps out of a queue.
-    pub(super) fn look_at_loss(&mut self, port: u32, id: u32) {
+    pub(super) fn look_at_loss(&mut self, port: PortId, id: u32) {
         self.look_at_wait(port);
         self.leave_queue(port, id);
     }
 
     /// A sender has waited for its NIC.
-    pub(crate) fn look_at_nic(&mut self, flow: u32, port: u32, span: Span) {
-        let other = self
-            .watch
-            .closeups
-            .on_wire
-            .get(port as usize)
-            .copied()
-            .unwrap_or(NONE);
+    pub(crate) fn look_at_nic(&mut self, flow: u32, port: PortId, span: Span) {
+        let other = self.watch.closeups.on_wire.get(port).copied().unwrap_or(NONE);
         if let Some(place) = self.watch.closeups.find(flow)
             && span > Span::ZERO
         {
@@ -204,8 +194,8 @@ impl Core {
 
     /// A pause of a class goes out of `ingress`: where its cause is, if the port that it will pause matters.
     #[cold]
-    pub(crate) fn look_at_pause_sent(&mut self, ingress: u32, class: u8) {
-        let paused = self.ports[ingress as usize].peer;
+    pub(crate) fn look_at_pause_sent(&mut self, ingress: PortId, class: u8) {
+        let paused = self.ports[ingress].peer;
         let on_the_way = |look: &super::Look| look.watched.iter().any(|watched| watched.port == paused);
         if !self.watch.closeups.looks.iter().any(on_the_way) {
             return;
@@ -216,12 +206,12 @@ impl Core {
 
     /// Follows what came in by `ingress` to the egress port in which most of it stands, and on from there
     /// while that is paused itself.
-    fn origin(&self, mut ingress: u32, class: u8) -> Origin {
+    fn origin(&self, mut ingress: PortId, class: u8) -> Origin {
         let mut origin = Origin::default();
-        while origin.way.len() < DEPTH && !self.ports[ingress as usize].is_host {
-            let node = self.ports[ingress as usize].node;
-            let mut most: Option<(u32, u32)> = None;
-            for (port, _) in (0..).zip(&self.ports).filter(|(_, port)| port.node == node) {
+        while origin.way.len() < DEPTH && !self.ports[ingress].is_host {
+            let node = self.ports[ingress].node;
+            let mut most: Option<(PortId, u32)> = None;
+            for (port, _) in self.ports.numbered().filter(|(_, port)| port.node == node) {
                 let bytes = self.queued_from(port, class, Some(ingress)).values().sum::<u64>() as u32;
                 if bytes > 0 && most.is_none_or(|(_, known)| bytes > known) {
                     most = Some((port, bytes));
@@ -235,7 +225,7 @@ impl Core {
             if !self.is_held(egress, class) {
                 break;
             }
-            ingress = self.ports[egress as usize].peer;
+            ingress = self.ports[egress].peer;
         }
         if let Some(&root) = origin.way.last() {
             origin.flows = self.queued_from(root, class, None);
@@ -244,9 +234,9 @@ impl Core {
     }
 
     /// Bytes of each flow in a port's queue of a class; with `ingress` only of what came in there.
-    fn queued_from(&self, port: u32, class: u8, ingress: Option<u32>) -> BTreeMap<u32, u64> {
+    fn queued_from(&self, port: PortId, class: u8, ingress: Option<PortId>) -> BTreeMap<u32, u64> {
         let mut flows = BTreeMap::new();
-        let mut next = self.queues[port as usize * self.class_count + usize::from(class)].head;
+        let mut next = self.queues[(port, class)].head;
         while next != NONE {
             let packet = self.packets.get(next);
             if ingress.is_none_or(|ingress| packet.ingress == ingress) {
@@ -259,7 +249,7 @@ impl Core {
 
     /// A port's class is about to be paused, or resumed.
     #[cold]
-    pub(crate) fn look_at_pause(&mut self, port: u32, class: u8, pause: bool) {
+    pub(crate) fn look_at_pause(&mut self, port: PortId, class: u8, pause: bool) {
         self.look_at_wait(port);
         let now = self.now;
         let already = self.is_held(port, class);

@@ -2,9 +2,10 @@
 
 use super::Recorder;
 use crate::core::Core;
+use crate::ids::PortId;
 
 /// What of a network is another part's.
-pub(crate) type Theirs<'a> = &'a dyn Fn(u32) -> bool;
+pub(crate) type Theirs<'a> = &'a dyn Fn(PortId) -> bool;
 
 impl Core {
     /// Adds what has been counted and written down in another part of the network, up to the same instant: both
@@ -64,6 +65,7 @@ impl Recorder {
 mod tests {
     use crate::common::{G100, add_flow, link, natural, scheme, star, static_pfc};
     use crate::core::event::Event;
+    use crate::ids::PortId;
     use crate::run::simulation::Simulation;
     use crate::spec::{Accounted, NodeId, NodeKind, RunSpec};
     use paceline_kernel::queue::LaneId;
@@ -132,7 +134,7 @@ mod tests {
         let whole = run(&|_| true).finish();
         let (mut one, other) = (run(&|flow| flow < 3), run(&|flow| flow >= 3));
         // Links are in the order of hosts.
-        let theirs = |port: u32| port >= 8;
+        let theirs = |port: PortId| port.0 >= 8;
         one.core.merge_records(other.core, &theirs);
         let merged = one.finish();
         assert_eq!((merged.counters, merged.digest), (whole.counters, whole.digest));

@@ -8,10 +8,12 @@
 //! Memory does not grow with the run: when the bins are full, each pair of them becomes one.
 
 use crate::core::Core;
-use crate::core::port::{LinkProfile, Port};
+use crate::core::port::{LinkProfile, Port, Ports};
+use crate::ids::PortId;
 use crate::outcome::{PortBin, PortRef, PortSeries};
 use crate::spec::{NodeId, NodeKind, RunSpec};
 use paceline_kernel::Span;
+use paceline_kernel::ids::{Id, List};
 
 /// Bins of all ports together, at most: 64 MB.
 const CELLS_MAX: usize = 1 << 22;
@@ -34,7 +36,7 @@ pub(crate) struct PortRecorder {
     bins_max: usize,
     cells: Vec<PortBin>,
     buffers: Vec<u32>,
-    open: Vec<Open>,
+    open: List<PortId, Open>,
     /// Bytes in each switch: now, and the most in the open bin.
     held: Vec<u32>,
     held_max: Vec<u32>,
@@ -122,7 +124,7 @@ impl Open {
 }
 
 impl PortRecorder {
-    pub(crate) fn new(spec: &RunSpec, ports: &[Port], profiles: &[LinkProfile]) -> Self {
+    pub(crate) fn new(spec: &RunSpec, ports: &Ports, profiles: &[LinkProfile]) -> Self {
         let mut recorder = Self {
             due: u64::MAX,
             bin: 0,
@@ -133,7 +135,7 @@ impl PortRecorder {
             bins_max: 0,
             cells: Vec::new(),
             buffers: Vec::new(),
-            open: Vec::new(),
+            open: List::new(),
             held: Vec::new(),
             held_max: Vec::new(),
             queue_max: 0,
@@ -170,15 +172,15 @@ impl PortRecorder {
     }
 
     /// A packet got its mark at `port`.
-    pub(crate) fn marked(&mut self, port: u32) {
-        if let Some(open) = self.open.get_mut(port as usize) {
+    pub(crate) fn marked(&mut self, port: PortId) {
+        if let Some(open) = self.open.get_mut(port) {
             open.marks += 1;
         }
     }
 
     /// Whether some class of `port` is paused may have changed.
-    pub(crate) fn paused(&mut self, port: u32, is: bool, now: u64) {
-        let Some(open) = self.open.get_mut(port as usize) else {
+    pub(crate) fn paused(&mut self, port: PortId, is: bool, now: u64) {
+        let Some(open) = self.open.get_mut(port) else {
             return;
         };
         open.idle_at = u64::MAX;
@@ -193,7 +195,7 @@ impl PortRecorder {
     }
 
     /// What is due at `due`: a look at the buffers, or the end of a bin.
-    fn sample(&mut self, ports: &mut [Port]) {
+    fn sample(&mut self, ports: &mut Ports) {
         let now = self.due;
         if now < self.ends {
             self.look(ports);
@@ -211,7 +213,7 @@ impl PortRecorder {
     }
 
     /// How much the switches hold now.
-    fn look(&mut self, ports: &[Port]) {
+    fn look(&mut self, ports: &Ports) {
         self.held.fill(0);
         for port in ports.iter().filter(|port| !port.is_host) {
             self.held[port.owner as usize] += port.queued;
@@ -222,7 +224,7 @@ impl PortRecorder {
     }
 
     /// Closes the open bin at `now`.
-    fn close(&mut self, now: u64, ports: &mut [Port]) {
+    fn close(&mut self, now: u64, ports: &mut Ports) {
         let Self { held, held_max, .. } = self;
         let (width, mut largest) = (self.bin as f64, self.queue_max);
         held.fill(0);
@@ -269,7 +271,7 @@ impl PortRecorder {
 
     /// Adds what has been recorded in another part of the network, up to the same instant, of the ports that are
     /// its own.
-    pub(super) fn merge(&mut self, other: &Self, theirs: &dyn Fn(u32) -> bool) {
+    pub(super) fn merge(&mut self, other: &Self, theirs: &dyn Fn(PortId) -> bool) {
         assert_eq!(
             (self.first, self.bin, self.bins),
             (other.first, other.bin, other.bins),
@@ -277,7 +279,7 @@ impl PortRecorder {
         );
         let ports = self.open.len().max(1);
         for (place, (mine, cell)) in self.cells.iter_mut().zip(&other.cells).enumerate() {
-            if theirs((place % ports) as u32) {
+            if theirs(PortId::new(place % ports)) {
                 *mine = *cell;
             }
         }
@@ -347,15 +349,15 @@ impl Core {
     }
 
     /// Every port as results name it.
-    pub(crate) fn port_refs(&self) -> Vec<PortRef> {
-        let node = |port: u32| NodeId(self.ports[port as usize].node);
-        (0..self.ports.len() as u32)
-            .map(|port| PortRef {
-                node: node(port),
-                interface: self.watch.recorder.interface(port),
-                peer: node(self.ports[port as usize].peer),
-            })
-            .collect()
+    pub(crate) fn port_refs(&self) -> List<PortId, PortRef> {
+        let node = |port: PortId| NodeId(self.ports[port].node);
+        let ids = self.ports.ids();
+        ids.map(|port| PortRef {
+            node: node(port),
+            interface: self.watch.recorder.interface(port),
+            peer: node(self.ports[port].peer),
+        })
+        .collect()
     }
 }
 

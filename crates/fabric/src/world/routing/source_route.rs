@@ -6,11 +6,12 @@
 //! does not fit has its packets looked up at every switch.
 
 use super::Routing;
-use crate::core::port::Port;
+use crate::core::port::{Port, Ports};
+use crate::ids::PortId;
 
 impl Routing {
     /// Tells every port where it stands among those of its node.
-    pub(crate) fn number_places(&mut self, mut ports: Vec<Port>) -> Vec<Port> {
+    pub(crate) fn number_places(&mut self, mut ports: Ports) -> Ports {
         let mut most = 1;
         for node in 0..self.kinds.len() as u32 {
             let ways = self.first[node as usize];
@@ -19,7 +20,7 @@ impl Routing {
                 most = most.max(list.len().saturating_sub(1));
             }
             for (place, &port) in list.iter().enumerate() {
-                let port = &mut ports[port as usize];
+                let port = &mut ports[port];
                 // A host with more ports than that has none that a packet turns back at.
                 (port.ways, port.place) = (ways, place as u16);
             }
@@ -29,19 +30,19 @@ impl Routing {
     }
 
     /// The egress ports of a path, its host's first, as packets carry them; `None` if they have no room for it.
-    pub(crate) fn write_way(&self, ports: &[Port], path: &[u32]) -> Option<u64> {
+    pub(crate) fn write_way(&self, ports: &Ports, path: &[PortId]) -> Option<u64> {
         let (switches, bits) = (&path[1..], self.bits as usize);
         if switches.len() * bits > u64::BITS as usize || self.bits > u16::BITS {
             return None;
         }
-        let place = |&port: &u32| u64::from(ports[port as usize].place);
+        let place = |&port: &PortId| u64::from(ports[port].place);
         let groups = (0..).step_by(bits).zip(switches.iter().map(place));
         Some(groups.fold(0, |way, (shift, place)| way | place << shift))
     }
 
     /// The egress port of a packet that came in by `entry`, which is on its way from here on.
     #[inline(always)]
-    pub(crate) fn follow(&self, entry: &Port, way: &mut u64) -> u32 {
+    pub(crate) fn follow(&self, entry: &Port, way: &mut u64) -> PortId {
         let place = *way & ((1 << self.bits) - 1);
         *way = *way >> self.bits | u64::from(entry.place) << (u64::BITS - self.bits);
         self.adjacency[entry.ways as usize + place as usize]
@@ -107,14 +108,14 @@ mod tests {
                 .write_way(ports, &path)
                 .expect("two bits or less for each");
             for (i, pair) in path.windows(2).enumerate() {
-                let entry = ports[pair[0] as usize].peer;
-                assert_eq!(routing.follow(&ports[entry as usize], &mut way), pair[1]);
+                let entry = ports[pair[0]].peer;
+                assert_eq!(routing.follow(&ports[entry], &mut way), pair[1]);
                 let mut back = routing.turn_back(way);
                 for hop in (0..i).rev() {
-                    let came_from = ports[path[hop + 1] as usize].peer;
-                    let entry = &ports[ports[came_from as usize].peer as usize];
+                    let came_from = ports[path[hop + 1]].peer;
+                    let entry = &ports[ports[came_from].peer];
                     let out = routing.follow(entry, &mut back);
-                    assert_eq!(out, ports[path[hop] as usize].peer, "{switches} switches");
+                    assert_eq!(out, ports[path[hop]].peer, "{switches} switches");
                 }
             }
         }

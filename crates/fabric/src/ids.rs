@@ -1,0 +1,25 @@
+//! The numbers of a network's things.
+
+use paceline_kernel::ids;
+
+ids! {
+    /// One end of a link.
+    pub(crate) PortId: u32;
+    /// A link.
+    pub(crate) LinkId: u32;
+}
+
+impl PortId {
+    /// The link of a port: its ends are ports `2i` and `2i + 1`.
+    #[inline]
+    pub(crate) const fn link(self) -> LinkId {
+        LinkId(self.0 / 2)
+    }
+}
+
+impl LinkId {
+    /// Its ports.
+    pub(crate) const fn ends(self) -> [PortId; 2] {
+        [PortId(2 * self.0), PortId(2 * self.0 + 1)]
+    }
+}

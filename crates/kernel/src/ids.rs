@@ -1,0 +1,351 @@
+//! Numbers of things, each with a type of its own, and lists that only such numbers index: a port's number is no
+//! packet's, and a list of ports takes none but a port's.
+
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+use crate::prefetch::prefetch;
+
+/// The number of a thing in a list of such things.
+pub trait Id: Copy {
+    /// The number of the thing at place `index`.
+    fn new(index: usize) -> Self;
+    /// Its place in the list.
+    fn index(self) -> usize;
+}
+
+/// Makes types of numbers: `ids! { /// Of a port. pub(crate) PortId: u32 }`.
+///
+/// `NONE`, the largest, is of nothing. As text they are the number alone.
+#[macro_export]
+macro_rules! ids {
+    ($($(#[$about:meta])* $visible:vis $name:ident: $number:ty;)+) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(transparent)]
+        $visible struct $name(pub $number);
+
+        impl $name {
+            /// Of nothing.
+            #[allow(dead_code, reason = "some things are always there")]
+            $visible const NONE: Self = Self(<$number>::MAX);
+        }
+
+        impl $crate::ids::Id for $name {
+            #[inline(always)]
+            fn new(index: usize) -> Self {
+                Self(index as $number)
+            }
+            #[inline(always)]
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )+};
+}
+
+/// Things by number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List<I, T> {
+    items: Vec<T>,
+    ids: PhantomData<fn(I)>,
+}
+
+impl<I: Id, T> List<I, T> {
+    /// With nothing in it.
+    pub const fn new() -> Self {
+        Self {
+            items: Vec::new(),
+            ids: PhantomData,
+        }
+    }
+
+    /// So many copies of `item`.
+    pub fn of(count: usize, item: T) -> Self
+    where
+        T: Clone,
+    {
+        vec![item; count].into()
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The numbers that there are, in order.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
+        (0..self.items.len()).map(I::new)
+    }
+
+    /// Adds one, and says its number.
+    #[inline]
+    pub fn push(&mut self, item: T) -> I {
+        let id = I::new(self.items.len());
+        self.items.push(item);
+        id
+    }
+
+    /// The thing of that number, if there is one.
+    #[inline]
+    pub fn get(&self, id: I) -> Option<&T> {
+        self.items.get(id.index())
+    }
+
+    /// The thing of that number, if there is one.
+    #[inline]
+    pub fn get_mut(&mut self, id: I) -> Option<&mut T> {
+        self.items.get_mut(id.index())
+    }
+
+    /// All, in order.
+    #[inline]
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.items.iter()
+    }
+
+    /// All, in order.
+    #[inline]
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.items.iter_mut()
+    }
+
+    /// All with their numbers, in order.
+    pub fn numbered(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
+        self.items.iter().enumerate().map(|(i, item)| (I::new(i), item))
+    }
+
+    /// All with their numbers, in order.
+    pub fn numbered_mut(&mut self) -> impl DoubleEndedIterator<Item = (I, &mut T)> + ExactSizeIterator {
+        let items = self.items.iter_mut().enumerate();
+        items.map(|(i, item)| (I::new(i), item))
+    }
+
+    /// Makes room up to `id`, filled with what `make` makes.
+    pub fn reach(&mut self, id: I, make: impl FnMut() -> T) {
+        if self.items.len() <= id.index() {
+            self.items.resize_with(id.index() + 1, make);
+        }
+    }
+
+    /// Exchanges one thing with another list; lists that are not kept are empty.
+    pub fn exchange(&mut self, other: &mut Self, id: I) {
+        if let (Some(mine), Some(theirs)) = (self.get_mut(id), other.get_mut(id)) {
+            std::mem::swap(mine, theirs);
+        }
+    }
+
+    /// All without their numbers.
+    pub fn as_slice(&self) -> &[T] {
+        &self.items
+    }
+
+    /// All without their numbers.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.items
+    }
+
+    /// Has the thing of that number fetched into the cache, if there is one.
+    #[inline(always)]
+    pub fn prefetch(&self, id: I) {
+        prefetch(&self.items, id.index());
+    }
+}
+
+impl<I: Id, T> Default for List<I, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<I, T> From<Vec<T>> for List<I, T> {
+    fn from(items: Vec<T>) -> Self {
+        Self {
+            items,
+            ids: PhantomData,
+        }
+    }
+}
+
+impl<I, T> FromIterator<T> for List<I, T> {
+    fn from_iter<A: IntoIterator<Item = T>>(items: A) -> Self {
+        Vec::from_iter(items).into()
+    }
+}
+
+impl<'a, I, T> IntoIterator for &'a List<I, T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter()
+    }
+}
+
+impl<'a, I, T> IntoIterator for &'a mut List<I, T> {
+    type Item = &'a mut T;
+    type IntoIter = std::slice::IterMut<'a, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter_mut()
+    }
+}
+
+impl<I: Id, T> Index<I> for List<I, T> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, id: I) -> &T {
+        &self.items[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for List<I, T> {
+    #[inline(always)]
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.items[id.index()]
+    }
+}
+
+/// Rows of as many things each, by the row's number and the place in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grid<I, T> {
+    items: Vec<T>,
+    width: usize,
+    ids: PhantomData<fn(I)>,
+}
+
+impl<I: Id, T> Grid<I, T> {
+    /// So many rows of `width` copies of `item`.
+    pub fn of(rows: usize, width: usize, item: T) -> Self
+    where
+        T: Clone,
+    {
+        Self {
+            items: vec![item; rows * width],
+            width,
+            ids: PhantomData,
+        }
+    }
+
+    /// How many things a row has.
+    #[inline]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// How many things there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The thing at that place, if there is one.
+    #[inline]
+    pub fn get_mut(&mut self, (id, place): (I, u8)) -> Option<&mut T> {
+        let index = id.index() * self.width + usize::from(place);
+        self.items.get_mut(index)
+    }
+
+    /// A row.
+    #[inline]
+    pub fn row(&self, id: I) -> &[T] {
+        &self.items[id.index() * self.width..][..self.width]
+    }
+
+    /// All, row by row.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.items.iter()
+    }
+
+    /// All with their row and their place in it, row by row.
+    pub fn numbered(&self) -> impl Iterator<Item = ((I, u8), &T)> {
+        let place = |i: usize| (I::new(i / self.width), (i % self.width) as u8);
+        self.items
+            .iter()
+            .enumerate()
+            .map(move |(i, item)| (place(i), item))
+    }
+
+    /// Has the beginning of a row fetched into the cache, if there is such a row.
+    #[inline(always)]
+    pub fn prefetch(&self, id: I) {
+        prefetch(&self.items, id.index() * self.width);
+    }
+}
+
+impl<I, T> Default for Grid<I, T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            width: 0,
+            ids: PhantomData,
+        }
+    }
+}
+
+impl<I: Id, T> Index<(I, u8)> for Grid<I, T> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, (id, place): (I, u8)) -> &T {
+        &self.items[id.index() * self.width + usize::from(place)]
+    }
+}
+
+impl<I: Id, T> IndexMut<(I, u8)> for Grid<I, T> {
+    #[inline(always)]
+    fn index_mut(&mut self, (id, place): (I, u8)) -> &mut T {
+        &mut self.items[id.index() * self.width + usize::from(place)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    ids! {
+        /// Of a shelf.
+        ShelfId: u32;
+    }
+
+    #[test]
+    fn lists_are_numbered_from_nought() {
+        let mut shelves: List<ShelfId, &str> = List::new();
+        let ids = ["a", "b"].map(|name| shelves.push(name));
+        assert_eq!(ids, [ShelfId(0), ShelfId(1)]);
+        shelves[ids[1]] = "c";
+        assert_eq!(shelves.numbered().next_back(), Some((ids[1], &"c")));
+        assert!(shelves.ids().eq(ids));
+        assert_eq!(shelves.get(ShelfId::NONE), None);
+        shelves.reach(ShelfId(3), || "new");
+        shelves.reach(ShelfId(2), || "nothing more");
+        assert_eq!(shelves.as_slice(), ["a", "c", "new", "new"]);
+        assert_eq!(ids[1].to_string(), "1");
+    }
+
+    #[test]
+    fn rows_stand_one_after_another() {
+        let mut grid: Grid<ShelfId, u8> = Grid::of(3, 2, 0);
+        grid[(ShelfId(1), 1)] = 7;
+        assert!(grid.iter().eq(&[0, 0, 0, 7, 0, 0]));
+        assert_eq!(grid.row(ShelfId(1)), [0, 7]);
+        let place = grid.numbered().find(|(_, item)| **item == 7);
+        assert_eq!(place, Some(((ShelfId(1), 1), &7)));
+    }
+}
