@@ -195,10 +195,13 @@ impl PacketSlab {
 
     /// A packet and room for its telemetry.
     #[inline(always)]
-    pub(crate) fn with_telemetry(&mut self, id: u32) -> (&mut Packet, &mut [HopSample]) {
-        let first = id as usize * self.samples;
-        let samples = &mut self.telemetry[first..first + self.samples];
-        (&mut self.packets[id as usize], samples)
+    pub(crate) fn with_room(&mut self, id: u32) -> (&mut Packet, Room<'_>) {
+        let room = Room {
+            telemetry: &mut self.telemetry,
+            id,
+            samples: self.samples,
+        };
+        (&mut self.packets[id as usize], room)
     }
 
     /// Has a packet and its first samples fetched into the cache.
@@ -222,5 +225,23 @@ impl PacketSlab {
     /// Packets that exist.
     pub(crate) fn live(&self) -> u32 {
         self.live
+    }
+}
+
+/// Where a packet's telemetry has room.
+pub(crate) struct Room<'a> {
+    telemetry: &'a mut [HopSample],
+    id: u32,
+    samples: usize,
+}
+
+impl<'a> Room<'a> {
+    /// That of a hop; beyond the longest path there is none.
+    #[inline(always)]
+    pub(crate) fn sample(self, hop: usize) -> Option<&'a mut HopSample> {
+        if hop >= self.samples {
+            return None;
+        }
+        self.telemetry.get_mut(self.id as usize * self.samples + hop)
     }
 }

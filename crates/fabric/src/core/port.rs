@@ -1,6 +1,6 @@
 //! Ports: one end of a link, with what its transmitter, its queues and its ingress counters need.
 
-use crate::core::packet::{NONE, PacketSlab};
+use crate::core::packet::{NONE, Packet, PacketSlab};
 use crate::ids::PortId;
 use paceline_congestion::Red;
 use paceline_kernel::ids::List;
@@ -99,6 +99,12 @@ impl Port {
         self.free_at > now || self.free_at == now && self.free_tie > tie
     }
 
+    /// Whether nothing waits and nothing holds back what would come.
+    #[inline(always)]
+    pub(crate) fn is_clear(&self) -> bool {
+        self.ready | self.paused == 0 && self.up
+    }
+
     /// Whether something may follow; what is paused waits for the resume, not for a transmission.
     #[inline]
     pub(crate) fn has_sendable(&self) -> bool {
@@ -166,15 +172,15 @@ impl ClassQueue {
         self.tail = id;
     }
 
-    #[inline]
-    pub(crate) fn pop(&mut self, packets: &PacketSlab) -> u32 {
+    #[inline(always)]
+    pub(crate) fn pop<'a>(&mut self, packets: &'a PacketSlab) -> (u32, &'a Packet) {
         let id = self.head;
         let packet = packets.get(id);
         self.head = packet.next;
         debit(&mut self.bytes, u32::from(packet.wire));
         // The next one is due when this one has left.
-        packets.prefetch(self.head);
-        id
+        packets.prefetch(packet.next);
+        (id, packet)
     }
 }
 

@@ -48,7 +48,7 @@ impl Hosts {
     /// Sends the next ACK of `class`.
     pub(crate) fn send_ack(&mut self, world: &World, core: &mut Core, port: PortId, class: u8) {
         let queue = &mut core.queues[(port, class)];
-        let id = queue.pop(&core.packets);
+        let (id, _) = queue.pop(&core.packets);
         let p = &mut core.ports[port];
         if queue.head == NONE {
             p.ready &= !(1 << class);

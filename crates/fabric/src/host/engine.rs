@@ -99,7 +99,7 @@ impl Endpoints {
     }
 
     fn pop(&mut self, nic: u32, packets: &PacketSlab) -> u32 {
-        self.hosts[nic as usize].inside.pop(packets)
+        self.hosts[nic as usize].inside.pop(packets).0
     }
 }
 

@@ -233,8 +233,7 @@ impl Hosts {
         let (ack_port, ack_wire) = (path.ack_port, path.ack_wire);
         let class = world.ack_queue(path.ack_class);
         let port = &mut core.ports[ack_port];
-        let nothing_before = port.ready == 0 && port.paused == 0 && port.up;
-        if nothing_before && !core.watch.recorder.tracing && !port.is_busy(core.now, core.tie) {
+        if port.is_clear() && !core.watch.recorder.tracing && !port.is_busy(core.now, core.tie) {
             // As if it were queued and taken out again.
             if class > STRICT {
                 port.served = class;

@@ -92,7 +92,7 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
     let watch = Watch::of(&spec, &ports, &profiles, class_count);
     let foresight = Foresight::of(&spec, &schemes, &ports, &profiles, class_count);
     let rules = BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold);
-    let straight = rules.alike && !assists.departures && pint.is_none();
+    let straight = rules.alike && !assists.departures && pint.is_none() && !watch.recorder.tracing;
     let switches = Switches {
         rules,
         buffers,

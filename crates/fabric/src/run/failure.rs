@@ -110,7 +110,7 @@ impl Simulation {
         }
         for class in 0..self.core.class_count as u8 {
             while self.core.queues[(port, class)].head != NONE {
-                let id = self.core.queues[(port, class)].pop(&self.core.packets);
+                let (id, _) = self.core.queues[(port, class)].pop(&self.core.packets);
                 let wire = u32::from(self.core.packets.get(id).wire);
                 self.core.ports[port].queued -= wire;
                 let ingress = self.core.packets.get(id).ingress;

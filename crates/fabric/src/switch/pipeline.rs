@@ -25,7 +25,7 @@ impl Core {
 
 impl Switches {
     /// A packet entered a switch.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn switch_receive(&mut self, world: &World, core: &mut Core, ingress: PortId, id: u32) {
         let Some(egress) = self.route(world, core, ingress, id) else {
             core.counters.link_drops += 1;
@@ -34,10 +34,7 @@ impl Switches {
         if self.assists.arrivals {
             self.arriving(world, core, ingress, egress, id);
         }
-        let port = &core.ports[egress];
-        let nothing_before =
-            port.ready == 0 && port.paused == 0 && port.up && !port.is_busy(core.now, core.tie);
-        if nothing_before && self.pass(world, core, ingress, egress, id) {
+        if self.straight && self.pass(world, core, ingress, egress, id) {
             return;
         }
         let class = core.packets.get(id).class;
@@ -54,36 +51,38 @@ impl Switches {
     /// pause begins or ends. Of strict classes there are no accounts.
     #[inline(always)]
     fn pass(&mut self, world: &World, core: &mut Core, ingress: PortId, egress: PortId, id: u32) -> bool {
-        if !self.straight || core.watch.recorder.tracing {
+        let (now, tie, ports) = (core.now, core.tie, &mut core.ports);
+        let port = &ports[egress];
+        if !port.is_clear() || port.is_busy(now, tie) {
             return false;
         }
-        let (packet, samples) = core.packets.with_telemetry(id);
+        let profile = &world.profiles[usize::from(port.profile)];
+        let (packet, room) = core.packets.with_room(id);
         let (class, kind, wire) = (packet.class, packet.kind, packet.wire);
         if class > STRICT {
-            let entry = &core.ports[ingress];
+            let entry = &ports[ingress];
             let queue = &core.queues[(ingress, class)];
-            let shift = world.profiles[usize::from(entry.profile)].shift;
             let buffer = &self.buffers[entry.owner as usize];
+            let shift = world.profiles[usize::from(entry.profile)].shift;
             let unseen = entry.asked & 1 << class == 0
                 && self.rules.fits_reserve(buffer, queue, shift, u32::from(wire));
             if !unseen {
                 return false;
             }
         }
-        let port = &mut core.ports[egress];
-        let profile = &world.profiles[usize::from(port.profile)];
+        let port = &mut ports[egress];
         if class > STRICT {
             port.served = class;
         }
         if self.telemetry.on && kind == PacketKind::Data {
-            self.telemetry.stamp(core.now, port, profile, packet, samples);
+            self.telemetry.stamp(now, port, profile, packet, room);
         }
         let accounted = packet.is_accounted();
         let arrives = core
             .agenda
-            .transmit(core.now, profile, (egress, port), (id, kind, wire), false);
+            .transmit(now, profile, (egress, port), (id, kind, wire), false);
         if accounted {
-            core.watch.accounts.step(id, egress, kind, core.now, arrives);
+            core.watch.accounts.step(id, egress, kind, now, arrives);
         }
         true
     }
@@ -98,10 +97,10 @@ impl Switches {
         ingress: PortId,
         id: u32,
     ) -> Option<PortId> {
+        let entry = &core.ports[ingress];
         let packet = core.packets.get_mut(id);
         packet.ingress = ingress;
         if packet.epoch == world.epoch {
-            let entry = &core.ports[ingress];
             return Some(world.routing.follow(entry, &mut packet.path));
         }
         self.route_elsewhere(world, core, ingress, id)
@@ -223,50 +222,65 @@ impl Switches {
         let port = &mut core.ports[egress];
         let Some(class) = port.next_class() else { return };
         let queue = &mut core.queues[(egress, class)];
-        let id = queue.pop(&core.packets);
-        let left = queue.bytes;
+        let (id, packet) = queue.pop(&core.packets);
+        let (ingress, wire, left) = (packet.ingress, packet.wire, queue.bytes);
         if queue.head == NONE {
             port.ready &= !(1 << class);
         }
-        let packet = core.packets.get(id);
-        debit(&mut port.queued, u32::from(packet.wire));
+        debit(&mut port.queued, u32::from(wire));
+        let profile = &world.profiles[usize::from(port.profile)];
         if class > STRICT {
             port.served = class;
-            let (ingress, wire) = (packet.ingress, packet.wire);
             let resumes = self.release(world, core, ingress, class, wire);
             if self.assists.departures {
                 self.departing(world, core, egress, id, left);
-            } else if world.profiles[usize::from(core.ports[egress].profile)]
-                .red
-                .may_mark(left)
-            {
+            } else if profile.red.may_mark(left) {
                 self.mark_by_curve(world, core, egress, id, left);
             }
             if resumes {
                 self.send_pfc(world, core, ingress, class, false);
             }
         }
-        self.leave(world, core, egress, id, left);
+        if self.straight && !core.watch.accounts.awaits_pauses() {
+            self.leave::<false>(world, core, egress, id, left);
+        } else {
+            self.leave_and_tell(world, core, egress, id, left);
+        }
     }
 
-    /// A packet goes on the wire, with what switches have to tell in it; `left` bytes stay in its queue.
+    #[inline(never)]
+    fn leave_and_tell(&mut self, world: &World, core: &mut Core, egress: PortId, id: u32, left: u32) {
+        self.leave::<true>(world, core, egress, id, left);
+    }
+
+    /// A packet goes on the wire, with what switches have to tell in it; `left` bytes stay in its queue. `TOLD` where
+    /// there is somebody who is told of every packet that leaves a queue.
     #[inline(always)]
-    fn leave(&mut self, world: &World, core: &mut Core, egress: PortId, id: u32, left: u32) {
-        let (packet, samples) = core.packets.with_telemetry(id);
-        let (kind, wire, accounted) = (packet.kind, packet.wire, packet.is_accounted());
+    fn leave<const TOLD: bool>(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        egress: PortId,
+        id: u32,
+        left: u32,
+    ) {
         let port = &core.ports[egress];
         let profile = &world.profiles[usize::from(port.profile)];
+        let (packet, room) = core.packets.with_room(id);
+        let (kind, wire, accounted) = (packet.kind, packet.wire, packet.is_accounted());
         if self.telemetry.on && kind == PacketKind::Data {
-            self.telemetry.stamp(core.now, port, profile, packet, samples);
+            self.telemetry.stamp(core.now, port, profile, packet, room);
         }
-        if self.telemetry.pint.is_some() {
-            self.pint_departed(world, core, egress, id);
-        }
-        if core.watch.recorder.tracing {
-            core.trace(world, egress, TraceKind::Dequeue, id, left);
-        }
-        if core.watch.accounts.awaits_pauses() {
-            core.account_pause(world, egress, id);
+        if TOLD {
+            if self.telemetry.pint.is_some() {
+                self.pint_departed(world, core, egress, id);
+            }
+            if core.watch.recorder.tracing {
+                core.trace(world, egress, TraceKind::Dequeue, id, left);
+            }
+            if core.watch.accounts.awaits_pauses() {
+                core.account_pause(world, egress, id);
+            }
         }
         let port = &mut core.ports[egress];
         let more = port.has_sendable();

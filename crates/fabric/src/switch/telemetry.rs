@@ -3,7 +3,7 @@
 use paceline_congestion::{HopSample, IntFormat};
 use paceline_kernel::BitRate;
 
-use crate::core::packet::Packet;
+use crate::core::packet::{Packet, Room};
 use crate::core::port::{LinkProfile, Port};
 
 /// How telemetry is written.
@@ -63,12 +63,12 @@ impl Telemetry {
         port: &Port,
         profile: &LinkProfile,
         packet: &mut Packet,
-        samples: &mut [HopSample],
+        room: Room<'_>,
     ) {
         let hop = usize::from(packet.hops);
         packet.hops = packet.hops.saturating_add(1);
         let Some(units) = self.wire_units else {
-            if let Some(sample) = samples.get_mut(hop) {
+            if let Some(sample) = room.sample(hop) {
                 *sample = HopSample {
                     at_ps: now,
                     tx_bytes: port.tx_bytes,
@@ -79,7 +79,7 @@ impl Telemetry {
             return;
         };
         // A sixth hop overwrites the first.
-        if let Some(sample) = samples.get_mut(hop % WIRE_HOPS) {
+        if let Some(sample) = room.sample(hop % WIRE_HOPS) {
             *sample = on_the_wire(units, now, port, profile);
         }
     }

@@ -64,7 +64,7 @@ impl Simulation {
     fn take(&mut self, port: PortId) -> u32 {
         let class = self.core.ports[port].ready.trailing_zeros() as u8;
         let queue = &mut self.core.queues[(port, class)];
-        let id = queue.pop(&self.core.packets);
+        let (id, _) = queue.pop(&self.core.packets);
         let empty = queue.head == NONE;
         let p = &mut self.core.ports[port];
         p.ready &= !(u16::from(empty) << class);
