@@ -7,6 +7,16 @@ ids! {
     pub(crate) PortId: u32;
     /// A link.
     pub(crate) LinkId: u32;
+    /// A packet: its slot.
+    pub(crate) PacketId: u32;
+    /// A flow: its place in [`crate::spec::RunSpec::flows`].
+    pub(crate) FlowId: u32;
+    /// A queue pair: its slot.
+    pub(crate) QpId: u32;
+    /// A flow's receiver: its slot.
+    pub(crate) ReceiverId: u32;
+    /// A flow's account.
+    pub(crate) AccountId: u32;
 }
 
 impl PortId {

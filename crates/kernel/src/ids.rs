@@ -7,16 +7,23 @@ use std::ops::{Index, IndexMut};
 use crate::prefetch::prefetch;
 
 /// The number of a thing in a list of such things.
-pub trait Id: Copy {
+pub trait Id: Copy + Eq {
+    /// Of nothing.
+    const NONE: Self;
     /// The number of the thing at place `index`.
     fn new(index: usize) -> Self;
     /// Its place in the list.
     fn index(self) -> usize;
+    /// The number that is so much larger.
+    #[inline(always)]
+    fn plus(self, more: usize) -> Self {
+        Self::new(self.index() + more)
+    }
 }
 
 /// Makes types of numbers: `ids! { /// Of a port. pub(crate) PortId: u32 }`.
 ///
-/// `NONE`, the largest, is of nothing. As text they are the number alone.
+/// [`Id::NONE`] is the largest. As text they are the number alone.
 #[macro_export]
 macro_rules! ids {
     ($($(#[$about:meta])* $visible:vis $name:ident: $number:ty;)+) => {$(
@@ -25,13 +32,8 @@ macro_rules! ids {
         #[repr(transparent)]
         $visible struct $name(pub $number);
 
-        impl $name {
-            /// Of nothing.
-            #[allow(dead_code, reason = "some things are always there")]
-            $visible const NONE: Self = Self(<$number>::MAX);
-        }
-
         impl $crate::ids::Id for $name {
+            const NONE: Self = Self(<$number>::MAX);
             #[inline(always)]
             fn new(index: usize) -> Self {
                 Self(index as $number)
@@ -148,6 +150,16 @@ impl<I: Id, T> List<I, T> {
         }
     }
 
+    /// Appends what is in another list, whose numbers grow by how many there were here.
+    pub fn append(&mut self, other: &mut Self) {
+        self.items.append(&mut other.items);
+    }
+
+    /// Cuts it to so many things, or fills it up with what `make` makes.
+    pub fn resize_with(&mut self, count: usize, make: impl FnMut() -> T) {
+        self.items.resize_with(count, make);
+    }
+
     /// All without their numbers.
     pub fn as_slice(&self) -> &[T] {
         &self.items
@@ -180,9 +192,23 @@ impl<I, T> From<Vec<T>> for List<I, T> {
     }
 }
 
+impl<I, T> From<List<I, T>> for Vec<T> {
+    fn from(list: List<I, T>) -> Self {
+        list.items
+    }
+}
+
 impl<I, T> FromIterator<T> for List<I, T> {
     fn from_iter<A: IntoIterator<Item = T>>(items: A) -> Self {
         Vec::from_iter(items).into()
+    }
+}
+
+impl<I, T> IntoIterator for List<I, T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use paceline_kernel::rng::mix;
 
-use crate::ids::PortId;
+use crate::ids::{FlowId, PacketId, PortId};
 use crate::spec::TieOrder;
 
 /// The closed set of events. One `match` over it is the whole control flow of a simulation.
@@ -11,27 +11,27 @@ pub(crate) enum Event {
     /// A link goes down or comes up: index in the list of changes.
     Topology { change: u32 },
     /// Flows of one start time enter; the first of them.
-    FlowDue { flow: u32 },
+    FlowDue { flow: FlowId },
     /// A queue pair begins to send.
-    FlowStart { flow: u32 },
+    FlowStart { flow: FlowId },
     /// A timed pause may be over.
     PauseEnd { port: PortId, class: u8 },
     /// A timed pause may need renewal.
     PauseRenew { port: PortId, class: u8 },
     /// A scheme's timer.
-    Timer { flow: u32, slot: u8, generation: u8 },
+    Timer { flow: FlowId, slot: u8, generation: u8 },
     /// A sender's retransmission timeout.
-    Timeout { flow: u32 },
+    Timeout { flow: FlowId },
     /// The end of a transmission.
     TxDone { port: PortId },
     /// A NIC may have something to send now.
     Wake { port: PortId, generation: u32 },
     /// The last bit of a packet arrived at a port.
-    Arrive { port: PortId, packet: u32 },
+    Arrive { port: PortId, packet: PacketId },
     /// Time to sample the queues.
     Sample,
     /// The time that the receiver's half of a scheme asked for is over.
-    ReceiverTimer { flow: u32 },
+    ReceiverTimer { flow: FlowId },
     /// A NIC begins to pause for ever, or ends.
     Storm { storm: u32, ends: bool },
     /// A port's device has room for a packet ([`crate::reference::bolt_ns3`]).
@@ -58,23 +58,23 @@ impl Event {
     pub(crate) fn encode(self) -> u64 {
         let (kind, a, b) = match self {
             Self::Topology { change } => (0, 0, change),
-            Self::FlowDue { flow } => (1, 0, flow),
-            Self::FlowStart { flow } => (2, 0, flow),
+            Self::FlowDue { flow } => (1, 0, flow.0),
+            Self::FlowStart { flow } => (2, 0, flow.0),
             Self::PauseEnd { port, class } => (3, port.0, u32::from(class)),
             Self::PauseRenew { port, class } => (4, port.0, u32::from(class)),
             Self::Timer {
                 flow,
                 slot,
                 generation,
-            } => (5, flow, u32::from(slot) | u32::from(generation) << 8),
-            Self::Timeout { flow } => (6, flow, 0),
+            } => (5, flow.0, u32::from(slot) | u32::from(generation) << 8),
+            Self::Timeout { flow } => (6, flow.0, 0),
             Self::TxDone { port } => (7, port.0, 0),
             Self::Wake { port, generation } => (8, port.0, generation),
-            Self::Arrive { port, packet } => (ARRIVE, port.0, packet),
+            Self::Arrive { port, packet } => (ARRIVE, port.0, packet.0),
             Self::Sample => (10, 0, 0),
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
             Self::Refill { port } => (14, port.0, 0),
-            Self::ReceiverTimer { flow } => (13, flow, 0),
+            Self::ReceiverTimer { flow } => (13, flow.0, 0),
             Self::HostDone { nic } => (12, nic, 0),
             Self::Decided { nic } => (15, nic, 0),
         };
@@ -83,8 +83,8 @@ impl Event {
 
     /// Port and packet, if what is encoded is an arrival.
     #[inline(always)]
-    pub(crate) fn arrival(bits: u64) -> Option<(PortId, u32)> {
-        (bits >> KIND == ARRIVE).then_some((PortId((bits >> 32 & A_MASK) as u32), bits as u32))
+    pub(crate) fn arrival(bits: u64) -> Option<(PortId, PacketId)> {
+        (bits >> KIND == ARRIVE).then_some((PortId((bits >> 32 & A_MASK) as u32), PacketId(bits as u32)))
     }
 
     #[inline(always)]
@@ -93,8 +93,8 @@ impl Event {
         let b = bits as u32;
         match bits >> KIND {
             0 => Self::Topology { change: b },
-            1 => Self::FlowDue { flow: b },
-            2 => Self::FlowStart { flow: b },
+            1 => Self::FlowDue { flow: FlowId(b) },
+            2 => Self::FlowStart { flow: FlowId(b) },
             3 => Self::PauseEnd {
                 port: PortId(a),
                 class: b as u8,
@@ -104,11 +104,11 @@ impl Event {
                 class: b as u8,
             },
             5 => Self::Timer {
-                flow: a,
+                flow: FlowId(a),
                 slot: b as u8,
                 generation: (b >> 8) as u8,
             },
-            6 => Self::Timeout { flow: a },
+            6 => Self::Timeout { flow: FlowId(a) },
             7 => Self::TxDone { port: PortId(a) },
             8 => Self::Wake {
                 port: PortId(a),
@@ -116,10 +116,10 @@ impl Event {
             },
             ARRIVE => Self::Arrive {
                 port: PortId(a),
-                packet: b,
+                packet: PacketId(b),
             },
             10 => Self::Sample,
-            13 => Self::ReceiverTimer { flow: a },
+            13 => Self::ReceiverTimer { flow: FlowId(a) },
             12 => Self::HostDone { nic: a },
             14 => Self::Refill { port: PortId(a) },
             11 => Self::Storm {
@@ -167,13 +167,14 @@ impl Ties {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paceline_kernel::ids::Id;
 
     #[test]
     fn events_survive_their_encoding() {
         let events = [
             Event::Topology { change: 7 },
-            Event::FlowDue { flow: u32::MAX },
-            Event::FlowStart { flow: 3 },
+            Event::FlowDue { flow: FlowId::NONE },
+            Event::FlowStart { flow: FlowId(3) },
             Event::PauseEnd {
                 port: PortId(9),
                 class: 3,
@@ -183,11 +184,11 @@ mod tests {
                 class: 7,
             },
             Event::Timer {
-                flow: (1 << 27) - 1,
+                flow: FlowId((1 << 27) - 1),
                 slot: 3,
                 generation: 255,
             },
-            Event::Timeout { flow: 5 },
+            Event::Timeout { flow: FlowId(5) },
             Event::TxDone {
                 port: PortId(123_456_789),
             },
@@ -197,10 +198,10 @@ mod tests {
             },
             Event::Arrive {
                 port: PortId(2),
-                packet: 0xdead_beef,
+                packet: PacketId(0xdead_beef),
             },
             Event::Sample,
-            Event::ReceiverTimer { flow: 6 },
+            Event::ReceiverTimer { flow: FlowId(6) },
             Event::Storm { storm: 3, ends: true },
             Event::Refill { port: PortId(6) },
             Event::HostDone { nic: 1 << 26 },

@@ -4,7 +4,7 @@ use crate::core::Core;
 use crate::core::event::{Event, Ties};
 use crate::core::packet::Packet;
 use crate::core::port::{LinkProfile, Port};
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId};
 use crate::outcome::{Counters, PacketKind, TraceKind};
 use crate::spec::{FlowControl, PfcMode};
 use crate::world::World;
@@ -64,7 +64,7 @@ pub(crate) struct Agenda {
 pub(crate) struct Crossing {
     pub(crate) at: u64,
     pub(crate) port: PortId,
-    pub(crate) packet: u32,
+    pub(crate) packet: PacketId,
     pub(crate) lane: LaneId,
 }
 
@@ -111,7 +111,7 @@ impl Agenda {
         now: u64,
         profile: &LinkProfile,
         (port, p): (PortId, &mut Port),
-        (packet, kind, wire): (u32, PacketKind, u16),
+        (packet, kind, wire): (PacketId, PacketKind, u16),
         more: bool,
     ) -> u64 {
         self.sent.count(kind, wire);
@@ -185,7 +185,7 @@ impl Core {
 
     /// Puts a packet on the wire. The end of its transmission is an event only if `more` waits.
     #[inline(always)]
-    pub(crate) fn start_transmission(&mut self, world: &World, port: PortId, id: u32, more: bool) {
+    pub(crate) fn start_transmission(&mut self, world: &World, port: PortId, id: PacketId, more: bool) {
         let p = &mut self.ports[port];
         let profile = &world.profiles[usize::from(p.profile)];
         let packet = self.packets.get(id);
@@ -201,7 +201,7 @@ impl Core {
 
     /// Whether the link loses the packet: it is down, was down meanwhile, or corrupts it.
     #[cold]
-    pub(crate) fn is_lost(&mut self, world: &World, port: PortId, id: u32) -> bool {
+    pub(crate) fn is_lost(&mut self, world: &World, port: PortId, id: PacketId) -> bool {
         let p = &self.ports[port];
         let link = port.link();
         if world.quirks.gentle_failures {
@@ -221,7 +221,7 @@ impl Core {
         self.is_corrupted(world, port, id)
     }
 
-    fn is_corrupted(&mut self, world: &World, port: PortId, id: u32) -> bool {
+    fn is_corrupted(&mut self, world: &World, port: PortId, id: PacketId) -> bool {
         let link = port.link();
         let rate = world.spec.links[link.index()].error_rate;
         // A lost resume would pause for ever what real pauses' timers end: the on/off abstraction
@@ -235,7 +235,7 @@ impl Core {
 
     /// Frees a packet that will not arrive.
     #[cold]
-    pub(crate) fn discard(&mut self, world: &World, port: PortId, id: u32) {
+    pub(crate) fn discard(&mut self, world: &World, port: PortId, id: PacketId) {
         if self.watch.recorder.tracing {
             self.trace(world, port, TraceKind::Drop, id, 0);
         }
@@ -244,7 +244,13 @@ impl Core {
 
     /// A PFC frame about `class` that is to leave through `port`; `None` where there is nobody to tell.
     #[cold]
-    pub(crate) fn pfc_frame(&mut self, world: &World, port: PortId, class: u8, pause: bool) -> Option<u32> {
+    pub(crate) fn pfc_frame(
+        &mut self,
+        world: &World,
+        port: PortId,
+        class: u8,
+        pause: bool,
+    ) -> Option<PacketId> {
         if pause && self.watch.closeups.on() {
             self.look_at_pause_sent(port, class);
         }
@@ -288,7 +294,7 @@ impl Core {
 
     /// Appends a packet to a port's queue.
     #[inline(always)]
-    pub(crate) fn push(&mut self, world: &World, port: PortId, class: u8, id: u32) {
+    pub(crate) fn push(&mut self, world: &World, port: PortId, class: u8, id: PacketId) {
         let queue = &mut self.queues[(port, class)];
         queue.push(&mut self.packets, id);
         let bytes = queue.bytes;

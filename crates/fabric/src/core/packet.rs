@@ -1,22 +1,20 @@
 //! Packets: one cache line each, in a slab, linked into queues through their own `next`.
 
-use crate::ids::PortId;
+use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::outcome::PacketKind;
 use paceline_congestion::{HopSample, Mark};
+use paceline_kernel::ids::{Id, List};
 use paceline_kernel::prefetch::prefetch;
-
-/// No packet, no queue pair, no port.
-pub(crate) const NONE: u32 = u32::MAX;
 
 /// A packet on its way. An acknowledgement takes over the slot of the data packet that it answers.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Packet {
     /// Next packet of the queue, or of the free list.
-    pub(crate) next: u32,
-    pub(crate) flow: u32,
+    pub(crate) next: PacketId,
+    pub(crate) flow: FlowId,
     /// Slot of the flow's queue pair.
-    pub(crate) qp: u32,
+    pub(crate) qp: QpId,
     /// Port through which it entered the switch that holds it.
     pub(crate) ingress: PortId,
     /// Its way on, and the way back ([`crate::world::routing`]); of data that is spread, the port that it is
@@ -67,9 +65,9 @@ impl Packet {
 
     /// A packet with nothing in it.
     pub(crate) const EMPTY: Self = Self {
-        next: NONE,
-        flow: u32::MAX,
-        qp: NONE,
+        next: PacketId::NONE,
+        flow: FlowId::NONE,
+        qp: QpId::NONE,
         path: 0,
         seq: 0,
         sent_at: 0,
@@ -107,12 +105,12 @@ const _: () = assert!(size_of::<Packet>() == 64);
 
 /// All packets, and beside them their telemetry, in runs that read it: as many samples for each as
 /// the longest path has switches.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct PacketSlab {
-    packets: Vec<Packet>,
+    packets: List<PacketId, Packet>,
     telemetry: Vec<HopSample>,
     samples: usize,
-    free: u32,
+    free: PacketId,
     live: u32,
 }
 
@@ -125,9 +123,9 @@ impl PacketSlab {
     pub(crate) fn new(samples: usize, expected: usize) -> Self {
         let expected = expected.min(Self::SET_ASIDE);
         Self {
-            packets: Vec::with_capacity(expected),
+            packets: Vec::with_capacity(expected).into(),
             telemetry: Vec::with_capacity(expected * samples),
-            free: NONE,
+            free: PacketId::NONE,
             samples,
             live: 0,
         }
@@ -144,77 +142,77 @@ impl PacketSlab {
 
     /// Stores `packet`; the slot freed last is used first, while it is warm in the cache.
     #[inline]
-    pub(crate) fn insert(&mut self, packet: Packet) -> u32 {
+    pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
         self.live += 1;
-        if self.free != NONE {
+        if self.free != PacketId::NONE {
             let id = self.free;
-            let slot = &mut self.packets[id as usize];
+            let slot = &mut self.packets[id];
             self.free = slot.next;
             *slot = packet;
             return id;
         }
-        self.packets.push(packet);
+        let id = self.packets.push(packet);
         self.telemetry
             .resize(self.packets.len() * self.samples, HopSample::default());
-        self.packets.len() as u32 - 1
+        id
     }
 
     #[inline]
-    pub(crate) fn remove(&mut self, id: u32) {
+    pub(crate) fn remove(&mut self, id: PacketId) {
         self.live -= 1;
-        self.packets[id as usize].next = self.free;
+        self.packets[id].next = self.free;
         self.free = id;
     }
 
     #[inline(always)]
-    pub(crate) fn get(&self, id: u32) -> &Packet {
-        &self.packets[id as usize]
+    pub(crate) fn get(&self, id: PacketId) -> &Packet {
+        &self.packets[id]
     }
 
     #[inline(always)]
-    pub(crate) fn get_mut(&mut self, id: u32) -> &mut Packet {
-        &mut self.packets[id as usize]
+    pub(crate) fn get_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.packets[id]
     }
 
     /// Telemetry of a packet, a sample per switch that stamped it.
     #[inline(always)]
-    pub(crate) fn hops(&self, id: u32) -> &[HopSample] {
-        let count = usize::from(self.packets[id as usize].hops).min(self.samples);
-        let first = id as usize * self.samples;
+    pub(crate) fn hops(&self, id: PacketId) -> &[HopSample] {
+        let count = usize::from(self.packets[id].hops).min(self.samples);
+        let first = id.index() * self.samples;
         &self.telemetry[first..first + count]
     }
 
     /// Gives a packet its telemetry, which is the first of `samples`; returns the others.
-    pub(crate) fn fill_hops<'a>(&mut self, id: u32, samples: &'a [HopSample]) -> &'a [HopSample] {
+    pub(crate) fn fill_hops<'a>(&mut self, id: PacketId, samples: &'a [HopSample]) -> &'a [HopSample] {
         let count = usize::from(self.get(id).hops).min(self.samples);
         let (own, others) = samples.split_at(count);
-        let first = id as usize * self.samples;
+        let first = id.index() * self.samples;
         self.telemetry[first..first + count].copy_from_slice(own);
         others
     }
 
     /// A packet and room for its telemetry.
     #[inline(always)]
-    pub(crate) fn with_room(&mut self, id: u32) -> (&mut Packet, Room<'_>) {
+    pub(crate) fn with_room(&mut self, id: PacketId) -> (&mut Packet, Room<'_>) {
         let room = Room {
             telemetry: &mut self.telemetry,
             id,
             samples: self.samples,
         };
-        (&mut self.packets[id as usize], room)
+        (&mut self.packets[id], room)
     }
 
     /// Has a packet and its first samples fetched into the cache.
     #[inline]
-    pub(crate) fn prefetch(&self, id: u32) {
-        prefetch(&self.packets, id as usize);
-        prefetch(&self.telemetry, (id as usize).wrapping_mul(self.samples));
+    pub(crate) fn prefetch(&self, id: PacketId) {
+        self.packets.prefetch(id);
+        prefetch(&self.telemetry, id.index().wrapping_mul(self.samples));
     }
 
     /// Slots, in use or free.
     #[cfg(test)]
-    pub(crate) fn slots(&self) -> u32 {
-        self.packets.len() as u32
+    pub(crate) fn slots(&self) -> impl Iterator<Item = PacketId> + use<> {
+        self.packets.ids()
     }
 
     /// All packets, those that are no more among them.
@@ -231,7 +229,7 @@ impl PacketSlab {
 /// Where a packet's telemetry has room.
 pub(crate) struct Room<'a> {
     telemetry: &'a mut [HopSample],
-    id: u32,
+    id: PacketId,
     samples: usize,
 }
 
@@ -242,6 +240,6 @@ impl<'a> Room<'a> {
         if hop >= self.samples {
             return None;
         }
-        self.telemetry.get_mut(self.id as usize * self.samples + hop)
+        self.telemetry.get_mut(self.id.index() * self.samples + hop)
     }
 }

@@ -1,5 +1,6 @@
 //! What parts of a run exchange while it goes, and how they become one again ([`crate::run::cut`]).
 
+use paceline_kernel::ids::Id;
 use std::sync::MutexGuard;
 
 use paceline_congestion::HopSample;
@@ -8,10 +9,10 @@ use paceline_kernel::queue::LaneId;
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::link::Crossing;
-use crate::core::packet::{NONE, Packet};
+use crate::core::packet::Packet;
 use crate::core::port::ClassQueue;
 use crate::core::random::LinkErrors;
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId};
 use crate::watch::account::{Head, Step};
 
 /// Packets on their way to another part.
@@ -104,7 +105,7 @@ impl Core {
     }
 
     /// Takes a packet over from another part.
-    fn adopt(&mut self, other: &mut Self, id: u32) -> u32 {
+    fn adopt(&mut self, other: &mut Self, id: PacketId) -> PacketId {
         let packet = *other.packets.get(id);
         let new = self.packets.insert(packet);
         self.packets.fill_hops(new, other.packets.hops(id));
@@ -120,13 +121,13 @@ impl Core {
     /// The same queue with the packets of another part.
     pub(crate) fn adopt_queue(&mut self, other: &mut Self, queue: &ClassQueue) -> ClassQueue {
         let mut adopted = ClassQueue {
-            head: NONE,
-            tail: NONE,
+            head: PacketId::NONE,
+            tail: PacketId::NONE,
             bytes: 0,
             ..*queue
         };
         let mut next = queue.head;
-        while next != NONE {
+        while next != PacketId::NONE {
             let id = self.adopt(other, next);
             adopted.push(&mut self.packets, id);
             next = other.packets.get(next).next;

@@ -1,9 +1,9 @@
 //! Ports: one end of a link, with what its transmitter, its queues and its ingress counters need.
 
-use crate::core::packet::{NONE, Packet, PacketSlab};
-use crate::ids::PortId;
+use crate::core::packet::{Packet, PacketSlab};
+use crate::ids::{PacketId, PortId};
 use paceline_congestion::Red;
-use paceline_kernel::ids::List;
+use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{BitRate, Bytes, Span, ns3};
 
@@ -140,8 +140,8 @@ pub(crate) fn debit(account: &mut u32, bytes: u32) {
 /// One (port, class): the egress queue, and the ingress counters of what came in through the port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClassQueue {
-    pub(crate) head: u32,
-    pub(crate) tail: u32,
+    pub(crate) head: PacketId,
+    pub(crate) tail: PacketId,
     /// Bytes in the egress queue.
     pub(crate) bytes: u32,
     /// Bytes that entered through this port and are still in the switch, headroom apart.
@@ -152,19 +152,19 @@ pub(crate) struct ClassQueue {
 
 impl ClassQueue {
     pub(crate) const EMPTY: Self = Self {
-        head: NONE,
-        tail: NONE,
+        head: PacketId::NONE,
+        tail: PacketId::NONE,
         bytes: 0,
         ingress: 0,
         headroom: 0,
     };
 
     #[inline]
-    pub(crate) fn push(&mut self, packets: &mut PacketSlab, id: u32) {
+    pub(crate) fn push(&mut self, packets: &mut PacketSlab, id: PacketId) {
         let packet = packets.get_mut(id);
-        packet.next = NONE;
+        packet.next = PacketId::NONE;
         self.bytes += u32::from(packet.wire);
-        if self.head == NONE {
+        if self.head == PacketId::NONE {
             self.head = id;
         } else {
             packets.get_mut(self.tail).next = id;
@@ -173,7 +173,7 @@ impl ClassQueue {
     }
 
     #[inline(always)]
-    pub(crate) fn pop<'a>(&mut self, packets: &'a PacketSlab) -> (u32, &'a Packet) {
+    pub(crate) fn pop<'a>(&mut self, packets: &'a PacketSlab) -> (PacketId, &'a Packet) {
         let id = self.head;
         let packet = packets.get(id);
         self.head = packet.next;

@@ -7,6 +7,7 @@ use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::nic::{FEW_QPS, Nic};
 use crate::host::sender::Qp;
+use crate::ids::QpId;
 use crate::world::World;
 
 /// When the queue pairs of a NIC may go.
@@ -57,7 +58,7 @@ impl Hosts {
         self.crowds = true;
         let Nic { qps, crowd, .. } = &mut self.nics[nic];
         for (place, &slot) in qps.iter().enumerate() {
-            let qp = &mut self.qps[slot as usize];
+            let qp = &mut self.qps[slot];
             qp.place = place as u32;
             crowd.due.push(due(qp));
         }
@@ -67,15 +68,15 @@ impl Hosts {
 
     /// A queue pair has changed.
     #[inline]
-    pub(crate) fn regard(&mut self, core: &Core, slot: u32) {
+    pub(crate) fn regard(&mut self, core: &Core, slot: QpId) {
         if self.crowds {
             self.regard_in_crowd(core, slot);
         }
     }
 
     #[inline(never)]
-    fn regard_in_crowd(&mut self, core: &Core, slot: u32) {
-        let qp = &self.qps[slot as usize];
+    fn regard_in_crowd(&mut self, core: &Core, slot: QpId) {
+        let qp = &self.qps[slot];
         let nic = &mut self.nics[core.ports[qp.port].owner as usize];
         let place = qp.place as usize;
         if place < nic.crowd.due.len() && nic.qps[place] == slot {
@@ -121,7 +122,7 @@ impl Hosts {
         {
             assert_eq!(nic.crowd.due.len(), nic.qps.len(), "NIC {id}: queue pairs");
             for (&slot, &known) in nic.qps.iter().zip(&nic.crowd.due) {
-                let is = due(&self.qps[slot as usize]);
+                let is = due(&self.qps[slot]);
                 assert_eq!(known, is, "NIC {id}: when queue pair {slot} may go");
                 assert!(
                     is >= nic.crowd.soonest,

@@ -9,6 +9,7 @@ use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::host::Hosts;
+use crate::ids::{FlowId, PacketId, ReceiverId};
 use crate::world::World;
 
 /// In a CNP's tag: it tells a rate, in its note.
@@ -40,7 +41,13 @@ impl Hosts {
     /// Data packet `id` came to a receiver whose scheme has a half there: what its answer is to echo, if the half
     /// says so.
     #[inline(never)]
-    pub(super) fn tell_half(&mut self, world: &World, core: &mut Core, place: u32, id: u32) -> Option<Mark> {
+    pub(super) fn tell_half(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        place: ReceiverId,
+        id: PacketId,
+    ) -> Option<Mark> {
         let packet = core.packets.get(id);
         let arrived = Arrived {
             mark: packet.mark,
@@ -48,33 +55,40 @@ impl Hosts {
             tag: packet.tag,
         };
         let sent_at = packet.sent_at;
-        let half = self.receivers.list[place as usize].half.as_mut()?;
+        let half = self.receivers.list[place].half.as_mut()?;
         let reaction = half.on_data(Time::from_ps(core.now), &arrived);
         self.carry_out(world, core, place, sent_at, reaction);
         reaction.echo
     }
 
     /// The time that a receiver's half asked for is over.
-    pub(crate) fn receiver_timer(&mut self, world: &World, core: &mut Core, flow: u32) {
+    pub(crate) fn receiver_timer(&mut self, world: &World, core: &mut Core, flow: FlowId) {
         let Some(place) = self.receivers.find(flow) else {
             return;
         };
-        let receiver = &mut self.receivers.list[place as usize];
+        let receiver = &mut self.receivers.list[place];
         receiver.timer_runs = false;
         let Some(half) = &mut receiver.half else {
             return;
         };
         let reaction = half.on_timer(Time::from_ps(core.now));
         self.carry_out(world, core, place, core.now, reaction);
-        let receiver = &self.receivers.list[place as usize];
+        let receiver = &self.receivers.list[place];
         if receiver.expected >= receiver.path.size {
             self.forget_receiver(world, place);
         }
     }
 
     /// A half has reacted to what set out at `sent_at`.
-    fn carry_out(&mut self, world: &World, core: &mut Core, place: u32, sent_at: u64, reaction: Reaction) {
-        let receiver = &mut self.receivers.list[place as usize];
+    fn carry_out(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        place: ReceiverId,
+        sent_at: u64,
+        reaction: Reaction,
+    ) {
+        let receiver = &mut self.receivers.list[place];
         let (flow, path) = (receiver.flow, receiver.path);
         if let Some(span) = reaction.timer {
             assert!(!receiver.timer_runs, "a receiver has one timer");

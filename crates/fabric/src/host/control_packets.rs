@@ -1,12 +1,12 @@
 //! Acknowledgements in the NIC that sends them: where they wait, and for what.
 
 use crate::core::Core;
-use crate::core::packet::NONE;
 use crate::core::port::{LINK_CONTROL, Port, STRICT, debit};
 use crate::host::Hosts;
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId};
 use crate::outcome::TraceKind;
 use crate::world::World;
+use paceline_kernel::ids::Id;
 
 impl World {
     /// The queue of ACKs to serve now: those of a host wait by class, so that a pause holds back its
@@ -50,7 +50,7 @@ impl Hosts {
         let queue = &mut core.queues[(port, class)];
         let (id, _) = queue.pop(&core.packets);
         let p = &mut core.ports[port];
-        if queue.head == NONE {
+        if queue.head == PacketId::NONE {
             p.ready &= !(1 << class);
         }
         if class > STRICT {
@@ -70,7 +70,7 @@ impl Hosts {
 
     /// Appends a packet of a receiver's own to a port's queue, and sends if the port is idle.
     #[inline]
-    pub(crate) fn enqueue(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, id: u32) {
+    pub(crate) fn enqueue(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, id: PacketId) {
         core.push(world, port, class, id);
         self.nic_send(world, core, port);
     }

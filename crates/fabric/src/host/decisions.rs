@@ -23,6 +23,7 @@ use crate::core::event::Event;
 use crate::core::parts::exchange;
 use crate::host::Hosts;
 use crate::host::sender::Qp;
+use crate::ids::{FlowId, QpId};
 use crate::outcome::DecisionStats;
 use crate::world::World;
 
@@ -59,7 +60,7 @@ struct Processors {
 /// A decision, and the flow that asked for it.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
-    flow: u32,
+    flow: FlowId,
     at: u64,
     /// What those outside said.
     answer: Option<SendLimits>,
@@ -114,8 +115,8 @@ impl Processors {
 impl Hosts {
     /// A queue pair's scheme has asked for a decision.
     #[cold]
-    pub(crate) fn decide(&mut self, core: &mut Core, slot: u32) {
-        let qp = &self.qps[slot as usize];
+    pub(crate) fn decide(&mut self, core: &mut Core, slot: QpId) {
+        let qp = &self.qps[slot];
         if qp.done {
             return;
         }
@@ -138,14 +139,14 @@ impl Hosts {
     }
 
     /// The flows that wait for what those outside decide, in the order in which they asked.
-    pub(crate) fn open_decisions(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn open_decisions(&self) -> impl Iterator<Item = FlowId> {
         let open = self.decisions.open.iter();
         open.map(|asked| asked.flow)
             .filter(|&flow| self.sender_of(flow).is_some())
     }
 
     /// Those outside have decided for a flow; says whether it waits for that.
-    pub(crate) fn take_answer(&mut self, core: &mut Core, flow: u32, answer: SendLimits) -> bool {
+    pub(crate) fn take_answer(&mut self, core: &mut Core, flow: FlowId, answer: SendLimits) -> bool {
         let (senders, bank) = (&self.senders, &mut self.decisions);
         let before = bank.open.len();
         bank.open.retain(|asked| senders.get(asked.flow).is_some());
@@ -161,8 +162,8 @@ impl Hosts {
     }
 
     /// All that a decision is made of is there: starts it, or lets it wait for its turn.
-    fn begin_decision(&mut self, core: &mut Core, slot: u32, asked: Asked) {
-        let qp = &self.qps[slot as usize];
+    fn begin_decision(&mut self, core: &mut Core, slot: QpId, asked: Asked) {
+        let qp = &self.qps[slot];
         let (cost, nic) = (cost(qp), core.ports[qp.port].owner);
         if self.decisions.nics.is_empty() {
             self.decisions
@@ -179,8 +180,8 @@ impl Hosts {
         }
     }
 
-    fn start_decision(&mut self, core: &mut Core, nic: u32, slot: u32, asked: Asked) {
-        let latency = cost(&self.qps[slot as usize]).latency.as_ps();
+    fn start_decision(&mut self, core: &mut Core, nic: u32, slot: QpId, asked: Asked) {
+        let latency = cost(&self.qps[slot]).latency.as_ps();
         let ends = core.now.saturating_add(latency).min(EventQueue::END_OF_TIME - 1);
         let bank = &mut self.decisions;
         let waited = core.now - asked.at;
@@ -214,14 +215,14 @@ impl Hosts {
         if let Some(slot) = self.sender_of(flow) {
             self.decisions.made += 1;
             if core.watch.is_told() {
-                core.settle(&self.qps[slot as usize]);
-                core.look_at_timer(&self.qps[slot as usize], crate::watch::closeup::Told::Delay);
+                core.settle(&self.qps[slot]);
+                core.look_at_timer(&self.qps[slot], crate::watch::closeup::Told::Delay);
             }
             self.call_scheme(world, core, slot, |scheme, cx| match answer {
                 Some(limits) => scheme.on_answer(cx, limits),
                 None => scheme.on_decision(cx),
             });
-            self.nic_send(world, core, self.qps[slot as usize].port);
+            self.nic_send(world, core, self.qps[slot].port);
         } else {
             self.decisions.ended += 1;
         }
@@ -233,7 +234,7 @@ impl Hosts {
         while let Some(&asked) = self.decisions.nics[nic as usize].waiting.front() {
             let slot = self.sender_of(asked.flow);
             let processors = &mut self.decisions.nics[nic as usize];
-            if slot.is_some_and(|slot| !processors.has_room(cost(&self.qps[slot as usize]))) {
+            if slot.is_some_and(|slot| !processors.has_room(cost(&self.qps[slot]))) {
                 return;
             }
             processors.waiting.pop_front();

@@ -14,7 +14,7 @@ use crate::core::packet::{NO_PORT, Packet, PacketSlab};
 use crate::core::parts::exchange;
 use crate::core::port::ClassQueue;
 use crate::host::Hosts;
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId};
 use crate::spec::{Endpoint, RunSpec};
 use crate::traffic::Traffic;
 use crate::world::World;
@@ -98,7 +98,7 @@ impl Endpoints {
         })
     }
 
-    fn pop(&mut self, nic: u32, packets: &PacketSlab) -> u32 {
+    fn pop(&mut self, nic: u32, packets: &PacketSlab) -> PacketId {
         self.hosts[nic as usize].inside.pop(packets).0
     }
 }
@@ -106,7 +106,7 @@ impl Endpoints {
 impl Hosts {
     /// A data packet arrived at a host's NIC.
     #[inline(never)]
-    pub(crate) fn enter_host(&mut self, core: &mut Core, port: PortId, id: u32) {
+    pub(crate) fn enter_host(&mut self, core: &mut Core, port: PortId, id: PacketId) {
         let Some(endpoints) = &mut self.endpoints else {
             return;
         };

@@ -2,11 +2,12 @@
 //! of topology.
 
 use crate::core::Core;
-use crate::core::packet::{NONE, Packet};
+use crate::core::packet::Packet;
 use crate::host::Hosts;
-use crate::ids::PortId;
+use crate::ids::{FlowId, PortId, QpId};
 use crate::outcome::PacketKind;
 use crate::world::World;
+use paceline_kernel::ids::Id;
 
 /// A flow as its receiver knows it.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +25,7 @@ pub(crate) struct FlowPath {
     /// Whether its ACKs say which way the data has come.
     pub(crate) tells_way: bool,
     /// Where its sender keeps it, as its packets say.
-    pub(super) qp: u32,
+    pub(super) qp: QpId,
 }
 
 impl FlowPath {
@@ -37,12 +38,12 @@ impl FlowPath {
         ack_wire: 0,
         ack_class: 0,
         tells_way: false,
-        qp: NONE,
+        qp: QpId::NONE,
     };
 
     /// Of flow `flow`, whose packets say that `qp` is its sender's.
-    pub(super) fn of(world: &World, core: &Core, flow: u32, qp: u32) -> Self {
-        let described = &world.spec.flows[flow as usize];
+    pub(super) fn of(world: &World, core: &Core, flow: FlowId, qp: QpId) -> Self {
+        let described = world.flow(flow);
         let needs = world.scheme_of(flow).needs();
         let mut path = Self {
             size: described.size.get(),
@@ -59,7 +60,7 @@ impl FlowPath {
     }
 
     /// Finds the way of its ACKs, if there is one.
-    fn find_way(&mut self, world: &World, core: &Core, flow: u32) {
+    fn find_way(&mut self, world: &World, core: &Core, flow: FlowId) {
         if let Some(back) = world.find_way_back(core, flow) {
             self.ack_port = back[0];
             (self.ack_route, self.ack_epoch) = world.way_of(core, &back);
@@ -75,7 +76,7 @@ impl FlowPath {
     }
 
     /// A packet of the receiver's own to the sender of `flow`, about what set out at `sent_at`.
-    pub(crate) fn control_packet(&self, world: &World, flow: u32, sent_at: u64) -> Packet {
+    pub(crate) fn control_packet(&self, world: &World, flow: FlowId, sent_at: u64) -> Packet {
         let mut packet = Packet {
             kind: PacketKind::Cnp,
             flow,

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::ids::QpId;
 use crate::spec::{FlowSpec, RunSpec};
 use crate::world::routing::address;
 
@@ -26,7 +27,7 @@ pub(crate) struct HashOrder {
 struct Table {
     /// Place of the number of buckets in [`SIZES`].
     size: usize,
-    entries: Vec<(u64, u32)>,
+    entries: Vec<(u64, QpId)>,
 }
 
 impl HashOrder {
@@ -36,7 +37,7 @@ impl HashOrder {
     }
 
     /// Flow `flow` has queue pair `slot`.
-    pub(crate) fn insert(&mut self, flow: &FlowSpec, slot: u32) {
+    pub(crate) fn insert(&mut self, flow: &FlowSpec, slot: QpId) {
         let table = self.hosts.entry(flow.src.0).or_default();
         table.insert(key(flow), slot);
     }
@@ -50,7 +51,7 @@ impl HashOrder {
     }
 
     /// Queue pairs in the order in which hosts, by number, enter them.
-    pub(crate) fn slots(&self) -> Vec<u32> {
+    pub(crate) fn slots(&self) -> Vec<QpId> {
         let tables = self.hosts.values();
         tables
             .flat_map(|table| table.entries.iter().map(|entry| entry.1))
@@ -64,7 +65,7 @@ fn key(flow: &FlowSpec) -> u64 {
 }
 
 impl Table {
-    fn insert(&mut self, key: u64, slot: u32) {
+    fn insert(&mut self, key: u64, slot: QpId) {
         if self.entries.len() as u64 >= SIZES[self.size] && self.size + 1 < SIZES.len() {
             self.size += 1;
             for entry in std::mem::take(&mut self.entries) {
@@ -74,9 +75,9 @@ impl Table {
         self.put((key, slot));
     }
 
-    fn put(&mut self, entry: (u64, u32)) {
+    fn put(&mut self, entry: (u64, QpId)) {
         let buckets = SIZES[self.size];
-        let same = |other: &(u64, u32)| other.0 % buckets == entry.0 % buckets;
+        let same = |other: &(u64, QpId)| other.0 % buckets == entry.0 % buckets;
         let place = self.entries.iter().position(same).unwrap_or(0);
         self.entries.insert(place, entry);
     }
@@ -134,7 +135,7 @@ mod tests {
                 let host = 0x0b00_0001 + next() % 23 * 256;
                 let key = host << 32 | (10_000 + next() % 40) << 16 | 3;
                 if !live.contains(&key) {
-                    table.insert(key, step);
+                    table.insert(key, QpId(step));
                     live.push(key);
                 }
             }

@@ -21,11 +21,12 @@ pub(crate) mod sender;
 use paceline_kernel::Bytes;
 
 use crate::core::Core;
-use crate::ids::PortId;
+use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::outcome::{FlowStatus, PacketKind};
 use crate::spec::RunSpec;
 use crate::traffic::Traffic;
 use crate::world::World;
+use paceline_kernel::ids::List;
 
 use decisions::DecisionBank;
 use engine::Endpoints;
@@ -45,15 +46,15 @@ pub(crate) struct Hosts {
     endpoints: Option<Box<Endpoints>>,
     decisions: DecisionBank,
     /// Senders, by queue pair, and the queue pairs of flows that are not over.
-    pub(crate) qps: Vec<Qp>,
-    senders: FlowTable,
+    pub(crate) qps: List<QpId, Qp>,
+    senders: FlowTable<QpId>,
     pub(crate) receivers: Receivers,
     /// See [`hash_order`].
     hash_order: Option<Box<HashOrder>>,
     /// What selective repeat knows of each sender; empty without it.
-    repeats: Vec<recovery::irn::Sender>,
+    repeats: List<QpId, recovery::irn::Sender>,
     /// Queue pairs that no flow has any more.
-    pub(crate) free_qps: Vec<u32>,
+    pub(crate) free_qps: Vec<QpId>,
     /// Whether the scheme of a flow whose queue pair another has taken over had drawn: see [`crate::run::chance`].
     qps_drew: bool,
 }
@@ -66,11 +67,11 @@ impl Hosts {
             decisions: DecisionBank::default(),
             nics: ports.into_iter().map(Nic::new).collect(),
             crowds: false,
-            qps: Vec::new(),
+            qps: List::new(),
             senders: FlowTable::default(),
             receivers: Receivers::default(),
             hash_order: HashOrder::of(spec),
-            repeats: Vec::new(),
+            repeats: List::new(),
             free_qps: Vec::new(),
             qps_drew: false,
         }
@@ -83,11 +84,11 @@ impl Hosts {
             decisions: DecisionBank::default(),
             nics: self.nics.iter().map(|nic| Nic::new(nic.port)).collect(),
             crowds: false,
-            qps: Vec::new(),
+            qps: List::new(),
             senders: FlowTable::default(),
             receivers: self.receivers.clone(),
             hash_order: None,
-            repeats: Vec::new(),
+            repeats: List::new(),
             free_qps: Vec::new(),
             qps_drew: false,
         }
@@ -100,7 +101,7 @@ impl Hosts {
         core: &mut Core,
         traffic: &mut Traffic,
         port: PortId,
-        id: u32,
+        id: PacketId,
     ) {
         let packet = core.packets.get(id);
         match packet.kind {
@@ -114,22 +115,22 @@ impl Hosts {
     }
 
     /// Whether the packet's flow still holds its queue pair.
-    pub(crate) fn is_current(&self, core: &Core, id: u32) -> bool {
+    pub(crate) fn is_current(&self, core: &Core, id: PacketId) -> bool {
         let packet = core.packets.get(id);
-        let qp = &self.qps[packet.qp as usize];
+        let qp = &self.qps[packet.qp];
         qp.flow == packet.flow && !qp.done
     }
 
     /// The queue pair of a flow that is under way.
     #[inline]
-    pub(crate) fn sender_of(&self, flow: u32) -> Option<u32> {
+    pub(crate) fn sender_of(&self, flow: FlowId) -> Option<QpId> {
         self.senders.get(flow)
     }
 
     /// The results so far of the flow that holds queue pair `slot`.
-    pub(crate) fn record_unfinished(&self, traffic: &mut Traffic, slot: usize) {
+    pub(crate) fn record_unfinished(&self, traffic: &mut Traffic, slot: QpId) {
         let qp = &self.qps[slot];
-        let record = &mut traffic.flows[qp.flow as usize];
+        let record = &mut traffic.flows[qp.flow];
         if !qp.done && record.status == FlowStatus::Unfinished {
             record.retransmitted = Bytes::new(qp.retransmitted);
             (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
@@ -142,7 +143,7 @@ impl Hosts {
     /// What has arrived of flows that are not complete.
     pub(crate) fn record_delivered(&self, traffic: &mut Traffic) {
         for receiver in self.receivers.iter() {
-            let record = &mut traffic.flows[receiver.flow as usize];
+            let record = &mut traffic.flows[receiver.flow];
             if matches!(record.status, FlowStatus::Unfinished | FlowStatus::Unreachable) {
                 record.delivered = Bytes::new(receiver.expected);
             }

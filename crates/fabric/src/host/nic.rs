@@ -11,7 +11,7 @@ use crate::core::port::time_to_send;
 use crate::host::Hosts;
 use crate::host::choose::Crowd;
 use crate::host::sender::STANDSTILL;
-use crate::ids::PortId;
+use crate::ids::{FlowId, PortId, QpId};
 use crate::outcome::{PacketKind, TraceKind};
 use crate::world::World;
 
@@ -23,7 +23,7 @@ pub(crate) const FEW_QPS: usize = 8;
 pub(crate) struct Nic {
     pub(crate) port: PortId,
     /// Queue pairs, in round-robin order.
-    pub(crate) qps: Vec<u32>,
+    pub(crate) qps: Vec<QpId>,
     /// Place in `qps` of the one served last.
     pub(crate) served: usize,
     /// Time of the pending wake-up; `u64::MAX` for none.
@@ -63,11 +63,11 @@ impl Hosts {
         &mut self,
         world: &World,
         core: &mut Core,
-        slot: u32,
+        slot: QpId,
         call: impl FnOnce(&mut dyn CongestionControl, &mut Ctx<'_>),
     ) {
         let now = Time::from_ps(core.now);
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.qps[slot];
         let rng = core.shared_rng.c_library.as_mut().unwrap_or(&mut qp.rng);
         let mut cx = Ctx {
             now,
@@ -81,8 +81,8 @@ impl Hosts {
 
     /// Takes over what the scheme allows after a callback, and starts the timers that it set.
     #[inline]
-    pub(crate) fn take_limits(&mut self, world: &World, core: &mut Core, slot: u32) {
-        let qp = &mut self.qps[slot as usize];
+    pub(crate) fn take_limits(&mut self, world: &World, core: &mut Core, slot: QpId) {
+        let qp = &mut self.qps[slot];
         let limits = qp.scheme.limits();
         let old_rate = qp.rate;
         if limits.rate != old_rate || limits.window != qp.asked_window {
@@ -93,7 +93,7 @@ impl Hosts {
             self.repace(world, slot);
             self.pull_wake(core, slot);
         }
-        if self.qps[slot as usize].timers.has_requests() {
+        if self.qps[slot].timers.has_requests() {
             self.start_timers(core, slot);
         }
         self.regard(core, slot);
@@ -101,17 +101,17 @@ impl Hosts {
 
     /// A change of rate moves the time at which the next packet may leave: the gap after the last
     /// one is what it would have been at the new rate.
-    fn repace(&mut self, world: &World, slot: u32) {
+    fn repace(&mut self, world: &World, slot: QpId) {
         let truncate = world.quirks.truncate_to_ns;
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.qps[slot];
         let gap = gap_after(qp.last_wire, qp.rate, truncate);
         qp.next_avail = (qp.next_avail + gap).saturating_sub(qp.gap);
         qp.gap = gap;
     }
 
     /// The next packet of a queue pair may go earlier than the NIC's wake-up: pulls that forward.
-    pub(crate) fn pull_wake(&mut self, core: &mut Core, slot: u32) {
-        let qp = &self.qps[slot as usize];
+    pub(crate) fn pull_wake(&mut self, core: &mut Core, slot: QpId) {
+        let qp = &self.qps[slot];
         let (next_avail, port) = (qp.next_avail, qp.port);
         let nic = core.ports[port].owner as usize;
         let wake_at = self.nics[nic].wake_at;
@@ -120,18 +120,18 @@ impl Hosts {
         }
     }
 
-    fn start_timers(&mut self, core: &mut Core, slot: u32) {
-        while let Some(event) = self.qps[slot as usize].timers.take_request() {
+    fn start_timers(&mut self, core: &mut Core, slot: QpId) {
+        while let Some(event) = self.qps[slot].timers.take_request() {
             self.schedule_timer(core, slot, event);
         }
-        if self.qps[slot as usize].timers.take_decision() {
+        if self.qps[slot].timers.take_decision() {
             self.decide(core, slot);
         }
     }
 
-    fn schedule_timer(&mut self, core: &mut Core, slot: u32, timer: TimerEvent) {
+    fn schedule_timer(&mut self, core: &mut Core, slot: QpId, timer: TimerEvent) {
         let event = Event::Timer {
-            flow: self.qps[slot as usize].flow,
+            flow: self.qps[slot].flow,
             slot: timer.slot.0,
             generation: timer.generation,
         };
@@ -142,14 +142,14 @@ impl Hosts {
         &mut self,
         world: &World,
         core: &mut Core,
-        flow: u32,
+        flow: FlowId,
         timer: u8,
         generation: u8,
     ) {
         let Some(slot) = self.sender_of(flow) else {
             return;
         };
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.qps[slot];
         let event = TimerEvent {
             slot: TimerSlot(timer),
             at: Time::from_ps(core.now),
@@ -162,15 +162,15 @@ impl Hosts {
         }
         let stood = qp.stands();
         if core.watch.is_told() {
-            core.settle(&self.qps[slot as usize]);
-            core.look_at_timer(&self.qps[slot as usize], crate::watch::closeup::Told::Itself);
+            core.settle(&self.qps[slot]);
+            core.look_at_timer(&self.qps[slot], crate::watch::closeup::Told::Itself);
         }
         self.call_scheme(world, core, slot, |scheme, cx| {
             scheme.on_timer(cx, TimerSlot(timer))
         });
         if stood || !world.quirks.wakeup_suppression {
             // A larger window or rate may let a packet go now.
-            self.nic_send(world, core, self.qps[slot as usize].port);
+            self.nic_send(world, core, self.qps[slot].port);
         }
     }
 
@@ -232,7 +232,7 @@ impl Hosts {
         let n = &self.nics[nic];
         let paused = core.ports[n.port].paused;
         if let [only] = n.qps[..] {
-            let qp = &self.qps[only as usize];
+            let qp = &self.qps[only];
             if !qp.is_blocked(paused) {
                 return (qp.next_avail <= core.now).then_some(0);
             }
@@ -255,7 +255,7 @@ impl Hosts {
             start %= count.max(1);
         }
         for place in (start..count).chain(0..start) {
-            let qp = &self.qps[nic.qps[place] as usize];
+            let qp = &self.qps[nic.qps[place]];
             if !qp.is_blocked(paused) {
                 if qp.next_avail <= core.now {
                     chosen = Some(place);
@@ -271,7 +271,7 @@ impl Hosts {
         let mut kept = first_finished;
         for place in first_finished..count {
             let slot = nic.qps[place];
-            if self.qps[slot as usize].is_finished() {
+            if self.qps[slot].is_finished() {
                 self.free_qps.push(slot);
                 continue;
             }
@@ -292,7 +292,7 @@ impl Hosts {
         let gathered = self.gather(world, core, nic);
         let n = &self.nics[nic];
         let paused = core.ports[n.port].paused;
-        let candidates = n.qps.iter().map(|&slot| &self.qps[slot as usize]);
+        let candidates = n.qps.iter().map(|&slot| &self.qps[slot]);
         let next = if gathered {
             self.soonest_of_crowd(nic)
         } else if suppression {
@@ -315,19 +315,19 @@ impl Hosts {
         }
     }
 
-    fn send_data(&mut self, world: &World, core: &mut Core, port: PortId, slot: u32) {
+    fn send_data(&mut self, world: &World, core: &mut Core, port: PortId, slot: QpId) {
         let mtu = world.packet.mtu.get();
         let (number, seq) = if self.repeats.is_empty() {
-            (0, self.qps[slot as usize].snd_nxt)
+            (0, self.qps[slot].snd_nxt)
         } else {
             self.next_of_selective_repeat(world, core, slot)
         };
-        let tag = if self.qps[slot as usize].needs.tags {
+        let tag = if self.qps[slot].needs.tags {
             self.tag(world, core, slot, seq)
         } else {
             0
         };
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.qps[slot];
         let payload = mtu.min(qp.size - seq) as u16;
         let is_new = seq == qp.snd_nxt;
         // The receiver answers at once if nothing more may follow, and to what was sent again.
@@ -352,9 +352,9 @@ impl Hosts {
             ..Packet::EMPTY
         });
         if core.watch.is_told() {
-            core.account_send(world, &self.qps[slot as usize], id);
+            core.account_send(world, &self.qps[slot], id);
         }
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.qps[slot];
         if qp.snd_nxt == qp.snd_una {
             // With nothing in flight there was nothing to wait for: the timeout starts here.
             qp.last_progress = core.now;
@@ -372,7 +372,7 @@ impl Hosts {
         if core.watch.recorder.tracing {
             self.trace(world, core, port, TraceKind::Dequeue, id, 0);
         }
-        if self.qps[slot as usize].needs.counts_sent {
+        if self.qps[slot].needs.counts_sent {
             let sent = SentInfo {
                 payload: Bytes::new(u64::from(payload)),
                 wire: Bytes::new(u64::from(wire)),
@@ -381,7 +381,7 @@ impl Hosts {
         }
         let truncate = world.quirks.truncate_to_ns;
         let pacing = world.nic.pacing;
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.qps[slot];
         let rate = if pacing { qp.rate } else { qp.path.line_rate };
         qp.last_wire = wire;
         qp.gap = gap_after(wire, rate, truncate);
@@ -397,9 +397,9 @@ impl Hosts {
     }
 
     /// The tag that the scheme writes into the next data packet.
-    fn tag(&mut self, world: &World, core: &mut Core, slot: u32, seq: u64) -> u8 {
+    fn tag(&mut self, world: &World, core: &mut Core, slot: QpId, seq: u64) -> u8 {
         let mtu = world.packet.mtu.get();
-        let qp = &self.qps[slot as usize];
+        let qp = &self.qps[slot];
         let packet = Outgoing {
             seq,
             payload: mtu.min(qp.size - seq),
@@ -428,7 +428,7 @@ impl Hosts {
         let unblocked = n
             .qps
             .iter()
-            .map(|&slot| &self.qps[slot as usize])
+            .map(|&slot| &self.qps[slot])
             .filter(|qp| !qp.is_blocked(paused));
         match unblocked.map(|qp| qp.next_avail).min() {
             // An acknowledgement, a resume or a new flow will look again.

@@ -6,6 +6,7 @@ use paceline_kernel::{Bytes, Span};
 use crate::core::Core;
 use crate::core::packet::{NO_PORT, Packet};
 use crate::host::Hosts;
+use crate::ids::PacketId;
 use crate::outcome::PacketKind;
 use crate::world::World;
 
@@ -34,19 +35,19 @@ impl World {
 
 impl Hosts {
     /// A switch's notice arrived at the sender.
-    pub(crate) fn receive_notice(&mut self, world: &World, core: &mut Core, id: u32) {
+    pub(crate) fn receive_notice(&mut self, world: &World, core: &mut Core, id: PacketId) {
         let packet = *core.packets.get(id);
         let slot = packet.qp;
         if self.is_current(core, id)
             && let Some(notice) = world.read_notice(core, &packet)
         {
             if core.watch.accounts_alone() {
-                core.settle(&self.qps[slot as usize]);
+                core.settle(&self.qps[slot]);
             }
             core.counters.notifications += 1;
-            self.qps[slot as usize].hears();
+            self.qps[slot].hears();
             self.call_scheme(world, core, slot, |scheme, cx| scheme.on_notice(cx, &notice));
-            self.nic_send(world, core, self.qps[slot as usize].port);
+            self.nic_send(world, core, self.qps[slot].port);
         }
         core.packets.remove(id);
     }

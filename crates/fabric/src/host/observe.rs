@@ -3,7 +3,7 @@
 
 use crate::core::Core;
 use crate::host::Hosts;
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId, QpId};
 use crate::outcome::{PacketKind, TraceKind};
 use crate::run::simulation::Simulation;
 use crate::world::World;
@@ -22,7 +22,7 @@ impl Hosts {
         core: &mut Core,
         port: PortId,
         event: TraceKind,
-        id: u32,
+        id: PacketId,
         queue_bytes: u32,
     ) {
         let packet = *core.packets.get(id);
@@ -30,8 +30,8 @@ impl Hosts {
             TraceKind::Receive => self.trace_answer(world, core, id),
             TraceKind::Dequeue if core.watch.closeups.on() => {
                 // Whoever waits for the NIC has waited for the one before.
-                let others: Vec<u32> = core.watch.closeups.others(packet.flow).collect();
-                for qp in others.into_iter().map(|slot| &self.qps[slot as usize]) {
+                let others: Vec<QpId> = core.watch.closeups.others(packet.flow).collect();
+                for qp in others.into_iter().map(|slot| &self.qps[slot]) {
                     if qp.port == port {
                         core.settle(qp);
                     }
@@ -43,7 +43,7 @@ impl Hosts {
     }
 
     /// A sender is about to learn something.
-    pub(crate) fn trace_answer(&self, world: &World, core: &mut Core, id: u32) {
+    pub(crate) fn trace_answer(&self, world: &World, core: &mut Core, id: PacketId) {
         let packet = core.packets.get(id);
         let answers = matches!(
             packet.kind,
@@ -51,7 +51,7 @@ impl Hosts {
         );
         let Some(qp) = self
             .qps
-            .get(packet.qp as usize)
+            .get(packet.qp)
             .filter(|qp| answers && qp.flow == packet.flow)
         else {
             return;
@@ -77,7 +77,7 @@ impl Hosts {
         }
         let nic = core.ports[port].owner as usize;
         for &slot in &self.nics[nic].qps {
-            core.settle(&self.qps[slot as usize]);
+            core.settle(&self.qps[slot]);
         }
     }
 
@@ -91,7 +91,7 @@ impl Hosts {
 
 /// What links and changes of topology show, of whichever end.
 impl Simulation {
-    pub(crate) fn trace(&mut self, port: PortId, event: TraceKind, id: u32, queue_bytes: u32) {
+    pub(crate) fn trace(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
         let Self {
             world, core, hosts, ..
         } = self;

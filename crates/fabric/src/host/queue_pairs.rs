@@ -5,28 +5,28 @@ use paceline_kernel::rng::{Purpose, Rng};
 use super::Hosts;
 use super::sender::Qp;
 use crate::core::Core;
-use crate::ids::PortId;
+use crate::ids::{PortId, QpId};
 use crate::world::World;
 
 impl Hosts {
     /// Stores a queue pair in a free slot.
-    pub(crate) fn place(&mut self, world: &World, qp: Qp) -> u32 {
+    pub(crate) fn place(&mut self, world: &World, qp: Qp) -> QpId {
         let Some(slot) = self.free_qps.pop() else {
-            let slot = self.qps.len() as u32;
-            self.senders.set(qp.flow, slot);
-            self.qps.push(qp);
+            let flow = qp.flow;
+            let slot = self.qps.push(qp);
+            self.senders.set(flow, slot);
             return slot;
         };
-        let before = &self.qps[slot as usize];
+        let before = &self.qps[slot];
         self.qps_drew |= has_drawn(world, before);
         self.senders.set(qp.flow, slot);
-        self.qps[slot as usize] = qp;
+        self.qps[slot] = qp;
         slot
     }
 
     /// The flow of a queue pair is over, of those that messages share in the Bolt authors' simulator.
-    pub(crate) fn end_message_flow(&mut self, slot: u32) {
-        let qp = &mut self.qps[slot as usize];
+    pub(crate) fn end_message_flow(&mut self, slot: QpId) {
+        let qp = &mut self.qps[slot];
         qp.done = true;
         self.senders.take(qp.flow);
         self.receivers.end(qp.flow);
@@ -34,16 +34,16 @@ impl Hosts {
     }
 
     /// Keeps in mind what the order of a host's queue pairs hangs on ([`super::hash_order`]), if it does.
-    pub(crate) fn note_order(&mut self, world: &World, slot: u32) {
+    pub(crate) fn note_order(&mut self, world: &World, slot: QpId) {
         if let Some(order) = &mut self.hash_order {
-            let flow = self.qps[slot as usize].flow;
-            order.insert(&world.spec.flows[flow as usize], slot);
+            let flow = self.qps[slot].flow;
+            order.insert(world.flow(flow), slot);
         }
     }
 
     /// A queue pair may send from here on.
-    pub(crate) fn join_nic(&mut self, world: &World, core: &mut Core, slot: u32) {
-        let port = self.qps[slot as usize].port;
+    pub(crate) fn join_nic(&mut self, world: &World, core: &mut Core, slot: QpId) {
+        let port = self.qps[slot].port;
         let nic = &mut self.nics[core.ports[port].owner as usize];
         nic.qps.push(slot);
         nic.crowd.forget();
@@ -52,8 +52,8 @@ impl Hosts {
     }
 
     /// A queue pair's way begins at another port than before.
-    pub(crate) fn move_to_port(&mut self, core: &Core, slot: u32, old_port: PortId) {
-        let new_port = self.qps[slot as usize].port;
+    pub(crate) fn move_to_port(&mut self, core: &Core, slot: QpId, old_port: PortId) {
+        let new_port = self.qps[slot].port;
         if old_port != new_port {
             let nic = |port: PortId| core.ports[port].owner as usize;
             self.nics[nic(old_port)].qps.retain(|&other| other != slot);
@@ -78,14 +78,14 @@ impl Hosts {
         for nic in &mut self.nics {
             nic.crowd.forget();
             for slot in std::mem::take(&mut nic.qps) {
-                if self.qps[slot as usize].is_finished() {
+                if self.qps[slot].is_finished() {
                     self.free_qps.push(slot);
                 }
             }
         }
         let slots = self.hash_order.as_ref().map(|order| order.slots());
         for slot in slots.unwrap_or_default() {
-            let port = self.qps[slot as usize].port;
+            let port = self.qps[slot].port;
             let nic = core.ports[port].owner as usize;
             self.nics[nic].qps.push(slot);
             self.nic_send(world, core, port);
@@ -106,5 +106,5 @@ impl Hosts {
 
 /// Whether a flow's scheme has drawn.
 fn has_drawn(world: &World, qp: &Qp) -> bool {
-    qp.rng != Rng::stream(world.spec.seed, Purpose::Congestion, u64::from(qp.flow))
+    qp.rng != Rng::stream(world.spec.seed, Purpose::Congestion, u64::from(qp.flow.0))
 }

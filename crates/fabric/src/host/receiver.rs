@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use paceline_congestion::Mark;
 use paceline_congestion::receiver::ReceiverHalf;
 use paceline_kernel::Bytes;
+use paceline_kernel::ids::{Id, List};
 
 use crate::core::Core;
-use crate::core::packet::NONE;
 use crate::core::port::STRICT;
 use crate::host::Hosts;
 use crate::host::flow_path::FlowPath;
 use crate::host::flow_table::FlowTable;
 use crate::host::recovery::Answer;
 use crate::host::recovery::bits::Bits;
-use crate::ids::PortId;
+use crate::ids::{FlowId, PacketId, PortId, QpId, ReceiverId};
 use crate::outcome::PacketKind;
 use crate::switch::spread::way;
 use crate::traffic::Traffic;
@@ -24,7 +24,7 @@ use crate::world::World;
 /// A flow's receiver: from its first packet until all of it is here.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
-    pub(crate) flow: u32,
+    pub(crate) flow: FlowId,
     pub(crate) path: FlowPath,
     pub(crate) expected: u64,
     pub(crate) last_nack: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) const fn new(flow: u32, path: FlowPath) -> Self {
+    pub(crate) const fn new(flow: FlowId, path: FlowPath) -> Self {
         Self {
             flow,
             path,
@@ -61,37 +61,34 @@ impl Receiver {
 /// The receivers of all flows that have begun to arrive and are not complete.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Receivers {
-    of_flow: FlowTable,
-    pub(crate) list: Vec<Receiver>,
+    of_flow: FlowTable<ReceiverId>,
+    pub(crate) list: List<ReceiverId, Receiver>,
     /// Selective repeat: packets that arrived beyond the first missing one, by place in the list; empty without it.
-    pub(crate) arrived: Vec<Bits>,
+    pub(crate) arrived: List<ReceiverId, Bits>,
     /// Places of flows that are over.
-    free: Vec<u32>,
+    free: Vec<ReceiverId>,
     /// Receivers that begin anew: see [`crate::spec::Quirks::receiver_forgets`]; by flow.
-    pub(crate) late: BTreeMap<u32, Receiver>,
+    pub(crate) late: BTreeMap<FlowId, Receiver>,
 }
 
 impl Receivers {
     /// The place of a flow's receiver.
     #[inline]
-    pub(crate) fn find(&self, flow: u32) -> Option<u32> {
+    pub(crate) fn find(&self, flow: FlowId) -> Option<ReceiverId> {
         self.of_flow.get(flow)
     }
 
     /// The first packet of a flow has arrived, or will.
     #[cold]
-    pub(crate) fn begin(&mut self, world: &World, core: &Core, flow: u32, qp: u32) -> u32 {
+    pub(crate) fn begin(&mut self, world: &World, core: &Core, flow: FlowId, qp: QpId) -> ReceiverId {
         let mut receiver = Receiver::new(flow, FlowPath::of(world, core, flow, qp));
         receiver.half = world.scheme_of(flow).receiver_half();
         let place = match self.free.pop() {
             Some(place) => {
-                self.list[place as usize] = receiver;
+                self.list[place] = receiver;
                 place
             }
-            None => {
-                self.list.push(receiver);
-                self.list.len() as u32 - 1
-            }
+            None => self.list.push(receiver),
         };
         self.of_flow.set(flow, place);
         self.expect_any_order(world, place);
@@ -100,63 +97,72 @@ impl Receivers {
 
     /// A flow is over: nothing needs to be known of it any more.
     #[cold]
-    pub(crate) fn end(&mut self, flow: u32) {
+    pub(crate) fn end(&mut self, flow: FlowId) {
         if let Some(place) = self.of_flow.take(flow) {
-            self.list[place as usize].flow = NONE;
+            self.list[place].flow = FlowId::NONE;
             self.free.push(place);
         }
     }
 
     /// Takes over those of another part.
     pub(super) fn take_over(&mut self, mut other: Self) {
-        let places = self.list.len() as u32;
-        for (place, receiver) in (places..).zip(&other.list) {
-            if receiver.flow != NONE {
-                self.of_flow.set(receiver.flow, place);
+        let before = self.list.len();
+        for (place, receiver) in other.list.numbered() {
+            if receiver.flow != FlowId::NONE {
+                self.of_flow.set(receiver.flow, place.plus(before));
             }
         }
         if !other.arrived.is_empty() || !self.arrived.is_empty() {
-            self.arrived.resize_with(places as usize, Bits::default);
+            self.arrived.resize_with(before, Bits::default);
             self.arrived.append(&mut other.arrived);
         }
         self.list.append(&mut other.list);
-        self.free.extend(other.free.iter().map(|place| place + places));
+        self.free
+            .extend(other.free.iter().map(|place| place.plus(before)));
     }
 
     /// A flow's receiver.
-    pub(crate) fn of(&mut self, flow: u32) -> Option<&mut Receiver> {
+    pub(crate) fn of(&mut self, flow: FlowId) -> Option<&mut Receiver> {
         let place = self.find(flow)?;
-        Some(&mut self.list[place as usize])
+        Some(&mut self.list[place])
     }
 
     /// How many of a flow's bytes have arrived in order, if it has a receiver.
-    pub(crate) fn arrived_of(&self, flow: u32) -> Option<u64> {
+    pub(crate) fn arrived_of(&self, flow: FlowId) -> Option<u64> {
         let place = self.find(flow)?;
-        Some(self.list[place as usize].expected)
+        Some(self.list[place].expected)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Receiver> {
-        self.list.iter().filter(|receiver| receiver.flow != NONE)
+        self.list.iter().filter(|receiver| receiver.flow != FlowId::NONE)
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Receiver> {
-        self.list.iter_mut().filter(|receiver| receiver.flow != NONE)
+        self.list
+            .iter_mut()
+            .filter(|receiver| receiver.flow != FlowId::NONE)
     }
 
     /// The congestion echo of an ACK: of this packet in the reference, of all since the last ACK
     /// where ACKs answer for several packets.
     #[inline]
-    fn take_marks(&mut self, world: &World, place: u32, mark: Mark) -> Mark {
+    fn take_marks(&mut self, world: &World, place: ReceiverId, mark: Mark) -> Mark {
         if world.quirks.ack_threshold {
             return mark;
         }
-        std::mem::take(&mut self.list[place as usize].mark)
+        std::mem::take(&mut self.list[place].mark)
     }
 }
 
 impl Hosts {
     #[inline(always)]
-    pub(crate) fn receive_data(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, id: u32) {
+    pub(crate) fn receive_data(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        traffic: &mut Traffic,
+        id: PacketId,
+    ) {
         let packet = core.packets.get(id);
         core.counters.data_received += u64::from(!packet.is_trimmed());
         let (flow, mark) = (packet.flow, packet.mark);
@@ -168,7 +174,7 @@ impl Hosts {
             return self.receive_late(world, core, id);
         };
         let answer = self.receivers.take_data(world, core, place, id);
-        let receiver = &self.receivers.list[place as usize];
+        let receiver = &self.receivers.list[place];
         let whole = receiver.expected >= receiver.path.size;
         if whole {
             traffic.received_whole(world, core, flow, Bytes::new(receiver.expected));
@@ -196,17 +202,17 @@ impl Hosts {
 
     /// A packet of a flow that nothing is known of: its first, unless all of it has been here.
     #[cold]
-    fn meet(&mut self, world: &World, core: &Core, traffic: &Traffic, id: u32) -> Option<u32> {
+    fn meet(&mut self, world: &World, core: &Core, traffic: &Traffic, id: PacketId) -> Option<ReceiverId> {
         let packet = core.packets.get(id);
-        let is_over = traffic.flows[packet.flow as usize].received.is_some();
+        let is_over = traffic.flows[packet.flow].received.is_some();
         (!is_over).then(|| self.receivers.begin(world, core, packet.flow, packet.qp))
     }
 
     /// All of a flow is here: what comes once more is answered without anything being known of it, but in the
     /// reference, where the end of the sender counts ([`crate::spec::Quirks::receiver_forgets`]).
     #[cold]
-    pub(super) fn forget_receiver(&mut self, world: &World, place: u32) {
-        let receiver = &self.receivers.list[place as usize];
+    pub(super) fn forget_receiver(&mut self, world: &World, place: ReceiverId) {
+        let receiver = &self.receivers.list[place];
         if !world.quirks.receiver_forgets && !receiver.timer_runs {
             let flow = receiver.flow;
             self.receivers.end(flow);
@@ -215,8 +221,16 @@ impl Hosts {
 
     /// Data packet `id` becomes its acknowledgement and leaves. It keeps its slot, telemetry and time stamp.
     #[inline(always)]
-    fn answer(&mut self, world: &World, core: &mut Core, place: u32, id: u32, kind: PacketKind, echo: Mark) {
-        let receiver = &self.receivers.list[place as usize];
+    fn answer(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        place: ReceiverId,
+        id: PacketId,
+        kind: PacketKind,
+        echo: Mark,
+    ) {
+        let receiver = &self.receivers.list[place];
         let path = &receiver.path;
         let packet = core.packets.get_mut(id);
         if path.tells_way {

@@ -11,7 +11,7 @@ use super::cnp::read_cnp;
 use super::recovery::Acknowledged;
 use crate::core::Core;
 use crate::core::packet::NO_PORT;
-use crate::ids::PortId;
+use crate::ids::{AccountId, FlowId, PacketId, PortId, QpId};
 use crate::outcome::{FlowStatus, RttSample};
 use crate::spec::Awaited;
 use crate::switch::telemetry::WIRE_HOPS;
@@ -24,12 +24,12 @@ pub(crate) const STANDSTILL: BitRate = BitRate::from_bps(0);
 /// A queue pair's sender: one flow.
 #[derive(Clone)]
 pub(crate) struct Qp {
-    pub(crate) flow: u32,
+    pub(crate) flow: FlowId,
     pub(crate) port: PortId,
     /// Its place in its NIC's list, where the NIC has gathered (see [`crate::host::choose`]).
     pub(crate) place: u32,
-    /// Place of the account of its time ([`crate::watch::account`]); [`NONE`] without one.
-    pub(crate) account: u32,
+    /// The account of its time ([`crate::watch::account`]); `AccountId::NONE` without one.
+    pub(crate) account: AccountId,
     pub(crate) size: u64,
     pub(crate) snd_nxt: u64,
     pub(crate) snd_una: u64,
@@ -175,27 +175,33 @@ impl Qp {
 }
 
 impl Hosts {
-    pub(super) fn receive_cnp(&mut self, world: &World, core: &mut Core, id: u32) {
+    pub(super) fn receive_cnp(&mut self, world: &World, core: &mut Core, id: PacketId) {
         let packet = *core.packets.get(id);
         let slot = packet.qp;
         if self.is_current(core, id) {
             if core.watch.accounts_alone() {
-                core.settle(&self.qps[slot as usize]);
+                core.settle(&self.qps[slot]);
             }
             core.counters.notifications += 1;
-            self.qps[slot as usize].hears();
+            self.qps[slot].hears();
             let cnp = read_cnp(&packet);
             self.call_scheme(world, core, slot, |scheme, cx| scheme.on_cnp(cx, &cnp));
-            self.nic_send(world, core, self.qps[slot as usize].port);
+            self.nic_send(world, core, self.qps[slot].port);
         }
         core.packets.remove(id);
     }
 
     #[inline(always)]
-    pub(super) fn receive_ack(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, id: u32) {
+    pub(super) fn receive_ack(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        traffic: &mut Traffic,
+        id: PacketId,
+    ) {
         let packet = core.packets.get(id);
         let (slot, flow, sent_at, marked) = (packet.qp, packet.flow, packet.sent_at, packet.mark.is_set());
-        let qp = &self.qps[slot as usize];
+        let qp = &self.qps[slot];
         if qp.flow != flow || qp.done {
             return core.packets.remove(id);
         }
@@ -208,15 +214,15 @@ impl Hosts {
         let acknowledged = self.take_acknowledgement(world, core, slot, id);
         if acknowledged.newly == 0 {
             // What acknowledges something is a round-trip sample: see `record_rtt`.
-            self.qps[slot as usize].hears();
+            self.qps[slot].hears();
         } else if core.watch.is_told() {
-            core.account_progress(&self.qps[slot as usize], false);
+            core.account_progress(&self.qps[slot], false);
         }
-        let finished = self.qps[slot as usize].is_finished();
+        let finished = self.qps[slot].is_finished();
         if finished {
             self.complete(world, core, traffic, slot);
             if core.packets.get(id).is_accounted() {
-                let fct = traffic.flows[flow as usize].fct;
+                let fct = traffic.flows[flow].fct;
                 core.close_account(world, flow, fct, id);
             }
         }
@@ -236,8 +242,8 @@ impl Hosts {
         &mut self,
         world: &World,
         core: &mut Core,
-        slot: u32,
-        id: u32,
+        slot: QpId,
+        id: PacketId,
         acknowledged: &Acknowledged,
         rtt: u64,
     ) {
@@ -248,7 +254,7 @@ impl Hosts {
             (world.congested_port(packet), self.endpoint_delay(packet))
         };
         let too_many_hops = world.quirks.int_wire_precision && usize::from(packet.hops) > WIRE_HOPS;
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.qps[slot];
         let info = AckInfo {
             seq: acknowledged.highest,
             newly_acked: acknowledged.newly,
@@ -284,12 +290,12 @@ impl Hosts {
         &mut self,
         world: &World,
         core: &mut Core,
-        slot: u32,
+        slot: QpId,
         seq: u64,
         rtt: u64,
         newly_acked: u64,
     ) {
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.qps[slot];
         core.watch.recorder.rtt_all.record(rtt);
         if seq > qp.sample_after {
             qp.sample_after = qp.snd_nxt;
@@ -298,7 +304,7 @@ impl Hosts {
             if world.spec.record.rtt_samples {
                 let sample = RttSample {
                     at: Time::from_ps(core.now),
-                    flow: qp.flow,
+                    flow: qp.flow.0,
                     seq,
                     rtt: Span::from_ps(rtt),
                 };
@@ -306,34 +312,34 @@ impl Hosts {
             }
         }
         if core.watch.recorder.follows_flows {
-            core.record_flow(world, self.qps[slot as usize].flow, rtt, newly_acked);
+            core.record_flow(world, self.qps[slot].flow, rtt, newly_acked);
         }
     }
 
     /// Every byte is acknowledged.
-    fn complete(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, slot: u32) {
-        let qp = &mut self.qps[slot as usize];
+    fn complete(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, slot: QpId) {
+        let qp = &mut self.qps[slot];
         qp.done = true;
-        let flow = qp.flow as usize;
+        let flow = qp.flow;
         let record = &mut traffic.flows[flow];
         record.status = FlowStatus::Completed;
         record.fct = Span::from_ps(core.now - record.start.as_ps());
         record.retransmitted = Bytes::new(qp.retransmitted);
         (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
-        traffic.completions.push(flow as u32);
+        traffic.completions.push(flow);
         if let Some(order) = &mut self.hash_order {
-            order.remove(&world.spec.flows[flow]);
+            order.remove(world.flow(flow));
         }
-        traffic.release(world, core, flow as u32, Awaited::Acknowledged);
-        self.senders.take(flow as u32);
+        traffic.release(world, core, flow, Awaited::Acknowledged);
+        self.senders.take(flow);
         if world.quirks.receiver_forgets {
-            self.receivers.end(flow as u32);
+            self.receivers.end(flow);
         }
     }
 
     /// Takes a finished queue pair out of its NIC's round robin.
-    fn remove_qp(&mut self, core: &Core, slot: u32) {
-        let nic = core.ports[self.qps[slot as usize].port].owner as usize;
+    fn remove_qp(&mut self, core: &Core, slot: QpId) {
+        let nic = core.ports[self.qps[slot].port].owner as usize;
         let nic = &mut self.nics[nic];
         if let Some(place) = nic.qps.iter().position(|&other| other == slot) {
             nic.qps.remove(place);

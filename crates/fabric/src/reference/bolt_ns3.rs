@@ -17,15 +17,14 @@ mod receiver;
 mod sender;
 mod sharing;
 
+use paceline_kernel::ids::{Id, List};
 use std::collections::BTreeMap;
 
 use paceline_congestion::registry::AnyParams;
 
-use crate::core::packet::NONE;
 use crate::core::port::{Port, Ports};
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId, QpId};
 use crate::spec::{DiscPorts, NodeKind, RunSpec};
-use paceline_kernel::ids::List;
 
 pub(crate) use disc::Disc;
 pub(crate) use sender::{CLOCK, Sender};
@@ -38,11 +37,11 @@ pub(crate) struct BoltNs3 {
     /// Whether ports have a device FIFO.
     pub(crate) on: bool,
     /// The packet in each port's device FIFO.
-    pub(crate) slots: List<PortId, u32>,
+    pub(crate) slots: List<PortId, PacketId>,
     /// Queues with Bolt's algorithm, by port; `None`: one FIFO without limit.
     pub(crate) discs: List<PortId, Option<Disc>>,
     /// What queue pairs have beside what all have, by slot.
-    pub(crate) senders: Vec<Sender>,
+    pub(crate) senders: List<QpId, Sender>,
     /// Flows of each host, in the authors' order.
     tables: BTreeMap<u32, HashOrder>,
 }
@@ -66,9 +65,9 @@ impl BoltNs3 {
         };
         Self {
             on: true,
-            slots: List::of(ports.len(), NONE),
+            slots: List::of(ports.len(), PacketId::NONE),
             discs: ports.iter().map(disc).collect(),
-            senders: Vec::new(),
+            senders: List::new(),
             tables: BTreeMap::new(),
         }
     }

@@ -3,11 +3,11 @@
 use crate::core::Core;
 use crate::core::event::{Event, Ties};
 use crate::core::link::{Agenda, Sent};
-use crate::core::packet::{NONE, PacketSlab};
+use crate::core::packet::PacketSlab;
 use crate::core::port::{ClassQueue, Classes, LinkProfile, Port, Ports};
 use crate::core::random::{LinkErrors, SharedRandom};
 use crate::host::Hosts;
-use crate::ids::{LinkId, PortId};
+use crate::ids::{FlowId, LinkId, PortId};
 use crate::outcome::{Counters, FlowRecord, FlowStatus};
 use crate::reference::bolt_ns3::BoltNs3;
 use crate::run::failure::Change;
@@ -228,11 +228,17 @@ impl Simulation {
             // The authors' scripts schedule all messages before the run, ahead of whatever it makes.
             for flow in 0..self.world.spec.flows.len() {
                 let at = self.world.spec.flows[flow].start.as_ps();
-                self.schedule(LaneId::WHEEL, at, Event::FlowStart { flow: flow as u32 });
+                self.schedule(
+                    LaneId::WHEEL,
+                    at,
+                    Event::FlowStart {
+                        flow: FlowId::new(flow),
+                    },
+                );
             }
         } else if let Some(first) = self.world.spec.flows.first() {
             let at = first.start.as_ps();
-            self.schedule(LaneId::WHEEL, at, Event::FlowDue { flow: 0 });
+            self.schedule(LaneId::WHEEL, at, Event::FlowDue { flow: FlowId(0) });
         }
         for change in 0..self.world.changes.len() {
             let at = self.world.changes[change].at;
@@ -262,7 +268,7 @@ fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Ports {
                 queued: 0,
                 peer: PortId(2 * i as u32 + 1 - end as u32),
                 node: node.0,
-                owner: NONE,
+                owner: u32::MAX,
                 ways: 0,
                 place: 0,
                 profile: profile_of[i],
@@ -310,7 +316,7 @@ fn number_owners(spec: &RunSpec, mut ports: Ports) -> (Ports, Vec<PortId>) {
                 switches += 1;
                 switches - 1
             } else {
-                NONE
+                u32::MAX
             }
         })
         .collect();

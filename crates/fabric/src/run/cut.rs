@@ -118,7 +118,7 @@ impl Simulation {
     fn is_here(&self, event: Event) -> bool {
         let spec = &self.world.spec;
         match event {
-            Event::FlowStart { flow } => self.core.has(spec.flows[flow as usize].src.0),
+            Event::FlowStart { flow } => self.core.has(self.world.flow(flow).src.0),
             Event::Storm { storm, .. } => self.core.has(spec.storms[storm as usize].node.0),
             // Topology changes for all, and each finds its own flows among all that are due.
             _ => true,

@@ -1,13 +1,13 @@
 //! Links that go down and come back.
 
+use paceline_kernel::ids::Id;
 use std::sync::Arc;
 
 use paceline_kernel::Span;
 
 use crate::core::Core;
-use crate::core::packet::NONE;
 use crate::core::port::STRICT;
-use crate::ids::{LinkId, PortId};
+use crate::ids::{LinkId, PacketId, PortId, QpId};
 use crate::run::simulation::Simulation;
 use crate::switch::Switches;
 use crate::switch::spread::SPREAD;
@@ -49,12 +49,12 @@ impl Switches {
         world: &World,
         core: &mut Core,
         ingress: PortId,
-        id: u32,
+        id: PacketId,
     ) -> Option<PortId> {
         let packet = core.packets.get(id);
-        let flow = world.spec.flows[packet.flow as usize];
+        let flow = world.flow(packet.flow);
         let to_receiver = matches!(packet.kind, crate::outcome::PacketKind::Data);
-        let key = FlowKey::of(&flow);
+        let key = FlowKey::of(flow);
         let (dst, key) = if to_receiver {
             (flow.dst.0, key)
         } else {
@@ -94,7 +94,7 @@ impl Simulation {
         self.switches.spreading.forget();
         // Packets on their way carry the old generation, and are looked up hop by hop.
         world.epoch = (world.epoch + 1) & !SPREAD;
-        for slot in 0..self.hosts.qps.len() as u32 {
+        for slot in self.hosts.qps.ids() {
             self.find_new_path(slot);
         }
         self.hosts.find_ways_back(&self.world, &self.core);
@@ -109,7 +109,7 @@ impl Simulation {
             self.core.ports[port].asked = 0;
         }
         for class in 0..self.core.class_count as u8 {
-            while self.core.queues[(port, class)].head != NONE {
+            while self.core.queues[(port, class)].head != PacketId::NONE {
                 let (id, _) = self.core.queues[(port, class)].pop(&self.core.packets);
                 let wire = u32::from(self.core.packets.get(id).wire);
                 self.core.ports[port].queued -= wire;
@@ -139,34 +139,34 @@ impl Simulation {
     }
 
     /// Gives a live queue pair the path that it has in the new topology, if it has one.
-    fn find_new_path(&mut self, slot: u32) {
-        if self.hosts.qps[slot as usize].done {
+    fn find_new_path(&mut self, slot: QpId) {
+        if self.hosts.qps[slot].done {
             return;
         }
-        let flow = self.hosts.qps[slot as usize].flow;
+        let flow = self.hosts.qps[slot].flow;
         let paths = self.world.find_paths(&self.core, flow);
         let Some(paths) = paths else {
-            let qp = &mut self.hosts.qps[slot as usize];
+            let qp = &mut self.hosts.qps[slot];
             qp.reachable = false;
             qp.reckon();
             return;
         };
-        let dst = self.world.spec.flows[flow as usize].dst.0;
+        let dst = self.world.flow(flow).dst.0;
         self.find_first_path(dst);
         let (route, data_epoch) = self.data_route(&paths.forward, dst);
-        let mut info = self.path_info(&paths.forward, self.hosts.qps[slot as usize].data_header);
+        let mut info = self.path_info(&paths.forward, self.hosts.qps[slot].data_header);
         if self.world.quirks.first_path_found {
             // What it began with; only the rate in the ideal time is found again.
-            info.base_rtt = self.hosts.qps[slot as usize].path.base_rtt;
-            info.bdp = self.hosts.qps[slot as usize].path.bdp;
-            self.traffic.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+            info.base_rtt = self.hosts.qps[slot].path.base_rtt;
+            info.bdp = self.hosts.qps[slot].path.bdp;
+            self.traffic.flows[flow].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
         }
-        if self.traffic.flows[flow as usize].ideal == Span::ZERO {
+        if self.traffic.flows[flow].ideal == Span::ZERO {
             // It started while there was no path.
-            self.traffic.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+            self.traffic.flows[flow].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
         }
-        let old_port = self.hosts.qps[slot as usize].port;
-        let qp = &mut self.hosts.qps[slot as usize];
+        let old_port = self.hosts.qps[slot].port;
+        let qp = &mut self.hosts.qps[slot];
         qp.reachable = true;
         (qp.route, qp.data_epoch) = (route, data_epoch);
         qp.port = paths.forward[0];

@@ -28,7 +28,7 @@ use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::core::port::{LinkProfile, Ports};
 use crate::host::Hosts;
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId, QpId};
 use crate::outcome::{Counters, PacketKind};
 use crate::run::simulation::Simulation;
 use crate::spec::{RecordSpec, RunSpec};
@@ -51,7 +51,7 @@ pub(crate) struct Foresight(Box<Watch>);
 
 /// The packet in question, in the fork.
 struct Probe {
-    id: u32,
+    id: PacketId,
     port: PortId,
     class: u8,
     sent: bool,
@@ -80,27 +80,27 @@ impl Foresight {
 impl Simulation {
     /// Tells the sender that acknowledgement `id` reaches what its next packet would meet, if it asks.
     #[cold]
-    pub(crate) fn tell_foresight(&mut self, id: u32) {
+    pub(crate) fn tell_foresight(&mut self, id: PacketId) {
         let packet = self.core.packets.get(id);
         let slot = packet.qp;
         let told = is_acknowledgement(packet)
             && self.hosts.is_current(&self.core, id)
-            && self.hosts.qps[slot as usize].needs.foresight
-            && self.hosts.qps[slot as usize].reachable;
+            && self.hosts.qps[slot].needs.foresight
+            && self.hosts.qps[slot].reachable;
         if told && let Some(rtt) = self.foresee(slot) {
-            self.hosts.qps[slot as usize].scheme.on_foresight(rtt);
+            self.hosts.qps[slot].scheme.on_foresight(rtt);
         }
     }
 
     /// The round-trip time of a data packet of `slot` that leaves now; `None` if it would not come back.
-    fn foresee(&mut self, slot: u32) -> Option<Span> {
+    fn foresee(&mut self, slot: QpId) -> Option<Span> {
         let watch = self.foresight.take()?;
         let packet = self.probe(slot);
         let mut fork = self.fork(watch);
         self.swap(&mut fork);
         let probe = Probe {
             id: self.core.packets.insert(packet),
-            port: fork.hosts.qps[slot as usize].port,
+            port: fork.hosts.qps[slot].port,
             class: packet.class,
             sent: false,
         };
@@ -113,8 +113,8 @@ impl Simulation {
     }
 
     /// The next data packet of a sender, as [`crate::host`]'s NICs would make it; a full one after the last.
-    fn probe(&self, slot: u32) -> Packet {
-        let qp = &self.hosts.qps[slot as usize];
+    fn probe(&self, slot: QpId) -> Packet {
+        let qp = &self.hosts.qps[slot];
         let mtu = self.world.packet.mtu.get();
         let payload = match qp.size - qp.snd_nxt {
             0 => mtu,
@@ -223,7 +223,7 @@ impl Simulation {
     }
 
     /// Whether a packet arrives at a sender.
-    fn comes_back(&self, port: PortId, packet: u32) -> bool {
+    fn comes_back(&self, port: PortId, packet: PacketId) -> bool {
         let for_receivers = [PacketKind::Data, PacketKind::Pause, PacketKind::Resume];
         let kind = self.core.packets.get(packet).kind;
         self.core.ports[port].is_host && !for_receivers.contains(&kind)

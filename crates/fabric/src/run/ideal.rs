@@ -27,7 +27,7 @@
 use paceline_congestion::Needs;
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::ids::PortId;
+use crate::ids::{FlowId, PortId};
 use crate::run::simulation::Simulation;
 use crate::spec::AckPolicy;
 use crate::switch::spread::Stage;
@@ -82,12 +82,12 @@ struct Wire {
 
 impl Simulation {
     /// The completion time of flow `flow` alone, with the path and the way back that it has at its start.
-    pub(crate) fn ideal_fct(&self, flow: u32, forward: &[PortId], back: &[PortId]) -> Span {
+    pub(crate) fn ideal_fct(&self, flow: FlowId, forward: &[PortId], back: &[PortId]) -> Span {
         if self.world.quirks.ideal_by_formula {
             return self.formula_fct(flow, forward);
         }
         let packet = &self.world.packet;
-        let (size, mtu) = (self.world.spec.flows[flow as usize].size.get(), packet.mtu.get());
+        let (size, mtu) = (self.world.flow(flow).size.get(), packet.mtu.get());
         let packets = size.div_ceil(mtu).max(1);
         let header = packet.data_headers(&Needs::default());
         let wire = Wire {
@@ -98,7 +98,7 @@ impl Simulation {
             full: packets - 1,
             ..Train::default()
         };
-        let dst = self.world.spec.flows[flow as usize].dst.0;
+        let dst = self.world.flow(flow).dst.0;
         let arrived = match self.stages(forward, dst) {
             Some(stages) => self.meet(&train, wire, forward, &stages),
             None => self.follow(train, wire, forward),
@@ -234,9 +234,9 @@ impl Simulation {
     /// The formulas of the simulators that others are measured by: a round trip with one packet's time per
     /// link, plus all bytes with plain headers at the slowest. HPCC's counts a payload per link, that of
     /// Bolt's authors a full packet and its headers once more. Neither is a lower bound.
-    fn formula_fct(&self, flow: u32, forward: &[PortId]) -> Span {
+    fn formula_fct(&self, flow: FlowId, forward: &[PortId]) -> Span {
         let packet = &self.world.packet;
-        let size = self.world.spec.flows[flow as usize].size.get();
+        let size = self.world.flow(flow).size.get();
         let per_link = if self.bolt_ns3.on {
             packet.mtu + packet.data_header + packet.data_header
         } else {

@@ -2,7 +2,7 @@
 
 use crate::core::event::Event;
 use crate::core::port::LINK_CONTROL;
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId};
 use crate::outcome::{PacketKind, PfcEvent, TraceKind};
 use crate::run::simulation::Simulation;
 use crate::spec::{FlowControl, NodeId, PfcMode};
@@ -29,7 +29,7 @@ impl Simulation {
 
     /// The last bit of a packet arrived.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, port: PortId, id: u32) {
+    pub(crate) fn arrive(&mut self, port: PortId, id: PacketId) {
         let (is_host, fallible) = (self.core.ports[port].is_host, self.core.ports[port].fallible);
         if fallible && self.core.is_lost(&self.world, port, id) {
             self.core.counters.link_drops += 1;
@@ -57,7 +57,7 @@ impl Simulation {
     }
 
     #[cold]
-    fn receive_pfc(&mut self, port: PortId, id: u32) {
+    fn receive_pfc(&mut self, port: PortId, id: PacketId) {
         let packet = *self.core.packets.get(id);
         if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Receive, id, 0);
@@ -156,7 +156,7 @@ impl Simulation {
 
     /// Appends a packet to a port's queue and sends if the port is idle.
     #[inline]
-    pub(crate) fn enqueue(&mut self, port: PortId, class: u8, id: u32) {
+    pub(crate) fn enqueue(&mut self, port: PortId, class: u8, id: PacketId) {
         self.core.push(&self.world, port, class, id);
         self.kick(port);
     }

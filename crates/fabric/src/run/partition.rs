@@ -1,9 +1,10 @@
 //! Which nodes of a network go together when a run is cut.
 
+use paceline_kernel::ids::Id;
 use std::collections::BTreeMap;
 
 use crate::core::Core;
-use crate::core::packet::NONE;
+use crate::ids::FlowId;
 use crate::spec::{Awaited, NodeKind};
 use crate::world::World;
 
@@ -128,7 +129,7 @@ fn work(world: &World, core: &Core) -> Vec<u64> {
     let mut work = vec![1; world.spec.nodes.len()];
     for flow in (0..flows.len()).step_by(flows.len().div_ceil(SAMPLES).max(1)) {
         let packets = flows[flow].size.get().div_ceil(mtu);
-        let Some(paths) = world.find_paths(core, flow as u32) else {
+        let Some(paths) = world.find_paths(core, FlowId::new(flow)) else {
             continue;
         };
         for &port in paths.forward.iter().chain(&paths.back) {
@@ -210,7 +211,6 @@ impl Groups {
     }
 
     fn join(&mut self, a: u32, b: u32) {
-        debug_assert!(a != NONE && b != NONE);
         let (a, b) = (self.find(a as usize), self.find(b as usize));
         let (first, second) = (a.min(b), a.max(b));
         self.parent[second] = first;

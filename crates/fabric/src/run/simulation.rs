@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::host::Hosts;
-use crate::ids::PortId;
+use crate::ids::{FlowId, PacketId, PortId};
 use crate::outcome::Outcome;
 use crate::reference::bolt_ns3::CLOCK;
 use crate::run::build::Makers;
@@ -93,10 +93,10 @@ impl Simulation {
         self.core.await_transmission(port);
     }
     #[inline]
-    pub(crate) fn start_transmission(&mut self, port: PortId, id: u32, more: bool) {
+    pub(crate) fn start_transmission(&mut self, port: PortId, id: PacketId, more: bool) {
         self.core.start_transmission(&self.world, port, id, more);
     }
-    pub(crate) fn discard(&mut self, port: PortId, id: u32) {
+    pub(crate) fn discard(&mut self, port: PortId, id: PacketId) {
         self.core.discard(&self.world, port, id);
     }
 }
@@ -294,7 +294,7 @@ impl Simulation {
         }
     }
 
-    fn scheme_timer(&mut self, flow: u32, slot: u8, generation: u8) {
+    fn scheme_timer(&mut self, flow: FlowId, slot: u8, generation: u8) {
         if slot == CLOCK {
             return self.clock(flow, generation);
         }
@@ -302,7 +302,7 @@ impl Simulation {
             .scheme_timer(&self.world, &mut self.core, flow, slot, generation);
     }
 
-    fn retransmission_timeout(&mut self, flow: u32) {
+    fn retransmission_timeout(&mut self, flow: FlowId) {
         if self.bolt_ns3.on {
             return self.message_timeout(flow);
         }
@@ -343,7 +343,7 @@ impl Simulation {
             }
         }
         self.settle_all();
-        for slot in 0..self.hosts.qps.len() {
+        for slot in self.hosts.qps.ids() {
             self.hosts.record_unfinished(&mut self.traffic, slot);
             if self.bolt_ns3.on {
                 self.record_sent_messages(slot);
@@ -378,8 +378,8 @@ impl Simulation {
         let accounts = self.core.watch.accounts.close(&|port| port_refs[port]);
         Outcome {
             end: Time::from_ps(now),
-            flows: self.traffic.flows,
-            completions: self.traffic.completions,
+            flows: self.traffic.flows.into(),
+            completions: self.traffic.completions.iter().map(|flow| flow.0).collect(),
             counters: self.core.counters,
             pfc,
             rtt: rtt.finish(),

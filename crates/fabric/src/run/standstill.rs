@@ -12,16 +12,15 @@
 //! (SIGCOMM 2016, section 4.3).
 
 use paceline_kernel::Time;
+use paceline_kernel::ids::{Grid, Id};
 use paceline_kernel::queue::LaneId;
 
 use crate::core::event::Event;
-use crate::core::packet::NONE;
 use crate::core::port::STRICT;
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId};
 use crate::outcome::PortRef;
 use crate::run::simulation::Simulation;
 use crate::spec::{NodeId, RunSpec};
-use paceline_kernel::ids::Grid;
 
 /// Pauses that will never end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -253,7 +252,7 @@ impl Simulation {
             });
             standstill
                 .flows
-                .extend(self.waiting_in(slot).map(|id| self.core.packets.get(id).flow));
+                .extend(self.waiting_in(slot).map(|id| self.core.packets.get(id).flow.0));
         }
         standstill.flows.sort_unstable();
         standstill.flows.dedup();
@@ -269,11 +268,11 @@ impl Simulation {
     }
 
     /// Packets in a queue.
-    fn waiting_in(&self, slot: (PortId, u8)) -> impl Iterator<Item = u32> {
+    fn waiting_in(&self, slot: (PortId, u8)) -> impl Iterator<Item = PacketId> {
         let mut next = self.core.queues[slot].head;
         std::iter::from_fn(move || {
             let id = next;
-            if id == NONE {
+            if id == PacketId::NONE {
                 return None;
             }
             next = self.core.packets.get(id).next;

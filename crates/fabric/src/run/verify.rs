@@ -1,11 +1,12 @@
 //! Invariants, checked while a run goes when it asks for that.
 
-use crate::core::packet::NONE;
 use crate::core::port::STRICT;
 use crate::host::sender::Qp;
+use crate::ids::{FlowId, PacketId};
 use crate::outcome::FlowStatus;
 use crate::run::simulation::Simulation;
 use crate::spec::Awaited;
+use paceline_kernel::ids::Id;
 
 impl Simulation {
     /// Checks every invariant of the present state; of one part of a run that is cut, those that it can know.
@@ -39,13 +40,13 @@ impl Simulation {
             let mut total = 0;
             for (class, queue) in self.core.queues.row(id).iter().enumerate() {
                 let (mut bytes, mut next) = (0, queue.head);
-                while next != NONE {
+                while next != PacketId::NONE {
                     bytes += u32::from(self.core.packets.get(next).wire);
                     next = self.core.packets.get(next).next;
                 }
                 assert_eq!(bytes, queue.bytes, "port {id} class {class}: bytes of the queue");
                 assert_eq!(
-                    queue.head != NONE,
+                    queue.head != PacketId::NONE,
                     port.ready >> class & 1 == 1,
                     "port {id} class {class}: ready bit"
                 );
@@ -85,7 +86,7 @@ impl Simulation {
     fn verify_arrived(&self, qp: &Qp) {
         let flow = qp.flow;
         let arrived = self.hosts.receivers.arrived_of(flow).unwrap_or_else(|| {
-            let record = &self.traffic.flows[flow as usize];
+            let record = &self.traffic.flows[flow];
             record.received.map_or(0, |_| record.delivered.get())
         });
         assert!(
@@ -101,9 +102,9 @@ impl Simulation {
     /// Senders and receivers agree on what can be known: nothing is acknowledged that did not
     /// arrive, nothing arrived that was not sent.
     fn verify_flows(&self) {
-        for (slot, qp) in self.hosts.qps.iter().enumerate().filter(|(_, qp)| !qp.done) {
+        for (slot, qp) in self.hosts.qps.numbered().filter(|(_, qp)| !qp.done) {
             let flow = qp.flow;
-            if self.core.has(self.world.spec.flows[flow as usize].dst.0) {
+            if self.core.has(self.world.flow(flow).dst.0) {
                 self.verify_arrived(qp);
             }
             if !self.bolt_ns3.on {
@@ -117,8 +118,8 @@ impl Simulation {
         }
         for dependency in &self.world.spec.dependencies {
             let (record, before) = (
-                &self.traffic.flows[dependency.flow as usize],
-                &self.traffic.flows[dependency.after as usize],
+                &self.traffic.flows[FlowId(dependency.flow)],
+                &self.traffic.flows[FlowId(dependency.after)],
             );
             let happened = match dependency.awaited {
                 Awaited::Started => (before.status != FlowStatus::NotStarted).then_some(before.start),

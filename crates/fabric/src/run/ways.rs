@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::core::packet::NONE;
 use crate::core::port::Port;
 use crate::ids::PortId;
 use crate::run::simulation::Simulation;
@@ -111,7 +110,7 @@ impl Simulation {
         }
         let (first, last) = (forward[0], forward[forward.len() - 1]);
         let column = self.switches.spreading.column_of[self.core.ports[last].owner as usize];
-        if column == NONE {
+        if column == u32::MAX {
             return None;
         }
         let rate = |port: PortId| {

@@ -12,9 +12,9 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Span, Time};
 
 use crate::core::Core;
-use crate::core::packet::{NO_PORT, NONE, Packet};
+use crate::core::packet::{NO_PORT, Packet};
 use crate::core::port::{LinkProfile, Port, Ports, STRICT};
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId};
 use crate::outcome::PacketKind;
 use crate::spec::{AssistPorts, RunSpec};
 use crate::switch::Switches;
@@ -185,7 +185,7 @@ impl Core {
     /// Packets of a queue.
     pub(crate) fn queue_length(&self, slot: (PortId, u8)) -> u32 {
         let (mut count, mut next) = (0, self.queues[slot].head);
-        while next != NONE {
+        while next != PacketId::NONE {
             count += 1;
             next = self.packets.get(next).next;
         }
@@ -210,7 +210,7 @@ impl Switches {
         core: &mut Core,
         ingress: PortId,
         egress_port: PortId,
-        id: u32,
+        id: PacketId,
     ) {
         for i in 0..self.assists.halves.len() {
             let Assists { halves, rngs, .. } = &mut self.assists;
@@ -236,7 +236,7 @@ impl Switches {
         world: &World,
         core: &mut Core,
         egress_port: PortId,
-        id: u32,
+        id: PacketId,
         left: u32,
     ) {
         let Assists { halves, rngs, .. } = &mut self.assists;
@@ -278,7 +278,7 @@ impl Switches {
         core: &mut Core,
         ingress: PortId,
         egress: PortId,
-        id: u32,
+        id: PacketId,
         verdict: Verdict,
     ) {
         core.packets.get_mut(id).tag = verdict.tag;
@@ -312,7 +312,7 @@ impl Switches {
 }
 
 /// A packet to the sender of data packet `id`.
-fn to_sender(core: &Core, id: u32, kind: PacketKind) -> Packet {
+fn to_sender(core: &Core, id: PacketId, kind: PacketKind) -> Packet {
     let packet = core.packets.get(id);
     Packet {
         kind,
@@ -326,7 +326,7 @@ fn to_sender(core: &Core, id: u32, kind: PacketKind) -> Packet {
 }
 
 /// Headers and what the sender has to know of the port, back the way that the packet came (Bolt's SRC).
-fn turn_back(world: &World, core: &Core, egress: PortId, id: u32) -> Packet {
+fn turn_back(world: &World, core: &Core, egress: PortId, id: PacketId) -> Packet {
     let packet = core.packets.get(id);
     let known_way = packet.epoch == world.epoch;
     let port = &core.ports[egress];
@@ -341,7 +341,7 @@ fn turn_back(world: &World, core: &Core, egress: PortId, id: u32) -> Packet {
 }
 
 /// A value for the sender, in a packet rare enough to be looked up at every switch (QCN's CNM).
-fn feedback(world: &World, core: &Core, id: u32, value: u8) -> Packet {
+fn feedback(world: &World, core: &Core, id: PacketId, value: u8) -> Packet {
     Packet {
         wire: world.packet.cnp.get() as u16,
         epoch: world.old_epoch(),
@@ -351,7 +351,7 @@ fn feedback(world: &World, core: &Core, id: u32, value: u8) -> Packet {
 }
 
 /// The data packet carries the report of the port whose queue takes longest.
-fn note(world: &World, core: &mut Core, egress: PortId, id: u32) {
+fn note(world: &World, core: &mut Core, egress: PortId, id: PacketId) {
     let Port { queued, profile, .. } = core.ports[egress];
     let rate = |profile: u16| u128::from(world.profiles[usize::from(profile)].rate.as_bps());
     let packet = core.packets.get_mut(id);

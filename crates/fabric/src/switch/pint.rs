@@ -5,7 +5,7 @@ use paceline_kernel::Span;
 use paceline_kernel::rng::{Purpose, Rng};
 
 use crate::core::Core;
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId};
 use crate::outcome::PacketKind;
 use crate::switch::Switches;
 use crate::world::World;
@@ -124,7 +124,7 @@ fn log2_approximate(x: u32, rng: &mut Rng) -> i32 {
 
 impl Switches {
     /// A packet left `egress`: a data packet takes the larger of its digest and the port's.
-    pub(crate) fn pint_departed(&mut self, world: &World, core: &mut Core, egress: PortId, id: u32) {
+    pub(crate) fn pint_departed(&mut self, world: &World, core: &mut Core, egress: PortId, id: PacketId) {
         let Some(pint) = &mut self.telemetry.pint else {
             return;
         };

@@ -1,19 +1,20 @@
 //! The switch: route, admit, ask for a pause; then schedule, let go, mark, stamp, send.
 
 use crate::core::Core;
-use crate::core::packet::{NONE, Packet};
+use crate::core::packet::Packet;
 use crate::core::port::{LINK_CONTROL, STRICT, debit};
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId};
 use crate::outcome::{PacketKind, TraceKind};
 use crate::switch::Switches;
 use crate::switch::spread::SPREAD;
 use crate::world::World;
 use paceline_congestion::Mark;
+use paceline_kernel::ids::Id;
 
 impl Core {
     /// A port marks a data packet, unless its mark is as strong.
     #[inline]
-    pub(super) fn mark(&mut self, egress: PortId, id: u32, mark: Mark) {
+    pub(super) fn mark(&mut self, egress: PortId, id: PacketId, mark: Mark) {
         let packet = self.packets.get_mut(id);
         if !packet.mark.is_set() && mark.is_set() {
             self.counters.marked += 1;
@@ -26,7 +27,7 @@ impl Core {
 impl Switches {
     /// A packet entered a switch.
     #[inline(always)]
-    pub(crate) fn switch_receive(&mut self, world: &World, core: &mut Core, ingress: PortId, id: u32) {
+    pub(crate) fn switch_receive(&mut self, world: &World, core: &mut Core, ingress: PortId, id: PacketId) {
         let Some(egress) = self.route(world, core, ingress, id) else {
             core.counters.link_drops += 1;
             return core.discard(world, ingress, id);
@@ -50,7 +51,14 @@ impl Switches {
     /// has been admitted and let go: within the reserve it takes nothing that others could miss, and no
     /// pause begins or ends. Of strict classes there are no accounts.
     #[inline(always)]
-    fn pass(&mut self, world: &World, core: &mut Core, ingress: PortId, egress: PortId, id: u32) -> bool {
+    fn pass(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: PortId,
+        egress: PortId,
+        id: PacketId,
+    ) -> bool {
         let (now, tie, ports) = (core.now, core.tie, &mut core.ports);
         let port = &ports[egress];
         if !port.is_clear() || port.is_busy(now, tie) {
@@ -95,7 +103,7 @@ impl Switches {
         world: &World,
         core: &mut Core,
         ingress: PortId,
-        id: u32,
+        id: PacketId,
     ) -> Option<PortId> {
         let entry = &core.ports[ingress];
         let packet = core.packets.get_mut(id);
@@ -112,7 +120,7 @@ impl Switches {
         world: &World,
         core: &mut Core,
         ingress: PortId,
-        id: u32,
+        id: PacketId,
     ) -> Option<PortId> {
         if core.packets.get(id).epoch & SPREAD != 0 {
             return self.spread(world, core, ingress, id);
@@ -129,7 +137,7 @@ impl Switches {
         ingress: PortId,
         egress: PortId,
         class: u8,
-        id: u32,
+        id: PacketId,
     ) -> bool {
         if self.rules.alike {
             self.admit_where::<true>(world, core, ingress, class, id)
@@ -146,7 +154,7 @@ impl Switches {
         ingress: PortId,
         egress: PortId,
         class: u8,
-        id: u32,
+        id: PacketId,
     ) -> bool {
         if self.rules.bounded >> class & 1 == 1 {
             let size = u32::from(core.packets.get(id).wire);
@@ -167,7 +175,7 @@ impl Switches {
         core: &mut Core,
         ingress: PortId,
         class: u8,
-        id: u32,
+        id: PacketId,
     ) -> bool {
         let size = u32::from(core.packets.get(id).wire);
         let port = &core.ports[ingress];
@@ -192,7 +200,7 @@ impl Switches {
 
     /// There is no room for a packet of `class`: it is dropped, or its payload is.
     #[cold]
-    fn refuse(&mut self, world: &World, core: &mut Core, egress: PortId, class: u8, id: u32) {
+    fn refuse(&mut self, world: &World, core: &mut Core, egress: PortId, class: u8, id: PacketId) {
         let lossy = self.rules.is_lossy(class);
         let packet = core.packets.get_mut(id);
         if lossy
@@ -224,7 +232,7 @@ impl Switches {
         let queue = &mut core.queues[(egress, class)];
         let (id, packet) = queue.pop(&core.packets);
         let (ingress, wire, left) = (packet.ingress, packet.wire, queue.bytes);
-        if queue.head == NONE {
+        if queue.head == PacketId::NONE {
             port.ready &= !(1 << class);
         }
         debit(&mut port.queued, u32::from(wire));
@@ -249,7 +257,7 @@ impl Switches {
     }
 
     #[inline(never)]
-    fn leave_and_tell(&mut self, world: &World, core: &mut Core, egress: PortId, id: u32, left: u32) {
+    fn leave_and_tell(&mut self, world: &World, core: &mut Core, egress: PortId, id: PacketId, left: u32) {
         self.leave::<true>(world, core, egress, id, left);
     }
 
@@ -261,7 +269,7 @@ impl Switches {
         world: &World,
         core: &mut Core,
         egress: PortId,
-        id: u32,
+        id: PacketId,
         left: u32,
     ) {
         let port = &core.ports[egress];
@@ -312,7 +320,7 @@ impl Switches {
         world: &World,
         core: &mut Core,
         egress: PortId,
-        id: u32,
+        id: PacketId,
         left: u32,
     ) {
         let profile = &world.profiles[usize::from(core.ports[egress].profile)];
@@ -331,7 +339,7 @@ impl Switches {
 
     /// Appends a packet to a port's queue and sends if the port is idle.
     #[inline]
-    pub(crate) fn enqueue(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, id: u32) {
+    pub(crate) fn enqueue(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, id: PacketId) {
         core.push(world, port, class, id);
         self.kick(world, core, port);
     }

@@ -6,12 +6,12 @@
 //! a change of topology, into a flat list; a hop reads its stretch of it.
 
 use crate::core::Core;
-use crate::core::packet::NONE;
 use crate::core::parts::exchange;
-use crate::ids::PortId;
+use crate::ids::{FlowId, PacketId, PortId};
 use crate::spec::{Flowlets, LoadBalancing, NodeKind, RunSpec};
 use crate::switch::Switches;
 use crate::world::World;
+use paceline_kernel::ids::Id;
 use paceline_kernel::rng::{Purpose, Rng};
 
 /// Set in the epoch of packets that are spread. The other bits say which way a packet has come.
@@ -53,7 +53,7 @@ impl Flowlet {
     const NEW: Self = Self {
         last_seen: 0,
         port: PortId::NONE,
-        column: NONE,
+        column: u32::MAX,
     };
 }
 
@@ -61,7 +61,7 @@ impl Flowlet {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spreading {
     pub(crate) policy: LoadBalancing,
-    /// The column of each switch that packets are for; [`NONE`] if it was not asked for yet.
+    /// The column of each switch that packets are for; [`u32::MAX`] if it was not asked for yet.
     pub(crate) column_of: Vec<u32>,
     /// A stretch for each switch, column after column.
     stretches: Vec<Stretch>,
@@ -100,7 +100,7 @@ impl Spreading {
         };
         Self {
             policy,
-            column_of: vec![NONE; switches],
+            column_of: vec![u32::MAX; switches],
             stretches: Vec::new(),
             hops: Vec::new(),
             rng,
@@ -117,7 +117,7 @@ impl Spreading {
         let entries = switch << self.bits..(switch + 1) << self.bits;
         exchange(&mut self.flowlets, &mut other.flowlets, entries.clone());
         for flowlet in self.flowlets.get_mut(entries).unwrap_or_default() {
-            flowlet.column = NONE;
+            flowlet.column = u32::MAX;
         }
     }
 
@@ -128,11 +128,11 @@ impl Spreading {
 
     /// The topology has changed: next hops are computed anew. Flowlets go on where they can.
     pub(crate) fn forget(&mut self) {
-        self.column_of.fill(NONE);
+        self.column_of.fill(u32::MAX);
         self.stretches.clear();
         self.hops.clear();
         for flowlet in &mut self.flowlets {
-            flowlet.column = NONE;
+            flowlet.column = u32::MAX;
         }
     }
 
@@ -144,9 +144,9 @@ impl Spreading {
 
     /// The entry of flow `flow` in the table of switch `switch`.
     #[inline]
-    fn entry(&self, switch: usize, flow: u32) -> usize {
+    fn entry(&self, switch: usize, flow: FlowId) -> usize {
         // Fibonacci hashing: the product's upper bits.
-        let hash = (flow ^ self.salts[switch]).wrapping_mul(0x9e37_79b1) >> (32 - self.bits);
+        let hash = (flow.0 ^ self.salts[switch]).wrapping_mul(0x9e37_79b1) >> (32 - self.bits);
         switch << self.bits | hash as usize
     }
 }
@@ -158,7 +158,7 @@ impl Switches {
         world: &World,
         core: &mut Core,
         ingress: PortId,
-        id: u32,
+        id: PacketId,
     ) -> Option<PortId> {
         let packet = core.packets.get(id);
         let (last, flow, class) = (PortId(packet.path as u32), packet.flow, packet.class);
@@ -173,7 +173,7 @@ impl Switches {
         let (root_node, root_owner) = (root.node, root.owner);
         let switch = core.ports[ingress].owner as usize;
         let mut column = self.spreading.column_of[root_owner as usize];
-        if column == NONE {
+        if column == u32::MAX {
             column = self.column(world, core, root_node, root_owner);
         }
         let Stretch { first, count } =
@@ -293,7 +293,7 @@ impl Switches {
     #[cold]
     pub(crate) fn column(&mut self, world: &World, core: &Core, root: u32, owner: u32) -> u32 {
         let known = self.spreading.column_of[owner as usize];
-        if known != NONE {
+        if known != u32::MAX {
             return known;
         }
         let switches = self.spreading.rng.len();
@@ -321,7 +321,7 @@ impl Switches {
         world: &World,
         core: &mut Core,
         ingress: PortId,
-        id: u32,
+        id: PacketId,
     ) -> Option<PortId> {
         core.packets.get_mut(id).epoch = world.old_epoch();
         self.reroute(world, core, ingress, id)

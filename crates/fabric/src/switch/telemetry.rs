@@ -118,11 +118,11 @@ mod tests {
         let mut simulation = Simulation::new(spec).unwrap();
         let mut found = BTreeMap::new();
         while !simulation.advance(1).done {
-            for id in 0..simulation.core.packets.slots() {
+            for id in simulation.core.packets.slots() {
                 let packet = *simulation.core.packets.get(id);
                 if packet.kind == PacketKind::Ack {
                     let hops = || (packet, simulation.core.packets.hops(id).to_vec());
-                    found.entry((packet.flow, packet.seq)).or_insert_with(hops);
+                    found.entry((packet.flow.0, packet.seq)).or_insert_with(hops);
                 }
             }
         }
@@ -175,7 +175,7 @@ mod tests {
         }
         let mut seen = 0;
         while !simulation.advance(1).done {
-            for id in 0..simulation.core.packets.slots() {
+            for id in simulation.core.packets.slots() {
                 for hop in simulation.core.packets.hops(id) {
                     assert!(hop.tx_bytes >= sent, "{hop:?}");
                     seen += 1;

@@ -24,8 +24,7 @@ impl Traffic {
             }
         }
         self.completions.append(&mut other.completions);
-        self.dependencies.take_over(&mut other.dependencies, |flow| {
-            core.has(world.spec.flows[flow].src.0)
-        });
+        self.dependencies
+            .take_over(&mut other.dependencies, |flow| core.has(world.flow(flow).src.0));
     }
 }

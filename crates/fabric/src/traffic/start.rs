@@ -1,6 +1,7 @@
 //! The start of a flow: its paths, its queue pair, its first packet.
 
 use paceline_congestion::{PathInfo, SenderQuirks, TimerBank};
+use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Bytes, Span, Time};
@@ -8,7 +9,7 @@ use paceline_kernel::{Bytes, Span, Time};
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::host::sender::Qp;
-use crate::ids::PortId;
+use crate::ids::{FlowId, PortId};
 use crate::outcome::FlowStatus;
 use crate::reference::bolt_ns3::Share;
 use crate::run::simulation::Simulation;
@@ -27,19 +28,19 @@ pub(crate) struct Paths {
 
 impl Traffic {
     /// The flows of one start time enter, in order; then the next start time is arranged for.
-    pub(crate) fn flow_due(&mut self, world: &World, core: &mut Core, first: u32) {
-        let start = world.spec.flows[first as usize].start;
+    pub(crate) fn flow_due(&mut self, world: &World, core: &mut Core, first: FlowId) {
+        let start = world.flow(first).start;
         let mut next = first;
-        while let Some(flow) = world.spec.flows.get(next as usize)
+        while let Some(flow) = world.spec.flows.get(next.index())
             && flow.start == start
         {
             if core.has(flow.src.0) && self.comes_due(core, next) {
                 // An event of its own, so that what was already due at this instant comes first.
                 core.schedule(LaneId::WHEEL, core.now, Event::FlowStart { flow: next });
             }
-            next += 1;
+            next = next.plus(1);
         }
-        if let Some(flow) = world.spec.flows.get(next as usize) {
+        if let Some(flow) = world.spec.flows.get(next.index()) {
             core.schedule(LaneId::WHEEL, flow.start.as_ps(), Event::FlowDue { flow: next });
         }
     }
@@ -47,23 +48,23 @@ impl Traffic {
 
 impl World {
     /// Finds both paths of a flow.
-    pub(crate) fn find_paths(&self, core: &Core, flow: u32) -> Option<Paths> {
-        let (spec, key) = (&self.spec.flows[flow as usize], self.key_of(flow));
+    pub(crate) fn find_paths(&self, core: &Core, flow: FlowId) -> Option<Paths> {
+        let (spec, key) = (self.flow(flow), self.key_of(flow));
         let forward = self.routing.path(&core.ports, spec.src.0, spec.dst.0, key)?.ports;
         let back = self.find_way_back(core, flow)?;
         Some(Paths { forward, back })
     }
 
     /// Finds the path of a flow's acknowledgements.
-    pub(crate) fn find_way_back(&self, core: &Core, flow: u32) -> Option<Vec<PortId>> {
-        let (spec, key) = (&self.spec.flows[flow as usize], self.key_of(flow).reversed());
+    pub(crate) fn find_way_back(&self, core: &Core, flow: FlowId) -> Option<Vec<PortId>> {
+        let (spec, key) = (self.flow(flow), self.key_of(flow).reversed());
         let back = self.routing.path(&core.ports, spec.dst.0, spec.src.0, key)?;
         Some(back.ports)
     }
 
     /// What ECMP hashes of a flow's data.
-    fn key_of(&self, flow: u32) -> FlowKey {
-        let spec = &self.spec.flows[flow as usize];
+    fn key_of(&self, flow: FlowId) -> FlowKey {
+        let spec = self.flow(flow);
         if self.quirks.hash_hosts_only {
             return FlowKey::new(spec.src.0, spec.dst.0, 0, 0);
         }
@@ -134,9 +135,9 @@ impl Simulation {
     }
 
     /// A queue pair begins to send.
-    pub(crate) fn flow_start(&mut self, flow: u32) {
-        let spec = self.world.spec.flows[flow as usize];
-        let record = &mut self.traffic.flows[flow as usize];
+    pub(crate) fn flow_start(&mut self, flow: FlowId) {
+        let spec = *self.world.flow(flow);
+        let record = &mut self.traffic.flows[flow];
         record.status = FlowStatus::Unfinished;
         record.start = Time::from_ps(self.core.now);
         self.traffic
@@ -154,7 +155,7 @@ impl Simulation {
         self.find_first_path(spec.dst.0);
         let paths = self.world.find_paths(&self.core, flow);
         if paths.is_none() && self.world.changes.is_empty() {
-            self.traffic.flows[flow as usize].status = FlowStatus::Unreachable;
+            self.traffic.flows[flow].status = FlowStatus::Unreachable;
             return;
         }
         let reachable = paths.is_some();
@@ -211,12 +212,12 @@ impl Simulation {
             echo_notifies: (at_work.receiver_half()).is_none_or(|half| !half.replaces_echo()),
             scheme: controller,
             timers: self.timers(),
-            rng: Rng::stream(self.world.spec.seed, Purpose::Congestion, u64::from(flow)),
+            rng: Rng::stream(self.world.spec.seed, Purpose::Congestion, u64::from(flow.0)),
             path: Box::new(info),
         };
         qp.apply(qp.scheme.limits());
         if reachable {
-            self.traffic.flows[flow as usize].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+            self.traffic.flows[flow].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
         }
         let bdp = if qp.path.bdp == Bytes::ZERO {
             self.world.bdp
@@ -232,10 +233,10 @@ impl Simulation {
             .watch
             .recorder
             .flows
-            .started(slot, &self.hosts.qps[slot as usize], self.core.now);
+            .started(slot, &self.hosts.qps[slot], self.core.now);
         self.core.open_account(flow);
         if self.core.watch.closeups.on() {
-            self.core.look_begins(slot, &self.hosts.qps[slot as usize]);
+            self.core.look_begins(slot, &self.hosts.qps[slot]);
         }
         if self.bolt_ns3.on {
             self.hosts.receivers.begin(&self.world, &self.core, flow, slot);

@@ -3,12 +3,13 @@
 //! The graph is built once into flat arrays. A flow that nothing waits for costs a comparison when
 //! it ends, and nothing per packet; a run without dependencies has empty arrays.
 
+use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Time};
 
 use crate::core::Core;
 use crate::core::event::Event;
-use crate::core::parts::exchange;
+use crate::ids::FlowId;
 use crate::outcome::{FlowRecord, FlowStatus};
 use crate::spec::{Awaited, Dependency, RunSpec};
 use crate::traffic::Traffic;
@@ -19,19 +20,19 @@ use crate::world::World;
 pub(crate) struct Dependencies {
     /// Where each flow's successors begin in `successors`, and where the last ones end; empty where
     /// no flow waits.
-    first: Vec<u32>,
+    first: List<FlowId, u32>,
     successors: Vec<Successor>,
     /// A place per flow; empty where no flow waits.
-    waits: Vec<Wait>,
-    /// Flows before this one have come to their start times.
-    due: u32,
+    waits: List<FlowId, Wait>,
+    /// The last flow that has come to its start time.
+    due: Option<FlowId>,
     /// The latest start of a flow for which nothing but time is missing, in ps.
     pub(crate) latest: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Successor {
-    flow: u32,
+    flow: FlowId,
     awaited: Awaited,
     delay: u64,
 }
@@ -47,15 +48,15 @@ struct Wait {
 
 impl Dependencies {
     /// Takes over what another part knows of what its flows wait for.
-    pub(super) fn take_over(&mut self, other: &mut Self, theirs: impl Fn(usize) -> bool) {
-        let places = (0..self.waits.len()).filter(|&flow| theirs(flow));
-        exchange(&mut self.waits, &mut other.waits, places);
+    pub(super) fn take_over(&mut self, other: &mut Self, theirs: impl Fn(FlowId) -> bool) {
+        let places = self.waits.ids().filter(|&flow| theirs(flow));
+        places.for_each(|flow| self.waits.exchange(&mut other.waits, flow));
         self.due = self.due.max(other.due);
         self.latest = self.latest.max(other.latest);
     }
 
     /// Whether a flow that waits for nothing any more has yet to start.
-    pub(crate) fn is_someone_due(&self, flows: &[FlowRecord]) -> bool {
+    pub(crate) fn is_someone_due(&self, flows: &List<FlowId, FlowRecord>) -> bool {
         let mut waits = self.waits.iter().zip(flows);
         waits.any(|(wait, flow)| wait.pending == 0 && flow.status == FlowStatus::NotStarted)
     }
@@ -65,26 +66,26 @@ impl Dependencies {
         if spec.dependencies.is_empty() {
             return Self::default();
         }
-        let mut first = vec![0u32; spec.flows.len() + 1];
-        let mut waits = vec![Wait::default(); spec.flows.len()];
+        let mut first: List<FlowId, u32> = List::of(spec.flows.len() + 1, 0);
+        let mut waits = List::of(spec.flows.len(), Wait::default());
         for dependency in &spec.dependencies {
-            first[dependency.after as usize + 1] += 1;
-            waits[dependency.flow as usize].pending += 1;
+            first[FlowId(dependency.after).plus(1)] += 1;
+            waits[FlowId(dependency.flow)].pending += 1;
         }
-        for flow in 0..spec.flows.len() {
-            first[flow + 1] += first[flow];
+        for flow in waits.ids() {
+            first[flow.plus(1)] += first[flow];
         }
         let nobody = Successor {
-            flow: 0,
+            flow: FlowId::NONE,
             awaited: Awaited::Started,
             delay: 0,
         };
         let mut successors = vec![nobody; spec.dependencies.len()];
         let mut next = first.clone();
         for dependency in &spec.dependencies {
-            let place = &mut next[dependency.after as usize];
+            let place = &mut next[FlowId(dependency.after)];
             successors[*place as usize] = Successor {
-                flow: dependency.flow,
+                flow: FlowId(dependency.flow),
                 awaited: dependency.awaited,
                 delay: dependency.delay.as_ps(),
             };
@@ -94,7 +95,7 @@ impl Dependencies {
             first,
             successors,
             waits,
-            due: 0,
+            due: None,
             latest: 0,
         }
     }
@@ -137,34 +138,34 @@ pub fn find_cycle(flows: usize, dependencies: &[Dependency]) -> Option<u32> {
 
 impl Traffic {
     /// The start time of a flow has come: whether nothing else keeps it.
-    pub(crate) fn comes_due(&mut self, core: &Core, flow: u32) -> bool {
+    pub(crate) fn comes_due(&mut self, core: &Core, flow: FlowId) -> bool {
         let now = core.now;
-        let Some(wait) = self.dependencies.waits.get(flow as usize) else {
+        let Some(wait) = self.dependencies.waits.get(flow) else {
             return true;
         };
-        self.dependencies.due = flow + 1;
+        self.dependencies.due = Some(flow);
         wait.pending == 0 && wait.ready_at <= now
     }
 
     /// Something happened to `flow` that others may wait for: those for which it was the last
     /// thing start, each after its delay.
-    pub(crate) fn release(&mut self, world: &World, core: &mut Core, flow: u32, what: Awaited) {
+    pub(crate) fn release(&mut self, world: &World, core: &mut Core, flow: FlowId, what: Awaited) {
         if self.dependencies.first.is_empty() {
             return;
         }
-        let ends = &self.dependencies.first[flow as usize..flow as usize + 2];
-        for place in ends[0] as usize..ends[1] as usize {
+        let first = &self.dependencies.first;
+        for place in first[flow] as usize..first[flow.plus(1)] as usize {
             let successor = self.dependencies.successors[place];
             if successor.awaited != what {
                 continue;
             }
-            let wait = &mut self.dependencies.waits[successor.flow as usize];
+            let wait = &mut self.dependencies.waits[successor.flow];
             wait.pending -= 1;
             wait.ready_at = wait.ready_at.max(core.now.saturating_add(successor.delay));
             let (pending, ready_at) = (wait.pending, wait.ready_at);
-            let start = world.spec.flows[successor.flow as usize].start.as_ps();
+            let start = world.flow(successor.flow).start.as_ps();
             // Otherwise it starts when its start time comes.
-            if pending == 0 && (ready_at > start || successor.flow < self.dependencies.due) {
+            if pending == 0 && (ready_at > start || Some(successor.flow) <= self.dependencies.due) {
                 let event = Event::FlowStart { flow: successor.flow };
                 let at = ready_at.max(start);
                 self.dependencies.latest = self.dependencies.latest.max(at);
@@ -174,8 +175,8 @@ impl Traffic {
     }
 
     /// A flow's last byte is here, and perhaps was before.
-    pub(crate) fn received_whole(&mut self, world: &World, core: &mut Core, flow: u32, bytes: Bytes) {
-        let record = &mut self.flows[flow as usize];
+    pub(crate) fn received_whole(&mut self, world: &World, core: &mut Core, flow: FlowId, bytes: Bytes) {
+        let record = &mut self.flows[flow];
         if record.received.is_none() {
             record.received = Some(Time::from_ps(core.now));
             record.delivered = bytes;

@@ -10,17 +10,17 @@
 //! is the time for which a pause held back what the scheme would have sent.
 
 use crate::core::Core;
-use crate::core::packet::{NONE, Packet};
+use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports, STRICT};
 use crate::host::sender::Qp;
-use crate::ids::PortId;
+use crate::ids::{AccountId, FlowId, PacketId, PortId};
 use crate::outcome::{PacketKind, PortRef};
 use crate::spec::{Accounted, NodeId};
 use crate::watch::record::Recorder;
 use crate::world::World;
 use journal::{BACK, INSIDE, Journals, PAUSED};
 use paceline_kernel::Span;
-use paceline_kernel::ids::Grid;
+use paceline_kernel::ids::{Grid, Id, List};
 use totals::{Totals, for_each_wait};
 
 mod journal;
@@ -44,14 +44,14 @@ struct Open {
 }
 
 impl Open {
-    fn new(flow: u32, now: u64) -> Self {
+    fn new(flow: FlowId, now: u64) -> Self {
         Self {
             until: now,
             sending_until: 0,
             again: false,
             stalled: Span::ZERO,
             account: FlowAccount {
-                flow,
+                flow: flow.0,
                 completed: false,
                 sender: SenderTime::NONE,
                 data: Vec::new(),
@@ -114,9 +114,9 @@ impl Open {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Accounts {
     /// Place in `open` and `totals` of each flow's account; empty when there are none.
-    place: Vec<u32>,
-    open: Vec<Option<Open>>,
-    totals: Vec<Totals>,
+    place: List<FlowId, AccountId>,
+    open: List<AccountId, Option<Open>>,
+    totals: List<AccountId, Totals>,
     journals: Journals,
     /// For how long each (port, class) was paused, pauses that last apart; empty without accounts.
     paused: Grid<PortId, u64>,
@@ -131,36 +131,27 @@ impl Accounts {
         flows: usize,
         (ports, classes): (usize, usize),
     ) -> Self {
-        let mut place = Vec::new();
+        let mut place: List<FlowId, AccountId> = List::of(flows, AccountId::NONE);
         let mut count = 0;
-        let mut add = |place: &mut Vec<u32>, flow: usize| {
-            if place[flow] == NONE {
-                place[flow] = count;
+        let mut add = |flow: u32| {
+            if let Some(place) = place.get_mut(FlowId(flow))
+                && *place == AccountId::NONE
+            {
+                *place = AccountId::new(count);
                 count += 1;
             }
         };
         match asked {
-            Accounted::None if closeups.is_empty() => {}
-            Accounted::None => place = vec![NONE; flows],
-            Accounted::All => {
-                place = vec![NONE; flows];
-                (0..flows).for_each(|flow| add(&mut place, flow));
-            }
-            Accounted::Flows(list) => {
-                place = vec![NONE; flows];
-                for &flow in list.iter().filter(|&&flow| (flow as usize) < flows) {
-                    add(&mut place, flow as usize);
-                }
-            }
+            Accounted::None => {}
+            Accounted::All => (0..flows as u32).for_each(&mut add),
+            Accounted::Flows(list) => list.iter().copied().for_each(&mut add),
         }
-        for &flow in closeups.iter().filter(|&&flow| (flow as usize) < flows) {
-            add(&mut place, flow as usize);
-        }
+        closeups.iter().copied().for_each(&mut add);
         let on = count > 0;
         Self {
-            place: if on { place } else { Vec::new() },
-            open: vec![None; count as usize],
-            totals: vec![Totals::default(); count as usize],
+            place: if on { place } else { List::new() },
+            open: List::of(count, None),
+            totals: List::of(count, Totals::default()),
             journals: Journals::default(),
             paused: Grid::of(if on { ports } else { 0 }, classes, 0),
             pauses: false,
@@ -177,19 +168,19 @@ impl Accounts {
         self.pauses
     }
 
-    fn find(&self, flow: u32) -> Option<usize> {
-        let place = *self.place.get(flow as usize)?;
-        (place != NONE).then_some(place as usize)
+    fn find(&self, flow: FlowId) -> Option<AccountId> {
+        let place = *self.place.get(flow)?;
+        (place != AccountId::NONE).then_some(place)
     }
 
-    /// Place of a flow's account; [`NONE`] without one.
-    pub(crate) fn place_of(&self, flow: u32) -> u32 {
-        self.find(flow).map_or(NONE, |place| place as u32)
+    /// A flow's account; `AccountId::NONE` without one.
+    pub(crate) fn place_of(&self, flow: FlowId) -> AccountId {
+        self.find(flow).unwrap_or(AccountId::NONE)
     }
 
     #[inline]
     fn of(&mut self, qp: &Qp) -> Option<&mut Open> {
-        self.open.get_mut(qp.account as usize)?.as_mut()
+        self.open.get_mut(qp.account)?.as_mut()
     }
 
     /// A pause begins.
@@ -207,7 +198,7 @@ impl Accounts {
     /// A packet whose way is written down goes on the wire of a port at `left`, and will be at the other end at
     /// `arrives`.
     #[inline(never)]
-    pub(crate) fn step(&mut self, packet: u32, port: PortId, kind: PacketKind, left: u64, arrives: u64) {
+    pub(crate) fn step(&mut self, packet: PacketId, port: PortId, kind: PacketKind, left: u64, arrives: u64) {
         let back = u32::from(kind != PacketKind::Data) << BACK.trailing_zeros();
         let key = port.0 | back;
         self.journals.push(packet, Step { key, left, arrives });
@@ -215,20 +206,20 @@ impl Accounts {
 
     /// What the packet that had this slot met is added to its flow's, if it has not been.
     #[inline]
-    fn add_up(&mut self, packet: u32) {
+    fn add_up(&mut self, packet: PacketId) {
         if let Some((head, steps)) = self.journals.of(packet) {
-            self.totals[head.place as usize].add(steps);
+            self.totals[head.place].add(steps);
             self.journals.forget(packet);
         }
     }
 
     fn add_up_all(&mut self) {
-        (0..self.journals.slots()).for_each(|packet| self.add_up(packet));
+        self.journals.packets().for_each(|packet| self.add_up(packet));
     }
 
     /// Takes out the journal of a packet that goes to another part of the network: its steps, as many as its
     /// head says, are appended to `steps`.
-    pub(crate) fn take(&mut self, packet: u32, steps: &mut Vec<Step>) -> Option<Head> {
+    pub(crate) fn take(&mut self, packet: PacketId, steps: &mut Vec<Step>) -> Option<Head> {
         let (&head, found) = self.journals.of(packet)?;
         steps.extend_from_slice(found);
         self.journals.forget(packet);
@@ -236,7 +227,7 @@ impl Accounts {
     }
 
     /// Puts in the journal of a packet that came from another part of the network, where it is `packet`.
-    pub(crate) fn put(&mut self, packet: u32, head: &Head, steps: &[Step]) {
+    pub(crate) fn put(&mut self, packet: PacketId, head: &Head, steps: &[Step]) {
         self.add_up(packet);
         self.journals.begin(packet, head.place, &head.sender);
         for &step in steps {
@@ -281,7 +272,7 @@ impl Accounts {
 
 impl Core {
     /// A flow starts: so does its account.
-    pub(crate) fn open_account(&mut self, flow: u32) {
+    pub(crate) fn open_account(&mut self, flow: FlowId) {
         let Some(place) = self.watch.accounts.find(flow) else {
             return;
         };
@@ -319,12 +310,12 @@ impl Core {
 
     /// A data packet is about to leave its sender, whose state is still as before.
     #[inline(never)]
-    pub(crate) fn account_send(&mut self, world: &World, qp: &Qp, id: u32) {
+    pub(crate) fn account_send(&mut self, world: &World, qp: &Qp, id: PacketId) {
         if self.watch.closeups.on() {
             self.settle(qp);
         }
         let accounts = &mut self.watch.accounts;
-        let Some(Some(open)) = accounts.open.get_mut(qp.account as usize) else {
+        let Some(Some(open)) = accounts.open.get_mut(qp.account) else {
             return;
         };
         let (port, packet) = (&self.ports[qp.port], self.packets.get_mut(id));
@@ -335,7 +326,7 @@ impl Core {
         open.sending_until = sent;
         open.again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
         if let Some((head, steps)) = accounts.journals.of(id) {
-            accounts.totals[head.place as usize].add(steps);
+            accounts.totals[head.place].add(steps);
         }
         let journals = &mut accounts.journals;
         journals.begin(id, qp.account, &open.account.sender);
@@ -349,7 +340,7 @@ impl Core {
 
     /// There have been pauses, and a packet joins a queue.
     #[cold]
-    pub(crate) fn account_queued(&mut self, world: &World, port: PortId, id: u32) {
+    pub(crate) fn account_queued(&mut self, world: &World, port: PortId, id: PacketId) {
         if self.packets.get(id).is_accounted() {
             let paused = self.paused_so_far(world, port, id);
             self.watch.accounts.journals.head(id).paused_before = paused;
@@ -358,7 +349,7 @@ impl Core {
 
     /// There have been pauses, and a packet is about to leave the queue of a port.
     #[cold]
-    pub(crate) fn account_pause(&mut self, world: &World, port: PortId, id: u32) {
+    pub(crate) fn account_pause(&mut self, world: &World, port: PortId, id: PacketId) {
         if !self.packets.get(id).is_accounted() {
             return;
         }
@@ -376,7 +367,7 @@ impl Core {
     }
 
     /// For how long the class that holds back a packet at a port has been paused up to now.
-    fn paused_so_far(&self, world: &World, port: PortId, id: u32) -> u64 {
+    fn paused_so_far(&self, world: &World, port: PortId, id: PacketId) -> u64 {
         let (p, class) = (&self.ports[port], self.packets.get(id).class);
         let class = if p.is_host {
             world.ack_held_by(class)
@@ -395,7 +386,7 @@ impl Core {
 
     /// A data packet enters the receiver's host and will be there for `inside`.
     #[cold]
-    pub(crate) fn account_host(&mut self, id: u32, inside: Span) {
+    pub(crate) fn account_host(&mut self, id: PacketId, inside: Span) {
         if self.packets.get(id).is_accounted() {
             let step = Step {
                 key: INSIDE,
@@ -408,7 +399,7 @@ impl Core {
 
     /// The flow completed with acknowledgement `id`.
     #[cold]
-    pub(crate) fn close_account(&mut self, world: &World, flow: u32, fct: Span, id: u32) {
+    pub(crate) fn close_account(&mut self, world: &World, flow: FlowId, fct: Span, id: PacketId) {
         let Some(place) = self.watch.accounts.find(flow) else {
             return;
         };

@@ -10,14 +10,13 @@
 //! for is who is on the wire meanwhile: the sum over these is the time that it queued, to the picosecond.
 
 use crate::core::Core;
-use crate::core::packet::NONE;
 use crate::core::port::STRICT;
 use crate::host::sender::Qp;
-use crate::ids::PortId;
+use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::outcome::{PacketKind, PortRef, TraceKind};
 use cuts::limits_of;
 use paceline_congestion::HopSample;
-use paceline_kernel::ids::List;
+use paceline_kernel::ids::{Id, List};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use std::collections::BTreeMap;
 use watch::{Held, Origin, Watched};
@@ -31,7 +30,7 @@ pub use parts::{CloseUp, Cut, CutTotals, Limits, Marks, Neighbour, Pauses, Share
 /// What a packet of a looked-at flow met.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    flow: u32,
+    flow: FlowId,
     /// The port that marked it, or that a message is about.
     told_by: PortId,
     /// The port in whose queue it is.
@@ -46,7 +45,7 @@ struct Seen {
 
 impl Seen {
     const NOTHING: Self = Self {
-        flow: NONE,
+        flow: FlowId::NONE,
         told_by: PortId::NONE,
         inside: PortId::NONE,
         longest: (PortId::NONE, 0),
@@ -67,9 +66,9 @@ struct Trigger {
 /// A looked-at flow while it runs.
 #[derive(Clone, Debug)]
 struct Look {
-    flow: u32,
-    /// Its queue pair; [`NONE`] before it starts.
-    slot: u32,
+    flow: FlowId,
+    /// Its queue pair; `QpId::NONE` before it starts.
+    slot: QpId,
     began: Limits,
     limits: Limits,
     line: BitRate,
@@ -88,7 +87,7 @@ struct Look {
     watched: Vec<Watched>,
     held: Vec<Held>,
     /// How long its sender waited for its NIC, by the flow that was on the wire.
-    nic: BTreeMap<u32, Span>,
+    nic: BTreeMap<FlowId, Span>,
     /// Where the packet whose answer came last had waited longest.
     waited_at: PortId,
 }
@@ -97,20 +96,20 @@ struct Look {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CloseUps {
     looks: Vec<Look>,
-    seen: Vec<Seen>,
+    seen: List<PacketId, Seen>,
     /// The flow whose packet each port sent last.
-    on_wire: List<PortId, u32>,
+    on_wire: List<PortId, FlowId>,
     /// Where the last pause of a (port, class) came from.
     origins: BTreeMap<(PortId, u8), Origin>,
 }
 
 impl CloseUps {
     pub(crate) fn new(asked: &[u32], flows: usize) -> Self {
-        let mut looks: Vec<u32> = asked
+        let flows = asked
             .iter()
-            .copied()
-            .filter(|&flow| (flow as usize) < flows)
-            .collect();
+            .map(|&flow| FlowId(flow))
+            .filter(|flow| flow.index() < flows);
+        let mut looks: Vec<FlowId> = flows.collect();
         looks.sort_unstable();
         looks.dedup();
         let nothing = Limits {
@@ -119,7 +118,7 @@ impl CloseUps {
         };
         let look = |flow| Look {
             flow,
-            slot: NONE,
+            slot: QpId::NONE,
             began: nothing,
             limits: nothing,
             line: BitRate::from_bps(0),
@@ -148,21 +147,18 @@ impl CloseUps {
     }
 
     /// Queue pairs of looked-at flows other than `flow`.
-    pub(crate) fn others(&self, flow: u32) -> impl Iterator<Item = u32> {
+    pub(crate) fn others(&self, flow: FlowId) -> impl Iterator<Item = QpId> {
         let others = self.looks.iter().filter(move |look| look.flow != flow);
-        others.map(|look| look.slot).filter(|&slot| slot != NONE)
+        others.map(|look| look.slot).filter(|&slot| slot != QpId::NONE)
     }
 
-    fn find(&self, flow: u32) -> Option<usize> {
+    fn find(&self, flow: FlowId) -> Option<usize> {
         self.looks.binary_search_by_key(&flow, |look| look.flow).ok()
     }
 
-    fn seen(&mut self, packet: u32) -> &mut Seen {
-        let slot = packet as usize;
-        if self.seen.len() <= slot {
-            self.seen.resize(slot + 1, Seen::NOTHING);
-        }
-        &mut self.seen[slot]
+    fn seen(&mut self, packet: PacketId) -> &mut Seen {
+        self.seen.reach(packet, || Seen::NOTHING);
+        &mut self.seen[packet]
     }
 }
 
@@ -221,7 +217,7 @@ impl Core {
     }
 
     /// A looked-at flow starts.
-    pub(crate) fn look_begins(&mut self, slot: u32, qp: &Qp) {
+    pub(crate) fn look_begins(&mut self, slot: QpId, qp: &Qp) {
         let Some(place) = self.watch.closeups.find(qp.flow) else {
             return;
         };
@@ -234,7 +230,7 @@ impl Core {
 
     /// A switch tells a sender in packet `id` about its port `egress`.
     #[cold]
-    pub(crate) fn look_at_notice(&mut self, id: u32, egress: PortId) {
+    pub(crate) fn look_at_notice(&mut self, id: PacketId, egress: PortId) {
         let flow = self.packets.get(id).flow;
         *self.watch.closeups.seen(id) = Seen {
             flow,
@@ -245,13 +241,13 @@ impl Core {
 
     /// A switch writes a note about its port `egress` into data packet `id`.
     #[cold]
-    pub(crate) fn look_at_note(&mut self, id: u32, egress: PortId) {
+    pub(crate) fn look_at_note(&mut self, id: PacketId, egress: PortId) {
         self.watch.closeups.seen(id).told_by = egress;
     }
 
     /// Something happened to a packet at a port.
     #[cold]
-    pub(crate) fn look(&mut self, port: PortId, event: TraceKind, id: u32, queue_bytes: u32) {
+    pub(crate) fn look(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
         let packet = *self.packets.get(id);
         let is_host = self.ports[port].is_host;
         match event {
@@ -284,7 +280,7 @@ impl Core {
     }
 
     /// A data packet joins a queue.
-    fn look_at_arrival(&mut self, place: usize, port: PortId, id: u32) {
+    fn look_at_arrival(&mut self, place: usize, port: PortId, id: PacketId) {
         let (now, class) = (self.now, self.packets.get(id).class);
         let seen = self.watch.closeups.seen(id);
         (seen.inside, seen.since) = (port, now);
@@ -301,7 +297,7 @@ impl Core {
     }
 
     /// A data packet leaves a switch: perhaps with a mark that it came without.
-    fn look_at_mark(&mut self, place: usize, port: PortId, id: u32, queue_bytes: u32) {
+    fn look_at_mark(&mut self, place: usize, port: PortId, id: PacketId, queue_bytes: u32) {
         let packet = *self.packets.get(id);
         let seen = self.watch.closeups.seen(id);
         let newly = packet.mark.is_set() && seen.told_by == PortId::NONE;
@@ -351,7 +347,7 @@ impl Core {
         let looks = std::mem::take(&mut self.watch.closeups.looks);
         looks
             .into_iter()
-            .filter(|look| look.slot != NONE)
+            .filter(|look| look.slot != QpId::NONE)
             .map(|look| self.close_look(look))
             .collect()
     }
@@ -361,7 +357,7 @@ impl Core {
         causes.sort_by_key(|totals| std::cmp::Reverse(totals.count));
         let now = self.now;
         CloseUp {
-            flow: look.flow,
+            flow: look.flow.0,
             began: look.began,
             ended: look.limits,
             line: look.line,
@@ -371,7 +367,7 @@ impl Core {
             pauses: (look.held.into_iter())
                 .filter_map(|held| self.close_held(held, now))
                 .collect(),
-            nic: (look.nic.into_iter()).collect(),
+            nic: look.nic.into_iter().map(|(flow, span)| (flow.0, span)).collect(),
             shared: (look.watched.into_iter())
                 .filter_map(|watched| {
                     let port = self.port_ref(watched.port)?;

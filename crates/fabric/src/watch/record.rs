@@ -3,7 +3,7 @@
 use crate::core::Core;
 use crate::core::packet::Packet;
 use crate::core::port::{Classes, LinkProfile, Port, Ports, STRICT};
-use crate::ids::PortId;
+use crate::ids::{FlowId, PacketId, PortId};
 use crate::outcome::{
     Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, Room, RttSample, TraceEvent, TraceKind,
 };
@@ -121,7 +121,7 @@ impl Recorder {
         self.interfaces[port]
     }
 
-    pub(crate) fn record_rate(&mut self, flow: u32, now: u64, bytes: u64) {
+    pub(crate) fn record_rate(&mut self, flow: FlowId, now: u64, bytes: u64) {
         self.rates.add(flow, now, bytes);
     }
 
@@ -158,7 +158,7 @@ impl Recorder {
             event,
             queue_bytes,
             kind: packet.kind,
-            flow: packet.flow,
+            flow: packet.flow.0,
             seq: packet.seq,
             payload: u32::from(packet.payload),
             wire: u32::from(packet.wire),
@@ -188,7 +188,14 @@ fn traced(spec: &RecordSpec, ports: &Ports) -> List<PortId, bool> {
 impl Core {
     /// Records an event of a packet at a traced node.
     #[cold]
-    pub(crate) fn trace(&mut self, world: &World, port: PortId, event: TraceKind, id: u32, queue_bytes: u32) {
+    pub(crate) fn trace(
+        &mut self,
+        world: &World,
+        port: PortId,
+        event: TraceKind,
+        id: PacketId,
+        queue_bytes: u32,
+    ) {
         if self.watch.closeups.on() {
             self.look(port, event, id, queue_bytes);
         }

@@ -3,13 +3,15 @@
 pub(crate) mod check;
 pub mod routing;
 
+use paceline_kernel::ids::Id;
 use std::sync::Arc;
 
 use paceline_congestion::registry::AtWork;
 use paceline_kernel::Span;
 
 use crate::core::port::{Classes, LinkProfile};
-use crate::spec::{NicSpec, PacketFormat, Quirks, RunSpec};
+use crate::ids::FlowId;
+use crate::spec::{FlowSpec, NicSpec, PacketFormat, Quirks, RunSpec};
 use crate::world::routing::Routing;
 
 /// What does not change while events run, but when the topology does.
@@ -35,9 +37,15 @@ pub(crate) struct World {
 }
 
 impl World {
+    /// A flow as the run's description has it.
+    #[inline]
+    pub(crate) fn flow(&self, flow: FlowId) -> &FlowSpec {
+        &self.spec.flows[flow.index()]
+    }
+
     /// The scheme of a flow.
-    pub(crate) fn scheme_of(&self, flow: u32) -> &AtWork {
-        let scheme = self.spec.flows[flow as usize].scheme;
+    pub(crate) fn scheme_of(&self, flow: FlowId) -> &AtWork {
+        let scheme = self.flow(flow).scheme;
         &self.schemes[usize::from(scheme)]
     }
 }

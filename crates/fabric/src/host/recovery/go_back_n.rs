@@ -5,16 +5,23 @@ use super::{Acknowledged, Answer};
 use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::receiver::Receivers;
+use crate::ids::{PacketId, QpId, ReceiverId};
 use crate::outcome::PacketKind;
 use crate::world::World;
 
 impl Receivers {
     /// In-order data is delivered, a gap is reported, old data is ignored.
     #[inline(always)]
-    pub(super) fn take_in_sequence(&mut self, world: &World, core: &Core, place: u32, id: u32) -> Answer {
+    pub(super) fn take_in_sequence(
+        &mut self,
+        world: &World,
+        core: &Core,
+        place: ReceiverId,
+        id: PacketId,
+    ) -> Answer {
         let packet = core.packets.get(id);
         let (nic, quirks) = (&world.nic, &world.quirks);
-        let receiver = &mut self.list[place as usize];
+        let receiver = &mut self.list[place];
         let size = receiver.path.size;
         receiver.mark = receiver.mark.max(packet.mark);
         let end = packet.seq + u64::from(packet.payload);
@@ -26,10 +33,16 @@ impl Receivers {
 
     /// What is not simply the next packet.
     #[inline(never)]
-    fn take_out_of_sequence(&mut self, world: &World, core: &Core, place: u32, id: u32) -> Answer {
+    fn take_out_of_sequence(
+        &mut self,
+        world: &World,
+        core: &Core,
+        place: ReceiverId,
+        id: PacketId,
+    ) -> Answer {
         let packet = core.packets.get(id);
         let (nic, quirks) = (&world.nic, &world.quirks);
-        let receiver = &mut self.list[place as usize];
+        let receiver = &mut self.list[place];
         let size = receiver.path.size;
         if packet.is_trimmed() && packet.seq >= receiver.expected {
             return self.take_headers(world, core, place, id);
@@ -59,9 +72,9 @@ impl Receivers {
     /// The headers of a packet that was trimmed. They have overtaken what was sent before and waits in
     /// queues, so the gap is reported when that has arrived.
     #[cold]
-    fn take_headers(&mut self, world: &World, core: &Core, place: u32, id: u32) -> Answer {
+    fn take_headers(&mut self, world: &World, core: &Core, place: ReceiverId, id: PacketId) -> Answer {
         let packet = core.packets.get(id);
-        let receiver = &mut self.list[place as usize];
+        let receiver = &mut self.list[place];
         receiver.trimmed = receiver.trimmed.min(packet.seq);
         if packet.seq > receiver.expected {
             return Answer::Nothing;
@@ -72,8 +85,8 @@ impl Receivers {
     /// What is expected next was trimmed, or came after all. Each transmission is trimmed once, so there
     /// is no need to space these NACKs.
     #[cold]
-    fn reach_trimmed(&mut self, world: &World, core: &Core, place: u32, answer: Answer) -> Answer {
-        let receiver = &mut self.list[place as usize];
+    fn reach_trimmed(&mut self, world: &World, core: &Core, place: ReceiverId, answer: Answer) -> Answer {
+        let receiver = &mut self.list[place];
         let is_missing = receiver.expected == receiver.trimmed;
         receiver.trimmed = u64::MAX;
         if !is_missing {
@@ -93,12 +106,12 @@ impl Hosts {
         &mut self,
         world: &World,
         core: &Core,
-        slot: u32,
-        id: u32,
+        slot: QpId,
+        id: PacketId,
     ) -> Acknowledged {
         let packet = core.packets.get(id);
         let mut seq = packet.seq;
-        let qp = &mut self.qps[slot as usize];
+        let qp = &mut self.qps[slot];
         let quirks = &world.quirks;
         if let Some(chunk) = world.nic.back_to_chunk
             && (seq < qp.size || quirks.whole_chunks_only)
@@ -128,8 +141,8 @@ impl Hosts {
     }
 
     /// After a timeout: back to the first unacknowledged byte.
-    pub(super) fn go_back(&mut self, slot: u32) {
-        let qp = &mut self.qps[slot as usize];
+    pub(super) fn go_back(&mut self, slot: QpId) {
+        let qp = &mut self.qps[slot];
         qp.snd_nxt = qp.snd_una;
         qp.reckon();
     }
@@ -141,6 +154,7 @@ mod tests {
 
     use crate::common::{add_flow, scheme_with, star};
     use crate::core::packet::Packet;
+    use crate::ids::QpId;
     use crate::outcome::PacketKind;
     use crate::run::simulation::Simulation;
 
@@ -151,7 +165,12 @@ mod tests {
         add_flow(&mut spec, 1, 2, 100_000, 0);
         spec.quirks.unsigned_in_flight = unsigned_in_flight;
         let mut simulation = Simulation::new(spec).unwrap();
-        while simulation.hosts.qps.first().is_none_or(|qp| qp.snd_nxt < 20_000) {
+        while simulation
+            .hosts
+            .qps
+            .get(QpId(0))
+            .is_none_or(|qp| qp.snd_nxt < 20_000)
+        {
             simulation.advance(1);
         }
         for (kind, seq) in [(PacketKind::Nack, 5000), (PacketKind::Ack, 8000)] {
@@ -164,9 +183,9 @@ mod tests {
             let Simulation {
                 world, core, hosts, ..
             } = &mut simulation;
-            hosts.acknowledge_up_to(world, core, 0, id);
+            hosts.acknowledge_up_to(world, core, QpId(0), id);
         }
-        let qp = &simulation.hosts.qps[0];
+        let qp = &simulation.hosts.qps[QpId(0)];
         (qp.snd_nxt, qp.bound)
     }
 

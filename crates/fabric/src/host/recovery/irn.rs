@@ -27,6 +27,7 @@ use super::{Acknowledged, Answer};
 use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::receiver::Receivers;
+use crate::ids::{PacketId, QpId, ReceiverId};
 use crate::outcome::PacketKind;
 use crate::spec::{Irn, Recovery};
 use crate::world::World;
@@ -224,25 +225,28 @@ impl Sender {
 
 impl Receivers {
     /// A flow begins at `place`. Keeps the memory of the one before.
-    pub(in crate::host) fn expect_any_order(&mut self, world: &World, place: u32) {
+    pub(in crate::host) fn expect_any_order(&mut self, world: &World, place: ReceiverId) {
         if !matches!(world.nic.recovery, Recovery::SelectiveRepeat(_)) {
             return;
         }
-        let slot = place as usize;
-        if self.arrived.len() <= slot {
-            self.arrived.resize_with(slot + 1, Bits::default);
-        }
-        self.arrived[slot].reset();
+        self.arrived.reach(place, Bits::default);
+        self.arrived[place].reset();
     }
 
     /// The receiver takes a packet in any order; what is out of order it reports.
     #[inline(never)]
-    pub(super) fn take_in_any_order(&mut self, world: &World, core: &Core, place: u32, id: u32) -> Answer {
+    pub(super) fn take_in_any_order(
+        &mut self,
+        world: &World,
+        core: &Core,
+        place: ReceiverId,
+        id: PacketId,
+    ) -> Answer {
         let packet = core.packets.get(id);
         let mtu = world.packet.mtu.get();
-        let receiver = &mut self.list[place as usize];
+        let receiver = &mut self.list[place];
         let size = receiver.path.size;
-        let received = &mut self.arrived[place as usize];
+        let received = &mut self.arrived[place];
         if packet.seq < receiver.expected {
             receiver.mark = receiver.mark.max(packet.mark);
             return Answer::Ack;
@@ -273,12 +277,10 @@ impl Receivers {
 
 impl Hosts {
     /// A queue pair in `slot` begins: its window in packets is `bdp`, if that bounds it.
-    pub(crate) fn begin_selective_repeat(&mut self, world: &World, slot: u32, irn: &Irn, bdp: u64) {
+    pub(crate) fn begin_selective_repeat(&mut self, world: &World, slot: QpId, irn: &Irn, bdp: u64) {
         let mtu = world.packet.mtu.get();
-        if self.repeats.len() <= slot as usize {
-            self.repeats.resize_with(slot as usize + 1, Sender::default);
-        }
-        let qp = &mut self.qps[slot as usize];
+        self.repeats.reach(slot, Sender::default);
+        let qp = &mut self.qps[slot];
         let cap = if irn.bdp_cap {
             (bdp / mtu).clamp(1, u64::from(u32::MAX)) as u32
         } else {
@@ -286,7 +288,7 @@ impl Hosts {
         };
         qp.limit = qp.size.min(u64::from(cap).saturating_mul(mtu));
         qp.reckon();
-        self.repeats[slot as usize].begin(qp.size.div_ceil(mtu) as u32, cap);
+        self.repeats[slot].begin(qp.size.div_ceil(mtu) as u32, cap);
     }
 
     /// An acknowledgement, cumulative and perhaps of one packet beyond.
@@ -295,14 +297,14 @@ impl Hosts {
         &mut self,
         world: &World,
         core: &Core,
-        slot: u32,
-        id: u32,
+        slot: QpId,
+        id: PacketId,
         irn: &Irn,
     ) -> Acknowledged {
         let packet = core.packets.get(id);
         let mtu = world.packet.mtu.get();
-        let qp = &mut self.qps[slot as usize];
-        let sender = &mut self.repeats[slot as usize];
+        let qp = &mut self.qps[slot];
+        let sender = &mut self.repeats[slot];
         let beyond = match (packet.kind, packet.is_trimmed()) {
             (PacketKind::Nack, false) => Some(Arrived::Whole(packet.answers)),
             (PacketKind::Nack, true) => Some(Arrived::Trimmed(packet.answers)),
@@ -330,15 +332,15 @@ impl Hosts {
     }
 
     /// The number of the next new packet; 0 without selective repeat.
-    pub(crate) fn next_number(&self, slot: u32) -> u32 {
-        self.repeats.get(slot as usize).map_or(0, |sender| sender.next)
+    pub(crate) fn next_number(&self, slot: QpId) -> u32 {
+        self.repeats.get(slot).map_or(0, |sender| sender.next)
     }
 
     /// The number and first byte of the packet that is to be sent next, lost ones first.
-    pub(crate) fn next_of_selective_repeat(&mut self, world: &World, core: &Core, slot: u32) -> (u32, u64) {
+    pub(crate) fn next_of_selective_repeat(&mut self, world: &World, core: &Core, slot: QpId) -> (u32, u64) {
         let mtu = world.packet.mtu.get();
-        let qp = &mut self.qps[slot as usize];
-        let sender = &mut self.repeats[slot as usize];
+        let qp = &mut self.qps[slot];
+        let sender = &mut self.repeats[slot];
         let again = if qp.repairs { sender.resend(core.now) } else { None };
         qp.repairs = sender.lost.count() > 0;
         qp.reckon();
@@ -353,15 +355,15 @@ impl Hosts {
         (packet, u64::from(packet) * mtu)
     }
 
-    pub(super) fn resend_after_timeout(&mut self, slot: u32, irn: &Irn) {
-        self.repeats[slot as usize].time_out(irn.reordering);
-        let qp = &mut self.qps[slot as usize];
+    pub(super) fn resend_after_timeout(&mut self, slot: QpId, irn: &Irn) {
+        self.repeats[slot].time_out(irn.reordering);
+        let qp = &mut self.qps[slot];
         qp.repairs = true;
         qp.reckon();
     }
 
     /// What sender and receiver know of one another's packets agrees.
-    pub(crate) fn verify_selective_repeat(&self, world: &World, slot: usize) {
+    pub(crate) fn verify_selective_repeat(&self, world: &World, slot: QpId) {
         if self.repeats.is_empty() {
             return;
         }
@@ -371,8 +373,8 @@ impl Hosts {
         let Some(place) = self.receivers.find(flow) else {
             return;
         };
-        let receiver = &self.receivers.list[place as usize];
-        let received = &self.receivers.arrived[place as usize];
+        let receiver = &self.receivers.list[place];
+        let received = &self.receivers.arrived[place];
         let number = |byte: u64| byte.div_ceil(mtu) as u32;
         assert_eq!(
             sender.una,

@@ -6,15 +6,16 @@ use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::flow_path::FlowPath;
 use crate::host::receiver::{Receiver, Receivers};
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId};
 use crate::outcome::PacketKind;
 use crate::world::World;
+use paceline_kernel::ids::Id;
 
 impl Hosts {
     /// Data packet `id` of a flow that is complete. Its sender will not know what the answer is about, but it
     /// takes its way through the network.
     #[cold]
-    pub(crate) fn receive_late(&mut self, world: &World, core: &mut Core, id: u32) {
+    pub(crate) fn receive_late(&mut self, world: &World, core: &mut Core, id: PacketId) {
         let (answer, expected) = self.receivers.take_late(world, core, id);
         let kind = match answer {
             Answer::Ack => PacketKind::Ack,
@@ -25,7 +26,7 @@ impl Hosts {
         let Some(back) = world.find_way_back(core, number) else {
             return core.packets.remove(id);
         };
-        let flow = world.spec.flows[number as usize];
+        let flow = world.flow(number);
         let needs = world.scheme_of(number).needs();
         let class = world.ack_class(flow.class);
         let answer = core.packets.get_mut(id);
@@ -41,11 +42,11 @@ impl Hosts {
 impl Receivers {
     /// What the receiver answers, and the byte that it expects: the one behind the last, unless it has forgotten
     /// the flow and begins anew ([`crate::spec::Quirks::receiver_forgets`]).
-    fn take_late(&mut self, world: &World, core: &Core, id: u32) -> (Answer, u64) {
+    fn take_late(&mut self, world: &World, core: &Core, id: PacketId) -> (Answer, u64) {
         let packet = core.packets.get(id);
         let (nic, quirks) = (&world.nic, &world.quirks);
         if !quirks.receiver_forgets {
-            let size = world.spec.flows[packet.flow as usize].size.get();
+            let size = world.flow(packet.flow).size.get();
             let answer = if quirks.ignore_duplicates {
                 Answer::Nothing
             } else {

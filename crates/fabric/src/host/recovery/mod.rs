@@ -12,6 +12,7 @@ use crate::core::Core;
 use crate::core::event::Event;
 use crate::host::Hosts;
 use crate::host::receiver::{Receiver, Receivers};
+use crate::ids::{FlowId, PacketId, QpId, ReceiverId};
 use crate::spec::{AckPolicy, NicSpec, Quirks, Recovery};
 use crate::world::World;
 
@@ -92,7 +93,13 @@ impl Receiver {
 impl Receivers {
     /// Data packet `id` reached its receiver: takes what is new of it.
     #[inline]
-    pub(crate) fn take_data(&mut self, world: &World, core: &Core, place: u32, id: u32) -> Answer {
+    pub(crate) fn take_data(
+        &mut self,
+        world: &World,
+        core: &Core,
+        place: ReceiverId,
+        id: PacketId,
+    ) -> Answer {
         match world.nic.recovery {
             Recovery::GoBackN => self.take_in_sequence(world, core, place, id),
             Recovery::SelectiveRepeat(_) => self.take_in_any_order(world, core, place, id),
@@ -107,8 +114,8 @@ impl Hosts {
         &mut self,
         world: &World,
         core: &mut Core,
-        slot: u32,
-        id: u32,
+        slot: QpId,
+        id: PacketId,
     ) -> Acknowledged {
         match world.nic.recovery {
             Recovery::GoBackN => self.acknowledge_up_to(world, core, slot, id),
@@ -117,20 +124,20 @@ impl Hosts {
     }
 
     /// A new queue pair's retransmission timer starts.
-    pub(crate) fn start_timeout(&mut self, world: &World, core: &mut Core, slot: u32) {
+    pub(crate) fn start_timeout(&mut self, world: &World, core: &mut Core, slot: QpId) {
         if let Some(rto) = world.nic.recovery.shortest_timeout(&world.nic) {
             self.schedule_timeout(core, slot, core.now + rto);
         }
     }
 
-    fn schedule_timeout(&mut self, core: &mut Core, slot: u32, at: u64) {
-        let flow = self.qps[slot as usize].flow;
+    fn schedule_timeout(&mut self, core: &mut Core, slot: QpId, at: u64) {
+        let flow = self.qps[slot].flow;
         core.schedule(LaneId::WHEEL, at, Event::Timeout { flow });
     }
 
     /// The event of a sender's retransmission timer: its queue pair, and what is to be waited for at the shortest,
     /// if the flow is not over and waits at all.
-    pub(crate) fn awaits_timeout(&self, world: &World, flow: u32) -> Option<(u32, u64)> {
+    pub(crate) fn awaits_timeout(&self, world: &World, flow: FlowId) -> Option<(QpId, u64)> {
         let slot = self.sender_of(flow)?;
         let shortest = world.nic.recovery.shortest_timeout(&world.nic)?;
         Some((slot, shortest))
@@ -142,13 +149,13 @@ impl Hosts {
         &mut self,
         world: &World,
         core: &mut Core,
-        slot: u32,
+        slot: QpId,
         shortest: u64,
     ) {
-        let qp = &self.qps[slot as usize];
+        let qp = &self.qps[slot];
         let rto = match &world.nic.recovery {
             Recovery::GoBackN => shortest,
-            Recovery::SelectiveRepeat(irn) => self.repeats[slot as usize].timeout(irn),
+            Recovery::SelectiveRepeat(irn) => self.repeats[slot].timeout(irn),
         };
         let due = qp.last_progress + rto;
         if qp.snd_nxt <= qp.snd_una {
@@ -160,11 +167,11 @@ impl Hosts {
             return self.schedule_timeout(core, slot, due.min(core.now + shortest));
         }
         if core.watch.is_told() {
-            core.settle(&self.qps[slot as usize]);
-            core.account_progress(&self.qps[slot as usize], true);
-            core.look_at_timer(&self.qps[slot as usize], crate::watch::closeup::Told::Timeout);
+            core.settle(&self.qps[slot]);
+            core.account_progress(&self.qps[slot], true);
+            core.look_at_timer(&self.qps[slot], crate::watch::closeup::Told::Timeout);
         }
-        self.qps[slot as usize].last_progress = core.now;
+        self.qps[slot].last_progress = core.now;
         match world.nic.recovery {
             Recovery::GoBackN => self.go_back(slot),
             Recovery::SelectiveRepeat(irn) => self.resend_after_timeout(slot, &irn),
@@ -172,6 +179,6 @@ impl Hosts {
         core.counters.timeouts += 1;
         self.call_scheme(world, core, slot, |scheme, cx| scheme.on_timeout(cx));
         self.schedule_timeout(core, slot, core.now + shortest);
-        self.nic_send(world, core, self.qps[slot as usize].port);
+        self.nic_send(world, core, self.qps[slot].port);
     }
 }

@@ -6,7 +6,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::core::packet::{NO_PORT, Packet};
 use crate::core::port::STRICT;
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId};
 use crate::outcome::{PacketKind, TraceKind};
 use crate::run::simulation::Simulation;
 use crate::spec::{BoltNs3Spec, PacketFormat};
@@ -132,7 +132,7 @@ fn drain_ns(queued: u32, rate: BitRate) -> u64 {
 }
 
 impl Simulation {
-    pub(super) fn disc_enqueue(&mut self, port: PortId, id: u32) {
+    pub(super) fn disc_enqueue(&mut self, port: PortId, id: PacketId) {
         let p = &self.core.ports[port];
         let rate_of = |profile: u16| self.world.profiles[usize::from(profile)].rate;
         let packet = self.core.packets.get_mut(id);
@@ -179,16 +179,16 @@ impl Simulation {
     }
 
     /// Tells the sender of data packet `id` that `port` is congested.
-    fn report_congestion(&mut self, port: PortId, id: u32) {
+    fn report_congestion(&mut self, port: PortId, id: PacketId) {
         let packet = *self.core.packets.get(id);
         self.core.counters.notices += 1;
-        let qp = &self.hosts.qps[packet.qp as usize];
+        let qp = &self.hosts.qps[packet.qp];
         if qp.flow != packet.flow || qp.done {
             return;
         }
         if self.core.ports[port].is_host {
             // Its own: it reaches the sender at once, but is for nobody while the flow's first packet leaves.
-            if !self.bolt_ns3.senders[packet.qp as usize].known {
+            if !self.bolt_ns3.senders[packet.qp].known {
                 return;
             }
             self.core.counters.notifications += 1;

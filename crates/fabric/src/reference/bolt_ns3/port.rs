@@ -4,18 +4,18 @@
 //! own at the same instant, after what was already due then. Ports without Bolt's queues have one FIFO
 //! for everything, of which nothing is taken out before its turn.
 
+use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
 use crate::core::event::Event;
-use crate::core::packet::NONE;
 use crate::core::port::STRICT;
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId};
 use crate::outcome::TraceKind;
 use crate::run::simulation::Simulation;
 
 impl Simulation {
     /// A packet arrived at a port, of a host or of a switch.
-    pub(crate) fn device_receive(&mut self, ingress: PortId, id: u32) {
+    pub(crate) fn device_receive(&mut self, ingress: PortId, id: PacketId) {
         if self.core.ports[ingress].is_host {
             if self.core.watch.accounts_alone() {
                 self.hosts.trace_answer(&self.world, &mut self.core, id);
@@ -31,7 +31,7 @@ impl Simulation {
     }
 
     /// A packet is to leave through `port`.
-    pub(crate) fn device_enqueue(&mut self, port: PortId, id: u32) {
+    pub(crate) fn device_enqueue(&mut self, port: PortId, id: PacketId) {
         if self.bolt_ns3.discs[port].is_some() {
             return self.disc_enqueue(port, id);
         }
@@ -49,7 +49,7 @@ impl Simulation {
     }
 
     /// Appends a packet to one of a port's queues.
-    pub(super) fn hold(&mut self, port: PortId, class: u8, id: u32) {
+    pub(super) fn hold(&mut self, port: PortId, class: u8, id: PacketId) {
         self.core.queues[(port, class)].push(&mut self.core.packets, id);
         let wire = u32::from(self.core.packets.get(id).wire);
         let p = &mut self.core.ports[port];
@@ -61,11 +61,11 @@ impl Simulation {
     }
 
     /// Takes the first packet of the first queue that has one.
-    fn take(&mut self, port: PortId) -> u32 {
+    fn take(&mut self, port: PortId) -> PacketId {
         let class = self.core.ports[port].ready.trailing_zeros() as u8;
         let queue = &mut self.core.queues[(port, class)];
         let (id, _) = queue.pop(&self.core.packets);
-        let empty = queue.head == NONE;
+        let empty = queue.head == PacketId::NONE;
         let p = &mut self.core.ports[port];
         p.ready &= !(u16::from(empty) << class);
         p.queued -= u32::from(self.core.packets.get(id).wire);
@@ -74,7 +74,7 @@ impl Simulation {
 
     /// Moves packets from the queues into the device as far as it takes them.
     pub(crate) fn refill(&mut self, port: PortId) {
-        while self.core.ports[port].ready != 0 && self.bolt_ns3.slots[port] == NONE {
+        while self.core.ports[port].ready != 0 && self.bolt_ns3.slots[port] == PacketId::NONE {
             let id = self.take(port);
             if let Some(disc) = &mut self.bolt_ns3.discs[port] {
                 disc.packets -= 1;
@@ -105,19 +105,19 @@ impl Simulation {
             }
             return;
         }
-        let id = std::mem::replace(&mut self.bolt_ns3.slots[port], NONE);
+        let id = std::mem::replace(&mut self.bolt_ns3.slots[port], PacketId::NONE);
         let waiting = self.core.ports[port].ready != 0;
         if waiting {
             self.schedule(LaneId::WHEEL, self.core.now, Event::Refill { port });
         }
-        if id != NONE {
+        if id != PacketId::NONE {
             self.start_transmission(port, id, waiting);
         }
     }
 
     /// The device of a link that is down takes nothing.
     #[cold]
-    fn drop_at_device(&mut self, port: PortId, id: u32) {
+    fn drop_at_device(&mut self, port: PortId, id: PacketId) {
         self.core.counters.link_drops += 1;
         self.discard(port, id);
     }

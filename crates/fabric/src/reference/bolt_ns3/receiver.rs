@@ -2,17 +2,18 @@
 //! NACK.
 
 use paceline_congestion::bolt_ns3::FIN;
+use paceline_kernel::ids::Id;
 use paceline_kernel::{Bytes, Span};
 
 use crate::core::packet::Packet;
-use crate::ids::PortId;
+use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::outcome::{FlowStatus, PacketKind};
 use crate::run::simulation::Simulation;
 use crate::spec::Awaited;
 
 impl Simulation {
     /// A packet arrived at a host.
-    pub(crate) fn message_receive(&mut self, id: u32) {
+    pub(crate) fn message_receive(&mut self, id: PacketId) {
         let kind = self.core.packets.get(id).kind;
         if kind == PacketKind::Data {
             self.core.counters.data_received += 1;
@@ -27,7 +28,7 @@ impl Simulation {
         }
     }
 
-    fn message_data(&mut self, id: u32) {
+    fn message_data(&mut self, id: PacketId) {
         let packet = *self.core.packets.get(id);
         let Some(receiver) = self.hosts.receivers.of(packet.flow) else {
             return self.core.packets.remove(id);
@@ -55,7 +56,7 @@ impl Simulation {
         self.device_enqueue(port, id);
         if kind == PacketKind::Ack {
             self.note_received(packet.qp, expected);
-            let sender = &self.bolt_ns3.senders[packet.qp as usize];
+            let sender = &self.bolt_ns3.senders[packet.qp];
             if packet.tag & FIN != 0 && sender.keep {
                 // What comes next on this flow starts anew.
                 if let Some(receiver) = self.hosts.receivers.of(packet.flow) {
@@ -66,16 +67,16 @@ impl Simulation {
     }
 
     /// Messages that end by `expected` have arrived.
-    fn note_received(&mut self, slot: u32, expected: u64) {
-        let messages = &self.bolt_ns3.senders[slot as usize].messages;
+    fn note_received(&mut self, slot: QpId, expected: u64) {
+        let messages = &self.bolt_ns3.senders[slot].messages;
         for place in 0..messages.len() {
-            let message = &mut self.bolt_ns3.senders[slot as usize].messages[place];
+            let message = &mut self.bolt_ns3.senders[slot].messages[place];
             if message.end > expected {
                 break;
             }
             if !std::mem::replace(&mut message.received, true) {
                 let flow = message.flow;
-                self.traffic.flows[flow as usize].received = Some(self.instant());
+                self.traffic.flows[flow].received = Some(self.instant());
                 self.traffic
                     .release(&self.world, &mut self.core, flow, Awaited::Received);
             }
@@ -83,10 +84,10 @@ impl Simulation {
     }
 
     /// A message is acknowledged.
-    pub(super) fn complete_message(&mut self, slot: u32, flow: u32, size: Bytes) {
+    pub(super) fn complete_message(&mut self, slot: QpId, flow: FlowId, size: Bytes) {
         let now = self.core.now;
-        let retransmitted = std::mem::take(&mut self.hosts.qps[slot as usize].retransmitted);
-        let record = &mut self.traffic.flows[flow as usize];
+        let retransmitted = std::mem::take(&mut self.hosts.qps[slot].retransmitted);
+        let record = &mut self.traffic.flows[flow];
         record.status = FlowStatus::Completed;
         record.fct = Span::from_ps(now - record.start.as_ps());
         record.retransmitted = Bytes::new(retransmitted);

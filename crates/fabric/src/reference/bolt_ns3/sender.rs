@@ -14,6 +14,7 @@ use paceline_kernel::{Bytes, Span, Time, ns3};
 
 use crate::core::event::Event;
 use crate::core::packet::Packet;
+use crate::ids::{FlowId, PacketId, QpId};
 use crate::outcome::{FlowStatus, PacketKind};
 use crate::run::simulation::Simulation;
 
@@ -55,7 +56,7 @@ pub(crate) struct Sender {
 /// A message of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Message {
-    pub(super) flow: u32,
+    pub(super) flow: FlowId,
     /// The flow's byte after its last.
     pub(super) end: u64,
     pub(super) received: bool,
@@ -63,8 +64,8 @@ pub(super) struct Message {
 
 impl Simulation {
     /// A flow begins: its first window leaves, paced.
-    pub(crate) fn start_sender(&mut self, slot: u32, keep: bool, found: Option<u32>) {
-        let qp = &self.hosts.qps[slot as usize];
+    pub(crate) fn start_sender(&mut self, slot: QpId, keep: bool, found: Option<QpId>) {
+        let qp = &self.hosts.qps[slot];
         let message = Message {
             flow: qp.flow,
             end: qp.size,
@@ -76,23 +77,23 @@ impl Simulation {
             messages: VecDeque::from([message]),
             keep,
             key: self.enter_table(slot),
-            first_window: self.hosts.qps[slot as usize].window,
+            first_window: self.hosts.qps[slot].window,
             ..Sender::default()
         };
         let senders = &mut self.bolt_ns3.senders;
-        senders.resize_with(senders.len().max(slot as usize + 1), Sender::default);
-        senders[slot as usize] = sender;
+        senders.reach(slot, Sender::default);
+        senders[slot] = sender;
         self.send_down(slot);
-        self.bolt_ns3.senders[slot as usize].known = true;
-        self.arm_timeout(slot, self.hosts.qps[slot as usize].window);
+        self.bolt_ns3.senders[slot].known = true;
+        self.arm_timeout(slot, self.hosts.qps[slot].window);
         if let Some(found) = found {
             self.inherit_window(slot, found);
         }
     }
 
     /// Sends a packet of a flow, if the time has come and the window lets it.
-    pub(super) fn send_down(&mut self, slot: u32) {
-        let sender = &self.bolt_ns3.senders[slot as usize];
+    pub(super) fn send_down(&mut self, slot: QpId) {
+        let sender = &self.bolt_ns3.senders[slot];
         if sender.ticking {
             return;
         }
@@ -100,7 +101,7 @@ impl Simulation {
             return self.set_clock(slot, sender.resume_at);
         }
         let (mtu, pauses) = (self.world.packet.mtu.get(), self.world.quirks.window_pause);
-        let qp = &self.hosts.qps[slot as usize];
+        let qp = &self.hosts.qps[slot];
         let payload = mtu.min(qp.size - qp.snd_nxt.min(qp.size));
         let limit = qp.snd_una + qp.window;
         if payload == 0 || limit <= qp.snd_nxt {
@@ -112,16 +113,16 @@ impl Simulation {
                 self.send_packet(slot, payload);
             }
             let (rtt, window) = (
-                self.bolt_ns3.senders[slot as usize].rtt_ns as f64,
-                self.hosts.qps[slot as usize].window as f64,
+                self.bolt_ns3.senders[slot].rtt_ns as f64,
+                self.hosts.qps[slot].window as f64,
             );
             let pause = (rtt * mtu as f64 / window) as u64;
             let until = self.core.now + pause * 1000;
-            self.bolt_ns3.senders[slot as usize].resume_at = until;
+            self.bolt_ns3.senders[slot].resume_at = until;
             return self.set_clock(slot, until);
         }
         self.send_packet(slot, payload);
-        let qp = &self.hosts.qps[slot as usize];
+        let qp = &self.hosts.qps[slot];
         if qp.snd_una + qp.window > qp.snd_nxt && qp.snd_nxt < qp.size {
             let wire = payload as u32 + u32::from(qp.data_header);
             let gap = ns3::whole_time_to_send(qp.path.line_rate, wire);
@@ -129,12 +130,12 @@ impl Simulation {
         }
     }
 
-    fn set_clock(&mut self, slot: u32, at: u64) {
-        let sender = &mut self.bolt_ns3.senders[slot as usize];
+    fn set_clock(&mut self, slot: QpId, at: u64) {
+        let sender = &mut self.bolt_ns3.senders[slot];
         sender.ticking = true;
         sender.setting = sender.setting.wrapping_add(1);
         let event = Event::Timer {
-            flow: self.hosts.qps[slot as usize].flow,
+            flow: self.hosts.qps[slot].flow,
             slot: CLOCK,
             generation: sender.setting,
         };
@@ -142,19 +143,19 @@ impl Simulation {
     }
 
     /// A flow's clock.
-    pub(crate) fn clock(&mut self, flow: u32, setting: u8) {
+    pub(crate) fn clock(&mut self, flow: FlowId, setting: u8) {
         let Some(slot) = self.hosts.sender_of(flow) else {
             return;
         };
-        let sender = &mut self.bolt_ns3.senders[slot as usize];
+        let sender = &mut self.bolt_ns3.senders[slot];
         if sender.ticking && sender.setting == setting {
             sender.ticking = false;
             self.send_down(slot);
         }
     }
 
-    fn send_packet(&mut self, slot: u32, payload: u64) {
-        let qp = &self.hosts.qps[slot as usize];
+    fn send_packet(&mut self, slot: QpId, payload: u64) {
+        let qp = &self.hosts.qps[slot];
         let packet = Outgoing {
             seq: qp.snd_nxt,
             payload,
@@ -166,7 +167,7 @@ impl Simulation {
             .call_scheme(&self.world, &mut self.core, slot, |scheme, cx| {
                 tag = scheme.tag(cx, &packet)
             });
-        let qp = &mut self.hosts.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot];
         if qp.snd_nxt + payload >= qp.size {
             tag |= FIN;
         }
@@ -186,7 +187,7 @@ impl Simulation {
             ..Packet::EMPTY
         });
         self.device_enqueue(port, id);
-        let qp = &mut self.hosts.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot];
         qp.snd_nxt = seq + payload;
         if qp.snd_nxt > qp.max_sent {
             qp.max_sent = qp.snd_nxt;
@@ -197,13 +198,13 @@ impl Simulation {
     }
 
     /// An acknowledgement, positive or negative, arrived at the sender.
-    pub(super) fn message_ack(&mut self, id: u32) {
+    pub(super) fn message_ack(&mut self, id: PacketId) {
         let packet = *self.core.packets.get(id);
         let slot = packet.qp;
         let rtt = self.core.now - packet.sent_at;
-        self.bolt_ns3.senders[slot as usize].rtt_ns = rtt / 1000;
+        self.bolt_ns3.senders[slot].rtt_ns = rtt / 1000;
         let nack = packet.kind == PacketKind::Nack;
-        let qp = &mut self.hosts.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot];
         qp.hears();
         let before = qp.snd_una;
         qp.snd_una = if nack { packet.seq } else { before.max(packet.seq) };
@@ -230,8 +231,8 @@ impl Simulation {
             info.newly_acked,
         );
         self.core.packets.remove(id);
-        let lost_at = &mut self.bolt_ns3.senders[slot as usize].before_loss;
-        let qp = &mut self.hosts.qps[slot as usize];
+        let lost_at = &mut self.bolt_ns3.senders[slot].before_loss;
+        let qp = &mut self.hosts.qps[slot];
         if nack {
             info.newly_acked = 0;
             info.nack = *lost_at == 0 || packet.seq < before;
@@ -242,7 +243,7 @@ impl Simulation {
         } else {
             self.complete_messages(slot);
         }
-        let qp = &self.hosts.qps[slot as usize];
+        let qp = &self.hosts.qps[slot];
         if !nack && qp.snd_una >= qp.size {
             return self.rest(slot, Some(&info));
         }
@@ -251,32 +252,32 @@ impl Simulation {
                 scheme.on_ack(cx, &info)
             });
         self.send_down(slot);
-        let sender = &mut self.bolt_ns3.senders[slot as usize];
-        if !nack && self.hosts.qps[slot as usize].snd_nxt >= sender.before_loss {
+        let sender = &mut self.bolt_ns3.senders[slot];
+        if !nack && self.hosts.qps[slot].snd_nxt >= sender.before_loss {
             sender.before_loss = 0;
         }
     }
 
     /// Sets the retransmission timer.
-    pub(super) fn arm_timeout(&mut self, slot: u32, offset: u64) {
+    pub(super) fn arm_timeout(&mut self, slot: QpId, offset: u64) {
         let Some(rto) = self.world.nic.rto else {
             return;
         };
         let at = self.core.now + rto.as_ps();
-        let sender = &mut self.bolt_ns3.senders[slot as usize];
+        let sender = &mut self.bolt_ns3.senders[slot];
         (sender.timeout_at, sender.timeout_offset) = (at, offset);
-        let flow = self.hosts.qps[slot as usize].flow;
+        let flow = self.hosts.qps[slot].flow;
         self.schedule(LaneId::WHEEL, at, Event::Timeout { flow });
     }
 
     /// The retransmission timer, of one period whatever happens: without progress beyond what had been
     /// sent when it was set, everything after the last acknowledgement is sent again.
-    pub(crate) fn message_timeout(&mut self, flow: u32) {
+    pub(crate) fn message_timeout(&mut self, flow: FlowId) {
         let Some(slot) = self.hosts.sender_of(flow) else {
             return;
         };
-        let sender = &mut self.bolt_ns3.senders[slot as usize];
-        let qp = &mut self.hosts.qps[slot as usize];
+        let sender = &mut self.bolt_ns3.senders[slot];
+        let qp = &mut self.hosts.qps[slot];
         if sender.timeout_at != self.core.now {
             return;
         }
@@ -293,26 +294,26 @@ impl Simulation {
                 });
             self.send_down(slot);
         }
-        if self.bolt_ns3.senders[slot as usize].strikes < self.world.spec.bolt_ns3.strikes {
-            return self.arm_timeout(slot, self.hosts.qps[slot as usize].max_sent);
+        if self.bolt_ns3.senders[slot].strikes < self.world.spec.bolt_ns3.strikes {
+            return self.arm_timeout(slot, self.hosts.qps[slot].max_sent);
         }
         self.give_up(slot);
     }
 
     /// The messages of a flow that are not acknowledged will not be.
-    fn give_up(&mut self, slot: u32) {
-        let sender = &mut self.bolt_ns3.senders[slot as usize];
+    fn give_up(&mut self, slot: QpId) {
+        let sender = &mut self.bolt_ns3.senders[slot];
         let (mut start, messages) = (sender.message_start, std::mem::take(&mut sender.messages));
-        let flow = self.hosts.qps[slot as usize].flow;
+        let flow = self.hosts.qps[slot].flow;
         let expected = self.hosts.receivers.arrived_of(flow).unwrap_or(0);
-        let mut retransmitted = std::mem::take(&mut self.hosts.qps[slot as usize].retransmitted);
+        let mut retransmitted = std::mem::take(&mut self.hosts.qps[slot].retransmitted);
         for message in messages {
-            let record = &mut self.traffic.flows[message.flow as usize];
+            let record = &mut self.traffic.flows[message.flow];
             record.status = FlowStatus::GivenUp;
             // What was sent again was the first message's.
             record.retransmitted = Bytes::new(std::mem::take(&mut retransmitted));
             record.delivered = Bytes::new(expected.clamp(start, message.end) - start);
-            let (sent, unheard) = self.hosts.qps[slot as usize].sent_within(start, message.end);
+            let (sent, unheard) = self.hosts.qps[slot].sent_within(start, message.end);
             (record.sent, record.sent_unheard) = (sent, unheard);
             start = message.end;
         }
@@ -320,37 +321,37 @@ impl Simulation {
     }
 
     /// The acknowledged messages of a flow are complete.
-    fn complete_messages(&mut self, slot: u32) {
-        let acked = self.hosts.qps[slot as usize].snd_una;
-        while let Some(&message) = self.bolt_ns3.senders[slot as usize].messages.front()
+    fn complete_messages(&mut self, slot: QpId) {
+        let acked = self.hosts.qps[slot].snd_una;
+        while let Some(&message) = self.bolt_ns3.senders[slot].messages.front()
             && message.end <= acked
         {
-            let sender = &mut self.bolt_ns3.senders[slot as usize];
+            let sender = &mut self.bolt_ns3.senders[slot];
             sender.messages.pop_front();
             let start = std::mem::replace(&mut sender.message_start, message.end);
-            let (sent, unheard) = self.hosts.qps[slot as usize].sent_within(start, message.end);
-            let record = &mut self.traffic.flows[message.flow as usize];
+            let (sent, unheard) = self.hosts.qps[slot].sent_within(start, message.end);
+            let record = &mut self.traffic.flows[message.flow];
             (record.sent, record.sent_unheard) = (sent, unheard);
             self.complete_message(slot, message.flow, Bytes::new(message.end - start));
         }
     }
 
     /// What was sent of messages that are not acknowledged when the run ends.
-    pub(crate) fn record_sent_messages(&mut self, slot: usize) {
+    pub(crate) fn record_sent_messages(&mut self, slot: QpId) {
         let Some(sender) = self.bolt_ns3.senders.get(slot) else {
             return;
         };
         let mut start = sender.message_start;
         for message in &sender.messages {
-            let record = &mut self.traffic.flows[message.flow as usize];
+            let record = &mut self.traffic.flows[message.flow];
             (record.sent, record.sent_unheard) = self.hosts.qps[slot].sent_within(start, message.end);
             start = message.end;
         }
     }
 
     /// A flow has nothing to send any more, or has been given up: it ends, or waits for further messages.
-    fn rest(&mut self, slot: u32, ack: Option<&AckInfo<'_>>) {
-        let sender = &mut self.bolt_ns3.senders[slot as usize];
+    fn rest(&mut self, slot: QpId, ack: Option<&AckInfo<'_>>) {
+        let sender = &mut self.bolt_ns3.senders[slot];
         (sender.ticking, sender.timeout_at) = (false, u64::MAX);
         if !sender.keep {
             self.leave_table(slot);
@@ -373,7 +374,7 @@ impl Simulation {
                     scheme.on_idle(cx, ack)
                 });
         }
-        let qp = &mut self.hosts.qps[slot as usize];
+        let qp = &mut self.hosts.qps[slot];
         (qp.size, qp.snd_una, qp.snd_nxt, qp.max_sent) = (0, 0, 0, 0);
         (qp.sample_after, qp.sent_unheard) = (0, 0);
     }

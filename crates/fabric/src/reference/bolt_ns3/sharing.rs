@@ -10,79 +10,76 @@
 use paceline_kernel::Bytes;
 
 use super::sender::Message;
+use crate::ids::{FlowId, QpId};
 use crate::run::simulation::Simulation;
 
 /// What a message gets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Share {
     /// A flow of its own; and the one that it was found to share with.
-    New { keep: bool, found: Option<u32> },
+    New { keep: bool, found: Option<QpId> },
     /// A place in a flow that there is.
     Joined,
 }
 
 impl Simulation {
     /// Finds out what message `flow` gets; if it is a place in a flow that there is, it takes it.
-    pub(crate) fn share(&mut self, flow: u32) -> Share {
+    pub(crate) fn share(&mut self, flow: FlowId) -> Share {
         let keep = self.world.spec.bolt_ns3.share_flows;
         let found = if keep { self.find_flow(flow) } else { None };
         let Some(slot) = found else {
             return Share::New { keep, found };
         };
-        let size = self.world.spec.flows[flow as usize].size.get();
-        let qp = &mut self.hosts.qps[slot as usize];
+        let size = self.world.flow(flow).size.get();
+        let qp = &mut self.hosts.qps[slot];
         if qp.max_sent >= qp.size {
-            self.bolt_ns3.senders[slot as usize].keep = false;
+            self.bolt_ns3.senders[slot].keep = false;
             return Share::New { keep: true, found };
         }
-        if size <= self.bolt_ns3.senders[slot as usize].first_window {
+        if size <= self.bolt_ns3.senders[slot].first_window {
             return Share::New { keep: false, found };
         }
         qp.size += size;
         let end = qp.size;
-        self.traffic.flows[flow as usize].ideal = self.traffic.flows[qp.flow as usize].ideal;
+        self.traffic.flows[flow].ideal = self.traffic.flows[qp.flow].ideal;
         let message = Message {
             flow,
             end,
             received: false,
         };
-        self.bolt_ns3.senders[slot as usize].messages.push_back(message);
+        self.bolt_ns3.senders[slot].messages.push_back(message);
         self.send_down(slot);
         Share::Joined
     }
 
     /// The flow of the message's pair that the authors' table gives first.
-    fn find_flow(&self, flow: u32) -> Option<u32> {
-        let message = &self.world.spec.flows[flow as usize];
+    fn find_flow(&self, flow: FlowId) -> Option<QpId> {
+        let message = self.world.flow(flow);
         let table = self.bolt_ns3.tables.get(&message.src.0)?;
         table.iter().find(|&slot| {
-            let other = &self.world.spec.flows[self.hosts.qps[slot as usize].flow as usize];
+            let other = self.world.flow(self.hosts.qps[slot].flow);
             other.dst == message.dst
         })
     }
 
     /// A new flow enters its host's table; gives its key there.
-    pub(super) fn enter_table(&mut self, slot: u32) -> u16 {
-        let host = self.world.spec.flows[self.hosts.qps[slot as usize].flow as usize]
-            .src
-            .0;
+    pub(super) fn enter_table(&mut self, slot: QpId) -> u16 {
+        let host = self.world.flow(self.hosts.qps[slot].flow).src.0;
         self.bolt_ns3.tables.entry(host).or_default().insert(slot)
     }
 
     /// A flow is gone.
-    pub(super) fn leave_table(&mut self, slot: u32) {
-        let host = self.world.spec.flows[self.hosts.qps[slot as usize].flow as usize]
-            .src
-            .0;
-        let key = self.bolt_ns3.senders[slot as usize].key;
+    pub(super) fn leave_table(&mut self, slot: QpId) {
+        let host = self.world.flow(self.hosts.qps[slot].flow).src.0;
+        let key = self.bolt_ns3.senders[slot].key;
         if let Some(table) = self.bolt_ns3.tables.get_mut(&host) {
             table.remove(key);
         }
     }
 
     /// A new flow takes over the window of the one that its message had been to share.
-    pub(crate) fn inherit_window(&mut self, slot: u32, found: u32) {
-        let window = Bytes::new(self.hosts.qps[found as usize].window);
+    pub(crate) fn inherit_window(&mut self, slot: QpId, found: QpId) {
+        let window = Bytes::new(self.hosts.qps[found].window);
         self.hosts
             .call_scheme(&self.world, &mut self.core, slot, |scheme, _| {
                 scheme.inherit(window)
@@ -97,7 +94,7 @@ pub(crate) struct HashOrder {
     next_key: u16,
     buckets: usize,
     /// Keys and queue pairs, in the order of the list; each bucket's are together.
-    list: Vec<(u16, u32)>,
+    list: Vec<(u16, QpId)>,
 }
 
 impl HashOrder {
@@ -106,7 +103,7 @@ impl HashOrder {
         13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753, 42043, 85229, 172_933,
     ];
 
-    fn insert(&mut self, slot: u32) -> u16 {
+    fn insert(&mut self, slot: QpId) -> u16 {
         if self.list.len() + 1 > self.buckets {
             let larger = Self::PRIMES.into_iter().find(|&size| size > self.list.len());
             self.buckets = larger.unwrap_or(usize::from(u16::MAX) + 1);
@@ -121,9 +118,9 @@ impl HashOrder {
         key
     }
 
-    fn link(&mut self, entry: (u16, u32)) {
+    fn link(&mut self, entry: (u16, QpId)) {
         let bucket = usize::from(entry.0) % self.buckets;
-        let same = |other: &(u16, u32)| usize::from(other.0) % self.buckets == bucket;
+        let same = |other: &(u16, QpId)| usize::from(other.0) % self.buckets == bucket;
         let place = self.list.iter().position(same).unwrap_or(0);
         self.list.insert(place, entry);
     }
@@ -132,7 +129,7 @@ impl HashOrder {
         self.list.retain(|&(other, _)| other != key);
     }
 
-    fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+    fn iter(&self) -> impl Iterator<Item = QpId> + '_ {
         self.list.iter().map(|&(_, slot)| slot)
     }
 }

@@ -51,9 +51,9 @@ fn walk(spec: RunSpec) -> (Walk, Outcome) {
     let mut simulation = Simulation::new(spec).unwrap();
     let mut walk = Walk::default();
     while !simulation.advance(1).done {
-        for id in 0..simulation.core.packets.slots() {
+        for id in simulation.core.packets.slots() {
             let packet = simulation.core.packets.get(id);
-            let key = (packet.flow, packet.seq, packet.sent_at);
+            let key = (packet.flow.0, packet.seq, packet.sent_at);
             match packet.kind {
                 PacketKind::Data => {
                     let tags = walk.tags.entry(key).or_default();
@@ -189,7 +189,10 @@ fn parts_can_be_off() {
     let mut simulation = Simulation::new(spec.clone()).unwrap();
     let mut riding = 0;
     while !simulation.advance(1).done {
-        riding += (0..simulation.core.packets.slots())
+        riding += simulation
+            .core
+            .packets
+            .slots()
             .filter(|&id| {
                 let packet = simulation.core.packets.get(id);
                 packet.kind == PacketKind::Ack && packet.note_port != NO_PORT && packet.note >= 1057

@@ -3,15 +3,16 @@
 //! Nothing else is written where a switch handles a packet. What a flow's packets met is added up when the
 //! slot of one is used again, and at the end of the run: sums and largest values, which do not hang on the order.
 
-use crate::core::packet::NONE;
+use crate::ids::{AccountId, PacketId};
 use crate::watch::account::SenderTime;
+use paceline_kernel::ids::{Id, List};
 
 /// Set in a step's key where the packet left as an acknowledgement.
 pub(super) const BACK: u32 = 1 << 31;
 /// Keys that are no ports: how long the packet's class was paused while it waited for what the next step says,
 /// and how long it was in the receiver's host.
-pub(super) const PAUSED: u32 = NONE;
-pub(super) const INSIDE: u32 = NONE - 1;
+pub(super) const PAUSED: u32 = u32::MAX;
+pub(super) const INSIDE: u32 = PAUSED - 1;
 
 /// A port that a packet left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,8 +28,8 @@ pub(crate) struct Step {
 /// What a packet's journal begins with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
-    /// Place of the flow's account; [`NONE`] where there is nothing to add.
-    pub(super) place: u32,
+    /// The flow's account; `AccountId::NONE` where there is nothing to add.
+    pub(super) place: AccountId,
     /// Steps so far.
     pub(super) steps: u32,
     /// The sender's time when its transmission began.
@@ -44,7 +45,7 @@ impl Head {
     }
 
     pub(super) const NOTHING: Self = Self {
-        place: NONE,
+        place: AccountId::NONE,
         steps: 0,
         sender: SenderTime::NONE,
         paused_before: 0,
@@ -54,7 +55,7 @@ impl Head {
 /// The journals of all packets, by slot.
 #[derive(Clone, Debug)]
 pub(super) struct Journals {
-    heads: Vec<Head>,
+    heads: List<PacketId, Head>,
     /// `room` for each.
     steps: Vec<Step>,
     room: usize,
@@ -63,7 +64,7 @@ pub(super) struct Journals {
 impl Default for Journals {
     fn default() -> Self {
         Self {
-            heads: Vec::new(),
+            heads: List::new(),
             steps: Vec::new(),
             room: 8,
         }
@@ -73,32 +74,32 @@ impl Default for Journals {
 impl Journals {
     /// Begins the journal of a packet, which must have been added up before.
     #[inline]
-    pub(super) fn begin(&mut self, packet: u32, place: u32, sender: &SenderTime) {
-        if packet as usize >= self.heads.len() {
+    pub(super) fn begin(&mut self, packet: PacketId, place: AccountId, sender: &SenderTime) {
+        if packet.index() >= self.heads.len() {
             self.extend(packet);
         }
-        let head = &mut self.heads[packet as usize];
+        let head = &mut self.heads[packet];
         (head.place, head.steps, head.paused_before) = (place, 0, 0);
         head.sender = *sender;
     }
 
     #[cold]
-    fn extend(&mut self, packet: u32) {
-        self.heads.resize(packet as usize + 1, Head::NOTHING);
+    fn extend(&mut self, packet: PacketId) {
+        self.heads.reach(packet, || Head::NOTHING);
         let steps = self.heads.len() * self.room;
         self.steps.resize(steps, Step::default());
     }
 
     #[inline]
-    pub(super) fn head(&mut self, packet: u32) -> &mut Head {
-        &mut self.heads[packet as usize]
+    pub(super) fn head(&mut self, packet: PacketId) -> &mut Head {
+        &mut self.heads[packet]
     }
 
     /// Adds a step to a packet's journal.
     #[inline]
-    pub(super) fn push(&mut self, packet: u32, step: Step) {
-        let first = packet as usize * self.room;
-        if let Some(head) = self.heads.get_mut(packet as usize)
+    pub(super) fn push(&mut self, packet: PacketId, step: Step) {
+        let first = packet.index() * self.room;
+        if let Some(head) = self.heads.get_mut(packet)
             && (head.steps as usize) < self.room
             && let Some(place) = self.steps.get_mut(first + head.steps as usize)
         {
@@ -112,9 +113,9 @@ impl Journals {
     /// A step for which there is no room yet.
     #[cold]
     #[inline(never)]
-    fn push_beyond(&mut self, packet: u32, step: Step) {
+    fn push_beyond(&mut self, packet: PacketId, step: Step) {
         assert!(
-            (packet as usize) < self.heads.len(),
+            packet.index() < self.heads.len(),
             "a journal begins at the sender"
         );
         self.widen();
@@ -136,20 +137,20 @@ impl Journals {
 
     /// A packet's journal, if there is one that has not been added up.
     #[inline]
-    pub(super) fn of(&self, packet: u32) -> Option<(&Head, &[Step])> {
-        let head = self.heads.get(packet as usize)?;
-        let first = packet as usize * self.room;
-        (head.place != NONE).then(|| (head, &self.steps[first..first + head.steps as usize]))
+    pub(super) fn of(&self, packet: PacketId) -> Option<(&Head, &[Step])> {
+        let head = self.heads.get(packet)?;
+        let first = packet.index() * self.room;
+        (head.place != AccountId::NONE).then(|| (head, &self.steps[first..first + head.steps as usize]))
     }
 
     /// A packet's journal has been added up, or is elsewhere.
     #[inline]
-    pub(super) fn forget(&mut self, packet: u32) {
-        self.heads[packet as usize].place = NONE;
+    pub(super) fn forget(&mut self, packet: PacketId) {
+        self.heads[packet].place = AccountId::NONE;
     }
 
-    /// Slots that there are journals for.
-    pub(super) fn slots(&self) -> u32 {
-        self.heads.len() as u32
+    /// Packets that there are journals for.
+    pub(super) fn packets(&self) -> impl Iterator<Item = PacketId> + use<> {
+        self.heads.ids()
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
-use crate::ids::PortId;
+use crate::ids::{AccountId, FlowId, PacketId, PortId};
+use paceline_kernel::ids::Id;
 use paceline_kernel::rng::{Purpose, Rng};
 
 const FLOWS: u32 = 3;
@@ -8,8 +9,8 @@ fn accounts() -> Accounts {
     Accounts::new(&Accounted::All, &[], FLOWS as usize, (8, 1))
 }
 
-fn begin(accounts: &mut Accounts, flow: u32) {
-    accounts.open[flow as usize] = Some(Open::new(flow, 0));
+fn begin(accounts: &mut Accounts, flow: FlowId) {
+    accounts.open[AccountId(flow.0)] = Some(Open::new(flow, 0));
 }
 
 fn name(port: PortId) -> PortRef {
@@ -57,24 +58,24 @@ fn way(rng: &mut Rng, start: u64) -> Vec<Step> {
 fn accounts_of_parts_merge() {
     let mut rng = Rng::stream(1, Purpose::Mark, 0);
     let (mut whole, mut parts) = (accounts(), [accounts(), accounts()]);
-    for flow in 0..FLOWS {
+    for flow in (0..FLOWS).map(FlowId) {
         begin(&mut whole, flow);
-        begin(&mut parts[flow as usize % 2], flow);
+        begin(&mut parts[flow.index() % 2], flow);
     }
     for number in 0..200u32 {
-        let (flow, slot) = (number % FLOWS, rng.next_u64() as u32 % 7);
+        let (flow, packet) = (FlowId(number % FLOWS), PacketId(rng.next_u64() as u32 % 7));
         let steps = way(&mut rng, u64::from(number) * 100);
         let crossing = rng.next_u64() as usize % steps.len();
-        whole.put(slot, &head(flow), &steps);
+        whole.put(packet, &head(flow), &steps);
         let [here, there] = &mut parts;
-        here.put(slot, &head(flow), &steps[..crossing]);
+        here.put(packet, &head(flow), &steps[..crossing]);
         let mut carried = Vec::new();
-        let carried_head = here.take(slot, &mut carried).unwrap();
+        let carried_head = here.take(packet, &mut carried).unwrap();
         assert_eq!(carried.len(), carried_head.steps as usize);
-        assert!(here.take(slot, &mut carried).is_none());
-        there.put(slot + 3, &carried_head, &carried);
+        assert!(here.take(packet, &mut carried).is_none());
+        there.put(packet.plus(3), &carried_head, &carried);
         for &step in &steps[crossing..] {
-            there.journals.push(slot + 3, step);
+            there.journals.push(packet.plus(3), step);
         }
         parts.swap(0, 1);
     }
@@ -91,9 +92,9 @@ fn accounts_of_parts_merge() {
     assert_eq!(whole[0].host.packets, 67);
 }
 
-fn head(flow: u32) -> Head {
+fn head(flow: FlowId) -> Head {
     Head {
-        place: flow,
+        place: AccountId(flow.0),
         ..Head::NOTHING
     }
 }
@@ -102,7 +103,7 @@ fn head(flow: u32) -> Head {
 #[test]
 fn a_journal_is_read() {
     let mut accounts = accounts();
-    begin(&mut accounts, 1);
+    begin(&mut accounts, FlowId(1));
     let steps = [
         step(6, 1_000, 1_100),
         step(PAUSED, 40, 0),
@@ -110,7 +111,7 @@ fn a_journal_is_read() {
         step(INSIDE, 30, 0),
         step(7 | BACK, 1_331, 1_400),
     ];
-    accounts.put(9, &head(1), &steps);
+    accounts.put(PacketId(9), &head(FlowId(1)), &steps);
     let found = accounts.close(&name);
     let told = |hop: &HopTotals| {
         let spans = [hop.queueing, hop.queueing_max, hop.paused, hop.paused_max];

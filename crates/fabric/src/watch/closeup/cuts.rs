@@ -5,10 +5,11 @@ use crate::core::Core;
 use crate::core::packet::NO_PORT;
 use crate::host::cnp::read_cnp;
 use crate::host::sender::Qp;
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId};
 use crate::outcome::PacketKind;
 use crate::world::World;
 use paceline_congestion::PathInfo;
+use paceline_kernel::ids::Id;
 use paceline_kernel::{Bytes, Span, Time};
 
 impl Core {
@@ -67,7 +68,7 @@ impl Core {
     }
 
     /// An answer reaches its sender, which is about to learn something.
-    pub(crate) fn look_at_answer(&mut self, world: &World, qp: &Qp, id: u32) {
+    pub(crate) fn look_at_answer(&mut self, world: &World, qp: &Qp, id: PacketId) {
         let packet = *self.packets.get(id);
         let Some(place) = self.watch.closeups.find(packet.flow) else {
             return;
@@ -131,7 +132,7 @@ impl Core {
 
     /// The port on the data packet's way with the largest utilisation between the telemetry of this
     /// acknowledgement and that of the last: HPCC's equation (2).
-    fn busiest_hop(&mut self, place: usize, path: &PathInfo, id: u32) -> Option<PortId> {
+    fn busiest_hop(&mut self, place: usize, path: &PathInfo, id: PacketId) -> Option<PortId> {
         let samples = self.packets.hops(id).to_vec();
         let look = &mut self.watch.closeups.looks[place];
         let last = std::mem::replace(&mut look.samples, samples);

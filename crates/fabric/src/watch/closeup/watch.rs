@@ -7,8 +7,7 @@ use paceline_kernel::{Span, Time};
 
 use super::{Neighbour, Pauses, Shared};
 use crate::core::Core;
-use crate::core::packet::NONE;
-use crate::ids::PortId;
+use crate::ids::{FlowId, PacketId, PortId};
 use crate::outcome::PortRef;
 
 /// An egress port where the flow's packets queue.
@@ -23,7 +22,7 @@ pub(super) struct Watched {
     pub(super) first: u64,
     last: u64,
     /// Bytes and time of each flow.
-    flows: BTreeMap<u32, (u64, u64)>,
+    flows: BTreeMap<FlowId, (u64, u64)>,
     paused: u64,
     idle: u64,
 }
@@ -44,7 +43,7 @@ impl Watched {
     }
 
     /// Tells the time until `now`, during which `flow` was on the wire up to `free_at`, or the class `held`.
-    fn advance(&mut self, now: u64, flow: u32, free_at: u64, held: bool) {
+    fn advance(&mut self, now: u64, flow: FlowId, free_at: u64, held: bool) {
         let from = std::mem::replace(&mut self.until, now);
         if held {
             self.paused += (now - from) * self.waiting;
@@ -59,8 +58,8 @@ impl Watched {
     }
 
     pub(super) fn close(self, port: PortRef) -> Option<Shared> {
-        let neighbour = |(flow, (bytes, waited)): (u32, (u64, u64))| Neighbour {
-            flow,
+        let neighbour = |(flow, (bytes, waited)): (FlowId, (u64, u64))| Neighbour {
+            flow: flow.0,
             bytes,
             waited: Span::from_ps(waited),
         };
@@ -88,7 +87,7 @@ pub(super) struct Held {
     last: u64,
     /// When the pause that lasts began.
     since: Option<u64>,
-    flows: BTreeMap<u32, u64>,
+    flows: BTreeMap<FlowId, u64>,
 }
 
 /// Adds one to the count of a port.
@@ -107,14 +106,20 @@ const DEPTH: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origin {
     way: Vec<PortId>,
-    flows: BTreeMap<u32, u64>,
+    flows: BTreeMap<FlowId, u64>,
 }
 
 impl Core {
     /// Tells the time of all that waits at a port, before it changes for whom they wait.
     pub(super) fn look_at_wait(&mut self, port: PortId) {
         let now = self.now;
-        let flow = self.watch.closeups.on_wire.get(port).copied().unwrap_or(NONE);
+        let flow = self
+            .watch
+            .closeups
+            .on_wire
+            .get(port)
+            .copied()
+            .unwrap_or(FlowId::NONE);
         let free_at = self.ports[port].free_at;
         for place in 0..self.watch.closeups.looks.len() {
             for i in 0..self.watch.closeups.looks[place].watched.len() {
@@ -128,14 +133,17 @@ impl Core {
     }
 
     /// A packet goes on the wire.
-    pub(super) fn look_at_wire(&mut self, port: PortId, id: u32) {
+    pub(super) fn look_at_wire(&mut self, port: PortId, id: PacketId) {
         let (flow, wire) = (self.packets.get(id).flow, u64::from(self.packets.get(id).wire));
         if !self.ports[port].is_host {
             self.look_at_wait(port);
             self.leave_queue(port, id);
         }
         let ports = self.ports.len();
-        self.watch.closeups.on_wire.reach(PortId::new(ports - 1), || NONE);
+        self.watch
+            .closeups
+            .on_wire
+            .reach(PortId::new(ports - 1), || FlowId::NONE);
         self.watch.closeups.on_wire[port] = flow;
         let now = self.now;
         for watched in self
@@ -153,7 +161,7 @@ impl Core {
     }
 
     /// A packet of a looked-at flow leaves the queue that it is in, if it is in one.
-    pub(super) fn leave_queue(&mut self, port: PortId, id: u32) {
+    pub(super) fn leave_queue(&mut self, port: PortId, id: PacketId) {
         let now = self.now;
         let flow = self.packets.get(id).flow;
         let Some(place) = self.watch.closeups.find(flow) else {
@@ -176,14 +184,20 @@ impl Core {
     }
 
     /// A packet is lost, perhaps out of a queue.
-    pub(super) fn look_at_loss(&mut self, port: PortId, id: u32) {
+    pub(super) fn look_at_loss(&mut self, port: PortId, id: PacketId) {
         self.look_at_wait(port);
         self.leave_queue(port, id);
     }
 
     /// A sender has waited for its NIC.
-    pub(crate) fn look_at_nic(&mut self, flow: u32, port: PortId, span: Span) {
-        let other = self.watch.closeups.on_wire.get(port).copied().unwrap_or(NONE);
+    pub(crate) fn look_at_nic(&mut self, flow: FlowId, port: PortId, span: Span) {
+        let other = self
+            .watch
+            .closeups
+            .on_wire
+            .get(port)
+            .copied()
+            .unwrap_or(FlowId::NONE);
         if let Some(place) = self.watch.closeups.find(flow)
             && span > Span::ZERO
         {
@@ -234,10 +248,10 @@ impl Core {
     }
 
     /// Bytes of each flow in a port's queue of a class; with `ingress` only of what came in there.
-    fn queued_from(&self, port: PortId, class: u8, ingress: Option<PortId>) -> BTreeMap<u32, u64> {
+    fn queued_from(&self, port: PortId, class: u8, ingress: Option<PortId>) -> BTreeMap<FlowId, u64> {
         let mut flows = BTreeMap::new();
         let mut next = self.queues[(port, class)].head;
-        while next != NONE {
+        while next != PacketId::NONE {
             let packet = self.packets.get(next);
             if ingress.is_none_or(|ingress| packet.ingress == ingress) {
                 *flows.entry(packet.flow).or_default() += u64::from(packet.wire);
@@ -307,7 +321,8 @@ impl Core {
     /// The pauses of a port from one root, at the end of the run or of the flow.
     pub(super) fn close_held(&self, mut held: Held, now: u64) -> Option<Pauses> {
         held.end(now);
-        let mut flows: Vec<(u32, u64)> = held.flows.into_iter().collect();
+        let flows = held.flows.into_iter().map(|(flow, bytes)| (flow.0, bytes));
+        let mut flows: Vec<(u32, u64)> = flows.collect();
         flows.sort_by_key(|&(flow, bytes)| (std::cmp::Reverse(bytes), flow));
         Some(Pauses {
             port: self.port_ref(held.port)?,

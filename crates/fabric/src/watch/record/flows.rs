@@ -4,9 +4,11 @@
 
 use crate::core::Core;
 use crate::host::sender::Qp;
+use crate::ids::{FlowId, QpId};
 use crate::outcome::{Binned, FlowSeries, Room};
 use crate::spec::RunSpec;
 use crate::world::World;
+use paceline_kernel::ids::{Id, List};
 
 /// Bins of all flows' series together, at most: 10 MB.
 const BINS_MAX: usize = 1 << 18;
@@ -20,9 +22,9 @@ pub(crate) struct FlowRecorder {
     room: Room,
     /// Bins that a series has memory for from the beginning.
     reserved: usize,
-    watched: Vec<Watched>,
+    watched: List<FlowId, Watched>,
     /// Those that have started and not ended.
-    live: Vec<u32>,
+    live: Vec<FlowId>,
     /// How many have not ended.
     left: usize,
 }
@@ -31,7 +33,7 @@ pub(crate) struct FlowRecorder {
 #[derive(Clone, Debug)]
 struct Watched {
     /// Its queue pair, once it has one.
-    slot: u32,
+    slot: QpId,
     /// The last round-trip time, in ps; 0 before the first.
     last_rtt: u64,
     rate: Option<Binned>,
@@ -48,7 +50,7 @@ impl FlowRecorder {
             spec.flows.len().min(spec.record.flows_max as usize)
         };
         let watched = |_| Watched {
-            slot: u32::MAX,
+            slot: QpId::NONE,
             last_rtt: 0,
             rate: None,
             window: None,
@@ -78,8 +80,8 @@ impl FlowRecorder {
     }
 
     /// A flow begins, in queue pair `slot`.
-    pub(crate) fn started(&mut self, slot: u32, qp: &Qp, now: u64) {
-        if let Some(watched) = self.watched.get_mut(qp.flow as usize) {
+    pub(crate) fn started(&mut self, slot: QpId, qp: &Qp, now: u64) {
+        if let Some(watched) = self.watched.get_mut(qp.flow) {
             watched.slot = slot;
             watched.sample(now, self.period, qp, &mut self.room, self.reserved);
             self.live.push(qp.flow);
@@ -87,25 +89,25 @@ impl FlowRecorder {
     }
 
     /// An acknowledgement of a flow came back.
-    fn heard(&mut self, flow: u32, rtt: u64) {
-        if let Some(watched) = self.watched.get_mut(flow as usize) {
+    fn heard(&mut self, flow: FlowId, rtt: u64) {
+        if let Some(watched) = self.watched.get_mut(flow) {
             watched.last_rtt = rtt;
         }
     }
 
     /// Takes the sample that is due before the event at `at`, if one is.
-    pub(crate) fn sample_until(&mut self, at: u64, qps: &[Qp]) {
+    pub(crate) fn sample_until(&mut self, at: u64, qps: &List<QpId, Qp>) {
         if self.due <= at {
             self.sample(at, qps);
         }
     }
 
     /// Takes the sample that is due before the event at `at`: all that are due see the same.
-    pub(super) fn sample(&mut self, at: u64, qps: &[Qp]) {
+    pub(super) fn sample(&mut self, at: u64, qps: &List<QpId, Qp>) {
         let Self { watched, live, .. } = self;
         live.retain(|&flow| {
-            let watched = &mut watched[flow as usize];
-            let qp = &qps[watched.slot as usize];
+            let watched = &mut watched[flow];
+            let qp = &qps[watched.slot];
             let ended = qp.done || qp.flow != flow;
             if ended {
                 self.left -= 1;
@@ -147,7 +149,7 @@ impl FlowRecorder {
     /// What has been recorded until `now`.
     pub(crate) fn finish(mut self, now: u64) -> Vec<FlowSeries> {
         for &flow in &self.live {
-            self.watched[flow as usize].finish(now / self.period + 1);
+            self.watched[flow].finish(now / self.period + 1);
         }
         if self.room.is_exceeded() {
             self.thin();
@@ -201,7 +203,7 @@ impl Watched {
 
 impl Core {
     /// What the recorders that follow flows want of an acknowledgement.
-    pub(crate) fn record_flow(&mut self, world: &World, flow: u32, rtt: u64, newly_acked: u64) {
+    pub(crate) fn record_flow(&mut self, world: &World, flow: FlowId, rtt: u64, newly_acked: u64) {
         self.watch.recorder.flows.heard(flow, rtt);
         if newly_acked > 0 && world.spec.record.rate_every.is_some() {
             self.watch.recorder.record_rate(flow, self.now, newly_acked);

@@ -65,7 +65,7 @@ impl Recorder {
 mod tests {
     use crate::common::{G100, add_flow, link, natural, scheme, star, static_pfc};
     use crate::core::event::Event;
-    use crate::ids::PortId;
+    use crate::ids::{FlowId, PortId};
     use crate::run::simulation::Simulation;
     use crate::spec::{Accounted, NodeId, NodeKind, RunSpec};
     use paceline_kernel::queue::LaneId;
@@ -113,13 +113,13 @@ mod tests {
             world, core, traffic, ..
         } = &mut simulation;
         while core.agenda.queue.pop_before(1).is_some() {}
-        traffic.flow_due(world, core, 0);
+        traffic.flow_due(world, core, FlowId(0));
         let mut pending = Vec::new();
         while let Some(entry) = core.agenda.queue.pop_before(1) {
             pending.push(entry);
         }
         for entry in pending {
-            if !matches!(Event::decode(entry.what), Event::FlowStart { flow } if !starts(flow)) {
+            if !matches!(Event::decode(entry.what), Event::FlowStart { flow } if !starts(flow.0)) {
                 core.agenda.queue.push(LaneId::WHEEL, entry);
             }
         }

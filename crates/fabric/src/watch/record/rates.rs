@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use paceline_kernel::Span;
 
+use crate::ids::FlowId;
 use crate::outcome::RateRecord;
 
 /// Bins of all flows together, at most (8 MB); or so many for each flow.
@@ -18,7 +19,7 @@ pub(crate) struct Rates {
     /// Bins that there are, and may be.
     bins: usize,
     most: usize,
-    of: BTreeMap<u32, RateRecord>,
+    of: BTreeMap<FlowId, RateRecord>,
 }
 
 impl Rates {
@@ -33,10 +34,10 @@ impl Rates {
     }
 
     /// So many bytes of a flow were acknowledged at `now`.
-    pub(super) fn add(&mut self, flow: u32, now: u64, bytes: u64) {
+    pub(super) fn add(&mut self, flow: FlowId, now: u64, bytes: u64) {
         let bin = now / self.bin;
         let record = self.of.entry(flow).or_insert_with(|| RateRecord {
-            flow,
+            flow: flow.0,
             first_bin: bin,
             bytes: Vec::new(),
         });
@@ -110,8 +111,8 @@ mod tests {
                 let pauses = flow == 1 && (3_000..6_000).contains(&at);
                 if at >= u64::from(flow) * 1_237 && !pauses {
                     let bytes = 1 + at * 7_919 % 101;
-                    wide.add(flow, at, bytes);
-                    exact.add(flow, at, bytes);
+                    wide.add(FlowId(flow), at, bytes);
+                    exact.add(FlowId(flow), at, bytes);
                 }
             }
         }

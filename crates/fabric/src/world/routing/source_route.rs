@@ -67,6 +67,7 @@ mod tests {
     use paceline_congestion::registry::WindowMode;
 
     use crate::common::{add_flow, scheme_with, star};
+    use crate::ids::FlowId;
     use crate::run::simulation::Simulation;
     use crate::spec::{LinkSpec, NodeId, NodeKind};
 
@@ -103,7 +104,11 @@ mod tests {
         for switches in [1, 2, 7, 32] {
             let simulation = row(switches);
             let (ports, routing) = (&simulation.core.ports, &simulation.world.routing);
-            let path = simulation.world.find_paths(&simulation.core, 0).unwrap().forward;
+            let path = simulation
+                .world
+                .find_paths(&simulation.core, FlowId(0))
+                .unwrap()
+                .forward;
             let mut way = routing
                 .write_way(ports, &path)
                 .expect("two bits or less for each");
@@ -135,12 +140,16 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_not_written() {
         let simulation = row(40);
-        let path = simulation.world.find_paths(&simulation.core, 0).unwrap().forward;
+        let path = simulation
+            .world
+            .find_paths(&simulation.core, FlowId(0))
+            .unwrap()
+            .forward;
         assert_eq!(simulation.world.routing.bits, 1);
         let (ports, routing) = (&simulation.core.ports, &simulation.world.routing);
         assert!(routing.write_way(ports, &path).is_some());
         let longer = row(65);
-        let path = longer.world.find_paths(&longer.core, 0).unwrap().forward;
+        let path = longer.world.find_paths(&longer.core, FlowId(0)).unwrap().forward;
         assert_eq!(longer.world.routing.write_way(&longer.core.ports, &path), None);
     }
 }
