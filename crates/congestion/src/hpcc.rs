@@ -304,23 +304,39 @@ impl Hpcc {
 /// Equation (2): the utilisation of hop `i` between two samples, and the time between them.
 fn hop_utilisation(path: &PathInfo, i: usize, old: &HopSample, now: &HopSample) -> (f64, Span) {
     let tau = path.int.time_between(old.at_ps, now.at_ps);
-    let seconds = tau.as_ns_f64() * 1e-9;
+    let seconds = in_ns(tau) * 1e-9;
     let bytes = path.int.bytes_between(old.tx_bytes, now.tx_bytes);
-    let tx_rate = bytes as f64 * 8.0 / seconds;
-    let hop_rate = match now.rate_gbps {
+    let tx_rate = real(bytes) * 8.0 / seconds;
+    let hop_rate = real(match now.rate_gbps {
         0 => path.hop_rates.get(i).unwrap_or(&path.line_rate).as_bps(),
         coded => BitRate::from_gbps(coded.into()).as_bps(),
-    } as f64;
+    });
     let queue = f64::from(now.queue_bytes.min(old.queue_bytes));
     // The order of operations is the reference's: results agree to the bit.
-    let u = tx_rate / hop_rate + queue * path.line_rate.as_bps() as f64 / hop_rate / path.bdp.get() as f64;
+    let u = tx_rate / hop_rate + queue * real(path.line_rate.as_bps()) / hop_rate / real(path.bdp.get());
     (u, tau)
+}
+
+/// A number below 2^63 as a real one, for which there is one instruction, and none for larger ones.
+#[inline(always)]
+fn real(number: u64) -> f64 {
+    debug_assert!(
+        number >> 63 == 0,
+        "no bytes, rate or time is as large as {number}"
+    );
+    number as i64 as f64
+}
+
+/// [`Span::as_ns_f64`] of what passes within a run.
+#[inline(always)]
+fn in_ns(span: Span) -> f64 {
+    real(span.as_ps()) / 1000.0
 }
 
 /// Equation (3): `u` after a time `tau` at `sample`.
 fn moving_average(u: f64, sample: f64, tau: Span, base_rtt: Span) -> f64 {
     let tau = tau.min(base_rtt);
-    (u * (base_rtt - tau).as_ns_f64() + sample * tau.as_ns_f64()) / base_rtt.as_ns_f64()
+    (u * in_ns(base_rtt - tau) + sample * in_ns(tau)) / in_ns(base_rtt)
 }
 
 impl CongestionControl for Hpcc {

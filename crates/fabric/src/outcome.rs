@@ -279,6 +279,12 @@ pub enum PacketKind {
 impl PacketKind {
     /// How many there are.
     pub(crate) const COUNT: usize = 8;
+
+    /// Whether it is a frame of priority flow control, which ends at the port that it comes to.
+    #[inline(always)]
+    pub(crate) const fn is_pfc(self) -> bool {
+        matches!(self, Self::Pause | Self::Resume)
+    }
 }
 
 /// One event of a traced packet, at a node or port that [`crate::spec::RecordSpec`] names.

@@ -226,7 +226,7 @@ impl Core {
         let rate = world.spec.links[link.index()].error_rate;
         // A lost resume would pause for ever what real pauses' timers end: the on/off abstraction
         // needs frames that arrive. (The reference's do get lost.)
-        let is_pfc = matches!(self.packets.get(id).kind, PacketKind::Pause | PacketKind::Resume);
+        let is_pfc = self.packets.get(id).kind.is_pfc();
         if is_pfc && !world.quirks.ns3_random {
             return false;
         }

@@ -77,8 +77,9 @@ pub(crate) struct Port {
     pub(crate) served: u8,
     pub(crate) is_host: bool,
     pub(crate) up: bool,
-    /// Whether the link can lose packets: it has errors, or fails at some time.
-    pub(crate) fallible: bool,
+    /// Whether arrivals are not just handed on: the link can lose them (it has errors, or fails at some time), or
+    /// somebody is told of each.
+    pub(crate) odd: bool,
     /// Whether the end of the transmission is (already) an event.
     pub(crate) done_pending: bool,
     /// Whether what it sends goes to another part of the run ([`crate::run::cut`]).

@@ -33,6 +33,16 @@ pub(crate) struct Nic {
     pub(crate) crowd: Crowd,
 }
 
+/// Which queue pair a NIC may send from.
+enum Choice {
+    /// The one at this place and in this slot.
+    Now(usize, QpId),
+    /// None before this instant.
+    Later(u64),
+    /// None before something else happens.
+    None,
+}
+
 impl Nic {
     pub(super) fn new(port: PortId) -> Self {
         Self {
@@ -110,13 +120,13 @@ impl Hosts {
     }
 
     /// The next packet of a queue pair may go earlier than the NIC's wake-up: pulls that forward.
+    #[inline(always)]
     pub(crate) fn pull_wake(&mut self, core: &mut Core, slot: QpId) {
         let qp = &self.qps[slot];
-        let (next_avail, port) = (qp.next_avail, qp.port);
-        let nic = core.ports[port].owner as usize;
+        let nic = core.ports[qp.port].owner as usize;
         let wake_at = self.nics[nic].wake_at;
-        if wake_at != u64::MAX && next_avail < wake_at {
-            self.set_wake(core, nic, next_avail.max(core.now));
+        if qp.next_avail < wake_at && wake_at != u64::MAX {
+            self.set_wake(core, nic, qp.next_avail.max(core.now));
         }
     }
 
@@ -196,7 +206,6 @@ impl Hosts {
 
     /// Sends the next packet of a host port, if the port is idle and something may go: ACKs first,
     /// then queue pairs in turn; otherwise arms a wake-up for the next one that pacing holds back.
-    #[inline]
     pub(crate) fn nic_send(&mut self, world: &World, core: &mut Core, port: PortId) {
         let p = &core.ports[port];
         // The other kind of ports has senders of its own: see [`crate::reference::bolt_ns3`].
@@ -216,34 +225,52 @@ impl Hosts {
             return self.send_ack(world, core, port, class);
         }
         match self.choose_qp(world, core, nic) {
-            Some(place) => {
+            Choice::Now(place, slot) => {
                 self.nics[nic].served = place;
-                let slot = self.nics[nic].qps[place];
                 self.send_data(world, core, port, slot);
             }
-            None => self.arm_wake(world, core, nic),
+            Choice::Later(at) => self.arm_wake(world, core, nic, at),
+            Choice::None => {}
         }
     }
 
     /// Round robin from the queue pair served last: the first that is not blocked and that pacing
     /// lets go. Finished queue pairs leave the list.
-    #[inline]
-    fn choose_qp(&mut self, world: &World, core: &Core, nic: usize) -> Option<usize> {
+    #[inline(always)]
+    fn choose_qp(&mut self, world: &World, core: &Core, nic: usize) -> Choice {
         let n = &self.nics[nic];
         let paused = core.ports[n.port].paused;
         if let [only] = n.qps[..] {
             let qp = &self.qps[only];
             if !qp.is_blocked(paused) {
-                return (qp.next_avail <= core.now).then_some(0);
+                return if qp.next_avail <= core.now {
+                    Choice::Now(0, only)
+                } else {
+                    Choice::Later(qp.next_avail)
+                };
             }
             if !qp.is_finished() {
-                return None;
+                // Blocked ones count as well: see the quirk.
+                return match world.quirks.wakeup_suppression && qp.has_data() {
+                    true => Choice::Later(qp.next_avail),
+                    false => Choice::None,
+                };
             }
         }
-        if self.gather(world, core, nic) {
-            return self.choose_of_crowd(core, nic);
+        self.choose_among(world, core, nic, paused)
+    }
+
+    #[inline(never)]
+    fn choose_among(&mut self, world: &World, core: &Core, nic: usize, paused: u16) -> Choice {
+        let chosen = if self.gather(world, core, nic) {
+            self.choose_of_crowd(core, nic)
+        } else {
+            self.choose_of_many(core, nic, paused)
+        };
+        match chosen {
+            Some(place) => Choice::Now(place, self.nics[nic].qps[place]),
+            None => (self.soonest(world, core, nic)).map_or(Choice::None, Choice::Later),
         }
-        self.choose_of_many(core, nic, paused)
     }
 
     pub(crate) fn choose_of_many(&mut self, core: &Core, nic: usize, paused: u16) -> Option<usize> {
@@ -286,31 +313,28 @@ impl Hosts {
         chosen
     }
 
-    /// Arms the wake-up for the queue pair that may go first.
-    fn arm_wake(&mut self, world: &World, core: &mut Core, nic: usize) {
-        let suppression = world.quirks.wakeup_suppression;
-        let gathered = self.gather(world, core, nic);
+    /// When the first queue pair may go that only pacing holds back.
+    fn soonest(&mut self, world: &World, core: &Core, nic: usize) -> Option<u64> {
+        if self.gather(world, core, nic) {
+            return self.soonest_of_crowd(nic);
+        }
         let n = &self.nics[nic];
         let paused = core.ports[n.port].paused;
         let candidates = n.qps.iter().map(|&slot| &self.qps[slot]);
-        let next = if gathered {
-            self.soonest_of_crowd(nic)
-        } else if suppression {
+        if world.quirks.wakeup_suppression {
             // Blocked ones count as well: see the quirk.
-            candidates
-                .filter(|qp| qp.has_data())
-                .map(|qp| qp.next_avail)
-                .min()
-        } else {
-            candidates
-                .filter(|qp| !qp.is_blocked(paused))
-                .map(|qp| qp.next_avail)
-                .min()
-        };
-        let Some(at) = next.filter(|&at| at > core.now) else {
-            return;
-        };
-        if n.wake_at == u64::MAX || !suppression && at < n.wake_at {
+            let with_data = candidates.filter(|qp| qp.has_data());
+            return with_data.map(|qp| qp.next_avail).min();
+        }
+        let unblocked = candidates.filter(|qp| !qp.is_blocked(paused));
+        unblocked.map(|qp| qp.next_avail).min()
+    }
+
+    /// Arms the wake-up for what may go at `at`.
+    #[inline(always)]
+    fn arm_wake(&mut self, world: &World, core: &mut Core, nic: usize, at: u64) {
+        let wake_at = self.nics[nic].wake_at;
+        if at > core.now && (wake_at == u64::MAX || !world.quirks.wakeup_suppression && at < wake_at) {
             self.set_wake(core, nic, at);
         }
     }
@@ -413,33 +437,48 @@ impl Hosts {
 
     /// Whether the end of a transmission of `wire` bytes that starts now must be an event: only if
     /// something may follow at once. If pacing holds everything back beyond that, a wake-up does.
+    #[inline(always)]
     pub(crate) fn awaits_end(&mut self, world: &World, core: &mut Core, nic: usize, wire: u16) -> bool {
-        let n = &self.nics[nic];
-        if n.qps.is_empty() {
-            return false;
+        match self.nics[nic].qps[..] {
+            [] => false,
+            // The reference has that event always, and its order of simultaneous events hangs on it.
+            _ if world.quirks.wakeup_suppression => true,
+            [only] => {
+                let paused = core.ports[self.nics[nic].port].paused;
+                let qp = &self.qps[only];
+                // Otherwise an acknowledgement, a resume or a new flow will look again.
+                !qp.is_blocked(paused) && self.follows(world, core, nic, wire, qp.next_avail)
+            }
+            _ => self.awaits_end_of_many(world, core, nic, wire),
         }
-        // The reference has that event always, and its order of simultaneous events hangs on it.
-        if world.quirks.wakeup_suppression || n.qps.len() > FEW_QPS {
+    }
+
+    #[inline(never)]
+    fn awaits_end_of_many(&mut self, world: &World, core: &mut Core, nic: usize, wire: u16) -> bool {
+        let n = &self.nics[nic];
+        if n.qps.len() > FEW_QPS {
             return true;
         }
-        let port = &core.ports[n.port];
-        let free_at = core.now + world.profiles[usize::from(port.profile)].serialise(wire).tx;
-        let paused = port.paused;
-        let unblocked = n
-            .qps
-            .iter()
-            .map(|&slot| &self.qps[slot])
-            .filter(|qp| !qp.is_blocked(paused));
+        let paused = core.ports[n.port].paused;
+        let queue_pairs = n.qps.iter().map(|&slot| &self.qps[slot]);
+        let unblocked = queue_pairs.filter(|qp| !qp.is_blocked(paused));
         match unblocked.map(|qp| qp.next_avail).min() {
-            // An acknowledgement, a resume or a new flow will look again.
             None => false,
-            Some(at) if at <= free_at => true,
-            Some(at) => {
-                if at < n.wake_at {
-                    self.set_wake(core, nic, at);
-                }
-                false
-            }
+            Some(at) => self.follows(world, core, nic, wire, at),
         }
+    }
+
+    /// Whether what may go at `at` may follow a transmission of `wire` bytes at once; a wake-up follows otherwise.
+    #[inline(always)]
+    fn follows(&mut self, world: &World, core: &mut Core, nic: usize, wire: u16, at: u64) -> bool {
+        let n = &self.nics[nic];
+        let profile = &world.profiles[usize::from(core.ports[n.port].profile)];
+        if at <= core.now + profile.serialise(wire).tx {
+            return true;
+        }
+        if at < n.wake_at {
+            self.set_wake(core, nic, at);
+        }
+        false
     }
 }

@@ -64,7 +64,7 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
     let buffers = build_buffers(&spec, &ports, &profiles);
     let (ports, nics) = number_owners(&spec, ports);
     let mut routing = build_routing(&spec, &ports);
-    let ports = routing.number_places(ports);
+    let mut ports = routing.number_places(ports);
     // Without flows nobody asks, and in a large network the answer takes time.
     let extent = if spec.flows.is_empty() {
         Extent::default()
@@ -113,6 +113,8 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
         completions: Vec::new(),
     };
     let bolt_ns3 = BoltNs3::new(&spec, &ports);
+    let told = watch.recorder.tracing || bolt_ns3.on || foresight.is_some();
+    ports.iter_mut().for_each(|port| port.odd |= told);
     let core = Core {
         class_count,
         now: 0,
@@ -278,7 +280,7 @@ fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Ports {
                 served: 0,
                 is_host: spec.nodes[node.0 as usize] == NodeKind::Host,
                 up: true,
-                fallible,
+                odd: fallible,
                 done_pending: false,
                 crosses: false,
                 queue_max: 0,

@@ -188,8 +188,7 @@ impl Simulation {
                 Event::Arrive { port, packet } => {
                     if self.comes_back(port, packet) {
                         let sent_at = self.core.packets.get(packet).sent_at;
-                        let lost =
-                            self.core.ports[port].fallible && self.core.is_lost(&self.world, port, packet);
+                        let lost = self.core.ports[port].odd && self.core.is_lost(&self.world, port, packet);
                         if packet == probe.id {
                             return (!lost).then(|| Span::from_ps(self.core.now - sent_at));
                         }

@@ -30,13 +30,27 @@ impl Simulation {
     /// The last bit of a packet arrived.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, port: PortId, id: PacketId) {
-        let (is_host, fallible) = (self.core.ports[port].is_host, self.core.ports[port].fallible);
-        if fallible && self.core.is_lost(&self.world, port, id) {
+        let p = &self.core.ports[port];
+        if p.odd || self.core.packets.get(id).kind.is_pfc() {
+            return self.arrive_oddly(port, id);
+        }
+        if p.is_host {
+            self.hosts
+                .receive(&self.world, &mut self.core, &mut self.traffic, port, id);
+        } else {
+            self.switches
+                .switch_receive(&self.world, &mut self.core, port, id)
+        }
+    }
+
+    /// The same for a pause, and where packets are lost or somebody is told of each.
+    #[inline(never)]
+    fn arrive_oddly(&mut self, port: PortId, id: PacketId) {
+        if self.core.is_lost(&self.world, port, id) {
             self.core.counters.link_drops += 1;
             return self.discard(port, id);
         }
-        let kind = self.core.packets.get(id).kind;
-        if matches!(kind, PacketKind::Pause | PacketKind::Resume) {
+        if self.core.packets.get(id).kind.is_pfc() {
             return self.receive_pfc(port, id);
         }
         if self.core.watch.recorder.tracing {
@@ -44,7 +58,7 @@ impl Simulation {
         }
         if self.bolt_ns3.on {
             self.device_receive(port, id)
-        } else if is_host {
+        } else if self.core.ports[port].is_host {
             if self.foresight.is_some() {
                 self.tell_foresight(id);
             }
