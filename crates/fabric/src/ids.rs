@@ -1,12 +1,23 @@
 //! The numbers of a network's things.
 
 use paceline_kernel::ids;
+use paceline_kernel::ids::Id;
+
+use crate::spec::NodeId;
 
 ids! {
     /// One end of a link.
     pub(crate) PortId: u32;
     /// A link.
     pub(crate) LinkId: u32;
+    /// What links of one rate and delay share.
+    pub(crate) ProfileId: u16;
+    /// A switch.
+    pub(crate) SwitchId: u32;
+    /// A host's port.
+    pub(crate) NicId: u32;
+    /// A switch that packets are spread to ([`crate::switch::spread`]).
+    pub(crate) ColumnId: u32;
     /// A packet: its slot.
     pub(crate) PacketId: u32;
     /// A flow: its place in [`crate::spec::RunSpec::flows`].
@@ -17,6 +28,18 @@ ids! {
     pub(crate) ReceiverId: u32;
     /// A flow's account.
     pub(crate) AccountId: u32;
+}
+
+impl Id for NodeId {
+    const NONE: Self = Self(u32::MAX);
+    #[inline(always)]
+    fn new(index: usize) -> Self {
+        Self(index as u32)
+    }
+    #[inline(always)]
+    fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 impl PortId {

@@ -2,7 +2,7 @@
 
 use paceline_kernel::rng::mix;
 
-use crate::ids::{FlowId, PacketId, PortId};
+use crate::ids::{FlowId, NicId, PacketId, PortId};
 use crate::spec::TieOrder;
 
 /// The closed set of events. One `match` over it is the whole control flow of a simulation.
@@ -37,9 +37,9 @@ pub(crate) enum Event {
     /// A port's device has room for a packet ([`crate::reference::bolt_ns3`]).
     Refill { port: PortId },
     /// A host has brought the first packet that it holds to who answers.
-    HostDone { nic: u32 },
+    HostDone { nic: NicId },
     /// A NIC has computed a decision ([`crate::host::decisions`]).
-    Decided { nic: u32 },
+    Decided { nic: NicId },
 }
 
 const A_BITS: u32 = 27;
@@ -75,8 +75,8 @@ impl Event {
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
             Self::Refill { port } => (14, port.0, 0),
             Self::ReceiverTimer { flow } => (13, flow.0, 0),
-            Self::HostDone { nic } => (12, nic, 0),
-            Self::Decided { nic } => (15, nic, 0),
+            Self::HostDone { nic } => (12, nic.0, 0),
+            Self::Decided { nic } => (15, nic.0, 0),
         };
         kind << KIND | u64::from(a) << 32 | u64::from(b)
     }
@@ -120,13 +120,13 @@ impl Event {
             },
             10 => Self::Sample,
             13 => Self::ReceiverTimer { flow: FlowId(a) },
-            12 => Self::HostDone { nic: a },
+            12 => Self::HostDone { nic: NicId(a) },
             14 => Self::Refill { port: PortId(a) },
             11 => Self::Storm {
                 storm: b,
                 ends: a != 0,
             },
-            _ => Self::Decided { nic: a },
+            _ => Self::Decided { nic: NicId(a) },
         }
     }
 }
@@ -204,8 +204,8 @@ mod tests {
             Event::ReceiverTimer { flow: FlowId(6) },
             Event::Storm { storm: 3, ends: true },
             Event::Refill { port: PortId(6) },
-            Event::HostDone { nic: 1 << 26 },
-            Event::Decided { nic: 1 << 26 },
+            Event::HostDone { nic: NicId(1 << 26) },
+            Event::Decided { nic: NicId(1 << 26) },
         ];
         for event in events {
             assert_eq!(Event::decode(event.encode()), event);

@@ -187,7 +187,7 @@ impl Core {
     #[inline(always)]
     pub(crate) fn start_transmission(&mut self, world: &World, port: PortId, id: PacketId, more: bool) {
         let p = &mut self.ports[port];
-        let profile = &world.profiles[usize::from(p.profile)];
+        let profile = &world.profiles[p.profile];
         let packet = self.packets.get(id);
         let (kind, wire, accounted) = (packet.kind, packet.wire, packet.is_accounted());
         let arrives = self
@@ -212,7 +212,7 @@ impl Core {
         }
         let down_at = self.link_down_at[link];
         if down_at != u64::MAX {
-            let profile = &world.profiles[usize::from(p.profile)];
+            let profile = &world.profiles[p.profile];
             let started = self.now - profile.delay - profile.serialise(self.packets.get(id).wire).tx;
             if started < down_at {
                 return true;

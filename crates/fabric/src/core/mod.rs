@@ -17,6 +17,7 @@ use crate::core::packet::PacketSlab;
 use crate::core::port::{ClassQueue, Ports};
 use crate::ids::{LinkId, PortId};
 use crate::outcome::Counters;
+use crate::spec::NodeId;
 use crate::watch::Watch;
 use paceline_kernel::ids::{Grid, List};
 
@@ -62,16 +63,16 @@ pub(crate) struct Share {
     /// Which part it is.
     pub(crate) part: u8,
     /// The part of each node.
-    pub(crate) of_node: Arc<[u8]>,
+    pub(crate) of_node: Arc<List<NodeId, u8>>,
 }
 
 impl Core {
     /// Whether what happens at a node happens here.
     #[inline]
-    pub(crate) fn has(&self, node: u32) -> bool {
+    pub(crate) fn has(&self, node: NodeId) -> bool {
         match &self.share {
             None => true,
-            Some(share) => share.of_node[node as usize] == share.part,
+            Some(share) => share.of_node[node] == share.part,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Packets: one cache line each, in a slab, linked into queues through their own `next`.
 
-use crate::ids::{FlowId, PacketId, PortId, QpId};
+use crate::ids::{FlowId, PacketId, PortId, ProfileId, QpId};
 use crate::outcome::PacketKind;
 use paceline_congestion::{HopSample, Mark};
 use paceline_kernel::ids::{Id, List};
@@ -43,17 +43,14 @@ pub(crate) struct Packet {
     pub(crate) flags: u8,
     /// What the scheme wrote into it when it left, and switches may change; kept in its ACK.
     pub(crate) tag: u8,
-    /// The link profile of the congested port that `note` speaks of, [`NO_PORT`] for none.
-    pub(crate) note_port: u16,
+    /// The link profile of the congested port that `note` speaks of, none where it is about no port.
+    pub(crate) note_port: ProfileId,
     /// What a switch or the receiver has to say to the sender: bytes in a queue, a feedback value, a
     /// rate in Mbit/s, or nanoseconds spent in the receiver's host.
     pub(crate) note: u32,
     /// ACK, NACK: number of the data packet that it answers, for selective repeat.
     pub(crate) answers: u32,
 }
-
-/// See [`Packet::note_port`].
-pub(crate) const NO_PORT: u16 = u16::MAX;
 
 impl Packet {
     /// The sender's window is full: the receiver is to answer at once (the BTH's AckReq bit).
@@ -82,7 +79,7 @@ impl Packet {
         hops: 0,
         flags: 0,
         tag: 0,
-        note_port: NO_PORT,
+        note_port: ProfileId::NONE,
         note: 0,
         answers: 0,
     };

@@ -35,15 +35,6 @@ struct Letter {
     journal: Option<Head>,
 }
 
-/// Exchanges the elements at `places` of two lists; lists that are not kept are empty.
-pub(crate) fn exchange<T>(mine: &mut [T], theirs: &mut [T], places: impl IntoIterator<Item = usize>) {
-    for place in places {
-        if let (Some(mine), Some(theirs)) = (mine.get_mut(place), theirs.get_mut(place)) {
-            std::mem::swap(mine, theirs);
-        }
-    }
-}
-
 impl Core {
     /// Hands over the packets that have left for other parts, of which there are `parts`; `open` opens the box of one.
     pub(crate) fn post<'a>(&mut self, parts: usize, open: impl Fn(usize) -> MutexGuard<'a, Mail>) {
@@ -56,7 +47,7 @@ impl Core {
                 packet: id,
                 lane,
             } = crossing;
-            let to = usize::from(share.of_node[self.ports[port].node as usize]);
+            let to = usize::from(share.of_node[self.ports[port].node]);
             let mail = &mut **boxes[to].get_or_insert_with(|| open(to));
             let packet = *self.packets.get(id);
             mail.samples.extend_from_slice(self.packets.hops(id));

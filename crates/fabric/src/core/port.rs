@@ -1,7 +1,8 @@
 //! Ports: one end of a link, with what its transmitter, its queues and its ingress counters need.
 
 use crate::core::packet::{Packet, PacketSlab};
-use crate::ids::{PacketId, PortId};
+use crate::ids::{NicId, PacketId, PortId, ProfileId, SwitchId};
+use crate::spec::NodeId;
 use paceline_congestion::Red;
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::LaneId;
@@ -59,14 +60,13 @@ pub(crate) struct Port {
     pub(crate) queued: u32,
     /// The port at the other end.
     pub(crate) peer: PortId,
-    pub(crate) node: u32,
-    /// Index of the switch, or of the NIC, that the port belongs to.
+    pub(crate) node: NodeId,
+    /// Number of the switch that the port belongs to, or of the NIC that it is.
     pub(crate) owner: u32,
     /// Where the ports of its node begin in the routing's list, and its place among them.
     pub(crate) ways: u32,
     pub(crate) place: u16,
-    /// Index of the link's profile.
-    pub(crate) profile: u16,
+    pub(crate) profile: ProfileId,
     /// Bit per dense class that has packets.
     pub(crate) ready: u16,
     /// Bit per dense class that the other end has paused.
@@ -94,6 +94,20 @@ const _: () = assert!(size_of::<Port>() == 64);
 pub(crate) type Ports = List<PortId, Port>;
 
 impl Port {
+    /// The switch that it belongs to.
+    #[inline(always)]
+    pub(crate) fn switch(&self) -> SwitchId {
+        debug_assert!(!self.is_host);
+        SwitchId(self.owner)
+    }
+
+    /// The NIC that it is.
+    #[inline(always)]
+    pub(crate) fn nic(&self) -> NicId {
+        debug_assert!(self.is_host);
+        NicId(self.owner)
+    }
+
     /// Whether it is sending, up to the place `tie` within the instant `now`.
     #[inline(always)]
     pub(crate) fn is_busy(&self, now: u64, tie: u64) -> bool {
@@ -184,6 +198,9 @@ impl ClassQueue {
         (id, packet)
     }
 }
+
+/// What links have in common, by rate and delay.
+pub(crate) type Profiles = List<ProfileId, LinkProfile>;
 
 /// What all links of one rate and delay share.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::nic::{FEW_QPS, Nic};
 use crate::host::sender::Qp;
-use crate::ids::QpId;
+use crate::ids::{NicId, QpId};
 use crate::world::World;
 
 /// When the queue pairs of a NIC may go.
@@ -38,7 +38,7 @@ impl Hosts {
     /// Whether the NIC knows when each of its queue pairs may go; where it can know, it does after
     /// this. With few of them looking is cheaper, and pauses and quirks are not in the array.
     #[inline]
-    pub(crate) fn gather(&mut self, world: &World, core: &Core, nic: usize) -> bool {
+    pub(crate) fn gather(&mut self, world: &World, core: &Core, nic: NicId) -> bool {
         let n = &self.nics[nic];
         if n.qps.len() <= FEW_QPS || core.ports[n.port].paused != 0 {
             return false;
@@ -50,7 +50,7 @@ impl Hosts {
     }
 
     #[cold]
-    fn gather_anew(&mut self, world: &World, nic: usize) -> bool {
+    fn gather_anew(&mut self, world: &World, nic: NicId) -> bool {
         let quirks = &world.quirks;
         if quirks.wakeup_suppression || quirks.lazy_qp_removal {
             return false;
@@ -77,7 +77,7 @@ impl Hosts {
     #[inline(never)]
     fn regard_in_crowd(&mut self, core: &Core, slot: QpId) {
         let qp = &self.qps[slot];
-        let nic = &mut self.nics[core.ports[qp.port].owner as usize];
+        let nic = &mut self.nics[core.ports[qp.port].nic()];
         let place = qp.place as usize;
         if place < nic.crowd.due.len() && nic.qps[place] == slot {
             let due = due(qp);
@@ -87,7 +87,7 @@ impl Hosts {
     }
 
     /// Round robin from the queue pair served last, in a NIC that has gathered.
-    pub(crate) fn choose_of_crowd(&mut self, core: &Core, nic: usize) -> Option<usize> {
+    pub(crate) fn choose_of_crowd(&mut self, core: &Core, nic: NicId) -> Option<usize> {
         let now = core.now;
         let Nic { served, crowd, .. } = &mut self.nics[nic];
         if crowd.soonest > now {
@@ -107,7 +107,7 @@ impl Hosts {
     }
 
     /// When the first of the queue pairs may go, in a NIC that has gathered.
-    pub(crate) fn soonest_of_crowd(&self, nic: usize) -> Option<u64> {
+    pub(crate) fn soonest_of_crowd(&self, nic: NicId) -> Option<u64> {
         let soonest = self.nics[nic].crowd.due.iter().copied().min();
         soonest.filter(|&at| at != NEVER)
     }
@@ -184,7 +184,7 @@ mod tests {
                     world, core, hosts, ..
                 } = &mut simulation;
                 hosts.verify_crowds();
-                for nic in 0..hosts.nics.len() {
+                for nic in hosts.nics.ids() {
                     if !hosts.gather(world, core, nic) {
                         continue;
                     }

@@ -57,7 +57,7 @@ impl Hosts {
             p.served = class;
         }
         debit(&mut p.queued, u32::from(core.packets.get(id).wire));
-        let (more_acks, nic) = (p.ready != 0, p.owner as usize);
+        let (more_acks, nic) = (p.ready != 0, p.nic());
         if core.watch.recorder.tracing {
             self.trace(world, core, port, TraceKind::Dequeue, id, 0);
         }

@@ -20,17 +20,17 @@ use paceline_kernel::queue::{EventQueue, LaneId};
 
 use crate::core::Core;
 use crate::core::event::Event;
-use crate::core::parts::exchange;
 use crate::host::Hosts;
 use crate::host::sender::Qp;
-use crate::ids::{FlowId, QpId};
+use crate::ids::{FlowId, NicId, QpId};
 use crate::outcome::DecisionStats;
 use crate::world::World;
+use paceline_kernel::ids::List;
 
 /// The processors of all NICs; empty until a decision is asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecisionBank {
-    nics: Vec<Processors>,
+    nics: List<NicId, Processors>,
     /// What was asked of those outside and is not answered, in the order in which it was asked for.
     open: Vec<Asked>,
     /// How many were asked of them.
@@ -84,14 +84,12 @@ fn cost(qp: &Qp) -> Decisions {
 
 impl DecisionBank {
     /// Takes over what another part knows, whose NICs `theirs` tells.
-    pub(super) fn take_over(&mut self, other: &mut Self, theirs: impl Fn(usize) -> bool) {
+    pub(super) fn take_over(&mut self, other: &mut Self, theirs: impl Fn(NicId) -> bool) {
         let nics = self.nics.len().max(other.nics.len());
         self.nics.resize_with(nics, Processors::default);
-        exchange(
-            &mut self.nics,
-            &mut other.nics,
-            (0..nics).filter(|&nic| theirs(nic)),
-        );
+        for nic in self.nics.ids().filter(|&nic| theirs(nic)) {
+            self.nics.exchange(&mut other.nics, nic);
+        }
         self.made += other.made;
         self.ended += other.ended;
         self.started += other.started;
@@ -164,13 +162,13 @@ impl Hosts {
     /// All that a decision is made of is there: starts it, or lets it wait for its turn.
     fn begin_decision(&mut self, core: &mut Core, slot: QpId, asked: Asked) {
         let qp = &self.qps[slot];
-        let (cost, nic) = (cost(qp), core.ports[qp.port].owner);
+        let (cost, nic) = (cost(qp), core.ports[qp.port].nic());
         if self.decisions.nics.is_empty() {
             self.decisions
                 .nics
                 .resize_with(self.nics.len(), Processors::default);
         }
-        let processors = &mut self.decisions.nics[nic as usize];
+        let processors = &mut self.decisions.nics[nic];
         processors.note(cost, core.now);
         let first = cost.in_service == 0 || processors.waiting.is_empty();
         if first && processors.has_room(cost) {
@@ -180,7 +178,7 @@ impl Hosts {
         }
     }
 
-    fn start_decision(&mut self, core: &mut Core, nic: u32, slot: QpId, asked: Asked) {
+    fn start_decision(&mut self, core: &mut Core, nic: NicId, slot: QpId, asked: Asked) {
         let latency = cost(&self.qps[slot]).latency.as_ps();
         let ends = core.now.saturating_add(latency).min(EventQueue::END_OF_TIME - 1);
         let bank = &mut self.decisions;
@@ -188,7 +186,7 @@ impl Hosts {
         bank.started += 1;
         bank.waited_ps += u128::from(waited);
         bank.waited_max = bank.waited_max.max(waited);
-        let in_service = &mut bank.nics[nic as usize].in_service;
+        let in_service = &mut bank.nics[nic].in_service;
         // Nearly always the last; of those that end together the one that started first ends first.
         let place = in_service.partition_point(|other| other.ends <= ends);
         in_service.insert(
@@ -204,8 +202,8 @@ impl Hosts {
 
     /// The decision of a NIC that ends first has ended.
     #[cold]
-    pub(crate) fn decided(&mut self, world: &World, core: &mut Core, nic: u32) {
-        let processors = &mut self.decisions.nics[nic as usize];
+    pub(crate) fn decided(&mut self, world: &World, core: &mut Core, nic: NicId) {
+        let processors = &mut self.decisions.nics[nic];
         let Some(job) = processors.in_service.pop_front() else {
             return;
         };
@@ -230,10 +228,10 @@ impl Hosts {
     }
 
     /// Starts what may start of what waits.
-    fn start_waiting(&mut self, core: &mut Core, nic: u32) {
-        while let Some(&asked) = self.decisions.nics[nic as usize].waiting.front() {
+    fn start_waiting(&mut self, core: &mut Core, nic: NicId) {
+        while let Some(&asked) = self.decisions.nics[nic].waiting.front() {
             let slot = self.sender_of(asked.flow);
-            let processors = &mut self.decisions.nics[nic as usize];
+            let processors = &mut self.decisions.nics[nic];
             if slot.is_some_and(|slot| !processors.has_room(cost(&self.qps[slot]))) {
                 return;
             }
@@ -288,7 +286,7 @@ impl Hosts {
 
     /// Nothing waits that could start, and no NIC works on more than its schemes allow.
     pub(crate) fn verify_decisions(&self) {
-        for (id, processors) in self.decisions.nics.iter().enumerate() {
+        for (id, processors) in self.decisions.nics.numbered() {
             let ends = processors.in_service.iter().map(|job| job.ends);
             assert!(ends.is_sorted(), "NIC {id}: decisions in the order of their ends");
             let working = processors.in_service.len();

@@ -4,17 +4,17 @@
 //! then each takes the fixed delay and its share of the jitter, without overtaking. At the end of
 //! that it is data: the receiver looks at it and answers. Acknowledgements and notices end in the NIC.
 
+use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Bytes, Span};
 
 use crate::core::Core;
 use crate::core::event::Event;
-use crate::core::packet::{NO_PORT, Packet, PacketSlab};
-use crate::core::parts::exchange;
+use crate::core::packet::{Packet, PacketSlab};
 use crate::core::port::ClassQueue;
 use crate::host::Hosts;
-use crate::ids::{PacketId, PortId};
+use crate::ids::{NicId, PacketId, PortId, ProfileId};
 use crate::spec::{Endpoint, RunSpec};
 use crate::traffic::Traffic;
 use crate::world::World;
@@ -23,7 +23,7 @@ use crate::world::World;
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoints {
     model: Endpoint,
-    hosts: Vec<Host>,
+    hosts: List<NicId, Host>,
 }
 
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ impl Endpoints {
     /// Of a network with so many NICs, where hosts take time.
     pub(crate) fn of(spec: &RunSpec, nics: usize) -> Option<Box<Self>> {
         let model = spec.nic.endpoint?;
-        let host = |nic| Host {
+        let host = |nic: usize| Host {
             line: Line::default(),
             inside: ClassQueue::EMPTY,
             rng: Rng::stream(spec.seed, Purpose::Endpoint, nic as u64),
@@ -79,8 +79,8 @@ impl Endpoints {
     }
 
     /// Takes over a host of another part.
-    pub(super) fn take_over(&mut self, other: &mut Self, nic: usize, mine: &mut Core, theirs: &mut Core) {
-        exchange(&mut self.hosts, &mut other.hosts, [nic]);
+    pub(super) fn take_over(&mut self, other: &mut Self, nic: NicId, mine: &mut Core, theirs: &mut Core) {
+        self.hosts.exchange(&mut other.hosts, nic);
         let inside = &mut self.hosts[nic].inside;
         *inside = mine.adopt_queue(theirs, inside);
     }
@@ -91,15 +91,15 @@ impl Endpoints {
     }
 
     /// When a packet that arrives at `now` is data.
-    fn admit(&mut self, nic: u32, now: u64, wire: u16) -> u64 {
-        let (model, Host { line, rng, .. }) = (&self.model, &mut self.hosts[nic as usize]);
+    fn admit(&mut self, nic: NicId, now: u64, wire: u16) -> u64 {
+        let (model, Host { line, rng, .. }) = (&self.model, &mut self.hosts[nic]);
         line.enter(model, now, wire, || {
             (model.jitter.as_ps() as f64 * rng.next_f64()) as u64
         })
     }
 
-    fn pop(&mut self, nic: u32, packets: &PacketSlab) -> PacketId {
-        self.hosts[nic as usize].inside.pop(packets).0
+    fn pop(&mut self, nic: NicId, packets: &PacketSlab) -> PacketId {
+        self.hosts[nic].inside.pop(packets).0
     }
 }
 
@@ -110,14 +110,14 @@ impl Hosts {
         let Some(endpoints) = &mut self.endpoints else {
             return;
         };
-        let nic = core.ports[port].owner;
+        let nic = core.ports[port].nic();
         let packet = core.packets.get_mut(id);
         let at = endpoints.admit(nic, core.now, packet.wire);
         let inside = Span::from_ps(at - core.now);
-        if packet.note_port == NO_PORT {
+        if packet.note_port == ProfileId::NONE {
             packet.note = u32::try_from(inside.as_ns()).unwrap_or(u32::MAX);
         }
-        endpoints.hosts[nic as usize].inside.push(&mut core.packets, id);
+        endpoints.hosts[nic].inside.push(&mut core.packets, id);
         if core.watch.accounts.on() {
             core.account_host(id, inside);
         }
@@ -126,7 +126,7 @@ impl Hosts {
 
     /// The first packet in a host is data now.
     #[inline(never)]
-    pub(crate) fn host_done(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, nic: u32) {
+    pub(crate) fn host_done(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, nic: NicId) {
         if let Some(endpoints) = &mut self.endpoints {
             let id = endpoints.pop(nic, &core.packets);
             self.receive_data(world, core, traffic, id);
@@ -136,7 +136,7 @@ impl Hosts {
     /// How long the receiver's host took, as an acknowledgement tells it: in whole ns.
     #[inline]
     pub(crate) fn endpoint_delay(&self, ack: &Packet) -> Span {
-        if self.endpoints.is_none() || ack.note_port != NO_PORT {
+        if self.endpoints.is_none() || ack.note_port != ProfileId::NONE {
             return Span::ZERO;
         }
         Span::from_ns(u64::from(ack.note))

@@ -51,7 +51,7 @@ impl FlowPath {
             ack_class: world.ack_class(described.class),
             tells_way: needs.int,
             qp,
-            ack_port: world.routing.ports_of(described.dst.0)[0],
+            ack_port: world.routing.ports_of(described.dst)[0],
             ack_epoch: world.old_epoch(),
             ..Self::NONE
         };

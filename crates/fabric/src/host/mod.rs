@@ -21,7 +21,7 @@ pub(crate) mod sender;
 use paceline_kernel::Bytes;
 
 use crate::core::Core;
-use crate::ids::{FlowId, PacketId, PortId, QpId};
+use crate::ids::{FlowId, NicId, PacketId, PortId, QpId};
 use crate::outcome::{FlowStatus, PacketKind};
 use crate::spec::RunSpec;
 use crate::traffic::Traffic;
@@ -39,7 +39,7 @@ use sender::Qp;
 /// NICs, queue pairs, receivers.
 #[derive(Clone)]
 pub(crate) struct Hosts {
-    nics: Vec<Nic>,
+    nics: List<NicId, Nic>,
     /// Whether any NIC has gathered: see [`choose`].
     crowds: bool,
     /// Hosts that take time before they answer.

@@ -11,7 +11,7 @@ use crate::core::port::time_to_send;
 use crate::host::Hosts;
 use crate::host::choose::Crowd;
 use crate::host::sender::STANDSTILL;
-use crate::ids::{FlowId, PortId, QpId};
+use crate::ids::{FlowId, NicId, PortId, QpId};
 use crate::outcome::{PacketKind, TraceKind};
 use crate::world::World;
 
@@ -123,7 +123,7 @@ impl Hosts {
     #[inline(always)]
     pub(crate) fn pull_wake(&mut self, core: &mut Core, slot: QpId) {
         let qp = &self.qps[slot];
-        let nic = core.ports[qp.port].owner as usize;
+        let nic = core.ports[qp.port].nic();
         let wake_at = self.nics[nic].wake_at;
         if qp.next_avail < wake_at && wake_at != u64::MAX {
             self.set_wake(core, nic, qp.next_avail.max(core.now));
@@ -184,7 +184,7 @@ impl Hosts {
         }
     }
 
-    fn set_wake(&mut self, core: &mut Core, nic: usize, at: u64) {
+    fn set_wake(&mut self, core: &mut Core, nic: NicId, at: u64) {
         let nic = &mut self.nics[nic];
         nic.wake_at = at;
         nic.wake_generation += 1;
@@ -196,7 +196,7 @@ impl Hosts {
     }
 
     pub(crate) fn wake(&mut self, world: &World, core: &mut Core, port: PortId, generation: u32) {
-        let nic = &mut self.nics[core.ports[port].owner as usize];
+        let nic = &mut self.nics[core.ports[port].nic()];
         if nic.wake_generation != generation || nic.wake_at == u64::MAX {
             return;
         }
@@ -212,7 +212,7 @@ impl Hosts {
         if !p.up || world.quirks.device_fifo {
             return;
         }
-        let nic = p.owner as usize;
+        let nic = p.nic();
         let has_acks = p.ready != 0;
         if core.is_busy(port) {
             // Without queue pairs and ACKs the end of the transmission changes nothing.
@@ -237,7 +237,7 @@ impl Hosts {
     /// Round robin from the queue pair served last: the first that is not blocked and that pacing
     /// lets go. Finished queue pairs leave the list.
     #[inline(always)]
-    fn choose_qp(&mut self, world: &World, core: &Core, nic: usize) -> Choice {
+    fn choose_qp(&mut self, world: &World, core: &Core, nic: NicId) -> Choice {
         let n = &self.nics[nic];
         let paused = core.ports[n.port].paused;
         if let [only] = n.qps[..] {
@@ -261,7 +261,7 @@ impl Hosts {
     }
 
     #[inline(never)]
-    fn choose_among(&mut self, world: &World, core: &Core, nic: usize, paused: u16) -> Choice {
+    fn choose_among(&mut self, world: &World, core: &Core, nic: NicId, paused: u16) -> Choice {
         let chosen = if self.gather(world, core, nic) {
             self.choose_of_crowd(core, nic)
         } else {
@@ -273,7 +273,7 @@ impl Hosts {
         }
     }
 
-    pub(crate) fn choose_of_many(&mut self, core: &Core, nic: usize, paused: u16) -> Option<usize> {
+    pub(crate) fn choose_of_many(&mut self, core: &Core, nic: NicId, paused: u16) -> Option<usize> {
         let nic = &mut self.nics[nic];
         let count = nic.qps.len();
         let (mut chosen, mut first_finished) = (None, usize::MAX);
@@ -314,7 +314,7 @@ impl Hosts {
     }
 
     /// When the first queue pair may go that only pacing holds back.
-    fn soonest(&mut self, world: &World, core: &Core, nic: usize) -> Option<u64> {
+    fn soonest(&mut self, world: &World, core: &Core, nic: NicId) -> Option<u64> {
         if self.gather(world, core, nic) {
             return self.soonest_of_crowd(nic);
         }
@@ -332,7 +332,7 @@ impl Hosts {
 
     /// Arms the wake-up for what may go at `at`.
     #[inline(always)]
-    fn arm_wake(&mut self, world: &World, core: &mut Core, nic: usize, at: u64) {
+    fn arm_wake(&mut self, world: &World, core: &mut Core, nic: NicId, at: u64) {
         let wake_at = self.nics[nic].wake_at;
         if at > core.now && (wake_at == u64::MAX || !world.quirks.wakeup_suppression && at < wake_at) {
             self.set_wake(core, nic, at);
@@ -415,7 +415,7 @@ impl Hosts {
             qp.gap = gap_after(wire, qp.rate, truncate);
         }
         self.regard(core, slot);
-        let nic = core.ports[port].owner as usize;
+        let nic = core.ports[port].nic();
         let more = self.awaits_end(world, core, nic, wire);
         core.start_transmission(world, port, id, more);
     }
@@ -438,7 +438,7 @@ impl Hosts {
     /// Whether the end of a transmission of `wire` bytes that starts now must be an event: only if
     /// something may follow at once. If pacing holds everything back beyond that, a wake-up does.
     #[inline(always)]
-    pub(crate) fn awaits_end(&mut self, world: &World, core: &mut Core, nic: usize, wire: u16) -> bool {
+    pub(crate) fn awaits_end(&mut self, world: &World, core: &mut Core, nic: NicId, wire: u16) -> bool {
         match self.nics[nic].qps[..] {
             [] => false,
             // The reference has that event always, and its order of simultaneous events hangs on it.
@@ -454,7 +454,7 @@ impl Hosts {
     }
 
     #[inline(never)]
-    fn awaits_end_of_many(&mut self, world: &World, core: &mut Core, nic: usize, wire: u16) -> bool {
+    fn awaits_end_of_many(&mut self, world: &World, core: &mut Core, nic: NicId, wire: u16) -> bool {
         let n = &self.nics[nic];
         if n.qps.len() > FEW_QPS {
             return true;
@@ -470,9 +470,9 @@ impl Hosts {
 
     /// Whether what may go at `at` may follow a transmission of `wire` bytes at once; a wake-up follows otherwise.
     #[inline(always)]
-    fn follows(&mut self, world: &World, core: &mut Core, nic: usize, wire: u16, at: u64) -> bool {
+    fn follows(&mut self, world: &World, core: &mut Core, nic: NicId, wire: u16, at: u64) -> bool {
         let n = &self.nics[nic];
-        let profile = &world.profiles[usize::from(core.ports[n.port].profile)];
+        let profile = &world.profiles[core.ports[n.port].profile];
         if at <= core.now + profile.serialise(wire).tx {
             return true;
         }

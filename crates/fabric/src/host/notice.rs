@@ -1,12 +1,13 @@
 //! What switches tell senders in packets of their own, and how it reaches the scheme.
 
 use paceline_congestion::{CongestedPort, Notice};
+use paceline_kernel::ids::Id;
 use paceline_kernel::{Bytes, Span};
 
 use crate::core::Core;
-use crate::core::packet::{NO_PORT, Packet};
+use crate::core::packet::Packet;
 use crate::host::Hosts;
-use crate::ids::PacketId;
+use crate::ids::{PacketId, ProfileId};
 use crate::outcome::PacketKind;
 use crate::world::World;
 
@@ -14,9 +15,9 @@ impl World {
     /// The port that a packet's note speaks of, if it does of one.
     #[inline]
     pub(crate) fn congested_port(&self, packet: &Packet) -> Option<CongestedPort> {
-        (packet.note_port != NO_PORT).then(|| CongestedPort {
+        (packet.note_port != ProfileId::NONE).then(|| CongestedPort {
             queue: Bytes::new(u64::from(packet.note)),
-            rate: self.profiles[usize::from(packet.note_port)].rate,
+            rate: self.profiles[packet.note_port].rate,
         })
     }
 

@@ -75,7 +75,7 @@ impl Hosts {
         if !core.watch.accounts.on() || !core.ports[port].is_host {
             return;
         }
-        let nic = core.ports[port].owner as usize;
+        let nic = core.ports[port].nic();
         for &slot in &self.nics[nic].qps {
             core.settle(&self.qps[slot]);
         }

@@ -3,7 +3,6 @@
 use crate::core::Core;
 use paceline_kernel::ids::Id;
 
-use crate::core::parts::exchange;
 use crate::host::Hosts;
 use crate::ids::{FlowId, QpId};
 use crate::world::World;
@@ -14,12 +13,12 @@ impl Hosts {
         self.qps_drew |= other.have_drawn(world);
         self.crowds |= other.crowds;
         let before = self.qps.len();
-        for nic in 0..self.nics.len() {
+        for nic in self.nics.ids() {
             let port = other.nics[nic].port;
             if !core.has(core.ports[port].node) {
                 continue;
             }
-            exchange(&mut self.nics, &mut other.nics, [nic]);
+            self.nics.exchange(&mut other.nics, nic);
             self.nics[nic]
                 .qps
                 .iter_mut()

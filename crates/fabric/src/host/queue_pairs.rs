@@ -44,7 +44,7 @@ impl Hosts {
     /// A queue pair may send from here on.
     pub(crate) fn join_nic(&mut self, world: &World, core: &mut Core, slot: QpId) {
         let port = self.qps[slot].port;
-        let nic = &mut self.nics[core.ports[port].owner as usize];
+        let nic = &mut self.nics[core.ports[port].nic()];
         nic.qps.push(slot);
         nic.crowd.forget();
         self.start_timeout(world, core, slot);
@@ -55,7 +55,7 @@ impl Hosts {
     pub(crate) fn move_to_port(&mut self, core: &Core, slot: QpId, old_port: PortId) {
         let new_port = self.qps[slot].port;
         if old_port != new_port {
-            let nic = |port: PortId| core.ports[port].owner as usize;
+            let nic = |port: PortId| core.ports[port].nic();
             self.nics[nic(old_port)].qps.retain(|&other| other != slot);
             self.nics[nic(new_port)].qps.push(slot);
         }
@@ -66,7 +66,7 @@ impl Hosts {
         if self.hash_order.is_some() {
             return self.enter_anew(world, core);
         }
-        for nic in 0..self.nics.len() {
+        for nic in self.nics.ids() {
             self.nics[nic].crowd.forget();
             self.nic_send(world, core, self.nics[nic].port);
         }
@@ -86,7 +86,7 @@ impl Hosts {
         let slots = self.hash_order.as_ref().map(|order| order.slots());
         for slot in slots.unwrap_or_default() {
             let port = self.qps[slot].port;
-            let nic = core.ports[port].owner as usize;
+            let nic = core.ports[port].nic();
             self.nics[nic].qps.push(slot);
             self.nic_send(world, core, port);
         }

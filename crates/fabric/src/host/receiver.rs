@@ -252,7 +252,7 @@ impl Hosts {
             if class > STRICT {
                 port.served = class;
             }
-            let nic = port.owner as usize;
+            let nic = port.nic();
             let more = self.awaits_end(world, core, nic, ack_wire);
             return core.start_transmission(world, ack_port, id, more);
         }

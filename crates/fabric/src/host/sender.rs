@@ -3,6 +3,7 @@
 
 use paceline_congestion::registry::WindowMode;
 use paceline_congestion::{AckInfo, CongestionControl, Needs, PathInfo, SendLimits, TimerBank};
+use paceline_kernel::ids::Id;
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
@@ -10,8 +11,7 @@ use super::Hosts;
 use super::cnp::read_cnp;
 use super::recovery::Acknowledged;
 use crate::core::Core;
-use crate::core::packet::NO_PORT;
-use crate::ids::{AccountId, FlowId, PacketId, PortId, QpId};
+use crate::ids::{AccountId, FlowId, PacketId, PortId, ProfileId, QpId};
 use crate::outcome::{FlowStatus, RttSample};
 use crate::spec::Awaited;
 use crate::switch::telemetry::WIRE_HOPS;
@@ -248,7 +248,7 @@ impl Hosts {
         rtt: u64,
     ) {
         let packet = core.packets.get(id);
-        let (congested, endpoint_delay) = if packet.note_port == NO_PORT && self.endpoints.is_none() {
+        let (congested, endpoint_delay) = if packet.note_port == ProfileId::NONE && self.endpoints.is_none() {
             (None, Span::ZERO)
         } else {
             (world.congested_port(packet), self.endpoint_delay(packet))
@@ -339,7 +339,7 @@ impl Hosts {
 
     /// Takes a finished queue pair out of its NIC's round robin.
     fn remove_qp(&mut self, core: &Core, slot: QpId) {
-        let nic = core.ports[self.qps[slot].port].owner as usize;
+        let nic = core.ports[self.qps[slot].port].nic();
         let nic = &mut self.nics[nic];
         if let Some(place) = nic.qps.iter().position(|&other| other == slot) {
             nic.qps.remove(place);

@@ -57,7 +57,7 @@ impl BoltNs3 {
             };
             Some(params)
         });
-        let is_switch = |port: &Port| spec.nodes[port.node as usize] == NodeKind::Switch;
+        let is_switch = |port: &Port| spec.nodes[port.node.index()] == NodeKind::Switch;
         let disc = |port: &Port| {
             let peer = &ports[port.peer];
             let has = spec.bolt_ns3.ports == DiscPorts::All || is_switch(port) && is_switch(peer);

@@ -4,17 +4,17 @@ use crate::core::Core;
 use crate::core::event::{Event, Ties};
 use crate::core::link::{Agenda, Sent};
 use crate::core::packet::PacketSlab;
-use crate::core::port::{ClassQueue, Classes, LinkProfile, Port, Ports};
+use crate::core::port::{ClassQueue, Classes, Port, Ports, Profiles};
 use crate::core::random::{LinkErrors, SharedRandom};
 use crate::host::Hosts;
-use crate::ids::{FlowId, LinkId, PortId};
+use crate::ids::{FlowId, LinkId, PortId, ProfileId, SwitchId};
 use crate::outcome::{Counters, FlowRecord, FlowStatus};
 use crate::reference::bolt_ns3::BoltNs3;
 use crate::run::failure::Change;
 use crate::run::foresight::Foresight;
 use crate::run::profiles::build_profiles;
 use crate::run::simulation::Simulation;
-use crate::spec::{FlowSpec, NodeKind, RunSpec, TieOrder};
+use crate::spec::{FlowSpec, NodeId, NodeKind, RunSpec, TieOrder};
 use crate::switch::Switches;
 use crate::switch::assist::Assists;
 use crate::switch::pint::PintPorts;
@@ -198,7 +198,7 @@ pub fn round_trips(spec: &RunSpec, scheme: u16) -> Result<Vec<RoundTrip>, BuildE
     let flows = spec.flows.iter().filter(|flow| flow.scheme == scheme);
     let found = flows.filter_map(|flow| {
         let find = || {
-            let path = routing.path(&ports, flow.src.0, flow.dst.0, FlowKey::of(flow))?;
+            let path = routing.path(&ports, flow.src, flow.dst, FlowKey::of(flow))?;
             let (rtt, _) = path_rtt(&path.ports, &ports, &profiles, spec.packet.mtu);
             Some(RoundTrip {
                 rtt,
@@ -258,7 +258,7 @@ impl Simulation {
 }
 
 /// Ports `2i` and `2i + 1` are the ends of link `i`.
-fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Ports {
+fn build_ports(spec: &RunSpec, profile_of: &List<LinkId, ProfileId>) -> Ports {
     let mut ports = Ports::new();
     for (i, link) in spec.links.iter().enumerate() {
         let fallible = link.error_rate > 0.0 || spec.failures.iter().any(|failure| failure.link == i);
@@ -269,16 +269,16 @@ fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Ports {
                 tx_bytes: 0,
                 queued: 0,
                 peer: PortId(2 * i as u32 + 1 - end as u32),
-                node: node.0,
+                node,
                 owner: u32::MAX,
                 ways: 0,
                 place: 0,
-                profile: profile_of[i],
+                profile: profile_of[LinkId::new(i)],
                 ready: 0,
                 paused: 0,
                 asked: 0,
                 served: 0,
-                is_host: spec.nodes[node.0 as usize] == NodeKind::Host,
+                is_host: spec.nodes[node.index()] == NodeKind::Host,
                 up: true,
                 odd: fallible,
                 done_pending: false,
@@ -291,26 +291,27 @@ fn build_ports(spec: &RunSpec, profile_of: &[u16]) -> Ports {
 }
 
 /// A pool per node (unused in hosts): buffer less every port's headroom and reserve.
-fn build_buffers(spec: &RunSpec, ports: &Ports, profiles: &[LinkProfile]) -> Vec<SwitchBuffer> {
+fn build_buffers(spec: &RunSpec, ports: &Ports, profiles: &Profiles) -> List<SwitchId, SwitchBuffer> {
     let whole = SwitchBuffer {
         shared_used: 0,
         pool: spec.switch.buffer.get() as i64,
     };
-    let mut by_node = vec![whole; spec.nodes.len()];
+    let mut by_node: List<NodeId, SwitchBuffer> = List::of(spec.nodes.len(), whole);
     for port in ports {
-        let kept = u64::from(profiles[usize::from(port.profile)].headroom) + spec.switch.reserve.get();
-        by_node[port.node as usize].pool -= kept as i64;
+        let kept = u64::from(profiles[port.profile].headroom) + spec.switch.reserve.get();
+        by_node[port.node].pool -= kept as i64;
     }
-    (0..spec.nodes.len())
-        .filter(|&n| spec.nodes[n] == NodeKind::Switch)
-        .map(|n| by_node[n])
+    let buffers = by_node.into_iter().zip(&spec.nodes);
+    buffers
+        .filter(|&(_, &kind)| kind == NodeKind::Switch)
+        .map(|(buffer, _)| buffer)
         .collect()
 }
 
 /// Numbers switches and NICs, and tells every port which is its own.
 fn number_owners(spec: &RunSpec, mut ports: Ports) -> (Ports, Vec<PortId>) {
     let mut switches = 0;
-    let number: Vec<u32> = spec
+    let number: List<NodeId, u32> = spec
         .nodes
         .iter()
         .map(|&kind| {
@@ -328,7 +329,7 @@ fn number_owners(spec: &RunSpec, mut ports: Ports) -> (Ports, Vec<PortId>) {
             nics.push(id);
             nics.len() as u32 - 1
         } else {
-            number[port.node as usize]
+            number[port.node]
         };
     }
     (ports, nics)

@@ -18,7 +18,7 @@ use crate::core::event::Event;
 use crate::ids::PortId;
 use crate::run::partition::{Partition, partition};
 use crate::run::simulation::Simulation;
-use crate::spec::TieOrder;
+use crate::spec::{NodeId, TieOrder};
 use paceline_kernel::ids::List;
 
 /// The other parts of a run that is cut.
@@ -50,7 +50,7 @@ impl Simulation {
         else {
             return Err("no cut of this network leaves hosts on both sides and takes a packet time to cross");
         };
-        let of_node: Arc<[u8]> = of_node.into();
+        let of_node: Arc<List<NodeId, u8>> = of_node.into();
         let mut others: Vec<Self> = (1..parts).map(|_| self.clone()).collect();
         for (part, simulation) in std::iter::once(&mut *self).chain(&mut others).enumerate() {
             simulation.become_part(part as u8, of_node.clone());
@@ -90,9 +90,9 @@ impl Simulation {
     }
 
     /// Keeps what belongs to the nodes of one part.
-    fn become_part(&mut self, part: u8, of_node: Arc<[u8]>) {
+    fn become_part(&mut self, part: u8, of_node: Arc<List<NodeId, u8>>) {
         let share = Share { part, of_node };
-        let part_of = |node: u32| share.of_node[node as usize];
+        let part_of = |node: NodeId| share.of_node[node];
         for port in self.core.ports.ids() {
             let peer = self.core.ports[port].peer;
             let (here, there) = (self.core.ports[port].node, self.core.ports[peer].node);
@@ -102,7 +102,7 @@ impl Simulation {
         let pending = std::mem::replace(&mut self.core.agenda.queue, emptied);
         self.core.share = Some(share);
         for port in self.core.ports.iter().filter(|port| port.crosses) {
-            for common in &self.world.profiles[usize::from(port.profile)].common {
+            for common in &self.world.profiles[port.profile].common {
                 self.core.agenda.add_tray(common.arrive_lane);
             }
         }
@@ -118,8 +118,8 @@ impl Simulation {
     fn is_here(&self, event: Event) -> bool {
         let spec = &self.world.spec;
         match event {
-            Event::FlowStart { flow } => self.core.has(self.world.flow(flow).src.0),
-            Event::Storm { storm, .. } => self.core.has(spec.storms[storm as usize].node.0),
+            Event::FlowStart { flow } => self.core.has(self.world.flow(flow).src),
+            Event::Storm { storm, .. } => self.core.has(spec.storms[storm as usize].node),
             // Topology changes for all, and each finds its own flows among all that are due.
             _ => true,
         }

@@ -33,8 +33,8 @@ impl Switches {
     /// Gives a lost packet's bytes back to its ingress, and ends the pause that they caused.
     fn release_lost(&mut self, world: &World, core: &mut Core, ingress: PortId, class: u8, wire: u32) {
         let port = &core.ports[ingress];
-        let profile = &world.profiles[usize::from(port.profile)];
-        let buffer = &mut self.buffers[port.owner as usize];
+        let profile = &world.profiles[port.profile];
+        let buffer = &mut self.buffers[port.switch()];
         let queue = &mut core.queues[(ingress, class)];
         self.rules.release(buffer, queue, wire);
         if port.asked & 1 << class != 0 && self.rules.may_resume(buffer, queue, profile.shift) {
@@ -56,9 +56,9 @@ impl Switches {
         let to_receiver = matches!(packet.kind, crate::outcome::PacketKind::Data);
         let key = FlowKey::of(flow);
         let (dst, key) = if to_receiver {
-            (flow.dst.0, key)
+            (flow.dst, key)
         } else {
-            (flow.src.0, key.reversed())
+            (flow.src, key.reversed())
         };
         let node = core.ports[ingress].node;
         world.routing.next_hop(&core.ports, node, dst, key)
@@ -151,7 +151,7 @@ impl Simulation {
             qp.reckon();
             return;
         };
-        let dst = self.world.flow(flow).dst.0;
+        let dst = self.world.flow(flow).dst;
         self.find_first_path(dst);
         let (route, data_epoch) = self.data_route(&paths.forward, dst);
         let mut info = self.path_info(&paths.forward, self.hosts.qps[slot].data_header);

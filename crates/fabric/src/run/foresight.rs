@@ -26,7 +26,7 @@ use paceline_kernel::Span;
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
-use crate::core::port::{LinkProfile, Ports};
+use crate::core::port::{Ports, Profiles};
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId, QpId};
 use crate::outcome::{Counters, PacketKind};
@@ -63,7 +63,7 @@ impl Foresight {
         spec: &RunSpec,
         schemes: &[AtWork],
         ports: &Ports,
-        profiles: &[LinkProfile],
+        profiles: &Profiles,
         class_count: usize,
     ) -> Option<Self> {
         let asked = schemes.iter().any(|scheme| scheme.needs().foresight);

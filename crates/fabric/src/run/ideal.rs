@@ -98,7 +98,7 @@ impl Simulation {
             full: packets - 1,
             ..Train::default()
         };
-        let dst = self.world.flow(flow).dst.0;
+        let dst = self.world.flow(flow).dst;
         let arrived = match self.stages(forward, dst) {
             Some(stages) => self.meet(&train, wire, forward, &stages),
             None => self.follow(train, wire, forward),
@@ -223,12 +223,12 @@ impl Simulation {
     }
 
     fn sending(&self, port: PortId, wire: u16) -> u64 {
-        let profile = &self.world.profiles[usize::from(self.core.ports[port].profile)];
+        let profile = &self.world.profiles[self.core.ports[port].profile];
         profile.time_to_send(profile.rate, wire).as_ps()
     }
 
     fn delay(&self, port: PortId) -> u64 {
-        self.world.profiles[usize::from(self.core.ports[port].profile)].delay
+        self.world.profiles[self.core.ports[port].profile].delay
     }
 
     /// The formulas of the simulators that others are measured by: a round trip with one packet's time per

@@ -5,7 +5,7 @@ use crate::core::port::LINK_CONTROL;
 use crate::ids::{PacketId, PortId};
 use crate::outcome::{PacketKind, PfcEvent, TraceKind};
 use crate::run::simulation::Simulation;
-use crate::spec::{FlowControl, NodeId, PfcMode};
+use crate::spec::{FlowControl, PfcMode};
 use paceline_kernel::Time;
 use paceline_kernel::queue::LaneId;
 
@@ -82,7 +82,7 @@ impl Simulation {
         if !self.world.spec.record.omit_pfc {
             self.core.watch.recorder.pfc.push(PfcEvent {
                 at: Time::from_ps(self.core.now),
-                node: NodeId(p.node),
+                node: p.node,
                 is_switch: !p.is_host,
                 interface: self.core.watch.recorder.interface(port),
                 class: self.world.classes.priority(packet.class),

@@ -1,18 +1,18 @@
 //! Which nodes of a network go together when a run is cut.
 
-use paceline_kernel::ids::Id;
+use paceline_kernel::ids::{Id, List};
 use std::collections::BTreeMap;
 
 use crate::core::Core;
 use crate::ids::FlowId;
-use crate::spec::{Awaited, NodeKind};
+use crate::spec::{Awaited, NodeId, NodeKind};
 use crate::world::World;
 
 /// A cut.
 #[derive(Debug)]
 pub(super) struct Partition {
     /// The part of each node.
-    pub(super) of_node: Vec<u8>,
+    pub(super) of_node: List<NodeId, u8>,
     pub(super) parts: usize,
     /// What a packet from one part to another takes at least, in ps.
     pub(super) lookahead: u64,
@@ -61,14 +61,12 @@ pub(super) fn partition(world: &World, core: &Core, parts: usize) -> Option<Part
         part_of.insert(*group, part);
     }
     place_the_others(world, core, &mut groups, &of_group, &mut part_of, &mut load);
-    let of_node: Vec<u8> = (0..nodes).map(|node| part_of[&groups.find(node)] as u8).collect();
+    let of_node: List<NodeId, u8> = (0..nodes).map(|node| part_of[&groups.find(node)] as u8).collect();
     let crossing = core
         .ports
         .iter()
-        .filter(|port| of_node[port.node as usize] != of_node[core.ports[port.peer].node as usize]);
-    let lookahead = crossing
-        .map(|port| world.profiles[usize::from(port.profile)].delay)
-        .min()?;
+        .filter(|port| of_node[port.node] != of_node[core.ports[port.peer].node]);
+    let lookahead = crossing.map(|port| world.profiles[port.profile].delay).min()?;
     Some(Partition {
         of_node,
         parts,
@@ -86,11 +84,11 @@ fn place_the_others(
     part_of: &mut BTreeMap<usize, usize>,
     load: &mut [u64],
 ) {
-    let mut members: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for node in 0..world.spec.nodes.len() {
         let group = groups.find(node);
         if !part_of.contains_key(&group) {
-            members.entry(group).or_default().push(node as u32);
+            members.entry(group).or_default().push(node);
         }
     }
     let mut others: Vec<usize> = members.keys().copied().collect();
@@ -100,9 +98,9 @@ fn place_the_others(
         for &group in &others {
             let mut neighbours = vec![0; load.len()];
             for &node in &members[&group] {
-                for &port in world.routing.ports_of(node) {
+                for &port in world.routing.ports_of(NodeId::new(node)) {
                     let peer = core.ports[core.ports[port].peer].node;
-                    if let Some(&part) = part_of.get(&groups.find(peer as usize)) {
+                    if let Some(&part) = part_of.get(&groups.find(peer.index())) {
                         neighbours[part] += 1;
                     }
                 }
@@ -133,10 +131,10 @@ fn work(world: &World, core: &Core) -> Vec<u64> {
             continue;
         };
         for &port in paths.forward.iter().chain(&paths.back) {
-            work[core.ports[port].node as usize] += packets;
+            work[core.ports[port].node.index()] += packets;
         }
         for host in [flows[flow].src, flows[flow].dst] {
-            work[host.0 as usize] += packets;
+            work[host.index()] += packets;
         }
     }
     work
@@ -154,8 +152,8 @@ fn in_row(world: &World, core: &Core) -> Vec<usize> {
         }
         while let Some(&node) = row.get(next) {
             next += 1;
-            for &port in world.routing.ports_of(node as u32).iter().rev() {
-                let peer = core.ports[core.ports[port].peer].node as usize;
+            for &port in world.routing.ports_of(NodeId::new(node)).iter().rev() {
+                let peer = core.ports[core.ports[port].peer].node.index();
                 if !std::mem::replace(&mut seen[peer], true) {
                     row.push(peer);
                 }
@@ -179,7 +177,7 @@ impl Groups {
         };
         for port in &core.ports {
             let peer = core.ports[port.peer].node;
-            let short = world.profiles[usize::from(port.profile)].delay < SHORT;
+            let short = world.profiles[port.profile].delay < SHORT;
             if short || port.is_host && port.place == 0 {
                 groups.join(port.node, peer);
             }
@@ -190,10 +188,10 @@ impl Groups {
                 &spec.flows[dependency.flow as usize],
             );
             let happens = match dependency.awaited {
-                Awaited::Started | Awaited::Acknowledged => before.src.0,
-                Awaited::Received => before.dst.0,
+                Awaited::Started | Awaited::Acknowledged => before.src,
+                Awaited::Received => before.dst,
             };
-            groups.join(happens, after.src.0);
+            groups.join(happens, after.src);
         }
         groups
     }
@@ -210,8 +208,8 @@ impl Groups {
         root
     }
 
-    fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.find(a as usize), self.find(b as usize));
+    fn join(&mut self, a: NodeId, b: NodeId) {
+        let (a, b) = (self.find(a.index()), self.find(b.index()));
         let (first, second) = (a.min(b), a.max(b));
         self.parent[second] = first;
     }

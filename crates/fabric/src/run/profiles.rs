@@ -1,12 +1,14 @@
 //! What links of one rate and delay have in common.
 
-use crate::core::port::{CommonSize, LinkProfile};
+use crate::core::port::{CommonSize, LinkProfile, Profiles};
+use crate::ids::{LinkId, ProfileId};
 use crate::spec::{FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
 use crate::switch::shared_buffer::doublings_begun;
 use crate::world::check::BuildError;
 use paceline_congestion::Red;
 use paceline_congestion::registry::AtWork;
 use paceline_kernel::Bytes;
+use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 use std::collections::BTreeMap;
 
@@ -37,19 +39,19 @@ pub(super) fn build_profiles(
     spec: &RunSpec,
     schemes: &[AtWork],
     queue: &mut EventQueue,
-) -> Result<(Vec<LinkProfile>, Vec<u16>), BuildError> {
+) -> Result<(Profiles, List<LinkId, ProfileId>), BuildError> {
     let sizes = common_sizes(spec, schemes);
-    let mut index: BTreeMap<(u64, u64), u16> = BTreeMap::new();
+    let mut index: BTreeMap<(u64, u64), ProfileId> = BTreeMap::new();
     let mut lanes: BTreeMap<u64, LaneId> = BTreeMap::new();
-    let mut profiles: Vec<LinkProfile> = Vec::new();
-    let mut profile_of = Vec::with_capacity(spec.links.len());
+    let mut profiles = Profiles::new();
+    let mut profile_of = List::new();
     for (i, link) in spec.links.iter().enumerate() {
         let key = (link.rate.as_bps(), link.delay.as_ps());
         if let Some(&profile) = index.get(&key) {
             profile_of.push(profile);
             continue;
         }
-        let Ok(number) = u16::try_from(profiles.len()) else {
+        if profiles.len() > usize::from(u16::MAX) {
             return Err(BuildError::TooLarge(
                 "links have more than 65536 different rates and delays".into(),
             ));
@@ -66,7 +68,7 @@ pub(super) fn build_profiles(
                 arrive_lane,
             });
         }
-        profiles.push(profile);
+        let number = profiles.push(profile);
         index.insert(key, number);
         profile_of.push(number);
     }
@@ -74,7 +76,7 @@ pub(super) fn build_profiles(
 }
 
 fn profile(spec: &RunSpec, i: usize, link: &LinkSpec) -> Result<LinkProfile, BuildError> {
-    let is_switch = |node: NodeId| spec.nodes[node.0 as usize] == NodeKind::Switch;
+    let is_switch = |node: NodeId| spec.nodes[node.index()] == NodeKind::Switch;
     let mut red = Red::OFF;
     if !spec.switch.ecn.is_empty() && (is_switch(link.a) || is_switch(link.b)) {
         let Some(curve) = spec.switch.ecn.iter().find(|curve| curve.rate == link.rate) else {

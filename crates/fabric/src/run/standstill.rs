@@ -119,7 +119,7 @@ impl Simulation {
     #[cold]
     pub(crate) fn storm(&mut self, storm: u32, begins: bool) {
         let storm = &self.world.spec.storms[storm as usize];
-        let (node, class) = (storm.node.0, self.world.classes.dense(storm.class));
+        let (node, class) = (storm.node, self.world.classes.dense(storm.class));
         let ports = self.world.routing.ports_of(node).to_vec();
         for port in ports {
             if self.core.ports[port].up {
@@ -134,7 +134,7 @@ impl Simulation {
         for i in 0..self.world.spec.storms.len() {
             let storm = &self.world.spec.storms[i];
             let over = storm.until.is_some_and(|until| until.as_ps() <= now);
-            if self.core.has(node) && storm.node.0 == node && storm.at.as_ps() < now && !over {
+            if self.core.has(node) && storm.node == node && storm.at.as_ps() < now && !over {
                 let class = self.world.classes.dense(storm.class);
                 self.send_pfc(port, class, true);
             }
@@ -241,9 +241,9 @@ impl Simulation {
             }
             standstill.pauses.push(EndlessPause {
                 port: PortRef {
-                    node: NodeId(p.node),
+                    node: p.node,
                     interface: self.core.watch.recorder.interface(port),
-                    peer: NodeId(peer.node),
+                    peer: peer.node,
                 },
                 is_switch: !p.is_host,
                 class: self.world.classes.priority(class),
@@ -314,7 +314,7 @@ impl Simulation {
                     let leaves = (queue.ingress + queue.headroom).saturating_sub(held[(id, class)]);
                     self.switches
                         .rules
-                        .release(&mut buffers[port.owner as usize], queue, leaves);
+                        .release(&mut buffers[port.switch()], queue, leaves);
                 }
             }
             stuck.retain(|&(port, class)| {
@@ -327,11 +327,8 @@ impl Simulation {
                     return self.storms_for_ever(p.node, class);
                 }
                 let queue = &queues[(peer, class)];
-                let shift = self.world.profiles[usize::from(p.profile)].shift;
-                !self
-                    .switches
-                    .rules
-                    .may_resume(&buffers[p.owner as usize], queue, shift)
+                let shift = self.world.profiles[p.profile].shift;
+                !self.switches.rules.may_resume(&buffers[p.switch()], queue, shift)
             });
             if stuck.len() == before {
                 return Some(stuck);
@@ -339,11 +336,11 @@ impl Simulation {
         }
     }
 
-    fn storms_for_ever(&self, node: u32, class: u8) -> bool {
+    fn storms_for_ever(&self, node: NodeId, class: u8) -> bool {
         let (stop, now) = (self.world.spec.stop, self.core.now);
         self.world.spec.storms.iter().any(|storm| {
             let lasts = storm.until.is_none_or(|until| until > stop);
-            storm.node.0 == node
+            storm.node == node
                 && storm.at.as_ps() <= now
                 && lasts
                 && self.world.classes.dense(storm.class) == class

@@ -2,11 +2,11 @@
 
 use crate::core::port::STRICT;
 use crate::host::sender::Qp;
-use crate::ids::{FlowId, PacketId};
+use crate::ids::{FlowId, PacketId, SwitchId};
 use crate::outcome::FlowStatus;
 use crate::run::simulation::Simulation;
 use crate::spec::Awaited;
-use paceline_kernel::ids::Id;
+use paceline_kernel::ids::{Id, List};
 
 impl Simulation {
     /// Checks every invariant of the present state; of one part of a run that is cut, those that it can know.
@@ -58,18 +58,17 @@ impl Simulation {
 
     /// What came in and has not gone out is in the queues, and the pool knows its share.
     fn verify_buffers(&self) {
-        let mut held = vec![0u64; self.switches.buffers.len()];
-        let mut counted = vec![0u64; self.switches.buffers.len()];
-        let mut shared = vec![0u64; self.switches.buffers.len()];
+        let mut held: List<SwitchId, u64> = List::of(self.switches.buffers.len(), 0);
+        let (mut counted, mut shared) = (held.clone(), held.clone());
         for (id, port) in self.core.ports.numbered().filter(|(_, port)| !port.is_host) {
-            let switch = port.owner as usize;
+            let switch = port.switch();
             for queue in &self.core.queues.row(id)[usize::from(STRICT) + 1..] {
                 held[switch] += u64::from(queue.bytes);
                 counted[switch] += u64::from(queue.ingress) + u64::from(queue.headroom);
                 shared[switch] += u64::from(self.switches.rules.shared_of(queue));
             }
         }
-        for switch in 0..self.switches.buffers.len() {
+        for switch in self.switches.buffers.ids() {
             assert_eq!(
                 held[switch], counted[switch],
                 "switch {switch}: bytes held against bytes counted at ingress"
@@ -104,7 +103,7 @@ impl Simulation {
     fn verify_flows(&self) {
         for (slot, qp) in self.hosts.qps.numbered().filter(|(_, qp)| !qp.done) {
             let flow = qp.flow;
-            if self.core.has(self.world.flow(flow).dst.0) {
+            if self.core.has(self.world.flow(flow).dst) {
                 self.verify_arrived(qp);
             }
             if !self.bolt_ns3.on {

@@ -1,17 +1,18 @@
 //! The ways of a flow, found when it starts and after every change of topology.
 
+use paceline_kernel::ids::Id;
 use std::sync::Arc;
 
 use crate::core::port::Port;
-use crate::ids::PortId;
+use crate::ids::{ColumnId, PortId};
 use crate::run::simulation::Simulation;
-use crate::spec::LoadBalancing;
+use crate::spec::{LoadBalancing, NodeId};
 use crate::switch::spread::{SPREAD, Stage};
 use crate::world::World;
 
 impl Simulation {
     /// Finds what [`FirstPaths`] knows of the ways to host `dst`.
-    pub(crate) fn find_first_path(&mut self, dst: u32) {
+    pub(crate) fn find_first_path(&mut self, dst: NodeId) {
         if !self.world.quirks.first_path_found {
             return;
         }
@@ -36,7 +37,7 @@ impl Simulation {
     pub(crate) fn find_first_paths(&mut self) {
         if self.world.epoch == 0 {
             for flow in 0..self.world.spec.flows.len() {
-                self.find_first_path(self.world.spec.flows[flow].dst.0);
+                self.find_first_path(self.world.spec.flows[flow].dst);
             }
         }
         if self.world.quirks.first_path_found {
@@ -48,18 +49,19 @@ impl Simulation {
 impl Simulation {
     /// What data packets of a flow with path `forward` to host `dst` carry: their way and the generation that
     /// goes with it, or the port that they are to come to.
-    pub(crate) fn data_route(&mut self, forward: &[PortId], dst: u32) -> (u64, u16) {
+    pub(crate) fn data_route(&mut self, forward: &[PortId], dst: NodeId) -> (u64, u16) {
         let last = forward[forward.len() - 1];
         if !self.is_spread(forward, dst) {
             return self.world.way_of(&self.core, forward);
         }
-        let Port { node, owner, .. } = self.core.ports[last];
-        self.switches.column(&self.world, &self.core, node, owner);
+        let Port { node, .. } = self.core.ports[last];
+        let switch = self.core.ports[last].switch();
+        self.switches.column(&self.world, &self.core, node, switch);
         (u64::from(last.0), SPREAD)
     }
 
     /// Whether switches choose the ways of a flow's packets.
-    fn is_spread(&self, forward: &[PortId], dst: u32) -> bool {
+    fn is_spread(&self, forward: &[PortId], dst: NodeId) -> bool {
         self.switches.spreading.policy != LoadBalancing::Ecmp
             && forward.len() > 2
             && !self.world.routing.is_fixed(dst)
@@ -67,13 +69,13 @@ impl Simulation {
 
     /// The links between the first and the last switch of `forward` that packets to host `dst` can take,
     /// stage by stage; `None` where they have one way. The next hops must be known.
-    pub(crate) fn stages(&self, forward: &[PortId], dst: u32) -> Option<Vec<Stage>> {
+    pub(crate) fn stages(&self, forward: &[PortId], dst: NodeId) -> Option<Vec<Stage>> {
         if !self.is_spread(forward, dst) {
             return None;
         }
-        let root = self.core.ports[forward[forward.len() - 1]].owner;
-        let column = self.switches.spreading.column_of[root as usize];
-        let beyond = |port: PortId| self.core.ports[self.core.ports[port].peer].owner;
+        let root = self.core.ports[forward[forward.len() - 1]].switch();
+        let column = self.switches.spreading.column_of[root];
+        let beyond = |port: PortId| self.core.ports[self.core.ports[port].peer].switch();
         let mut switches = vec![beyond(forward[0])];
         let mut stages = Vec::with_capacity(forward.len() - 2);
         while switches != [root] {
@@ -86,7 +88,7 @@ impl Simulation {
                         next.push(switch);
                         next.len() - 1
                     });
-                    let profile = &self.world.profiles[usize::from(self.core.ports[port].profile)];
+                    let profile = &self.world.profiles[self.core.ports[port].profile];
                     stage.rate += profile.rate.as_bps();
                     stage.links.push((from, port, to));
                 }
@@ -109,20 +111,16 @@ impl Simulation {
             return None;
         }
         let (first, last) = (forward[0], forward[forward.len() - 1]);
-        let column = self.switches.spreading.column_of[self.core.ports[last].owner as usize];
-        if column == u32::MAX {
+        let column = self.switches.spreading.column_of[self.core.ports[last].switch()];
+        if column == ColumnId::NONE {
             return None;
         }
-        let rate = |port: PortId| {
-            self.world.profiles[usize::from(self.core.ports[port].profile)]
-                .rate
-                .as_bps()
-        };
+        let rate = |port: PortId| self.world.profiles[self.core.ports[port].profile].rate.as_bps();
         let switches = forward[1..forward.len() - 1].iter().map(|&port| {
             let hops = self
                 .switches
                 .spreading
-                .next_hops(column, self.core.ports[port].owner);
+                .next_hops(column, self.core.ports[port].switch());
             hops.iter().map(|&hop| rate(hop)).sum()
         });
         switches.chain([rate(first), rate(last)]).min()

@@ -12,9 +12,9 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Span, Time};
 
 use crate::core::Core;
-use crate::core::packet::{NO_PORT, Packet};
-use crate::core::port::{LinkProfile, Port, Ports, STRICT};
-use crate::ids::{PacketId, PortId};
+use crate::core::packet::Packet;
+use crate::core::port::{LinkProfile, Port, Ports, Profiles, STRICT};
+use crate::ids::{PacketId, PortId, ProfileId};
 use crate::outcome::PacketKind;
 use crate::spec::{AssistPorts, RunSpec};
 use crate::switch::Switches;
@@ -82,7 +82,7 @@ impl Assists {
         spec: &RunSpec,
         schemes: &[AtWork],
         ports: &Ports,
-        profiles: &[LinkProfile],
+        profiles: &Profiles,
         classes: usize,
     ) -> Self {
         let mut assists = Self::default();
@@ -104,7 +104,7 @@ impl Assists {
             let full = spec.packet.mtu.get() as u16 + spec.packet.data_headers(&scheme.needs());
             let egress = |port: &Port| EgressPort {
                 classes,
-                full_packet: Span::from_ps(profiles[usize::from(port.profile)].serialise(full).tx),
+                full_packet: Span::from_ps(profiles[port.profile].serialise(full).tx),
                 full_bytes: u32::from(full),
             };
             let part: Vec<Option<EgressPort>> = ports
@@ -171,7 +171,7 @@ fn egress<'a, 'w>(
     port: PortId,
 ) -> (Egress<'a>, &'w LinkProfile) {
     let at = &core.ports[port];
-    let profile = &world.profiles[usize::from(at.profile)];
+    let profile = &world.profiles[at.profile];
     let egress = Egress {
         now: Time::from_ps(core.now),
         rate: profile.rate,
@@ -353,9 +353,9 @@ fn feedback(world: &World, core: &Core, id: PacketId, value: u8) -> Packet {
 /// The data packet carries the report of the port whose queue takes longest.
 fn note(world: &World, core: &mut Core, egress: PortId, id: PacketId) {
     let Port { queued, profile, .. } = core.ports[egress];
-    let rate = |profile: u16| u128::from(world.profiles[usize::from(profile)].rate.as_bps());
+    let rate = |profile: ProfileId| u128::from(world.profiles[profile].rate.as_bps());
     let packet = core.packets.get_mut(id);
-    let worse = packet.note_port == NO_PORT
+    let worse = packet.note_port == ProfileId::NONE
         || u128::from(queued) * rate(packet.note_port) > u128::from(packet.note) * rate(profile);
     if worse {
         (packet.note, packet.note_port) = (queued, profile);

@@ -10,7 +10,7 @@ pub(crate) mod telemetry;
 
 use paceline_kernel::rng::Rng;
 
-use crate::ids::PortId;
+use crate::ids::{PortId, SwitchId};
 use crate::switch::assist::Assists;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
@@ -21,7 +21,7 @@ use paceline_kernel::ids::List;
 #[derive(Clone)]
 pub(crate) struct Switches {
     pub(crate) rules: BufferRules,
-    pub(crate) buffers: Vec<SwitchBuffer>,
+    pub(crate) buffers: List<SwitchId, SwitchBuffer>,
     pub(crate) spreading: Spreading,
     pub(crate) telemetry: Telemetry,
     /// The switches' halves of schemes.

@@ -1,7 +1,6 @@
 //! How the switches of the parts of a run become one again ([`crate::run::cut`]).
 
 use crate::core::Core;
-use crate::core::parts::exchange;
 use crate::switch::Switches;
 use crate::switch::pint::PintPorts;
 use crate::switch::spread::Spreading;
@@ -20,8 +19,8 @@ impl Switches {
             }
             // Once for each switch.
             if port.place == 0 {
-                let switch = port.owner as usize;
-                exchange(&mut self.buffers, &mut other.buffers, [switch]);
+                let switch = port.switch();
+                self.buffers.exchange(&mut other.buffers, switch);
                 Spreading::exchange(&mut self.spreading, &mut other.spreading, switch);
             }
         }

@@ -130,7 +130,7 @@ impl Switches {
         };
         let port = &mut pint.ports[egress];
         let p = &core.ports[egress];
-        let rate = world.profiles[usize::from(p.profile)].rate.as_bps();
+        let rate = world.profiles[p.profile].rate.as_bps();
         let packet = core.packets.get_mut(id);
         if packet.kind == PacketKind::Data {
             let rng = core

@@ -64,14 +64,14 @@ impl Switches {
         if !port.is_clear() || port.is_busy(now, tie) {
             return false;
         }
-        let profile = &world.profiles[usize::from(port.profile)];
+        let profile = &world.profiles[port.profile];
         let (packet, room) = core.packets.with_room(id);
         let (class, kind, wire) = (packet.class, packet.kind, packet.wire);
         if class > STRICT {
             let entry = &ports[ingress];
             let queue = &core.queues[(ingress, class)];
-            let buffer = &self.buffers[entry.owner as usize];
-            let shift = world.profiles[usize::from(entry.profile)].shift;
+            let buffer = &self.buffers[entry.switch()];
+            let shift = world.profiles[entry.profile].shift;
             let unseen = entry.asked & 1 << class == 0
                 && self.rules.fits_reserve(buffer, queue, shift, u32::from(wire));
             if !unseen {
@@ -158,7 +158,7 @@ impl Switches {
     ) -> bool {
         if self.rules.bounded >> class & 1 == 1 {
             let size = u32::from(core.packets.get(id).wire);
-            let buffer = &self.buffers[core.ports[egress].owner as usize];
+            let buffer = &self.buffers[core.ports[egress].switch()];
             let ahead = &core.queues[(egress, class)];
             if !self.rules.has_room(buffer, ahead, size) {
                 return false;
@@ -179,8 +179,8 @@ impl Switches {
     ) -> bool {
         let size = u32::from(core.packets.get(id).wire);
         let port = &core.ports[ingress];
-        let profile = &world.profiles[usize::from(port.profile)];
-        let buffer = &mut self.buffers[port.owner as usize];
+        let profile = &world.profiles[port.profile];
+        let buffer = &mut self.buffers[port.switch()];
         let queue = &mut core.queues[(ingress, class)];
         if !self
             .rules
@@ -236,7 +236,7 @@ impl Switches {
             port.ready &= !(1 << class);
         }
         debit(&mut port.queued, u32::from(wire));
-        let profile = &world.profiles[usize::from(port.profile)];
+        let profile = &world.profiles[port.profile];
         if class > STRICT {
             port.served = class;
             let resumes = self.release(world, core, ingress, class, wire);
@@ -273,7 +273,7 @@ impl Switches {
         left: u32,
     ) {
         let port = &core.ports[egress];
-        let profile = &world.profiles[usize::from(port.profile)];
+        let profile = &world.profiles[port.profile];
         let (packet, room) = core.packets.with_room(id);
         let (kind, wire, accounted) = (packet.kind, packet.wire, packet.is_accounted());
         if self.telemetry.on && kind == PacketKind::Data {
@@ -304,13 +304,13 @@ impl Switches {
     #[inline(always)]
     fn release(&mut self, world: &World, core: &mut Core, ingress: PortId, class: u8, wire: u16) -> bool {
         let port = &core.ports[ingress];
-        let buffer = &mut self.buffers[port.owner as usize];
+        let buffer = &mut self.buffers[port.switch()];
         let queue = &mut core.queues[(ingress, class)];
         self.rules.release(buffer, queue, u32::from(wire));
         port.asked & 1 << class != 0
             && self
                 .rules
-                .may_resume(buffer, queue, world.profiles[usize::from(port.profile)].shift)
+                .may_resume(buffer, queue, world.profiles[port.profile].shift)
     }
 
     /// RED: by the bytes of the class that are left in the egress queue, which may be enough for a mark.
@@ -323,7 +323,7 @@ impl Switches {
         id: PacketId,
         left: u32,
     ) {
-        let profile = &world.profiles[usize::from(core.ports[egress].profile)];
+        let profile = &world.profiles[core.ports[egress].profile];
         let is_data = core.packets.get(id).kind == PacketKind::Data;
         if !is_data && !world.quirks.mark_acks {
             return;

@@ -6,12 +6,11 @@
 //! a change of topology, into a flat list; a hop reads its stretch of it.
 
 use crate::core::Core;
-use crate::core::parts::exchange;
-use crate::ids::{FlowId, PacketId, PortId};
-use crate::spec::{Flowlets, LoadBalancing, NodeKind, RunSpec};
+use crate::ids::{ColumnId, FlowId, PacketId, PortId, SwitchId};
+use crate::spec::{Flowlets, LoadBalancing, NodeId, NodeKind, RunSpec};
 use crate::switch::Switches;
 use crate::world::World;
-use paceline_kernel::ids::Id;
+use paceline_kernel::ids::{Id, List};
 use paceline_kernel::rng::{Purpose, Rng};
 
 /// Set in the epoch of packets that are spread. The other bits say which way a packet has come.
@@ -46,14 +45,14 @@ struct Flowlet {
     last_seen: u64,
     /// The port taken, and the destination for which it was.
     port: PortId,
-    column: u32,
+    column: ColumnId,
 }
 
 impl Flowlet {
     const NEW: Self = Self {
         last_seen: 0,
         port: PortId::NONE,
-        column: u32::MAX,
+        column: ColumnId::NONE,
     };
 }
 
@@ -61,19 +60,19 @@ impl Flowlet {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spreading {
     pub(crate) policy: LoadBalancing,
-    /// The column of each switch that packets are for; [`u32::MAX`] if it was not asked for yet.
-    pub(crate) column_of: Vec<u32>,
+    /// The column of each switch that packets are for; `ColumnId::NONE` if it was not asked for yet.
+    pub(crate) column_of: List<SwitchId, ColumnId>,
     /// A stretch for each switch, column after column.
     stretches: Vec<Stretch>,
     /// Egress ports.
     hops: Vec<PortId>,
     /// A stream for each switch.
-    rng: Vec<Rng>,
+    rng: List<SwitchId, Rng>,
     /// `2^bits` entries for each switch, with a policy that knows flowlets.
     flowlets: Vec<Flowlet>,
     bits: u32,
     /// Seeds of the switches' hashes.
-    salts: Vec<u32>,
+    salts: List<SwitchId, u32>,
 }
 
 impl Spreading {
@@ -89,7 +88,7 @@ impl Spreading {
         } else {
             switches
         };
-        let mut rng: Vec<Rng> = (0..switches as u64)
+        let mut rng: List<SwitchId, Rng> = (0..switches as u64)
             .map(|switch| Rng::stream(spec.seed, Purpose::Spread, switch))
             .collect();
         let salts = rng.iter_mut().map(Rng::next_u31).collect();
@@ -100,7 +99,7 @@ impl Spreading {
         };
         Self {
             policy,
-            column_of: vec![u32::MAX; switches],
+            column_of: List::of(switches, ColumnId::NONE),
             stretches: Vec::new(),
             hops: Vec::new(),
             rng,
@@ -111,13 +110,17 @@ impl Spreading {
     }
 
     /// Exchanges what a switch knows.
-    pub(super) fn exchange(&mut self, other: &mut Self, switch: usize) {
-        exchange(&mut self.rng, &mut other.rng, [switch]);
-        // Flowlets remember columns, which parts number for themselves.
-        let entries = switch << self.bits..(switch + 1) << self.bits;
-        exchange(&mut self.flowlets, &mut other.flowlets, entries.clone());
-        for flowlet in self.flowlets.get_mut(entries).unwrap_or_default() {
-            flowlet.column = u32::MAX;
+    pub(super) fn exchange(&mut self, other: &mut Self, switch: SwitchId) {
+        self.rng.exchange(&mut other.rng, switch);
+        let entries = switch.index() << self.bits..switch.plus(1).index() << self.bits;
+        if let (Some(mine), Some(theirs)) = (
+            self.flowlets.get_mut(entries.clone()),
+            other.flowlets.get_mut(entries),
+        ) {
+            mine.swap_with_slice(theirs);
+            // They remember columns, which parts number for themselves.
+            mine.iter_mut()
+                .for_each(|flowlet| flowlet.column = ColumnId::NONE);
         }
     }
 
@@ -128,26 +131,31 @@ impl Spreading {
 
     /// The topology has changed: next hops are computed anew. Flowlets go on where they can.
     pub(crate) fn forget(&mut self) {
-        self.column_of.fill(u32::MAX);
+        self.column_of.as_mut_slice().fill(ColumnId::NONE);
         self.stretches.clear();
         self.hops.clear();
         for flowlet in &mut self.flowlets {
-            flowlet.column = u32::MAX;
+            flowlet.column = ColumnId::NONE;
         }
     }
 
+    #[inline]
+    fn stretch(&self, column: ColumnId, switch: SwitchId) -> Stretch {
+        self.stretches[column.index() * self.rng.len() + switch.index()]
+    }
+
     /// Ports of switch `switch` that lead nearer to the switch of column `column`.
-    pub(crate) fn next_hops(&self, column: u32, switch: u32) -> &[PortId] {
-        let Stretch { first, count } = self.stretches[column as usize * self.rng.len() + switch as usize];
+    pub(crate) fn next_hops(&self, column: ColumnId, switch: SwitchId) -> &[PortId] {
+        let Stretch { first, count } = self.stretch(column, switch);
         &self.hops[first as usize..(first + count) as usize]
     }
 
     /// The entry of flow `flow` in the table of switch `switch`.
     #[inline]
-    fn entry(&self, switch: usize, flow: FlowId) -> usize {
+    fn entry(&self, switch: SwitchId, flow: FlowId) -> usize {
         // Fibonacci hashing: the product's upper bits.
         let hash = (flow.0 ^ self.salts[switch]).wrapping_mul(0x9e37_79b1) >> (32 - self.bits);
-        switch << self.bits | hash as usize
+        switch.index() << self.bits | hash as usize
     }
 }
 
@@ -170,14 +178,13 @@ impl Switches {
             }
             return self.leave_spreading(world, core, ingress, id);
         }
-        let (root_node, root_owner) = (root.node, root.owner);
-        let switch = core.ports[ingress].owner as usize;
-        let mut column = self.spreading.column_of[root_owner as usize];
-        if column == u32::MAX {
-            column = self.column(world, core, root_node, root_owner);
+        let (root_node, root_switch) = (root.node, root.switch());
+        let switch = core.ports[ingress].switch();
+        let mut column = self.spreading.column_of[root_switch];
+        if column == ColumnId::NONE {
+            column = self.column(world, core, root_node, root_switch);
         }
-        let Stretch { first, count } =
-            self.spreading.stretches[column as usize * self.spreading.rng.len() + switch];
+        let Stretch { first, count } = self.spreading.stretch(column, switch);
         let hops = first as usize..(first + count) as usize;
         let egress = match count {
             0 => return self.leave_spreading(world, core, ingress, id),
@@ -215,7 +222,7 @@ impl Switches {
 
     /// Any of the next hops, each equally likely.
     #[inline]
-    fn random_hop(&mut self, switch: usize, hops: std::ops::Range<usize>) -> PortId {
+    fn random_hop(&mut self, switch: SwitchId, hops: std::ops::Range<usize>) -> PortId {
         let choice = self.spreading.rng[switch].below(hops.len() as u64) as usize;
         self.spreading.hops[hops.start + choice]
     }
@@ -226,7 +233,7 @@ impl Switches {
         &mut self,
         world: &World,
         core: &Core,
-        switch: usize,
+        switch: SwitchId,
         hops: std::ops::Range<usize>,
         class: u8,
     ) -> PortId {
@@ -251,7 +258,7 @@ impl Switches {
     #[inline]
     fn load(&self, world: &World, core: &Core, port: PortId, class: u8) -> u64 {
         let port = &core.ports[port];
-        let profile = &world.profiles[usize::from(port.profile)];
+        let profile = &world.profiles[port.profile];
         let queued = (u64::from(port.queued) * profile.ps_per_kib) >> 10;
         let paused = if port.paused & 1 << class != 0 { 1 << 62 } else { 0 };
         port.free_at.saturating_sub(core.now) + queued + paused
@@ -263,7 +270,7 @@ impl Switches {
         &mut self,
         core: &Core,
         entry: usize,
-        column: u32,
+        column: ColumnId,
         hops: std::ops::Range<usize>,
         gap: u64,
     ) -> Option<PortId> {
@@ -283,7 +290,7 @@ impl Switches {
     }
 
     #[inline]
-    fn begin_flowlet(&mut self, entry: usize, column: u32, port: PortId) -> PortId {
+    fn begin_flowlet(&mut self, entry: usize, column: ColumnId, port: PortId) -> PortId {
         let flowlet = &mut self.spreading.flowlets[entry];
         (flowlet.port, flowlet.column) = (port, column);
         port
@@ -291,16 +298,16 @@ impl Switches {
 
     /// The column of next hops to switch `root`, the run's `owner`-th.
     #[cold]
-    pub(crate) fn column(&mut self, world: &World, core: &Core, root: u32, owner: u32) -> u32 {
-        let known = self.spreading.column_of[owner as usize];
-        if known != u32::MAX {
+    pub(crate) fn column(&mut self, world: &World, core: &Core, root: NodeId, owner: SwitchId) -> ColumnId {
+        let known = self.spreading.column_of[owner];
+        if known != ColumnId::NONE {
             return known;
         }
         let switches = self.spreading.rng.len();
-        let column = (self.spreading.stretches.len() / switches) as u32;
-        self.spreading.column_of[owner as usize] = column;
-        for node in 0..world.spec.nodes.len() as u32 {
-            if world.spec.nodes[node as usize] == NodeKind::Host {
+        let column = ColumnId::new(self.spreading.stretches.len() / switches);
+        self.spreading.column_of[owner] = column;
+        for node in (0..world.spec.nodes.len()).map(NodeId::new) {
+            if world.kind(node) == NodeKind::Host {
                 continue;
             }
             let first = self.spreading.hops.len() as u32;

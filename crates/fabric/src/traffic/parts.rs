@@ -11,7 +11,7 @@ impl Traffic {
     pub(crate) fn take_over(&mut self, other: &mut Self, world: &World, core: &Core) {
         let records = self.flows.iter_mut().zip(&other.flows);
         for (flow, (mine, theirs)) in world.spec.flows.iter().zip(records) {
-            if core.has(flow.src.0) {
+            if core.has(flow.src) {
                 let (received, delivered) = (mine.received, mine.delivered);
                 *mine = FlowRecord {
                     received,
@@ -19,12 +19,12 @@ impl Traffic {
                     ..*theirs
                 };
             }
-            if core.has(flow.dst.0) {
+            if core.has(flow.dst) {
                 (mine.received, mine.delivered) = (theirs.received, theirs.delivered);
             }
         }
         self.completions.append(&mut other.completions);
         self.dependencies
-            .take_over(&mut other.dependencies, |flow| core.has(world.flow(flow).src.0));
+            .take_over(&mut other.dependencies, |flow| core.has(world.flow(flow).src));
     }
 }

@@ -13,7 +13,7 @@ use crate::ids::{FlowId, PortId};
 use crate::outcome::FlowStatus;
 use crate::reference::bolt_ns3::Share;
 use crate::run::simulation::Simulation;
-use crate::spec::{Awaited, Recovery, TieOrder};
+use crate::spec::{Awaited, NodeId, Recovery, TieOrder};
 use crate::traffic::Traffic;
 use crate::world::World;
 use crate::world::routing::{FlowKey, bdp, path_rtt};
@@ -34,7 +34,7 @@ impl Traffic {
         while let Some(flow) = world.spec.flows.get(next.index())
             && flow.start == start
         {
-            if core.has(flow.src.0) && self.comes_due(core, next) {
+            if core.has(flow.src) && self.comes_due(core, next) {
                 // An event of its own, so that what was already due at this instant comes first.
                 core.schedule(LaneId::WHEEL, core.now, Event::FlowStart { flow: next });
             }
@@ -50,7 +50,7 @@ impl World {
     /// Finds both paths of a flow.
     pub(crate) fn find_paths(&self, core: &Core, flow: FlowId) -> Option<Paths> {
         let (spec, key) = (self.flow(flow), self.key_of(flow));
-        let forward = self.routing.path(&core.ports, spec.src.0, spec.dst.0, key)?.ports;
+        let forward = self.routing.path(&core.ports, spec.src, spec.dst, key)?.ports;
         let back = self.find_way_back(core, flow)?;
         Some(Paths { forward, back })
     }
@@ -58,7 +58,7 @@ impl World {
     /// Finds the path of a flow's acknowledgements.
     pub(crate) fn find_way_back(&self, core: &Core, flow: FlowId) -> Option<Vec<PortId>> {
         let (spec, key) = (self.flow(flow), self.key_of(flow).reversed());
-        let back = self.routing.path(&core.ports, spec.dst.0, spec.src.0, key)?;
+        let back = self.routing.path(&core.ports, spec.dst, spec.src, key)?;
         Some(back.ports)
     }
 
@@ -85,7 +85,7 @@ impl Simulation {
     /// The path as the scheme sees it.
     pub(crate) fn path_info(&self, forward: &[PortId], data_header: u16) -> PathInfo {
         let mtu = self.world.packet.mtu;
-        let rate = |port: PortId| self.world.profiles[usize::from(self.core.ports[port].profile)].rate;
+        let rate = |port: PortId| self.world.profiles[self.core.ports[port].profile].rate;
         let (rtt, bps) = self.round_trip_of(forward);
         let together = self.rate_of_all_ways(forward);
         let (base_rtt, product) = match together {
@@ -115,7 +115,7 @@ impl Simulation {
     }
 
     /// Source and destination of a path.
-    pub(crate) fn hosts_of(&self, forward: &[PortId]) -> (u32, u32) {
+    pub(crate) fn hosts_of(&self, forward: &[PortId]) -> (NodeId, NodeId) {
         let last = self.core.ports[forward[forward.len() - 1]].peer;
         (self.core.ports[forward[0]].node, self.core.ports[last].node)
     }
@@ -152,7 +152,7 @@ impl Simulation {
         let Share::New { keep, found } = share else {
             return;
         };
-        self.find_first_path(spec.dst.0);
+        self.find_first_path(spec.dst);
         let paths = self.world.find_paths(&self.core, flow);
         if paths.is_none() && self.world.changes.is_empty() {
             self.traffic.flows[flow].status = FlowStatus::Unreachable;
@@ -161,10 +161,10 @@ impl Simulation {
         let reachable = paths.is_some();
         // Without a path (a link is down) the flow waits at its host's first port.
         let paths = paths.unwrap_or_else(|| Paths {
-            forward: vec![self.world.routing.ports_of(spec.src.0)[0]],
-            back: vec![self.world.routing.ports_of(spec.dst.0)[0]],
+            forward: vec![self.world.routing.ports_of(spec.src)[0]],
+            back: vec![self.world.routing.ports_of(spec.dst)[0]],
         });
-        let (route, data_epoch) = self.data_route(&paths.forward, spec.dst.0);
+        let (route, data_epoch) = self.data_route(&paths.forward, spec.dst);
         let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
         let needs = self.world.scheme_of(flow).needs();
         let mut info = self.path_info(&paths.forward, self.world.packet.data_headers(&needs));

@@ -15,7 +15,7 @@ use crate::core::port::{Port, Ports, STRICT};
 use crate::host::sender::Qp;
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
 use crate::outcome::{PacketKind, PortRef};
-use crate::spec::{Accounted, NodeId};
+use crate::spec::Accounted;
 use crate::watch::record::Recorder;
 use crate::world::World;
 use journal::{BACK, INSIDE, Journals, PAUSED};
@@ -321,7 +321,7 @@ impl Core {
         let (port, packet) = (&self.ports[qp.port], self.packets.get_mut(id));
         open.settle(qp, port, self.now);
         packet.flags |= Packet::ACCOUNTED;
-        let profile = &world.profiles[usize::from(port.profile)];
+        let profile = &world.profiles[port.profile];
         let sent = self.now + profile.serialise(packet.wire).tx;
         open.sending_until = sent;
         open.again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
@@ -417,7 +417,7 @@ impl Core {
                 return;
             }
             let port = PortId(step.key & !BACK);
-            let delay = world.profiles[usize::from(self.ports[port].profile)].delay;
+            let delay = world.profiles[self.ports[port].profile].delay;
             let hop = HopTime {
                 port: name_of(&self.ports, &self.watch.recorder, port),
                 serialisation: Span::from_ps(step.arrives - step.left - delay),
@@ -446,9 +446,9 @@ impl Core {
 fn name_of(ports: &Ports, recorder: &Recorder, port: PortId) -> PortRef {
     let p = &ports[port];
     PortRef {
-        node: NodeId(p.node),
+        node: p.node,
         interface: recorder.interface(port),
-        peer: NodeId(ports[p.peer].node),
+        peer: ports[p.peer].node,
     }
 }
 

@@ -210,9 +210,9 @@ impl Core {
     pub(super) fn port_ref(&self, port: PortId) -> Option<PortRef> {
         let p = self.ports.get(port)?;
         Some(PortRef {
-            node: crate::spec::NodeId(p.node),
+            node: p.node,
             interface: self.watch.recorder.interface(port),
-            peer: crate::spec::NodeId(self.ports[p.peer].node),
+            peer: self.ports[p.peer].node,
         })
     }
 

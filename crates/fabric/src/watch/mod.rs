@@ -4,7 +4,7 @@ pub mod account;
 pub mod closeup;
 pub(crate) mod record;
 
-use crate::core::port::{LinkProfile, Ports};
+use crate::core::port::{Ports, Profiles};
 use crate::spec::RunSpec;
 use crate::watch::account::Accounts;
 use crate::watch::closeup::CloseUps;
@@ -21,7 +21,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// What a run's description asks for.
-    pub(crate) fn of(spec: &RunSpec, ports: &Ports, profiles: &[LinkProfile], class_count: usize) -> Self {
+    pub(crate) fn of(spec: &RunSpec, ports: &Ports, profiles: &Profiles, class_count: usize) -> Self {
         let (record, flows) = (&spec.record, spec.flows.len());
         let mut recorder = Recorder::new(spec, ports, profiles);
         // What is traced takes no short cuts through queues: closeups are told of every step, too.

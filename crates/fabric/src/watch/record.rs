@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::core::packet::Packet;
-use crate::core::port::{Classes, LinkProfile, Port, Ports, STRICT};
+use crate::core::port::{Classes, Port, Ports, Profiles, STRICT};
 use crate::ids::{FlowId, PacketId, PortId};
 use crate::outcome::{
     Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, Room, RttSample, TraceEvent, TraceKind,
@@ -57,14 +57,14 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(run: &RunSpec, ports: &Ports, profiles: &[LinkProfile]) -> Self {
+    pub(crate) fn new(run: &RunSpec, ports: &Ports, profiles: &Profiles) -> Self {
         let (spec, nodes) = (&run.record, run.nodes.len());
         let traced = traced(spec, ports);
         let mut interfaces: List<PortId, u32> = List::new();
-        let mut counts = vec![0u32; nodes];
+        let mut counts: List<NodeId, u32> = List::of(nodes, 0);
         for port in ports {
-            counts[port.node as usize] += 1;
-            interfaces.push(counts[port.node as usize]);
+            counts[port.node] += 1;
+            interfaces.push(counts[port.node]);
         }
         let mut sampled: Vec<PortId> = Vec::new();
         if spec.queue_every.is_some() {
@@ -75,9 +75,9 @@ impl Recorder {
         let every = spec.queue_every.map_or(1, |every| every.as_ps().max(1));
         let record = |&id: &PortId| QueueRecord {
             port: PortRef {
-                node: NodeId(ports[id].node),
+                node: ports[id].node,
                 interface: interfaces[id],
-                peer: NodeId(ports[ports[id].peer].node),
+                peer: ports[ports[id].peer].node,
             },
             histogram_kb: Vec::new(),
             max: Bytes::ZERO,
@@ -132,7 +132,7 @@ impl Recorder {
     pub(crate) fn trace(
         &mut self,
         now: u64,
-        node: u32,
+        node: NodeId,
         port: PortId,
         event: TraceKind,
         packet: &Packet,
@@ -153,7 +153,7 @@ impl Recorder {
         };
         self.trace.push(TraceEvent {
             at: Time::from_ps(now),
-            node: NodeId(node),
+            node,
             interface: self.interfaces[port],
             event,
             queue_bytes,
@@ -179,7 +179,7 @@ impl Recorder {
 /// Which ports' packets are traced.
 fn traced(spec: &RecordSpec, ports: &Ports) -> List<PortId, bool> {
     let is_traced = |port: &Port| {
-        let ends = (NodeId(port.node), NodeId(ports[port.peer].node));
+        let ends = (port.node, ports[port.peer].node);
         spec.trace_nodes.contains(&ends.0) || spec.trace_ports.contains(&ends)
     };
     ports.iter().map(is_traced).collect()

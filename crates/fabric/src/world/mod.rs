@@ -9,9 +9,9 @@ use std::sync::Arc;
 use paceline_congestion::registry::AtWork;
 use paceline_kernel::Span;
 
-use crate::core::port::{Classes, LinkProfile};
+use crate::core::port::{Classes, Profiles};
 use crate::ids::FlowId;
-use crate::spec::{FlowSpec, NicSpec, PacketFormat, Quirks, RunSpec};
+use crate::spec::{FlowSpec, NicSpec, NodeId, NodeKind, PacketFormat, Quirks, RunSpec};
 use crate::world::routing::Routing;
 
 /// What does not change while events run, but when the topology does.
@@ -26,7 +26,7 @@ pub(crate) struct World {
     pub(crate) schemes: Vec<AtWork>,
     pub(crate) classes: Classes,
     pub(crate) class_count: usize,
-    pub(crate) profiles: Vec<LinkProfile>,
+    pub(crate) profiles: Profiles,
     /// Generation of the topology: one more after every change.
     pub(crate) epoch: u16,
     pub(crate) routing: Routing,
@@ -37,6 +37,11 @@ pub(crate) struct World {
 }
 
 impl World {
+    /// What a node is.
+    pub(crate) fn kind(&self, node: NodeId) -> NodeKind {
+        self.spec.nodes[node.index()]
+    }
+
     /// A flow as the run's description has it.
     #[inline]
     pub(crate) fn flow(&self, flow: FlowId) -> &FlowSpec {

@@ -6,9 +6,10 @@
 
 mod source_route;
 
-use crate::core::port::{LinkProfile, Ports};
-use crate::ids::PortId;
-use crate::spec::{FlowSpec, NodeKind, StaticRoute};
+use crate::core::port::{LinkProfile, Ports, Profiles};
+use crate::ids::{PortId, ProfileId};
+use crate::spec::{FlowSpec, NodeId, NodeKind, StaticRoute};
+use paceline_kernel::ids::{Id, List};
 use paceline_kernel::{Bytes, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -63,24 +64,24 @@ pub fn address(node: u32) -> u32 {
 /// Ports by node, and distances to the destinations asked for so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Routing {
-    kinds: Vec<NodeKind>,
+    kinds: List<NodeId, NodeKind>,
     /// Ports of each node: `adjacency[first[n]..first[n + 1]]`, in descending order of the
     /// neighbour's id (the order of the reference's next-hop lists).
-    first: Vec<u32>,
+    first: List<NodeId, u32>,
     adjacency: Vec<PortId>,
     /// Bits for a port's place among those of a switch: see [`source_route`].
     bits: u32,
     /// Distances to a destination, by node; a host with one link shares its switch's.
-    distances: Vec<OnceLock<Box<[u16]>>>,
+    distances: List<NodeId, OnceLock<List<NodeId, u16>>>,
     /// Mixed into the hash's seed, a switch's id.
     seed: u32,
     last_parallel_only: bool,
     /// Set once a switch had several next hops to choose from.
     chose: OnceLock<()>,
     /// Next hops that are given: (switch, destination) to neighbour.
-    fixed: BTreeMap<(u32, u32), u32>,
+    fixed: BTreeMap<(NodeId, NodeId), NodeId>,
     /// Their destinations.
-    fixed_to: BTreeSet<u32>,
+    fixed_to: BTreeSet<NodeId>,
 }
 
 /// What a path adds up to.
@@ -92,11 +93,11 @@ pub(crate) struct Path {
 
 impl Routing {
     pub(crate) fn new(kinds: Vec<NodeKind>, ports: &Ports, seed: u32, last_parallel_only: bool) -> Self {
-        let mut by_node: Vec<Vec<PortId>> = vec![Vec::new(); kinds.len()];
+        let mut by_node: List<NodeId, Vec<PortId>> = List::of(kinds.len(), Vec::new());
         for (id, port) in ports.numbered() {
-            by_node[port.node as usize].push(id);
+            by_node[port.node].push(id);
         }
-        let mut first = vec![0];
+        let mut first = List::from(vec![0]);
         let mut adjacency = Vec::with_capacity(ports.len());
         for list in &mut by_node {
             list.sort_by_key(|&id| (std::cmp::Reverse(ports[ports[id].peer].node), id));
@@ -105,7 +106,7 @@ impl Routing {
         }
         let kinds_count = kinds.len();
         Self {
-            kinds,
+            kinds: kinds.into(),
             first,
             adjacency,
             bits: 1,
@@ -120,16 +121,14 @@ impl Routing {
 
     /// Takes next hops that are given, instead of those of shortest paths.
     pub(crate) fn fix(&mut self, routes: &[StaticRoute]) {
-        self.fixed_to.extend(routes.iter().map(|route| route.to.0));
-        let routes = routes
-            .iter()
-            .map(|route| ((route.node.0, route.to.0), route.via.0));
+        self.fixed_to.extend(routes.iter().map(|route| route.to));
+        let routes = routes.iter().map(|route| ((route.node, route.to), route.via));
         self.fixed.extend(routes);
     }
 
     /// Ports of `node`.
-    pub(crate) fn ports_of(&self, node: u32) -> &[PortId] {
-        &self.adjacency[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
+    pub(crate) fn ports_of(&self, node: NodeId) -> &[PortId] {
+        &self.adjacency[self.first[node] as usize..self.first[node.plus(1)] as usize]
     }
 
     /// Forgets everything computed: links went down or came up.
@@ -137,16 +136,16 @@ impl Routing {
         self.distances.iter_mut().for_each(|known| drop(known.take()));
     }
 
-    fn peer(ports: &Ports, port: PortId) -> u32 {
+    fn peer(ports: &Ports, port: PortId) -> NodeId {
         ports[ports[port].peer].node
     }
 
     /// The node that the distances to host `dst` are counted from: its switch if it has but one
     /// live link, else itself.
-    fn root(&self, ports: &Ports, dst: u32) -> u32 {
+    fn root(&self, ports: &Ports, dst: NodeId) -> NodeId {
         let mut up = self.ports_of(dst).iter().filter(|&&port| ports[port].up);
         match (up.next(), up.next()) {
-            (Some(&port), None) if self.kinds[Self::peer(ports, port) as usize] == NodeKind::Switch => {
+            (Some(&port), None) if self.kinds[Self::peer(ports, port)] == NodeKind::Switch => {
                 Self::peer(ports, port)
             }
             _ => dst,
@@ -154,22 +153,22 @@ impl Routing {
     }
 
     /// Distances of all nodes to `root`, in hops; hosts never forward.
-    fn search(&self, ports: &Ports, root: u32) -> Vec<u16> {
-        let mut distance = vec![FAR; self.kinds.len()];
-        distance[root as usize] = 0;
+    fn search(&self, ports: &Ports, root: NodeId) -> List<NodeId, u16> {
+        let mut distance = List::of(self.kinds.len(), FAR);
+        distance[root] = 0;
         let mut frontier = vec![root];
         let mut next = Vec::new();
         let mut hops = 0;
         while !frontier.is_empty() {
             hops += 1;
             for &node in &frontier {
-                if node != root && self.kinds[node as usize] == NodeKind::Host {
+                if node != root && self.kinds[node] == NodeKind::Host {
                     continue;
                 }
                 for &port in self.ports_of(node) {
                     let peer = Self::peer(ports, port);
-                    if ports[port].up && distance[peer as usize] == FAR {
-                        distance[peer as usize] = hops;
+                    if ports[port].up && distance[peer] == FAR {
+                        distance[peer] = hops;
                         next.push(peer);
                     }
                 }
@@ -181,15 +180,15 @@ impl Routing {
     }
 
     /// Those to `root`, found when they are asked for first.
-    fn distances(&self, ports: &Ports, root: u32) -> &[u16] {
-        self.distances[root as usize].get_or_init(|| self.search(ports, root).into())
+    fn distances(&self, ports: &Ports, root: NodeId) -> &List<NodeId, u16> {
+        self.distances[root].get_or_init(|| self.search(ports, root))
     }
 
     /// The egress port that packets with `key` take from `node` towards host `dst`.
-    pub(crate) fn next_hop(&self, ports: &Ports, node: u32, dst: u32, key: FlowKey) -> Option<PortId> {
+    pub(crate) fn next_hop(&self, ports: &Ports, node: NodeId, dst: NodeId, key: FlowKey) -> Option<PortId> {
         let root = self.root(ports, dst);
         let distance = self.distances(ports, root);
-        let here = distance[node as usize];
+        let here = distance[node];
         let given = self.fixed.get(&(node, dst));
         let closer = |port: PortId| {
             let peer = Self::peer(ports, port);
@@ -200,10 +199,10 @@ impl Routing {
             if node == root {
                 peer == dst
             } else {
-                distance[peer as usize] != FAR && distance[peer as usize] + 1 == here
+                distance[peer] != FAR && distance[peer] + 1 == here
             }
         };
-        let is_host = |n: u32| self.kinds[n as usize] == NodeKind::Host;
+        let is_host = |node: NodeId| self.kinds[node] == NodeKind::Host;
         let usable = |port: PortId| {
             let peer = Self::peer(ports, port);
             ports[port].up && closer(port) && (peer == dst || !is_host(peer))
@@ -225,7 +224,7 @@ impl Routing {
             _ if is_host(node) => key.hash(NIC_HASH_SEED) % count,
             _ => {
                 self.chose.get_or_init(|| ());
-                key.hash(node ^ self.seed) % count
+                key.hash(node.0 ^ self.seed) % count
             }
         };
 
@@ -248,19 +247,19 @@ impl Routing {
     }
 
     /// Whether next hops to host `dst` are given somewhere.
-    pub(crate) fn is_fixed(&self, dst: u32) -> bool {
+    pub(crate) fn is_fixed(&self, dst: NodeId) -> bool {
         self.fixed_to.contains(&dst)
     }
 
     /// Appends to `list` the ports of switch `node` that lead nearer to switch `root`.
-    pub(crate) fn next_hops(&self, ports: &Ports, node: u32, root: u32, list: &mut Vec<PortId>) {
+    pub(crate) fn next_hops(&self, ports: &Ports, node: NodeId, root: NodeId, list: &mut Vec<PortId>) {
         let distance = self.distances(ports, root);
-        let here = distance[node as usize];
+        let here = distance[node];
         let first = list.len();
         for &port in self.ports_of(node) {
             let peer = Self::peer(ports, port);
-            let nearer = distance[peer as usize] != FAR && distance[peer as usize] + 1 == here;
-            if !nearer || !ports[port].up || self.kinds[peer as usize] == NodeKind::Host {
+            let nearer = distance[peer] != FAR && distance[peer] + 1 == here;
+            if !nearer || !ports[port].up || self.kinds[peer] == NodeKind::Host {
                 continue;
             }
             // Parallel links stand side by side.
@@ -273,7 +272,7 @@ impl Routing {
     }
 
     /// The path of packets with `key` from host `src` to host `dst`.
-    pub(crate) fn path(&self, ports: &Ports, src: u32, dst: u32, key: FlowKey) -> Option<Path> {
+    pub(crate) fn path(&self, ports: &Ports, src: NodeId, dst: NodeId, key: FlowKey) -> Option<Path> {
         let mut path = Path::default();
         let mut node = src;
         while node != dst {
@@ -293,18 +292,18 @@ impl Routing {
     /// Hosts behind the same switch over equal links are alike, so one of them stands for all. In
     /// very large networks only some of those are searched from (evenly spread, each to all hosts),
     /// which is still exact in networks whose switches of a tier are alike.
-    pub(crate) fn extent(&self, ports: &Ports, profiles: &[LinkProfile], mtu: Bytes) -> Extent {
-        let mut alike: BTreeMap<(u32, u16), u32> = BTreeMap::new();
-        for host in 0..self.kinds.len() as u32 {
-            if self.kinds[host as usize] == NodeKind::Host {
+    pub(crate) fn extent(&self, ports: &Ports, profiles: &Profiles, mtu: Bytes) -> Extent {
+        let mut alike: BTreeMap<(NodeId, ProfileId), NodeId> = BTreeMap::new();
+        for host in self.kinds.ids() {
+            if self.kinds[host] == NodeKind::Host {
                 let key = match self.ports_of(host) {
                     [only] => (Self::peer(ports, *only), ports[*only].profile),
-                    _ => (host, u16::MAX),
+                    _ => (host, ProfileId::NONE),
                 };
                 alike.entry(key).or_insert(host);
             }
         }
-        let roots: Vec<u32> = alike.into_values().collect();
+        let roots: Vec<NodeId> = alike.into_values().collect();
         let affordable = (SEARCH_BUDGET / ports.len().max(1)).max(1);
         let step = roots.len().div_ceil(affordable).max(1);
         let mut extent = Extent::default();
@@ -315,17 +314,10 @@ impl Routing {
     }
 
     /// Takes the pairs with host `root` at one end into account.
-    fn extend_from(
-        &self,
-        ports: &Ports,
-        profiles: &[LinkProfile],
-        mtu: Bytes,
-        root: u32,
-        extent: &mut Extent,
-    ) {
-        for (node, reached) in self.reach_from(ports, profiles, mtu, root).iter().enumerate() {
+    fn extend_from(&self, ports: &Ports, profiles: &Profiles, mtu: Bytes, root: NodeId, extent: &mut Extent) {
+        for (node, reached) in self.reach_from(ports, profiles, mtu, root).numbered() {
             if let Some((rtt, bps, links)) = *reached
-                && node != root as usize
+                && node != root
                 && self.kinds[node] == NodeKind::Host
             {
                 extent.rtt = extent.rtt.max(rtt);
@@ -340,18 +332,18 @@ impl Routing {
     pub(crate) fn reach_from(
         &self,
         ports: &Ports,
-        profiles: &[LinkProfile],
+        profiles: &Profiles,
         mtu: Bytes,
-        root: u32,
-    ) -> Vec<Option<Reached>> {
-        let mut reached: Vec<Option<Reached>> = vec![None; self.kinds.len()];
-        reached[root as usize] = Some((Span::ZERO, u64::MAX, 0));
+        root: NodeId,
+    ) -> List<NodeId, Option<Reached>> {
+        let mut reached = List::of(self.kinds.len(), None);
+        reached[root] = Some((Span::ZERO, u64::MAX, 0));
         let mut order = vec![root];
         let mut next = 0;
         while let Some(&node) = order.get(next) {
             next += 1;
-            let (rtt, bps, links) = reached[node as usize].expect("a node in the order was reached");
-            if node != root && self.kinds[node as usize] == NodeKind::Host {
+            let (rtt, bps, links) = reached[node].expect("a node in the order was reached");
+            if node != root && self.kinds[node] == NodeKind::Host {
                 continue;
             }
             let list = self.ports_of(node);
@@ -363,10 +355,10 @@ impl Routing {
                 if self.last_parallel_only && another {
                     continue;
                 }
-                if ports[port].up && reached[peer as usize].is_none() {
-                    let profile = &profiles[usize::from(ports[port].profile)];
+                if ports[port].up && reached[peer].is_none() {
+                    let profile = &profiles[ports[port].profile];
                     let bps = bps.min(profile.rate.as_bps());
-                    reached[peer as usize] = Some((rtt + link_rtt(profile, mtu), bps, links + 1));
+                    reached[peer] = Some((rtt + link_rtt(profile, mtu), bps, links + 1));
                     order.push(peer);
                 }
             }
@@ -383,21 +375,21 @@ type Reached = (Span, u64, usize);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstPaths {
     /// As it was before the run.
-    pub(crate) before: BTreeMap<u32, Vec<Option<Reached>>>,
+    pub(crate) before: BTreeMap<NodeId, List<NodeId, Option<Reached>>>,
     /// After the last failure.
-    pub(crate) now: BTreeMap<u32, Vec<Option<Reached>>>,
+    pub(crate) now: BTreeMap<NodeId, List<NodeId, Option<Reached>>>,
 }
 
 impl FirstPaths {
     /// Round-trip time and slowest rate from one host to another.
-    pub(crate) fn round_trip(&self, (src, dst): (u32, u32)) -> Option<(Span, u64)> {
-        let (rtt, bps, _) = self.before.get(&dst)?[src as usize]?;
+    pub(crate) fn round_trip(&self, (src, dst): (NodeId, NodeId)) -> Option<(Span, u64)> {
+        let (rtt, bps, _) = self.before.get(&dst)?[src]?;
         Some((rtt, bps))
     }
 
     /// The slowest rate in the present network, if a link has failed.
-    pub(crate) fn rate_now(&self, (src, dst): (u32, u32)) -> Option<u64> {
-        Some(self.now.get(&dst)?[src as usize]?.1)
+    pub(crate) fn rate_now(&self, (src, dst): (NodeId, NodeId)) -> Option<u64> {
+        Some(self.now.get(&dst)?[src]?.1)
     }
 }
 
@@ -427,10 +419,10 @@ fn link_rtt(profile: &LinkProfile, mtu: Bytes) -> Span {
 }
 
 /// Round-trip time and slowest rate (bit/s) of a path.
-pub(crate) fn path_rtt(path: &[PortId], ports: &Ports, profiles: &[LinkProfile], mtu: Bytes) -> (Span, u64) {
+pub(crate) fn path_rtt(path: &[PortId], ports: &Ports, profiles: &Profiles, mtu: Bytes) -> (Span, u64) {
     let (mut rtt, mut bps) = (Span::ZERO, u64::MAX);
     for &port in path {
-        let profile = &profiles[usize::from(ports[port].profile)];
+        let profile = &profiles[ports[port].profile];
         rtt += link_rtt(profile, mtu);
         bps = bps.min(profile.rate.as_bps());
     }

@@ -2,11 +2,12 @@
 
 use paceline_congestion::bolt::{DEC, FIRST, INC, LAST, Params, Threshold};
 use paceline_congestion::{CongestedPort, Notice};
+use paceline_kernel::ids::Id;
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::core::packet::{NO_PORT, Packet};
+use crate::core::packet::Packet;
 use crate::core::port::STRICT;
-use crate::ids::{PacketId, PortId};
+use crate::ids::{PacketId, PortId, ProfileId};
 use crate::outcome::{PacketKind, TraceKind};
 use crate::run::simulation::Simulation;
 use crate::spec::{BoltNs3Spec, PacketFormat};
@@ -48,7 +49,7 @@ struct Verdict {
 struct Situation {
     queued: u32,
     rate: BitRate,
-    profile: u16,
+    profile: ProfileId,
     /// The rate of the port that the packet's note speaks of, if it does of one.
     noted: BitRate,
     /// The packet has passed no switch yet, and INC stays where nobody has taken it off.
@@ -134,7 +135,7 @@ fn drain_ns(queued: u32, rate: BitRate) -> u64 {
 impl Simulation {
     pub(super) fn disc_enqueue(&mut self, port: PortId, id: PacketId) {
         let p = &self.core.ports[port];
-        let rate_of = |profile: u16| self.world.profiles[usize::from(profile)].rate;
+        let rate_of = |profile: ProfileId| self.world.profiles[profile].rate;
         let packet = self.core.packets.get_mut(id);
         let mut at = Situation {
             queued: p.queued,
@@ -143,7 +144,7 @@ impl Simulation {
             noted: rate_of(p.profile),
             keeps: p.is_host && self.world.quirks.inc_kept_by_hosts,
         };
-        if packet.note_port != NO_PORT {
+        if packet.note_port != ProfileId::NONE {
             at.noted = rate_of(packet.note_port);
         }
         let Some(disc) = &mut self.bolt_ns3.discs[port] else {
@@ -195,7 +196,7 @@ impl Simulation {
             let notice = Notice::Congested {
                 port: CongestedPort {
                     queue: Bytes::new(u64::from(packet.note)),
-                    rate: self.world.profiles[usize::from(packet.note_port)].rate,
+                    rate: self.world.profiles[packet.note_port].rate,
                 },
                 rtt: Span::from_ps(self.core.now - packet.sent_at),
             };

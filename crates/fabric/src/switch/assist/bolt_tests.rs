@@ -1,3 +1,4 @@
+use paceline_kernel::ids::Id;
 use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_congestion::bolt::{DEC, INC};
@@ -6,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Simulation;
 use crate::common::{G100, add_flow, assert_complete, link, natural, run, scheme, scheme_with, star};
+use crate::ids::ProfileId;
 use crate::outcome::{Outcome, TraceKind};
 use crate::spec::{FlowControl, NodeId, NodeKind, SchemeSpec};
 use paceline_congestion::registry::WindowMode;
@@ -195,7 +197,7 @@ fn parts_can_be_off() {
             .slots()
             .filter(|&id| {
                 let packet = simulation.core.packets.get(id);
-                packet.kind == PacketKind::Ack && packet.note_port != NO_PORT && packet.note >= 1057
+                packet.kind == PacketKind::Ack && packet.note_port != ProfileId::NONE && packet.note >= 1057
             })
             .count();
     }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
+use crate::spec::NodeId;
 use paceline_kernel::ids::Id;
 use paceline_kernel::rng::{Purpose, Rng};
 

@@ -2,10 +2,9 @@
 
 use super::{Cut, ITSELF, Limits, Told, Trigger, watch};
 use crate::core::Core;
-use crate::core::packet::NO_PORT;
 use crate::host::cnp::read_cnp;
 use crate::host::sender::Qp;
-use crate::ids::{PacketId, PortId};
+use crate::ids::{PacketId, PortId, ProfileId};
 use crate::outcome::PacketKind;
 use crate::world::World;
 use paceline_congestion::PathInfo;
@@ -106,8 +105,9 @@ impl Core {
             PacketKind::Nack => trigger.told = Told::Loss,
             _ => {
                 trigger.rtt = Some(self.now - packet.sent_at);
-                let noted =
-                    packet.note_port != NO_PORT && told_by != PortId::NONE && world.nic.endpoint.is_none();
+                let noted = packet.note_port != ProfileId::NONE
+                    && told_by != PortId::NONE
+                    && world.nic.endpoint.is_none();
                 if noted {
                     (trigger.told, trigger.port) = (Told::Notice, told_by);
                 } else if packet.mark.is_set() && echoes {

@@ -8,8 +8,8 @@
 //! Memory does not grow with the run: when the bins are full, each pair of them becomes one.
 
 use crate::core::Core;
-use crate::core::port::{LinkProfile, Port, Ports};
-use crate::ids::PortId;
+use crate::core::port::{Port, Ports, Profiles};
+use crate::ids::{PortId, SwitchId};
 use crate::outcome::{PortBin, PortRef, PortSeries};
 use crate::spec::{NodeId, NodeKind, RunSpec};
 use paceline_kernel::Span;
@@ -38,8 +38,8 @@ pub(crate) struct PortRecorder {
     buffers: Vec<u32>,
     open: List<PortId, Open>,
     /// Bytes in each switch: now, and the most in the open bin.
-    held: Vec<u32>,
-    held_max: Vec<u32>,
+    held: List<SwitchId, u32>,
+    held_max: List<SwitchId, u32>,
     /// Largest queue of all closed bins.
     queue_max: u32,
 }
@@ -124,7 +124,7 @@ impl Open {
 }
 
 impl PortRecorder {
-    pub(crate) fn new(spec: &RunSpec, ports: &Ports, profiles: &[LinkProfile]) -> Self {
+    pub(crate) fn new(spec: &RunSpec, ports: &Ports, profiles: &Profiles) -> Self {
         let mut recorder = Self {
             due: u64::MAX,
             bin: 0,
@@ -136,8 +136,8 @@ impl PortRecorder {
             cells: Vec::new(),
             buffers: Vec::new(),
             open: List::new(),
-            held: Vec::new(),
-            held_max: Vec::new(),
+            held: List::new(),
+            held_max: List::new(),
             queue_max: 0,
         };
         // Before the first flow there is nothing to see.
@@ -158,12 +158,12 @@ impl PortRecorder {
         recorder.cells.reserve(recorder.bins_max * ports.len());
         recorder.buffers.reserve(recorder.bins_max * switches);
         let open = |port: &Port| {
-            let rate = profiles[usize::from(port.profile)].rate;
+            let rate = profiles[port.profile].rate;
             Open::new(rate.as_bps() as f64 / 8e12, bin)
         };
         recorder.open = ports.iter().map(open).collect();
-        recorder.held = vec![0; switches];
-        recorder.held_max = vec![0; switches];
+        recorder.held = List::of(switches, 0);
+        recorder.held_max = List::of(switches, 0);
         recorder
     }
 
@@ -214,9 +214,9 @@ impl PortRecorder {
 
     /// How much the switches hold now.
     fn look(&mut self, ports: &Ports) {
-        self.held.fill(0);
+        self.held.as_mut_slice().fill(0);
         for port in ports.iter().filter(|port| !port.is_host) {
-            self.held[port.owner as usize] += port.queued;
+            self.held[port.switch()] += port.queued;
         }
         for (most, &held) in self.held_max.iter_mut().zip(&self.held) {
             *most = held.max(*most);
@@ -227,14 +227,14 @@ impl PortRecorder {
     fn close(&mut self, now: u64, ports: &mut Ports) {
         let Self { held, held_max, .. } = self;
         let (width, mut largest) = (self.bin as f64, self.queue_max);
-        held.fill(0);
+        held.as_mut_slice().fill(0);
         let cells = ports.iter_mut().zip(&mut self.open).map(|(port, open)| {
             if open.is_idle(port) {
                 return PortBin::default();
             }
             if !port.is_host {
-                held[port.owner as usize] += port.queued;
-                let most = &mut held_max[port.owner as usize];
+                held[port.switch()] += port.queued;
+                let most = &mut held_max[port.switch()];
                 *most = port.queue_max.max(*most);
             }
             largest = largest.max(port.queue_max);
@@ -245,8 +245,8 @@ impl PortRecorder {
         for (most, &held) in held_max.iter_mut().zip(held.iter()) {
             *most = held.max(*most);
         }
-        self.buffers.extend_from_slice(held_max);
-        held_max.copy_from_slice(held);
+        self.buffers.extend_from_slice(held_max.as_slice());
+        held_max.as_mut_slice().copy_from_slice(held.as_slice());
         self.bins += 1;
     }
 
@@ -350,7 +350,7 @@ impl Core {
 
     /// Every port as results name it.
     pub(crate) fn port_refs(&self) -> List<PortId, PortRef> {
-        let node = |port: PortId| NodeId(self.ports[port].node);
+        let node = |port: PortId| self.ports[port].node;
         let ids = self.ports.ids();
         ids.map(|port| PortRef {
             node: node(port),

@@ -13,10 +13,10 @@ impl Routing {
     /// Tells every port where it stands among those of its node.
     pub(crate) fn number_places(&mut self, mut ports: Ports) -> Ports {
         let mut most = 1;
-        for node in 0..self.kinds.len() as u32 {
-            let ways = self.first[node as usize];
+        for node in self.kinds.ids() {
+            let ways = self.first[node];
             let list = self.ports_of(node);
-            if self.kinds[node as usize] == crate::spec::NodeKind::Switch {
+            if self.kinds[node] == crate::spec::NodeKind::Switch {
                 most = most.max(list.len().saturating_sub(1));
             }
             for (place, &port) in list.iter().enumerate() {
