@@ -15,17 +15,19 @@ const START: u64 = 2_000_000_000;
 type Workload = (&'static str, fn() -> RunSpec);
 
 /// What is measured.
-pub(crate) const WORKLOADS: [Workload; 10] = [
+pub(crate) const WORKLOADS: [Workload; 12] = [
     ("incast-16/ns3-hpcc", || incast(16)),
     ("incast-16/exact", || exact(incast(16))),
-    ("permutation-k4/ns3-hpcc", || permutation(4)),
-    ("permutation-k4/exact", || exact(permutation(4))),
-    ("permutation-k8/exact", || exact(permutation(8))),
+    ("permutation-k4/ns3-hpcc", || permutation(4, "hpcc")),
+    ("permutation-k4/exact", || exact(permutation(4, "hpcc"))),
+    ("permutation-k8/exact", || exact(permutation(8, "hpcc"))),
+    ("permutation-k8/dcqcn", || exact(permutation(8, "dcqcn"))),
     ("incast-20/ns3-hpcc", || incast(20)),
     ("incast-20/exact", || exact(incast(20))),
     ("incast-20/recorded", || recorded(exact(incast(20)))),
-    ("permutation-k16/exact", || exact(permutation(16))),
-    ("permutation-k32/exact", || exact(permutation(32))),
+    ("permutation-k16/exact", || exact(permutation(16, "hpcc"))),
+    ("permutation-k32/exact", || exact(permutation(32, "hpcc"))),
+    ("crowd-8190/swift", || exact(crowd())),
 ];
 
 /// `spec` in exact time, without the checks that tests make.
@@ -53,15 +55,14 @@ fn incast(senders: u32) -> RunSpec {
 }
 
 /// A fat tree with switches of `k` ports (Al-Fares et al., SIGCOMM 2008): `k³ / 4` hosts, then
-/// edge, aggregation and core switches. Every host sends 200 KB to the one half the network away,
-/// under HPCC.
-fn permutation(k: u32) -> RunSpec {
+/// edge, aggregation and core switches. Every host sends 200 KB to the one half the network away.
+fn permutation(k: u32, name: &str) -> RunSpec {
     let half = k / 2;
     let hosts = k * half * half;
     let (edge, aggregation) = (hosts, hosts + k * half);
     let core = aggregation + k * half;
     let nodes = core + half * half;
-    let mut spec = star(2, scheme("hpcc"));
+    let mut spec = star(2, scheme(name));
     spec.nodes = (0..nodes)
         .map(|node| {
             if node < hosts {
@@ -83,6 +84,16 @@ fn permutation(k: u32) -> RunSpec {
     }
     for host in 0..hosts {
         add_flow(&mut spec, host, (host + hosts / 2) % hosts, 200_000, START);
+    }
+    spec
+}
+
+/// 90 hosts send 91 flows each to one more through a switch, under Swift: 8190 windows far below a packet, which
+/// pacing spreads.
+fn crowd() -> RunSpec {
+    let mut spec = star(91, scheme("swift"));
+    for sender in (1..=90).flat_map(|host| [host; 91]) {
+        add_flow(&mut spec, sender, 91, 20_000, START);
     }
     spec
 }

@@ -138,16 +138,21 @@ impl PacketSlab {
     }
 
     /// Stores `packet`; the slot freed last is used first, while it is warm in the cache.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
         self.live += 1;
-        if self.free != PacketId::NONE {
-            let id = self.free;
-            let slot = &mut self.packets[id];
-            self.free = slot.next;
-            *slot = packet;
-            return id;
+        if self.free == PacketId::NONE {
+            return self.add_slot(packet);
         }
+        let id = self.free;
+        let slot = &mut self.packets[id];
+        self.free = slot.next;
+        *slot = packet;
+        id
+    }
+
+    #[inline(never)]
+    fn add_slot(&mut self, packet: Packet) -> PacketId {
         let id = self.packets.push(packet);
         self.telemetry
             .resize(self.packets.len() * self.samples, HopSample::default());

@@ -90,7 +90,7 @@ impl Hosts {
     }
 
     /// Takes over what the scheme allows after a callback, and starts the timers that it set.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_limits(&mut self, world: &World, core: &mut Core, slot: QpId) {
         let qp = &mut self.qps[slot];
         let limits = qp.scheme.limits();

@@ -92,7 +92,7 @@ impl Receiver {
 
 impl Receivers {
     /// Data packet `id` reached its receiver: takes what is new of it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_data(
         &mut self,
         world: &World,
@@ -109,7 +109,7 @@ impl Receivers {
 
 impl Hosts {
     /// Acknowledgement `id` reached its sender.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_acknowledgement(
         &mut self,
         world: &World,
