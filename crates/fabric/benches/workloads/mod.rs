@@ -6,7 +6,7 @@ mod common;
 use common::{G100, add_flow, link, natural, scheme, star};
 use paceline_fabric::Simulation;
 use paceline_fabric::spec::{Accounted, NodeKind, RunSpec};
-use paceline_kernel::Span;
+use paceline_kernel::{Span, Time};
 
 /// When the flows start, in ns.
 const START: u64 = 2_000_000_000;
@@ -88,13 +88,14 @@ fn permutation(k: u32, name: &str) -> RunSpec {
     spec
 }
 
-/// 90 hosts send 91 flows each to one more through a switch, under Swift: 8190 windows far below a packet, which
-/// pacing spreads.
+/// 90 hosts send 91 flows each to one more through a switch for 4 ms, under Swift: 8190 windows far below a packet,
+/// which pacing spreads.
 fn crowd() -> RunSpec {
     let mut spec = star(91, scheme("swift"));
     for sender in (1..=90).flat_map(|host| [host; 91]) {
-        add_flow(&mut spec, sender, 91, 20_000, START);
+        add_flow(&mut spec, sender, 91, 10_000_000, START);
     }
+    spec.stop = Time::from_ns(START) + Span::from_us(4000);
     spec
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Crowd {
     due: Vec<u64>,
     /// Nothing may go before this.
     soonest: u64,
+    /// A bit for each class that they have.
+    classes: u16,
 }
 
 /// See [`Crowd::due`].
@@ -36,17 +38,23 @@ fn due(qp: &Qp) -> u64 {
 
 impl Hosts {
     /// Whether the NIC knows when each of its queue pairs may go; where it can know, it does after
-    /// this. With few of them looking is cheaper, and pauses and quirks are not in the array.
+    /// this. With few of them looking is cheaper, and quirks are not in the array, nor are pauses of some of their
+    /// classes.
     #[inline]
     pub(crate) fn gather(&mut self, world: &World, core: &Core, nic: NicId) -> bool {
         let n = &self.nics[nic];
-        if n.qps.len() <= FEW_QPS || core.ports[n.port].paused != 0 {
+        if n.qps.len() <= FEW_QPS || n.crowd.due.is_empty() && !self.gather_anew(world, nic) {
             return false;
         }
-        if n.crowd.due.is_empty() {
-            return self.gather_anew(world, nic);
-        }
-        true
+        let n = &self.nics[nic];
+        core.ports[n.port].paused & n.crowd.classes == 0
+    }
+
+    /// Whether it is known that pauses hold back all of them.
+    #[inline]
+    pub(crate) fn holds_all(&self, nic: NicId, paused: u16) -> bool {
+        let crowd = &self.nics[nic].crowd;
+        !crowd.due.is_empty() && crowd.classes & !paused == 0
     }
 
     #[cold]
@@ -57,10 +65,12 @@ impl Hosts {
         }
         self.crowds = true;
         let Nic { qps, crowd, .. } = &mut self.nics[nic];
+        crowd.classes = 0;
         for (place, &slot) in qps.iter().enumerate() {
             let qp = &mut self.qps[slot];
             qp.place = place as u32;
             crowd.due.push(due(qp));
+            crowd.classes |= 1 << qp.class;
         }
         crowd.soonest = 0;
         true
@@ -137,8 +147,8 @@ impl Hosts {
 mod tests {
     use crate::common::{add_flow, assert_complete, natural, scheme, star};
     use crate::run::simulation::Simulation;
-    use crate::spec::{Irn, LinkFailure, Recovery};
-    use paceline_kernel::{Span, Time};
+    use crate::spec::{FlowControl, Irn, LinkFailure, PfcThreshold, Recovery};
+    use paceline_kernel::{Bytes, Span, Time};
 
     const IRN: Irn = Irn {
         rto_low: Span::from_us(100),
@@ -152,6 +162,7 @@ mod tests {
     /// known of each queue pair is so after every event, and what would be chosen by looking is chosen.
     #[test]
     fn the_array_is_what_looking_would_find() {
+        let mut held = 0;
         for (name, recovery) in [
             ("bolt", Recovery::GoBackN),
             ("hpcc", Recovery::SelectiveRepeat(IRN)),
@@ -160,6 +171,10 @@ mod tests {
             let mut spec = natural(star(3, scheme(name)));
             spec.check = false;
             spec.nic.recovery = recovery;
+            if let FlowControl::Pfc(pfc) = &mut spec.switch.flow_control {
+                let (xoff, xon) = (Bytes::new(20_000), Bytes::new(15_000));
+                pfc.threshold = PfcThreshold::Static { xoff, xon };
+            }
             for flow in 0..60 {
                 add_flow(
                     &mut spec,
@@ -185,7 +200,12 @@ mod tests {
                 } = &mut simulation;
                 hosts.verify_crowds();
                 for nic in hosts.nics.ids() {
+                    let paused = core.ports[hosts.nics[nic].port].paused;
                     if !hosts.gather(world, core, nic) {
+                        if hosts.holds_all(nic, paused) {
+                            assert_eq!(hosts.choose_of_many(core, nic, paused), None, "{name}");
+                            held += 1;
+                        }
                         continue;
                     }
                     let found = hosts.choose_of_crowd(core, nic);
@@ -196,5 +216,6 @@ mod tests {
             assert!(chosen > 300, "{name}: {chosen}");
             assert_complete(&spec, &simulation.finish());
         }
+        assert!(held > 0, "never paused");
     }
 }

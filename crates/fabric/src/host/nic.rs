@@ -262,7 +262,11 @@ impl Hosts {
 
     #[inline(never)]
     fn choose_among(&mut self, world: &World, core: &Core, nic: NicId, paused: u16) -> Choice {
-        let chosen = if self.gather(world, core, nic) {
+        let gathered = self.gather(world, core, nic);
+        if !gathered && self.holds_all(nic, paused) {
+            return Choice::None;
+        }
+        let chosen = if gathered {
             self.choose_of_crowd(core, nic)
         } else {
             self.choose_of_many(core, nic, paused)

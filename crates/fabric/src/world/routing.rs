@@ -140,6 +140,13 @@ impl Routing {
         ports[ports[port].peer].node
     }
 
+    /// Those of a node's ports that lead to `peer`.
+    fn ports_to<'a>(ports: &Ports, list: &'a [PortId], peer: u32) -> &'a [PortId] {
+        let first = list.partition_point(|&port| Self::peer(ports, port) > peer);
+        let others = &list[first..];
+        &others[..others.partition_point(|&port| Self::peer(ports, port) == peer)]
+    }
+
     /// The node that the distances to host `dst` are counted from: its switch if it has but one
     /// live link, else itself.
     fn root(&self, ports: &Ports, dst: NodeId) -> NodeId {
@@ -207,7 +214,12 @@ impl Routing {
             let peer = Self::peer(ports, port);
             ports[port].up && closer(port) && (peer == dst || !is_host(peer))
         };
-        let list = self.ports_of(node);
+        // Of a switch's many ports those to one neighbour stand side by side.
+        let only = given.copied().or((node == root).then_some(dst));
+        let list = match only {
+            Some(peer) => Self::ports_to(ports, self.ports_of(node), peer),
+            None => self.ports_of(node),
+        };
         let keep = |i: usize| {
             usable(list[i])
                 && !(self.last_parallel_only
