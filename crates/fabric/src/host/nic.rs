@@ -10,8 +10,8 @@ use crate::core::packet::Packet;
 use crate::core::port::time_to_send;
 use crate::host::Hosts;
 use crate::host::choose::Crowd;
-use crate::host::sender::STANDSTILL;
-use crate::ids::{FlowId, NicId, PortId, QpId};
+use crate::host::sender::{Qp, STANDSTILL};
+use crate::ids::{FlowId, NicId, PacketId, PortId, QpId};
 use crate::outcome::{PacketKind, TraceKind};
 use crate::world::World;
 
@@ -380,9 +380,8 @@ impl Hosts {
             ..Packet::EMPTY
         });
         if core.watch.is_told() {
-            core.account_send(world, &self.qps[slot], id);
+            core.account_send(world, qp, id);
         }
-        let qp = &mut self.qps[slot];
         if qp.snd_nxt == qp.snd_una {
             // With nothing in flight there was nothing to wait for: the timeout starts here.
             qp.last_progress = core.now;
@@ -397,19 +396,13 @@ impl Hosts {
         } else {
             qp.max_sent = end;
         }
-        if core.watch.recorder.tracing {
-            self.trace(world, core, port, TraceKind::Dequeue, id, 0);
-        }
-        if self.qps[slot].needs.counts_sent {
-            let sent = SentInfo {
-                payload: Bytes::new(u64::from(payload)),
-                wire: Bytes::new(u64::from(wire)),
-            };
-            self.call_scheme(world, core, slot, |scheme, cx| scheme.on_send(cx, &sent));
-        }
+        let qp = if core.watch.recorder.tracing || qp.needs.counts_sent {
+            self.tell_sent(world, core, (port, slot), id)
+        } else {
+            qp
+        };
         let truncate = world.quirks.truncate_to_ns;
         let pacing = world.nic.pacing;
-        let qp = &mut self.qps[slot];
         let rate = if pacing { qp.rate } else { qp.path.line_rate };
         qp.last_wire = wire;
         qp.gap = gap_after(wire, rate, truncate);
@@ -422,6 +415,29 @@ impl Hosts {
         let nic = core.ports[port].nic();
         let more = self.awaits_end(world, core, nic, wire);
         core.start_transmission(world, port, id, more);
+    }
+
+    /// A packet is about to leave: tells those who want to know.
+    #[inline(never)]
+    fn tell_sent(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        (port, slot): (PortId, QpId),
+        id: PacketId,
+    ) -> &mut Qp {
+        if core.watch.recorder.tracing {
+            self.trace(world, core, port, TraceKind::Dequeue, id, 0);
+        }
+        if self.qps[slot].needs.counts_sent {
+            let packet = core.packets.get(id);
+            let sent = SentInfo {
+                payload: Bytes::new(u64::from(packet.payload)),
+                wire: Bytes::new(u64::from(packet.wire)),
+            };
+            self.call_scheme(world, core, slot, |scheme, cx| scheme.on_send(cx, &sent));
+        }
+        &mut self.qps[slot]
     }
 
     /// The tag that the scheme writes into the next data packet.

@@ -141,7 +141,7 @@ impl Routing {
     }
 
     /// Those of a node's ports that lead to `peer`.
-    fn ports_to<'a>(ports: &Ports, list: &'a [PortId], peer: u32) -> &'a [PortId] {
+    fn ports_to<'a>(ports: &Ports, list: &'a [PortId], peer: NodeId) -> &'a [PortId] {
         let first = list.partition_point(|&port| Self::peer(ports, port) > peer);
         let others = &list[first..];
         &others[..others.partition_point(|&port| Self::peer(ports, port) == peer)]
