@@ -304,9 +304,10 @@ impl Hpcc {
 /// Equation (2): the utilisation of hop `i` between two samples, and the time between them.
 fn hop_utilisation(path: &PathInfo, i: usize, old: &HopSample, now: &HopSample) -> (f64, Span) {
     let tau = path.int.time_between(old.at_ps, now.at_ps);
-    let seconds = in_ns(tau) * 1e-9;
+    // Between samples of two ports, where a flow has come to another way, both may run back: then they are huge.
+    let seconds = tau.as_ns_f64() * 1e-9;
     let bytes = path.int.bytes_between(old.tx_bytes, now.tx_bytes);
-    let tx_rate = real(bytes) * 8.0 / seconds;
+    let tx_rate = bytes as f64 * 8.0 / seconds;
     let hop_rate = real(match now.rate_gbps {
         0 => path.hop_rates.get(i).unwrap_or(&path.line_rate).as_bps(),
         coded => BitRate::from_gbps(coded.into()).as_bps(),
@@ -322,7 +323,7 @@ fn hop_utilisation(path: &PathInfo, i: usize, old: &HopSample, now: &HopSample) 
 fn real(number: u64) -> f64 {
     debug_assert!(
         number >> 63 == 0,
-        "no bytes, rate or time is as large as {number}"
+        "no rate and no round trip is as large as {number}"
     );
     number as i64 as f64
 }
