@@ -16,6 +16,7 @@ use crate::switch::{EgressPort, SwitchHalves, SwitchPart};
 mod definition;
 mod facts;
 mod maker;
+mod written;
 
 pub use definition::Definition;
 pub use facts::{Least, Marking, NetworkFacts, Setting, Tuned, Unfit};
@@ -269,7 +270,8 @@ impl SchemeParams {
 }
 
 /// A scheme with its parameters, ready to make senders.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "written::Written", try_from = "written::Written")]
 pub struct SchemeConfig {
     params: AnyParams,
     alias: Option<&'static Alias>,

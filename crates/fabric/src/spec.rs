@@ -6,6 +6,7 @@
 use paceline_congestion::Needs;
 use paceline_congestion::registry::{SchemeConfig, WindowMode};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
+use serde::{Deserialize, Serialize};
 
 mod quirks;
 mod switch;
@@ -14,11 +15,12 @@ pub use quirks::*;
 pub use switch::*;
 
 /// A node of the network: its index in [`RunSpec::nodes`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
 
 /// What a node is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum NodeKind {
     /// Sends and receives; never forwards.
     Host,
@@ -27,7 +29,8 @@ pub enum NodeKind {
 }
 
 /// A cable: both directions have the same properties.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LinkSpec {
     /// One end.
     pub a: NodeId,
@@ -42,7 +45,8 @@ pub struct LinkSpec {
 }
 
 /// Links that go down at some time, and perhaps come back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LinkFailure {
     /// Index in [`RunSpec::links`].
     pub link: usize,
@@ -54,7 +58,8 @@ pub struct LinkFailure {
 
 /// A host whose NIC pauses a class of its switch's port for ever: a broken NIC, or a receiver that
 /// does not take its packets from memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PauseStorm {
     /// The host.
     pub node: NodeId,
@@ -67,7 +72,8 @@ pub struct PauseStorm {
 }
 
 /// A next hop that is given, instead of those of shortest paths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StaticRoute {
     /// The switch.
     pub node: NodeId,
@@ -81,7 +87,8 @@ pub struct StaticRoute {
 ///
 /// What is said of packets here is said of data packets. Acknowledgements and notifications go by
 /// [`LoadBalancing::Ecmp`] always, and so do flows to hosts for which next hops are given.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LoadBalancing {
     /// By a hash of the flow's addresses and ports, seeded by the switch: a flow has one path.
     #[default]
@@ -104,7 +111,8 @@ impl LoadBalancing {
 }
 
 /// How switches tell flowlets apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Flowlets {
     /// A flow that sent nothing for longer than this may take another path.
     pub gap: Span,
@@ -114,7 +122,8 @@ pub struct Flowlets {
 }
 
 /// Sizes of packets on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PacketFormat {
     /// Largest payload of a data packet.
     pub mtu: Bytes,
@@ -167,7 +176,8 @@ impl PacketFormat {
 }
 
 /// Hosts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NicSpec {
     /// When the receiver acknowledges.
     pub ack: AckPolicy,
@@ -196,7 +206,8 @@ pub struct NicSpec {
 
 /// What a receiver's host takes between a data packet's arrival at its NIC and its answer. Its memory
 /// for packets that wait is not limited.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Endpoint {
     /// The way from the NIC to who answers, for every packet: interrupts, the bus, software.
     pub delay: Span,
@@ -209,7 +220,8 @@ pub struct Endpoint {
 }
 
 /// How losses are repaired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Recovery {
     /// The receiver takes packets in order only; the sender goes back to a gap and sends everything
     /// again from there.
@@ -219,7 +231,8 @@ pub enum Recovery {
 }
 
 /// Selective repeat as IRN has it (Mittal et al., SIGCOMM 2018).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Irn {
     /// Timeout without progress while fewer than `low_packets` are in flight.
     pub rto_low: Span,
@@ -236,7 +249,8 @@ pub struct Irn {
 
 /// When a receiver acknowledges in-order data. The last packet is always acknowledged, except
 /// under [`Quirks::ack_threshold`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AckPolicy {
     /// Every `n`-th packet.
     EveryPackets(u32),
@@ -245,7 +259,8 @@ pub enum AckPolicy {
 }
 
 /// How events of the same instant are ordered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TieOrder {
     /// By who scheduled them: the same for any thread count.
     Structural,
@@ -256,7 +271,8 @@ pub enum TieOrder {
 }
 
 /// A scheme as the run uses it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SchemeSpec {
     /// Scheme and parameters.
     pub config: SchemeConfig,
@@ -265,7 +281,8 @@ pub struct SchemeSpec {
 }
 
 /// A flow: one message from one host to another on a queue pair of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FlowSpec {
     /// Sender.
     pub src: NodeId,
@@ -288,7 +305,8 @@ pub struct FlowSpec {
 }
 
 /// What one flow waits for in another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Awaited {
     /// Its sender starts.
     Started,
@@ -300,7 +318,8 @@ pub enum Awaited {
 
 /// A flow that waits for another. It starts once all that it waits for has happened, and its own
 /// start time has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Dependency {
     /// The flow that waits: index in [`RunSpec::flows`].
     pub flow: u32,
@@ -313,7 +332,8 @@ pub struct Dependency {
 }
 
 /// What to record. Nothing that is off costs anything.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RecordSpec {
     /// Sample every switch port's queue at this period: statistics, histograms, the busiest
     /// ports' series.
@@ -348,7 +368,8 @@ pub struct RecordSpec {
 }
 
 /// Flows whose time is accounted for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Accounted {
     /// Of no flow.
     #[default]
@@ -360,7 +381,8 @@ pub enum Accounted {
 }
 
 /// A run, complete.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RunSpec {
     /// Nodes.
     pub nodes: Vec<NodeKind>,

@@ -224,7 +224,7 @@ pub fn incast() -> (Resolved, Outcome) {
         fidelity: Fidelity::Exact,
         seed: 7,
         threads: 1,
-        run: spec(),
+        run: spec().into(),
         collectives: Vec::new(),
         toml: "name = \"tiny\"\ndescription = \"Three flows to one host.\"\n".into(),
         files: vec![("flows/f.csv".into(), "src,dst\n1,4\n".into())],

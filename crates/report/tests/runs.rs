@@ -158,7 +158,7 @@ fn an_interrupted_run_keeps_what_it_has() {
     let tmp = tempfile::tempdir().unwrap();
     let mut input = load(tmp.path(), None);
     // Long enough not to end within the first slice of events.
-    for flow in &mut input.run.flows {
+    for flow in &mut input.run_mut().flows {
         flow.size = paceline_kernel::Bytes::new(200_000_000);
     }
     let finished = execute(&input, &mut |_| Control::Stop).unwrap();

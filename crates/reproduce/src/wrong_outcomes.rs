@@ -58,12 +58,12 @@ fn other_flows_are_no_table_7() {
         ..Done::default()
     };
     let larger: Wrong = Box::new(|done| {
-        for flow in &mut done.runs[0].input.run.flows {
+        for flow in &mut done.runs[0].input.run_mut().flows {
             flow.size = paceline_kernel::Bytes::new(flow.size.get() * 2);
         }
     });
     let fewer: Wrong = Box::new(|done| {
-        let flows = &mut done.runs[0].input.run.flows;
+        let flows = &mut done.runs[0].input.run_mut().flows;
         flows.truncate(flows.len() / 2);
     });
     assert_eq!(unturned(table7, &done, vec![larger, fewer]), Vec::<String>::new());

@@ -20,6 +20,7 @@ pub mod traffic;
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use paceline_congestion::learned::ModelRef;
 use paceline_congestion::registry::{SCHEMES, Scheme};
@@ -92,8 +93,8 @@ pub struct Resolved {
     pub fidelity: Fidelity,
     /// Threads that it may have. Results do not hang on it, so it is neither in `run` nor in `toml`.
     pub threads: usize,
-    /// The run.
-    pub run: RunSpec,
+    /// The run, shared with whoever runs it.
+    pub run: Arc<RunSpec>,
     /// Which flows make up which collective.
     pub collectives: Vec<Collective>,
     /// The same as a scenario, every parameter with its value: [`load`] gives an equal run.
@@ -111,6 +112,13 @@ pub struct Resolved {
     pub pcap: bool,
     /// What a sweep of it varies, if it says so.
     pub sweep: Option<Grid>,
+}
+
+impl Resolved {
+    /// The run, to be changed: a copy of its own if it is shared.
+    pub fn run_mut(&mut self) -> &mut RunSpec {
+        Arc::make_mut(&mut self.run)
+    }
 }
 
 /// Reads a scenario: the path of a TOML file or `config.txt` (told apart by content), of a folder

@@ -1,6 +1,7 @@
 //! Collectives and closed loops: what is sent, and what waits for what.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use paceline_fabric::find_cycle;
 use paceline_fabric::spec::{Awaited, NodeId, RunSpec};
@@ -198,7 +199,7 @@ fn resolved(workload: &str) -> Resolved {
     load_text("test.toml", &text, &Overrides::default()).unwrap()
 }
 
-fn run(workload: &str) -> RunSpec {
+fn run(workload: &str) -> Arc<RunSpec> {
     resolved(workload).run
 }
 

@@ -450,7 +450,7 @@ fn what_is_recorded() {
             ..Overrides::default()
         };
         let resolved = assert_round_trip(input, &overrides);
-        (resolved.run.record, resolved.toml)
+        (resolved.run.record.clone(), resolved.toml)
     };
     let us = paceline_kernel::Span::from_us;
     let (shipped, toml) = record("incast-16", &[], None);

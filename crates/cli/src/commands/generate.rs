@@ -114,8 +114,8 @@ pub(super) fn generate(args: &GenerateArgs) -> Ended {
         } => {
             let resolved = topology(name, parameters)?;
             let topology = Topology {
-                nodes: resolved.run.nodes,
-                links: resolved.run.links,
+                nodes: resolved.run.nodes.clone(),
+                links: resolved.run.links.clone(),
             };
             let text = match file.format() {
                 FileFormat::Ns3 => write::topology_text(&topology),

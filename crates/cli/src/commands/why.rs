@@ -135,12 +135,12 @@ fn again(flow: u32, of_run: Option<(&FlowRow<'_>, &RunData)>, args: &WhyArgs) ->
     known(flow, input.run.flows.len())?;
     let accounts = input.fidelity != Fidelity::BoltNs3;
     if accounts {
-        input.run.record.closeups = vec![flow];
+        input.run_mut().record.closeups = vec![flow];
     }
     let before = of_run.map(|(row, _)| row);
     let completed = before.filter(|row| row.status == FlowState::Completed);
     if let Some(end) = completed.and_then(FlowRow::end_ps) {
-        input.run.stop = input.run.stop.min(Time::from_ps(end));
+        input.run_mut().stop = input.run.stop.min(Time::from_ps(end));
     }
     let finished = super::run::watched(&input, args.say)?;
     let rows: Vec<FlowRow<'_>> = flow_rows(&input, &finished.outcome).collect();
@@ -231,7 +231,7 @@ fn all_of(input: &Resolved) -> Vec<u32> {
 fn list_again(args: &WhyArgs, which: &dyn Fn(&Resolved) -> Vec<u32>) -> Ended {
     let mut input = accounted(args, "\"off\"")?;
     if input.fidelity != Fidelity::BoltNs3 {
-        input.run.record.accounts = paceline_fabric::spec::Accounted::Flows(which(&input));
+        input.run_mut().record.accounts = paceline_fabric::spec::Accounted::Flows(which(&input));
     }
     let finished = super::run::watched(&input, args.say)?;
     let times = flow_times(&finished.outcome);

@@ -1,12 +1,13 @@
 //! What other simulators do and nature does not.
 
 use paceline_kernel::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// What the reference simulator does and nature does not, one switch each; all off by default.
 ///
 /// There are two: HPCC's ns-3 simulator ([`Quirks::ns3_hpcc`]) and that of the authors of Bolt
 /// ([`Quirks::bolt_ns3`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Quirks {
     /// Every real-valued duration is cut to whole nanoseconds, so links are slightly too fast.
@@ -164,7 +165,8 @@ impl Quirks {
 }
 
 /// What is chosen in the Bolt authors' simulator beside its quirks; read with [`Quirks::device_fifo`] only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BoltNs3Spec {
     /// Which ports have Bolt's queues.
     pub ports: DiscPorts,
@@ -182,7 +184,7 @@ pub struct BoltNs3Spec {
 }
 
 /// Ports with Bolt's queues; the others have one FIFO each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiscPorts {
     /// All, those of hosts too.

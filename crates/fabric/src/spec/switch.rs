@@ -1,9 +1,11 @@
 //! Switches: buffers, flow control, what is lost, marks.
 
 use paceline_kernel::{BitRate, Bytes, Span};
+use serde::{Deserialize, Serialize};
 
 /// Buffers, flow control, marking of every switch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SwitchSpec {
     /// Shared buffer of a switch, everything included.
     pub buffer: Bytes,
@@ -23,7 +25,8 @@ pub struct SwitchSpec {
 }
 
 /// What happens to packets for which there is no room.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LossSpec {
     /// Priorities under flow control, a bit each; the others are lossy. Without flow control all are.
     pub lossless: u8,
@@ -44,7 +47,8 @@ impl LossSpec {
 }
 
 /// When a packet of a lossy class is dropped: always when the buffer is full, and perhaps before.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum DropPolicy {
     /// Not before.
     Shared,
@@ -62,14 +66,16 @@ pub enum DropPolicy {
 /// A data packet that would be dropped loses its payload, and its headers go on in class 0, which
 /// overtakes all others (Cheng et al., "Catch the Whole Lot in an Action: Rapid Precise Packet Loss
 /// Notification in Data Centers", NSDI 2014; Handley et al., NDP, SIGCOMM 2017).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Trim {
     /// Bytes that class 0 of the egress port may hold; a header beyond them is dropped.
     pub queue: Bytes,
 }
 
 /// Ports that run the switches' halves of schemes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AssistPorts {
     /// All ports of switches.
     Switches,
@@ -78,7 +84,8 @@ pub enum AssistPorts {
 }
 
 /// Size of an ingress port's headroom.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Headroom {
     /// `factor` times rate times one-way delay, plus `extra` bytes.
     PerLink {
@@ -92,7 +99,8 @@ pub enum Headroom {
 }
 
 /// Hop-by-hop flow control.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FlowControl {
     /// None: packets are dropped when there is no room for them, see [`LossSpec`].
     None,
@@ -101,7 +109,8 @@ pub enum FlowControl {
 }
 
 /// Priority flow control.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pfc {
     /// When to pause.
     pub threshold: PfcThreshold,
@@ -112,7 +121,8 @@ pub struct Pfc {
 }
 
 /// When an ingress (port, class) asks for a pause.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum PfcThreshold {
     /// Shared bytes of the (port, class) reach `alpha` times what is free of the shared pool, where
     /// alpha is `2^-shift`, the shift one less for each doubling of the port's rate above
@@ -133,7 +143,8 @@ pub enum PfcThreshold {
 }
 
 /// How long a pause lasts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PfcMode {
     /// Until the resume frame.
     OnOff,
@@ -145,7 +156,8 @@ pub enum PfcMode {
 }
 
 /// RED marking of the ports of one rate, at dequeue. `kmin == kmax` is a step.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct EcnCurve {
     /// The ports' rate.
     pub rate: BitRate,

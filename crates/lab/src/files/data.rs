@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_folder_tells_the_same_as_the_run() {
         let (mut input, outcome) = sample::incast();
-        input.run.labels[0] = "a,\"b\"\n<c>".into();
+        input.run_mut().labels[0] = "a,\"b\"\n<c>".into();
         let finished = sample::finished(&input, outcome);
         let tmp = tempfile::tempdir().unwrap();
         let folder = tmp.path().join("run");

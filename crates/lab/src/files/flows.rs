@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn flows_csv() {
         let (mut input, outcome) = sample::incast();
-        input.run.labels[1] = "big, \"quoted\"".into();
+        input.run_mut().labels[1] = "big, \"quoted\"".into();
         let csv = text(&input, &outcome);
         assert_eq!(csv.lines().next().unwrap(), COLUMNS.join(","));
         insta::assert_snapshot!("flows_csv", csv);
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn flows_csv_has_a_header_without_flows() {
         let (mut input, mut outcome) = sample::incast();
-        input.run.flows.clear();
+        input.run_mut().flows.clear();
         outcome.flows.clear();
         assert_eq!(text(&input, &outcome), format!("{}\n", COLUMNS.join(",")));
     }
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn parquet_has_the_same_rows() {
         let (mut input, outcome) = sample::incast();
-        input.run.labels[1] = "big, \"quoted\"".into();
+        input.run_mut().labels[1] = "big, \"quoted\"".into();
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("flows.parquet");
         let mut file = std::fs::File::create(&path).unwrap();

@@ -270,7 +270,7 @@ mod tests {
             text(|out| qlen(out, &input.run, &outcome)),
             "time: 2100000\n0 1 100\n0 2 97 2 1\n"
         );
-        input.run.record.queue_dump_every = Some(Span::from_us(1000));
+        input.run_mut().record.queue_dump_every = Some(Span::from_us(1000));
         assert_eq!(text(|out| qlen(out, &input.run, &outcome)), "");
         outcome.queue_dumps = vec![QueueDump {
             at: Time::from_ns(2_000_000),
@@ -316,10 +316,10 @@ mod tests {
     #[test]
     fn trace_records_are_the_references() {
         let (mut input, mut outcome) = sample::incast();
-        input.run.nodes = vec![NodeKind::Switch, NodeKind::Host, NodeKind::Host];
-        input.run.links.truncate(2);
-        input.run.flows.truncate(1);
-        input.run.flows[0].dst = NodeId(2);
+        input.run_mut().nodes = vec![NodeKind::Switch, NodeKind::Host, NodeKind::Host];
+        input.run_mut().links.truncate(2);
+        input.run_mut().flows.truncate(1);
+        input.run_mut().flows[0].dst = NodeId(2);
         outcome.bdp = Bytes::new(52_000);
         outcome.trace = vec![
             event(1, 1, TraceKind::Dequeue, PacketKind::Data, 2_000_000_087, 1090),
@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn interfaces_count_from_one_in_the_order_of_links() {
         let (mut input, _) = sample::incast();
-        input.run.links[1].rate = BitRate::from_gbps(400);
+        input.run_mut().links[1].rate = BitRate::from_gbps(400);
         let found = interfaces(&input.run);
         assert_eq!(found[..2], [(0, 1, 100_000_000_000), (0, 2, 400_000_000_000)]);
         assert_eq!(found.last(), Some(&(4, 1, 100_000_000_000)));

@@ -88,7 +88,7 @@ mod tests {
         let (mut input, outcome) = sample::incast();
         let of = |spec: &RunSpec| BeforeFeedback::of(spec, &outcome, |_| true);
         assert_eq!(of(&input.run), None);
-        input.run.schemes[0].config = dcqcn();
+        input.run_mut().schemes[0].config = dcqcn();
         // The sample's flows: a quarter of 1000, 20000 and 4000 bytes.
         let expected = BeforeFeedback {
             bytes: 6250,
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn it_is_said_above_ninety_percent() {
         let (mut input, mut outcome) = sample::incast();
-        input.run.schemes[0].config = dcqcn();
+        input.run_mut().schemes[0].config = dcqcn();
         let mut at = |unheard: [u64; 3]| {
             for (record, bytes) in outcome.flows.iter_mut().zip(unheard) {
                 record.sent_unheard = Bytes::new(bytes);

@@ -292,7 +292,7 @@ mod tests {
         let time = 0..1_000 * NS;
         let mean = |spec: &RunSpec| pause_share(spec, &outcome, &time).unwrap().worst.unwrap().share;
         assert_eq!(mean(&input.run), 0.9);
-        input.run.failures = vec![LinkFailure {
+        input.run_mut().failures = vec![LinkFailure {
             link: 2,
             at: Time::from_ns(300),
             until: None,
@@ -305,10 +305,10 @@ mod tests {
     fn unknown_without_pfc_or_its_frames() {
         let (mut input, outcome) = sample::incast();
         assert!(pause_share(&input.run, &outcome, &(0..NS)).is_some());
-        input.run.record.omit_pfc = true;
+        input.run_mut().record.omit_pfc = true;
         assert_eq!(pause_share(&input.run, &outcome, &(0..NS)), None);
-        input.run.record.omit_pfc = false;
-        input.run.switch.flow_control = FlowControl::None;
+        input.run_mut().record.omit_pfc = false;
+        input.run_mut().switch.flow_control = FlowControl::None;
         assert_eq!(pause_share(&input.run, &outcome, &(0..NS)), None);
     }
 

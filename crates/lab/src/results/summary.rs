@@ -397,7 +397,7 @@ mod tests {
     #[test]
     fn no_flows_give_nulls() {
         let (mut input, mut outcome) = sample::incast();
-        input.run.flows.clear();
+        input.run_mut().flows.clear();
         outcome.flows.clear();
         outcome.completions.clear();
         outcome.queues.clear();

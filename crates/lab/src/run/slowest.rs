@@ -58,7 +58,7 @@ pub fn account_for_slowest(
         return Ok(missing.len());
     }
     let mut again = input.clone();
-    again.run.record = RecordSpec {
+    again.run_mut().record = RecordSpec {
         accounts: Accounted::Flows(missing.clone()),
         omit_pfc: true,
         ..RecordSpec::default()
@@ -71,7 +71,7 @@ pub fn account_for_slowest(
             _ => record.start + record.fct,
         }
     };
-    again.run.stop = missing
+    again.run_mut().stop = missing
         .iter()
         .map(end)
         .max()

@@ -213,7 +213,7 @@ impl Job<'_> {
             return Err(Stopped::Sweep(SweepError::Refused(message)));
         }
         if self.keep == Keep::Summary {
-            record_less(&mut input.run.record);
+            record_less(&mut input.run_mut().record);
         }
         let threads = Threads {
             count: threads_each(input.threads, beside, self.jobs),

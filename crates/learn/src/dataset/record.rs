@@ -63,7 +63,7 @@ impl Source {
     pub fn load(&self) -> Result<Resolved, Error> {
         let mut input = paceline_lab::load(&self.scenario, &self.overrides()?)?;
         // Other recorders move nothing in a run, but cost time and memory.
-        input.run.record = RecordSpec {
+        input.run_mut().record = RecordSpec {
             rtt_samples: true,
             ..RecordSpec::default()
         };

@@ -210,7 +210,7 @@ pub type Watch<'a> = &'a mut dyn FnMut(usize, &Progress, Gains) -> Control;
 /// The scenario is wrong, a run failed, or `watch` stopped the first.
 pub fn train(options: &Options, watch: Watch<'_>) -> Result<TrainedGains, Error> {
     let mut input = paceline_lab::load(&options.source.scenario, &options.source.overrides()?)?;
-    input.run.record = RecordSpec::default();
+    input.run_mut().record = RecordSpec::default();
     let shared = Arc::new(Mutex::new(Shared::new(options)));
     let makers = learners(&input, &shared)?;
     let (mut episodes, mut stopped) = (Vec::new(), false);

@@ -18,7 +18,7 @@ fn find<'a>(checked: &'a [Checked], scenario: &str, scheme: &str) -> Option<&'a 
 /// The same run with another order of simultaneous events.
 fn shuffled(input: &Resolved, seed: u64) -> Finished {
     let mut input = input.clone();
-    input.run.ties = TieOrder::Shuffled(seed);
+    input.run_mut().ties = TieOrder::Shuffled(seed);
     run(&input)
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn nature(checked: &[Checked]) -> String {
         if scenario == "e_fat_2ms" || scenario == "b_incast20" && ["hpcc", "dctcp"].contains(&scheme) {
             for (name, change) in CHANGES {
                 let mut input = base.input.clone();
-                change(&mut input.run);
+                change(input.run_mut());
                 rows.push(nature_row(base, name, &run(&input)));
             }
         }

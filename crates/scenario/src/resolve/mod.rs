@@ -161,7 +161,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         origin,
         sweep: scenario.sweep,
         collectives,
-        run,
+        run: run.into(),
     })
 }
 

@@ -32,8 +32,8 @@ fn event(node: u32, interface: u32, at_ps: u64, what: TraceKind, kind: PacketKin
 /// the third is not a multiple of four bytes long; then all that answers.
 fn capture(snap_length: u32) -> Vec<u8> {
     let (mut input, mut outcome) = sample::incast();
-    input.run.record.trace_nodes = vec![NodeId(2), NodeId(0)];
-    input.run.flows[1].size = Bytes::new(2_499);
+    input.run_mut().record.trace_nodes = vec![NodeId(2), NodeId(0)];
+    input.run_mut().flows[1].size = Bytes::new(2_499);
     let data = |seq, payload, wire, mark, at| TraceEvent {
         seq,
         payload,
@@ -81,7 +81,7 @@ fn capture(snap_length: u32) -> Vec<u8> {
 #[test]
 fn single_ports() {
     let (mut input, mut outcome) = sample::incast();
-    input.run.record.trace_ports = vec![(NodeId(0), NodeId(4)), (NodeId(3), NodeId(0))];
+    input.run_mut().record.trace_ports = vec![(NodeId(0), NodeId(4)), (NodeId(3), NodeId(0))];
     outcome.trace = vec![
         event(0, 4, 5_000_000_000_000, Dequeue, PacketKind::Data),
         event(3, 1, 5_000_001_000_000, Receive, PacketKind::Ack),

@@ -1,0 +1,51 @@
+//! Descriptions of runs, written and read.
+
+use paceline_fabric::RunSpec;
+use paceline_scenario::{Fidelity, Overrides, load};
+
+/// A run's description is data: written as text and read back it is the same.
+#[test]
+fn a_run_is_read_as_it_was_written() {
+    let runs = [
+        ("incast-16", Overrides::default()),
+        ("fat320-hadoop30-2ms", Overrides::default()),
+        (
+            "incast-20",
+            Overrides {
+                fidelity: Some(Fidelity::Ns3Hpcc),
+                shuffle_ties: Some(5),
+                ..Overrides::default()
+            },
+        ),
+        (
+            "incast-16",
+            Overrides {
+                set: [
+                    "network.flow_control=none",
+                    "network.drop.policy=tail",
+                    "network.drop.packets=8",
+                    "network.drop.trim=true",
+                    "network.recovery=irn",
+                    "network.load-balancing=flowlet",
+                    "record.trace=all",
+                ]
+                .map(String::from)
+                .into(),
+                scheme: Some("dcqcn-win".into()),
+                ..Overrides::default()
+            },
+        ),
+    ];
+    let shipped = paceline_scenario::builtin::scenarios();
+    let shipped = shipped.iter().map(|shipped| (shipped.name, Overrides::default()));
+    for (name, overrides) in runs.into_iter().chain(shipped) {
+        let resolved = load(name, &overrides).unwrap_or_else(|error| panic!("{name}: {error}"));
+        // Tens of thousands of flows are written as some of them are.
+        let mut run = RunSpec::clone(&resolved.run);
+        run.flows.truncate(100);
+        let text = toml::to_string(&run).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let again: RunSpec = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(format!("{again:?}"), format!("{run:?}"), "{name}");
+        assert!(again == run, "{name}");
+    }
+}
