@@ -12,6 +12,7 @@ use crate::spec::{FlowSpec, NodeId, NodeKind, StaticRoute};
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::{Bytes, Span};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// The seed of the hash by which a host with several NICs chooses one (ns-3's default).
@@ -69,6 +70,8 @@ pub(crate) struct Routing {
     /// neighbour's id (the order of the reference's next-hop lists).
     first: List<NodeId, u32>,
     adjacency: Vec<PortId>,
+    /// The node at the other end of each port in that list.
+    neighbours: Vec<NodeId>,
     /// Bits for a port's place among those of a switch: see [`source_route`].
     bits: u32,
     /// Distances to a destination, by node; a host with one link shares its switch's.
@@ -108,6 +111,7 @@ impl Routing {
         Self {
             kinds: kinds.into(),
             first,
+            neighbours: adjacency.iter().map(|&port| Self::peer(ports, port)).collect(),
             adjacency,
             bits: 1,
             distances: (0..kinds_count).map(|_| OnceLock::new()).collect(),
@@ -128,7 +132,12 @@ impl Routing {
 
     /// Ports of `node`.
     pub(crate) fn ports_of(&self, node: NodeId) -> &[PortId] {
-        &self.adjacency[self.first[node] as usize..self.first[node.plus(1)] as usize]
+        &self.adjacency[self.places_of(node)]
+    }
+
+    /// Where those stand in the list of all.
+    fn places_of(&self, node: NodeId) -> Range<usize> {
+        self.first[node] as usize..self.first[node.plus(1)] as usize
     }
 
     /// Forgets everything computed: links went down or came up.
@@ -140,11 +149,13 @@ impl Routing {
         ports[ports[port].peer].node
     }
 
-    /// Those of a node's ports that lead to `peer`.
-    fn ports_to<'a>(ports: &Ports, list: &'a [PortId], peer: NodeId) -> &'a [PortId] {
-        let first = list.partition_point(|&port| Self::peer(ports, port) > peer);
-        let others = &list[first..];
-        &others[..others.partition_point(|&port| Self::peer(ports, port) == peer)]
+    /// Where those of a node's ports stand that lead to `peer`: side by side.
+    fn places_to(&self, node: NodeId, peer: NodeId) -> Range<usize> {
+        let places = self.places_of(node);
+        let neighbours = &self.neighbours[places.clone()];
+        let first = neighbours.partition_point(|&other| other > peer);
+        let count = neighbours[first..].partition_point(|&other| other == peer);
+        places.start + first..places.start + first + count
     }
 
     /// The node that the distances to host `dst` are counted from: its switch if it has but one
@@ -172,9 +183,10 @@ impl Routing {
                 if node != root && self.kinds[node] == NodeKind::Host {
                     continue;
                 }
-                for &port in self.ports_of(node) {
-                    let peer = Self::peer(ports, port);
-                    if ports[port].up && distance[peer] == FAR {
+                // In a large network most ports lead to nodes that are known: those are not looked at.
+                for place in self.places_of(node) {
+                    let peer = self.neighbours[place];
+                    if distance[peer] == FAR && ports[self.adjacency[place]].up {
                         distance[peer] = hops;
                         next.push(peer);
                     }
@@ -197,8 +209,7 @@ impl Routing {
         let distance = self.distances(ports, root);
         let here = distance[node];
         let given = self.fixed.get(&(node, dst));
-        let closer = |port: PortId| {
-            let peer = Self::peer(ports, port);
+        let closer = |peer: NodeId| {
             if let Some(&given) = given {
                 return peer == given;
             }
@@ -210,22 +221,22 @@ impl Routing {
             }
         };
         let is_host = |node: NodeId| self.kinds[node] == NodeKind::Host;
-        let usable = |port: PortId| {
-            let peer = Self::peer(ports, port);
-            ports[port].up && closer(port) && (peer == dst || !is_host(peer))
-        };
-        // Of a switch's many ports those to one neighbour stand side by side.
+        // Of a switch's many ports perhaps only those to one neighbour count.
         let only = given.copied().or((node == root).then_some(dst));
-        let list = match only {
-            Some(peer) => Self::ports_to(ports, self.ports_of(node), peer),
-            None => self.ports_of(node),
+        let places = match only {
+            Some(peer) => self.places_to(node, peer),
+            None => self.places_of(node),
+        };
+        let (list, neighbours) = (&self.adjacency[places.clone()], &self.neighbours[places]);
+        let usable = |i: usize| {
+            let peer = neighbours[i];
+            closer(peer) && (peer == dst || !is_host(peer)) && ports[list[i]].up
         };
         let keep = |i: usize| {
-            usable(list[i])
+            usable(i)
                 && !(self.last_parallel_only
-                    && list.get(i + 1).is_some_and(|&next| {
-                        Self::peer(ports, next) == Self::peer(ports, list[i]) && usable(next)
-                    }))
+                    && neighbours.get(i + 1).is_some_and(|&next| next == neighbours[i])
+                    && usable(i + 1))
         };
         let count = (0..list.len()).filter(|&i| keep(i)).count() as u32;
         if count == 0 {

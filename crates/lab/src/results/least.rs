@@ -32,14 +32,15 @@ struct Crowd {
 /// Says of each scheme whose flows came to a receiver in such numbers that the least they send is too much.
 pub(super) fn warnings(spec: &RunSpec, outcome: &Outcome) -> Vec<String> {
     let mut found = Vec::new();
+    let ports = port_rates(spec);
     for (scheme, number) in spec.schemes.iter().zip(0..) {
         // Where lines differ, that of the slowest: what flows send at least is then at least this.
         let line = lines(spec, number).into_iter().next();
         let floor = line.map_or(Floor::None, |line| floor(spec, number, line));
-        let Some(crowd) = largest_crowd(spec, outcome, number, floor) else {
+        let Some(crowd) = largest_crowd(spec, outcome, number, floor, &ports) else {
             continue;
         };
-        let port = port_of(spec, crowd.receiver);
+        let port = ports[crowd.receiver as usize];
         found.extend(match floor {
             Floor::Rate(param, rate) => too_fast(spec, scheme.config.label(), param, rate, crowd, port),
             Floor::Packet(_) => too_many(scheme.config.label(), outcome, crowd, port),
@@ -63,7 +64,13 @@ fn floor(spec: &RunSpec, scheme: u16, line: BitRate) -> Floor {
 }
 
 /// The receiver to which flows of a scheme sent most at one time, by the least that they send.
-fn largest_crowd(spec: &RunSpec, outcome: &Outcome, scheme: u16, floor: Floor) -> Option<Crowd> {
+fn largest_crowd(
+    spec: &RunSpec,
+    outcome: &Outcome,
+    scheme: u16,
+    floor: Floor,
+    ports: &[BitRate],
+) -> Option<Crowd> {
     let each = match floor {
         Floor::None => return None,
         Floor::Rate(_, rate) => rate.as_bps(),
@@ -101,18 +108,21 @@ fn largest_crowd(spec: &RunSpec, outcome: &Outcome, scheme: u16, floor: Floor) -
     });
     // Of receivers on lines of different rates the one that it is too much for.
     let load = |crowd: &Crowd| {
-        u128::from(crowd.least) * 1000 / u128::from(port_of(spec, crowd.receiver).as_bps().max(1))
+        u128::from(crowd.least) * 1000 / u128::from(ports[crowd.receiver as usize].as_bps().max(1))
     };
     crowds.max_by_key(load)
 }
 
-/// What a receiver's links carry together.
-fn port_of(spec: &RunSpec, host: u32) -> BitRate {
-    let links = spec
-        .links
-        .iter()
-        .filter(|link| [link.a.0, link.b.0].contains(&host));
-    links.fold(BitRate::from_bps(0), |sum, link| sum.saturating_add(link.rate))
+/// What the links of each node carry together.
+fn port_rates(spec: &RunSpec) -> Vec<BitRate> {
+    let mut rates = vec![BitRate::from_bps(0); spec.nodes.len()];
+    for link in &spec.links {
+        for node in [link.a, link.b] {
+            let rate = &mut rates[node.0 as usize];
+            *rate = rate.saturating_add(link.rate);
+        }
+    }
+    rates
 }
 
 fn too_fast(
@@ -169,10 +179,10 @@ mod tests {
     fn of(scheme: &str, flows: usize, apart: bool) -> Vec<String> {
         let (mut input, mut outcome) = sample::incast();
         let config = SchemeParams::default().configure(scheme).unwrap();
-        input.run.schemes[0].window = config.default_window();
-        input.run.schemes[0].config = config;
+        input.run_mut().schemes[0].window = config.default_window();
+        input.run_mut().schemes[0].config = config;
         let (flow, mut record) = (input.run.flows[0], outcome.flows[0]);
-        input.run.flows = vec![flow; flows];
+        input.run_mut().flows = vec![flow; flows];
         outcome.flows.clear();
         for _ in 0..flows {
             outcome.flows.push(record);
