@@ -26,6 +26,8 @@ ids! {
     pub(crate) QpId: u32;
     /// A flow's receiver: its slot.
     pub(crate) ReceiverId: u32;
+    /// A flow of a stream that is not over: where what is known of it stands.
+    pub(crate) HeldId: u32;
     /// A flow's account.
     pub(crate) AccountId: u32;
 }

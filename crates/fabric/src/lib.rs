@@ -28,6 +28,6 @@ pub use run::build::{Makers, RoundTrip, round_trips};
 pub use run::ideal;
 pub use run::simulation::{BuildError, Progress, Simulation, Until};
 pub use spec::RunSpec;
-pub use traffic::find_cycle;
+pub use traffic::{find_cycle, stream};
 pub use watch::{account, closeup};
 pub use world::routing;

@@ -5,7 +5,7 @@ use paceline_congestion::Mark;
 use paceline_kernel::{Bytes, Span, Time};
 
 pub use crate::run::standstill::{EndlessPause, Standstill};
-use crate::spec::NodeId;
+use crate::spec::{FlowSpec, NodeId};
 
 mod binned;
 mod flows;
@@ -55,6 +55,34 @@ pub struct FlowRecord {
     /// Of these, the bytes that left before the sender had heard anything of the flow: an acknowledgement of
     /// any kind, a notification of the receiver or of a switch. Nothing could have held them back.
     pub sent_unheard: Bytes,
+}
+
+impl FlowRecord {
+    /// Of a flow that has not started.
+    pub(crate) const fn not_started(flow: &FlowSpec) -> Self {
+        Self {
+            status: FlowStatus::NotStarted,
+            start: flow.start,
+            received: None,
+            fct: Span::ZERO,
+            ideal: Span::ZERO,
+            retransmitted: Bytes::ZERO,
+            delivered: Bytes::ZERO,
+            sent: Bytes::ZERO,
+            sent_unheard: Bytes::ZERO,
+        }
+    }
+}
+
+/// A flow of a stream that is over: see [`crate::Simulation::take_ended`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EndedFlow {
+    /// Its number in the order of starts.
+    pub flow: u32,
+    /// What it was.
+    pub spec: FlowSpec,
+    /// What became of it.
+    pub record: FlowRecord,
 }
 
 /// A PFC frame that arrived.
@@ -358,8 +386,13 @@ impl DecisionStats {
 pub struct Outcome {
     /// When the run ended.
     pub end: Time,
-    /// Flows, in the order of the specification.
+    /// Flows, in the order of the specification; none where they come as a stream.
     pub flows: Vec<FlowRecord>,
+    /// Of a stream of flows: those that are over and were not taken ([`crate::Simulation::take_ended`]), in the
+    /// order of their ends, then those that are not, in the order of their starts.
+    pub ended: Vec<EndedFlow>,
+    /// How many flows of the stream have come to their start.
+    pub begun: u32,
     /// Indices of completed flows in the order of completion.
     pub completions: Vec<u32>,
     /// Totals.

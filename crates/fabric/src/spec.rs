@@ -8,9 +8,11 @@ use paceline_congestion::registry::{SchemeConfig, WindowMode};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 
+mod arrivals;
 mod quirks;
 mod switch;
 
+pub use arrivals::*;
 pub use quirks::*;
 pub use switch::*;
 
@@ -410,6 +412,9 @@ pub struct RunSpec {
     pub labels: Vec<String>,
     /// Flows, in order of start.
     pub flows: Vec<FlowSpec>,
+    /// Flows that come as a stream: then that list is empty, and there are no dependencies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
     /// Which flows wait for which; no flow may wait for itself, not by way of others either.
     pub dependencies: Vec<Dependency>,
     /// The run ends here at the latest.
@@ -426,4 +431,39 @@ pub struct RunSpec {
     pub record: RecordSpec,
     /// Check every invariant while running.
     pub check: bool,
+}
+
+impl RunSpec {
+    /// How many flows there are.
+    pub fn flow_count(&self) -> usize {
+        let streamed = self
+            .arrivals
+            .as_ref()
+            .map_or(0, |arrivals| arrivals.flows as usize);
+        self.flows.len() + streamed
+    }
+
+    /// When the first of them starts.
+    pub fn first_start(&self) -> Option<Time> {
+        let streamed = self.streamed().map(|arrivals| arrivals.first);
+        self.flows.first().map(|flow| flow.start).or(streamed)
+    }
+
+    /// When the last of them starts.
+    pub fn last_start(&self) -> Option<Time> {
+        let streamed = self.streamed().map(|arrivals| arrivals.last);
+        self.flows.last().map(|flow| flow.start).or(streamed)
+    }
+
+    /// The stream of flows, if there are any in it.
+    fn streamed(&self) -> Option<&Arrivals> {
+        self.arrivals.as_ref().filter(|arrivals| arrivals.flows > 0)
+    }
+
+    /// Priority classes of flows.
+    pub(crate) fn flow_classes(&self) -> impl Iterator<Item = u8> {
+        let sources = self.arrivals.iter().flat_map(|arrivals| &arrivals.sources);
+        let streamed = sources.map(|source| source.class);
+        self.flows.iter().map(|flow| flow.class).chain(streamed)
+    }
 }

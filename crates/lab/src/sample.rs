@@ -102,6 +102,7 @@ pub fn spec() -> RunSpec {
         }],
         labels: vec!["mice".into(), "elephants".into()],
         flows: vec![flow(1, 1_000, 0), flow(2, 20_000, 1), flow(3, 1_000_000, 1)],
+        arrivals: None,
         dependencies: Vec::new(),
         stop: at(100_000),
         seed: 7,
@@ -249,6 +250,8 @@ pub fn incast() -> (Resolved, Outcome) {
             record(FlowStatus::Completed, 6, 6, 20_000),
             record(FlowStatus::Unfinished, 0, 84, 4_000),
         ],
+        ended: Vec::new(),
+        begun: 0,
         completions: vec![1, 0],
         counters: Counters {
             events: 4_000,

@@ -58,6 +58,9 @@ pub struct Overrides {
     pub check: bool,
     /// `threads`.
     pub threads: Option<NonZeroU32>,
+    /// Flows that wait for nothing come as a stream ([`RunSpec::arrivals`]) instead of a list: the run is the same,
+    /// and holds those that are under way.
+    pub streams: bool,
     /// `path.to.key=v1,v2,..`: axes of a sweep, each in the place of that of the `[sweep]` table.
     pub over: Vec<String>,
     /// A point of the sweep's grid: for each of [`Grid::axes`] the number of its value. None: the
@@ -297,6 +300,7 @@ fn load_toml(
         name: plain_name(name),
         origin: Origin::Toml,
         warnings: Vec::new(),
+        streams: overrides.streams,
     })
 }
 
@@ -329,6 +333,7 @@ fn load_config(
         name: plain_name(name),
         origin: Origin::Ns3Config,
         warnings,
+        streams: false,
     })?;
     if changed.is_empty() {
         return Ok(resolved);
@@ -346,6 +351,7 @@ fn load_config(
         name: resolved.name,
         origin: Origin::Ns3Config,
         warnings: resolved.warnings,
+        streams: false,
     })
 }
 

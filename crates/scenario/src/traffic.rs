@@ -3,25 +3,14 @@
 //! Every draw comes from a stream of its own (seed, purpose, workload and source), so neither the
 //! scheme nor another workload moves the traffic.
 
-use paceline_fabric::spec::{Awaited, Dependency, NodeId};
+use paceline_fabric::spec::{ArrivalPattern, Awaited, Dependency, NodeId, size_at};
+pub use paceline_fabric::stream::Message;
+use paceline_fabric::stream::{SHARED, random_stream};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::diagnostics::{Problem, Source};
 use crate::ns3::Tokens;
-
-/// A flow before it has its ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// Sender.
-    pub src: NodeId,
-    /// Receiver.
-    pub dst: NodeId,
-    /// Payload bytes.
-    pub size: Bytes,
-    /// When the sender starts.
-    pub start: Time,
-}
 
 /// A distribution of flow sizes: points of the cumulative distribution, linear in between.
 #[derive(Clone, Debug, PartialEq)]
@@ -167,15 +156,7 @@ impl SizeDistribution {
 
     /// The size below which a share `p` of the flows lies; at least one byte.
     pub fn quantile(&self, p: f64) -> Bytes {
-        let above = self.points.partition_point(|&(_, q)| q < p);
-        let (x1, y1) = self.points[above.min(self.points.len() - 1)];
-        let (x0, y0) = if above == 0 {
-            (x1, y1)
-        } else {
-            self.points[above - 1]
-        };
-        let share = if y1 > y0 { (p - y0) / (y1 - y0) } else { 0.0 };
-        Bytes::new(((x0 + share * (x1 - x0)) as u64).max(1))
+        size_at(&self.points, p)
     }
 
     /// The share of the flows that are not larger than `size`: what [`SizeDistribution::quantile`] is the
@@ -203,89 +184,33 @@ pub struct Seeds {
 
 impl Seeds {
     fn stream(self, purpose: Purpose, entity: u64) -> Rng {
-        Rng::stream(self.seed, purpose, self.workload << 40 | entity)
+        random_stream(self.seed, purpose, self.workload, entity)
     }
-}
-
-/// The stream of what does not belong to one source.
-const SHARED: u64 = (1 << 40) - 1;
-
-/// An instant some real number of picoseconds after `from`, if it is before `to`.
-fn before(from: Time, after_ps: f64, to: Time) -> Option<Time> {
-    let at = from.saturating_add(Span::from_ps(after_ps as u64));
-    (at < to).then_some(at)
 }
 
 /// Poisson arrivals at every host, each to another host chosen at random.
 ///
 /// `load` is the share of each host's rate that its flows' payload would fill. (HPCC's
 /// `traffic_gen.py`: mean inter-arrival time is mean size over load times rate.)
-pub fn poisson(
-    hosts: &[(NodeId, BitRate)],
-    sizes: &SizeDistribution,
-    load: f64,
-    window: (Time, Time),
-    seeds: Seeds,
-) -> Vec<Message> {
-    let mut messages = Vec::new();
-    if hosts.len() < 2 {
-        return messages;
+pub fn poisson(hosts: &[(NodeId, BitRate)], sizes: &SizeDistribution, load: f64) -> ArrivalPattern {
+    let mean_ps = |rate: BitRate| sizes.mean() * 8e12 / (load * rate.as_bps() as f64);
+    let hosts = hosts.iter().map(|&(host, rate)| (host, mean_ps(rate)));
+    ArrivalPattern::Poisson {
+        hosts: hosts.collect(),
+        sizes: sizes.points.clone(),
     }
-    for (i, &(src, rate)) in hosts.iter().enumerate() {
-        let mean_ps = sizes.mean() * 8e12 / (load * rate.as_bps() as f64);
-        let mut arrivals = seeds.stream(Purpose::Arrival, u64::from(src.0));
-        let mut choices = seeds.stream(Purpose::Workload, u64::from(src.0));
-        let mut elapsed = 0.0;
-        loop {
-            elapsed += arrivals.next_exponential() * mean_ps;
-            let Some(start) = before(window.0, elapsed, window.1) else {
-                break;
-            };
-            let other = choices.below(hosts.len() as u64 - 1) as usize;
-            let dst = hosts[if other < i { other } else { other + 1 }].0;
-            let size = sizes.quantile(choices.next_f64());
-            messages.push(Message {
-                src,
-                dst,
-                size,
-                start,
-            });
-        }
-    }
-    messages
 }
 
 /// Poisson incasts: at each a random receiver gets `size` from each of `fan_in` random others.
 ///
 /// `load` is the share of all hosts' rates together. (HPCC's evaluation: 2 %, 60 senders, 500 KB.)
-pub fn incast_poisson(
-    hosts: &[(NodeId, BitRate)],
-    load: f64,
-    fan_in: usize,
-    size: Bytes,
-    window: (Time, Time),
-    seeds: Seeds,
-) -> Vec<Message> {
-    let mut messages = Vec::new();
+pub fn incast_poisson(hosts: &[(NodeId, BitRate)], load: f64, fan_in: u32, size: Bytes) -> ArrivalPattern {
     let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
-    let mean_ps = fan_in as f64 * size.get() as f64 * 8e12 / (load * capacity);
-    let mut arrivals = seeds.stream(Purpose::Arrival, SHARED);
-    let mut choices = seeds.stream(Purpose::Workload, SHARED);
-    let mut order: Vec<NodeId> = hosts.iter().map(|(host, _)| *host).collect();
-    let mut elapsed = 0.0;
-    loop {
-        elapsed += arrivals.next_exponential() * mean_ps;
-        let Some(start) = before(window.0, elapsed, window.1) else {
-            return messages;
-        };
-        choices.shuffle(&mut order);
-        let dst = order[0];
-        messages.extend(order[1..].iter().take(fan_in).map(|&src| Message {
-            src,
-            dst,
-            size,
-            start,
-        }));
+    ArrivalPattern::Incasts {
+        hosts: hosts.iter().map(|&(host, _)| host).collect(),
+        mean_ps: f64::from(fan_in) * size.get() as f64 * 8e12 / (load * capacity),
+        fan_in,
+        size,
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paceline_fabric::spec::{NodeId, NodeKind};
+use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, NodeId, NodeKind};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use paceline_scenario::collective::Algorithm;
 use paceline_scenario::topology::{self, FatTreeRates, Topology};
-use paceline_scenario::traffic::{self, Seeds, SizeDistribution};
+use paceline_scenario::traffic::{self, Message, Seeds, SizeDistribution};
 use paceline_scenario::{Fidelity, Overrides, generate, load, load_text};
 use proptest::prelude::*;
 
@@ -28,6 +28,20 @@ fn hosts(n: u32) -> Vec<NodeId> {
 
 fn seeds(seed: u64) -> Seeds {
     Seeds { seed, workload: 0 }
+}
+
+/// What is drawn from `pattern` with this seed.
+fn drawn(pattern: ArrivalPattern, window: (Time, Time), seed: u64) -> Vec<Message> {
+    let source = ArrivalSource {
+        workload: 0,
+        window,
+        class: 3,
+        dport: 100,
+        label: 0,
+        scheme: 0,
+        pattern,
+    };
+    source.messages(seed).collect()
 }
 
 /// Nodes that can be reached from the first.
@@ -192,7 +206,7 @@ fn poisson_traffic_has_its_load() {
     let linked: Vec<_> = hosts(64).into_iter().map(|host| (host, G100)).collect();
     let sizes = SizeDistribution::builtin("alistorage").unwrap();
     let end = Time::from_ns(20_000_000);
-    let flows = traffic::poisson(&linked, &sizes, 0.4, (Time::ZERO, end), seeds(1));
+    let flows = drawn(traffic::poisson(&linked, &sizes, 0.4), (Time::ZERO, end), 1);
     let bytes: u64 = flows.iter().map(|flow| flow.size.get()).sum();
     let load = bytes as f64 * 8.0 / (64.0 * 100e9 * end.as_secs_f64());
     assert!((load - 0.4).abs() < 0.02, "{load}");
@@ -213,7 +227,11 @@ fn poisson_traffic_has_its_load() {
 fn poisson_incasts_have_their_load() {
     let linked: Vec<_> = hosts(100).into_iter().map(|host| (host, G100)).collect();
     let window = (Time::from_ns(1_000_000), Time::from_ns(401_000_000));
-    let flows = traffic::incast_poisson(&linked, 0.02, 60, Bytes::new(500_000), window, seeds(3));
+    let flows = drawn(
+        traffic::incast_poisson(&linked, 0.02, 60, Bytes::new(500_000)),
+        window,
+        3,
+    );
     let load = flows.len() as f64 * 4e6 / (100.0 * 100e9 * 0.4);
     assert!((load - 0.02).abs() < 0.004, "{load}");
     let mut events: BTreeMap<Time, Vec<(NodeId, NodeId)>> = BTreeMap::new();

@@ -8,12 +8,14 @@ use std::time::Instant;
 
 use clap::Args;
 use paceline_scenario::{Overrides, Resolved};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::args::SayArgs;
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
 
+mod scale;
 mod threads;
 mod workloads;
 
@@ -37,6 +39,9 @@ pub(super) struct BenchArgs {
     /// [only fat320-hadoop30-2ms and permutation-k16, unless --only says otherwise]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
+    /// What a run costs by how many flows it has, and by how many hosts; with --quick the smaller ones only
+    #[arg(long, conflicts_with_all = ["threads", "only", "input", "runs"])]
+    scale: bool,
     #[command(flatten)]
     say: SayArgs,
 }
@@ -50,6 +55,8 @@ pub(super) struct BenchWorkloadArgs {
     input: Option<String>,
     #[arg(long, default_value_t = 1)]
     threads: usize,
+    #[arg(long)]
+    scale: bool,
 }
 
 const RUNS: u32 = 5;
@@ -90,6 +97,9 @@ struct Row {
 
 /// Measures every workload; prints a table.
 pub(super) fn bench(args: &BenchArgs) -> Ended {
+    if args.scale {
+        return scale::bench(args);
+    }
     let runs = args.runs.unwrap_or(if args.quick { 1 } else { RUNS });
     if let Some(threads) = args.threads {
         return threads::bench(args, runs, threads as usize);
@@ -135,23 +145,29 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Workload>, Failure> {
 }
 
 fn measure_in_process(workload: &Workload, args: &BenchArgs, threads: usize) -> Result<Measured, Failure> {
-    let failed = |what: &dyn std::fmt::Display| Failure::run(format!("measuring {}: {what}", workload.name));
-    let program = std::env::current_exe().map_err(|error| failed(&error))?;
-    let mut command = Command::new(program);
-    command.args(["bench-workload", workload.name, "--threads", &threads.to_string()]);
+    let threads = threads.to_string();
+    let mut arguments = vec!["bench-workload", workload.name, "--threads", &threads];
     if args.quick {
-        command.arg("--quick");
+        arguments.push("--quick");
     }
     if let Some(input) = args.input.as_ref().filter(|_| workload.replaceable) {
-        command.args(["--input", input]);
+        arguments.extend(["--input", input]);
     }
-    let output = command
+    measure_by(&arguments, workload.name)
+}
+
+/// What this program says when it is called like this, to measure `name`.
+fn measure_by<T: DeserializeOwned>(arguments: &[&str], name: &str) -> Result<T, Failure> {
+    let failed = |what: &dyn std::fmt::Display| Failure::run(format!("measuring {name}: {what}"));
+    let program = std::env::current_exe().map_err(|error| failed(&error))?;
+    let output = Command::new(program)
+        .args(arguments)
         .stderr(Stdio::inherit())
         .output()
         .map_err(|error| failed(&error))?;
     if !output.status.success() {
         return Err(match output.status.code() {
-            Some(2) => Failure::arguments(format!("measuring {}: the input is wrong", workload.name)),
+            Some(2) => Failure::arguments(format!("measuring {name}: the input is wrong")),
             _ => failed(&output.status),
         });
     }
@@ -240,6 +256,9 @@ fn table(rows: &[Row]) -> String {
 
 /// Measures one workload in this process; prints JSON for [`bench()`].
 pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
+    if args.scale {
+        return scale::measure(args);
+    }
     let wall = Instant::now();
     let resolved = resolve(args)?;
     let mut simulation = paceline_fabric::Simulation::new(resolved.run).map_err(Failure::arguments)?;

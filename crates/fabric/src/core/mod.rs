@@ -1,6 +1,8 @@
 //! The clock, the packets and the links: what switches and hosts stand on.
 
 pub(crate) mod event;
+pub(crate) mod flow_table;
+pub(crate) mod flows;
 pub(crate) mod link;
 pub(crate) mod packet;
 pub(crate) mod parts;
@@ -47,6 +49,7 @@ pub(crate) struct Core {
     pub(crate) watch: Watch,
     /// What of a run that is cut is here; `None` for all.
     pub(crate) share: Option<Share>,
+    pub(crate) described: crate::core::flows::Described,
 }
 
 /// What an event adds to a run's digest: it hangs on its time, its kind and whose it is. The digest is the sum, so

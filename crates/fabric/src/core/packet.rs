@@ -222,6 +222,11 @@ impl PacketSlab {
         self.packets.iter_mut()
     }
 
+    /// What stands in all slots, those without a packet too.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Packet> {
+        self.packets.iter()
+    }
+
     /// Packets that exist.
     pub(crate) fn live(&self) -> u32 {
         self.live

@@ -43,8 +43,8 @@ impl FlowPath {
 
     /// Of flow `flow`, whose packets say that `qp` is its sender's.
     pub(super) fn of(world: &World, core: &Core, flow: FlowId, qp: QpId) -> Self {
-        let described = world.flow(flow);
-        let needs = world.scheme_of(flow).needs();
+        let described = world.flow(core, flow);
+        let needs = world.scheme_of(core, flow).needs();
         let mut path = Self {
             size: described.size.get(),
             ack_wire: world.packet.ack_wire(&needs),

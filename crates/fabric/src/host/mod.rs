@@ -7,7 +7,6 @@ mod control_packets;
 pub(crate) mod decisions;
 pub(crate) mod engine;
 mod flow_path;
-mod flow_table;
 pub(crate) mod hash_order;
 mod nic;
 mod notice;
@@ -21,6 +20,7 @@ pub(crate) mod sender;
 use paceline_kernel::Bytes;
 
 use crate::core::Core;
+use crate::core::flow_table::FlowTable;
 use crate::ids::{FlowId, NicId, PacketId, PortId, QpId};
 use crate::outcome::{FlowStatus, PacketKind};
 use crate::spec::RunSpec;
@@ -30,7 +30,6 @@ use paceline_kernel::ids::List;
 
 use decisions::DecisionBank;
 use engine::Endpoints;
-use flow_table::FlowTable;
 use hash_order::HashOrder;
 use nic::Nic;
 use receiver::Receivers;
@@ -130,8 +129,11 @@ impl Hosts {
     /// The results so far of the flow that holds queue pair `slot`.
     pub(crate) fn record_unfinished(&self, traffic: &mut Traffic, slot: QpId) {
         let qp = &self.qps[slot];
+        if qp.done {
+            return;
+        }
         let record = &mut traffic.flows[qp.flow];
-        if !qp.done && record.status == FlowStatus::Unfinished {
+        if record.status == FlowStatus::Unfinished {
             record.retransmitted = Bytes::new(qp.retransmitted);
             (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
             if !qp.reachable {
@@ -143,7 +145,9 @@ impl Hosts {
     /// What has arrived of flows that are not complete.
     pub(crate) fn record_delivered(&self, traffic: &mut Traffic) {
         for receiver in self.receivers.iter() {
-            let record = &mut traffic.flows[receiver.flow];
+            let Some(record) = traffic.flows.get_mut(receiver.flow) else {
+                continue;
+            };
             if matches!(record.status, FlowStatus::Unfinished | FlowStatus::Unreachable) {
                 record.delivered = Bytes::new(receiver.expected);
             }

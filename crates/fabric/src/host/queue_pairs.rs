@@ -34,10 +34,10 @@ impl Hosts {
     }
 
     /// Keeps in mind what the order of a host's queue pairs hangs on ([`super::hash_order`]), if it does.
-    pub(crate) fn note_order(&mut self, world: &World, slot: QpId) {
+    pub(crate) fn note_order(&mut self, world: &World, core: &Core, slot: QpId) {
         if let Some(order) = &mut self.hash_order {
             let flow = self.qps[slot].flow;
-            order.insert(world.flow(flow), slot);
+            order.insert(&world.flow(core, flow), slot);
         }
     }
 

@@ -9,10 +9,10 @@ use paceline_kernel::Bytes;
 use paceline_kernel::ids::{Id, List};
 
 use crate::core::Core;
+use crate::core::flow_table::FlowTable;
 use crate::core::port::STRICT;
 use crate::host::Hosts;
 use crate::host::flow_path::FlowPath;
-use crate::host::flow_table::FlowTable;
 use crate::host::recovery::Answer;
 use crate::host::recovery::bits::Bits;
 use crate::ids::{FlowId, PacketId, PortId, QpId, ReceiverId};
@@ -82,7 +82,7 @@ impl Receivers {
     #[cold]
     pub(crate) fn begin(&mut self, world: &World, core: &Core, flow: FlowId, qp: QpId) -> ReceiverId {
         let mut receiver = Receiver::new(flow, FlowPath::of(world, core, flow, qp));
-        receiver.half = world.scheme_of(flow).receiver_half();
+        receiver.half = world.scheme_of(core, flow).receiver_half();
         let place = match self.free.pop() {
             Some(place) => {
                 self.list[place] = receiver;
@@ -204,7 +204,8 @@ impl Hosts {
     #[cold]
     fn meet(&mut self, world: &World, core: &Core, traffic: &Traffic, id: PacketId) -> Option<ReceiverId> {
         let packet = core.packets.get(id);
-        let is_over = traffic.flows[packet.flow].received.is_some();
+        let record = traffic.flows.get(packet.flow);
+        let is_over = record.is_none_or(|record| record.received.is_some());
         (!is_over).then(|| self.receivers.begin(world, core, packet.flow, packet.qp))
     }
 

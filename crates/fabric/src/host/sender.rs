@@ -230,8 +230,8 @@ impl Hosts {
         self.record_rtt(world, core, slot, acknowledged.highest, rtt, acknowledged.newly);
         self.react(world, core, slot, id, &acknowledged, rtt);
         core.packets.remove(id);
-        if finished && !world.quirks.lazy_qp_removal {
-            self.remove_qp(core, slot);
+        if finished {
+            self.leave(world, core, traffic, slot);
         }
         self.nic_send(world, core, port);
     }
@@ -326,15 +326,26 @@ impl Hosts {
         record.fct = Span::from_ps(core.now - record.start.as_ps());
         record.retransmitted = Bytes::new(qp.retransmitted);
         (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
-        traffic.completions.push(flow);
+        traffic.complete(flow);
         if let Some(order) = &mut self.hash_order {
-            order.remove(world.flow(flow));
+            order.remove(&world.flow(core, flow));
         }
         traffic.release(world, core, flow, Awaited::Acknowledged);
         self.senders.take(flow);
         if world.quirks.receiver_forgets {
             self.receivers.end(flow);
         }
+    }
+
+    /// A flow is over for its sender.
+    #[cold]
+    fn leave(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, slot: QpId) {
+        let flow = self.qps[slot].flow;
+        if !world.quirks.lazy_qp_removal {
+            self.remove_qp(core, slot);
+        }
+        let receivers = &self.receivers;
+        traffic.end(world, core, flow, |flow| receivers.find(flow).is_some());
     }
 
     /// Takes a finished queue pair out of its NIC's round robin.

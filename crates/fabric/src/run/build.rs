@@ -2,26 +2,27 @@
 
 use crate::core::Core;
 use crate::core::event::{Event, Ties};
+use crate::core::flows::Described;
 use crate::core::link::{Agenda, Sent};
 use crate::core::packet::PacketSlab;
 use crate::core::port::{ClassQueue, Classes, Port, Ports, Profiles};
 use crate::core::random::{LinkErrors, SharedRandom};
 use crate::host::Hosts;
 use crate::ids::{FlowId, LinkId, PortId, ProfileId, SwitchId};
-use crate::outcome::{Counters, FlowRecord, FlowStatus};
+use crate::outcome::Counters;
 use crate::reference::bolt_ns3::BoltNs3;
 use crate::run::failure::Change;
 use crate::run::foresight::Foresight;
 use crate::run::profiles::build_profiles;
 use crate::run::simulation::Simulation;
-use crate::spec::{FlowSpec, NodeId, NodeKind, RunSpec, TieOrder};
+use crate::spec::{NodeId, NodeKind, RunSpec, TieOrder};
 use crate::switch::Switches;
 use crate::switch::assist::Assists;
 use crate::switch::pint::PintPorts;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
 use crate::switch::telemetry::{Telemetry, WIRE_HOPS};
-use crate::traffic::{Dependencies, Traffic};
+use crate::traffic::Traffic;
 use crate::watch::Watch;
 use crate::world::World;
 use crate::world::check::{BuildError, check};
@@ -30,7 +31,7 @@ use paceline_congestion::registry::{AtWork, Maker};
 use paceline_kernel::ids::{Grid, Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Purpose, Rng};
-use paceline_kernel::{Bytes, Span, Time};
+use paceline_kernel::{Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
     let schemes = at_work(&spec, makers);
     check(&spec, &schemes)?;
     let classes = Classes::new(
-        (spec.flows.iter().map(|flow| flow.class))
+        (spec.flow_classes())
             .chain(spec.nic.ack_class)
             .chain(spec.storms.iter().map(|storm| storm.class)),
     );
@@ -66,7 +67,7 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
     let mut routing = build_routing(&spec, &ports);
     let mut ports = routing.number_places(ports);
     // Without flows nobody asks, and in a large network the answer takes time.
-    let extent = if spec.flows.is_empty() {
+    let extent = if spec.flow_count() == 0 {
         Extent::default()
     } else {
         routing.extent(&ports, &profiles, spec.packet.mtu)
@@ -107,11 +108,7 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
         },
     };
     let hosts = Hosts::new(&spec, nics);
-    let traffic = Traffic {
-        flows: spec.flows.iter().map(not_started).collect(),
-        dependencies: Dependencies::of(&spec),
-        completions: Vec::new(),
-    };
+    let traffic = Traffic::of(&spec);
     let bolt_ns3 = BoltNs3::new(&spec, &ports);
     let told = watch.recorder.tracing || bolt_ns3.on || foresight.is_some();
     ports.iter_mut().for_each(|port| port.odd |= told);
@@ -141,6 +138,7 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
         digest: 0,
         done: false,
         share: None,
+        described: Described::default(),
         ports,
         watch,
     };
@@ -182,10 +180,12 @@ pub struct RoundTrip {
     pub rtt: Span,
     /// Links on the way.
     pub links: usize,
+    /// Flows between the same hosts.
+    pub flows: usize,
 }
 
-/// The round trips of an empty network for each flow of a scheme, in order, as far as there is a way before
-/// any link fails.
+/// The round trips of an empty network for each pair of hosts between which a scheme has flows, as far as there is
+/// a way before any link fails.
 ///
 /// # Errors
 /// If there is no such network.
@@ -194,34 +194,27 @@ pub fn round_trips(spec: &RunSpec, scheme: u16) -> Result<Vec<RoundTrip>, BuildE
     let (profiles, profile_of) = build_profiles(spec, &schemes, &mut EventQueue::new())?;
     let (ports, _) = number_owners(spec, build_ports(spec, &profile_of));
     let routing = build_routing(spec, &ports);
-    let mut known: BTreeMap<(u32, u32), Option<RoundTrip>> = BTreeMap::new();
-    let flows = spec.flows.iter().filter(|flow| flow.scheme == scheme);
-    let found = flows.filter_map(|flow| {
+    let mut found: BTreeMap<(u32, u32), Option<RoundTrip>> = BTreeMap::new();
+    let listed = spec.flows.iter().copied();
+    let streamed = spec
+        .arrivals
+        .iter()
+        .flat_map(|arrivals| arrivals.flows(spec.seed));
+    for flow in listed.chain(streamed).filter(|flow| flow.scheme == scheme) {
         let find = || {
-            let path = routing.path(&ports, flow.src, flow.dst, FlowKey::of(flow))?;
+            let path = routing.path(&ports, flow.src, flow.dst, FlowKey::of(&flow))?;
             let (rtt, _) = path_rtt(&path.ports, &ports, &profiles, spec.packet.mtu);
             Some(RoundTrip {
                 rtt,
                 links: path.ports.len(),
+                flows: 0,
             })
         };
-        *known.entry((flow.src.0, flow.dst.0)).or_insert_with(find)
-    });
-    Ok(found.collect())
-}
-
-const fn not_started(flow: &FlowSpec) -> FlowRecord {
-    FlowRecord {
-        status: FlowStatus::NotStarted,
-        start: flow.start,
-        received: None,
-        fct: Span::ZERO,
-        ideal: Span::ZERO,
-        retransmitted: Bytes::ZERO,
-        delivered: Bytes::ZERO,
-        sent: Bytes::ZERO,
-        sent_unheard: Bytes::ZERO,
+        if let Some(trip) = found.entry((flow.src.0, flow.dst.0)).or_insert_with(find) {
+            trip.flows += 1;
+        }
     }
+    Ok(found.into_values().flatten().collect())
 }
 
 impl Simulation {
@@ -238,8 +231,8 @@ impl Simulation {
                     },
                 );
             }
-        } else if let Some(first) = self.world.spec.flows.first() {
-            let at = first.start.as_ps();
+        } else if let Some(first) = self.world.spec.first_start() {
+            let at = first.as_ps();
             self.schedule(LaneId::WHEEL, at, Event::FlowDue { flow: FlowId(0) });
         }
         for change in 0..self.world.changes.len() {
@@ -352,8 +345,11 @@ fn build_routing(spec: &RunSpec, ports: &Ports) -> Routing {
     routing
 }
 
-/// Data packets of all flows.
+/// Data packets of all flows; of a stream, any number.
 fn packets_of(spec: &RunSpec) -> usize {
+    if spec.arrivals.is_some() {
+        return usize::MAX;
+    }
     let mtu = spec.packet.mtu.get().max(1);
     let packets = spec.flows.iter().map(|flow| flow.size.get().div_ceil(mtu));
     packets.fold(0, u64::saturating_add) as usize

@@ -82,6 +82,9 @@ impl Simulation {
         if !spec.record.closeups.is_empty() {
             return Some("flows are looked at closely");
         }
+        if spec.arrivals.is_some() {
+            return Some("its flows come as a stream");
+        }
         let mut needs = self.world.schemes.iter().map(|scheme| scheme.needs());
         if needs.any(|needs| needs.foresight || needs.decisions.is_some_and(|asked| asked.outside)) {
             return Some("a scheme asks for what lies outside its part of the network");
@@ -118,7 +121,7 @@ impl Simulation {
     fn is_here(&self, event: Event) -> bool {
         let spec = &self.world.spec;
         match event {
-            Event::FlowStart { flow } => self.core.has(self.world.flow(flow).src),
+            Event::FlowStart { flow } => self.core.has(self.world.flow(&self.core, flow).src),
             Event::Storm { storm, .. } => self.core.has(spec.storms[storm as usize].node),
             // Topology changes for all, and each finds its own flows among all that are due.
             _ => true,
@@ -160,8 +163,8 @@ impl Simulation {
     fn close_records(&mut self, others: &mut [Self]) {
         let all = || std::iter::once(&*self).chain(&*others);
         let now = all().map(|part| part.core.now).max().unwrap_or(0);
-        let completed: usize = all().map(|part| part.traffic.completions.len()).sum();
-        let all_done = completed == self.world.spec.flows.len();
+        let completed: u64 = all().map(|part| part.traffic.completed).sum();
+        let all_done = completed == self.world.spec.flow_count() as u64;
         let is_over = all_done && all().all(|part| part.core.packets.live() == 0);
         for part in std::iter::once(self).chain(others) {
             part.core.now = now;

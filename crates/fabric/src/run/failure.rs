@@ -52,9 +52,9 @@ impl Switches {
         id: PacketId,
     ) -> Option<PortId> {
         let packet = core.packets.get(id);
-        let flow = world.flow(packet.flow);
+        let flow = world.flow(core, packet.flow);
         let to_receiver = matches!(packet.kind, crate::outcome::PacketKind::Data);
-        let key = FlowKey::of(flow);
+        let key = FlowKey::of(&flow);
         let (dst, key) = if to_receiver {
             (flow.dst, key)
         } else {
@@ -151,7 +151,7 @@ impl Simulation {
             qp.reckon();
             return;
         };
-        let dst = self.world.flow(flow).dst;
+        let dst = self.world.flow(&self.core, flow).dst;
         self.find_first_path(dst);
         let (route, data_epoch) = self.data_route(&paths.forward, dst);
         let mut info = self.path_info(&paths.forward, self.hosts.qps[slot].data_header);

@@ -25,6 +25,7 @@ use paceline_kernel::Span;
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::core::flows::Described;
 use crate::core::packet::Packet;
 use crate::core::port::{Ports, Profiles};
 use crate::host::Hosts;
@@ -141,6 +142,8 @@ impl Simulation {
         Box::new(Fork {
             core: Core {
                 share: None,
+                // Nothing streams where schemes ask for foresight.
+                described: Described::default(),
                 now: core.now,
                 tie: core.tie,
                 agenda: core.agenda.clone(),

@@ -87,7 +87,7 @@ impl Simulation {
             return self.formula_fct(flow, forward);
         }
         let packet = &self.world.packet;
-        let (size, mtu) = (self.world.flow(flow).size.get(), packet.mtu.get());
+        let (size, mtu) = (self.world.flow(&self.core, flow).size.get(), packet.mtu.get());
         let packets = size.div_ceil(mtu).max(1);
         let header = packet.data_headers(&Needs::default());
         let wire = Wire {
@@ -98,7 +98,7 @@ impl Simulation {
             full: packets - 1,
             ..Train::default()
         };
-        let dst = self.world.flow(flow).dst;
+        let dst = self.world.flow(&self.core, flow).dst;
         let arrived = match self.stages(forward, dst) {
             Some(stages) => self.meet(&train, wire, forward, &stages),
             None => self.follow(train, wire, forward),
@@ -236,7 +236,7 @@ impl Simulation {
     /// Bolt's authors a full packet and its headers once more. Neither is a lower bound.
     fn formula_fct(&self, flow: FlowId, forward: &[PortId]) -> Span {
         let packet = &self.world.packet;
-        let size = self.world.flow(flow).size.get();
+        let size = self.world.flow(&self.core, flow).size.get();
         let per_link = if self.bolt_ns3.on {
             packet.mtu + packet.data_header + packet.data_header
         } else {

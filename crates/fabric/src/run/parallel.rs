@@ -125,7 +125,7 @@ impl Table {
         set(&told.next, core.agenda.queue.peek_time().unwrap_or(u64::MAX));
         set(&told.free_until, core.watch.recorder.free_until());
         set(&told.events, core.counters.events);
-        set(&told.completed, part.traffic.completions.len() as u64);
+        set(&told.completed, part.traffic.completed);
         set(&told.packets, u64::from(core.packets.live()));
     }
 
@@ -214,7 +214,7 @@ impl Simulation {
                 return Some(heard);
             }
             if heard.next > heard.free_until {
-                let all_done = heard.completed == self.world.spec.flows.len() as u64;
+                let all_done = heard.completed == self.world.spec.flow_count() as u64;
                 self.sample_until(heard.next, all_done, all_done && heard.packets == 0);
             } else {
                 let end = (heard.next + goal.lookahead).min(goal.limit).min(stop + 1);

@@ -6,7 +6,7 @@ use crate::core::Core;
 use crate::core::event::Event;
 use crate::host::Hosts;
 use crate::ids::{FlowId, PacketId, PortId};
-use crate::outcome::Outcome;
+use crate::outcome::{EndedFlow, Outcome};
 use crate::reference::bolt_ns3::CLOCK;
 use crate::run::build::Makers;
 use crate::run::cut::Parts;
@@ -321,9 +321,19 @@ impl Simulation {
             now: Time::from_ps(now.unwrap_or(0)),
             events: sum(|part| part.core.counters.events),
             packet_hops: sum(|part| part.core.agenda.sent.hops()),
-            completed: sum(|part| part.traffic.completions.len() as u64),
+            completed: sum(|part| part.traffic.completed),
             done: self.core.done,
         }
+    }
+
+    /// Takes the flows of a stream that are over, in the order of their ends. They are kept until somebody does.
+    pub fn take_ended(&mut self) -> Vec<EndedFlow> {
+        std::mem::take(&mut self.traffic.ended)
+    }
+
+    /// The most flows of a stream that were held at a time: those under way, and those of which packets were.
+    pub fn most_flows_held(&self) -> usize {
+        self.core.described.most()
     }
 
     /// The largest queue of any switch port so far.
@@ -350,6 +360,7 @@ impl Simulation {
             }
         }
         self.hosts.record_delivered(&mut self.traffic);
+        self.traffic.end_all(&self.world, &self.core);
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
         let closeups = self.core.close_looks();
@@ -378,7 +389,9 @@ impl Simulation {
         let accounts = self.core.watch.accounts.close(&|port| port_refs[port]);
         Outcome {
             end: Time::from_ps(now),
-            flows: self.traffic.flows.into(),
+            flows: self.traffic.flows.into_list(),
+            ended: self.traffic.ended,
+            begun: self.traffic.begun,
             completions: self.traffic.completions.iter().map(|flow| flow.0).collect(),
             counters: self.core.counters,
             pfc,

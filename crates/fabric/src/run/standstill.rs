@@ -203,12 +203,14 @@ impl Simulation {
     fn is_expecting(&self, now: u64) -> bool {
         self.world
             .spec
-            .flows
-            .last()
-            .is_some_and(|flow| flow.start.as_ps() > now)
+            .last_start()
+            .is_some_and(|start| start.as_ps() > now)
             || self.traffic.dependencies.latest > now
             || self.world.changes.iter().any(|change| change.at > now)
-            || self.traffic.dependencies.is_someone_due(&self.traffic.flows)
+            || self
+                .traffic
+                .dependencies
+                .is_someone_due(self.traffic.flows.listed())
             || self
                 .world
                 .spec

@@ -85,8 +85,8 @@ impl Simulation {
     fn verify_arrived(&self, qp: &Qp) {
         let flow = qp.flow;
         let arrived = self.hosts.receivers.arrived_of(flow).unwrap_or_else(|| {
-            let record = &self.traffic.flows[flow];
-            record.received.map_or(0, |_| record.delivered.get())
+            let record = self.traffic.flows.get(flow);
+            record.map_or(0, |record| record.received.map_or(0, |_| record.delivered.get()))
         });
         assert!(
             qp.snd_una <= arrived || self.world.nic.back_to_chunk.is_some(),
@@ -103,7 +103,7 @@ impl Simulation {
     fn verify_flows(&self) {
         for (slot, qp) in self.hosts.qps.numbered().filter(|(_, qp)| !qp.done) {
             let flow = qp.flow;
-            if self.core.has(self.world.flow(flow).dst) {
+            if self.core.has(self.world.flow(&self.core, flow).dst) {
                 self.verify_arrived(qp);
             }
             if !self.bolt_ns3.on {
@@ -134,7 +134,7 @@ impl Simulation {
                 dependency.flow
             );
         }
-        for (i, record) in self.traffic.flows.iter().enumerate() {
+        for (i, record) in self.traffic.flows.listed().iter().enumerate() {
             if record.status == FlowStatus::Completed && self.core.share.is_none() {
                 assert_eq!(
                     record.delivered, self.world.spec.flows[i].size,

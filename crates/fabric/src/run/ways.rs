@@ -36,8 +36,11 @@ impl Simulation {
     /// Before a link fails: finds them for all flows that may still ask.
     pub(crate) fn find_first_paths(&mut self) {
         if self.world.epoch == 0 {
-            for flow in 0..self.world.spec.flows.len() {
-                self.find_first_path(self.world.spec.flows[flow].dst);
+            let spec = self.world.spec.clone();
+            let sources = spec.arrivals.iter().flat_map(|arrivals| &arrivals.sources);
+            let streamed = sources.flat_map(|source| source.pattern.hosts());
+            for host in spec.flows.iter().map(|flow| flow.dst).chain(streamed) {
+                self.find_first_path(host);
             }
         }
         if self.world.quirks.first_path_found {

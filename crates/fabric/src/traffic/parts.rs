@@ -9,7 +9,7 @@ impl Traffic {
     /// Takes over what another part knows of flows: of those that its hosts send, and what has come of those that
     /// its hosts receive. `core` is the other part's.
     pub(crate) fn take_over(&mut self, other: &mut Self, world: &World, core: &Core) {
-        let records = self.flows.iter_mut().zip(&other.flows);
+        let records = self.flows.listed_mut().iter_mut().zip(other.flows.listed());
         for (flow, (mine, theirs)) in world.spec.flows.iter().zip(records) {
             if core.has(flow.src) {
                 let (received, delivered) = (mine.received, mine.delivered);
@@ -24,7 +24,9 @@ impl Traffic {
             }
         }
         self.completions.append(&mut other.completions);
-        self.dependencies
-            .take_over(&mut other.dependencies, |flow| core.has(world.flow(flow).src));
+        self.completed += other.completed;
+        self.dependencies.take_over(&mut other.dependencies, |flow| {
+            core.has(world.flow(core, flow).src)
+        });
     }
 }

@@ -10,7 +10,7 @@ use crate::core::Core;
 use crate::core::event::Event;
 use crate::host::sender::Qp;
 use crate::ids::{FlowId, PortId};
-use crate::outcome::FlowStatus;
+use crate::outcome::{FlowRecord, FlowStatus};
 use crate::reference::bolt_ns3::Share;
 use crate::run::simulation::Simulation;
 use crate::spec::{Awaited, NodeId, Recovery, TieOrder};
@@ -29,7 +29,10 @@ pub(crate) struct Paths {
 impl Traffic {
     /// The flows of one start time enter, in order; then the next start time is arranged for.
     pub(crate) fn flow_due(&mut self, world: &World, core: &mut Core, first: FlowId) {
-        let start = world.flow(first).start;
+        if self.stream.is_some() {
+            return self.draw_due(world, core);
+        }
+        let start = world.flow(core, first).start;
         let mut next = first;
         while let Some(flow) = world.spec.flows.get(next.index())
             && flow.start == start
@@ -46,10 +49,33 @@ impl Traffic {
     }
 }
 
+impl Traffic {
+    /// The same of a stream: the flows of this start time are drawn.
+    fn draw_due(&mut self, world: &World, core: &mut Core) {
+        let (Some(stream), Some(arrivals)) = (&mut self.stream, &world.spec.arrivals) else {
+            return;
+        };
+        let now = Time::from_ps(core.now);
+        while stream.next_start() == Some(now)
+            && let Some(spec) = stream.draw(arrivals)
+        {
+            let flow = FlowId(self.begun);
+            self.begun += 1;
+            core.described.begin(flow, spec);
+            self.flows.begin(flow, FlowRecord::not_started(&spec));
+            core.schedule(LaneId::WHEEL, core.now, Event::FlowStart { flow });
+        }
+        if let Some(start) = stream.next_start() {
+            let next = FlowId(self.begun);
+            core.schedule(LaneId::WHEEL, start.as_ps(), Event::FlowDue { flow: next });
+        }
+    }
+}
+
 impl World {
     /// Finds both paths of a flow.
     pub(crate) fn find_paths(&self, core: &Core, flow: FlowId) -> Option<Paths> {
-        let (spec, key) = (self.flow(flow), self.key_of(flow));
+        let (spec, key) = (self.flow(core, flow), self.key_of(core, flow));
         let forward = self.routing.path(&core.ports, spec.src, spec.dst, key)?.ports;
         let back = self.find_way_back(core, flow)?;
         Some(Paths { forward, back })
@@ -57,18 +83,18 @@ impl World {
 
     /// Finds the path of a flow's acknowledgements.
     pub(crate) fn find_way_back(&self, core: &Core, flow: FlowId) -> Option<Vec<PortId>> {
-        let (spec, key) = (self.flow(flow), self.key_of(flow).reversed());
+        let (spec, key) = (self.flow(core, flow), self.key_of(core, flow).reversed());
         let back = self.routing.path(&core.ports, spec.dst, spec.src, key)?;
         Some(back.ports)
     }
 
     /// What ECMP hashes of a flow's data.
-    fn key_of(&self, flow: FlowId) -> FlowKey {
-        let spec = self.flow(flow);
+    fn key_of(&self, core: &Core, flow: FlowId) -> FlowKey {
+        let spec = self.flow(core, flow);
         if self.quirks.hash_hosts_only {
             return FlowKey::new(spec.src.0, spec.dst.0, 0, 0);
         }
-        FlowKey::of(spec)
+        FlowKey::of(&spec)
     }
 
     /// What packets on a path carry, and the generation that goes with it: an old one where they have no room for
@@ -136,7 +162,7 @@ impl Simulation {
 
     /// A queue pair begins to send.
     pub(crate) fn flow_start(&mut self, flow: FlowId) {
-        let spec = *self.world.flow(flow);
+        let spec = self.world.flow(&self.core, flow);
         let record = &mut self.traffic.flows[flow];
         record.status = FlowStatus::Unfinished;
         record.start = Time::from_ps(self.core.now);
@@ -156,6 +182,7 @@ impl Simulation {
         let paths = self.world.find_paths(&self.core, flow);
         if paths.is_none() && self.world.changes.is_empty() {
             self.traffic.flows[flow].status = FlowStatus::Unreachable;
+            self.traffic.end(&self.world, &mut self.core, flow, |_| false);
             return;
         }
         let reachable = paths.is_some();
@@ -166,7 +193,7 @@ impl Simulation {
         });
         let (route, data_epoch) = self.data_route(&paths.forward, spec.dst);
         let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
-        let needs = self.world.scheme_of(flow).needs();
+        let needs = self.world.scheme_of(&self.core, flow).needs();
         let mut info = self.path_info(&paths.forward, self.world.packet.data_headers(&needs));
         if self.world.quirks.hpcc_divides_by_window
             && scheme.window == paceline_congestion::registry::WindowMode::Off
@@ -174,7 +201,7 @@ impl Simulation {
             info.bdp = Bytes::ZERO;
         }
         let class = self.world.classes.dense(spec.class);
-        let at_work = self.world.scheme_of(flow);
+        let at_work = self.world.scheme_of(&self.core, flow);
         let controller = at_work.build(&info);
         let packet = &self.world.packet;
         let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
@@ -225,7 +252,7 @@ impl Simulation {
             qp.path.bdp.get()
         };
         let slot = self.hosts.place(&self.world, qp);
-        self.hosts.note_order(&self.world, slot);
+        self.hosts.note_order(&self.world, &self.core, slot);
         if let Recovery::SelectiveRepeat(irn) = self.world.nic.recovery {
             self.hosts.begin_selective_repeat(&self.world, slot, &irn, bdp);
         }

@@ -56,7 +56,7 @@ impl Dependencies {
     }
 
     /// Whether a flow that waits for nothing any more has yet to start.
-    pub(crate) fn is_someone_due(&self, flows: &List<FlowId, FlowRecord>) -> bool {
+    pub(crate) fn is_someone_due(&self, flows: &[FlowRecord]) -> bool {
         let mut waits = self.waits.iter().zip(flows);
         waits.any(|(wait, flow)| wait.pending == 0 && flow.status == FlowStatus::NotStarted)
     }
@@ -163,7 +163,7 @@ impl Traffic {
             wait.pending -= 1;
             wait.ready_at = wait.ready_at.max(core.now.saturating_add(successor.delay));
             let (pending, ready_at) = (wait.pending, wait.ready_at);
-            let start = world.flow(successor.flow).start.as_ps();
+            let start = world.flow(core, successor.flow).start.as_ps();
             // Otherwise it starts when its start time comes.
             if pending == 0 && (ready_at > start || Some(successor.flow) <= self.dependencies.due) {
                 let event = Event::FlowStart { flow: successor.flow };
@@ -176,7 +176,9 @@ impl Traffic {
 
     /// A flow's last byte is here, and perhaps was before.
     pub(crate) fn received_whole(&mut self, world: &World, core: &mut Core, flow: FlowId, bytes: Bytes) {
-        let record = &mut self.flows[flow];
+        let Some(record) = self.flows.get_mut(flow) else {
+            return;
+        };
         if record.received.is_none() {
             record.received = Some(Time::from_ps(core.now));
             record.delivered = bytes;

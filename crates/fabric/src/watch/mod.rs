@@ -22,7 +22,7 @@ pub(crate) struct Watch {
 impl Watch {
     /// What a run's description asks for.
     pub(crate) fn of(spec: &RunSpec, ports: &Ports, profiles: &Profiles, class_count: usize) -> Self {
-        let (record, flows) = (&spec.record, spec.flows.len());
+        let (record, flows) = (&spec.record, spec.flow_count());
         let mut recorder = Recorder::new(spec, ports, profiles);
         // What is traced takes no short cuts through queues: closeups are told of every step, too.
         recorder.tracing |= !record.closeups.is_empty();

@@ -107,7 +107,7 @@ impl Recorder {
             samples: 0,
             room,
             queue_dumps: Vec::new(),
-            rates: Rates::new(spec.rate_every, run.flows.len()),
+            rates: Rates::new(spec.rate_every, run.flow_count()),
             trace: Vec::new(),
         }
     }

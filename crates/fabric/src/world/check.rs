@@ -1,5 +1,7 @@
 //! What a description must fulfil before anything is built from it.
 
+mod arrivals;
+
 use paceline_congestion::registry::AtWork;
 use paceline_kernel::queue::EventQueue;
 use paceline_kernel::{BitRate, Bytes, Span};
@@ -51,6 +53,9 @@ pub enum BuildError {
         /// What is wrong.
         why: String,
     },
+    /// A stream of flows that cannot be.
+    #[error("arrivals: {0}")]
+    BadArrivals(String),
     /// A link that cannot be.
     #[error("link {link} (node {a} to node {b}): {why}")]
     BadLink {
@@ -170,6 +175,9 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError
             return bad("it starts before the flow in front of it: flows must be sorted by start".into());
         }
     }
+    if let Some(arrivals) = &spec.arrivals {
+        arrivals::check_arrivals(spec, schemes, arrivals, &degree)?;
+    }
     check_dependencies(spec)?;
     check_flow_control(&spec.switch.flow_control)?;
     check_load_balancing(spec, schemes)?;
@@ -211,11 +219,11 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError
         let why = format!("the run would stop at {}; runs stop before {end:.0} s", spec.stop);
         return Err(BuildError::TooLarge(why));
     }
-    if spec.links.len() * 2 > Event::MAX_ENTITIES || spec.flows.len() > Event::MAX_ENTITIES {
+    if spec.links.len() * 2 > Event::MAX_ENTITIES || spec.flow_count() > Event::MAX_ENTITIES {
         return Err(BuildError::TooLarge(format!(
             "{} links and {} flows are more than can be numbered",
             spec.links.len(),
-            spec.flows.len()
+            spec.flow_count()
         )));
     }
     Ok(())
@@ -234,7 +242,7 @@ fn check_loss(spec: &RunSpec) -> Result<(), BuildError> {
     }
     let lossless =
         |class: u8| spec.switch.flow_control != FlowControl::None && loss.lossless >> class & 1 == 1;
-    if loss.trim.is_some() && !spec.flows.is_empty() && spec.flows.iter().all(|flow| lossless(flow.class)) {
+    if loss.trim.is_some() && spec.flow_count() > 0 && spec.flow_classes().all(lossless) {
         return bad("switches are to trim packets, and every flow's class is lossless");
     }
     if let Some(storm) = spec.storms.iter().find(|storm| !lossless(storm.class)) {
@@ -264,6 +272,11 @@ fn check_recovery(spec: &RunSpec) -> Result<(), BuildError> {
     if let Some(flow) = spec.flows.iter().position(|flow| flow.size.get() > most) {
         let why = "it has more packets than selective repeat can number".into();
         return Err(BuildError::BadFlow { flow, why });
+    }
+    let mut sources = spec.arrivals.iter().flat_map(|arrivals| &arrivals.sources);
+    if sources.any(|source| source.pattern.largest().get() > most) {
+        let why = "a flow may have more packets than selective repeat can number".into();
+        return Err(BuildError::BadArrivals(why));
     }
     Ok(())
 }

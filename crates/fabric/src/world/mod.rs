@@ -3,15 +3,16 @@
 pub(crate) mod check;
 pub mod routing;
 
-use paceline_kernel::ids::Id;
 use std::sync::Arc;
 
 use paceline_congestion::registry::AtWork;
 use paceline_kernel::Span;
+use paceline_kernel::ids::Id;
 
+use crate::core::Core;
 use crate::core::port::{Classes, Profiles};
 use crate::ids::FlowId;
-use crate::spec::{FlowSpec, NicSpec, NodeId, NodeKind, PacketFormat, Quirks, RunSpec};
+use crate::spec::{NicSpec, NodeId, NodeKind, PacketFormat, Quirks, RunSpec};
 use crate::world::routing::Routing;
 
 /// What does not change while events run, but when the topology does.
@@ -42,15 +43,8 @@ impl World {
         self.spec.nodes[node.index()]
     }
 
-    /// A flow as the run's description has it.
-    #[inline]
-    pub(crate) fn flow(&self, flow: FlowId) -> &FlowSpec {
-        &self.spec.flows[flow.index()]
-    }
-
     /// The scheme of a flow.
-    pub(crate) fn scheme_of(&self, flow: FlowId) -> &AtWork {
-        let scheme = self.flow(flow).scheme;
-        &self.schemes[usize::from(scheme)]
+    pub(crate) fn scheme_of(&self, core: &Core, flow: FlowId) -> &AtWork {
+        &self.schemes[usize::from(self.flow(core, flow).scheme)]
     }
 }

@@ -87,6 +87,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
         schemes: vec![scheme],
         labels: vec!["normal".into()],
         flows: Vec::new(),
+        arrivals: None,
         dependencies: Vec::new(),
         stop: Time::from_ns(4_000_000_000),
         seed: 1,

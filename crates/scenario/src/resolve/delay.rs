@@ -20,21 +20,24 @@ pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec) {
             .iter()
             .filter_map(|trip| {
                 let limit = config.delay_limit(trip.links)?;
-                (limit.rtt < trip.rtt).then_some((trip.rtt, limit))
+                (limit.rtt < trip.rtt).then_some((trip, limit))
             })
             .collect();
-        let Some((shortest, limit)) = over.iter().min_by_key(|(rtt, _)| *rtt) else {
+        let Some((shortest, limit)) = over.iter().min_by_key(|(trip, _)| trip.rtt) else {
             continue;
         };
-        let longest = over.iter().map(|(rtt, _)| *rtt).max();
+        let shortest = shortest.rtt;
+        let longest = over.iter().map(|(trip, _)| trip.rtt).max();
         let takes = match longest {
-            Some(longest) if longest > *shortest => format!("{shortest} to {longest}"),
+            Some(longest) if longest > shortest => format!("{shortest} to {longest}"),
             _ => shortest.to_string(),
         };
-        let whose = if over.len() == trips.len() {
+        let slow: usize = over.iter().map(|(trip, _)| trip.flows).sum();
+        let all: usize = trips.iter().map(|trip| trip.flows).sum();
+        let whose = if slow == all {
             "its flows slow".to_string()
         } else {
-            format!("{} of its {} flows slow", over.len(), trips.len())
+            format!("{slow} of its {all} flows slow")
         };
         let (name, param) = (config.name(), limit.param);
         let written = (cx.parameters.iter()).find(|(s, p, _)| s == name && p == param);

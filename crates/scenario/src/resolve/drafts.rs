@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use paceline_fabric::spec::{Dependency, FlowSpec, NodeId};
-use paceline_kernel::Bytes;
+use paceline_fabric::spec::{ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId};
+use paceline_fabric::stream::source_port;
+use paceline_kernel::{Bytes, Time};
 
 use crate::diagnostics::{Place, Problem};
 use crate::topology::Net;
@@ -31,6 +32,9 @@ pub(super) struct Drafts {
     pub(super) list: Vec<Draft>,
     pub(super) dependencies: Vec<Dependency>,
     pub(super) collectives: Vec<Collective>,
+    /// Whether flows are to come as a stream, which then all do: what they are drawn from, and where that was written.
+    pub(super) streams: bool,
+    pub(super) sources: Vec<(ArrivalSource, Place)>,
 }
 
 impl Drafts {
@@ -43,6 +47,36 @@ impl Drafts {
                 after: first + dependency.after,
                 ..*dependency
             }));
+    }
+
+    /// All come from a list after all.
+    pub(super) fn list_sources(&mut self, seed: u64) {
+        for (source, place) in self.sources.drain(..) {
+            self.list.extend(source.messages(seed).map(|message| Draft {
+                message,
+                class: source.class,
+                dport: source.dport,
+                label: source.label,
+                scheme: source.scheme,
+                connection: None,
+                place: place.clone(),
+            }));
+        }
+        self.streams = false;
+    }
+
+    /// The stream, if flows come as one.
+    pub(super) fn arrivals(&mut self, cx: &Cx<'_>) -> Result<Option<Arrivals>, Problem> {
+        let Some((_, first)) = self.sources.first().filter(|_| self.streams) else {
+            return Ok(None);
+        };
+        let first = first.clone();
+        let sources = self.sources.drain(..).map(|(source, _)| source);
+        let arrivals = Arrivals::of(sources.collect(), cx.seed);
+        if arrivals.flows > 0 && arrivals.first >= cx.stop {
+            return Err(all_late(cx, arrivals.first, &first));
+        }
+        Ok(Some(arrivals))
     }
 
     /// Brings them into the order of their starts.
@@ -81,7 +115,7 @@ impl Drafts {
             let mut next = || {
                 let count = counts.entry((src, dst)).or_default();
                 *count += 1;
-                (9_999 + *count) as u16
+                source_port(*count - 1)
             };
             let sport = match draft.connection {
                 Some(connection) => *known.entry((src, dst, connection)).or_insert_with(next),
@@ -104,12 +138,18 @@ impl Drafts {
 
     /// Every flow goes from a host to another one that it can reach.
     pub(super) fn check(&self, cx: &Cx<'_>, net: &Net) -> Result<(), Problem> {
-        check(cx, &self.list, net)
+        let reach = Reach::of(&net.topology);
+        for (source, place) in &self.sources {
+            let hosts: Vec<NodeId> = source.pattern.hosts().collect();
+            if let Some((src, dst)) = reach.apart(&hosts) {
+                return Err(no_path(&reach, net, src, dst, place));
+            }
+        }
+        check(cx, &self.list, net, &reach)
     }
 }
 
-fn check(cx: &Cx<'_>, drafts: &[Draft], net: &Net) -> Result<(), Problem> {
-    let reach = Reach::of(&net.topology);
+fn check(cx: &Cx<'_>, drafts: &[Draft], net: &Net, reach: &Reach) -> Result<(), Problem> {
     for draft in drafts {
         let Message { src, dst, size, .. } = draft.message;
         let wrong = |message: String| Err(Problem::new(message).at(&draft.place));
@@ -125,16 +165,7 @@ fn check(cx: &Cx<'_>, drafts: &[Draft], net: &Net) -> Result<(), Problem> {
             return wrong("a flow of no bytes".to_string());
         }
         if !reach.connected(src, dst) {
-            let lonely = [src, dst].into_iter().find(|&host| !reach.has_link(host));
-            let problem = Problem::new(match lonely {
-                Some(host) => format!("host {} has no link", host.0),
-                None => format!("there is no path from host {} to host {}", src.0, dst.0),
-            })
-            .at(&draft.place);
-            return Err(match &net.note {
-                Some(note) => problem.help(note),
-                None => problem,
-            });
+            return Err(no_path(reach, net, src, dst, &draft.place));
         }
     }
     let late = drafts
@@ -143,13 +174,32 @@ fn check(cx: &Cx<'_>, drafts: &[Draft], net: &Net) -> Result<(), Problem> {
         .count();
     if late > 0 && late == drafts.len() {
         let first = &drafts[0];
-        return Err(Problem::new(format!(
-            "every flow starts after the end of the run at {}: the first here at {}",
-            cx.stop, first.message.start
-        ))
-        .at(&first.place));
+        return Err(all_late(cx, first.message.start, &first.place));
     }
     Ok(())
+}
+
+/// Two hosts that cannot reach each other have flows.
+fn no_path(reach: &Reach, net: &Net, src: NodeId, dst: NodeId, place: &Place) -> Problem {
+    let lonely = [src, dst].into_iter().find(|&host| !reach.has_link(host));
+    let problem = Problem::new(match lonely {
+        Some(host) => format!("host {} has no link", host.0),
+        None => format!("there is no path from host {} to host {}", src.0, dst.0),
+    })
+    .at(place);
+    match &net.note {
+        Some(note) => problem.help(note),
+        None => problem,
+    }
+}
+
+/// Nothing of this runs.
+fn all_late(cx: &Cx<'_>, first: Time, place: &Place) -> Problem {
+    Problem::new(format!(
+        "every flow starts after the end of the run at {}: the first here at {first}",
+        cx.stop
+    ))
+    .at(place)
 }
 
 /// What is wrong with a node that should be a host, if something is.

@@ -1,6 +1,8 @@
 //! From `lossless` and `[network.drop]` to what may be lost, and how.
 
-use paceline_fabric::spec::{DropPolicy, FlowSpec, LossSpec, PacketFormat, Trim};
+use std::collections::BTreeSet;
+
+use paceline_fabric::spec::{DropPolicy, LossSpec, PacketFormat, Trim};
 use paceline_kernel::Bytes;
 use toml::Spanned;
 
@@ -15,7 +17,7 @@ pub(super) fn loss(
     cx: &Cx<'_>,
     n: &mut schema::Network,
     packet: &PacketFormat,
-    flows: &[FlowSpec],
+    classes: &BTreeSet<u8>,
 ) -> Result<LossSpec, Problem> {
     let lossless = lossless(cx, n)?;
     storms_of_lossy_classes(cx, n, lossless)?;
@@ -48,7 +50,7 @@ pub(super) fn loss(
         let message = "packets of lossless classes are not trimmed, and all classes are lossless";
         return Err(Problem::new(message).at(&cx.texts.of_value(&trim)).help(help));
     }
-    if !flows.is_empty() && flows.iter().all(|flow| is_lossless(flow.class)) {
+    if !classes.is_empty() && classes.iter().all(|&class| is_lossless(class)) {
         let message =
             "packets of lossless classes are not trimmed, and the classes of all flows are lossless";
         let problem = Problem::new(message).at(&cx.texts.of_value(&trim)).help(help);

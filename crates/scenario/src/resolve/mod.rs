@@ -43,6 +43,7 @@ pub(crate) struct Input {
     pub(crate) name: String,
     pub(crate) origin: Origin,
     pub(crate) warnings: Vec<String>,
+    pub(crate) streams: bool,
     /// Places of the schemes' parameters.
     pub(crate) parameters: Vec<(String, String, std::ops::Range<usize>)>,
 }
@@ -55,6 +56,8 @@ struct Cx<'a> {
     fidelity: Fidelity,
     seed: u64,
     stop: Time,
+    /// Whether flows come as a stream where they can.
+    streams: bool,
     /// Whether the input was written for ns-3.
     ns3_source: bool,
     warnings: Vec<String>,
@@ -95,6 +98,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         name,
         origin,
         warnings,
+        streams,
         parameters,
     } = input;
     if scenario.name.is_empty() {
@@ -126,6 +130,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         fidelity: fill(&mut scenario.fidelity, Fidelity::Exact),
         seed,
         stop: Time::from_ps(duration.get_ref().as_ps()),
+        streams: streams && scenario.fidelity.unwrap_or_default() == Fidelity::Exact,
         ns3_source: origin == Origin::Ns3Config,
         warnings,
         unused: Vec::new(),
@@ -187,7 +192,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     models::attach(cx, &mut scenario.cc_blocks)?;
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
     let traffic = workload::resolve(cx, &mut scenario.workload, &net, &mut schemes)?;
-    if traffic.flows.is_empty() {
+    if traffic.count() == 0 {
         cx.warnings.push("the scenario has no flows".to_string());
     }
     let quirks = scenario.quirks.fill(match cx.fidelity {
@@ -214,7 +219,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     switch.assist = assist::resolve(cx, written, schemes.all())?;
     let failures = network::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
-    switch.loss = loss::loss(cx, written, &packet, &traffic.flows)?;
+    switch.loss = loss::loss(cx, written, &packet, &traffic.classes())?;
     let routes = paths::routes(cx, written, &net)?;
     let error_rate = fill_at(&mut written.error_rate, 0.0);
     let error_rate = network::probability(cx, &error_rate, "the error rate")?;
@@ -227,7 +232,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     for link in links.iter_mut().filter(|link| link.error_rate == 0.0) {
         link.error_rate = error_rate;
     }
-    let (record, pcap) = record::resolve(cx, &mut scenario.record, &net.topology, traffic.flows.len())?;
+    let (record, pcap) = record::resolve(cx, &mut scenario.record, &net.topology, traffic.count())?;
     scenario.record.pcap = Some(pcap);
     cx.unused = schemes.unused(cx)?;
     let (schemes, names) = schemes.finish(&mut scenario.cc);
@@ -248,6 +253,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         schemes,
         labels: traffic.labels,
         flows: traffic.flows,
+        arrivals: traffic.arrivals,
         dependencies: traffic.dependencies,
         stop: cx.stop,
         seed: cx.seed,

@@ -1,5 +1,7 @@
 //! Which hosts can reach each other. Hosts never forward.
 
+use std::collections::BTreeMap;
+
 use paceline_fabric::spec::NodeId;
 
 use crate::topology::Topology;
@@ -38,6 +40,20 @@ impl Reach {
     pub(super) fn connected(&self, a: NodeId, b: NodeId) -> bool {
         let of = |node: NodeId| &self.groups[node.0 as usize];
         self.direct[a.0 as usize].contains(&b) || of(a).iter().any(|group| of(b).contains(group))
+    }
+
+    /// Two of these hosts that cannot reach each other, if there are.
+    pub(super) fn apart(&self, hosts: &[NodeId]) -> Option<(NodeId, NodeId)> {
+        // Most hosts are at the same switches as others.
+        let mut alike: BTreeMap<(&[u32], &[NodeId]), NodeId> = BTreeMap::new();
+        for &host in hosts {
+            let place = host.0 as usize;
+            alike
+                .entry((&self.groups[place], &self.direct[place]))
+                .or_insert(host);
+        }
+        let all = || alike.values().copied();
+        all().find_map(|a| Some((a, all().find(|&b| a != b && !self.connected(a, b))?)))
     }
 
     pub(super) fn has_link(&self, host: NodeId) -> bool {

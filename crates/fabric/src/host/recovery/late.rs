@@ -26,8 +26,8 @@ impl Hosts {
         let Some(back) = world.find_way_back(core, number) else {
             return core.packets.remove(id);
         };
-        let flow = world.flow(number);
-        let needs = world.scheme_of(number).needs();
+        let flow = world.flow(core, number);
+        let needs = world.scheme_of(core, number).needs();
         let class = world.ack_class(flow.class);
         let answer = core.packets.get_mut(id);
         (answer.kind, answer.seq, answer.payload) = (kind, expected, 0);
@@ -46,7 +46,7 @@ impl Receivers {
         let packet = core.packets.get(id);
         let (nic, quirks) = (&world.nic, &world.quirks);
         if !quirks.receiver_forgets {
-            let size = world.flow(packet.flow).size.get();
+            let size = world.flow(core, packet.flow).size.get();
             let answer = if quirks.ignore_duplicates {
                 Answer::Nothing
             } else {

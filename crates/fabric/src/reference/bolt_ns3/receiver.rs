@@ -92,7 +92,7 @@ impl Simulation {
         record.fct = Span::from_ps(now - record.start.as_ps());
         record.retransmitted = Bytes::new(retransmitted);
         record.delivered = size;
-        self.traffic.completions.push(flow);
+        self.traffic.complete(flow);
         self.traffic
             .release(&self.world, &mut self.core, flow, Awaited::Acknowledged);
     }

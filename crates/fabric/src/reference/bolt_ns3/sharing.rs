@@ -30,7 +30,7 @@ impl Simulation {
         let Some(slot) = found else {
             return Share::New { keep, found };
         };
-        let size = self.world.flow(flow).size.get();
+        let size = self.world.flow(&self.core, flow).size.get();
         let qp = &mut self.hosts.qps[slot];
         if qp.max_sent >= qp.size {
             self.bolt_ns3.senders[slot].keep = false;
@@ -54,23 +54,23 @@ impl Simulation {
 
     /// The flow of the message's pair that the authors' table gives first.
     fn find_flow(&self, flow: FlowId) -> Option<QpId> {
-        let message = self.world.flow(flow);
+        let message = self.world.flow(&self.core, flow);
         let table = self.bolt_ns3.tables.get(&message.src.0)?;
         table.iter().find(|&slot| {
-            let other = self.world.flow(self.hosts.qps[slot].flow);
+            let other = self.world.flow(&self.core, self.hosts.qps[slot].flow);
             other.dst == message.dst
         })
     }
 
     /// A new flow enters its host's table; gives its key there.
     pub(super) fn enter_table(&mut self, slot: QpId) -> u16 {
-        let host = self.world.flow(self.hosts.qps[slot].flow).src.0;
+        let host = self.world.flow(&self.core, self.hosts.qps[slot].flow).src.0;
         self.bolt_ns3.tables.entry(host).or_default().insert(slot)
     }
 
     /// A flow is gone.
     pub(super) fn leave_table(&mut self, slot: QpId) {
-        let host = self.world.flow(self.hosts.qps[slot].flow).src.0;
+        let host = self.world.flow(&self.core, self.hosts.qps[slot].flow).src.0;
         let key = self.bolt_ns3.senders[slot].key;
         if let Some(table) = self.bolt_ns3.tables.get_mut(&host) {
             table.remove(key);

@@ -47,7 +47,7 @@ impl FlowRecorder {
         let count = if period == 0 {
             0
         } else {
-            spec.flows.len().min(spec.record.flows_max as usize)
+            spec.flow_count().min(spec.record.flows_max as usize)
         };
         let watched = |_| Watched {
             slot: QpId::NONE,
@@ -57,8 +57,8 @@ impl FlowRecorder {
             rtt: None,
         };
         Self {
-            due: match spec.flows.first() {
-                Some(first) if count > 0 => (first.start.as_ps() / period + 1).saturating_mul(period),
+            due: match spec.first_start() {
+                Some(first) if count > 0 => (first.as_ps() / period + 1).saturating_mul(period),
                 _ => u64::MAX,
             },
             period,

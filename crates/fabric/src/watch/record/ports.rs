@@ -141,7 +141,7 @@ impl PortRecorder {
             queue_max: 0,
         };
         // Before the first flow there is nothing to see.
-        let (Some(bin), Some(flow)) = (spec.record.port_bin, spec.flows.first()) else {
+        let (Some(bin), Some(first)) = (spec.record.port_bin, spec.first_start()) else {
             return recorder;
         };
         let bin = bin.as_ps().max(1);
@@ -151,7 +151,7 @@ impl PortRecorder {
             .filter(|&&kind| kind == NodeKind::Switch)
             .count();
         recorder.bins_max = (CELLS_MAX / ports.len().max(1)).clamp(4, PortSeries::BINS_MAX);
-        recorder.first = flow.start.as_ps() / bin;
+        recorder.first = first.as_ps() / bin;
         (recorder.bin, recorder.narrowest) = (bin, bin);
         recorder.ends = (recorder.first + 1).saturating_mul(bin);
         recorder.due = recorder.ends;

@@ -10,7 +10,7 @@ use crate::resolve::network::probability;
 use crate::schema;
 use crate::traffic::{self, Message};
 
-use super::Maker;
+use super::{Made, Maker};
 
 impl Maker<'_, '_> {
     pub(super) fn incast(&mut self, block: &mut schema::Incast) -> Result<Vec<Message>, Problem> {
@@ -69,10 +69,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    pub(super) fn incast_poisson(
-        &mut self,
-        block: &mut schema::IncastPoisson,
-    ) -> Result<Vec<Message>, Problem> {
+    pub(super) fn incast_poisson(&mut self, block: &mut schema::IncastPoisson) -> Result<Made, Problem> {
         if block.load.is_none() {
             block.load = Some(Spanned::new(0..0, 0.02));
         }
@@ -93,8 +90,7 @@ impl Maker<'_, '_> {
         let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
         let seconds = (window.1 - window.0).as_secs_f64();
         self.affordable(capacity * load * seconds / (8.0 * size.get() as f64))?;
-        Ok(traffic::incast_poisson(
-            &hosts, load, wanted, size, window, self.seeds,
-        ))
+        let pattern = traffic::incast_poisson(&hosts, load, *fan_in.get_ref(), size);
+        Ok(Made::drawn(pattern, window))
     }
 }

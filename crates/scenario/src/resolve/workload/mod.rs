@@ -6,7 +6,9 @@ mod incast;
 mod random;
 mod sizes;
 
-use paceline_fabric::spec::{Dependency, FlowSpec, NodeId};
+use std::collections::BTreeSet;
+
+use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::Spanned;
 
@@ -43,9 +45,28 @@ const MOST_FLOWS: f64 = 5e7;
 /// Flows, what they wait for, and the labels that they name.
 pub(super) struct Traffic {
     pub(super) flows: Vec<FlowSpec>,
+    pub(super) arrivals: Option<Arrivals>,
     pub(super) dependencies: Vec<Dependency>,
     pub(super) collectives: Vec<Collective>,
     pub(super) labels: Vec<String>,
+}
+
+impl Traffic {
+    /// How many flows there are.
+    pub(super) fn count(&self) -> usize {
+        let streamed = self
+            .arrivals
+            .as_ref()
+            .map_or(0, |arrivals| arrivals.flows as usize);
+        self.flows.len() + streamed
+    }
+
+    /// Priority classes of flows.
+    pub(super) fn classes(&self) -> BTreeSet<u8> {
+        let sources = self.arrivals.iter().flat_map(|arrivals| &arrivals.sources);
+        let streamed = sources.map(|source| source.class);
+        self.flows.iter().map(|flow| flow.class).chain(streamed).collect()
+    }
 }
 
 /// Makes the flows.
@@ -55,7 +76,10 @@ pub(super) fn resolve(
     net: &Net,
     schemes: &mut Schemes<'_>,
 ) -> Result<Traffic, Problem> {
-    let mut drafts = Drafts::default();
+    let mut drafts = Drafts {
+        streams: cx.streams && are_drawn(workloads),
+        ..Drafts::default()
+    };
     let mut labels = Labels::default();
     for (i, spanned) in workloads.iter_mut().enumerate() {
         let place = cx.texts.of_value(spanned);
@@ -75,9 +99,13 @@ pub(super) fn resolve(
         };
         maker.make(written, schemes, &mut drafts)?;
     }
+    if schemes.all().any(|scheme| scheme.needs().foresight) {
+        drafts.list_sources(cx.seed);
+    }
     drafts.check(cx, net)?;
     drafts.sort();
     Ok(Traffic {
+        arrivals: drafts.arrivals(cx)?,
         flows: drafts.with_ports(),
         dependencies: drafts.dependencies,
         collectives: drafts.collectives,
@@ -110,6 +138,8 @@ struct Made {
     /// Where each was written; empty where all were by the block.
     places: Vec<Place>,
     collective: Option<MadeCollective>,
+    /// What messages are drawn from, and when, where they wait for nothing.
+    arrivals: Option<(ArrivalPattern, (Time, Time))>,
 }
 
 /// A collective, but for its label.
@@ -130,6 +160,16 @@ impl From<Vec<Message>> for Made {
     }
 }
 
+impl Made {
+    /// Messages that are drawn from this in a window.
+    fn drawn(pattern: ArrivalPattern, window: (Time, Time)) -> Self {
+        Self {
+            arrivals: Some((pattern, window)),
+            ..Self::default()
+        }
+    }
+}
+
 /// Makes the flows of one workload.
 struct Maker<'a, 'b> {
     cx: &'a mut Cx<'b>,
@@ -138,6 +178,20 @@ struct Maker<'a, 'b> {
     seeds: Seeds,
     labels: &'a mut Labels,
     scheme: u16,
+}
+
+/// The destination port of the flows of a block.
+fn destination_port(name: &str) -> u16 {
+    if name.starts_with("incast") { 200 } else { 100 }
+}
+
+/// Whether flows of all these are drawn one by one, and none is moved afterwards.
+fn are_drawn(workloads: &[Spanned<schema::Workload>]) -> bool {
+    let mut workloads = workloads.iter().map(Spanned::get_ref);
+    workloads.all(|workload| {
+        let drawn = workload.poisson.is_some() || workload.incast_poisson.is_some();
+        drawn && workload.start_jitter.is_none_or(|jitter| jitter == Span::ZERO)
+    })
 }
 
 /// The block that is there, of several of which there must be exactly one.
@@ -181,6 +235,22 @@ impl Maker<'_, '_> {
         fill_value(&mut written.priority, class);
         let label = fill(&mut written.label, name.to_string());
         let mut made = self.block(name, written)?;
+        if let Some((pattern, window)) = made.arrivals.take() {
+            let source = ArrivalSource {
+                workload: self.seeds.workload,
+                window,
+                class,
+                dport: destination_port(name),
+                label: self.labels.index(&label),
+                scheme: self.scheme,
+                pattern,
+            };
+            if drafts.streams {
+                drafts.sources.push((source, self.place.clone()));
+                return Ok(());
+            }
+            made.messages = source.messages(self.seeds.seed).collect();
+        }
         let jitter = fill(&mut written.start_jitter, Span::ZERO);
         traffic::jitter(&mut made.messages, &made.dependencies, jitter, self.seeds);
         self.add(made, name, &label, class, drafts);
@@ -192,10 +262,8 @@ impl Maker<'_, '_> {
         Ok(match name {
             "flows" => self.flows(written.flows.get_or_insert_default())?,
             "incast" => self.incast(written.incast.get_or_insert_default())?.into(),
-            "poisson" => self.poisson(written.poisson.get_or_insert_default())?.into(),
-            "incast-poisson" => self
-                .incast_poisson(written.incast_poisson.get_or_insert_default())?
-                .into(),
+            "poisson" => self.poisson(written.poisson.get_or_insert_default())?,
+            "incast-poisson" => self.incast_poisson(written.incast_poisson.get_or_insert_default())?,
             "permutation" => {
                 let block = written.permutation.get_or_insert_default();
                 let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
@@ -214,7 +282,7 @@ impl Maker<'_, '_> {
 
     /// Puts what the block `name` made to the rest.
     fn add(&mut self, made: Made, name: &str, label: &str, class: u8, drafts: &mut Drafts) {
-        let dport = if name.starts_with("incast") { 200 } else { 100 };
+        let dport = destination_port(name);
         let first = drafts.list.len();
         if let Some(collective) = made.collective {
             let iterations = (0..made.messages.len() / collective.per_iteration).map(|i| {

@@ -3,13 +3,13 @@
 use crate::diagnostics::Problem;
 use crate::resolve::fill::{fill, fill_at};
 use crate::schema;
-use crate::traffic::{self, ClosedLoop, Message, SizeDistribution};
+use crate::traffic::{self, ClosedLoop, SizeDistribution};
 use paceline_kernel::{Bytes, Span, Time};
 
 use super::{Made, Maker};
 
 impl Maker<'_, '_> {
-    pub(super) fn poisson(&mut self, block: &mut schema::Poisson) -> Result<Vec<Message>, Problem> {
+    pub(super) fn poisson(&mut self, block: &mut schema::Poisson) -> Result<Made, Problem> {
         let load = self.load(&block.load)?;
         let window = self.window(&mut block.from, &mut block.to)?;
         let sizes = block.sizes.as_mut().ok_or_else(|| self.missing("sizes"))?;
@@ -17,7 +17,7 @@ impl Maker<'_, '_> {
         let hosts = self.hosts_with_rates();
         let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
         self.affordable(capacity * load * (window.1 - window.0).as_secs_f64() / (8.0 * sizes.mean()))?;
-        Ok(traffic::poisson(&hosts, &sizes, load, window, self.seeds))
+        Ok(Made::drawn(traffic::poisson(&hosts, &sizes, load), window))
     }
 
     pub(super) fn closed_loop(&mut self, block: &mut schema::ClosedLoop) -> Result<Made, Problem> {

@@ -1,0 +1,258 @@
+//! `paceline bench --scale`: what runs cost by how many flows they have, and by how many hosts.
+//!
+//! Flows: short ones at random on a fat tree of 16 hosts, which come as a stream. Hosts: the first steps of an
+//! all-to-all on fat trees; in a step each host sends to the one that is so many places further, and it takes the
+//! next when it is done with both what it sends and what it receives.
+
+use std::time::Instant;
+
+use paceline_fabric::Simulation;
+use paceline_fabric::spec::{Awaited, Dependency, FlowSpec, NodeId, NodeKind, RunSpec};
+use paceline_kernel::{Bytes, Span, Time};
+use paceline_scenario::Overrides;
+use serde::{Deserialize, Serialize};
+
+use super::{BenchArgs, BenchWorkloadArgs, SLICE, cpu_s, measure_by, peak_rss_bytes};
+use crate::failure::{Done, Ended, Failure};
+use crate::{output, text};
+
+/// What is measured, the larger ones last; the quick version leaves out those.
+const POINTS: [Point; 10] = [
+    Point::Flows(1_000),
+    Point::Flows(10_000),
+    Point::Flows(100_000),
+    Point::Hosts { k: 8, steps: 4 },
+    Point::Hosts { k: 16, steps: 4 },
+    Point::Flows(1_000_000),
+    Point::Flows(10_000_000),
+    Point::Hosts { k: 32, steps: 4 },
+    Point::Start { k: 64, steps: 1 },
+    Point::Start { k: 64, steps: 16 },
+];
+const QUICK: usize = 5;
+
+/// The quiet network; flows are given beside it.
+const NETWORK: &str = r#"
+name = "scale"
+duration = "1s"
+[topology.fat-tree]
+k = 4
+rate = "100Gbps"
+delay = "1us"
+[cc]
+scheme = "hpcc"
+[record]
+queue = "off"
+rates = "off"
+ports = "off"
+flows = "off"
+accounts = "off"
+"#;
+
+/// Bytes of each flow of a stream: less than a packet.
+const SHORT: u64 = 1_000;
+/// Bytes from one host to another in a step.
+const BLOCK: u64 = 64_000;
+
+#[derive(Clone, Copy)]
+enum Point {
+    /// About so many flows.
+    Flows(u32),
+    /// A fat tree of switches with `k` ports.
+    Hosts { k: u32, steps: u32 },
+    /// The same up to its first packet.
+    Start { k: u32, steps: u32 },
+}
+
+/// What one process measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Measured {
+    name: String,
+    hosts: usize,
+    flows: usize,
+    packet_hops: u64,
+    /// Elapsed, from the text of the scenario to the first packet on a wire; and the processor's time for it.
+    start_s: f64,
+    start_cpu_s: f64,
+    /// Processor time from there to the end.
+    run_cpu_s: f64,
+    /// That for each packet-hop.
+    ns_per_hop: Option<f64>,
+    /// Resident memory when the first packet was on its way, and the most of the whole.
+    start_rss_bytes: u64,
+    peak_rss_bytes: u64,
+    /// The most flows that were held at a time, of a stream.
+    flows_held: usize,
+}
+
+impl Point {
+    fn name(self) -> String {
+        match self {
+            Self::Flows(flows) => format!("flows-{flows}"),
+            Self::Hosts { k, steps } => format!("hosts-{}-steps-{steps}", k * k * k / 4),
+            Self::Start { k, steps } => format!("start-{}-steps-{steps}", k * k * k / 4),
+        }
+    }
+
+    fn by_name(name: &str) -> Result<Self, Failure> {
+        let found = POINTS.into_iter().find(|point| point.name() == name);
+        found.ok_or_else(|| Failure::arguments(format!("there is no point `{name}`")))
+    }
+
+    /// The run.
+    fn resolve(self) -> Result<std::sync::Arc<RunSpec>, Failure> {
+        let load = |text: &str, set: &[String]| {
+            let overrides = Overrides {
+                set: set.to_vec(),
+                streams: true,
+                ..Overrides::default()
+            };
+            paceline_scenario::load_text("scale.toml", text, &overrides)
+        };
+        match self {
+            Self::Flows(flows) => {
+                // 16 hosts of 100 Gbit/s at a load of 0.3.
+                let seconds = f64::from(flows) * SHORT as f64 * 8.0 / (0.3 * 16.0 * 100e9);
+                let workload = format!(
+                    "[[workload]]\npoisson = {{ load = 0.3, sizes = [{{ size = \"{SHORT}B\", share = 1.0 }}], \
+                     to = \"{:.0}ns\" }}\n",
+                    seconds * 1e9
+                );
+                Ok(load(&[NETWORK, &workload].concat(), &[])?.run)
+            }
+            Self::Hosts { k, steps } | Self::Start { k, steps } => {
+                let mut resolved = load(NETWORK, &[format!("topology.fat-tree.k={k}")])?;
+                add_steps(resolved.run_mut(), steps);
+                Ok(resolved.run)
+            }
+        }
+    }
+}
+
+/// Adds the first steps of an all-to-all of all hosts.
+fn add_steps(run: &mut RunSpec, steps: u32) {
+    let is_host = |&(_, kind): &(u32, &NodeKind)| *kind == NodeKind::Host;
+    let hosts: Vec<u32> = (0..)
+        .zip(&run.nodes)
+        .filter(is_host)
+        .map(|(node, _)| node)
+        .collect();
+    let n = hosts.len() as u32;
+    run.labels = vec!["steps".to_string()];
+    for step in 0..steps {
+        for rank in 0..n {
+            run.flows.push(FlowSpec {
+                src: NodeId(hosts[rank as usize]),
+                dst: NodeId(hosts[((rank + step + 1) % n) as usize]),
+                size: Bytes::new(BLOCK),
+                start: Time::ZERO,
+                class: 3,
+                sport: 10_000,
+                dport: 100,
+                label: 0,
+                scheme: 0,
+            });
+            let Some(before) = step.checked_sub(1) else {
+                continue;
+            };
+            let sender = (rank + n - step) % n;
+            let waits = [(rank, Awaited::Acknowledged), (sender, Awaited::Received)];
+            run.dependencies.extend(waits.map(|(of, awaited)| Dependency {
+                flow: step * n + rank,
+                after: before * n + of,
+                awaited,
+                delay: Span::ZERO,
+            }));
+        }
+    }
+}
+
+/// Measures every point; prints a table.
+pub(super) fn bench(args: &BenchArgs) -> Ended {
+    let points = if args.quick { &POINTS[..QUICK] } else { &POINTS[..] };
+    let mut rows: Vec<Measured> = Vec::new();
+    for point in points {
+        let name = point.name();
+        if !args.say.quiet {
+            eprintln!("{name}");
+        }
+        rows.push(measure_by(&["bench-workload", &name, "--scale"], &name)?);
+    }
+    if args.say.json {
+        output::print_json(&rows)?;
+    } else {
+        output::print(&table(&rows))?;
+    }
+    Ok(Done::All)
+}
+
+/// Measures one point in this process; prints JSON.
+pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
+    let wall = Instant::now();
+    let point = Point::by_name(&args.name)?;
+    let run = point.resolve()?;
+    let hosts = run.nodes.iter().filter(|kind| **kind == NodeKind::Host).count();
+    let flows = run.flow_count();
+    let mut simulation = Simulation::new(run).map_err(Failure::arguments)?;
+    while simulation.progress().packet_hops == 0 && !simulation.advance(1).done {}
+    let (start_s, start_cpu_s) = (wall.elapsed().as_secs_f64(), cpu_s());
+    let start_rss_bytes = peak_rss_bytes();
+    if !matches!(point, Point::Start { .. }) {
+        // What is over is given away, as whoever writes it down would take it.
+        while !simulation.advance(SLICE).done {
+            drop(simulation.take_ended());
+        }
+    }
+    let flows_held = simulation.most_flows_held();
+    let run_cpu_s = cpu_s() - start_cpu_s;
+    let packet_hops = simulation.finish().counters.packet_hops();
+    output::print_json(&Measured {
+        name: point.name(),
+        hosts,
+        flows,
+        packet_hops,
+        start_s,
+        start_cpu_s,
+        run_cpu_s,
+        ns_per_hop: (packet_hops > 1).then(|| run_cpu_s * 1e9 / packet_hops as f64),
+        start_rss_bytes,
+        peak_rss_bytes: peak_rss_bytes(),
+        flows_held,
+    })?;
+    Ok(Done::All)
+}
+
+fn table(rows: &[Measured]) -> String {
+    let head = [
+        "point",
+        "hosts",
+        "flows",
+        "packet-hops",
+        "start s",
+        "start MB",
+        "run CPU s",
+        "ns per hop",
+        "peak MB",
+        "flows held",
+    ];
+    let megabytes = |bytes: u64| format!("{:.0}", bytes as f64 / 1e6);
+    let cells = |row: &Measured| {
+        let held = (row.flows_held > 0).then(|| row.flows_held.to_string());
+        vec![
+            row.name.clone(),
+            row.hosts.to_string(),
+            row.flows.to_string(),
+            row.packet_hops.to_string(),
+            format!("{:.2}", row.start_s),
+            megabytes(row.start_rss_bytes),
+            format!("{:.2}", row.run_cpu_s),
+            row.ns_per_hop
+                .map_or_else(|| "-".to_string(), |ns| format!("{ns:.0}")),
+            megabytes(row.peak_rss_bytes),
+            held.unwrap_or_else(|| "-".to_string()),
+        ]
+    };
+    let head = head.map(str::to_string).to_vec();
+    let rows: Vec<_> = std::iter::once(head).chain(rows.iter().map(cells)).collect();
+    text::table(&rows)
+}

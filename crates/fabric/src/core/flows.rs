@@ -1,0 +1,151 @@
+//! Descriptions of flows: in the run's list, or, where flows come as a stream, of those that are not over.
+
+use crate::core::Core;
+use crate::core::flow_table::FlowTable;
+use crate::core::packet::PacketSlab;
+use crate::ids::{FlowId, HeldId};
+use crate::spec::FlowSpec;
+use crate::world::World;
+use paceline_kernel::ids::{Id, List};
+
+/// Something of each flow that is under way, found by the flow's number.
+#[derive(Clone, Debug)]
+pub(crate) struct Underway<T> {
+    places: FlowTable<HeldId>,
+    list: List<HeldId, (FlowId, T)>,
+    free: Vec<HeldId>,
+}
+
+impl<T> Default for Underway<T> {
+    fn default() -> Self {
+        Self {
+            places: FlowTable::default(),
+            list: List::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T: Copy> Underway<T> {
+    pub(crate) fn insert(&mut self, flow: FlowId, what: T) {
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.list[place] = (flow, what);
+                place
+            }
+            None => self.list.push((flow, what)),
+        };
+        self.places.set(flow, place);
+    }
+
+    pub(crate) fn get(&self, flow: FlowId) -> Option<&T> {
+        let place = self.places.get(flow)?;
+        Some(&self.list[place].1)
+    }
+
+    pub(crate) fn get_mut(&mut self, flow: FlowId) -> Option<&mut T> {
+        let place = self.places.get(flow)?;
+        Some(&mut self.list[place].1)
+    }
+
+    pub(crate) fn remove(&mut self, flow: FlowId) -> Option<T> {
+        let place = self.places.take(flow)?;
+        let slot = &mut self.list[place];
+        slot.0 = FlowId::NONE;
+        self.free.push(place);
+        Some(slot.1)
+    }
+
+    /// All of them, in no order that means anything.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (FlowId, &T)> {
+        let all = self.list.iter().filter(|&&(flow, _)| flow != FlowId::NONE);
+        all.map(|(flow, what)| (*flow, what))
+    }
+
+    /// Places that there are: as many as there were flows at a time.
+    pub(crate) fn places(&self) -> usize {
+        self.list.len()
+    }
+}
+
+/// Descriptions of the flows of a stream, from their starts until nothing in the network can ask for them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Described {
+    flows: Underway<FlowSpec>,
+    /// Flows that are over, of which packets may still be under way: notifications, data that was sent again.
+    over: Vec<FlowId>,
+    /// With so many of them it is worth looking which.
+    look_at: usize,
+}
+
+impl Described {
+    /// Fewer flows are not worth looking for.
+    const FEW: usize = 1024;
+
+    pub(crate) fn begin(&mut self, flow: FlowId, spec: FlowSpec) {
+        self.flows.insert(flow, spec);
+    }
+
+    /// A flow is over; `asks` says of one whether its receiver may still ask for it.
+    pub(crate) fn end(&mut self, flow: FlowId, packets: &PacketSlab, asks: impl Fn(FlowId) -> bool) {
+        self.over.push(flow);
+        if self.over.len() < self.look_at.max(Self::FEW) {
+            return;
+        }
+        // Slots without a packet name the flow of their last: that keeps a few flows for longer.
+        let mut named: Vec<FlowId> = packets.all().map(|packet| packet.flow).collect();
+        named.sort_unstable();
+        let flows = &mut self.flows;
+        self.over.retain(|&flow| {
+            let kept = asks(flow) || named.binary_search(&flow).is_ok();
+            if !kept {
+                flows.remove(flow);
+            }
+            kept
+        });
+        // So that looking at all packets costs each flow little.
+        self.look_at = (2 * self.over.len()).max(named.len() / 4);
+    }
+
+    /// The most flows that were described at a time.
+    pub(crate) fn most(&self) -> usize {
+        self.flows.places()
+    }
+}
+
+impl World {
+    /// A flow that has come to its start and is not over.
+    pub(crate) fn flow(&self, core: &Core, flow: FlowId) -> FlowSpec {
+        match self.spec.flows.get(flow.index()) {
+            Some(listed) => *listed,
+            None => *core
+                .described
+                .flows
+                .get(flow)
+                .expect("a flow is described until no packet names it"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_used_again() {
+        let mut underway = Underway::default();
+        for number in 0..100 {
+            underway.insert(FlowId(number), number * 2);
+            if number >= 3 {
+                let before = FlowId(number - 3);
+                assert_eq!(underway.remove(before), Some(before.0 * 2));
+                assert_eq!(underway.remove(before), None);
+            }
+        }
+        assert_eq!((underway.places(), underway.get(FlowId(99))), (4, Some(&198)));
+        *underway.get_mut(FlowId(98)).unwrap() += 1;
+        let mut left: Vec<_> = underway.iter().map(|(flow, &what)| (flow.0, what)).collect();
+        left.sort_unstable();
+        assert_eq!(left, [(97, 194), (98, 197), (99, 198)]);
+    }
+}

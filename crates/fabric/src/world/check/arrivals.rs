@@ -1,0 +1,78 @@
+//! What flows that come as a stream must fulfil.
+
+use paceline_congestion::registry::AtWork;
+use paceline_kernel::Bytes;
+
+use super::BuildError;
+use crate::spec::{ArrivalPattern, ArrivalSource, Arrivals, NodeKind, RunSpec};
+
+/// Everything that would make the run fail or lie later; `degree` is how many links each node has.
+pub(super) fn check_arrivals(
+    spec: &RunSpec,
+    schemes: &[AtWork],
+    arrivals: &Arrivals,
+    degree: &[u32],
+) -> Result<(), BuildError> {
+    let bad = |why: &str| Err(BuildError::BadArrivals(why.into()));
+    if !spec.flows.is_empty() || !spec.dependencies.is_empty() {
+        return bad("there is a list of flows, too: they come either from one or from the other");
+    }
+    if spec.quirks.receiver_forgets || spec.quirks.device_fifo {
+        return bad("in the simulators of others, hosts keep flows that are over: those come from a list");
+    }
+    if schemes.iter().any(|scheme| scheme.needs().foresight) {
+        return bad("a scheme asks for foresight, and what is to come is drawn when it comes");
+    }
+    (arrivals.sources.iter()).try_for_each(|source| check_source(spec, source, degree))
+}
+
+fn check_source(spec: &RunSpec, source: &ArrivalSource, degree: &[u32]) -> Result<(), BuildError> {
+    let bad = |why: String| {
+        Err(BuildError::BadArrivals(format!(
+            "workload {}: {why}",
+            source.workload
+        )))
+    };
+    for host in source.pattern.hosts() {
+        let node = host.0 as usize;
+        match spec.nodes.get(node) {
+            None => return bad(format!("node {node} does not exist")),
+            Some(NodeKind::Switch) => return bad(format!("node {node} is a switch")),
+            Some(NodeKind::Host) if degree[node] == 0 => return bad(format!("host {node} has no link")),
+            Some(NodeKind::Host) => {}
+        }
+    }
+    if !(1..=7).contains(&source.class) {
+        return bad(format!("priority {} is not one of 1 to 7", source.class));
+    }
+    if usize::from(source.scheme) >= spec.schemes.len() {
+        return bad(format!("scheme {} of {}", source.scheme, spec.schemes.len()));
+    }
+    let is_time = |mean_ps: f64| mean_ps > 0.0 && mean_ps.is_finite();
+    match &source.pattern {
+        ArrivalPattern::Poisson { hosts, sizes } => {
+            let rising = |pair: &[(f64, f64)]| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1;
+            let whole = sizes.last().is_some_and(|&(size, p)| size >= 1.0 && p == 1.0);
+            if !whole || !sizes.windows(2).all(rising) {
+                return bad("its sizes are no distribution".into());
+            }
+            if !hosts.iter().all(|&(_, mean_ps)| is_time(mean_ps)) {
+                return bad("a time between arrivals is not above zero".into());
+            }
+        }
+        ArrivalPattern::Incasts {
+            hosts,
+            mean_ps,
+            fan_in,
+            size,
+        } => {
+            if *fan_in == 0 || *fan_in as usize >= hosts.len() {
+                return bad(format!("{fan_in} senders of {} hosts", hosts.len()));
+            }
+            if *size == Bytes::ZERO || !is_time(*mean_ps) {
+                return bad("a size or a time between incasts is not above zero".into());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! Flows that come as a stream are those of the list that they are in place of.
+
+use paceline_fabric::spec::FlowSpec;
+use paceline_scenario::{Overrides, Resolved, load_text};
+
+fn scenario(workloads: &str) -> String {
+    format!("duration = '2ms'\n[topology.fat-tree]\nk = 4\n{workloads}\n[cc]\nscheme = 'hpcc'\n")
+}
+
+const POISSON: &str = "[[workload]]\nlabel = 'web'\npoisson = { load = 0.4, sizes = 'websearch' }\n";
+const INCASTS: &str =
+    "[[workload]]\npriority = 4\nincast-poisson = { load = 0.1, fan-in = 5, size = '20KB', to = '1ms' }\n";
+const FIXED: &str =
+    "[[workload]]\nlabel = 'short'\npoisson = { load = 0.01, sizes = [{ size = '1KB', share = 1.0 }] }\n";
+
+fn resolve(workloads: &str, streams: bool) -> Resolved {
+    let overrides = Overrides {
+        streams,
+        ..Overrides::default()
+    };
+    load_text("test.toml", &scenario(workloads), &overrides).unwrap()
+}
+
+#[test]
+fn a_stream_is_its_list() {
+    for workloads in [
+        POISSON.to_string(),
+        INCASTS.to_string(),
+        [POISSON, INCASTS, FIXED].concat(),
+        [INCASTS, FIXED, POISSON].concat(),
+    ] {
+        let (list, stream) = (resolve(&workloads, false), resolve(&workloads, true));
+        let arrivals = stream.run.arrivals.as_ref().unwrap();
+        let drawn: Vec<FlowSpec> = arrivals.flows(stream.seed).collect();
+        assert!(drawn.len() > 50 && drawn == list.run.flows);
+        assert!(list.run.arrivals.is_none() && stream.run.flows.is_empty());
+        assert_eq!(stream.run.flow_count(), list.run.flows.len());
+        assert_eq!(stream.run.first_start(), list.run.first_start());
+        assert_eq!(stream.run.last_start(), list.run.last_start());
+        // Nothing else is another, and it is written and read.
+        assert_eq!((&stream.toml, &stream.run.labels), (&list.toml, &list.run.labels));
+        let text = toml::to_string(&*stream.run).unwrap();
+        assert!(toml::from_str::<paceline_fabric::RunSpec>(&text).unwrap() == *stream.run);
+    }
+}
+
+/// What waits for others, is moved, or is told one by one is a list whatever is asked for.
+#[test]
+fn what_cannot_stream_is_a_list() {
+    let jittered = POISSON.replace("label", "start-jitter = '1us'\nlabel");
+    let mixed = [POISSON, "[[workload]]\npermutation = { size = '1MB' }\n"].concat();
+    for workloads in [jittered, mixed] {
+        let (list, stream) = (resolve(&workloads, false), resolve(&workloads, true));
+        assert!(stream.run == list.run && !stream.run.flows.is_empty());
+    }
+}
+
+/// Mistakes are told as of lists.
+#[test]
+fn mistakes_are_told() {
+    let late = POISSON.replace("sizes", "from = '3ms', to = '4ms', sizes");
+    for streams in [false, true] {
+        let overrides = Overrides {
+            streams,
+            ..Overrides::default()
+        };
+        let error = load_text("test.toml", &scenario(&late), &overrides).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("every flow starts after the end of the run at 2ms")
+        );
+    }
+}
