@@ -235,6 +235,7 @@ impl Maker<'_, '_> {
         fill_value(&mut written.priority, class);
         let label = fill(&mut written.label, name.to_string());
         let mut made = self.block(name, written)?;
+        let jitter = fill(&mut written.start_jitter, Span::ZERO);
         if let Some((pattern, window)) = made.arrivals.take() {
             let source = ArrivalSource {
                 workload: self.seeds.workload,
@@ -251,7 +252,6 @@ impl Maker<'_, '_> {
             }
             made.messages = source.messages(self.seeds.seed).collect();
         }
-        let jitter = fill(&mut written.start_jitter, Span::ZERO);
         traffic::jitter(&mut made.messages, &made.dependencies, jitter, self.seeds);
         self.add(made, name, &label, class, drafts);
         Ok(())
