@@ -3,6 +3,7 @@
 //! runs make of every scheme.
 
 mod figures;
+mod scale;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

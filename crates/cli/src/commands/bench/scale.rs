@@ -26,7 +26,7 @@ const POINTS: [Point; 10] = [
     Point::Flows(1_000_000),
     Point::Flows(10_000_000),
     Point::Hosts { k: 32, steps: 4 },
-    Point::Start { k: 64, steps: 1 },
+    Point::Hosts { k: 64, steps: 1 },
     Point::Start { k: 64, steps: 16 },
 ];
 const QUICK: usize = 5;
