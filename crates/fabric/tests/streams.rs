@@ -181,6 +181,7 @@ fn mistakes_are_told() {
         &|spec, _| spec.quirks.receiver_forgets = true,
         "those come from a list",
     );
+    told(&|spec, _| spec.seed = 99, "and with this seed are");
     let pattern = |sources: &mut Vec<ArrivalSource>, sizes| {
         let hosts = vec![(NodeId(1), 5.0), (NodeId(99), 5.0)];
         sources[0].pattern = ArrivalPattern::Poisson { hosts, sizes };

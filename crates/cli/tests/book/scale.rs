@@ -88,7 +88,13 @@ fn draw(rows: &[Measured]) -> Result<String, Box<dyn Error>> {
         let ns = |row: &Measured| row.ns_per_hop.unwrap_or(0.0);
         let peak = |row: &Measured| megabytes(row.peak_rss_bytes);
         for (area, title, kind, y, color) in [
-            (&areas[0], "ns per packet-hop, by flows", "flows", ns as fn(&Measured) -> f64, FLOWS),
+            (
+                &areas[0],
+                "ns per packet-hop, by flows",
+                "flows",
+                ns as fn(&Measured) -> f64,
+                FLOWS,
+            ),
             (&areas[1], "ns per packet-hop, by hosts", "hosts", ns, HOSTS),
             (&areas[2], "peak MB, by flows", "flows", peak, FLOWS),
             (&areas[3], "peak MB, by hosts", "hosts", peak, HOSTS),

@@ -38,7 +38,7 @@ pub const fn source_port(count: u64) -> u16 {
     (10_000 + count) as u16
 }
 
-/// One that draws flows by itself.
+/// One that draws flows by itself: a host, or a source of incasts.
 #[derive(Clone, Debug, PartialEq)]
 struct Lane {
     /// Place in [`Arrivals::sources`].
@@ -47,26 +47,25 @@ struct Lane {
     choices: Rng,
     /// Time since the window's begin at which the last one came, in ps.
     elapsed: f64,
-    drawer: Drawer,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Drawer {
-    /// A host, by its place in the source's list.
-    Host(usize),
-    /// The hosts in the order last drawn, its receiver first, and how many of its senders have still to come.
-    Incasts { order: Vec<NodeId>, left: usize },
+    /// Of a host: its place in the source's list.
+    host: usize,
+    /// Of incasts: the hosts in the order last drawn, the receiver first, and how many of its senders have still to
+    /// come.
+    order: Vec<NodeId>,
+    left: usize,
 }
 
 impl Lane {
-    fn new(source: u32, of: &ArrivalSource, seed: u64, entity: u64, drawer: Drawer) -> Self {
+    fn new(source: u32, of: &ArrivalSource, seed: u64, entity: u64) -> Self {
         let stream = |purpose| random_stream(seed, purpose, of.workload, entity);
         Self {
             source,
             arrivals: stream(Purpose::Arrival),
             choices: stream(Purpose::Workload),
             elapsed: 0.0,
-            drawer,
+            host: 0,
+            order: Vec::new(),
+            left: 0,
         }
     }
 
@@ -75,39 +74,27 @@ impl Lane {
         match &of.pattern {
             ArrivalPattern::Poisson { hosts, .. } if hosts.len() < 2 => Vec::new(),
             ArrivalPattern::Poisson { hosts, .. } => {
-                let hosts = hosts.iter().enumerate();
-                hosts
-                    .map(|(i, (host, _))| Self::new(source, of, seed, u64::from(host.0), Drawer::Host(i)))
-                    .collect()
+                let lane = |(place, (host, _)): (usize, &(NodeId, f64))| Self {
+                    host: place,
+                    ..Self::new(source, of, seed, u64::from(host.0))
+                };
+                hosts.iter().enumerate().map(lane).collect()
             }
-            ArrivalPattern::Incasts { hosts, .. } => {
-                let order = hosts.clone();
-                let drawer = Drawer::Incasts { order, left: 0 };
-                vec![Self::new(source, of, seed, SHARED, drawer)]
-            }
+            ArrivalPattern::Incasts { hosts, .. } => vec![Self {
+                order: hosts.clone(),
+                ..Self::new(source, of, seed, SHARED)
+            }],
         }
-    }
-
-    /// The next arrival, if it comes before the window is over.
-    fn next_arrival(&mut self, mean_ps: f64, window: (Time, Time)) -> Option<Time> {
-        self.elapsed += self.arrivals.next_exponential() * mean_ps;
-        self.latest(window)
-    }
-
-    /// The last arrival.
-    fn latest(&self, window: (Time, Time)) -> Option<Time> {
-        let at = window.0.saturating_add(Span::from_ps(self.elapsed as u64));
-        (at < window.1).then_some(at)
     }
 
     /// Draws the next flow.
     fn draw(&mut self, of: &ArrivalSource) -> Option<Message> {
-        match (&of.pattern, &self.drawer) {
-            (ArrivalPattern::Poisson { hosts, sizes }, &Drawer::Host(i)) => {
-                let (src, mean_ps) = hosts[i];
+        match &of.pattern {
+            ArrivalPattern::Poisson { hosts, sizes } => {
+                let (src, mean_ps) = hosts[self.host];
                 let start = self.next_arrival(mean_ps, of.window)?;
                 let other = self.choices.below(hosts.len() as u64 - 1) as usize;
-                let (dst, _) = hosts[if other < i { other } else { other + 1 }];
+                let (dst, _) = hosts[if other < self.host { other } else { other + 1 }];
                 let size = size_at(sizes, self.choices.next_f64());
                 Some(Message {
                     src,
@@ -116,37 +103,39 @@ impl Lane {
                     start,
                 })
             }
-            (
-                &ArrivalPattern::Incasts {
-                    mean_ps,
-                    fan_in,
-                    size,
-                    ..
-                },
-                &Drawer::Incasts { left, .. },
-            ) => {
-                let start = match left {
-                    0 => self.next_arrival(mean_ps, of.window)?,
-                    _ => self.latest(of.window)?,
-                };
-                let Drawer::Incasts { order, left } = &mut self.drawer else {
-                    return None;
-                };
-                if *left == 0 {
-                    self.choices.shuffle(order);
-                    *left = fan_in as usize;
+            &ArrivalPattern::Incasts {
+                mean_ps,
+                fan_in,
+                size,
+                ..
+            } => {
+                if self.left == 0 {
+                    self.next_arrival(mean_ps, of.window)?;
+                    self.choices.shuffle(&mut self.order);
+                    self.left = fan_in as usize;
                 }
-                let (src, dst) = (order[1 + fan_in as usize - *left], order[0]);
-                *left -= 1;
+                let src = self.order[1 + fan_in as usize - self.left];
+                self.left -= 1;
                 Some(Message {
                     src,
-                    dst,
+                    dst: self.order[0],
                     size,
-                    start,
+                    start: self.last_arrival(of.window)?,
                 })
             }
-            _ => None,
         }
+    }
+
+    /// The next arrival, if it comes before the window is over.
+    fn next_arrival(&mut self, mean_ps: f64, window: (Time, Time)) -> Option<Time> {
+        self.elapsed += self.arrivals.next_exponential() * mean_ps;
+        self.last_arrival(window)
+    }
+
+    /// The last arrival, if it came before the window was over.
+    fn last_arrival(&self, window: (Time, Time)) -> Option<Time> {
+        let at = window.0.saturating_add(Span::from_ps(self.elapsed as u64));
+        (at < window.1).then_some(at)
     }
 }
 
@@ -219,10 +208,14 @@ impl ArrivalSource {
 }
 
 impl Arrivals {
+    /// More are not counted: no run can number so many.
+    const MOST: usize = 1 << 28;
+
     /// What these sources give in a run with this seed: counts it.
     pub fn of(sources: Vec<ArrivalSource>, seed: u64) -> Self {
         let (mut flows, mut first, mut last) = (0, Time::MAX, Time::ZERO);
-        for message in sources.iter().flat_map(|source| source.messages(seed)) {
+        let messages = sources.iter().flat_map(|source| source.messages(seed));
+        for message in messages.take(Self::MOST) {
             flows += 1;
             first = first.min(message.start);
             last = last.max(message.start);

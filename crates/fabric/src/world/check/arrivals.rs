@@ -23,7 +23,16 @@ pub(super) fn check_arrivals(
     if schemes.iter().any(|scheme| scheme.needs().foresight) {
         return bad("a scheme asks for foresight, and what is to come is drawn when it comes");
     }
-    (arrivals.sources.iter()).try_for_each(|source| check_source(spec, source, degree))
+    (arrivals.sources.iter()).try_for_each(|source| check_source(spec, source, degree))?;
+    let drawn = Arrivals::of(arrivals.sources.clone(), spec.seed);
+    if drawn != *arrivals {
+        let told = |of: &Arrivals| format!("{} flows from {} to {}", of.flows, of.first, of.last);
+        let (says, gives) = (told(arrivals), told(&drawn));
+        return bad(&format!(
+            "they are said to be {says}, and with this seed are {gives}"
+        ));
+    }
+    Ok(())
 }
 
 fn check_source(spec: &RunSpec, source: &ArrivalSource, degree: &[u32]) -> Result<(), BuildError> {
