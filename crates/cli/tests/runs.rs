@@ -352,6 +352,20 @@ fn speed_is_measured_in_processes_of_their_own() {
     assert!(rows[0]["events"].as_u64() > rows[0]["packet_hops"].as_u64());
 }
 
+#[test]
+fn cost_is_measured_by_flows_and_by_hosts() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["bench", "--scale", "--quick", "--json", "-q"];
+    let rows: serde_json::Value = serde_json::from_str(&stdout(folder.path(), &args)).unwrap();
+    let of = |row: usize, key: &str| rows[row][key].as_u64().unwrap();
+    // Ten times as many flows; those that are held are as many as before.
+    assert!(of(1, "flows") > 9_000 && of(2, "flows") > 90_000);
+    assert!(of(2, "packet_hops") > 9 * of(1, "packet_hops"));
+    assert!(of(2, "flows_held") < 2 * of(1, "flows_held"));
+    assert_eq!((of(3, "hosts"), of(4, "hosts")), (128, 1024));
+    assert!(of(4, "packet_hops") > of(4, "flows") * 64 * 2);
+}
+
 /// The first interruption ends a run at its next slice and keeps what ran.
 #[cfg(unix)]
 #[test]
