@@ -100,6 +100,7 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
         spreading: Spreading::new(&spec),
         telemetry: Telemetry::new(int, multi, pint),
         straight,
+        plain: straight && !assists.arrivals,
         assists,
         mark_rng: if marks {
             (0..ports.len()).map(|port| stream(Purpose::Mark, port)).collect()

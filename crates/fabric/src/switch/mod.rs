@@ -29,6 +29,8 @@ pub(crate) struct Switches {
     /// Whether packets that need not wait may pass as if they were queued and taken out again: classes are
     /// alike, and nothing is told of every packet.
     pub(crate) straight: bool,
+    /// Whether they may, and nobody looks at what arrives.
+    pub(crate) plain: bool,
     /// Streams of the ports' marking decisions.
     pub(crate) mark_rng: List<PortId, Rng>,
 }

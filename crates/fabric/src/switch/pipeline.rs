@@ -32,10 +32,8 @@ impl Switches {
             core.counters.link_drops += 1;
             return core.discard(world, ingress, id);
         };
-        if self.assists.arrivals {
-            self.arriving(world, core, ingress, egress, id);
-        }
-        if self.straight && self.pass(world, core, ingress, egress, id) {
+        let straight = self.plain || self.look_at(world, core, ingress, egress, id);
+        if straight && self.pass(world, core, ingress, egress, id) {
             return;
         }
         let class = core.packets.get(id).class;
@@ -45,6 +43,22 @@ impl Switches {
         self.enqueue(world, core, egress, class, id);
         let port = &mut core.ports[egress];
         port.queue_max = port.queue_max.max(port.queued);
+    }
+
+    /// Lets the switch's half of a scheme look at a packet that arrives; whether it may pass then.
+    #[inline(never)]
+    fn look_at(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: PortId,
+        egress: PortId,
+        id: PacketId,
+    ) -> bool {
+        if self.assists.arrivals {
+            self.arriving(world, core, ingress, egress, id);
+        }
+        self.straight
     }
 
     /// Sends a packet that need not wait, if what its ingress has accounts of would be as it was when the packet
