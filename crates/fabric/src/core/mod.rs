@@ -79,6 +79,11 @@ impl Core {
         }
     }
 
+    /// The node at the other end of a port's link.
+    pub(crate) fn peer_node(&self, port: PortId) -> NodeId {
+        self.ports[self.ports[port].peer].node
+    }
+
     /// Whether this part counts what happens to all at once.
     pub(crate) fn is_first(&self) -> bool {
         self.share.as_ref().is_none_or(|share| share.part == 0)

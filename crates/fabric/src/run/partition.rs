@@ -1,10 +1,16 @@
 //! Which nodes of a network go together when a run is cut.
 
-use paceline_kernel::ids::{Id, List};
+mod load;
+mod refine;
+
 use std::collections::BTreeMap;
 
+use load::Load;
+use paceline_kernel::ids::{Id, List};
+use refine::{Cut, Graph};
+
 use crate::core::Core;
-use crate::ids::FlowId;
+use crate::ids::PortId;
 use crate::spec::{Awaited, NodeId, NodeKind};
 use crate::world::World;
 
@@ -18,8 +24,6 @@ pub(super) struct Partition {
     pub(super) lookahead: u64,
 }
 
-/// Flows whose ways tell how much the nodes have to do, at most.
-const SAMPLES: usize = 20_000;
 /// Links that take less time than this, in ps, are not cut: parts would wait for each other more than they run.
 const SHORT: u64 = 20_000;
 
@@ -27,46 +31,42 @@ const SHORT: u64 = 20_000;
 ///
 /// What must be in one part is: a host and its (first) switch, the ends of short links, and hosts whose flows wait for each
 /// other. These groups are put in a row in which neighbours are near each other, and the row is cut where
-/// each part has as much to do; switches without hosts follow, each to where most of its neighbours are.
+/// each part has as much to do; switches without hosts follow, each to where most of its neighbours are. Then groups
+/// move while that makes it more even ([`refine`]).
 pub(super) fn partition(world: &World, core: &Core, parts: usize) -> Option<Partition> {
     let mut groups = Groups::of(world, core);
-    let work = work(world, core);
-    let nodes = work.len();
-    let mut of_group: BTreeMap<usize, (u64, bool)> = BTreeMap::new();
-    for (node, &work) in work.iter().enumerate() {
-        let (sum, hosts) = of_group.entry(groups.find(node)).or_default();
-        *sum += work;
-        *hosts |= world.spec.nodes[node] == NodeKind::Host;
-    }
-    let row: Vec<usize> = (in_row(world, core).into_iter())
-        .filter(|&node| groups.find(node) == node && of_group[&node].1)
+    let load = Load::of(world, core);
+    let row = in_row(world, core);
+    let (of_node, graph) = graph(world, core, &mut groups, &load, &row);
+    let with_hosts: Vec<usize> = (0..graph.work.len())
+        .filter(|&group| graph.hosts[group])
         .collect();
-    let parts = parts.min(row.len()).min(usize::from(u8::MAX));
+    let parts = parts.min(with_hosts.len()).min(usize::from(u8::MAX));
     if parts < 2 {
         return None;
     }
-    let mut part_of: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut load = vec![0u64; parts];
-    let total: u64 = row.iter().map(|group| of_group[group].0).sum();
-    let mut before = 0;
-    for (place, group) in row.iter().enumerate() {
-        let own = of_group[group].0;
+    let mut part_of: Vec<Option<usize>> = vec![None; graph.work.len()];
+    let total: u64 = with_hosts.iter().map(|&group| graph.work[group]).sum();
+    let (mut before, mut next) = (0, 0);
+    for (place, &group) in with_hosts.iter().enumerate() {
+        let own = graph.work[group];
         // The middle of what it has to do, in a row of equal parts; every part gets one group at least.
         let by_load = ((before + own / 2) * parts as u64 / total.max(1)) as usize;
-        let left = row.len() - place;
-        let last = part_of.values().max().map_or(0, |&part| part + 1);
-        let part = by_load.min(last).max(parts.saturating_sub(left)).min(parts - 1);
+        let left = with_hosts.len() - place;
+        let part = by_load.min(next).max(parts.saturating_sub(left)).min(parts - 1);
         before += own;
-        load[part] += own;
-        part_of.insert(*group, part);
+        next = part + 1;
+        part_of[group] = Some(part);
     }
-    place_the_others(world, core, &mut groups, &of_group, &mut part_of, &mut load);
-    let of_node: List<NodeId, u8> = (0..nodes).map(|node| part_of[&groups.find(node)] as u8).collect();
+    place_the_others(&graph, &mut part_of, parts);
+    let mut cut = Cut::new(&graph, part_of.into_iter().flatten().collect(), parts);
+    cut.refine();
+    let of_node: List<NodeId, u8> = of_node.iter().map(|&group| cut.part[group] as u8).collect();
     let crossing = core
         .ports
-        .iter()
-        .filter(|port| of_node[port.node] != of_node[core.ports[port.peer].node]);
-    let lookahead = crossing.map(|port| world.profiles[port.profile].delay).min()?;
+        .ids()
+        .filter(|&port| of_node[core.ports[port].node] != of_node[core.peer_node(port)]);
+    let lookahead = crossing.map(|port| delay(world, core, port)).min()?;
     Some(Partition {
         of_node,
         parts,
@@ -74,70 +74,76 @@ pub(super) fn partition(world: &World, core: &Core, parts: usize) -> Option<Part
     })
 }
 
-/// Groups without hosts, the busiest first: each goes where it has most neighbours; of several such parts to
-/// the one that has least to do.
-fn place_the_others(
-    world: &World,
-    core: &Core,
-    groups: &mut Groups,
-    of_group: &BTreeMap<usize, (u64, bool)>,
-    part_of: &mut BTreeMap<usize, usize>,
-    load: &mut [u64],
-) {
-    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for node in 0..world.spec.nodes.len() {
-        let group = groups.find(node);
-        if !part_of.contains_key(&group) {
-            members.entry(group).or_default().push(node);
-        }
-    }
-    let mut others: Vec<usize> = members.keys().copied().collect();
-    // Those next to what has its place come before those behind them.
-    while !others.is_empty() {
-        let mut near: Vec<(usize, Vec<usize>)> = Vec::new();
-        for &group in &others {
-            let mut neighbours = vec![0; load.len()];
-            for &node in &members[&group] {
-                for &port in world.routing.ports_of(NodeId::new(node)) {
-                    let peer = core.ports[core.ports[port].peer].node;
-                    if let Some(&part) = part_of.get(&groups.find(peer.index())) {
-                        neighbours[part] += 1;
-                    }
-                }
-            }
-            near.push((group, neighbours));
-        }
-        let most = |neighbours: &[usize]| neighbours.iter().copied().max().unwrap_or(0);
-        let reached = near.iter().any(|(_, neighbours)| most(neighbours) > 0);
-        near.retain(|(_, neighbours)| !reached || most(neighbours) > 0);
-        near.sort_by_key(|(group, _)| (std::cmp::Reverse(of_group[group].0), *group));
-        for (group, neighbours) in near {
-            let candidates = (0..load.len()).filter(|&part| neighbours[part] == most(&neighbours));
-            let part = candidates.min_by_key(|&part| (load[part], part)).unwrap_or(0);
-            load[part] += of_group[&group].0;
-            part_of.insert(group, part);
-            others.retain(|&other| other != group);
-        }
-    }
+fn delay(world: &World, core: &Core, port: PortId) -> u64 {
+    world.profiles[core.ports[port].profile].delay
 }
 
-/// How much each node has to do: packets that flows send through it, of some flows for all; at least 1.
-fn work(world: &World, core: &Core) -> Vec<u64> {
-    let (flows, mtu) = (&world.spec.flows, world.packet.mtu.get());
-    let mut work = vec![1; world.spec.nodes.len()];
-    for flow in (0..flows.len()).step_by(flows.len().div_ceil(SAMPLES).max(1)) {
-        let packets = flows[flow].size.get().div_ceil(mtu);
-        let Some(paths) = world.find_paths(core, FlowId::new(flow)) else {
-            continue;
-        };
-        for &port in paths.forward.iter().chain(&paths.back) {
-            work[core.ports[port].node.index()] += packets;
-        }
-        for host in [flows[flow].src, flows[flow].dst] {
-            work[host.index()] += packets;
+/// The groups, numbered as they come in `row`: the group of each node, what they have to do and what is between them.
+fn graph(world: &World, core: &Core, groups: &mut Groups, load: &Load, row: &[usize]) -> (Vec<usize>, Graph) {
+    let mut number = BTreeMap::new();
+    for &node in row {
+        let next = number.len();
+        number.entry(groups.find(node)).or_insert(next);
+    }
+    let of_node: Vec<usize> = (0..row.len()).map(|node| number[&groups.find(node)]).collect();
+    let mut graph = Graph::new(number.len());
+    for (node, &group) in of_node.iter().enumerate() {
+        graph.work[group] += load.of_node[node];
+        graph.hosts[group] |= world.spec.nodes[node] == NodeKind::Host;
+    }
+    for port in core.ports.ids() {
+        let (here, there) = (core.ports[port].node, core.peer_node(port));
+        let (a, b) = (of_node[here.index()], of_node[there.index()]);
+        if a != b {
+            graph.link(a, b, delay(world, core, port));
         }
     }
-    work
+    for (&(here, there), &packets) in &load.between {
+        let (a, b) = (of_node[here.index()], of_node[there.index()]);
+        if a != b {
+            graph.pass(a, b, packets);
+        }
+    }
+    (of_node, graph)
+}
+
+/// Groups without hosts, the busiest first: each goes where it has most neighbours; of several such parts to
+/// the one that has least to do.
+fn place_the_others(graph: &Graph, part_of: &mut [Option<usize>], parts: usize) {
+    let mut load = vec![0; parts];
+    for (group, part) in part_of.iter().enumerate() {
+        part.iter().for_each(|&part| load[part] += graph.work[group]);
+    }
+    let mut others: Vec<usize> = (0..part_of.len())
+        .filter(|&group| part_of[group].is_none())
+        .collect();
+    others.sort_by_key(|&group| (std::cmp::Reverse(graph.work[group]), group));
+    // Those next to what has its place come before those behind them.
+    while !others.is_empty() {
+        let near: Vec<Vec<u32>> = (others.iter())
+            .map(|&group| {
+                let mut links = vec![0; parts];
+                for (&other, edge) in &graph.edges[group] {
+                    part_of[other].iter().for_each(|&part| links[part] += edge.links);
+                }
+                links
+            })
+            .collect();
+        let most = |links: &[u32]| links.iter().copied().max().unwrap_or(0);
+        let reached = near.iter().any(|links| most(links) > 0);
+        let mut left = Vec::new();
+        for (group, links) in others.into_iter().zip(near) {
+            if reached && most(&links) == 0 {
+                left.push(group);
+                continue;
+            }
+            let candidates = (0..parts).filter(|&part| links[part] == most(&links));
+            let part = candidates.min_by_key(|&part| (load[part], part)).unwrap_or(0);
+            load[part] += graph.work[group];
+            part_of[group] = Some(part);
+        }
+        others = left;
+    }
 }
 
 /// All nodes, neighbours near each other: breadth first from the first host of each connected network.
@@ -153,7 +159,7 @@ fn in_row(world: &World, core: &Core) -> Vec<usize> {
         while let Some(&node) = row.get(next) {
             next += 1;
             for &port in world.routing.ports_of(NodeId::new(node)).iter().rev() {
-                let peer = core.ports[core.ports[port].peer].node.index();
+                let peer = core.peer_node(port).index();
                 if !std::mem::replace(&mut seen[peer], true) {
                     row.push(peer);
                 }

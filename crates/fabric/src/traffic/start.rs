@@ -13,7 +13,7 @@ use crate::ids::{FlowId, PortId};
 use crate::outcome::{FlowRecord, FlowStatus};
 use crate::reference::bolt_ns3::Share;
 use crate::run::simulation::Simulation;
-use crate::spec::{Awaited, NodeId, Recovery, TieOrder};
+use crate::spec::{Awaited, FlowSpec, NodeId, Recovery, TieOrder};
 use crate::traffic::Traffic;
 use crate::world::World;
 use crate::world::routing::{FlowKey, bdp, path_rtt};
@@ -75,26 +75,31 @@ impl Traffic {
 impl World {
     /// Finds both paths of a flow.
     pub(crate) fn find_paths(&self, core: &Core, flow: FlowId) -> Option<Paths> {
-        let (spec, key) = (self.flow(core, flow), self.key_of(core, flow));
-        let forward = self.routing.path(&core.ports, spec.src, spec.dst, key)?.ports;
-        let back = self.find_way_back(core, flow)?;
+        self.find_paths_of(core, &self.flow(core, flow))
+    }
+
+    /// The same of a flow that there need not be.
+    pub(crate) fn find_paths_of(&self, core: &Core, flow: &FlowSpec) -> Option<Paths> {
+        let (src, dst, key) = (flow.src, flow.dst, self.key_of(flow));
+        let forward = self.routing.path(&core.ports, src, dst, key)?.ports;
+        let back = self.routing.path(&core.ports, dst, src, key.reversed())?.ports;
         Some(Paths { forward, back })
     }
 
     /// Finds the path of a flow's acknowledgements.
     pub(crate) fn find_way_back(&self, core: &Core, flow: FlowId) -> Option<Vec<PortId>> {
-        let (spec, key) = (self.flow(core, flow), self.key_of(core, flow).reversed());
-        let back = self.routing.path(&core.ports, spec.dst, spec.src, key)?;
+        let flow = self.flow(core, flow);
+        let key = self.key_of(&flow).reversed();
+        let back = self.routing.path(&core.ports, flow.dst, flow.src, key)?;
         Some(back.ports)
     }
 
     /// What ECMP hashes of a flow's data.
-    fn key_of(&self, core: &Core, flow: FlowId) -> FlowKey {
-        let spec = self.flow(core, flow);
+    fn key_of(&self, flow: &FlowSpec) -> FlowKey {
         if self.quirks.hash_hosts_only {
-            return FlowKey::new(spec.src.0, spec.dst.0, 0, 0);
+            return FlowKey::new(flow.src.0, flow.dst.0, 0, 0);
         }
-        FlowKey::of(&spec)
+        FlowKey::of(flow)
     }
 
     /// What packets on a path carry, and the generation that goes with it: an old one where they have no room for

@@ -1,0 +1,261 @@
+//! Makes a cut more even: groups of nodes move to other parts.
+
+use std::collections::BTreeMap;
+
+/// Groups of nodes that stay together, and what passes between them.
+#[derive(Debug)]
+pub(super) struct Graph {
+    /// What each has to do.
+    pub(super) work: Vec<u64>,
+    /// Neighbours of each: packets that pass, and the shortest delay of a link.
+    pub(super) edges: Vec<BTreeMap<usize, Edge>>,
+    /// Whether it has hosts.
+    pub(super) hosts: Vec<bool>,
+}
+
+/// What is between two groups.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    pub(super) packets: u64,
+    pub(super) delay: u64,
+    /// Links, counted from both ends.
+    pub(super) links: u32,
+}
+
+impl Graph {
+    pub(super) fn new(groups: usize) -> Self {
+        Self {
+            work: vec![0; groups],
+            edges: vec![BTreeMap::new(); groups],
+            hosts: vec![false; groups],
+        }
+    }
+
+    /// There is a link between two groups.
+    pub(super) fn link(&mut self, a: usize, b: usize, delay: u64) {
+        for (one, other) in [(a, b), (b, a)] {
+            let edge = self.edges[one].entry(other).or_insert(Edge {
+                packets: 0,
+                delay,
+                links: 0,
+            });
+            edge.delay = edge.delay.min(delay);
+            edge.links += 1;
+        }
+    }
+
+    /// Packets pass between two groups, which have a link.
+    pub(super) fn pass(&mut self, a: usize, b: usize, packets: u64) {
+        for (one, other) in [(a, b), (b, a)] {
+            if let Some(edge) = self.edges[one].get_mut(&other) {
+                edge.packets += packets;
+            }
+        }
+    }
+
+    /// Packets between a group and its neighbours in each part.
+    fn packets_by_part(&self, group: usize, part: &[usize], parts: usize) -> Vec<u64> {
+        let mut packets = vec![0; parts];
+        for (&other, edge) in &self.edges[group] {
+            packets[part[other]] += edge.packets;
+        }
+        packets
+    }
+}
+
+/// Groups with their parts.
+#[derive(Debug)]
+pub(super) struct Cut<'a> {
+    graph: &'a Graph,
+    pub(super) part: Vec<usize>,
+    /// Links that are shorter may not be cut.
+    lookahead: u64,
+    /// What each part has to do: twice the packets that its nodes handle, and the packets that cross, which cost each of
+    /// the two parts about half as much.
+    load: Vec<u64>,
+    /// Groups with hosts of each part: there is always one.
+    hosts: Vec<usize>,
+}
+
+/// A group goes to another part.
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    group: usize,
+    to: usize,
+    /// What the two parts have to do then.
+    load: (u64, u64),
+    /// Packets that cross no longer, less those that do now.
+    saved: i64,
+}
+
+impl<'a> Cut<'a> {
+    pub(super) fn new(graph: &'a Graph, part: Vec<usize>, parts: usize) -> Self {
+        let mut cut = Self {
+            graph,
+            part,
+            lookahead: u64::MAX,
+            load: vec![0; parts],
+            hosts: vec![0; parts],
+        };
+        for (group, &part) in cut.part.iter().enumerate() {
+            let others = graph.edges[group].iter();
+            let crossing = others.filter(|&(&other, _)| cut.part[other] != part);
+            cut.load[part] += 2 * graph.work[group];
+            cut.hosts[part] += usize::from(graph.hosts[group]);
+            for (_, edge) in crossing {
+                cut.load[part] += edge.packets;
+                cut.lookahead = cut.lookahead.min(edge.delay);
+            }
+        }
+        cut
+    }
+
+    /// Moves groups while that makes the cut more even, or spares crossings and leaves it as even.
+    pub(super) fn refine(&mut self) {
+        self.even_out();
+        self.spare_crossings();
+        self.even_out();
+    }
+
+    /// Groups leave the part that has most to do, each time the one after which the two parts are the most even.
+    fn even_out(&mut self) {
+        for _ in 0..8 * self.part.len() {
+            let Some(from) =
+                (0..self.load.len()).max_by_key(|&part| (self.load[part], std::cmp::Reverse(part)))
+            else {
+                return;
+            };
+            let groups = (0..self.part.len()).filter(|&group| self.part[group] == from);
+            let moves = groups.flat_map(|group| self.moves(group));
+            let worse = |made: &Move| made.load.0.max(made.load.1);
+            let better = moves.filter(|made| worse(made) < self.load[from]);
+            let Some(best) = better.min_by_key(|made| (worse(made), made.group, made.to)) else {
+                return;
+            };
+            self.make(best);
+        }
+    }
+
+    /// Groups go where they have more to do with, unless a part gets more to do than the busiest has.
+    fn spare_crossings(&mut self) {
+        let most = self.load.iter().copied().max().unwrap_or(0);
+        loop {
+            let mut moved = false;
+            for group in 0..self.part.len() {
+                let moves = self.moves(group).into_iter();
+                let fit = moves.filter(|made| made.saved > 0 && made.load.0.max(made.load.1) <= most);
+                if let Some(best) = fit.max_by_key(|made| (made.saved, std::cmp::Reverse(made.to))) {
+                    self.make(best);
+                    moved = true;
+                }
+            }
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    /// The moves that a group may make: no shorter link is cut, and its part keeps hosts.
+    fn moves(&self, group: usize) -> Vec<Move> {
+        let (from, parts) = (self.part[group], self.load.len());
+        if self.graph.hosts[group] && self.hosts[from] == 1 {
+            return Vec::new();
+        }
+        let packets = self.graph.packets_by_part(group, &self.part, parts);
+        let crossing: u64 = packets.iter().sum::<u64>() - packets[from];
+        let work = 2 * self.graph.work[group];
+        let others = (0..parts).filter(|&to| to != from && self.may_go(group, to));
+        let made = others.map(|to| {
+            let (near, far) = (packets[from], packets[to]);
+            Move {
+                group,
+                to,
+                load: (
+                    self.load[from] - work - crossing + near,
+                    self.load[to] + work + near + crossing - 2 * far,
+                ),
+                saved: far as i64 - near as i64,
+            }
+        });
+        made.collect()
+    }
+
+    fn may_go(&self, group: usize, part: usize) -> bool {
+        let edges = self.graph.edges[group].iter();
+        let mut cut = edges.filter(|&(&other, _)| self.part[other] != part);
+        cut.all(|(_, edge)| edge.delay >= self.lookahead)
+    }
+
+    fn make(&mut self, made: Move) {
+        let from = std::mem::replace(&mut self.part[made.group], made.to);
+        (self.load[from], self.load[made.to]) = made.load;
+        let hosts = usize::from(self.graph.hosts[made.group]);
+        self.hosts[from] -= hosts;
+        self.hosts[made.to] += hosts;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Groups in a ring, all with hosts, that pass a packet to each neighbour.
+    fn ring(work: &[u64], delays: &[u64]) -> Graph {
+        let mut graph = Graph::new(work.len());
+        graph.work = work.to_vec();
+        graph.hosts = vec![true; work.len()];
+        for (group, &delay) in delays.iter().enumerate() {
+            let next = (group + 1) % work.len();
+            graph.link(group, next, delay);
+            graph.pass(group, next, 1);
+        }
+        graph
+    }
+
+    /// What was kept up move by move is what a new count gives.
+    fn refined(graph: &Graph, part: &[usize], parts: usize) -> Vec<usize> {
+        let mut cut = Cut::new(graph, part.to_vec(), parts);
+        let before = cut.load.iter().max().copied();
+        cut.refine();
+        let again = Cut::new(graph, cut.part.clone(), parts);
+        assert_eq!((&again.load, &again.hosts), (&cut.load, &cut.hosts));
+        assert!(again.load.iter().max().copied() <= before);
+        assert!(again.lookahead >= cut.lookahead);
+        cut.part
+    }
+
+    #[test]
+    fn parts_become_even() {
+        let graph = ring(&[40, 30, 20, 10, 30, 10], &[1000; 6]);
+        let part = refined(&graph, &[0, 0, 0, 0, 1, 1], 2);
+        let work = |of: usize| -> u64 {
+            (0..6)
+                .filter(|&group| part[group] == of)
+                .map(|group| graph.work[group])
+                .sum()
+        };
+        assert_eq!([work(0), work(1)], [70, 70], "{part:?}");
+    }
+
+    #[test]
+    fn short_links_stay_whole() {
+        // Any group that could leave would have a link of 10 ps cut.
+        let graph = ring(&[40, 30, 20, 10], &[10, 10, 1000, 1000]);
+        assert_eq!(refined(&graph, &[0, 0, 0, 1], 2), [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn crossings_are_spared_where_it_stays_even() {
+        // The busiest part has one group; the smallest one belongs to the second.
+        let mut graph = ring(&[40, 40, 1, 100], &[1000; 4]);
+        graph.pass(1, 2, 5);
+        let part = refined(&graph, &[0, 1, 0, 2], 3);
+        assert_eq!(part[1], part[2], "{part:?}");
+    }
+
+    #[test]
+    fn a_part_keeps_hosts() {
+        let graph = ring(&[100, 1, 1], &[1000; 3]);
+        assert_eq!(refined(&graph, &[0, 1, 1], 2), [0, 1, 1]);
+    }
+}
