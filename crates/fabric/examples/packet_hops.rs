@@ -1,5 +1,5 @@
-//! Runs one workload of the benchmarks, for instruction counts: `packet_hops NAME [PARTS]` prints its
-//! packet-hops and events, and how long that took; without a name, the names.
+//! Runs one workload of the benchmarks, for instruction counts: `packet_hops NAME [PARTS [THREADS]]` prints its
+//! packet-hops and events, how long that took, and what its windows were; without a name, the names.
 
 #[path = "../benches/workloads/mod.rs"]
 mod workloads;
@@ -17,15 +17,27 @@ fn main() {
         std::process::exit(2);
     };
     let mut simulation = Simulation::new(spec()).expect("a network that can be built");
-    if let Some(parts) = std::env::args().nth(2) {
-        let parts = parts.parse().expect("a number of parts");
-        if let Err(why) = simulation.cut(parts) {
-            eprintln!("in one piece: {why}");
+    let number = |place| {
+        std::env::args()
+            .nth(place)
+            .map(|text| text.parse().expect("a number"))
+    };
+    let mut parts = 1;
+    if let Some(asked) = number(2) {
+        match simulation.cut(asked) {
+            Ok(found) => parts = found,
+            Err(why) => eprintln!("in one piece: {why}"),
         }
+    }
+    if let Some(threads) = number(3) {
+        simulation.set_threads(threads);
     }
     let begin = std::time::Instant::now();
     let (hops, events) = simulate(&mut simulation);
     let took = begin.elapsed();
     println!("{hops} {events}");
-    eprintln!("{} parts, {:.3} s", simulation.part_count(), took.as_secs_f64());
+    eprintln!("{parts} parts, {:.3} s", took.as_secs_f64());
+    if let Some(counts) = simulation.window_counts() {
+        eprintln!("{counts:?}");
+    }
 }

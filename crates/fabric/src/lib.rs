@@ -27,6 +27,7 @@ pub use outcome::Outcome;
 pub use run::build::{Makers, RoundTrip, round_trips};
 pub use run::ideal;
 pub use run::simulation::{BuildError, Progress, Simulation, Until};
+pub use run::windows::WindowCounts;
 pub use spec::RunSpec;
 pub use traffic::{find_cycle, stream};
 pub use watch::{account, closeup};

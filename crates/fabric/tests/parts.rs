@@ -13,8 +13,14 @@ use proptest::prelude::*;
 
 /// The run in `parts` parts, and in how many it really is; `None` if it cannot be cut.
 fn in_parts(spec: &RunSpec, parts: usize, step: u64) -> Option<(Outcome, usize)> {
+    on_threads(spec, parts, parts, step)
+}
+
+/// The same on so many threads, whatever the number of processors.
+fn on_threads(spec: &RunSpec, parts: usize, threads: usize, step: u64) -> Option<(Outcome, usize)> {
     let mut simulation = Simulation::new(spec.clone()).unwrap();
     let parts = simulation.cut(parts).ok()?;
+    simulation.set_threads(threads);
     while !simulation.advance(step).done {}
     Some((simulation.finish(), parts))
 }
@@ -53,6 +59,7 @@ proptest! {
         case in case(&schemes()),
         step in 2000u64..200_000,
         recorded in any::<bool>(),
+        threads in 1usize..6,
     ) {
         let mut spec = natural(build(&case));
         spec.record.closeups.clear();
@@ -61,7 +68,7 @@ proptest! {
         }
         let alone = run(spec.clone());
         for parts in [2, 3, 7, 16] {
-            let Some((outcome, _)) = in_parts(&spec, parts, step) else { continue };
+            let Some((outcome, _)) = on_threads(&spec, parts, threads, step) else { continue };
             if let Err(why) = std::panic::catch_unwind(|| assert_same(&outcome, &alone)) {
                 let why = why.downcast_ref::<String>().cloned().unwrap_or_default();
                 prop_assert!(false, "in {} parts: {}", parts, why);
@@ -230,4 +237,27 @@ fn a_fault_in_a_part() {
     let run = std::panic::AssertUnwindSafe(|| simulation.advance(u64::MAX));
     let panic = std::panic::catch_unwind(run).expect_err("a fault");
     assert_eq!(panic.downcast_ref(), Some(&"no sender of the last leaf"));
+}
+
+/// What is counted of windows adds up, and hangs on the parts alone, not on threads or steps.
+#[test]
+fn windows_are_counted() {
+    let spec = leaves("hpcc");
+    let counts = |threads: usize, step: u64| {
+        let mut simulation = Simulation::new(spec.clone()).unwrap();
+        assert_eq!(simulation.window_counts(), None);
+        simulation.cut(4).unwrap();
+        simulation.set_threads(threads);
+        while !simulation.advance(step).done {}
+        (simulation.window_counts().unwrap(), simulation.progress())
+    };
+    let (one, progress) = counts(1, u64::MAX);
+    assert_eq!(one.events, progress.events);
+    assert!(one.crossed > 0 && one.crossed < progress.packet_hops, "{one:?}");
+    assert!(
+        one.largest_part >= one.events / 4 && one.busiest >= one.largest_part,
+        "{one:?}"
+    );
+    assert!(one.busiest < one.events, "{one:?}");
+    assert_eq!(counts(3, u64::MAX).0, one);
 }

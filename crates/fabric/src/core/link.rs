@@ -74,8 +74,16 @@ pub(crate) struct Crossing {
 pub(crate) struct Tray {
     pub(crate) of: LaneId,
     pub(crate) lane: LaneId,
-    /// Time and event.
-    pub(crate) arrivals: Vec<(u64, u64)>,
+    /// Time and event of each, as one word: those are compared without branches.
+    arrivals: Vec<u128>,
+}
+
+impl Tray {
+    #[inline]
+    pub(crate) fn put(&mut self, at: u64, event: Event) {
+        self.arrivals
+            .push(u128::from(at) << 64 | u128::from(event.encode()));
+    }
 }
 
 impl Agenda {
@@ -96,7 +104,8 @@ impl Agenda {
     pub(crate) fn empty_trays(&mut self) {
         for tray in &mut self.trays {
             tray.arrivals.sort_unstable();
-            for (at, what) in tray.arrivals.drain(..) {
+            for arrival in tray.arrivals.drain(..) {
+                let (at, what) = ((arrival >> 64) as u64, arrival as u64);
                 let tie = self.ties.next(what);
                 self.queue.push(tray.lane, Entry { at, tie, what });
             }

@@ -15,30 +15,46 @@ use crate::core::random::LinkErrors;
 use crate::ids::{PacketId, PortId};
 use crate::watch::account::{Head, Step};
 
-/// Packets on their way to another part.
+/// Packets on their way to another part, a list for each thing that is to be known of them.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
-    letters: Vec<Letter>,
-    /// Telemetry of all, one after another, and what is written down of their ways.
+    ways: Vec<Way>,
+    packets: Vec<Packet>,
+    /// Telemetry of all, one after another.
     samples: Vec<HopSample>,
+    /// What is written down of the ways of those that have a journal.
+    heads: Vec<Option<Head>>,
     steps: Vec<Step>,
 }
 
-/// A packet: when it arrives, and where.
-#[derive(Debug)]
-struct Letter {
+/// When a packet arrives, and where.
+#[derive(Clone, Copy, Debug)]
+struct Way {
     at: u64,
     port: PortId,
     lane: LaneId,
-    packet: Packet,
-    /// What its journal begins with, if it has one.
-    journal: Option<Head>,
+}
+
+/// What a part has sent to others in a window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Posted {
+    pub(crate) count: u64,
+    /// When the first of it arrives; `u64::MAX` for never.
+    pub(crate) first: u64,
+}
+
+impl Posted {
+    pub(crate) const NOTHING: Self = Self {
+        count: 0,
+        first: u64::MAX,
+    };
 }
 
 impl Core {
     /// Hands over the packets that have left for other parts, of which there are `parts`; `open` opens the box of one.
-    pub(crate) fn post<'a>(&mut self, parts: usize, open: impl Fn(usize) -> MutexGuard<'a, Mail>) {
-        let Some(share) = &self.share else { return };
+    pub(crate) fn post<'a>(&mut self, parts: usize, open: impl Fn(usize) -> MutexGuard<'a, Mail>) -> Posted {
+        let mut posted = Posted::NOTHING;
+        let Some(share) = &self.share else { return posted };
         let mut boxes: Vec<Option<MutexGuard<'_, Mail>>> = (0..parts).map(|_| None).collect();
         for crossing in self.agenda.outbox.drain(..) {
             let Crossing {
@@ -51,46 +67,41 @@ impl Core {
             let mail = &mut **boxes[to].get_or_insert_with(|| open(to));
             let packet = *self.packets.get(id);
             mail.samples.extend_from_slice(self.packets.hops(id));
-            let journal = match packet.is_accounted() {
-                true => self.watch.accounts.take(id, &mut mail.steps),
-                false => None,
-            };
-            mail.letters.push(Letter {
-                at,
-                port,
-                lane,
-                packet,
-                journal,
-            });
+            if packet.is_accounted() {
+                let head = self.watch.accounts.take(id, &mut mail.steps);
+                mail.heads.push(head);
+            }
+            mail.ways.push(Way { at, port, lane });
+            mail.packets.push(packet);
             self.packets.remove(id);
+            posted.count += 1;
+            posted.first = posted.first.min(at);
         }
+        posted
     }
 
     /// Takes the packets of another part that come here.
     pub(crate) fn collect(&mut self, mail: &mut Mail) {
         let mut samples = mail.samples.as_slice();
         let mut steps = mail.steps.as_slice();
-        for Letter {
-            at,
-            port,
-            lane,
-            packet,
-            journal,
-        } in mail.letters.drain(..)
-        {
+        let mut heads = mail.heads.drain(..);
+        for (way, packet) in mail.ways.drain(..).zip(mail.packets.drain(..)) {
+            let accounted = packet.is_accounted();
             let packet = self.packets.insert(packet);
             samples = self.packets.fill_hops(packet, samples);
-            if let Some(head) = journal {
+            if accounted && let Some(head) = heads.next().flatten() {
                 let (own, others) = steps.split_at(head.count());
                 self.watch.accounts.put(packet, &head, own);
                 steps = others;
             }
+            let port = way.port;
             let event = Event::Arrive { port, packet };
-            match self.agenda.trays.iter_mut().find(|tray| tray.of == lane) {
-                Some(tray) => tray.arrivals.push((at, event.encode())),
-                None => self.schedule(LaneId::WHEEL, at, event),
+            match self.agenda.trays.iter_mut().find(|tray| tray.of == way.lane) {
+                Some(tray) => tray.put(way.at, event),
+                None => self.schedule(LaneId::WHEEL, way.at, event),
             }
         }
+        drop(heads);
         mail.samples.clear();
         mail.steps.clear();
     }

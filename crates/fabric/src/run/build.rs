@@ -168,6 +168,7 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
         bolt_ns3,
         foresight,
         parts: None,
+        window_counts: None,
     };
     simulation.schedule_first_events();
     Ok(simulation)

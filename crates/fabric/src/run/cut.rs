@@ -9,6 +9,7 @@
 //! different nodes do nothing to each other. So each node sees the same events in the same order, into however many
 //! parts the run is cut, and what is written down is sorted where it comes together.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use paceline_kernel::queue::LaneId;
@@ -18,15 +19,35 @@ use crate::core::event::Event;
 use crate::ids::PortId;
 use crate::run::partition::{Partition, partition};
 use crate::run::simulation::Simulation;
+use crate::run::windows::{WindowCounts, Windows};
 use crate::spec::{NodeId, TieOrder};
 use paceline_kernel::ids::List;
 
 /// The other parts of a run that is cut.
 #[derive(Clone)]
 pub(crate) struct Parts {
-    pub(crate) others: Vec<Simulation>,
-    /// What a packet to another part takes at least, in ps.
-    pub(crate) lookahead: u64,
+    pub(super) others: Vec<OtherPart>,
+    pub(super) windows: Windows,
+    /// How many threads take the parts through their windows.
+    pub(super) threads: usize,
+}
+
+/// A part, in cache lines of its own.
+#[derive(Clone)]
+#[repr(align(128))]
+pub(super) struct OtherPart(Simulation);
+
+impl Deref for OtherPart {
+    type Target = Simulation;
+    fn deref(&self) -> &Simulation {
+        &self.0
+    }
+}
+
+impl DerefMut for OtherPart {
+    fn deref_mut(&mut self) -> &mut Simulation {
+        &mut self.0
+    }
 }
 
 impl Simulation {
@@ -51,12 +72,32 @@ impl Simulation {
             return Err("no cut of this network leaves hosts on both sides and takes a packet time to cross");
         };
         let of_node: Arc<List<NodeId, u8>> = of_node.into();
-        let mut others: Vec<Self> = (1..parts).map(|_| self.clone()).collect();
-        for (part, simulation) in std::iter::once(&mut *self).chain(&mut others).enumerate() {
-            simulation.become_part(part as u8, of_node.clone());
+        let mut others: Vec<OtherPart> = (1..parts).map(|_| OtherPart(self.clone())).collect();
+        for (part, other) in (1..).zip(&mut others) {
+            other.become_part(part, of_node.clone());
         }
-        self.parts = Some(Box::new(Parts { others, lookahead }));
+        self.become_part(0, of_node);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        self.parts = Some(Box::new(Parts {
+            others,
+            windows: Windows::new(parts, lookahead),
+            threads: parts.min(processors),
+        }));
         Ok(parts)
+    }
+
+    /// Takes the parts of a run that is cut through their windows on so many threads, at most one for each. Unless this
+    /// is said they are as many as there are processors.
+    pub fn set_threads(&mut self, threads: usize) {
+        if let Some(parts) = &mut self.parts {
+            parts.threads = threads.clamp(1, 1 + parts.others.len());
+        }
+    }
+
+    /// What the windows of a run that is cut have been so far; `None` if it is not.
+    pub fn window_counts(&self) -> Option<WindowCounts> {
+        let of_parts = self.parts.as_ref().map(|parts| parts.windows.counts());
+        of_parts.or(self.window_counts)
     }
 
     /// Parts that the run is cut into; 1 if it is not.
@@ -66,7 +107,11 @@ impl Simulation {
 
     /// All parts: this one, and the others.
     pub(super) fn all_parts(&self) -> impl Iterator<Item = &Self> {
-        let others = self.parts.iter().flat_map(|parts| &parts.others);
+        let others = self
+            .parts
+            .iter()
+            .flat_map(|parts| &parts.others)
+            .map(|other| &**other);
         std::iter::once(self).chain(others)
     }
 
@@ -133,6 +178,7 @@ impl Simulation {
         let Some(mut parts) = self.parts.take() else {
             return;
         };
+        self.window_counts = Some(parts.windows.counts());
         self.close_records(&mut parts.others);
         for other in parts.others {
             let Self {
@@ -142,7 +188,7 @@ impl Simulation {
                 hosts,
                 world,
                 ..
-            } = other;
+            } = other.0;
             self.world.routing.also_chose(&world.routing);
             self.switches.take_over(&mut switches, &core);
             self.traffic.take_over(&mut traffic, &self.world, &core);
@@ -160,12 +206,13 @@ impl Simulation {
     }
 
     /// All parts take their last samples, at the same instant.
-    fn close_records(&mut self, others: &mut [Self]) {
-        let all = || std::iter::once(&*self).chain(&*others);
+    fn close_records(&mut self, others: &mut [OtherPart]) {
+        let all = || std::iter::once(&*self).chain(others.iter().map(|other| &**other));
         let now = all().map(|part| part.core.now).max().unwrap_or(0);
         let completed: u64 = all().map(|part| part.traffic.completed).sum();
         let all_done = completed == self.world.spec.flow_count() as u64;
         let is_over = all_done && all().all(|part| part.core.packets.live() == 0);
+        let others = others.iter_mut().map(|other| &mut **other);
         for part in std::iter::once(self).chain(others) {
             part.core.now = now;
             part.take_last_samples(all_done, is_over);

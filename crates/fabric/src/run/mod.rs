@@ -1,5 +1,6 @@
 //! The loop that runs a simulation, and what concerns all its parts at once.
 
+mod barrier;
 pub(crate) mod build;
 mod chance;
 pub(crate) mod cut;
@@ -16,3 +17,4 @@ pub(crate) mod standstill;
 mod stepping;
 mod verify;
 mod ways;
+pub(crate) mod windows;

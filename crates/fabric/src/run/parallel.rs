@@ -3,87 +3,35 @@
 //! A packet to another part takes at least the *lookahead*, the shortest delay of a link that is cut. So
 //! what happens before `next + lookahead`, where `next` is the first event of all, hangs on nothing that another
 //! part does in this window: each part runs up to there alone. Then packets change hands, all tell when their next
-//! event is, and all conclude the same about what is to be done (Chandy and Misra 1979; synchronous windows: Lubachevsky
+//! event is, and the last of them concludes what is to be done (Chandy and Misra 1979; synchronous windows: Lubachevsky
 //! 1989).
+//!
+//! In each window a thread takes its own part through it, and then those that nobody has begun with: a thread without a
+//! processor keeps the others waiting only where it has begun.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::core::parts::Mail;
+use crate::core::parts::{Mail, Posted};
+use crate::run::barrier::{Barrier, Waiter};
 use crate::run::cut::Parts;
 use crate::run::simulation::Simulation;
+use crate::run::windows::Windows;
 
-/// How often a thread that waits for others looks before it lets others run, where each has a processor.
-const SPINS: u32 = 1 << 12;
-
-/// Where all threads wait for each other.
-struct Barrier {
-    threads: usize,
-    spins: u32,
-    arrived: AtomicUsize,
-    round: AtomicUsize,
-    /// A thread has panicked: nobody waits for it.
-    broken: AtomicBool,
-}
-
-impl Barrier {
-    fn new(threads: usize) -> Self {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Self {
-            threads,
-            spins: if threads > processors { 0 } else { SPINS },
-            arrived: AtomicUsize::new(0),
-            round: AtomicUsize::new(0),
-            broken: AtomicBool::new(false),
-        }
-    }
-
-    /// Waits until all are here; says whether they are.
-    fn wait(&self) -> bool {
-        let round = self.round.load(Ordering::Acquire);
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
-            self.arrived.store(0, Ordering::Relaxed);
-            self.round.store(round.wrapping_add(1), Ordering::Release);
-            return !self.broken.load(Ordering::Acquire);
-        }
-        let mut looks = 0;
-        while self.round.load(Ordering::Acquire) == round {
-            if self.broken.load(Ordering::Acquire) {
-                return false;
-            }
-            looks += 1;
-            if looks < self.spins {
-                std::hint::spin_loop();
-            } else {
-                std::thread::yield_now();
-            }
-        }
-        !self.broken.load(Ordering::Acquire)
-    }
-}
-
-/// Breaks the barrier when a thread panics, so that the others end too.
-struct BreaksWith<'a>(&'a Barrier);
-
-impl Drop for BreaksWith<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.broken.store(true, Ordering::Release);
-        }
-    }
-}
-
-/// What a part tells the others between two windows.
+/// What a part tells the others after a window.
 #[derive(Default)]
 #[repr(align(128))]
 struct Told {
-    /// When its next event is; `u64::MAX` for never.
+    /// When its next event is, or the first that it sent to another part; `u64::MAX` for never.
     next: AtomicU64,
     /// The last instant before its next sample.
     free_until: AtomicU64,
     events: AtomicU64,
     completed: AtomicU64,
+    /// Packets that it has, and that it has sent to others.
     packets: AtomicU64,
+    /// The latter alone.
+    crossed: AtomicU64,
 }
 
 /// The same of all parts.
@@ -96,37 +44,139 @@ struct Heard {
     packets: u64,
 }
 
-/// What the threads share.
-struct Table {
-    barrier: Barrier,
-    told: Vec<Told>,
-    /// Boxes for mail, by sender and receiver.
-    mail: Vec<Mutex<Mail>>,
+/// Up to where the parts run before they come together.
+#[derive(Clone, Copy)]
+struct Goal {
+    /// Events of all parts.
+    events: u64,
+    /// The instant that is not reached.
+    limit: u64,
+    /// The last instant of the run.
+    stop: u64,
+    /// Flows of the run.
+    flows: u64,
 }
 
-impl Table {
-    fn new(parts: usize) -> Self {
-        Self {
-            barrier: Barrier::new(parts),
-            told: (0..parts).map(|_| Told::default()).collect(),
-            mail: (0..parts * parts).map(|_| Mutex::default()).collect(),
+/// What all parts do in a window, once they have taken in what the others sent them in the one before.
+#[derive(Clone, Copy)]
+enum Task {
+    /// Runs up to this instant.
+    Run { end: u64 },
+    /// Takes the samples that are due before this instant.
+    Sample { at: u64, all_done: bool, is_over: bool },
+    /// Nothing: the threads end here.
+    Leave,
+}
+
+/// A part, and how many windows it has been through.
+#[repr(align(128))]
+struct Seat<'a> {
+    part: &'a mut Simulation,
+    windows: u64,
+}
+
+/// What the threads share.
+struct Table<'a> {
+    goal: Goal,
+    barrier: Barrier<Task>,
+    seats: Vec<Mutex<Seat<'a>>>,
+    /// Parts that have been through this window.
+    through: AtomicUsize,
+    told: Vec<Told>,
+    /// Boxes for mail, by the window's parity, sender and receiver: what is sent in one window is read in the next.
+    mail: [Vec<Mutex<Mail>>; 2],
+    windows: Mutex<&'a mut Windows>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> Table<'a> {
+    fn new(parts: Vec<&'a mut Simulation>, windows: &'a mut Windows, goal: Goal) -> Self {
+        let count = parts.len();
+        let boxes = || (0..count * count).map(|_| Mutex::default()).collect();
+        let mut table = Self {
+            goal,
+            barrier: Barrier::new(None),
+            seats: Vec::new(),
+            through: AtomicUsize::new(0),
+            told: (0..count).map(|_| Told::default()).collect(),
+            mail: [boxes(), boxes()],
+            windows: Mutex::new(windows),
+        };
+        for (me, part) in parts.into_iter().enumerate() {
+            table.tell(me, part, Posted::NOTHING);
+            table.seats.push(Mutex::new(Seat { part, windows: 0 }));
+        }
+        table.barrier = Barrier::new(Some(table.conclude(&table.hear())));
+        table
+    }
+
+    /// What one of `threads` threads does.
+    fn work(&self, me: usize, threads: usize) {
+        let _breaks = self.barrier.breaks_with_me();
+        let parts = self.seats.len();
+        let own = me * parts / threads;
+        let mut waiter = Waiter::new();
+        while let Some((window, task)) = self.barrier.wait(&mut waiter) {
+            for part in (own..parts).chain(0..own) {
+                if self.take_through(part, window, task) && self.is_last() {
+                    self.barrier.open(self.next(task));
+                }
+            }
         }
     }
 
-    /// The box for mail from one part to another.
-    fn mail(&self, from: usize, to: usize) -> std::sync::MutexGuard<'_, Mail> {
-        let mail = self.mail[from * self.told.len() + to].lock();
-        mail.unwrap_or_else(std::sync::PoisonError::into_inner)
+    /// Takes a part through a window, unless another thread does or did.
+    fn take_through(&self, me: usize, window: u64, task: Task) -> bool {
+        let Ok(mut seat) = self.seats[me].try_lock() else {
+            return false;
+        };
+        if seat.windows >= window {
+            return false;
+        }
+        seat.windows = window;
+        let parts = self.seats.len();
+        let [read, write] = [window - 1, window].map(|window| &self.mail[window as usize % 2]);
+        let part = &mut *seat.part;
+        for from in 0..parts {
+            part.core.collect(&mut lock(&read[from * parts + me]));
+        }
+        part.core.agenda.empty_trays();
+        match task {
+            Task::Run { end } => part.run_until(end, u64::MAX),
+            Task::Sample {
+                at,
+                all_done,
+                is_over,
+            } => part.sample_until(at, all_done, is_over),
+            Task::Leave => {}
+        }
+        let posted = part.core.post(parts, |to| lock(&write[me * parts + to]));
+        self.tell(me, part, posted);
+        true
     }
 
-    fn tell(&self, me: usize, part: &Simulation) {
+    /// Whether the part that has just been through the window is the last.
+    fn is_last(&self) -> bool {
+        let last = self.through.fetch_add(1, Ordering::AcqRel) + 1 == self.seats.len();
+        if last {
+            self.through.store(0, Ordering::Relaxed);
+        }
+        last
+    }
+
+    fn tell(&self, me: usize, part: &Simulation, posted: Posted) {
         let (told, core) = (&self.told[me], &part.core);
         let set = |place: &AtomicU64, value: u64| place.store(value, Ordering::Relaxed);
-        set(&told.next, core.agenda.queue.peek_time().unwrap_or(u64::MAX));
+        let next = core.agenda.queue.peek_time().unwrap_or(u64::MAX);
+        set(&told.next, next.min(posted.first));
         set(&told.free_until, core.watch.recorder.free_until());
         set(&told.events, core.counters.events);
         set(&told.completed, part.traffic.completed);
-        set(&told.packets, u64::from(core.packets.live()));
+        set(&told.packets, u64::from(core.packets.live()) + posted.count);
+        set(&told.crossed, posted.count);
     }
 
     fn hear(&self) -> Heard {
@@ -140,16 +190,43 @@ impl Table {
             packets: all().map(|told| get(&told.packets)).sum(),
         }
     }
-}
 
-/// Up to where the parts run before they come together.
-#[derive(Clone, Copy)]
-struct Goal {
-    /// Events of all parts.
-    events: u64,
-    /// The instant that is not reached.
-    limit: u64,
-    lookahead: u64,
+    /// What comes after a task that all parts have done.
+    fn next(&self, done: Task) -> Option<Task> {
+        if let Task::Leave = done {
+            return None;
+        }
+        let heard = self.hear();
+        if let Task::Run { .. } = done {
+            let get = |told: &Told| [&told.events, &told.crossed].map(|place| place.load(Ordering::Relaxed));
+            lock(&self.windows).count(self.told.iter().map(get));
+        }
+        Some(self.conclude(&heard))
+    }
+
+    fn conclude(&self, heard: &Heard) -> Task {
+        let Goal {
+            events,
+            limit,
+            stop,
+            flows,
+        } = self.goal;
+        if heard.events >= events || heard.next >= limit || heard.next > stop {
+            return Task::Leave;
+        }
+        if heard.next > heard.free_until {
+            let all_done = heard.completed == flows;
+            return Task::Sample {
+                at: heard.next,
+                all_done,
+                is_over: all_done && heard.packets == 0,
+            };
+        }
+        let end = (heard.next + lock(&self.windows).span()).min(limit).min(stop + 1);
+        Task::Run {
+            end: end.min(heard.free_until + 1),
+        }
+    }
 }
 
 impl Simulation {
@@ -164,12 +241,13 @@ impl Simulation {
             let goal = Goal {
                 events: last,
                 limit: limit.min(look_at),
-                lookahead: parts.lookahead,
+                stop: self.world.spec.stop.as_ps(),
+                flows: self.world.spec.flow_count() as u64,
             };
             let heard = self.run_together(&mut parts, goal);
             self.parts = Some(parts);
-            if self.core.done {
-                return self.join();
+            if heard.events < goal.events && heard.next > goal.stop {
+                return self.end_parts(heard.next);
             }
             if heard.next >= limit {
                 return;
@@ -180,55 +258,37 @@ impl Simulation {
         }
     }
 
-    /// Runs all parts, each on a thread. A panic of one is one of this.
+    /// Runs all parts, on as many threads as there are processors. A panic of one is one of this.
     fn run_together(&mut self, parts: &mut Parts, goal: Goal) -> Heard {
-        let table = Table::new(1 + parts.others.len());
-        let last = std::thread::scope(|scope| {
-            let mut threads = Vec::new();
-            for (me, part) in (1..).zip(&mut parts.others) {
-                let table = &table;
-                threads.push(scope.spawn(move || part.run_beside(me, table, goal)));
-            }
-            let last = self.run_beside(0, &table, goal);
+        let Parts {
+            others,
+            windows,
+            threads,
+        } = parts;
+        let all = std::iter::once(self).chain(others.iter_mut().map(|other| &mut **other));
+        let table = &Table::new(all.collect(), windows, goal);
+        let count = *threads;
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (1..count)
+                .map(|me| scope.spawn(move || table.work(me, count)))
+                .collect();
+            table.work(0, count);
             let broken = threads.into_iter().find_map(|thread| thread.join().err());
-            broken.map_or(last, |panic| std::panic::resume_unwind(panic))
+            if let Some(panic) = broken {
+                std::panic::resume_unwind(panic);
+            }
         });
-        last.unwrap_or_else(|| table.hear())
+        table.hear()
     }
 
-    /// What one of the threads does; `None` if another has panicked.
-    fn run_beside(&mut self, me: usize, table: &Table, goal: Goal) -> Option<Heard> {
-        let _breaks = BreaksWith(&table.barrier);
-        let stop = self.world.spec.stop.as_ps();
-        loop {
-            table.tell(me, self);
-            if !table.barrier.wait() {
-                return None;
-            }
-            let heard = table.hear();
-            if heard.events >= goal.events || heard.next >= goal.limit && heard.next <= stop {
-                return Some(heard);
-            }
-            if heard.next > stop {
-                self.end((heard.next != u64::MAX).then_some(heard.next));
-                return Some(heard);
-            }
-            if heard.next > heard.free_until {
-                let all_done = heard.completed == self.world.spec.flow_count() as u64;
-                self.sample_until(heard.next, all_done, all_done && heard.packets == 0);
-            } else {
-                let end = (heard.next + goal.lookahead).min(goal.limit).min(stop + 1);
-                self.run_until(end.min(heard.free_until + 1), u64::MAX);
-                self.core.post(table.told.len(), |to| table.mail(me, to));
-            }
-            if !table.barrier.wait() {
-                return None;
-            }
-            for from in 0..table.told.len() {
-                self.core.collect(&mut table.mail(from, me));
-            }
-            self.core.agenda.empty_trays();
+    /// The run is over: makes one of its parts.
+    fn end_parts(&mut self, next: u64) {
+        let next = (next != u64::MAX).then_some(next);
+        for part in self.parts.iter_mut().flat_map(|parts| &mut parts.others) {
+            part.end(next);
         }
+        self.end(next);
+        self.join();
     }
 
     /// Looks for endless pauses, which may wait for each other across parts.

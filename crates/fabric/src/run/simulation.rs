@@ -12,6 +12,7 @@ use crate::run::build::Makers;
 use crate::run::cut::Parts;
 use crate::run::foresight::Foresight;
 use crate::run::standstill::LOOK_EVERY;
+use crate::run::windows::WindowCounts;
 use crate::spec::{RunSpec, TieOrder};
 use crate::switch::Switches;
 use crate::traffic::Traffic;
@@ -65,6 +66,8 @@ pub struct Simulation {
     pub(crate) foresight: Option<Foresight>,
     /// Where the run is cut, the other parts.
     pub(crate) parts: Option<Box<Parts>>,
+    /// Where it was cut, and its parts are one again, what their windows were.
+    pub(super) window_counts: Option<WindowCounts>,
 }
 
 /// A run, or its parts, may go from one thread to another.

@@ -1,0 +1,121 @@
+//! Where the threads of a run that is cut wait for the next window.
+//!
+//! Nobody waits for a thread: a window is over when all *parts* have been through it, whichever threads took them
+//! there. Who waits looks for a while, since the others mostly come soon, and then sleeps, since the processor may be
+//! wanted by whom it waits for.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// How often a thread looks before it sleeps, at most and at least: about a quarter of a millisecond, and a few
+/// microseconds.
+const LOOKS: std::ops::RangeInclusive<u32> = 1 << 6..=1 << 12;
+
+/// What the threads are to do next, and its number.
+struct Turn<T> {
+    number: u64,
+    /// `None` when there is nothing more.
+    what: Option<T>,
+    asleep: usize,
+}
+
+/// Where threads wait.
+pub(super) struct Barrier<T> {
+    /// The number of the turn.
+    number: AtomicU64,
+    /// A thread has panicked: nobody waits any more.
+    broken: AtomicBool,
+    turn: Mutex<Turn<T>>,
+    next: Condvar,
+}
+
+/// What one thread remembers of its waiting.
+pub(super) struct Waiter {
+    /// The number of the turn that it saw last.
+    seen: u64,
+    /// How often it looks before it sleeps.
+    looks: u32,
+}
+
+impl Waiter {
+    pub(super) fn new() -> Self {
+        Self {
+            seen: 0,
+            looks: *LOOKS.end(),
+        }
+    }
+}
+
+impl<T: Copy> Barrier<T> {
+    /// With its first turn.
+    pub(super) fn new(what: Option<T>) -> Self {
+        Self {
+            number: AtomicU64::new(1),
+            broken: AtomicBool::new(false),
+            turn: Mutex::new(Turn {
+                number: 1,
+                what,
+                asleep: 0,
+            }),
+            next: Condvar::new(),
+        }
+    }
+
+    fn turn(&self) -> MutexGuard<'_, Turn<T>> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a turn that `waiter` has not seen; its number and what is to be done, or `None` when there is nothing
+    /// more.
+    pub(super) fn wait(&self, waiter: &mut Waiter) -> Option<(u64, T)> {
+        let comes = (0..waiter.looks).any(|_| {
+            std::hint::spin_loop();
+            self.number.load(Ordering::Acquire) != waiter.seen
+        });
+        // Whoever looked in vain looks for a shorter time next.
+        waiter.looks = match comes {
+            true => (waiter.looks * 2).min(*LOOKS.end()),
+            false => (waiter.looks / 2).max(*LOOKS.start()),
+        };
+        let mut turn = self.turn();
+        while turn.number == waiter.seen && !self.broken.load(Ordering::Acquire) {
+            turn.asleep += 1;
+            turn = self.next.wait(turn).unwrap_or_else(PoisonError::into_inner);
+            turn.asleep -= 1;
+        }
+        waiter.seen = turn.number;
+        let number = turn.number;
+        (turn.what.filter(|_| !self.broken.load(Ordering::Acquire))).map(|what| (number, what))
+    }
+
+    /// All parts are through the turn; the next one.
+    pub(super) fn open(&self, what: Option<T>) {
+        let mut turn = self.turn();
+        turn.number += 1;
+        turn.what = what;
+        self.number.store(turn.number, Ordering::Release);
+        if turn.asleep > 0 {
+            drop(turn);
+            self.next.notify_all();
+        }
+    }
+
+    /// Breaks it if this thread panics before what is returned is dropped, so that the others end too.
+    pub(super) fn breaks_with_me(&self) -> BreaksWith<'_, T> {
+        BreaksWith(self)
+    }
+}
+
+/// See [`Barrier::breaks_with_me`].
+pub(super) struct BreaksWith<'a, T: Copy>(&'a Barrier<T>);
+
+impl<T: Copy> Drop for BreaksWith<'_, T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let turn = self.0.turn();
+            self.0.broken.store(true, Ordering::Release);
+            drop(turn);
+            self.0.next.notify_all();
+        }
+    }
+}
