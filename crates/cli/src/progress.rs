@@ -114,12 +114,8 @@ impl Meter {
 
     /// Says on how many threads `run` goes, if it is not as many as were `asked` for.
     pub(crate) fn tell_cut(&self, run: &str, asked: usize, cut: Cut) {
-        match cut {
-            Ok(parts) if parts >= asked => {}
-            Ok(parts) => self.show.line(&format!(
-                "{run} goes on {parts} threads: its network can be cut into no more parts"
-            )),
-            Err(why) => self.show.line(&format!("{run} goes on one thread: {why}")),
+        if let Some(text) = cut_text(&format!("{run} goes"), asked, cut) {
+            self.show.line(&text);
         }
     }
 
@@ -142,6 +138,17 @@ impl Meter {
             }
             Show::Lines => {}
         }
+    }
+}
+
+/// On how many threads a run `goes`, if it is not as many as were `asked` for.
+fn cut_text(goes: &str, asked: usize, cut: Cut) -> Option<String> {
+    match cut {
+        Ok(parts) if parts >= asked => None,
+        Ok(parts) => Some(format!(
+            "{goes} on {parts} threads: its network can be cut into no more parts"
+        )),
+        Err(why) => Some(format!("{goes} on one thread: {why}")),
     }
 }
 

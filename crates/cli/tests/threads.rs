@@ -138,6 +138,32 @@ fn comparisons_and_sweeps() {
     assert_same(&path.join("c/runs"), &path.join("d/runs"));
 }
 
+/// Runs of a sweep that cannot be cut: said once, not for each.
+#[test]
+fn sweeps_say_why_runs_are_whole() {
+    let folder = folder_with("my.toml", SMALL);
+    let base = [
+        "sweep",
+        "my.toml",
+        "--over",
+        "cc.scheme=hpcc,dctcp",
+        "--jobs",
+        "1",
+    ];
+    let said = |args: &[&str]| {
+        let text = stderr(folder.path(), &[&base[..], args].concat());
+        let lines = text.lines().filter(|line| line.contains("thread"));
+        lines.map(str::to_string).collect::<Vec<_>>()
+    };
+    let lines = said(&["--threads", "2", "--out", "a"]);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].starts_with("runs of this sweep go on one thread: no cut of this network"),
+        "{lines:?}"
+    );
+    assert_eq!(said(&["--out", "b"]), [""; 0]);
+}
+
 /// Runs beside others get their share of the cores, and that is said.
 #[test]
 fn runs_come_first() {

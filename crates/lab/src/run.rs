@@ -143,7 +143,7 @@ fn drive<E: Engine>(
             parts = cut.unwrap_or(1);
         }
         let status = loop {
-            let now = engine.advance(SLICE * parts as u64);
+            let now = engine.advance(SLICE * parts.min(cores()) as u64);
             seen.set((now.now, now.events));
             let control = progress(&now);
             if now.done {

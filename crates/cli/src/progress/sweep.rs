@@ -1,15 +1,15 @@
 //! How far a sweep is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use paceline_fabric::Progress;
-use paceline_lab::run::Control;
+use paceline_lab::run::{Control, Cut};
 use paceline_lab::sweep::{Row, Status, Watch};
 use paceline_scenario::Resolved;
 
-use super::{LINE_EVERY, OneRun, STEPS, Show, clock};
+use super::{LINE_EVERY, OneRun, STEPS, Show, clock, cut_text};
 use crate::args::SayArgs;
 use crate::interrupt;
 
@@ -29,6 +29,8 @@ struct State {
     hops: u64,
     running: BTreeMap<usize, OneRun>,
     last_line: Instant,
+    /// What has been said of runs that are not cut as was asked: once, for as many as it is true of.
+    said: BTreeSet<String>,
 }
 
 impl SweepMeter {
@@ -46,6 +48,7 @@ impl SweepMeter {
                 hops: 0,
                 running: BTreeMap::new(),
                 last_line: started,
+                said: BTreeSet::new(),
             }),
         }
     }
@@ -84,10 +87,16 @@ impl Watch for SweepMeter {
         if plan_changed {
             text.push_str("; the folder held another plan, its runs are used where they fit");
         }
-        match &self.show {
-            Show::Bar(bar) => bar.suspend(|| eprintln!("{text}")),
-            Show::Lines => eprintln!("{text}"),
-            Show::Nothing => {}
+        self.show.line(&text);
+    }
+
+    fn cut(&self, asked: usize, cut: Cut) {
+        let Some(text) = cut_text("runs of this sweep go", asked, cut) else {
+            return;
+        };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.said.insert(text.clone()) {
+            self.show.line(&text);
         }
     }
 
@@ -164,6 +173,7 @@ mod tests {
             hops: 9_000_000,
             running: BTreeMap::from([(2, half)]),
             last_line: Instant::now(),
+            said: BTreeSet::new(),
         };
         let (fraction, text) = describe(&state, Duration::from_secs(5));
         assert_eq!(fraction, 0.25);

@@ -15,7 +15,7 @@ use super::{Keep, Plan, Row, Shard, Status, Study, SweepError};
 use crate::files::{Folder, OutputError, write_summary_into, write_summary_like};
 use crate::repeats::same_but_for_seed;
 use crate::results::RunStatus;
-use crate::run::{Control, Finished, Threads, execute_on, side_by_side, threads_each};
+use crate::run::{Control, Cut, Finished, Threads, execute_on, side_by_side, threads_each};
 
 /// How everything of a run is written into a folder of one that is being made.
 pub type WriteRun = fn(&Folder, &Path, &Resolved, &Finished) -> Result<(), OutputError>;
@@ -47,6 +47,8 @@ pub trait Watch: Sync {
     fn begin(&self, runs: usize, there: usize, plan_changed: bool);
     /// How far a run is.
     fn progress(&self, run: usize, input: &Resolved, now: &Progress) -> Control;
+    /// Runs that may have `asked` threads: in how many parts one of them goes, or why in one.
+    fn cut(&self, asked: usize, cut: Cut);
     /// A run has ended with this row.
     fn end(&self, run: usize, row: &Row);
     /// Whether to stop.
@@ -88,7 +90,7 @@ impl Job<'_> {
                 return Ok(None);
             }
             let &(id, point, repeat) = *left[number];
-            let ended = self.one(&store, id, (point, repeat), beside, &mut |input, now| {
+            let ended = self.one(&store, id, (point, repeat), (beside, watch), &mut |input, now| {
                 watch.progress(number, input, now)
             });
             match &ended {
@@ -157,7 +159,7 @@ impl Job<'_> {
         store: &Store,
         id: &str,
         (point, repeat): (usize, usize),
-        beside: usize,
+        (beside, watch): (usize, &dyn Watch),
         progress: &mut dyn FnMut(&Resolved, &Progress) -> Control,
     ) -> Result<Option<Row>, SweepError> {
         if let Some(row) = self.same_as_first(store, id, (point, repeat))? {
@@ -167,7 +169,7 @@ impl Job<'_> {
         let seed = self.plan.seeds[repeat];
         let attempt = catch_unwind(AssertUnwindSafe(|| {
             let values = &self.plan.points[point].values;
-            self.attempt(store, id, (values, seed), beside, progress)
+            self.attempt(store, id, (values, seed), (beside, watch), progress)
         }));
         let mut row = Row {
             id: id.to_string(),
@@ -199,7 +201,7 @@ impl Job<'_> {
         store: &Store,
         id: &str,
         (values, seed): (&[usize], u64),
-        beside: usize,
+        (beside, watch): (usize, &dyn Watch),
         progress: &mut dyn FnMut(&Resolved, &Progress) -> Control,
     ) -> Result<Finished, Stopped> {
         let input = self.study.load(values, Some(seed));
@@ -215,9 +217,10 @@ impl Job<'_> {
         if self.keep == Keep::Summary {
             record_less(&mut input.run_mut().record);
         }
+        let count = threads_each(input.threads, beside, self.jobs);
         let threads = Threads {
-            count: threads_each(input.threads, beside, self.jobs),
-            ..Threads::ONE
+            count,
+            told: &|cut| watch.cut(count, cut),
         };
         let finished = execute_on(&input, threads, &mut |now| progress(&input, now));
         let finished = finished.map_err(|error| Stopped::Failed(error.to_string()))?;

@@ -13,7 +13,7 @@ use paceline_scenario::{Overrides, Resolved};
 
 use super::*;
 use crate::files::write_run_into;
-use crate::run::Control;
+use crate::run::{Control, Cut};
 
 pub(super) const TINY: &str = r#"name = "tiny"
 seed = 5
@@ -53,6 +53,7 @@ impl Watch for Notes {
         );
         Control::Continue
     }
+    fn cut(&self, _: usize, _: Cut) {}
     fn end(&self, _: usize, row: &Row) {
         self.made.lock().unwrap().push(row.id.clone());
     }
