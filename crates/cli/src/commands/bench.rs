@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use clap::Args;
+use paceline_fabric::WindowCounts;
 use paceline_scenario::{Overrides, Resolved};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use crate::args::SayArgs;
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
 
+mod model;
 mod scale;
 mod threads;
 mod workloads;
@@ -39,8 +41,12 @@ pub(super) struct BenchArgs {
     /// [only fat320-hadoop30-2ms and permutation-k16, unless --only says otherwise]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
+    /// What runs in 2, 4, 16 and 64 parts [or --threads] are made of: windows, the share of the busiest part, packets
+    /// that cross; and how long they would take with a processor for each part, by what that takes here
+    #[arg(long)]
+    model: bool,
     /// What a run costs by how many flows it has, and by how many hosts; with --quick the smaller ones only
-    #[arg(long, conflicts_with_all = ["threads", "only", "input", "runs"])]
+    #[arg(long, conflicts_with_all = ["threads", "model", "only", "input", "runs"])]
     scale: bool,
     #[command(flatten)]
     say: SayArgs,
@@ -54,9 +60,24 @@ pub(super) struct BenchWorkloadArgs {
     #[arg(long)]
     input: Option<String>,
     #[arg(long, default_value_t = 1)]
-    threads: usize,
+    parts: usize,
+    #[arg(long)]
+    threads: Option<usize>,
     #[arg(long)]
     scale: bool,
+}
+
+/// How a measured run is cut: in parts, which go on as many threads as there are processors unless that is said.
+#[derive(Clone, Copy, Debug)]
+struct Split {
+    parts: usize,
+    threads: Option<usize>,
+}
+
+impl Split {
+    const fn of(parts: usize) -> Self {
+        Self { parts, threads: None }
+    }
 }
 
 const RUNS: u32 = 5;
@@ -72,8 +93,13 @@ struct Measured {
     cpu_s: f64,
     /// How long that took.
     wall_s: f64,
-    /// In how many parts it ran.
+    /// Reading and building, of the former.
+    building_s: f64,
+    /// Running, of the latter.
+    run_s: f64,
+    /// In how many parts it ran, and what their windows were.
     parts: usize,
+    windows: Option<WindowCounts>,
     peak_rss_bytes: u64,
     digest: String,
 }
@@ -101,6 +127,9 @@ pub(super) fn bench(args: &BenchArgs) -> Ended {
         return scale::bench(args);
     }
     let runs = args.runs.unwrap_or(if args.quick { 1 } else { RUNS });
+    if args.model {
+        return model::bench(args, runs);
+    }
     if let Some(threads) = args.threads {
         return threads::bench(args, runs, threads as usize);
     }
@@ -111,7 +140,12 @@ pub(super) fn bench(args: &BenchArgs) -> Ended {
             if !args.say.quiet {
                 eprintln!("{} ({run} of {runs})", workload.name);
             }
-            measured.push(measure_in_process(workload, args, 1)?);
+            measured.push(measure_in_process(
+                workload.name,
+                Some(workload),
+                args,
+                Split::of(1),
+            )?);
         }
         rows.push(row(workload, args, &mut measured)?);
     }
@@ -139,21 +173,31 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Workload>, Failure> {
         })
     };
     if only.is_empty() {
-        return Ok(WORKLOADS.iter().collect());
+        return Ok(WORKLOADS.iter().filter(|workload| !workload.long).collect());
     }
     only.iter().map(find).collect()
 }
 
-fn measure_in_process(workload: &Workload, args: &BenchArgs, threads: usize) -> Result<Measured, Failure> {
-    let threads = threads.to_string();
-    let mut arguments = vec!["bench-workload", workload.name, "--threads", &threads];
+fn measure_in_process(
+    name: &str,
+    workload: Option<&Workload>,
+    args: &BenchArgs,
+    split: Split,
+) -> Result<Measured, Failure> {
+    let parts = split.parts.to_string();
+    let threads = split.threads.map(|threads| threads.to_string());
+    let mut arguments = vec!["bench-workload", name, "--parts", &parts];
+    if let Some(threads) = &threads {
+        arguments.extend(["--threads", threads]);
+    }
     if args.quick {
         arguments.push("--quick");
     }
-    if let Some(input) = args.input.as_ref().filter(|_| workload.replaceable) {
+    let replaceable = workload.is_some_and(|workload| workload.replaceable);
+    if let Some(input) = args.input.as_ref().filter(|_| replaceable) {
         arguments.extend(["--input", input]);
     }
-    measure_by(&arguments, workload.name)
+    measure_by(&arguments, name)
 }
 
 /// What this program says when it is called like this, to measure `name`.
@@ -262,18 +306,27 @@ pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
     let wall = Instant::now();
     let resolved = resolve(args)?;
     let mut simulation = paceline_fabric::Simulation::new(resolved.run).map_err(Failure::arguments)?;
-    let parts = simulation.cut(args.threads).unwrap_or_else(|why| {
+    let parts = simulation.cut(args.parts).unwrap_or_else(|why| {
         eprintln!("{} goes on one thread: {why}", args.name);
         1
     });
+    if let Some(threads) = args.threads {
+        simulation.set_threads(threads);
+    }
+    let (building_s, running) = (cpu_s(), Instant::now());
     while !simulation.advance(SLICE).done {}
+    let run_s = running.elapsed().as_secs_f64();
+    let windows = simulation.window_counts();
     let outcome = simulation.finish();
     output::print_json(&Measured {
         packet_hops: outcome.counters.packet_hops(),
         events: outcome.counters.events,
         cpu_s: cpu_s(),
         wall_s: wall.elapsed().as_secs_f64(),
+        building_s,
+        run_s,
         parts,
+        windows,
         peak_rss_bytes: peak_rss_bytes(),
         digest: format!("{:016x}", outcome.digest),
     })?;
@@ -283,6 +336,9 @@ pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
 fn resolve(args: &BenchWorkloadArgs) -> Result<Resolved, Failure> {
     if let Some(input) = &args.input {
         return Ok(paceline_lab::load(input, &Overrides::default())?);
+    }
+    if args.name == model::EMPTY_WINDOWS {
+        return model::empty_windows(args.parts);
     }
     let workload = WORKLOADS.iter().find(|workload| workload.name == args.name);
     let workload =

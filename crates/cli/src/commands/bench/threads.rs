@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{BenchArgs, Measured, Workload, check_digests, chosen, measure_in_process, name};
+use super::{BenchArgs, Measured, Split, Workload, check_digests, chosen, measure_in_process, name};
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
 
@@ -47,8 +47,9 @@ pub(super) fn bench(args: &BenchArgs, runs: u32, threads: usize) -> Ended {
             if !args.say.quiet {
                 eprintln!("{} ({run} of {runs})", workload.name);
             }
-            one.push(measure_in_process(workload, args, 1)?);
-            several.push(measure_in_process(workload, args, threads)?);
+            let measure = |split| measure_in_process(workload.name, Some(workload), args, split);
+            one.push(measure(Split::of(1))?);
+            several.push(measure(Split::of(threads))?);
         }
         rows.push(row(workload, args, &one, &several)?);
     }

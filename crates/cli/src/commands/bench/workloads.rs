@@ -13,6 +13,8 @@ pub(super) struct Workload {
     fidelity: Fidelity,
     /// Whether the user may measure something of his own in its place.
     pub(super) replaceable: bool,
+    /// Whether it takes so long that it is measured only where it is asked for.
+    pub(super) long: bool,
 }
 
 enum Scenario {
@@ -61,6 +63,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         quick: &["workload.large.incast.sizes=[\"20MB\"]"],
         fidelity: Fidelity::Ns3Hpcc,
         replaceable: false,
+        long: false,
     },
     Workload {
         name: "fat320-hadoop30-2ms",
@@ -72,6 +75,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         ],
         fidelity: Fidelity::Exact,
         replaceable: true,
+        long: false,
     },
     Workload {
         name: "permutation-k8-mtu1000",
@@ -80,6 +84,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         quick: &["workload.0.permutation.size=1MB"],
         fidelity: Fidelity::Exact,
         replaceable: false,
+        long: false,
     },
     Workload {
         name: "permutation-k8-mtu4096",
@@ -88,6 +93,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         quick: &["workload.0.permutation.size=1MB"],
         fidelity: Fidelity::Exact,
         replaceable: false,
+        long: false,
     },
     Workload {
         name: "permutation-k16",
@@ -96,6 +102,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         quick: &["workload.0.permutation.size=100KB"],
         fidelity: Fidelity::Exact,
         replaceable: false,
+        long: false,
     },
     Workload {
         name: "startup-k64",
@@ -104,6 +111,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         quick: &["topology.fat-tree.k=16"],
         fidelity: Fidelity::Exact,
         replaceable: false,
+        long: false,
     },
     Workload {
         name: "incast-20-lstm-pid",
@@ -112,6 +120,16 @@ pub(super) const WORKLOADS: &[Workload] = &[
         quick: &["workload.large.incast.sizes=[\"20MB\"]"],
         fidelity: Fidelity::Ns3Hpcc,
         replaceable: false,
+        long: false,
+    },
+    Workload {
+        name: "permutation-k32",
+        scenario: Scenario::Text(PERMUTATION),
+        set: &["topology.fat-tree.k=32", "workload.0.permutation.size=200KB"],
+        quick: &["workload.0.permutation.size=20KB"],
+        fidelity: Fidelity::Exact,
+        replaceable: false,
+        long: true,
     },
 ];
 
