@@ -131,7 +131,17 @@ impl Accounts {
         flows: usize,
         (ports, classes): (usize, usize),
     ) -> Self {
-        let mut place: List<FlowId, AccountId> = List::of(flows, AccountId::NONE);
+        let named: &[u32] = match asked {
+            Accounted::Flows(list) => list,
+            Accounted::None | Accounted::All => &[],
+        };
+        // As far as there are accounts: a run of many flows may have few.
+        let named = named.iter().chain(closeups).map(|&flow| flow as usize + 1);
+        let places = match asked {
+            Accounted::All => flows,
+            _ => named.max().unwrap_or(0).min(flows),
+        };
+        let mut place: List<FlowId, AccountId> = List::of(places, AccountId::NONE);
         let mut count = 0;
         let mut add = |flow: u32| {
             if let Some(place) = place.get_mut(FlowId(flow))
