@@ -1,5 +1,6 @@
 //! Runs one workload of the benchmarks, for instruction counts: `packet_hops NAME [PARTS [THREADS]]` prints its
 //! packet-hops and events, how long that took, and what its windows were; without a name, the names.
+//! `NAME+ports`, `NAME+accounts`, `NAME+ports+accounts` is the same with these recorders.
 
 #[path = "../benches/workloads/mod.rs"]
 mod workloads;
@@ -12,11 +13,11 @@ fn main() {
         WORKLOADS.iter().for_each(|(name, _)| println!("{name}"));
         return;
     };
-    let Some((_, spec)) = WORKLOADS.iter().find(|(name, _)| *name == wanted) else {
+    let Some(spec) = workloads::find(&wanted) else {
         eprintln!("there is no workload `{wanted}`");
         std::process::exit(2);
     };
-    let mut simulation = Simulation::new(spec()).expect("a network that can be built");
+    let mut simulation = Simulation::new(spec).expect("a network that can be built");
     let number = |place| {
         std::env::args()
             .nth(place)

@@ -24,7 +24,9 @@ pub(crate) const WORKLOADS: [Workload; 12] = [
     ("permutation-k8/dcqcn", || exact(permutation(8, "dcqcn"))),
     ("incast-20/ns3-hpcc", || incast(20)),
     ("incast-20/exact", || exact(incast(20))),
-    ("incast-20/recorded", || recorded(exact(incast(20)))),
+    ("incast-20/exact+ports+accounts", || {
+        recorded(exact(incast(20)), "ports+accounts")
+    }),
     ("permutation-k16/exact", || exact(permutation(16, "hpcc"))),
     ("permutation-k32/exact", || exact(permutation(32, "hpcc"))),
     ("crowd-8190/swift", || exact(crowd())),
@@ -38,11 +40,32 @@ fn exact(spec: RunSpec) -> RunSpec {
     }
 }
 
-/// `spec` with the recorders that a scenario has unless it says otherwise: ports in bins, accounts of all flows.
-fn recorded(mut spec: RunSpec) -> RunSpec {
-    spec.record.port_bin = Some(Span::from_us(1));
-    spec.record.accounts = Accounted::All;
+/// `spec` with some of the recorders that a scenario has unless it says otherwise: `ports` in bins, `accounts` of all
+/// flows.
+fn recorded(mut spec: RunSpec, recorders: &str) -> RunSpec {
+    for recorder in recorders.split('+') {
+        match recorder {
+            "ports" => spec.record.port_bin = Some(Span::from_us(1)),
+            "accounts" => spec.record.accounts = Accounted::All,
+            other => panic!("there is no recorder `{other}`: there are ports and accounts"),
+        }
+    }
     spec
+}
+
+/// The workload of this name, which may be followed by recorders: `incast-20/exact+ports+accounts`.
+#[allow(
+    dead_code,
+    reason = "the benchmarks measure all, instructions are counted of one"
+)]
+pub(crate) fn find(name: &str) -> Option<RunSpec> {
+    let find = |name: &str| WORKLOADS.iter().find(|(known, _)| *known == name);
+    if let Some((_, spec)) = find(name) {
+        return Some(spec());
+    }
+    let (name, recorders) = name.split_once('+')?;
+    let (_, spec) = find(name)?;
+    Some(recorded(spec(), recorders))
 }
 
 /// `senders` hosts send 500 KB each to one more through a switch, under HPCC.

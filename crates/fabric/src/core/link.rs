@@ -202,8 +202,7 @@ impl Core {
         let arrives = self
             .agenda
             .transmit(self.now, profile, (port, p), (id, kind, wire), more);
-        // Data begins its journal with this step before.
-        if accounted && kind != PacketKind::Data {
+        if accounted {
             self.watch.accounts.step(id, port, kind, self.now, arrives);
         }
     }

@@ -113,12 +113,11 @@ pub(crate) struct PacketSlab {
 
 impl PacketSlab {
     /// Slots that are set aside at most.
-    const SET_ASIDE: usize = 1 << 18;
+    pub(crate) const SET_ASIDE: usize = 1 << 18;
 
     /// A slab for packets with room for `samples` telemetry samples each, of which there will be `expected` at
     /// most. What is set aside for them takes no memory before it is used, while a slab that grows is copied.
     pub(crate) fn new(samples: usize, expected: usize) -> Self {
-        let expected = expected.min(Self::SET_ASIDE);
         Self {
             packets: Vec::with_capacity(expected).into(),
             telemetry: Vec::with_capacity(expected * samples),

@@ -207,7 +207,7 @@ impl Hosts {
         }
         let port = qp.port;
         if core.watch.accounts_alone() {
-            core.settle(qp);
+            core.settle_account(qp);
         }
         // Where the receiver sends notifications as packets, those are counted.
         core.counters.notifications += u64::from(marked && qp.echo_notifies);
@@ -215,8 +215,8 @@ impl Hosts {
         if acknowledged.newly == 0 {
             // What acknowledges something is a round-trip sample: see `record_rtt`.
             self.qps[slot].hears();
-        } else if core.watch.is_told() {
-            core.account_progress(&self.qps[slot], false);
+        } else {
+            core.account_progress(&self.qps[slot]);
         }
         let finished = self.qps[slot].is_finished();
         if finished {

@@ -90,7 +90,8 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
         });
     let marks = profiles.iter().any(|profile| profile.red.is_on());
     let assists = Assists::of(&spec, &schemes, &ports, &profiles, class_count);
-    let watch = Watch::of(&spec, &ports, &profiles, class_count);
+    let packets = packets_of(&spec).min(PacketSlab::SET_ASIDE);
+    let watch = Watch::of(&spec, &ports, &profiles, class_count, packets);
     let foresight = Foresight::of(&spec, &schemes, &ports, &profiles, class_count);
     let rules = BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold);
     let straight = rules.alike && !assists.departures && pint.is_none() && !watch.recorder.tracing;
@@ -124,10 +125,7 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
             outbox: Vec::new(),
             trays: Vec::new(),
         },
-        packets: PacketSlab::new(
-            if int { telemetry_samples(&spec, extent) } else { 0 },
-            packets_of(&spec),
-        ),
+        packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }, packets),
         queues: Grid::of(ports.len(), class_count, ClassQueue::EMPTY),
         link_down_at: List::of(spec.links.len(), u64::MAX),
         link_errors: LinkErrors::of(&spec),

@@ -73,7 +73,7 @@ impl Foresight {
                 record: RecordSpec::default(),
                 ..spec.clone()
             };
-            Self(Box::new(Watch::of(&unrecorded, ports, profiles, class_count)))
+            Self(Box::new(Watch::of(&unrecorded, ports, profiles, class_count, 0)))
         })
     }
 }

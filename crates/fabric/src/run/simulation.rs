@@ -389,7 +389,7 @@ impl Simulation {
             ..
         } = self.core.watch.recorder;
         let (rates, rate_bin) = rates.finish();
-        let accounts = self.core.watch.accounts.close(&|port| port_refs[port]);
+        let accounts = self.core.watch.accounts.close(now, &|port| port_refs[port]);
         Outcome {
             end: Time::from_ps(now),
             flows: self.traffic.flows.into_list(),

@@ -11,112 +11,36 @@
 
 use crate::core::Core;
 use crate::core::packet::Packet;
-use crate::core::port::{Port, Ports, STRICT};
+use crate::core::port::{Ports, STRICT};
 use crate::host::sender::Qp;
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
 use crate::outcome::{PacketKind, PortRef};
 use crate::spec::Accounted;
 use crate::watch::record::Recorder;
 use crate::world::World;
-use journal::{BACK, INSIDE, Journals, PAUSED};
+use journal::{INSIDE, Journals, PAUSED, for_each_wait, key_of, port_of};
 use paceline_kernel::Span;
 use paceline_kernel::ids::{Grid, Id, List};
-use totals::{Totals, for_each_wait};
+use sender::Sender;
+use totals::Totals;
 
 mod journal;
 mod parts;
+mod sender;
 mod totals;
 
 pub(crate) use journal::{Head, Step};
 pub use parts::{FlowAccount, HopTime, HopTotals, HostTime, SenderTime};
 
-/// A flow's account while it runs, at its sender.
-#[derive(Clone, Debug)]
-struct Open {
-    /// Up to here the sender's time is accounted for.
-    until: u64,
-    /// End of the flow's latest transmission, and whether it sent old bytes.
-    sending_until: u64,
-    again: bool,
-    /// Of `sender.window`, what there was since the last progress.
-    stalled: Span,
-    account: FlowAccount,
-}
-
-impl Open {
-    fn new(flow: FlowId, now: u64) -> Self {
-        Self {
-            until: now,
-            sending_until: 0,
-            again: false,
-            stalled: Span::ZERO,
-            account: FlowAccount {
-                flow: flow.0,
-                completed: false,
-                sender: SenderTime::NONE,
-                data: Vec::new(),
-                host: HostTime::default(),
-                ack: Vec::new(),
-                hops: Vec::new(),
-            },
-        }
-    }
-}
-
-impl Open {
-    /// Accounts for the time until now: the whole time since the last call has one reason, but for pacing, which
-    /// ends at a time that is known. Returns for how long the sender has waited for its NIC.
-    #[inline]
-    fn settle(&mut self, qp: &Qp, port: &Port, now: u64) -> u64 {
-        let sender = &mut self.account.sender;
-        let mut from = std::mem::replace(&mut self.until, now);
-        let sent = self.sending_until.min(now);
-        if sent > from {
-            let sending = if self.again {
-                &mut sender.resending
-            } else {
-                &mut sender.sending
-            };
-            *sending += Span::from_ps(sent - from);
-            from = sent;
-        }
-        if from == now {
-            return 0;
-        }
-        let mut waited = Span::from_ps(now - from);
-        if !qp.reachable || !port.up {
-            sender.unreachable += waited;
-        } else if !qp.repairs && qp.snd_nxt >= qp.size {
-            sender.recovery += waited;
-        } else if !qp.repairs && (qp.snd_nxt >= qp.limit || qp.in_flight() >= qp.window) {
-            sender.window += waited;
-            self.stalled += waited;
-        } else {
-            let paced = if qp.stands() {
-                now
-            } else {
-                qp.next_avail.clamp(from, now)
-            };
-            sender.pacing += Span::from_ps(paced - from);
-            waited = Span::from_ps(now - paced);
-            if port.paused & 1 << qp.class != 0 {
-                sender.paused += waited;
-            } else {
-                sender.nic += waited;
-                return waited.as_ps();
-            }
-        }
-        0
-    }
-}
-
 /// The accounts of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Accounts {
-    /// Place in `open` and `totals` of each flow's account; empty when there are none.
+    /// Place in the following of each flow's account; empty when there are none.
     place: List<FlowId, AccountId>,
-    open: List<AccountId, Option<Open>>,
+    senders: List<AccountId, Sender>,
     totals: List<AccountId, Totals>,
+    /// Of the flows that have completed, but for what all their packets met.
+    completed: Vec<FlowAccount>,
     journals: Journals,
     /// For how long each (port, class) was paused, pauses that last apart; empty without accounts.
     paused: Grid<PortId, u64>,
@@ -130,6 +54,7 @@ impl Accounts {
         closeups: &[u32],
         flows: usize,
         (ports, classes): (usize, usize),
+        packets: usize,
     ) -> Self {
         let named: &[u32] = match asked {
             Accounted::Flows(list) => list,
@@ -160,9 +85,10 @@ impl Accounts {
         let on = count > 0;
         Self {
             place: if on { place } else { List::new() },
-            open: List::of(count, None),
+            senders: List::of(count, Sender::NOT_STARTED),
             totals: List::of(count, Totals::default()),
-            journals: Journals::default(),
+            completed: Vec::new(),
+            journals: Journals::new(if on { packets } else { 0 }),
             paused: Grid::of(if on { ports } else { 0 }, classes, 0),
             pauses: false,
         }
@@ -189,8 +115,8 @@ impl Accounts {
     }
 
     #[inline]
-    fn of(&mut self, qp: &Qp) -> Option<&mut Open> {
-        self.open.get_mut(qp.account)?.as_mut()
+    fn of(&mut self, qp: &Qp) -> Option<&mut Sender> {
+        self.senders.get_mut(qp.account)
     }
 
     /// A pause begins.
@@ -207,11 +133,10 @@ impl Accounts {
 
     /// A packet whose way is written down goes on the wire of a port at `left`, and will be at the other end at
     /// `arrives`.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn step(&mut self, packet: PacketId, port: PortId, kind: PacketKind, left: u64, arrives: u64) {
-        let back = u32::from(kind != PacketKind::Data) << BACK.trailing_zeros();
-        let key = port.0 | back;
-        self.journals.push(packet, Step { key, left, arrives });
+        let key = key_of(port, kind == PacketKind::Data);
+        self.journals.leave(packet, key, left, arrives);
     }
 
     /// What the packet that had this slot met is added to its flow's, if it has not been.
@@ -239,7 +164,7 @@ impl Accounts {
     /// Puts in the journal of a packet that came from another part of the network, where it is `packet`.
     pub(crate) fn put(&mut self, packet: PacketId, head: &Head, steps: &[Step]) {
         self.add_up(packet);
-        self.journals.begin(packet, head.place, &head.sender);
+        self.journals.open(packet).begin(head.place, &head.sender);
         for &step in steps {
             self.journals.push(packet, step);
         }
@@ -250,31 +175,33 @@ impl Accounts {
     pub(crate) fn merge(&mut self, mut other: Self) {
         self.add_up_all();
         other.add_up_all();
-        for (mine, theirs) in self.open.iter_mut().zip(other.open) {
-            if mine.is_none() {
+        for (mine, theirs) in self.senders.iter_mut().zip(other.senders) {
+            if !mine.has_started() {
                 *mine = theirs;
             }
         }
+        self.completed.append(&mut other.completed);
         for (mine, theirs) in self.totals.iter_mut().zip(&other.totals) {
             mine.merge(theirs);
         }
     }
 
-    /// All accounts, in the order of the flows.
-    pub(crate) fn close(mut self, name: &dyn Fn(PortId) -> PortRef) -> Vec<FlowAccount> {
+    /// All accounts at the end of the run, in the order of the flows.
+    pub(crate) fn close(mut self, now: u64, name: &dyn Fn(PortId) -> PortRef) -> Vec<FlowAccount> {
         self.add_up_all();
-        let all = self.open.into_iter().zip(self.totals);
-        let mut accounts: Vec<_> = all
-            .filter_map(|(open, mut totals)| {
-                let mut account = open?.account;
+        let mut accounts = std::mem::take(&mut self.completed);
+        let others = self.senders.iter_mut().filter(|sender| sender.is_open());
+        accounts.extend(others.map(|sender| FlowAccount::new(sender.flow.0, *sender.time_until(now))));
+        for account in &mut accounts {
+            if let Some(place) = self.find(FlowId(account.flow)) {
+                let totals = &mut self.totals[place];
                 account.hops = totals.hops(name);
                 account.host = HostTime {
                     time: account.host.time,
                     ..totals.host
                 };
-                Some(account)
-            })
-            .collect();
+            }
+        }
         accounts.sort_by_key(|account| account.flow);
         accounts
     }
@@ -283,10 +210,9 @@ impl Accounts {
 impl Core {
     /// A flow starts: so does its account.
     pub(crate) fn open_account(&mut self, flow: FlowId) {
-        let Some(place) = self.watch.accounts.find(flow) else {
-            return;
-        };
-        self.watch.accounts.open[place] = Some(Open::new(flow, self.now));
+        if let Some(place) = self.watch.accounts.find(flow) {
+            self.watch.accounts.senders[place] = Sender::new(flow, self.now);
+        }
     }
 
     /// Accounts for a sender's time until now. To be called before anything changes that says why it waits.
@@ -297,55 +223,62 @@ impl Core {
         if self.watch.closeups.on() {
             self.look_at_limits(qp);
         }
-        let port = &self.ports[qp.port];
-        if let Some(open) = self.watch.accounts.of(qp) {
-            let waited = open.settle(qp, port, self.now);
-            if waited > 0 && self.watch.closeups.on() {
-                self.look_at_nic(qp.flow, qp.port, Span::from_ps(waited));
-            }
+        let waited = self.settle_account(qp);
+        if waited > 0 && self.watch.closeups.on() {
+            self.look_at_nic(qp.flow, qp.port, Span::from_ps(waited));
         }
     }
 
-    /// There was progress, or a timeout: what was waited since for the window was, with a timeout,
-    /// waiting for it.
-    pub(crate) fn account_progress(&mut self, qp: &Qp, timeout: bool) {
-        if let Some(open) = self.watch.accounts.of(qp) {
-            let stalled = std::mem::take(&mut open.stalled);
-            if timeout {
-                open.account.sender.window = open.account.sender.window - stalled;
-                open.account.sender.recovery += stalled;
-            }
+    /// The same of a flow that is not complete and that nobody looks at closely. Returns for how long it has
+    /// waited for its NIC.
+    #[inline]
+    pub(crate) fn settle_account(&mut self, qp: &Qp) -> u64 {
+        match self.watch.accounts.of(qp) {
+            Some(sender) => sender.settle(qp, &self.ports[qp.port], self.now),
+            None => 0,
         }
     }
 
-    /// A data packet is about to leave its sender, whose state is still as before.
+    /// There was progress.
+    #[inline]
+    pub(crate) fn account_progress(&mut self, qp: &Qp) {
+        if let Some(sender) = self.watch.accounts.of(qp) {
+            sender.stalled = Span::ZERO;
+        }
+    }
+
+    /// A timeout ended a wait.
+    pub(crate) fn account_timeout(&mut self, qp: &Qp) {
+        if let Some(sender) = self.watch.accounts.of(qp) {
+            sender.time_out();
+        }
+    }
+
+    /// A data packet is about to leave its sender, whose state is still as before: its journal begins.
     #[inline(never)]
     pub(crate) fn account_send(&mut self, world: &World, qp: &Qp, id: PacketId) {
         if self.watch.closeups.on() {
             self.settle(qp);
         }
         let accounts = &mut self.watch.accounts;
-        let Some(Some(open)) = accounts.open.get_mut(qp.account) else {
+        let Some(sender) = accounts.senders.get_mut(qp.account) else {
             return;
         };
         let (port, packet) = (&self.ports[qp.port], self.packets.get_mut(id));
-        open.settle(qp, port, self.now);
         packet.flags |= Packet::ACCOUNTED;
-        let profile = &world.profiles[port.profile];
-        let sent = self.now + profile.serialise(packet.wire).tx;
-        open.sending_until = sent;
-        open.again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
-        if let Some((head, steps)) = accounts.journals.of(id) {
+        match qp.snd_nxt < qp.bound {
+            true => sender.settle_unblocked(qp, self.now),
+            // What is sent again may be all that there was to send.
+            false => sender.settle(qp, port, self.now),
+        };
+        let journal = accounts.journals.open(id);
+        if let Some((head, steps)) = journal.read() {
             accounts.totals[head.place].add(steps);
         }
-        let journals = &mut accounts.journals;
-        journals.begin(id, qp.account, &open.account.sender);
-        let step = Step {
-            key: qp.port.0,
-            left: self.now,
-            arrives: sent + profile.delay,
-        };
-        journals.push(id, step);
+        journal.begin(qp.account, sender.time_until(self.now));
+        let profile = &world.profiles[port.profile];
+        let again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
+        sender.send(self.now + profile.serialise(packet.wire).tx, again);
     }
 
     /// There have been pauses, and a packet joins a queue.
@@ -367,12 +300,7 @@ impl Core {
         let journals = &mut self.watch.accounts.journals;
         let paused = until_now - journals.head(id).paused_before;
         if paused > 0 {
-            let step = Step {
-                key: PAUSED,
-                left: paused,
-                arrives: 0,
-            };
-            journals.push(id, step);
+            journals.push(id, Step::other(PAUSED, paused));
         }
     }
 
@@ -398,11 +326,7 @@ impl Core {
     #[cold]
     pub(crate) fn account_host(&mut self, id: PacketId, inside: Span) {
         if self.packets.get(id).is_accounted() {
-            let step = Step {
-                key: INSIDE,
-                left: inside.as_ps(),
-                arrives: 0,
-            };
+            let step = Step::other(INSIDE, inside.as_ps());
             self.watch.accounts.journals.push(id, step);
         }
     }
@@ -413,34 +337,31 @@ impl Core {
         let Some(place) = self.watch.accounts.find(flow) else {
             return;
         };
-        let Accounts { open, journals, .. } = &mut self.watch.accounts;
-        let (Some(open), Some((head, steps))) = (&mut open[place], journals.of(id)) else {
+        let accounts = &mut self.watch.accounts;
+        let Some((head, steps)) = accounts.journals.of(id) else {
             return;
         };
-        let account = &mut open.account;
+        let mut account = FlowAccount::new(flow.0, head.sender);
         account.completed = true;
-        account.sender = head.sender;
         let ready = steps.first().map_or(0, |step| step.left);
-        for_each_wait(steps, ready, |step, queueing, paused| {
-            if step.key == INSIDE {
+        for_each_wait(steps, ready, |key, step, arrives, queueing, paused| {
+            if key == INSIDE {
                 account.host.time += Span::from_ps(step.left);
                 return;
             }
-            let port = PortId(step.key & !BACK);
+            let (port, back) = port_of(key);
             let delay = world.profiles[self.ports[port].profile].delay;
             let hop = HopTime {
                 port: name_of(&self.ports, &self.watch.recorder, port),
-                serialisation: Span::from_ps(step.arrives - step.left - delay),
+                serialisation: Span::from_ps(arrives - step.left - delay),
                 propagation: Span::from_ps(delay),
                 queueing: Span::from_ps(queueing),
                 paused: Span::from_ps(paused),
             };
-            (if step.key & BACK == 0 {
-                &mut account.data
-            } else {
-                &mut account.ack
-            })
-            .push(hop);
+            match back {
+                false => account.data.push(hop),
+                true => account.ack.push(hop),
+            }
         });
         if world.spec.check {
             assert_eq!(
@@ -449,6 +370,8 @@ impl Core {
                 "flow {flow}: its parts against its completion time"
             );
         }
+        accounts.senders[place].is_complete = true;
+        accounts.completed.push(account);
     }
 }
 

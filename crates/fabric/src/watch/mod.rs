@@ -20,8 +20,14 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// What a run's description asks for.
-    pub(crate) fn of(spec: &RunSpec, ports: &Ports, profiles: &Profiles, class_count: usize) -> Self {
+    /// What a run's description asks for; there will be up to `packets` packets at a time.
+    pub(crate) fn of(
+        spec: &RunSpec,
+        ports: &Ports,
+        profiles: &Profiles,
+        class_count: usize,
+        packets: usize,
+    ) -> Self {
         let (record, flows) = (&spec.record, spec.flow_count());
         let mut recorder = Recorder::new(spec, ports, profiles);
         // What is traced takes no short cuts through queues: closeups are told of every step, too.
@@ -33,6 +39,7 @@ impl Watch {
                 &record.closeups,
                 flows,
                 (ports.len(), class_count),
+                packets,
             ),
             closeups: CloseUps::new(&record.closeups, flows),
             standstill: crate::run::standstill::Watch::of(spec),

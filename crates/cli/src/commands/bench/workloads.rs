@@ -22,7 +22,7 @@ enum Scenario {
     Text(&'static str),
 }
 
-/// No recording: what is measured is the simulation.
+/// No recording, unless a workload says so: what is measured is the simulation.
 const UNRECORDED: [&str; 5] = [
     "record.queue=off",
     "record.rates=off",
@@ -130,6 +130,14 @@ pub(super) const WORKLOADS: &[Workload] = &[
         fidelity: Fidelity::Exact,
         replaceable: false,
         long: true,
+    },
+    Workload {
+        name: "permutation-k8-recorded",
+        scenario: Scenario::Text(PERMUTATION),
+        set: &["record.ports=auto", "record.accounts=auto"],
+        quick: &["workload.0.permutation.size=1MB"],
+        fidelity: Fidelity::Exact,
+        replaceable: false,
     },
 ];
 

@@ -168,7 +168,7 @@ impl Hosts {
         }
         if core.watch.is_told() {
             core.settle(&self.qps[slot]);
-            core.account_progress(&self.qps[slot], true);
+            core.account_timeout(&self.qps[slot]);
             core.look_at_timer(&self.qps[slot], crate::watch::closeup::Told::Timeout);
         }
         self.qps[slot].last_progress = core.now;

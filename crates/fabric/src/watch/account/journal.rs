@@ -3,154 +3,237 @@
 //! Nothing else is written where a switch handles a packet. What a flow's packets met is added up when the
 //! slot of one is used again, and at the end of the run: sums and largest values, which do not hang on the order.
 
-use crate::ids::{AccountId, PacketId};
+use crate::ids::{AccountId, PacketId, PortId};
 use crate::watch::account::SenderTime;
 use paceline_kernel::ids::{Id, List};
 
-/// Set in a step's key where the packet left as an acknowledgement.
-pub(super) const BACK: u32 = 1 << 31;
 /// Keys that are no ports: how long the packet's class was paused while it waited for what the next step says,
-/// and how long it was in the receiver's host.
+/// how long it was in the receiver's host, and when the step before ended, where its key is [`LONG`].
 pub(super) const PAUSED: u32 = u32::MAX;
 pub(super) const INSIDE: u32 = PAUSED - 1;
+pub(super) const ARRIVED: u32 = PAUSED - 2;
+/// Set in a key where the step's flight has no room in it.
+const LONG: u32 = 1 << 31;
 
 /// A port that a packet left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// The port and [`BACK`], or one of the keys above.
+    /// See [`key_of`]; or one of the keys above.
     pub(super) key: u32,
-    /// When its transmission began; with the keys above, how long.
+    /// How long it took from there until its last bit was at the other end, in ps.
+    pub(super) flight: u32,
+    /// When its transmission began; with the keys above, how long, or when.
     pub(super) left: u64,
-    /// When its last bit is at the other end.
-    pub(super) arrives: u64,
+}
+
+/// The key of a port that a packet left, as data or as an acknowledgement.
+#[inline(always)]
+pub(super) const fn key_of(port: PortId, is_data: bool) -> u32 {
+    2 * port.0 + is_data as u32
+}
+
+/// A key's port, and whether it was left by acknowledgements.
+pub(super) const fn port_of(key: u32) -> (PortId, bool) {
+    (PortId(key / 2), key.is_multiple_of(2))
+}
+
+impl Step {
+    const NONE: Self = Self::other(PAUSED, 0);
+
+    /// What is no port.
+    pub(super) const fn other(key: u32, value: u64) -> Self {
+        Self {
+            key,
+            flight: 0,
+            left: value,
+        }
+    }
+
+    /// When it was at the other end.
+    #[inline]
+    pub(super) const fn arrives(&self) -> u64 {
+        self.left + self.flight as u64
+    }
 }
 
 /// What a packet's journal begins with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
-    /// The flow's account; `AccountId::NONE` where there is nothing to add.
-    pub(super) place: AccountId,
-    /// Steps so far.
-    pub(super) steps: u32,
     /// The sender's time when its transmission began.
     pub(super) sender: SenderTime,
     /// For how long its class had been paused, up to when it came to the queue that it is in.
     pub(super) paused_before: u64,
+    /// The flow's account; `AccountId::NONE` where there is nothing to add.
+    pub(super) place: AccountId,
+    /// Steps so far.
+    pub(super) count: u32,
 }
 
 impl Head {
     /// How many steps there are.
     pub(crate) const fn count(&self) -> usize {
-        self.steps as usize
+        self.count as usize
     }
 
     pub(super) const NOTHING: Self = Self {
-        place: AccountId::NONE,
-        steps: 0,
         sender: SenderTime::NONE,
         paused_before: 0,
+        place: AccountId::NONE,
+        count: 0,
     };
 }
 
-/// The journals of all packets, by slot.
+/// Steps that a journal has room for: there and back through five switches.
+const ROOM: usize = 12;
+
+/// A packet's journal.
 #[derive(Clone, Debug)]
-pub(super) struct Journals {
-    heads: List<PacketId, Head>,
-    /// `room` for each.
-    steps: Vec<Step>,
-    room: usize,
+pub(super) struct Journal {
+    head: Head,
+    steps: [Step; ROOM],
+    /// All steps, if they are more.
+    long: Vec<Step>,
 }
 
-impl Default for Journals {
-    fn default() -> Self {
-        Self {
-            heads: List::new(),
-            steps: Vec::new(),
-            room: 8,
-        }
-    }
-}
+/// The journals of all packets, by slot.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Journals(List<PacketId, Journal>);
 
 impl Journals {
-    /// Begins the journal of a packet, which must have been added up before.
+    /// Journals for so many packets take no memory before they begin, while a list that grows is copied.
+    pub(super) fn new(expected: usize) -> Self {
+        Self(Vec::with_capacity(expected).into())
+    }
+
+    /// The journal of a packet that is to begin one.
     #[inline]
-    pub(super) fn begin(&mut self, packet: PacketId, place: AccountId, sender: &SenderTime) {
-        if packet.index() >= self.heads.len() {
+    pub(super) fn open(&mut self, packet: PacketId) -> &mut Journal {
+        if packet.index() >= self.0.len() {
             self.extend(packet);
         }
-        let head = &mut self.heads[packet];
-        (head.place, head.steps, head.paused_before) = (place, 0, 0);
-        head.sender = *sender;
+        &mut self.0[packet]
     }
 
     #[cold]
     fn extend(&mut self, packet: PacketId) {
-        self.heads.reach(packet, || Head::NOTHING);
-        let steps = self.heads.len() * self.room;
-        self.steps.resize(steps, Step::default());
+        self.0.reach(packet, || Journal {
+            head: Head::NOTHING,
+            steps: [Step::NONE; ROOM],
+            long: Vec::new(),
+        });
     }
 
     #[inline]
     pub(super) fn head(&mut self, packet: PacketId) -> &mut Head {
-        &mut self.heads[packet]
+        &mut self.0[packet].head
+    }
+
+    /// A packet leaves a port.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, packet: PacketId, key: u32, left: u64, arrives: u64) {
+        let journal = &mut self.0[packet];
+        let count = journal.head.count as usize;
+        if let Ok(flight) = u32::try_from(arrives - left)
+            && let Some(place) = journal.steps.get_mut(count)
+        {
+            journal.head.count += 1;
+            *place = Step { key, flight, left };
+            return;
+        }
+        journal.leave_for_long(key, left, arrives);
     }
 
     /// Adds a step to a packet's journal.
-    #[inline]
     pub(super) fn push(&mut self, packet: PacketId, step: Step) {
-        let first = packet.index() * self.room;
-        if let Some(head) = self.heads.get_mut(packet)
-            && (head.steps as usize) < self.room
-            && let Some(place) = self.steps.get_mut(first + head.steps as usize)
-        {
-            head.steps += 1;
-            *place = step;
-            return;
-        }
-        self.push_beyond(packet, step);
-    }
-
-    /// A step for which there is no room yet.
-    #[cold]
-    #[inline(never)]
-    fn push_beyond(&mut self, packet: PacketId, step: Step) {
-        assert!(
-            packet.index() < self.heads.len(),
-            "a journal begins at the sender"
-        );
-        self.widen();
-        self.push(packet, step);
-    }
-
-    /// Makes room for twice as many steps.
-    #[cold]
-    fn widen(&mut self) {
-        let mut wide = vec![Step::default(); 2 * self.steps.len()];
-        for (new, old) in wide
-            .chunks_exact_mut(2 * self.room)
-            .zip(self.steps.chunks_exact(self.room))
-        {
-            new[..self.room].copy_from_slice(old);
-        }
-        (self.steps, self.room) = (wide, 2 * self.room);
+        self.0[packet].push(step);
     }
 
     /// A packet's journal, if there is one that has not been added up.
     #[inline]
     pub(super) fn of(&self, packet: PacketId) -> Option<(&Head, &[Step])> {
-        let head = self.heads.get(packet)?;
-        let first = packet.index() * self.room;
-        (head.place != AccountId::NONE).then(|| (head, &self.steps[first..first + head.steps as usize]))
+        let journal = self.0.get(packet)?;
+        journal.read()
     }
 
     /// A packet's journal has been added up, or is elsewhere.
     #[inline]
     pub(super) fn forget(&mut self, packet: PacketId) {
-        self.heads[packet].place = AccountId::NONE;
+        self.0[packet].head.place = AccountId::NONE;
     }
 
     /// Packets that there are journals for.
     pub(super) fn packets(&self) -> impl Iterator<Item = PacketId> + use<> {
-        self.heads.ids()
+        self.0.ids()
+    }
+}
+
+impl Journal {
+    /// Begins it: it must have been added up before.
+    #[inline]
+    pub(super) fn begin(&mut self, place: AccountId, sender: &SenderTime) {
+        let head = &mut self.head;
+        (head.place, head.count, head.paused_before) = (place, 0, 0);
+        head.sender = *sender;
+    }
+
+    /// What there is in it, if it has not been added up.
+    #[inline]
+    pub(super) fn read(&self) -> Option<(&Head, &[Step])> {
+        let steps = match self.steps.get(..self.head.count as usize) {
+            Some(steps) => steps,
+            None => &self.long,
+        };
+        (self.head.place != AccountId::NONE).then_some((&self.head, steps))
+    }
+
+    fn push(&mut self, step: Step) {
+        let count = self.head.count as usize;
+        self.head.count += 1;
+        if let Some(place) = self.steps.get_mut(count) {
+            *place = step;
+            return;
+        }
+        if count == ROOM {
+            self.long.clear();
+            self.long.extend_from_slice(&self.steps);
+        }
+        self.long.push(step);
+    }
+
+    /// A step for which there is no room: it takes long, or has many before it.
+    #[cold]
+    #[inline(never)]
+    fn leave_for_long(&mut self, key: u32, left: u64, arrives: u64) {
+        if let Ok(flight) = u32::try_from(arrives - left) {
+            return self.push(Step { key, flight, left });
+        }
+        self.push(Step::other(key | LONG, left));
+        self.push(Step::other(ARRIVED, arrives));
+    }
+}
+
+/// Shows the steps of a packet that comes to the first of these ports at `ready`: each with its key, when it was at
+/// the other end, how long it queued before, and how long it was paused there. That is what lies between its arrival
+/// and its leaving, less the time in the receiver's host.
+#[inline]
+pub(super) fn for_each_wait(steps: &[Step], mut ready: u64, mut show: impl FnMut(u32, &Step, u64, u64, u64)) {
+    let mut paused = 0;
+    for (place, step) in steps.iter().enumerate() {
+        match step.key {
+            PAUSED => paused = step.left,
+            INSIDE => {
+                ready += step.left;
+                show(INSIDE, step, ready, 0, 0);
+            }
+            ARRIVED => {}
+            key => {
+                let arrives = match key & LONG {
+                    0 => step.arrives(),
+                    _ => steps[place + 1].left,
+                };
+                show(key & !LONG, step, arrives, step.left - ready - paused, paused);
+                (ready, paused) = (arrives, 0);
+            }
+        }
     }
 }

@@ -143,6 +143,19 @@ pub struct FlowAccount {
 }
 
 impl FlowAccount {
+    /// Of a flow that has not completed: the sender's time.
+    pub(super) fn new(flow: u32, sender: SenderTime) -> Self {
+        Self {
+            flow,
+            completed: false,
+            sender,
+            data: Vec::new(),
+            host: HostTime::default(),
+            ack: Vec::new(),
+            hops: Vec::new(),
+        }
+    }
+
     /// The sum of all parts: the flow's completion time, or the time from its start to the run's end.
     pub fn total(&self) -> Span {
         let ways = self.data.iter().chain(&self.ack);

@@ -7,11 +7,11 @@ use paceline_kernel::rng::{Purpose, Rng};
 const FLOWS: u32 = 3;
 
 fn accounts() -> Accounts {
-    Accounts::new(&Accounted::All, &[], FLOWS as usize, (8, 1))
+    Accounts::new(&Accounted::All, &[], FLOWS as usize, (8, 1), 0)
 }
 
 fn begin(accounts: &mut Accounts, flow: FlowId) {
-    accounts.open[AccountId(flow.0)] = Some(Open::new(flow, 0));
+    accounts.senders[AccountId(flow.0)] = Sender::new(flow, 0);
 }
 
 fn name(port: PortId) -> PortRef {
@@ -23,14 +23,15 @@ fn name(port: PortId) -> PortRef {
 }
 
 fn step(key: u32, left: u64, arrives: u64) -> Step {
-    Step { key, left, arrives }
+    let flight = arrives.saturating_sub(left) as u32;
+    Step { key, flight, left }
 }
 
 /// The way of a packet: over some of the ports, with waits, a pause and a host in between.
 fn way(rng: &mut Rng, start: u64) -> Vec<Step> {
     let mut now = start;
     let mut steps = Vec::new();
-    for (place, back) in [(0, 0), (1, 0), (2, 0), (3, BACK), (4, BACK)] {
+    for (place, is_data) in [(0, true), (1, true), (2, true), (3, false), (4, false)] {
         let paused = rng.next_u64() % 3 * 500;
         if paused > 0 && place > 0 {
             now += paused;
@@ -40,7 +41,7 @@ fn way(rng: &mut Rng, start: u64) -> Vec<Step> {
             now += rng.next_u64() % 1000;
         }
         steps.push(step(
-            (place + rng.next_u64() as u32 % 2 * 4) | back,
+            key_of(PortId(place + rng.next_u64() as u32 % 2 * 4), is_data),
             now,
             now + 100,
         ));
@@ -72,7 +73,7 @@ fn accounts_of_parts_merge() {
         here.put(packet, &head(flow), &steps[..crossing]);
         let mut carried = Vec::new();
         let carried_head = here.take(packet, &mut carried).unwrap();
-        assert_eq!(carried.len(), carried_head.steps as usize);
+        assert_eq!(carried.len(), carried_head.count());
         assert!(here.take(packet, &mut carried).is_none());
         there.put(packet.plus(3), &carried_head, &carried);
         for &step in &steps[crossing..] {
@@ -82,8 +83,8 @@ fn accounts_of_parts_merge() {
     }
     let [mut here, there] = parts;
     here.merge(there);
-    let whole = whole.close(&name);
-    assert_eq!(whole, here.close(&name));
+    let whole = whole.close(0, &name);
+    assert_eq!(whole, here.close(0, &name));
     let packets: u64 = whole
         .iter()
         .flat_map(|account| &account.hops)
@@ -106,14 +107,14 @@ fn a_journal_is_read() {
     let mut accounts = accounts();
     begin(&mut accounts, FlowId(1));
     let steps = [
-        step(6, 1_000, 1_100),
+        step(key_of(PortId(6), true), 1_000, 1_100),
         step(PAUSED, 40, 0),
-        step(2, 1_200, 1_300),
+        step(key_of(PortId(2), true), 1_200, 1_300),
         step(INSIDE, 30, 0),
-        step(7 | BACK, 1_331, 1_400),
+        step(key_of(PortId(7), false), 1_331, 1_400),
     ];
     accounts.put(PacketId(9), &head(FlowId(1)), &steps);
-    let found = accounts.close(&name);
+    let found = accounts.close(0, &name);
     let told = |hop: &HopTotals| {
         let spans = [hop.queueing, hop.queueing_max, hop.paused, hop.paused_max];
         (hop.port, hop.back, hop.packets, spans.map(Span::as_ps))
@@ -127,4 +128,29 @@ fn a_journal_is_read() {
         ]
     );
     assert_eq!((found[0].host.packets, found[0].host.max.as_ps()), (1, 30));
+}
+
+/// Journals with more steps than there is room for, and links that take longer than a step has room for.
+#[test]
+fn long_ways_are_written_down() {
+    const HOPS: u32 = 30;
+    let mut accounts = Accounts::new(&Accounted::All, &[], 1, (HOPS as usize, 1), 0);
+    begin(&mut accounts, FlowId(0));
+    for packet in [PacketId(0), PacketId(1), PacketId(0)] {
+        accounts.put(packet, &head(FlowId(0)), &[]);
+        let mut now = 5_000;
+        for hop in 0..HOPS {
+            now += u64::from(hop);
+            let arrives = now + if hop % 7 == 3 { 1 << 33 } else { 100 };
+            accounts.step(packet, PortId(hop), PacketKind::Data, now, arrives);
+            now = arrives;
+        }
+    }
+    let found = accounts.close(0, &name);
+    assert_eq!(found[0].hops.len(), HOPS as usize);
+    for (hop, totals) in (0..).zip(&found[0].hops) {
+        assert_eq!((totals.port, totals.packets), (name(PortId(hop)), 3));
+        let (sum, longest) = (totals.queueing.as_ps(), totals.queueing_max.as_ps());
+        assert_eq!((sum, longest), (3 * u64::from(hop), u64::from(hop)));
+    }
 }

@@ -2,7 +2,7 @@
 
 use paceline_kernel::Span;
 
-use super::journal::{BACK, INSIDE, Step};
+use super::journal::{INSIDE, Step, for_each_wait, port_of};
 use super::{HopTotals, HostTime};
 use crate::ids::PortId;
 use crate::outcome::PortRef;
@@ -30,11 +30,19 @@ struct AtPort {
 impl AtPort {
     /// A packet left at `left`.
     #[inline]
-    fn add(&mut self, left: u64, queueing: u64, paused: u64) {
-        self.first = self.first.min(left);
+    fn add(&mut self, left: u64, queueing: u64) {
         self.packets += 1;
-        self.queueing += queueing;
-        self.queueing_max = self.queueing_max.max(queueing);
+        if left < self.first {
+            self.first = left;
+        }
+        if queueing > 0 {
+            self.queueing += queueing;
+            self.queueing_max = self.queueing_max.max(queueing);
+        }
+    }
+
+    /// It had waited while its class was paused.
+    fn add_pause(&mut self, paused: u64) {
         self.paused += paused;
         self.paused_max = self.paused_max.max(paused);
     }
@@ -44,28 +52,35 @@ impl Totals {
     /// Adds a packet's journal.
     #[inline]
     pub(super) fn add(&mut self, steps: &[Step]) {
-        let (mut known, mut ready) = (self.ports.iter_mut(), steps.first().map_or(0, |step| step.left));
+        let mut ready = steps.first().map_or(0, |step| step.left);
         // Most packets of a flow go one way, without a pause.
-        for (i, step) in steps.iter().enumerate() {
-            match known.next() {
-                Some(port) if port.key == step.key => port.add(step.left, step.left - ready, 0),
-                _ => return self.add_other(&steps[i..], ready),
+        let known = self.ports.iter_mut().zip(steps);
+        let mut added = 0;
+        for (port, step) in known {
+            if port.key != step.key {
+                break;
             }
-            ready = step.arrives;
+            port.add(step.left, step.left - ready);
+            ready = step.arrives();
+            added += 1;
+        }
+        if added < steps.len() {
+            self.add_other(&steps[added..], ready);
         }
     }
 
     /// Adds the steps of a packet that is at its next port at `ready`.
     #[cold]
     fn add_other(&mut self, steps: &[Step], ready: u64) {
-        for_each_wait(steps, ready, |step, queueing, paused| {
-            if step.key == INSIDE {
+        for_each_wait(steps, ready, |key, step, _, queueing, paused| {
+            if key == INSIDE {
                 self.host.packets += 1;
                 self.host.total += Span::from_ps(step.left);
                 self.host.max = self.host.max.max(Span::from_ps(step.left));
             } else {
-                let place = self.place(step.key);
-                self.ports[place].add(step.left, queueing, paused);
+                let place = self.place(key);
+                self.ports[place].add(step.left, queueing);
+                self.ports[place].add_pause(paused);
             }
         });
     }
@@ -105,10 +120,14 @@ impl Totals {
 
     /// The ports in the order in which they were met; those of one instant by direction and number.
     pub(super) fn hops(&mut self, name: &dyn Fn(PortId) -> PortRef) -> Vec<HopTotals> {
-        self.ports.sort_unstable_by_key(|port| (port.first, port.key));
+        let order = |port: &AtPort| {
+            let (number, back) = port_of(port.key);
+            (port.first, back, number)
+        };
+        self.ports.sort_unstable_by_key(order);
         let hop = |port: &AtPort| HopTotals {
-            port: name(PortId(port.key & !BACK)),
-            back: port.key & BACK != 0,
+            port: name(port_of(port.key).0),
+            back: port_of(port.key).1,
             packets: port.packets,
             queueing: Span::from_ps(port.queueing),
             queueing_max: Span::from_ps(port.queueing_max),
@@ -116,24 +135,5 @@ impl Totals {
             paused_max: Span::from_ps(port.paused_max),
         };
         self.ports.iter().map(hop).collect()
-    }
-}
-
-/// Shows the steps of a packet that comes to the first of these ports at `ready`: each with how long it queued
-/// before, and how long it was paused there. That is what lies between its arrival and its leaving, less the time
-/// in the receiver's host.
-#[inline]
-pub(super) fn for_each_wait(steps: &[Step], mut ready: u64, mut show: impl FnMut(&Step, u64, u64)) {
-    let mut paused = 0;
-    for step in steps {
-        if step.key < INSIDE {
-            show(step, step.left - ready - paused, paused);
-            (ready, paused) = (step.arrives, 0);
-        } else if step.key == INSIDE {
-            ready += step.left;
-            show(step, 0, 0);
-        } else {
-            paused = step.left;
-        }
     }
 }

@@ -49,19 +49,21 @@ pub(crate) struct PortRecorder {
 struct Open {
     /// Bytes that had left the port when the bin began: part of a packet, perhaps of a byte.
     sent: f64,
-    /// Bytes queued then.
+    /// Bytes that the port has sent, if nothing was left of it when the bin began: no transmission, no queue, no
+    /// pause. As long as it is so there is nothing to tell.
+    idle_at: u64,
+    /// What the link carries, in a ps and in a bin.
+    bytes_per_ps: f64,
+    full: f64,
+    /// Bytes queued when the bin began.
     queued: u32,
     /// Packets marked since.
     marks: u32,
     /// Time paused since, up to `paused_from`, if it is paused now; `u64::MAX` if not.
     paused: u64,
     paused_from: u64,
-    /// What the link carries, in a ps and in a bin.
-    bytes_per_ps: f64,
-    full: f64,
-    /// Bytes that the port has sent, if nothing was left of it when the bin began: no transmission, no queue, no
-    /// pause. As long as it is so there is nothing to tell.
-    idle_at: u64,
+    /// Whether there is more to tell of the bin than what was sent, as far as that is known here.
+    is_eventful: bool,
 }
 
 impl Open {
@@ -69,45 +71,48 @@ impl Open {
     fn new(bytes_per_ps: f64, width: u64) -> Self {
         Self {
             sent: 0.0,
+            idle_at: 0,
+            bytes_per_ps,
+            full: bytes_per_ps * width as f64,
             queued: 0,
             marks: 0,
             paused: 0,
             paused_from: u64::MAX,
-            bytes_per_ps,
-            full: bytes_per_ps * width as f64,
-            idle_at: 0,
+            is_eventful: false,
         }
     }
 
-    /// Whether nothing has happened at the port since the bin began.
+    /// Closes the bin at `now`, of whose queue and pauses there is nothing to tell: what the port sent in it.
     #[inline]
-    fn is_idle(&self, port: &Port) -> bool {
-        port.tx_bytes == self.idle_at && port.queued | port.queue_max == 0
-    }
-
-    /// Closes the bin of this width at `now`: what the port did in it.
-    #[inline]
-    fn close(&mut self, port: &mut Port, now: u64, width: f64) -> PortBin {
-        let queue_max = port.queue_max.max(port.queued).max(self.queued);
+    fn close(&mut self, port: &Port, now: u64) -> f32 {
         // Of the current transmission, the next bins have what is left of it. Signed numbers become floating-point
         // ones in one step.
         let left = (port.free_at as i64 - now as i64).max(0);
         let sent = port.tx_bytes as i64 as f64 - left as f64 * self.bytes_per_ps;
         let sent = if sent > self.sent { sent } else { self.sent };
+        let utilisation = ((sent - self.sent) / self.full) as f32;
+        self.idle_at = if left == 0 { port.tx_bytes } else { u64::MAX };
+        self.sent = sent;
+        utilisation
+    }
+
+    /// Closes the bin of this width at `now`: what the port did in it.
+    fn close_eventful(&mut self, port: &mut Port, now: u64, width: f64) -> PortBin {
         let mut bin = PortBin {
-            utilisation: ((sent - self.sent) / self.full) as f32,
+            utilisation: self.close(port, now),
             paused: 0.0,
-            queue_max,
+            queue_max: port.queue_max.max(port.queued).max(self.queued),
             marks: self.marks,
         };
-        let rests = left == 0 && port.queued == 0;
-        self.idle_at = if rests { port.tx_bytes } else { u64::MAX };
-        self.sent = sent;
+        if port.queued != 0 {
+            self.idle_at = u64::MAX;
+        }
         self.queued = port.queued;
         (self.marks, port.queue_max) = (0, 0);
         if self.paused > 0 || self.paused_from != u64::MAX {
             bin.paused = self.close_pause(now, width);
         }
+        self.is_eventful = self.queued != 0 || self.paused_from != u64::MAX;
         bin
     }
 
@@ -175,6 +180,7 @@ impl PortRecorder {
     pub(crate) fn marked(&mut self, port: PortId) {
         if let Some(open) = self.open.get_mut(port) {
             open.marks += 1;
+            open.is_eventful = true;
         }
     }
 
@@ -184,6 +190,7 @@ impl PortRecorder {
             return;
         };
         open.idle_at = u64::MAX;
+        open.is_eventful = true;
         let was = open.paused_from != u64::MAX;
         if is && !was {
             // Before the first bin nothing counts.
@@ -229,8 +236,13 @@ impl PortRecorder {
         let (width, mut largest) = (self.bin as f64, self.queue_max);
         held.as_mut_slice().fill(0);
         let cells = ports.iter_mut().zip(&mut self.open).map(|(port, open)| {
-            if open.is_idle(port) {
-                return PortBin::default();
+            if port.queued | port.queue_max == 0 && !open.is_eventful {
+                let idle = port.tx_bytes == open.idle_at;
+                let utilisation = if idle { 0.0 } else { open.close(port, now) };
+                return PortBin {
+                    utilisation,
+                    ..PortBin::default()
+                };
             }
             if !port.is_host {
                 held[port.switch()] += port.queued;
@@ -238,7 +250,7 @@ impl PortRecorder {
                 *most = port.queue_max.max(*most);
             }
             largest = largest.max(port.queue_max);
-            open.close(port, now, width)
+            open.close_eventful(port, now, width)
         });
         self.cells.extend(cells);
         self.queue_max = largest;
@@ -314,11 +326,14 @@ fn merge_rows<T: Copy + Default>(rows: &mut Vec<T>, width: usize, first_alone: b
     for value in &mut rows[..to] {
         *value = merge(T::default(), *value);
     }
-    for from in (to..rows.len()).step_by(2 * width.max(1)) {
-        for column in from..from + width {
-            rows[to] = merge(rows[column], rows[column + width]);
-            to += 1;
+    let mut from = to;
+    while from < rows.len() {
+        let (row, next) = rows[from..from + 2 * width].split_at_mut(width);
+        for (value, &other) in row.iter_mut().zip(&*next) {
+            *value = merge(*value, other);
         }
+        rows.copy_within(from..from + width, to);
+        (to, from) = (to + width, from + 2 * width);
     }
     rows.truncate(to);
 }
