@@ -192,13 +192,20 @@ impl Core {
         }
     }
 
-    /// Puts a packet on the wire. The end of its transmission is an event only if `more` waits.
+    /// Puts a packet on the wire that did not wait in this queue. The end of its transmission is an event only if
+    /// `more` waits.
     #[inline(always)]
     pub(crate) fn start_transmission(&mut self, world: &World, port: PortId, id: PacketId, more: bool) {
+        self.transmit(world, port, id, more, Packet::TOLD);
+    }
+
+    /// Puts a packet on the wire; its journal is told if it has one of these flags.
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, world: &World, port: PortId, id: PacketId, more: bool, told: u8) {
         let p = &mut self.ports[port];
         let profile = &world.profiles[p.profile];
         let packet = self.packets.get(id);
-        let (kind, wire, accounted) = (packet.kind, packet.wire, packet.is_accounted());
+        let (kind, wire, accounted) = (packet.kind, packet.wire, packet.flags & told != 0);
         let arrives = self
             .agenda
             .transmit(self.now, profile, (port, p), (id, kind, wire), more);

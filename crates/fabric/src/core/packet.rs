@@ -57,6 +57,8 @@ impl Packet {
     pub(crate) const ACK_REQUEST: u8 = 1;
     /// Its way is written down (see [`crate::watch::account`]).
     pub(crate) const ACCOUNTED: u8 = 1 << 1;
+    /// Every port that it leaves is written down, whether it waits there or not.
+    pub(crate) const TOLD: u8 = 1 << 3;
     /// A switch cut its payload off.
     pub(crate) const TRIMMED: u8 = 1 << 2;
 
@@ -91,6 +93,10 @@ impl Packet {
     #[inline]
     pub(crate) const fn is_accounted(&self) -> bool {
         self.flags & Self::ACCOUNTED != 0
+    }
+    #[inline]
+    pub(crate) const fn is_told(&self) -> bool {
+        self.flags & Self::TOLD != 0
     }
     #[inline]
     pub(crate) const fn is_trimmed(&self) -> bool {
@@ -131,7 +137,7 @@ impl PacketSlab {
     pub(crate) fn without_journals(&self) -> Self {
         let mut slab = self.clone();
         for packet in &mut slab.packets {
-            packet.flags &= !Packet::ACCOUNTED;
+            packet.flags &= !(Packet::ACCOUNTED | Packet::TOLD);
         }
         slab
     }

@@ -53,6 +53,11 @@ impl Posted {
 impl Core {
     /// Hands over the packets that have left for other parts, of which there are `parts`; `open` opens the box of one.
     pub(crate) fn post<'a>(&mut self, parts: usize, open: impl Fn(usize) -> MutexGuard<'a, Mail>) -> Posted {
+        // Other parts do not know the ways of this one's flows.
+        for place in 0..self.agenda.outbox.len() {
+            let Crossing { port, packet, .. } = self.agenda.outbox[place];
+            self.tell_before(port, packet);
+        }
         let mut posted = Posted::NOTHING;
         let Some(share) = &self.share else { return posted };
         let mut boxes: Vec<Option<MutexGuard<'_, Mail>>> = (0..parts).map(|_| None).collect();

@@ -1,6 +1,7 @@
 //! Acknowledgements in the NIC that sends them: where they wait, and for what.
 
 use crate::core::Core;
+use crate::core::packet::Packet;
 use crate::core::port::{LINK_CONTROL, Port, STRICT, debit};
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId};
@@ -65,7 +66,7 @@ impl Hosts {
             core.account_pause(world, port, id);
         }
         let more = more_acks || self.awaits_end(world, core, nic, core.packets.get(id).wire);
-        core.start_transmission(world, port, id, more);
+        core.transmit(world, port, id, more, Packet::ACCOUNTED);
     }
 
     /// Appends a packet of a receiver's own to a port's queue, and sends if the port is idle.

@@ -193,7 +193,7 @@ impl Hosts {
                 core.counters.nacks += 1;
                 self.answer(world, core, place, id, PacketKind::Nack, echo.unwrap_or(mark));
             }
-            Answer::Nothing => core.packets.remove(id),
+            Answer::Nothing => core.end_at_receiver(id),
         }
         if whole {
             self.forget_receiver(world, place);

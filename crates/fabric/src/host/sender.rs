@@ -215,7 +215,7 @@ impl Hosts {
         if acknowledged.newly == 0 {
             // What acknowledges something is a round-trip sample: see `record_rtt`.
             self.qps[slot].hears();
-        } else {
+        } else if core.watch.is_told() {
             core.account_progress(&self.qps[slot]);
         }
         let finished = self.qps[slot].is_finished();

@@ -180,7 +180,9 @@ impl Simulation {
         };
         self.window_counts = Some(parts.windows.counts());
         self.close_records(&mut parts.others);
-        for other in parts.others {
+        self.core.tell_all();
+        for mut other in parts.others {
+            other.core.tell_all();
             let Self {
                 mut core,
                 mut switches,

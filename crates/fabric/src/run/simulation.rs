@@ -368,6 +368,7 @@ impl Simulation {
         let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
         let closeups = self.core.close_looks();
         let decisions = self.hosts.decision_stats(&self.core);
+        self.core.tell_all();
         self.core.watch.recorder.finish_queues();
         self.core.agenda.sent.write(&mut self.core.counters);
         let hangs_on_seed = self.hangs_on_seed();

@@ -30,6 +30,7 @@ impl Switches {
     pub(crate) fn switch_receive(&mut self, world: &World, core: &mut Core, ingress: PortId, id: PacketId) {
         let Some(egress) = self.route(world, core, ingress, id) else {
             core.counters.link_drops += 1;
+            core.tell_before(ingress, id);
             return core.discard(world, ingress, id);
         };
         let straight = self.plain || self.look_at(world, core, ingress, egress, id);
@@ -99,7 +100,7 @@ impl Switches {
         if self.telemetry.on && kind == PacketKind::Data {
             self.telemetry.stamp(now, port, profile, packet, room);
         }
-        let accounted = packet.is_accounted();
+        let accounted = packet.is_told();
         let arrives = core
             .agenda
             .transmit(now, profile, (egress, port), (id, kind, wire), false);
@@ -216,6 +217,7 @@ impl Switches {
     #[cold]
     fn refuse(&mut self, world: &World, core: &mut Core, egress: PortId, class: u8, id: PacketId) {
         let lossy = self.rules.is_lossy(class);
+        core.tell_before(core.packets.get(id).ingress, id);
         let packet = core.packets.get_mut(id);
         if lossy
             && packet.kind == PacketKind::Data

@@ -266,7 +266,8 @@ impl Simulation {
             .recorder
             .flows
             .started(slot, &self.hosts.qps[slot], self.core.now);
-        self.core.open_account(flow);
+        let ways = reachable.then_some([&paths.forward[..], &paths.back]);
+        self.core.open_account(&self.world, &self.hosts.qps[slot], ways);
         if self.core.watch.closeups.on() {
             self.core.look_begins(slot, &self.hosts.qps[slot]);
         }

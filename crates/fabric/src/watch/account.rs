@@ -15,7 +15,7 @@ use crate::core::port::{Ports, STRICT};
 use crate::host::sender::Qp;
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
 use crate::outcome::{PacketKind, PortRef};
-use crate::spec::Accounted;
+use crate::spec::{Accounted, RunSpec};
 use crate::watch::record::Recorder;
 use crate::world::World;
 use journal::{INSIDE, Journals, PAUSED, for_each_wait, key_of, port_of};
@@ -28,9 +28,11 @@ mod journal;
 mod parts;
 mod sender;
 mod totals;
+mod ways;
 
 pub(crate) use journal::{Head, Step};
 pub use parts::{FlowAccount, HopTime, HopTotals, HostTime, SenderTime};
+pub(crate) use ways::Upto;
 
 /// The accounts of a run.
 #[derive(Clone, Debug, Default)]
@@ -46,16 +48,13 @@ pub(crate) struct Accounts {
     paused: Grid<PortId, u64>,
     /// Whether there has been a pause.
     pauses: bool,
+    /// Whether ways can be known: see [`ways`].
+    fixed_ways: bool,
 }
 
 impl Accounts {
-    pub(crate) fn new(
-        asked: &Accounted,
-        closeups: &[u32],
-        flows: usize,
-        (ports, classes): (usize, usize),
-        packets: usize,
-    ) -> Self {
+    pub(crate) fn new(spec: &RunSpec, (ports, classes): (usize, usize), packets: usize) -> Self {
+        let (asked, closeups, flows) = (&spec.record.accounts, &spec.record.closeups, spec.flow_count());
         let named: &[u32] = match asked {
             Accounted::Flows(list) => list,
             Accounted::None | Accounted::All => &[],
@@ -91,6 +90,7 @@ impl Accounts {
             journals: Journals::new(if on { packets } else { 0 }),
             paused: Grid::of(if on { ports } else { 0 }, classes, 0),
             pauses: false,
+            fixed_ways: ways::are_fixed(spec),
         }
     }
 
@@ -133,17 +133,17 @@ impl Accounts {
 
     /// A packet whose way is written down goes on the wire of a port at `left`, and will be at the other end at
     /// `arrives`.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn step(&mut self, packet: PacketId, port: PortId, kind: PacketKind, left: u64, arrives: u64) {
         let key = key_of(port, kind == PacketKind::Data);
-        self.journals.leave(packet, key, left, arrives);
+        self.journals.get_mut(packet).leave(key, left, arrives);
     }
 
     /// What the packet that had this slot met is added to its flow's, if it has not been.
     #[inline]
     fn add_up(&mut self, packet: PacketId) {
         if let Some((head, steps)) = self.journals.of(packet) {
-            self.totals[head.place].add(steps);
+            self.totals[head.place].add(head, steps);
             self.journals.forget(packet);
         }
     }
@@ -181,7 +181,7 @@ impl Accounts {
             }
         }
         self.completed.append(&mut other.completed);
-        for (mine, theirs) in self.totals.iter_mut().zip(&other.totals) {
+        for (mine, theirs) in self.totals.iter_mut().zip(other.totals) {
             mine.merge(theirs);
         }
     }
@@ -209,9 +209,12 @@ impl Accounts {
 
 impl Core {
     /// A flow starts: so does its account.
-    pub(crate) fn open_account(&mut self, flow: FlowId) {
-        if let Some(place) = self.watch.accounts.find(flow) {
-            self.watch.accounts.senders[place] = Sender::new(flow, self.now);
+    pub(crate) fn open_account(&mut self, world: &World, qp: &Qp, paths: Option<[&[PortId]; 2]>) {
+        if let Some(sender) = self.watch.accounts.of(qp) {
+            *sender = Sender::new(qp.flow, self.now);
+            if let Some(paths) = paths {
+                self.foresee_way(world, qp, paths);
+            }
         }
     }
 
@@ -231,7 +234,7 @@ impl Core {
 
     /// The same of a flow that is not complete and that nobody looks at closely. Returns for how long it has
     /// waited for its NIC.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn settle_account(&mut self, qp: &Qp) -> u64 {
         match self.watch.accounts.of(qp) {
             Some(sender) => sender.settle(qp, &self.ports[qp.port], self.now),
@@ -240,7 +243,7 @@ impl Core {
     }
 
     /// There was progress.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn account_progress(&mut self, qp: &Qp) {
         if let Some(sender) = self.watch.accounts.of(qp) {
             sender.stalled = Span::ZERO;
@@ -265,7 +268,11 @@ impl Core {
             return;
         };
         let (port, packet) = (&self.ports[qp.port], self.packets.get_mut(id));
-        packet.flags |= Packet::ACCOUNTED;
+        let is_quiet = packet.wire == sender.known_wire;
+        packet.flags |= match is_quiet {
+            true => Packet::ACCOUNTED,
+            false => Packet::ACCOUNTED | Packet::TOLD,
+        };
         match qp.snd_nxt < qp.bound {
             true => sender.settle_unblocked(qp, self.now),
             // What is sent again may be all that there was to send.
@@ -273,9 +280,10 @@ impl Core {
         };
         let journal = accounts.journals.open(id);
         if let Some((head, steps)) = journal.read() {
-            accounts.totals[head.place].add(steps);
+            accounts.totals[head.place].add(head, steps);
         }
         journal.begin(qp.account, sender.time_until(self.now));
+        (journal.head.start, journal.head.is_quiet) = (self.now, is_quiet);
         let profile = &world.profiles[port.profile];
         let again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
         sender.send(self.now + profile.serialise(packet.wire).tx, again);
@@ -337,6 +345,7 @@ impl Core {
         let Some(place) = self.watch.accounts.find(flow) else {
             return;
         };
+        self.tell(id, Upto::Sender);
         let accounts = &mut self.watch.accounts;
         let Some((head, steps)) = accounts.journals.of(id) else {
             return;

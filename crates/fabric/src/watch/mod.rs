@@ -32,15 +32,10 @@ impl Watch {
         let mut recorder = Recorder::new(spec, ports, profiles);
         // What is traced takes no short cuts through queues: closeups are told of every step, too.
         recorder.tracing |= !record.closeups.is_empty();
+        let sizes = (ports.len(), class_count);
         Self {
             recorder,
-            accounts: Accounts::new(
-                &record.accounts,
-                &record.closeups,
-                flows,
-                (ports.len(), class_count),
-                packets,
-            ),
+            accounts: Accounts::new(spec, sizes, packets),
             closeups: CloseUps::new(&record.closeups, flows),
             standstill: crate::run::standstill::Watch::of(spec),
         }

@@ -13,7 +13,7 @@ pub(super) const PAUSED: u32 = u32::MAX;
 pub(super) const INSIDE: u32 = PAUSED - 1;
 pub(super) const ARRIVED: u32 = PAUSED - 2;
 /// Set in a key where the step's flight has no room in it.
-const LONG: u32 = 1 << 31;
+pub(super) const LONG: u32 = 1 << 31;
 
 /// A port that a packet left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,10 @@ pub(crate) struct Head {
     pub(super) place: AccountId,
     /// Steps so far.
     pub(super) count: u32,
+    /// When the packet began to leave its sender.
+    pub(super) start: u64,
+    /// Whether only the ports where it waited are written down: it goes its flow's way ([`super::ways`]).
+    pub(super) is_quiet: bool,
 }
 
 impl Head {
@@ -80,6 +84,8 @@ impl Head {
         paused_before: 0,
         place: AccountId::NONE,
         count: 0,
+        start: 0,
+        is_quiet: false,
     };
 }
 
@@ -89,7 +95,7 @@ const ROOM: usize = 12;
 /// A packet's journal.
 #[derive(Clone, Debug)]
 pub(super) struct Journal {
-    head: Head,
+    pub(super) head: Head,
     steps: [Step; ROOM],
     /// All steps, if they are more.
     long: Vec<Step>,
@@ -128,19 +134,10 @@ impl Journals {
         &mut self.0[packet].head
     }
 
-    /// A packet leaves a port.
+    /// A packet's journal.
     #[inline(always)]
-    pub(super) fn leave(&mut self, packet: PacketId, key: u32, left: u64, arrives: u64) {
-        let journal = &mut self.0[packet];
-        let count = journal.head.count as usize;
-        if let Ok(flight) = u32::try_from(arrives - left)
-            && let Some(place) = journal.steps.get_mut(count)
-        {
-            journal.head.count += 1;
-            *place = Step { key, flight, left };
-            return;
-        }
-        journal.leave_for_long(key, left, arrives);
+    pub(super) fn get_mut(&mut self, packet: PacketId) -> &mut Journal {
+        &mut self.0[packet]
     }
 
     /// Adds a step to a packet's journal.
@@ -173,7 +170,14 @@ impl Journal {
     pub(super) fn begin(&mut self, place: AccountId, sender: &SenderTime) {
         let head = &mut self.head;
         (head.place, head.count, head.paused_before) = (place, 0, 0);
-        head.sender = *sender;
+        (head.sender, head.is_quiet) = (*sender, false);
+    }
+
+    /// Begins it anew with other steps.
+    pub(super) fn begin_anew(&mut self) -> Vec<Step> {
+        let steps = self.read().map_or(Vec::new(), |(_, steps)| steps.to_vec());
+        (self.head.count, self.head.is_quiet) = (0, false);
+        steps
     }
 
     /// What there is in it, if it has not been added up.
@@ -186,7 +190,21 @@ impl Journal {
         (self.head.place != AccountId::NONE).then_some((&self.head, steps))
     }
 
-    fn push(&mut self, step: Step) {
+    /// The packet leaves a port.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, key: u32, left: u64, arrives: u64) {
+        let count = self.head.count as usize;
+        if let Ok(flight) = u32::try_from(arrives - left)
+            && let Some(place) = self.steps.get_mut(count)
+        {
+            self.head.count += 1;
+            *place = Step { key, flight, left };
+            return;
+        }
+        self.leave_for_long(key, left, arrives);
+    }
+
+    pub(super) fn push(&mut self, step: Step) {
         let count = self.head.count as usize;
         self.head.count += 1;
         if let Some(place) = self.steps.get_mut(count) {

@@ -13,6 +13,8 @@ use crate::ids::FlowId;
 pub(super) struct Sender {
     /// `FlowId::NONE` before the flow starts.
     pub(super) flow: FlowId,
+    /// Bytes of the packets whose way is known ([`super::ways`]); 0 before.
+    pub(super) known_wire: u16,
     /// Whether the flow has completed: its account is closed.
     pub(super) is_complete: bool,
     /// Whether its latest transmission sent old bytes.
@@ -30,6 +32,7 @@ impl Sender {
     pub(super) const fn new(flow: FlowId, now: u64) -> Self {
         Self {
             flow,
+            known_wire: 0,
             is_complete: false,
             again: false,
             until: now,

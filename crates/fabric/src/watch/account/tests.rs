@@ -1,4 +1,5 @@
 use super::*;
+use crate::common::{add_flow, scheme, star};
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
 use crate::spec::NodeId;
 use paceline_kernel::ids::Id;
@@ -6,8 +7,16 @@ use paceline_kernel::rng::{Purpose, Rng};
 
 const FLOWS: u32 = 3;
 
+/// Accounts of so many flows in a network with so many ports.
+fn of_flows(flows: u32, ports: u32) -> Accounts {
+    let mut spec = star(2, scheme("hpcc"));
+    (0..flows).for_each(|_| add_flow(&mut spec, 0, 1, 1_000, 0));
+    spec.record.accounts = Accounted::All;
+    Accounts::new(&spec, (ports as usize, 1), 0)
+}
+
 fn accounts() -> Accounts {
-    Accounts::new(&Accounted::All, &[], FLOWS as usize, (8, 1), 0)
+    of_flows(FLOWS, 8)
 }
 
 fn begin(accounts: &mut Accounts, flow: FlowId) {
@@ -134,7 +143,7 @@ fn a_journal_is_read() {
 #[test]
 fn long_ways_are_written_down() {
     const HOPS: u32 = 30;
-    let mut accounts = Accounts::new(&Accounted::All, &[], 1, (HOPS as usize, 1), 0);
+    let mut accounts = of_flows(1, HOPS);
     begin(&mut accounts, FlowId(0));
     for packet in [PacketId(0), PacketId(1), PacketId(0)] {
         accounts.put(packet, &head(FlowId(0)), &[]);

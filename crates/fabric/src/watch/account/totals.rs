@@ -2,7 +2,8 @@
 
 use paceline_kernel::Span;
 
-use super::journal::{INSIDE, Step, for_each_wait, port_of};
+use super::journal::{Head, INSIDE, Step, for_each_wait, port_of};
+use super::ways::Hop;
 use super::{HopTotals, HostTime};
 use crate::ids::PortId;
 use crate::outcome::PortRef;
@@ -10,17 +11,20 @@ use crate::outcome::PortRef;
 /// What a flow's packets met at ports and in the receiver's host.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Totals {
-    ports: Vec<AtPort>,
+    pub(super) ports: Vec<AtPort>,
     pub(super) host: HostTime,
+    /// The way of most packets, and of how many it is known only where they waited ([`super::ways`]).
+    pub(super) way: Vec<Hop>,
+    pub(super) quiet: u64,
 }
 
 /// What they met at one port.
 #[derive(Clone, Copy, Debug)]
-struct AtPort {
+pub(super) struct AtPort {
     key: u32,
     /// When the first of them left it.
     first: u64,
-    packets: u64,
+    pub(super) packets: u64,
     queueing: u64,
     queueing_max: u64,
     paused: u64,
@@ -36,13 +40,19 @@ impl AtPort {
             self.first = left;
         }
         if queueing > 0 {
-            self.queueing += queueing;
-            self.queueing_max = self.queueing_max.max(queueing);
+            self.add_queueing(queueing);
         }
     }
 
+    /// It had waited behind others.
+    #[inline]
+    pub(super) fn add_queueing(&mut self, queueing: u64) {
+        self.queueing += queueing;
+        self.queueing_max = self.queueing_max.max(queueing);
+    }
+
     /// It had waited while its class was paused.
-    fn add_pause(&mut self, paused: u64) {
+    pub(super) fn add_pause(&mut self, paused: u64) {
         self.paused += paused;
         self.paused_max = self.paused_max.max(paused);
     }
@@ -51,7 +61,16 @@ impl AtPort {
 impl Totals {
     /// Adds a packet's journal.
     #[inline]
-    pub(super) fn add(&mut self, steps: &[Step]) {
+    pub(super) fn add(&mut self, head: &Head, steps: &[Step]) {
+        match head.is_quiet {
+            true => self.add_quiet(head.start, steps),
+            false => self.add_told(steps),
+        }
+    }
+
+    /// Adds all ports that a packet left.
+    #[inline]
+    fn add_told(&mut self, steps: &[Step]) {
         let mut ready = steps.first().map_or(0, |step| step.left);
         // Most packets of a flow go one way, without a pause.
         let known = self.ports.iter_mut().zip(steps);
@@ -85,7 +104,7 @@ impl Totals {
         });
     }
 
-    fn place(&mut self, key: u32) -> usize {
+    pub(super) fn place(&mut self, key: u32) -> usize {
         if let Some(place) = self.ports.iter().position(|port| port.key == key) {
             return place;
         }
@@ -102,7 +121,12 @@ impl Totals {
     }
 
     /// Adds what other packets of the flow met.
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, mut other: Self) {
+        if self.way.is_empty() {
+            std::mem::swap(self, &mut other);
+        }
+        self.count_quiet();
+        other.count_quiet();
         for theirs in &other.ports {
             let place = self.place(theirs.key);
             let port = &mut self.ports[place];
@@ -124,7 +148,10 @@ impl Totals {
             let (number, back) = port_of(port.key);
             (port.first, back, number)
         };
-        self.ports.sort_unstable_by_key(order);
+        self.count_quiet();
+        if self.way.is_empty() {
+            self.ports.sort_unstable_by_key(order);
+        }
         let hop = |port: &AtPort| HopTotals {
             port: name(port_of(port.key).0),
             back: port_of(port.key).1,
@@ -134,6 +161,7 @@ impl Totals {
             paused: Span::from_ps(port.paused),
             paused_max: Span::from_ps(port.paused_max),
         };
-        self.ports.iter().map(hop).collect()
+        let met = self.ports.iter().filter(|port| port.packets > 0);
+        met.map(hop).collect()
     }
 }
