@@ -138,6 +138,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         quick: &["workload.0.permutation.size=1MB"],
         fidelity: Fidelity::Exact,
         replaceable: false,
+        long: false,
     },
 ];
 
