@@ -15,7 +15,7 @@ const START: u64 = 2_000_000_000;
 type Workload = (&'static str, fn() -> RunSpec);
 
 /// What is measured.
-pub(crate) const WORKLOADS: [Workload; 12] = [
+pub(crate) const WORKLOADS: [Workload; 13] = [
     ("incast-16/ns3-hpcc", || incast(16)),
     ("incast-16/exact", || exact(incast(16))),
     ("permutation-k4/ns3-hpcc", || permutation(4, "hpcc")),
@@ -29,6 +29,7 @@ pub(crate) const WORKLOADS: [Workload; 12] = [
     }),
     ("permutation-k16/exact", || exact(permutation(16, "hpcc"))),
     ("permutation-k32/exact", || exact(permutation(32, "hpcc"))),
+    ("messages-20000/hpcc", || exact(messages())),
     ("crowd-8190/swift", || exact(crowd())),
 ];
 
@@ -119,6 +120,23 @@ fn crowd() -> RunSpec {
         add_flow(&mut spec, sender, 91, 10_000_000, START);
     }
     spec.stop = Time::from_ns(START) + Span::from_us(4000);
+    spec
+}
+
+/// 20,000 messages of a packet each, one every 20 ns, over a fat tree with 16 hosts: what a flow's begin and end cost.
+fn messages() -> RunSpec {
+    let mut spec = permutation(4, "hpcc");
+    spec.flows.clear();
+    for message in 0..20_000 {
+        let (src, distance) = (message % 16, 1 + message / 16 % 15);
+        add_flow(
+            &mut spec,
+            src,
+            (src + distance) % 16,
+            1000,
+            START + 20 * u64::from(message),
+        );
+    }
     spec
 }
 

@@ -10,6 +10,8 @@ const PAGE: usize = 1024;
 #[derive(Clone, Debug)]
 pub(crate) struct FlowTable<I> {
     pages: Vec<Option<Box<Page<I>>>>,
+    /// A page without flows, for the next one that is needed: where few flows are under way, pages come and go.
+    spare: Option<Box<Page<I>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -21,7 +23,10 @@ struct Page<I> {
 
 impl<I> Default for FlowTable<I> {
     fn default() -> Self {
-        Self { pages: Vec::new() }
+        Self {
+            pages: Vec::new(),
+            spare: None,
+        }
     }
 }
 
@@ -39,10 +44,13 @@ impl<I: Id> FlowTable<I> {
         if self.pages.len() <= number {
             self.pages.resize_with(number + 1, || None);
         }
+        let spare = &mut self.spare;
         let page = self.pages[number].get_or_insert_with(|| {
-            Box::new(Page {
-                slots: [I::NONE; PAGE],
-                live: 0,
+            spare.take().unwrap_or_else(|| {
+                Box::new(Page {
+                    slots: [I::NONE; PAGE],
+                    live: 0,
+                })
             })
         });
         let place = &mut page.slots[flow.index() % PAGE];
@@ -60,7 +68,7 @@ impl<I: Id> FlowTable<I> {
         }
         slots.live -= 1;
         if slots.live == 0 {
-            *page = None;
+            self.spare = page.take();
         }
         Some(slot)
     }

@@ -18,7 +18,7 @@ pub(crate) struct Crowd {
     due: Vec<u64>,
     /// Nothing may go before this.
     soonest: u64,
-    /// A bit for each class that they have.
+    /// A bit for each class that they have, or had.
     classes: u16,
 }
 
@@ -29,6 +29,25 @@ impl Crowd {
     /// The queue pairs of the NIC are others now.
     pub(crate) fn forget(&mut self) {
         self.due.clear();
+    }
+
+    /// The NIC has another queue pair, its last.
+    pub(crate) fn add(&mut self, qp: &Qp) {
+        if !self.due.is_empty() {
+            let due = due(qp);
+            self.due.push(due);
+            self.soonest = self.soonest.min(due);
+            self.classes |= 1 << qp.class;
+        }
+    }
+
+    /// The one at `place` is no more; whether those after it have other places now.
+    pub(crate) fn remove(&mut self, place: usize) -> bool {
+        let known = !self.due.is_empty();
+        if known {
+            self.due.remove(place);
+        }
+        known
     }
 }
 

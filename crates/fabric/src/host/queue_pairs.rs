@@ -43,10 +43,12 @@ impl Hosts {
 
     /// A queue pair may send from here on.
     pub(crate) fn join_nic(&mut self, world: &World, core: &mut Core, slot: QpId) {
-        let port = self.qps[slot].port;
+        let qp = &mut self.qps[slot];
+        let port = qp.port;
         let nic = &mut self.nics[core.ports[port].nic()];
+        qp.place = nic.qps.len() as u32;
         nic.qps.push(slot);
-        nic.crowd.forget();
+        nic.crowd.add(qp);
         self.start_timeout(world, core, slot);
         self.nic_send(world, core, port);
     }

@@ -354,7 +354,11 @@ impl Hosts {
         let nic = &mut self.nics[nic];
         if let Some(place) = nic.qps.iter().position(|&other| other == slot) {
             nic.qps.remove(place);
-            nic.crowd.forget();
+            if nic.crowd.remove(place) {
+                for &later in &nic.qps[place..] {
+                    self.qps[later].place -= 1;
+                }
+            }
             // The one that would have been next stays next.
             if place <= nic.served {
                 nic.served = nic

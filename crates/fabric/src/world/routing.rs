@@ -94,6 +94,9 @@ pub(crate) struct Path {
     pub(crate) ports: Vec<PortId>,
 }
 
+/// Next hops among which one is chosen without looking for it again.
+const NOTED: usize = 32;
+
 impl Routing {
     pub(crate) fn new(kinds: Vec<NodeKind>, ports: &Ports, seed: u32, last_parallel_only: bool) -> Self {
         let mut by_node: List<NodeId, Vec<PortId>> = List::of(kinds.len(), Vec::new());
@@ -238,7 +241,13 @@ impl Routing {
                     && neighbours.get(i + 1).is_some_and(|&next| next == neighbours[i])
                     && usable(i + 1))
         };
-        let count = (0..list.len()).filter(|&i| keep(i)).count() as u32;
+        let (mut kept, mut count) = ([PortId::NONE; NOTED], 0);
+        for i in (0..list.len()).filter(|&i| keep(i)) {
+            if let Some(noted) = kept.get_mut(count as usize) {
+                *noted = list[i];
+            }
+            count += 1;
+        }
         if count == 0 {
             return None;
         }
@@ -251,10 +260,13 @@ impl Routing {
             }
         };
 
-        (0..list.len())
-            .filter(|&i| keep(i))
-            .nth(choice as usize)
-            .map(|i| list[i])
+        match kept.get(choice as usize) {
+            Some(&port) => Some(port),
+            None => {
+                let mut places = (0..list.len()).filter(|&i| keep(i));
+                places.nth(choice as usize).map(|i| list[i])
+            }
+        }
     }
 
     /// Whether a switch chose, of another part of the run too.
