@@ -77,6 +77,32 @@ proptest! {
     }
 }
 
+/// A host that loses one of its two links moves its flows in their own order, not in that of the slots that they have:
+/// one of these has the slot of a flow of the other host, but in a run in parts.
+#[test]
+fn flows_that_move_to_another_link_keep_their_order() {
+    let mut spec = natural(star(2, scheme("hpcc")));
+    spec.nodes = [vec![NodeKind::Switch; 3], vec![NodeKind::Host; 2]].concat();
+    spec.links = [(0, 2), (1, 2), (3, 0), (3, 1), (4, 2)]
+        .map(|(a, b)| link(a, b, G100))
+        .to_vec();
+    spec.flows.clear();
+    add_flow(&mut spec, 4, 3, 1000, 0);
+    for (i, start) in (0..12).zip([0, 1000, 12_000].into_iter().cycle()) {
+        add_flow(&mut spec, 3, 4, 100_000 + 10_000 * i, start);
+    }
+    spec.flows.sort_by_key(|flow| flow.start);
+    spec.failures.push(LinkFailure {
+        link: 2,
+        at: Time::from_ns(20_000),
+        until: None,
+    });
+    record(&mut spec);
+    let (cut, parts) = in_parts(&spec, 2, 1000).unwrap();
+    assert_eq!(parts, 2);
+    assert_same(&cut, &run(spec));
+}
+
 /// 17 leaves of two hosts under three spines: each host sends to one of the next leaf, to one half the
 /// network away, and to the last.
 fn leaves(name: &'static str) -> RunSpec {

@@ -53,6 +53,15 @@ impl Hosts {
         self.nic_send(world, core, port);
     }
 
+    /// The queue pairs of flows that are not over, in the order of the flows: which slots they have hangs on the flows
+    /// of other hosts.
+    pub(crate) fn live_senders(&self) -> Vec<QpId> {
+        let slots = self.qps.ids().filter(|&slot| !self.qps[slot].done);
+        let mut live: Vec<QpId> = slots.collect();
+        live.sort_by_key(|&slot| self.qps[slot].flow);
+        live
+    }
+
     /// A queue pair's way begins at another port than before.
     pub(crate) fn move_to_port(&mut self, core: &Core, slot: QpId, old_port: PortId) {
         let new_port = self.qps[slot].port;

@@ -94,7 +94,7 @@ impl Simulation {
         self.switches.spreading.forget();
         // Packets on their way carry the old generation, and are looked up hop by hop.
         world.epoch = (world.epoch + 1) & !SPREAD;
-        for slot in self.hosts.qps.ids() {
+        for slot in self.hosts.live_senders() {
             self.find_new_path(slot);
         }
         self.hosts.find_ways_back(&self.world, &self.core);
@@ -140,9 +140,6 @@ impl Simulation {
 
     /// Gives a live queue pair the path that it has in the new topology, if it has one.
     fn find_new_path(&mut self, slot: QpId) {
-        if self.hosts.qps[slot].done {
-            return;
-        }
         let flow = self.hosts.qps[slot].flow;
         let paths = self.world.find_paths(&self.core, flow);
         let Some(paths) = paths else {
