@@ -45,6 +45,12 @@ impl Id for NodeId {
 }
 
 impl PortId {
+    /// The other end of its link.
+    #[inline]
+    pub(crate) const fn other(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+
     /// The link of a port: its ends are ports `2i` and `2i + 1`.
     #[inline]
     pub(crate) const fn link(self) -> LinkId {

@@ -24,11 +24,11 @@ mod watch;
 mod world;
 
 pub use outcome::Outcome;
+pub use outcome::{account, closeup};
 pub use run::build::{Makers, RoundTrip, round_trips};
 pub use run::ideal;
 pub use run::simulation::{BuildError, Progress, Simulation, Until};
 pub use run::windows::WindowCounts;
 pub use spec::RunSpec;
 pub use traffic::{find_cycle, stream};
-pub use watch::{account, closeup};
 pub use world::routing;

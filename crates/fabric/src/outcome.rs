@@ -4,18 +4,21 @@ use hdrhistogram::Histogram;
 use paceline_congestion::Mark;
 use paceline_kernel::{Bytes, Span, Time};
 
-pub use crate::run::standstill::{EndlessPause, Standstill};
 use crate::spec::{FlowSpec, NodeId};
 
+pub mod account;
 mod binned;
+pub mod closeup;
 mod flows;
 mod ports;
 mod room;
+mod standstill;
 
 pub use binned::{Bin, Binned};
 pub use flows::FlowSeries;
 pub use ports::{PortBin, PortSeries};
 pub(crate) use room::Room;
+pub use standstill::{EndlessPause, Standstill};
 
 /// How a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -427,9 +430,9 @@ pub struct Outcome {
     /// See `base_rtt`.
     pub bdp: Bytes,
     /// Where the time of flows went, with [`crate::spec::RecordSpec::accounts`], in the order of flows.
-    pub accounts: Vec<crate::watch::account::FlowAccount>,
+    pub accounts: Vec<account::FlowAccount>,
     /// With [`crate::spec::RecordSpec::closeups`], in the order of flows.
-    pub closeups: Vec<crate::watch::closeup::CloseUp>,
+    pub closeups: Vec<closeup::CloseUp>,
     /// Pauses that will never end, if there are any.
     pub standstill: Option<Standstill>,
     /// What decisions that take time came to; `None` if no sender asked for any.

@@ -363,9 +363,9 @@ pub struct RecordSpec {
     pub trace_window: Option<(Time, Time)>,
     /// Keep every round-trip time sample of the first kind (one per flow and round trip).
     pub rtt_samples: bool,
-    /// Whose time to account for: see [`crate::watch::account`].
+    /// Whose time to account for: see [`crate::outcome::account`].
     pub accounts: Accounted,
-    /// Flows to look at closely, by index; they are accounted for too. See [`crate::watch::closeup`].
+    /// Flows to look at closely, by index; they are accounted for too. See [`crate::outcome::closeup`].
     pub closeups: Vec<u32>,
 }
 

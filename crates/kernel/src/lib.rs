@@ -1,6 +1,6 @@
 //! The part of Paceline that knows nothing of networks: units, random streams, the event queue.
 //!
-//! * [`ids`]: numbers of things with types of their own, and lists that only they index.
+//! * [`ids`](mod@ids): numbers of things with types of their own, and lists that only they index.
 //! * [`units`]: instants and spans in picoseconds, sizes in bytes, rates in bit/s, all integers.
 //! * [`rng`]: one random stream per (seed, purpose, entity), and the generators of other
 //!   simulators, for the fidelity modes.

@@ -1,5 +1,7 @@
 //! Descriptions of flows: in the run's list, or, where flows come as a stream, of those that are not over.
 
+use paceline_congestion::registry::AtWork;
+
 use crate::core::Core;
 use crate::core::flow_table::FlowTable;
 use crate::core::packet::PacketSlab;
@@ -114,6 +116,11 @@ impl Described {
 }
 
 impl World {
+    /// The scheme of a flow.
+    pub(crate) fn scheme_of(&self, core: &Core, flow: FlowId) -> &AtWork {
+        &self.schemes[usize::from(self.flow(core, flow).scheme)]
+    }
+
     /// A flow that has come to its start and is not over.
     pub(crate) fn flow(&self, core: &Core, flow: FlowId) -> FlowSpec {
         match self.spec.flows.get(flow.index()) {

@@ -3,11 +3,12 @@
 use crate::core::Core;
 use crate::core::event::{Event, Ties};
 use crate::core::packet::Packet;
-use crate::core::port::{LinkProfile, Port};
+use crate::core::port::Port;
 use crate::ids::{PacketId, PortId};
 use crate::outcome::{Counters, PacketKind, TraceKind};
 use crate::spec::{FlowControl, PfcMode};
 use crate::world::World;
+use crate::world::links::LinkProfile;
 use paceline_kernel::ids::Id;
 use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 

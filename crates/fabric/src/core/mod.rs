@@ -6,6 +6,7 @@ pub(crate) mod flows;
 pub(crate) mod link;
 pub(crate) mod packet;
 pub(crate) mod parts;
+pub(crate) mod paths;
 pub(crate) mod port;
 pub(crate) mod random;
 

@@ -6,6 +6,9 @@ use paceline_congestion::{HopSample, Mark};
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::prefetch::prefetch;
 
+/// Hops that the reference's header has room for.
+pub(crate) const WIRE_HOPS: usize = 5;
+
 /// A packet on its way. An acknowledgement takes over the slot of the data packet that it answers.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
@@ -30,10 +33,10 @@ pub(crate) struct Packet {
     pub(crate) payload: u16,
     /// HPCC-PINT's digest. In ACKs of schemes that read telemetry: the data packet's way.
     pub(crate) pint: u16,
-    /// Generation of the topology that `path` belongs to, or [`crate::switch::spread::SPREAD`] and the way so far.
+    /// Generation of the topology that `path` belongs to, or [`crate::world::SPREAD`] and the way so far.
     pub(crate) epoch: u16,
     pub(crate) kind: PacketKind,
-    /// Dense class (see [`crate::core::port::Classes`]); of a PFC frame: the class that it speaks of.
+    /// Dense class (see [`crate::world::classes::Classes`]); of a PFC frame: the class that it speaks of.
     pub(crate) class: u8,
     /// Congestion mark: of the packet itself in data, the echo in ACKs.
     pub(crate) mark: Mark,

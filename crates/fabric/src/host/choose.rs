@@ -5,32 +5,12 @@
 
 use crate::core::Core;
 use crate::host::Hosts;
-use crate::host::nic::{FEW_QPS, Nic};
-use crate::host::sender::Qp;
+use crate::host::port::{Crowd, FEW_QPS, NEVER, Nic};
+use crate::host::qp::Qp;
 use crate::ids::{NicId, QpId};
 use crate::world::World;
 
-/// When the queue pairs of a NIC may go.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Crowd {
-    /// In the order of [`Nic::qps`], pauses apart; [`NEVER`] for what something else than pacing keeps
-    /// back. Empty where it is not known.
-    due: Vec<u64>,
-    /// Nothing may go before this.
-    soonest: u64,
-    /// A bit for each class that they have, or had.
-    classes: u16,
-}
-
-/// See [`Crowd::due`].
-const NEVER: u64 = u64::MAX;
-
 impl Crowd {
-    /// The queue pairs of the NIC are others now.
-    pub(crate) fn forget(&mut self) {
-        self.due.clear();
-    }
-
     /// The NIC has another queue pair, its last.
     pub(crate) fn add(&mut self, qp: &Qp) {
         if !self.due.is_empty() {
@@ -39,15 +19,6 @@ impl Crowd {
             self.soonest = self.soonest.min(due);
             self.classes |= 1 << qp.class;
         }
-    }
-
-    /// The one at `place` is no more; whether those after it have other places now.
-    pub(crate) fn remove(&mut self, place: usize) -> bool {
-        let known = !self.due.is_empty();
-        if known {
-            self.due.remove(place);
-        }
-        known
     }
 }
 

@@ -2,11 +2,12 @@
 
 use crate::core::Core;
 use crate::core::packet::Packet;
-use crate::core::port::{LINK_CONTROL, Port, STRICT, debit};
+use crate::core::port::{Port, debit};
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId};
 use crate::outcome::TraceKind;
 use crate::world::World;
+use crate::world::classes::{LINK_CONTROL, STRICT};
 use paceline_kernel::ids::Id;
 
 impl World {

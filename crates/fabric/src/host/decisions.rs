@@ -21,7 +21,7 @@ use paceline_kernel::queue::{EventQueue, LaneId};
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::host::Hosts;
-use crate::host::sender::Qp;
+use crate::host::qp::Qp;
 use crate::ids::{FlowId, NicId, QpId};
 use crate::outcome::DecisionStats;
 use crate::world::World;
@@ -214,7 +214,7 @@ impl Hosts {
             self.decisions.made += 1;
             if core.watch.is_told() {
                 core.settle(&self.qps[slot]);
-                core.look_at_timer(&self.qps[slot], crate::watch::closeup::Told::Delay);
+                core.look_at_timer(&self.qps[slot], crate::outcome::closeup::Told::Delay);
             }
             self.call_scheme(world, core, slot, |scheme, cx| match answer {
                 Some(limits) => scheme.on_answer(cx, limits),

@@ -3,7 +3,6 @@
 
 use crate::core::Core;
 use crate::core::packet::Packet;
-use crate::host::Hosts;
 use crate::ids::{FlowId, PortId, QpId};
 use crate::outcome::PacketKind;
 use crate::world::World;
@@ -60,10 +59,10 @@ impl FlowPath {
     }
 
     /// Finds the way of its ACKs, if there is one.
-    fn find_way(&mut self, world: &World, core: &Core, flow: FlowId) {
+    pub(super) fn find_way(&mut self, world: &World, core: &Core, flow: FlowId) {
         if let Some(back) = world.find_way_back(core, flow) {
             self.ack_port = back[0];
-            (self.ack_route, self.ack_epoch) = world.way_of(core, &back);
+            (self.ack_route, self.ack_epoch) = world.way_of(&back);
         }
     }
 
@@ -87,15 +86,5 @@ impl FlowPath {
         };
         self.send_back(&mut packet);
         packet
-    }
-}
-
-impl Hosts {
-    /// The topology has changed: receivers whose flows are not over find the ways of their ACKs anew.
-    pub(crate) fn find_ways_back(&mut self, world: &World, core: &Core) {
-        for receiver in self.receivers.iter_mut() {
-            let flow = receiver.flow;
-            receiver.path.find_way(world, core, flow);
-        }
     }
 }

@@ -12,8 +12,11 @@ mod nic;
 mod notice;
 mod observe;
 mod parts;
+pub(crate) mod port;
+pub(crate) mod qp;
 mod queue_pairs;
 pub(crate) mod receiver;
+mod receivers;
 pub(crate) mod recovery;
 pub(crate) mod sender;
 
@@ -31,9 +34,9 @@ use paceline_kernel::ids::List;
 use decisions::DecisionBank;
 use engine::Endpoints;
 use hash_order::HashOrder;
-use nic::Nic;
-use receiver::Receivers;
-use sender::Qp;
+use port::Nic;
+use qp::Qp;
+use receivers::Receivers;
 
 /// NICs, queue pairs, receivers.
 #[derive(Clone)]

@@ -7,31 +7,13 @@ use paceline_kernel::{BitRate, Bytes, Time};
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
-use crate::core::port::time_to_send;
 use crate::host::Hosts;
-use crate::host::choose::Crowd;
-use crate::host::sender::{Qp, STANDSTILL};
+use crate::host::port::FEW_QPS;
+use crate::host::qp::{Qp, STANDSTILL};
 use crate::ids::{FlowId, NicId, PacketId, PortId, QpId};
 use crate::outcome::{PacketKind, TraceKind};
 use crate::world::World;
-
-/// Up to so many queue pairs of a NIC are looked through at every packet to save an event.
-pub(crate) const FEW_QPS: usize = 8;
-
-/// The sending half of one host port.
-#[derive(Clone, Debug)]
-pub(crate) struct Nic {
-    pub(crate) port: PortId,
-    /// Queue pairs, in round-robin order.
-    pub(crate) qps: Vec<QpId>,
-    /// Place in `qps` of the one served last.
-    pub(crate) served: usize,
-    /// Time of the pending wake-up; `u64::MAX` for none.
-    pub(crate) wake_at: u64,
-    pub(crate) wake_generation: u32,
-    /// When many queue pairs may go.
-    pub(crate) crowd: Crowd,
-}
+use crate::world::links::time_to_send;
 
 /// Which queue pair a NIC may send from.
 enum Choice {
@@ -43,21 +25,8 @@ enum Choice {
     None,
 }
 
-impl Nic {
-    pub(super) fn new(port: PortId) -> Self {
-        Self {
-            port,
-            qps: Vec::new(),
-            served: 0,
-            wake_at: u64::MAX,
-            wake_generation: 0,
-            crowd: Crowd::default(),
-        }
-    }
-}
-
 /// The gap, in ps, that pacing leaves after the start of a packet of `wire` bytes. At a rate of zero there is
-/// none: it is the rate that keeps back what follows ([`crate::host::sender::Qp::stands`]).
+/// none: it is the rate that keeps back what follows ([`crate::host::qp::Qp::stands`]).
 #[inline]
 fn gap_after(wire: u16, rate: BitRate, truncate_to_ns: bool) -> u64 {
     if rate == STANDSTILL {
@@ -173,7 +142,7 @@ impl Hosts {
         let stood = qp.stands();
         if core.watch.is_told() {
             core.settle(&self.qps[slot]);
-            core.look_at_timer(&self.qps[slot], crate::watch::closeup::Told::Itself);
+            core.look_at_timer(&self.qps[slot], crate::outcome::closeup::Told::Itself);
         }
         self.call_scheme(world, core, slot, |scheme, cx| {
             scheme.on_timer(cx, TimerSlot(timer))

@@ -5,7 +5,6 @@ use crate::core::Core;
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId, QpId};
 use crate::outcome::{PacketKind, TraceKind};
-use crate::run::simulation::Simulation;
 use crate::world::World;
 
 impl Hosts {
@@ -86,25 +85,5 @@ impl Hosts {
         if core.watch.accounts.on() {
             self.qps.iter().for_each(|qp| core.settle(qp));
         }
-    }
-}
-
-/// What links and changes of topology show, of whichever end.
-impl Simulation {
-    pub(crate) fn trace(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
-        let Self {
-            world, core, hosts, ..
-        } = self;
-        if core.ports[port].is_host {
-            hosts.trace(world, core, port, event, id, queue_bytes);
-        } else {
-            core.trace(world, port, event, id, queue_bytes);
-        }
-    }
-    pub(crate) fn settle_port(&mut self, port: PortId, class: u8, pause: bool) {
-        self.hosts.settle_port(&mut self.core, port, class, pause);
-    }
-    pub(crate) fn settle_all(&mut self) {
-        self.hosts.settle_all(&mut self.core);
     }
 }

@@ -3,7 +3,7 @@
 use paceline_kernel::rng::{Purpose, Rng};
 
 use super::Hosts;
-use super::sender::Qp;
+use super::qp::Qp;
 use crate::core::Core;
 use crate::ids::{PortId, QpId};
 use crate::world::World;

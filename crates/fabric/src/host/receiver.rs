@@ -1,158 +1,19 @@
 //! Receivers: what comes in order, what is answered, and which congestion is told of. They know of a flow what
-//! its [`FlowPath`] says, and nothing of its sender; and nothing of a flow of which no packet has come.
-
-use std::collections::BTreeMap;
+//! its `FlowPath` says, and nothing of its sender; and nothing of a flow of which no packet has come.
 
 use paceline_congestion::Mark;
-use paceline_congestion::receiver::ReceiverHalf;
 use paceline_kernel::Bytes;
-use paceline_kernel::ids::{Id, List};
+use paceline_kernel::ids::Id;
 
 use crate::core::Core;
-use crate::core::flow_table::FlowTable;
-use crate::core::port::STRICT;
 use crate::host::Hosts;
-use crate::host::flow_path::FlowPath;
 use crate::host::recovery::Answer;
-use crate::host::recovery::bits::Bits;
-use crate::ids::{FlowId, PacketId, PortId, QpId, ReceiverId};
+use crate::ids::{PacketId, PortId, ReceiverId};
 use crate::outcome::PacketKind;
-use crate::switch::spread::way;
 use crate::traffic::Traffic;
 use crate::world::World;
-
-/// A flow's receiver: from its first packet until all of it is here.
-#[derive(Clone, Debug)]
-pub(crate) struct Receiver {
-    pub(crate) flow: FlowId,
-    pub(crate) path: FlowPath,
-    pub(crate) expected: u64,
-    pub(crate) last_nack: u64,
-    pub(crate) nack_until: u64,
-    /// Go-back-N: the first byte beyond `expected` whose packet is known to be trimmed.
-    pub(crate) trimmed: u64,
-    pub(crate) unacked_packets: u32,
-    pub(crate) unacked_bytes: u32,
-    /// The strongest mark of the packets since the last ACK.
-    pub(crate) mark: Mark,
-    /// The receiver's half of its scheme, and whether a timer of that runs.
-    pub(crate) half: Option<Box<dyn ReceiverHalf>>,
-    pub(super) timer_runs: bool,
-}
-
-impl Receiver {
-    pub(crate) const fn new(flow: FlowId, path: FlowPath) -> Self {
-        Self {
-            flow,
-            path,
-            expected: 0,
-            last_nack: u64::MAX,
-            nack_until: 0,
-            trimmed: u64::MAX,
-            unacked_packets: 0,
-            unacked_bytes: 0,
-            mark: Mark::None,
-            half: None,
-            timer_runs: false,
-        }
-    }
-}
-
-/// The receivers of all flows that have begun to arrive and are not complete.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Receivers {
-    of_flow: FlowTable<ReceiverId>,
-    pub(crate) list: List<ReceiverId, Receiver>,
-    /// Selective repeat: packets that arrived beyond the first missing one, by place in the list; empty without it.
-    pub(crate) arrived: List<ReceiverId, Bits>,
-    /// Places of flows that are over.
-    free: Vec<ReceiverId>,
-    /// Receivers that begin anew: see [`crate::spec::Quirks::receiver_forgets`]; by flow.
-    pub(crate) late: BTreeMap<FlowId, Receiver>,
-}
-
-impl Receivers {
-    /// The place of a flow's receiver.
-    #[inline]
-    pub(crate) fn find(&self, flow: FlowId) -> Option<ReceiverId> {
-        self.of_flow.get(flow)
-    }
-
-    /// The first packet of a flow has arrived, or will.
-    #[cold]
-    pub(crate) fn begin(&mut self, world: &World, core: &Core, flow: FlowId, qp: QpId) -> ReceiverId {
-        let mut receiver = Receiver::new(flow, FlowPath::of(world, core, flow, qp));
-        receiver.half = world.scheme_of(core, flow).receiver_half();
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.list[place] = receiver;
-                place
-            }
-            None => self.list.push(receiver),
-        };
-        self.of_flow.set(flow, place);
-        self.expect_any_order(world, place);
-        place
-    }
-
-    /// A flow is over: nothing needs to be known of it any more.
-    #[cold]
-    pub(crate) fn end(&mut self, flow: FlowId) {
-        if let Some(place) = self.of_flow.take(flow) {
-            self.list[place].flow = FlowId::NONE;
-            self.free.push(place);
-        }
-    }
-
-    /// Takes over those of another part.
-    pub(super) fn take_over(&mut self, mut other: Self) {
-        let before = self.list.len();
-        for (place, receiver) in other.list.numbered() {
-            if receiver.flow != FlowId::NONE {
-                self.of_flow.set(receiver.flow, place.plus(before));
-            }
-        }
-        if !other.arrived.is_empty() || !self.arrived.is_empty() {
-            self.arrived.resize_with(before, Bits::default);
-            self.arrived.append(&mut other.arrived);
-        }
-        self.list.append(&mut other.list);
-        self.free
-            .extend(other.free.iter().map(|place| place.plus(before)));
-    }
-
-    /// A flow's receiver.
-    pub(crate) fn of(&mut self, flow: FlowId) -> Option<&mut Receiver> {
-        let place = self.find(flow)?;
-        Some(&mut self.list[place])
-    }
-
-    /// How many of a flow's bytes have arrived in order, if it has a receiver.
-    pub(crate) fn arrived_of(&self, flow: FlowId) -> Option<u64> {
-        let place = self.find(flow)?;
-        Some(self.list[place].expected)
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Receiver> {
-        self.list.iter().filter(|receiver| receiver.flow != FlowId::NONE)
-    }
-
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Receiver> {
-        self.list
-            .iter_mut()
-            .filter(|receiver| receiver.flow != FlowId::NONE)
-    }
-
-    /// The congestion echo of an ACK: of this packet in the reference, of all since the last ACK
-    /// where ACKs answer for several packets.
-    #[inline]
-    fn take_marks(&mut self, world: &World, place: ReceiverId, mark: Mark) -> Mark {
-        if world.quirks.ack_threshold {
-            return mark;
-        }
-        std::mem::take(&mut self.list[place].mark)
-    }
-}
+use crate::world::classes::STRICT;
+use crate::world::way;
 
 impl Hosts {
     #[inline(always)]
@@ -258,5 +119,15 @@ impl Hosts {
             return core.start_transmission(world, ack_port, id, more);
         }
         self.enqueue(world, core, ack_port, class, id);
+    }
+}
+
+impl Hosts {
+    /// The topology has changed: receivers whose flows are not over find the ways of their ACKs anew.
+    pub(crate) fn find_ways_back(&mut self, world: &World, core: &Core) {
+        for receiver in self.receivers.iter_mut() {
+            let flow = receiver.flow;
+            receiver.path.find_way(world, core, flow);
+        }
     }
 }

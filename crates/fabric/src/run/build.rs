@@ -4,16 +4,16 @@ use crate::core::Core;
 use crate::core::event::{Event, Ties};
 use crate::core::flows::Described;
 use crate::core::link::{Agenda, Sent};
-use crate::core::packet::PacketSlab;
-use crate::core::port::{ClassQueue, Classes, Port, Ports, Profiles};
+use crate::core::packet::{PacketSlab, WIRE_HOPS};
+use crate::core::port::{ClassQueue, Port, Ports};
 use crate::core::random::{LinkErrors, SharedRandom};
 use crate::host::Hosts;
 use crate::ids::{FlowId, LinkId, PortId, ProfileId, SwitchId};
 use crate::outcome::Counters;
 use crate::reference::bolt_ns3::BoltNs3;
-use crate::run::failure::Change;
-use crate::run::foresight::Foresight;
+use crate::run::check::{BuildError, check};
 use crate::run::profiles::build_profiles;
+use crate::run::simulation::Foresight;
 use crate::run::simulation::Simulation;
 use crate::spec::{NodeId, NodeKind, RunSpec, TieOrder};
 use crate::switch::Switches;
@@ -21,12 +21,14 @@ use crate::switch::assist::Assists;
 use crate::switch::pint::PintPorts;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
-use crate::switch::telemetry::{Telemetry, WIRE_HOPS};
+use crate::switch::telemetry::Telemetry;
 use crate::traffic::Traffic;
 use crate::watch::Watch;
+use crate::world::Change;
 use crate::world::World;
-use crate::world::check::{BuildError, check};
-use crate::world::routing::{Extent, FirstPaths, FlowKey, Routing, path_rtt};
+use crate::world::classes::Classes;
+use crate::world::links::Profiles;
+use crate::world::routing::{Extent, FirstPaths, FlowKey, LinkEnd, Routing};
 use paceline_congestion::registry::{AtWork, Maker};
 use paceline_kernel::ids::{Grid, Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
@@ -47,7 +49,7 @@ fn at_work(spec: &RunSpec, mut makers: Makers) -> Vec<AtWork> {
 }
 
 /// Builds the network of `spec`.
-pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
+fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
     let schemes = at_work(&spec, makers);
     check(&spec, &schemes)?;
     let classes = Classes::new(
@@ -63,14 +65,13 @@ pub(crate) fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, Bu
     let (profiles, profile_of) = build_profiles(&spec, &schemes, &mut queue)?;
     let ports = build_ports(&spec, &profile_of);
     let buffers = build_buffers(&spec, &ports, &profiles);
-    let (ports, nics) = number_owners(&spec, ports);
-    let mut routing = build_routing(&spec, &ports);
-    let mut ports = routing.number_places(ports);
+    let (mut ports, nics) = number_owners(&spec, ports);
+    let routing = build_routing(&spec, &mut ports);
     // Without flows nobody asks, and in a large network the answer takes time.
     let extent = if spec.flow_count() == 0 {
         Extent::default()
     } else {
-        routing.extent(&ports, &profiles, spec.packet.mtu)
+        routing.extent(&profiles, spec.packet.mtu)
     };
     let int = schemes.iter().any(|scheme| scheme.needs().int);
     let multi = spec.quirks.int_wire_precision.then_some(spec.int_multi);
@@ -192,8 +193,7 @@ pub struct RoundTrip {
 pub fn round_trips(spec: &RunSpec, scheme: u16) -> Result<Vec<RoundTrip>, BuildError> {
     let schemes = at_work(spec, Makers::new());
     let (profiles, profile_of) = build_profiles(spec, &schemes, &mut EventQueue::new())?;
-    let (ports, _) = number_owners(spec, build_ports(spec, &profile_of));
-    let routing = build_routing(spec, &ports);
+    let routing = build_routing(spec, &mut build_ports(spec, &profile_of));
     let mut found: BTreeMap<(u32, u32), Option<RoundTrip>> = BTreeMap::new();
     let listed = spec.flows.iter().copied();
     let streamed = spec
@@ -202,8 +202,8 @@ pub fn round_trips(spec: &RunSpec, scheme: u16) -> Result<Vec<RoundTrip>, BuildE
         .flat_map(|arrivals| arrivals.flows(spec.seed));
     for flow in listed.chain(streamed).filter(|flow| flow.scheme == scheme) {
         let find = || {
-            let path = routing.path(&ports, flow.src, flow.dst, FlowKey::of(&flow))?;
-            let (rtt, _) = path_rtt(&path.ports, &ports, &profiles, spec.packet.mtu);
+            let path = routing.path(flow.src, flow.dst, FlowKey::of(&flow))?;
+            let (rtt, _) = routing.path_rtt(&path.ports, &profiles, spec.packet.mtu);
             Some(RoundTrip {
                 rtt,
                 links: path.ports.len(),
@@ -218,6 +218,22 @@ pub fn round_trips(spec: &RunSpec, scheme: u16) -> Result<Vec<RoundTrip>, BuildE
 }
 
 impl Simulation {
+    /// Builds the network.
+    ///
+    /// # Errors
+    /// If there is no such network.
+    pub fn new(spec: impl Into<Arc<RunSpec>>) -> Result<Self, BuildError> {
+        Self::with_makers(spec, Makers::default())
+    }
+
+    /// The same, with senders of another make for some of the schemes: what learns in a run, or watches it.
+    ///
+    /// # Errors
+    /// If there is no such network.
+    pub fn with_makers(spec: impl Into<Arc<RunSpec>>, makers: Makers) -> Result<Self, BuildError> {
+        build(spec.into(), makers)
+    }
+
     fn schedule_first_events(&mut self) {
         if self.bolt_ns3.on && self.world.spec.dependencies.is_empty() {
             // The authors' scripts schedule all messages before the run, ahead of whatever it makes.
@@ -328,20 +344,32 @@ fn number_owners(spec: &RunSpec, mut ports: Ports) -> (Ports, Vec<PortId>) {
     (ports, nics)
 }
 
-fn build_routing(spec: &RunSpec, ports: &Ports) -> Routing {
+/// Finds the ports of each node, and tells each its place among them.
+fn build_routing(spec: &RunSpec, ports: &mut Ports) -> Routing {
     // The reference seeds each switch's hash with its id alone.
     let seed = if spec.quirks.ns3_random {
         0
     } else {
         Rng::stream(spec.seed, Purpose::Ecmp, 0).next_u31()
     };
+    let end = |port: &Port| LinkEnd {
+        node: port.node,
+        profile: port.profile,
+        up: true,
+        ways: 0,
+        place: 0,
+    };
     let mut routing = Routing::new(
         spec.nodes.clone(),
-        ports,
+        ports.iter().map(end).collect(),
         seed,
         spec.quirks.last_parallel_link_only,
     );
     routing.fix(&spec.routes);
+    for (id, port) in ports.numbered_mut() {
+        let end = routing.end(id);
+        (port.ways, port.place) = (end.ways, end.place);
+    }
     routing
 }
 

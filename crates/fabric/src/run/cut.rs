@@ -9,7 +9,6 @@
 //! different nodes do nothing to each other. So each node sees the same events in the same order, into however many
 //! parts the run is cut, and what is written down is sorted where it comes together.
 
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use paceline_kernel::queue::LaneId;
@@ -18,37 +17,10 @@ use crate::core::Share;
 use crate::core::event::Event;
 use crate::ids::PortId;
 use crate::run::partition::{Partition, partition};
-use crate::run::simulation::Simulation;
+use crate::run::simulation::{OtherPart, Parts, Simulation};
 use crate::run::windows::{WindowCounts, Windows};
 use crate::spec::{NodeId, TieOrder};
 use paceline_kernel::ids::List;
-
-/// The other parts of a run that is cut.
-#[derive(Clone)]
-pub(crate) struct Parts {
-    pub(super) others: Vec<OtherPart>,
-    pub(super) windows: Windows,
-    /// How many threads take the parts through their windows.
-    pub(super) threads: usize,
-}
-
-/// A part, in cache lines of its own.
-#[derive(Clone)]
-#[repr(align(128))]
-pub(super) struct OtherPart(Simulation);
-
-impl Deref for OtherPart {
-    type Target = Simulation;
-    fn deref(&self) -> &Simulation {
-        &self.0
-    }
-}
-
-impl DerefMut for OtherPart {
-    fn deref_mut(&mut self) -> &mut Simulation {
-        &mut self.0
-    }
-}
 
 impl Simulation {
     /// Cuts a run that has not begun into at most so many parts, which then run at the same time. Results do not hang

@@ -5,65 +5,10 @@ use std::sync::Arc;
 
 use paceline_kernel::Span;
 
-use crate::core::Core;
-use crate::core::port::STRICT;
-use crate::ids::{LinkId, PacketId, PortId, QpId};
+use crate::ids::{PacketId, PortId, QpId};
 use crate::run::simulation::Simulation;
-use crate::switch::Switches;
-use crate::switch::spread::SPREAD;
-use crate::world::World;
-use crate::world::routing::FlowKey;
-
-/// A link goes down, or comes up.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Change {
-    pub(crate) at: u64,
-    pub(crate) link: LinkId,
-    pub(crate) up: bool,
-}
-
-impl World {
-    /// A generation of routes that is not the network's: packets that carry it are looked up.
-    pub(crate) const fn old_epoch(&self) -> u16 {
-        self.epoch.wrapping_sub(1) & !SPREAD
-    }
-}
-
-impl Switches {
-    /// Gives a lost packet's bytes back to its ingress, and ends the pause that they caused.
-    fn release_lost(&mut self, world: &World, core: &mut Core, ingress: PortId, class: u8, wire: u32) {
-        let port = &core.ports[ingress];
-        let profile = &world.profiles[port.profile];
-        let buffer = &mut self.buffers[port.switch()];
-        let queue = &mut core.queues[(ingress, class)];
-        self.rules.release(buffer, queue, wire);
-        if port.asked & 1 << class != 0 && self.rules.may_resume(buffer, queue, profile.shift) {
-            self.send_pfc(world, core, ingress, class, false);
-        }
-    }
-
-    /// The egress port of a packet that set out before the topology changed.
-    #[cold]
-    pub(crate) fn reroute(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        ingress: PortId,
-        id: PacketId,
-    ) -> Option<PortId> {
-        let packet = core.packets.get(id);
-        let flow = world.flow(core, packet.flow);
-        let to_receiver = matches!(packet.kind, crate::outcome::PacketKind::Data);
-        let key = FlowKey::of(&flow);
-        let (dst, key) = if to_receiver {
-            (flow.dst, key)
-        } else {
-            (flow.src, key.reversed())
-        };
-        let node = core.ports[ingress].node;
-        world.routing.next_hop(&core.ports, node, dst, key)
-    }
-}
+use crate::world::classes::STRICT;
+use crate::world::{Change, SPREAD};
 
 impl Simulation {
     /// Applies a change of topology: drops what is lost, recomputes every flow's path.
@@ -74,7 +19,7 @@ impl Simulation {
             for port in link.ends() {
                 self.core.ports[port].up = up;
             }
-            return;
+            return Arc::make_mut(&mut self.world).routing.set_link(link, up);
         }
         self.settle_all();
         self.find_first_paths();
@@ -90,6 +35,7 @@ impl Simulation {
             self.core.link_down_at[link] = self.core.now;
         }
         let world = Arc::make_mut(&mut self.world);
+        world.routing.set_link(link, up);
         world.routing.forget();
         self.switches.spreading.forget();
         // Packets on their way carry the old generation, and are looked up hop by hop.

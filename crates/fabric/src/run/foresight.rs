@@ -27,15 +27,16 @@ use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::flows::Described;
 use crate::core::packet::Packet;
-use crate::core::port::{Ports, Profiles};
+use crate::core::port::Ports;
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId, QpId};
 use crate::outcome::{Counters, PacketKind};
-use crate::run::simulation::Simulation;
+use crate::run::simulation::{Foresight, Simulation};
 use crate::spec::{RecordSpec, RunSpec};
 use crate::switch::Switches;
 use crate::traffic::Traffic;
 use crate::watch::Watch;
+use crate::world::links::Profiles;
 
 /// What a fork has of its own, and the run has while the fork goes on.
 #[derive(Clone)]
@@ -45,10 +46,6 @@ struct Fork {
     hosts: Hosts,
     traffic: Traffic,
 }
-
-/// What forks write their records into, where a scheme asks for foresight: nobody reads it.
-#[derive(Clone)]
-pub(crate) struct Foresight(Box<Watch>);
 
 /// The packet in question, in the fork.
 struct Probe {

@@ -31,7 +31,6 @@ use crate::ids::{FlowId, PortId};
 use crate::run::simulation::Simulation;
 use crate::spec::AckPolicy;
 use crate::switch::spread::Stage;
-use crate::world::routing::path_rtt;
 
 /// Packets of a flow at some place: full ones, evenly spaced, and behind them the last.
 #[derive(Clone, Copy, Debug, Default)]
@@ -243,11 +242,11 @@ impl Simulation {
             packet.mtu
         };
         let ends = self.hosts_of(forward);
-        let (rtt, bps) = self
-            .world
-            .first_paths
-            .round_trip(ends)
-            .unwrap_or_else(|| path_rtt(forward, &self.core.ports, &self.world.profiles, per_link));
+        let (rtt, bps) = self.world.first_paths.round_trip(ends).unwrap_or_else(|| {
+            self.world
+                .routing
+                .path_rtt(forward, &self.world.profiles, per_link)
+        });
         let bps = self.world.first_paths.rate_now(ends).unwrap_or(bps);
         let bps = self.rate_of_all_ways(forward).unwrap_or(bps);
         let total = size + packet.data_header.get() * size.div_ceil(packet.mtu.get());

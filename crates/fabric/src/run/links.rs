@@ -1,11 +1,11 @@
 //! What arrives at the end of a link, and pauses: who it is for.
 
 use crate::core::event::Event;
-use crate::core::port::LINK_CONTROL;
 use crate::ids::{PacketId, PortId};
 use crate::outcome::{PacketKind, PfcEvent, TraceKind};
 use crate::run::simulation::Simulation;
 use crate::spec::{FlowControl, PfcMode};
+use crate::world::classes::LINK_CONTROL;
 use paceline_kernel::Time;
 use paceline_kernel::queue::LaneId;
 
@@ -173,5 +173,25 @@ impl Simulation {
     pub(crate) fn enqueue(&mut self, port: PortId, class: u8, id: PacketId) {
         self.core.push(&self.world, port, class, id);
         self.kick(port);
+    }
+}
+
+/// What links and changes of topology show, of whichever end.
+impl Simulation {
+    pub(crate) fn trace(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
+        let Self {
+            world, core, hosts, ..
+        } = self;
+        if core.ports[port].is_host {
+            hosts.trace(world, core, port, event, id, queue_bytes);
+        } else {
+            core.trace(world, port, event, id, queue_bytes);
+        }
+    }
+    pub(crate) fn settle_port(&mut self, port: PortId, class: u8, pause: bool) {
+        self.hosts.settle_port(&mut self.core, port, class, pause);
+    }
+    pub(crate) fn settle_all(&mut self) {
+        self.hosts.settle_all(&mut self.core);
     }
 }

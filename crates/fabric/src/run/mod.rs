@@ -3,6 +3,7 @@
 mod barrier;
 pub(crate) mod build;
 mod chance;
+pub(crate) mod check;
 pub(crate) mod cut;
 pub(crate) mod failure;
 pub(crate) mod foresight;
@@ -14,6 +15,7 @@ mod profiles;
 mod samples;
 pub(crate) mod simulation;
 pub(crate) mod standstill;
+mod start;
 mod stepping;
 mod verify;
 mod ways;

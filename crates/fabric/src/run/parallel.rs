@@ -14,8 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::core::parts::{Mail, Posted};
 use crate::run::barrier::{Barrier, Waiter};
-use crate::run::cut::Parts;
-use crate::run::simulation::Simulation;
+use crate::run::simulation::{Parts, Simulation};
 use crate::run::windows::Windows;
 
 /// What a part tells the others after a window.

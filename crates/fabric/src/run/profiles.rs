@@ -1,10 +1,10 @@
 //! What links of one rate and delay have in common.
 
-use crate::core::port::{CommonSize, LinkProfile, Profiles};
 use crate::ids::{LinkId, ProfileId};
+use crate::run::check::BuildError;
 use crate::spec::{FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
 use crate::switch::shared_buffer::doublings_begun;
-use crate::world::check::BuildError;
+use crate::world::links::{CommonSize, LinkProfile, Profiles};
 use paceline_congestion::Red;
 use paceline_congestion::registry::AtWork;
 use paceline_kernel::Bytes;

@@ -1,5 +1,6 @@
 //! The simulation: all its state, and the loop that runs it.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use crate::core::Core;
@@ -8,20 +9,17 @@ use crate::host::Hosts;
 use crate::ids::{FlowId, PacketId, PortId};
 use crate::outcome::{EndedFlow, Outcome};
 use crate::reference::bolt_ns3::CLOCK;
-use crate::run::build::Makers;
-use crate::run::cut::Parts;
-use crate::run::foresight::Foresight;
-use crate::run::standstill::LOOK_EVERY;
-use crate::run::windows::WindowCounts;
-use crate::spec::{RunSpec, TieOrder};
+use crate::run::windows::{WindowCounts, Windows};
+use crate::spec::TieOrder;
 use crate::switch::Switches;
 use crate::traffic::Traffic;
+use crate::watch::Watch;
 use crate::watch::record::Recorder;
 use crate::world::World;
 use paceline_kernel::Time;
 use paceline_kernel::queue::LaneId;
 
-pub use crate::world::check::BuildError;
+pub use crate::run::check::BuildError;
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +68,40 @@ pub struct Simulation {
     pub(super) window_counts: Option<WindowCounts>,
 }
 
+/// The other parts of a run that is cut.
+#[derive(Clone)]
+pub(crate) struct Parts {
+    pub(super) others: Vec<OtherPart>,
+    pub(super) windows: Windows,
+    /// How many threads take the parts through their windows.
+    pub(super) threads: usize,
+}
+
+/// A part, in cache lines of its own.
+#[derive(Clone)]
+#[repr(align(128))]
+pub(super) struct OtherPart(pub(super) Simulation);
+
+impl Deref for OtherPart {
+    type Target = Simulation;
+    fn deref(&self) -> &Simulation {
+        &self.0
+    }
+}
+
+impl DerefMut for OtherPart {
+    fn deref_mut(&mut self) -> &mut Simulation {
+        &mut self.0
+    }
+}
+
+/// What forks write their records into, where a scheme asks for foresight: nobody reads it.
+#[derive(Clone)]
+pub(crate) struct Foresight(pub(super) Box<Watch>);
+
+/// Events between two looks at the invariants.
+pub(crate) const LOOK_EVERY: u64 = 1 << 10;
+
 /// A run, or its parts, may go from one thread to another.
 const _: () = {
     const fn may_move<T: Send>() {}
@@ -105,22 +137,6 @@ impl Simulation {
 }
 
 impl Simulation {
-    /// Builds the network.
-    ///
-    /// # Errors
-    /// If there is no such network.
-    pub fn new(spec: impl Into<Arc<RunSpec>>) -> Result<Self, BuildError> {
-        Self::with_makers(spec, Makers::default())
-    }
-
-    /// The same, with senders of another make for some of the schemes: what learns in a run, or watches it.
-    ///
-    /// # Errors
-    /// If there is no such network.
-    pub fn with_makers(spec: impl Into<Arc<RunSpec>>, makers: Makers) -> Result<Self, BuildError> {
-        crate::run::build::build(spec.into(), makers)
-    }
-
     /// Executes at most `events` events.
     pub fn advance(&mut self, events: u64) -> Progress {
         self.advance_to(Until::Events(events))

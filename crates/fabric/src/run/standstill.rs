@@ -16,103 +16,12 @@ use paceline_kernel::ids::{Grid, Id};
 use paceline_kernel::queue::LaneId;
 
 use crate::core::event::Event;
-use crate::core::port::STRICT;
 use crate::ids::{PacketId, PortId};
-use crate::outcome::PortRef;
+use crate::outcome::{EndlessPause, PortRef, Standstill};
 use crate::run::simulation::Simulation;
-use crate::spec::{NodeId, RunSpec};
-
-/// Pauses that will never end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standstill {
-    /// When they were found to be endless.
-    pub found: Time,
-    /// Whether the run ended because nothing else could move either.
-    pub ended: bool,
-    /// The pauses, in the order of their ports.
-    pub pauses: Vec<EndlessPause>,
-    /// Circles of pauses that wait for each other, as indices of `pauses`, each waiting for the next.
-    pub cycles: Vec<Vec<usize>>,
-    /// Flows of which packets wait behind these ports.
-    pub flows: Vec<u32>,
-}
-
-/// A (port, class) that will never be resumed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EndlessPause {
-    /// The port that may not send; the node at its other end paused it.
-    pub port: PortRef,
-    /// Whether it is a switch's.
-    pub is_switch: bool,
-    /// The class.
-    pub class: u8,
-    /// When it was paused.
-    pub since: Time,
-    /// What the pausing switch waits for: ports of its own that hold what came in through this
-    /// link, as indices of [`Standstill::pauses`]. None if a host paused.
-    pub waits_for: Vec<usize>,
-}
-
-impl Standstill {
-    /// When the last pause of a cycle began: since then nothing has moved in it.
-    pub fn since(&self, cycle: &[usize]) -> Time {
-        let begins = cycle.iter().map(|&i| self.pauses[i].since);
-        begins.max().unwrap_or(self.found)
-    }
-
-    /// Hosts that pause for ever.
-    pub fn storms(&self) -> Vec<NodeId> {
-        let by_hosts = self.pauses.iter().filter(|pause| pause.waits_for.is_empty());
-        let mut hosts: Vec<NodeId> = by_hosts.map(|pause| pause.port.peer).collect();
-        hosts.dedup();
-        hosts
-    }
-}
-
-/// What the search for endless pauses has seen so far.
-#[derive(Clone, Debug)]
-pub(crate) struct Watch {
-    pub(crate) found: Option<Standstill>,
-    /// When the next look is due, and the time between two.
-    due: u64,
-    every: u64,
-    /// Data packets received at the last look.
-    received: u64,
-}
-
-impl Watch {
-    /// Looks are as far from each other as the longest retransmission timeout.
-    pub(crate) fn of(spec: &RunSpec) -> Self {
-        let patience = spec.nic.recovery.longest_timeout(&spec.nic);
-        let every = patience.unwrap_or(0).max(LONG);
-        Self {
-            found: None,
-            due: every,
-            every,
-            received: 0,
-        }
-    }
-
-    pub(crate) const fn due(&self) -> u64 {
-        self.due
-    }
-
-    /// The next look is due after `at`.
-    const fn next_after(&mut self, at: u64) {
-        self.due = (at / self.every + 1).saturating_mul(self.every);
-    }
-
-    /// There was a look before the event at `at`, and nothing to be seen.
-    pub(super) fn nothing_found(&mut self, at: u64) {
-        self.found = None;
-        self.next_after(at);
-    }
-}
-
-/// Events between two looks at the invariants.
-pub(crate) const LOOK_EVERY: u64 = 1 << 10;
-/// Pauses that have lasted for less, in ps, are not looked at before the end: 1 ms.
-const LONG: u64 = 1_000_000_000;
+use crate::spec::NodeId;
+use crate::watch::standstill::LONG;
+use crate::world::classes::STRICT;
 
 impl Simulation {
     /// A NIC begins to pause for ever, or ends.

@@ -1,11 +1,11 @@
 //! Invariants, checked while a run goes when it asks for that.
 
-use crate::core::port::STRICT;
-use crate::host::sender::Qp;
+use crate::host::qp::Qp;
 use crate::ids::{FlowId, PacketId, SwitchId};
 use crate::outcome::FlowStatus;
 use crate::run::simulation::Simulation;
 use crate::spec::Awaited;
+use crate::world::classes::STRICT;
 use paceline_kernel::ids::{Id, List};
 
 impl Simulation {

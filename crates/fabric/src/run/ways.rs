@@ -7,7 +7,8 @@ use crate::core::port::Port;
 use crate::ids::{ColumnId, PortId};
 use crate::run::simulation::Simulation;
 use crate::spec::{LoadBalancing, NodeId};
-use crate::switch::spread::{SPREAD, Stage};
+use crate::switch::spread::Stage;
+use crate::world::SPREAD;
 use crate::world::World;
 
 impl Simulation {
@@ -30,7 +31,7 @@ impl Simulation {
         };
         known
             .entry(dst)
-            .or_insert_with(|| routing.reach_from(&self.core.ports, profiles, spec.packet.mtu, dst));
+            .or_insert_with(|| routing.reach_from(profiles, spec.packet.mtu, dst));
     }
 
     /// Before a link fails: finds them for all flows that may still ask.
@@ -55,11 +56,11 @@ impl Simulation {
     pub(crate) fn data_route(&mut self, forward: &[PortId], dst: NodeId) -> (u64, u16) {
         let last = forward[forward.len() - 1];
         if !self.is_spread(forward, dst) {
-            return self.world.way_of(&self.core, forward);
+            return self.world.way_of(forward);
         }
         let Port { node, .. } = self.core.ports[last];
         let switch = self.core.ports[last].switch();
-        self.switches.column(&self.world, &self.core, node, switch);
+        self.switches.column(&self.world, node, switch);
         (u64::from(last.0), SPREAD)
     }
 

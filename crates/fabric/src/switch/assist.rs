@@ -13,13 +13,14 @@ use paceline_kernel::{Span, Time};
 
 use crate::core::Core;
 use crate::core::packet::Packet;
-use crate::core::port::{LinkProfile, Port, Ports, Profiles, STRICT};
+use crate::core::port::{Port, Ports};
 use crate::ids::{PacketId, PortId, ProfileId};
 use crate::outcome::PacketKind;
 use crate::spec::{AssistPorts, RunSpec};
 use crate::switch::Switches;
 use crate::world::World;
-use crate::world::check::BuildError;
+use crate::world::classes::STRICT;
+use crate::world::links::{LinkProfile, Profiles};
 
 /// The halves of a run's schemes.
 #[derive(Clone, Debug, Default)]
@@ -41,8 +42,8 @@ struct Half {
     ports: Box<dyn SwitchHalves>,
 }
 
-/// Whether switches can do what the run's schemes ask of them.
-pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError> {
+/// Whether switches can do what the run's schemes ask of them; why not.
+pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), String> {
     for (i, scheme) in schemes.iter().enumerate() {
         let (Some(part), config) = (scheme.switch_part(), scheme.config()) else {
             continue;
@@ -50,7 +51,7 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError
         let title = config.scheme().title;
         if spec.switch.assist.is_none() {
             let why = format!("{title} needs switches {}, and these do not assist", part.task);
-            return Err(BuildError::BadSchemes(why));
+            return Err(why);
         }
         let differs = |other: &AtWork| {
             other.config().name() == config.name() && !other.config().same_in_switches(config)
@@ -60,7 +61,7 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError
             let (last, others) = names.split_last().expect("what differs has a name");
             let names = format!("{} and {last}", others.join(", "));
             let why = format!("switches run {title} with one set of {names}, and there are several");
-            return Err(BuildError::BadSchemes(why));
+            return Err(why);
         }
     }
     Ok(())

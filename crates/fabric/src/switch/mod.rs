@@ -1,6 +1,7 @@
 //! Switches: buffers, and what they do for congestion control. They know packets and ports, and no queue pair.
 
 pub(crate) mod assist;
+mod changed;
 mod parts;
 pub(crate) mod pint;
 mod pipeline;

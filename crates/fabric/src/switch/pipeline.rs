@@ -2,12 +2,13 @@
 
 use crate::core::Core;
 use crate::core::packet::Packet;
-use crate::core::port::{LINK_CONTROL, STRICT, debit};
+use crate::core::port::debit;
 use crate::ids::{PacketId, PortId};
 use crate::outcome::{PacketKind, TraceKind};
 use crate::switch::Switches;
-use crate::switch::spread::SPREAD;
+use crate::world::SPREAD;
 use crate::world::World;
+use crate::world::classes::{LINK_CONTROL, STRICT};
 use paceline_congestion::Mark;
 use paceline_kernel::ids::Id;
 
@@ -124,7 +125,8 @@ impl Switches {
         let packet = core.packets.get_mut(id);
         packet.ingress = ingress;
         if packet.epoch == world.epoch {
-            return Some(world.routing.follow(entry, &mut packet.path));
+            let place = world.routing.follow(entry.place, &mut packet.path);
+            return Some(world.routing.port_at(entry.ways, place));
         }
         self.route_elsewhere(world, core, ingress, id)
     }

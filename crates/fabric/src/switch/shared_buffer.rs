@@ -5,8 +5,9 @@
 //! no threshold and no headroom: they are dropped when the pool is empty, and perhaps before, when their
 //! egress queue reaches a bound.
 
-use crate::core::port::{ClassQueue, Classes, STRICT, debit};
+use crate::core::port::{ClassQueue, debit};
 use crate::spec::{DropPolicy, FlowControl, PfcThreshold, SwitchSpec};
+use crate::world::classes::{Classes, STRICT};
 
 /// What all switches of a run share.
 #[derive(Clone, Debug)]

@@ -9,17 +9,9 @@ use crate::core::Core;
 use crate::ids::{ColumnId, FlowId, PacketId, PortId, SwitchId};
 use crate::spec::{Flowlets, LoadBalancing, NodeId, NodeKind, RunSpec};
 use crate::switch::Switches;
-use crate::world::World;
+use crate::world::{SPREAD, World};
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::rng::{Purpose, Rng};
-
-/// Set in the epoch of packets that are spread. The other bits say which way a packet has come.
-pub(crate) const SPREAD: u16 = 1 << 15;
-
-/// The way that a data packet with `epoch` has come, where switches chose it; otherwise 0.
-pub(crate) const fn way(epoch: u16) -> u16 {
-    if epoch & SPREAD != 0 { epoch } else { 0 }
-}
 
 /// Next hops of one switch to another: a stretch of [`Spreading::hops`].
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +174,7 @@ impl Switches {
         let switch = core.ports[ingress].switch();
         let mut column = self.spreading.column_of[root_switch];
         if column == ColumnId::NONE {
-            column = self.column(world, core, root_node, root_switch);
+            column = self.column(world, root_node, root_switch);
         }
         let Stretch { first, count } = self.spreading.stretch(column, switch);
         let hops = first as usize..(first + count) as usize;
@@ -298,7 +290,7 @@ impl Switches {
 
     /// The column of next hops to switch `root`, the run's `owner`-th.
     #[cold]
-    pub(crate) fn column(&mut self, world: &World, core: &Core, root: NodeId, owner: SwitchId) -> ColumnId {
+    pub(crate) fn column(&mut self, world: &World, root: NodeId, owner: SwitchId) -> ColumnId {
         let known = self.spreading.column_of[owner];
         if known != ColumnId::NONE {
             return known;
@@ -311,9 +303,7 @@ impl Switches {
                 continue;
             }
             let first = self.spreading.hops.len() as u32;
-            world
-                .routing
-                .next_hops(&core.ports, node, root, &mut self.spreading.hops);
+            world.routing.next_hops(node, root, &mut self.spreading.hops);
             let count = self.spreading.hops.len() as u32 - first;
             self.spreading.stretches.push(Stretch { first, count });
         }

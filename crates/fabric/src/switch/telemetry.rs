@@ -3,8 +3,9 @@
 use paceline_congestion::{HopSample, IntFormat};
 use paceline_kernel::BitRate;
 
-use crate::core::packet::{Packet, Room};
-use crate::core::port::{LinkProfile, Port};
+use crate::core::packet::{Packet, Room, WIRE_HOPS};
+use crate::core::port::Port;
+use crate::world::links::LinkProfile;
 
 /// How telemetry is written.
 #[derive(Clone, Debug)]
@@ -17,8 +18,6 @@ pub(crate) struct Telemetry {
     pub(crate) pint: Option<crate::switch::pint::PintPorts>,
 }
 
-/// Hops that the reference's header has room for.
-pub(crate) const WIRE_HOPS: usize = 5;
 /// Widths of its fields.
 const WIRE_TIME_NS: u64 = 1 << 24;
 const WIRE_BYTES: u64 = 1 << 20;

@@ -2,7 +2,6 @@
 
 mod parts;
 mod records;
-mod start;
 pub mod stream;
 mod tasks;
 

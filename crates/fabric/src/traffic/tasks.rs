@@ -137,6 +137,48 @@ pub fn find_cycle(flows: usize, dependencies: &[Dependency]) -> Option<u32> {
 }
 
 impl Traffic {
+    /// The flows of one start time enter, in order; then the next start time is arranged for.
+    pub(crate) fn flow_due(&mut self, world: &World, core: &mut Core, first: FlowId) {
+        if self.stream.is_some() {
+            return self.draw_due(world, core);
+        }
+        let start = world.flow(core, first).start;
+        let mut next = first;
+        while let Some(flow) = world.spec.flows.get(next.index())
+            && flow.start == start
+        {
+            if core.has(flow.src) && self.comes_due(core, next) {
+                // An event of its own, so that what was already due at this instant comes first.
+                core.schedule(LaneId::WHEEL, core.now, Event::FlowStart { flow: next });
+            }
+            next = next.plus(1);
+        }
+        if let Some(flow) = world.spec.flows.get(next.index()) {
+            core.schedule(LaneId::WHEEL, flow.start.as_ps(), Event::FlowDue { flow: next });
+        }
+    }
+
+    /// The same of a stream: the flows of this start time are drawn.
+    fn draw_due(&mut self, world: &World, core: &mut Core) {
+        let (Some(stream), Some(arrivals)) = (&mut self.stream, &world.spec.arrivals) else {
+            return;
+        };
+        let now = Time::from_ps(core.now);
+        while stream.next_start() == Some(now)
+            && let Some(spec) = stream.draw(arrivals)
+        {
+            let flow = FlowId(self.begun);
+            self.begun += 1;
+            core.described.begin(flow, spec);
+            self.flows.begin(flow, FlowRecord::not_started(&spec));
+            core.schedule(LaneId::WHEEL, core.now, Event::FlowStart { flow });
+        }
+        if let Some(start) = stream.next_start() {
+            let next = FlowId(self.begun);
+            core.schedule(LaneId::WHEEL, start.as_ps(), Event::FlowDue { flow: next });
+        }
+    }
+
     /// The start time of a flow has come: whether nothing else keeps it.
     pub(crate) fn comes_due(&mut self, core: &Core, flow: FlowId) -> bool {
         let now = core.now;

@@ -8,31 +8,26 @@
 //! Of several reasons for which a sender waits at the same time one counts: what its own scheme
 //! allows (the window, then pacing) before what others do to it (a pause, then a busy NIC). So "paused"
 //! is the time for which a pause held back what the scheme would have sent.
+//!
+//! [`SenderTime`]: crate::outcome::account::SenderTime
+//! [`HopTime`]: crate::outcome::account::HopTime
 
-use crate::core::Core;
-use crate::core::packet::Packet;
-use crate::core::port::{Ports, STRICT};
-use crate::host::sender::Qp;
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
+use crate::outcome::account::{FlowAccount, HostTime};
 use crate::outcome::{PacketKind, PortRef};
 use crate::spec::{Accounted, RunSpec};
-use crate::watch::record::Recorder;
-use crate::world::World;
-use journal::{INSIDE, Journals, PAUSED, for_each_wait, key_of, port_of};
-use paceline_kernel::Span;
+use journal::{Journals, key_of};
 use paceline_kernel::ids::{Grid, Id, List};
 use sender::Sender;
 use totals::Totals;
 
+mod hooks;
 mod journal;
-mod parts;
 mod sender;
 mod totals;
 mod ways;
 
 pub(crate) use journal::{Head, Step};
-pub use parts::{FlowAccount, HopTime, HopTotals, HostTime, SenderTime};
-pub(crate) use ways::Upto;
 
 /// The accounts of a run.
 #[derive(Clone, Debug, Default)]
@@ -112,11 +107,6 @@ impl Accounts {
     /// A flow's account; `AccountId::NONE` without one.
     pub(crate) fn place_of(&self, flow: FlowId) -> AccountId {
         self.find(flow).unwrap_or(AccountId::NONE)
-    }
-
-    #[inline]
-    fn of(&mut self, qp: &Qp) -> Option<&mut Sender> {
-        self.senders.get_mut(qp.account)
     }
 
     /// A pause begins.
@@ -204,193 +194,6 @@ impl Accounts {
         }
         accounts.sort_by_key(|account| account.flow);
         accounts
-    }
-}
-
-impl Core {
-    /// A flow starts: so does its account.
-    pub(crate) fn open_account(&mut self, world: &World, qp: &Qp, paths: Option<[&[PortId]; 2]>) {
-        if let Some(sender) = self.watch.accounts.of(qp) {
-            *sender = Sender::new(qp.flow, self.now);
-            if let Some(paths) = paths {
-                self.foresee_way(world, qp, paths);
-            }
-        }
-    }
-
-    /// Accounts for a sender's time until now. To be called before anything changes that says why it waits.
-    pub(crate) fn settle(&mut self, qp: &Qp) {
-        if qp.done {
-            return;
-        }
-        if self.watch.closeups.on() {
-            self.look_at_limits(qp);
-        }
-        let waited = self.settle_account(qp);
-        if waited > 0 && self.watch.closeups.on() {
-            self.look_at_nic(qp.flow, qp.port, Span::from_ps(waited));
-        }
-    }
-
-    /// The same of a flow that is not complete and that nobody looks at closely. Returns for how long it has
-    /// waited for its NIC.
-    #[inline(never)]
-    pub(crate) fn settle_account(&mut self, qp: &Qp) -> u64 {
-        match self.watch.accounts.of(qp) {
-            Some(sender) => sender.settle(qp, &self.ports[qp.port], self.now),
-            None => 0,
-        }
-    }
-
-    /// There was progress.
-    #[inline(never)]
-    pub(crate) fn account_progress(&mut self, qp: &Qp) {
-        if let Some(sender) = self.watch.accounts.of(qp) {
-            sender.stalled = Span::ZERO;
-        }
-    }
-
-    /// A timeout ended a wait.
-    pub(crate) fn account_timeout(&mut self, qp: &Qp) {
-        if let Some(sender) = self.watch.accounts.of(qp) {
-            sender.time_out();
-        }
-    }
-
-    /// A data packet is about to leave its sender, whose state is still as before: its journal begins.
-    #[inline(never)]
-    pub(crate) fn account_send(&mut self, world: &World, qp: &Qp, id: PacketId) {
-        if self.watch.closeups.on() {
-            self.settle(qp);
-        }
-        let accounts = &mut self.watch.accounts;
-        let Some(sender) = accounts.senders.get_mut(qp.account) else {
-            return;
-        };
-        let (port, packet) = (&self.ports[qp.port], self.packets.get_mut(id));
-        let is_quiet = packet.wire == sender.known_wire;
-        packet.flags |= match is_quiet {
-            true => Packet::ACCOUNTED,
-            false => Packet::ACCOUNTED | Packet::TOLD,
-        };
-        match qp.snd_nxt < qp.bound {
-            true => sender.settle_unblocked(qp, self.now),
-            // What is sent again may be all that there was to send.
-            false => sender.settle(qp, port, self.now),
-        };
-        let journal = accounts.journals.open(id);
-        if let Some((head, steps)) = journal.read() {
-            accounts.totals[head.place].add(head, steps);
-        }
-        journal.begin(qp.account, sender.time_until(self.now));
-        (journal.head.start, journal.head.is_quiet) = (self.now, is_quiet);
-        let profile = &world.profiles[port.profile];
-        let again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
-        sender.send(self.now + profile.serialise(packet.wire).tx, again);
-    }
-
-    /// There have been pauses, and a packet joins a queue.
-    #[cold]
-    pub(crate) fn account_queued(&mut self, world: &World, port: PortId, id: PacketId) {
-        if self.packets.get(id).is_accounted() {
-            let paused = self.paused_so_far(world, port, id);
-            self.watch.accounts.journals.head(id).paused_before = paused;
-        }
-    }
-
-    /// There have been pauses, and a packet is about to leave the queue of a port.
-    #[cold]
-    pub(crate) fn account_pause(&mut self, world: &World, port: PortId, id: PacketId) {
-        if !self.packets.get(id).is_accounted() {
-            return;
-        }
-        let until_now = self.paused_so_far(world, port, id);
-        let journals = &mut self.watch.accounts.journals;
-        let paused = until_now - journals.head(id).paused_before;
-        if paused > 0 {
-            journals.push(id, Step::other(PAUSED, paused));
-        }
-    }
-
-    /// For how long the class that holds back a packet at a port has been paused up to now.
-    fn paused_so_far(&self, world: &World, port: PortId, id: PacketId) -> u64 {
-        let (p, class) = (&self.ports[port], self.packets.get(id).class);
-        let class = if p.is_host {
-            world.ack_held_by(class)
-        } else {
-            class
-        };
-        let slot = (port, class);
-        let lasts = class > STRICT && p.paused & 1 << class != 0;
-        self.watch.accounts.paused[slot]
-            + if lasts {
-                self.now - self.paused_since[slot]
-            } else {
-                0
-            }
-    }
-
-    /// A data packet enters the receiver's host and will be there for `inside`.
-    #[cold]
-    pub(crate) fn account_host(&mut self, id: PacketId, inside: Span) {
-        if self.packets.get(id).is_accounted() {
-            let step = Step::other(INSIDE, inside.as_ps());
-            self.watch.accounts.journals.push(id, step);
-        }
-    }
-
-    /// The flow completed with acknowledgement `id`.
-    #[cold]
-    pub(crate) fn close_account(&mut self, world: &World, flow: FlowId, fct: Span, id: PacketId) {
-        let Some(place) = self.watch.accounts.find(flow) else {
-            return;
-        };
-        self.tell(id, Upto::Sender);
-        let accounts = &mut self.watch.accounts;
-        let Some((head, steps)) = accounts.journals.of(id) else {
-            return;
-        };
-        let mut account = FlowAccount::new(flow.0, head.sender);
-        account.completed = true;
-        let ready = steps.first().map_or(0, |step| step.left);
-        for_each_wait(steps, ready, |key, step, arrives, queueing, paused| {
-            if key == INSIDE {
-                account.host.time += Span::from_ps(step.left);
-                return;
-            }
-            let (port, back) = port_of(key);
-            let delay = world.profiles[self.ports[port].profile].delay;
-            let hop = HopTime {
-                port: name_of(&self.ports, &self.watch.recorder, port),
-                serialisation: Span::from_ps(arrives - step.left - delay),
-                propagation: Span::from_ps(delay),
-                queueing: Span::from_ps(queueing),
-                paused: Span::from_ps(paused),
-            };
-            match back {
-                false => account.data.push(hop),
-                true => account.ack.push(hop),
-            }
-        });
-        if world.spec.check {
-            assert_eq!(
-                account.total(),
-                fct,
-                "flow {flow}: its parts against its completion time"
-            );
-        }
-        accounts.senders[place].is_complete = true;
-        accounts.completed.push(account);
-    }
-}
-
-/// A port as results name it.
-fn name_of(ports: &Ports, recorder: &Recorder, port: PortId) -> PortRef {
-    let p = &ports[port];
-    PortRef {
-        node: p.node,
-        interface: recorder.interface(port),
-        peer: ports[p.peer].node,
     }
 }
 

@@ -9,23 +9,19 @@
 //! change them, so what has changed since the last look was the last such thing's doing. Whom a packet waits
 //! for is who is on the wire meanwhile: the sum over these is the time that it queued, to the picosecond.
 
-use crate::core::Core;
-use crate::core::port::STRICT;
-use crate::host::sender::Qp;
 use crate::ids::{FlowId, PacketId, PortId, QpId};
-use crate::outcome::{PacketKind, PortRef, TraceKind};
-use cuts::limits_of;
 use paceline_congestion::HopSample;
 use paceline_kernel::ids::{Id, List};
-use paceline_kernel::{BitRate, Bytes, Span, Time};
+use paceline_kernel::{BitRate, Bytes, Span};
 use std::collections::BTreeMap;
-use watch::{Held, Origin, Watched};
+use watched::{Held, Origin, Watched};
 
 mod cuts;
-mod parts;
-mod watch;
+mod hooks;
+mod waits;
+mod watched;
 
-pub use parts::{CloseUp, Cut, CutTotals, Limits, Marks, Neighbour, Pauses, Shared, Told};
+use crate::outcome::closeup::{CloseUp, Cut, CutTotals, Limits, Marks, Neighbour, Pauses, Shared, Told};
 
 /// What a packet of a looked-at flow met.
 #[derive(Clone, Copy, Debug)]
@@ -202,183 +198,5 @@ impl Look {
             .iter()
             .max_by_key(|&&(port, count)| (count, std::cmp::Reverse(port)));
         most.map(|&(port, _)| port)
-    }
-}
-
-impl Core {
-    /// A port as results name it.
-    pub(super) fn port_ref(&self, port: PortId) -> Option<PortRef> {
-        let p = self.ports.get(port)?;
-        Some(PortRef {
-            node: p.node,
-            interface: self.watch.recorder.interface(port),
-            peer: self.ports[p.peer].node,
-        })
-    }
-
-    /// A looked-at flow starts.
-    pub(crate) fn look_begins(&mut self, slot: QpId, qp: &Qp) {
-        let Some(place) = self.watch.closeups.find(qp.flow) else {
-            return;
-        };
-        let (limits, line) = (limits_of(qp), qp.path.line_rate);
-        let (port, class, now) = (qp.port, qp.class, self.now);
-        let look = &mut self.watch.closeups.looks[place];
-        (look.slot, look.began, look.limits, look.line) = (slot, limits, limits, line);
-        look.watched.push(Watched::new(port, class, now));
-    }
-
-    /// A switch tells a sender in packet `id` about its port `egress`.
-    #[cold]
-    pub(crate) fn look_at_notice(&mut self, id: PacketId, egress: PortId) {
-        let flow = self.packets.get(id).flow;
-        *self.watch.closeups.seen(id) = Seen {
-            flow,
-            told_by: egress,
-            ..Seen::NOTHING
-        };
-    }
-
-    /// A switch writes a note about its port `egress` into data packet `id`.
-    #[cold]
-    pub(crate) fn look_at_note(&mut self, id: PacketId, egress: PortId) {
-        self.watch.closeups.seen(id).told_by = egress;
-    }
-
-    /// Something happened to a packet at a port.
-    #[cold]
-    pub(crate) fn look(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
-        let packet = *self.packets.get(id);
-        let is_host = self.ports[port].is_host;
-        match event {
-            TraceKind::Dequeue => self.look_at_wire(port, id),
-            TraceKind::Drop => self.look_at_loss(port, id),
-            TraceKind::Receive | TraceKind::Enqueue => {}
-        }
-        let Some(place) = self.watch.closeups.find(packet.flow) else {
-            return;
-        };
-        match (packet.kind, event) {
-            (PacketKind::Data, TraceKind::Dequeue) if is_host => {
-                *self.watch.closeups.seen(id) = Seen {
-                    flow: packet.flow,
-                    ..Seen::NOTHING
-                };
-            }
-            (PacketKind::Data, TraceKind::Enqueue) if !is_host => self.look_at_arrival(place, port, id),
-            (PacketKind::Data, TraceKind::Dequeue) => self.look_at_mark(place, port, id, queue_bytes),
-            (PacketKind::Data, TraceKind::Receive) if is_host && packet.mark.is_set() => {
-                self.watch.closeups.looks[place].last_marked = self.watch.closeups.seen(id).told_by;
-            }
-            // A packet of its own that the receiver sends about marks.
-            (PacketKind::Cnp, TraceKind::Enqueue) if is_host => {
-                let told_by = self.watch.closeups.looks[place].last_marked;
-                self.look_at_notice(id, told_by);
-            }
-            _ => {}
-        }
-    }
-
-    /// A data packet joins a queue.
-    fn look_at_arrival(&mut self, place: usize, port: PortId, id: PacketId) {
-        let (now, class) = (self.now, self.packets.get(id).class);
-        let seen = self.watch.closeups.seen(id);
-        (seen.inside, seen.since) = (port, now);
-        let look = &mut self.watch.closeups.looks[place];
-        if !look.watched.iter().any(|watched| watched.port == port) {
-            look.watched.push(Watched::new(port, class, now));
-        }
-        self.look_at_wait(port);
-        for watched in &mut self.watch.closeups.looks[place].watched {
-            if watched.port == port {
-                watched.waiting += 1;
-            }
-        }
-    }
-
-    /// A data packet leaves a switch: perhaps with a mark that it came without.
-    fn look_at_mark(&mut self, place: usize, port: PortId, id: PacketId, queue_bytes: u32) {
-        let packet = *self.packets.get(id);
-        let seen = self.watch.closeups.seen(id);
-        let newly = packet.mark.is_set() && seen.told_by == PortId::NONE;
-        if newly {
-            seen.told_by = port;
-        }
-        if packet.pint > seen.digest.0 {
-            seen.digest = (packet.pint, port);
-        }
-        let look = &mut self.watch.closeups.looks[place];
-        let hop = usize::from(packet.hops.max(1)) - 1;
-        if packet.hops > 0 {
-            look.way.resize(look.way.len().max(hop + 1), PortId::NONE);
-            look.way[hop] = port;
-        }
-        if !newly {
-            return;
-        }
-        let (at, queue) = (Time::from_ps(self.now), Bytes::new(u64::from(queue_bytes)));
-        match self.watch.closeups.looks[place]
-            .marks
-            .iter_mut()
-            .find(|(known, _)| *known == port)
-        {
-            Some((_, marks)) => {
-                marks.count += 1;
-                marks.last = at;
-                marks.queue_max = marks.queue_max.max(queue);
-            }
-            None => {
-                if let Some(name) = self.port_ref(port) {
-                    let marks = Marks {
-                        port: name,
-                        count: 1,
-                        first: at,
-                        last: at,
-                        queue_max: queue,
-                    };
-                    self.watch.closeups.looks[place].marks.push((port, marks));
-                }
-            }
-        }
-    }
-
-    /// What has been seen.
-    pub(crate) fn close_looks(&mut self) -> Vec<CloseUp> {
-        let looks = std::mem::take(&mut self.watch.closeups.looks);
-        looks
-            .into_iter()
-            .filter(|look| look.slot != QpId::NONE)
-            .map(|look| self.close_look(look))
-            .collect()
-    }
-
-    fn close_look(&self, look: Look) -> CloseUp {
-        let mut causes: Vec<CutTotals> = look.causes.into_values().collect();
-        causes.sort_by_key(|totals| std::cmp::Reverse(totals.count));
-        let now = self.now;
-        CloseUp {
-            flow: look.flow.0,
-            began: look.began,
-            ended: look.limits,
-            line: look.line,
-            causes,
-            cuts: look.cuts,
-            marks: look.marks.into_iter().map(|(_, marks)| marks).collect(),
-            pauses: (look.held.into_iter())
-                .filter_map(|held| self.close_held(held, now))
-                .collect(),
-            nic: look.nic.into_iter().map(|(flow, span)| (flow.0, span)).collect(),
-            shared: (look.watched.into_iter())
-                .filter_map(|watched| {
-                    let port = self.port_ref(watched.port)?;
-                    watched.close(port)
-                })
-                .collect(),
-        }
-    }
-
-    /// Whether a class that flows use is paused at a port.
-    fn is_held(&self, port: PortId, class: u8) -> bool {
-        class > STRICT && self.ports[port].paused & 1 << class != 0
     }
 }

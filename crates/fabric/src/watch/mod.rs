@@ -1,14 +1,16 @@
 //! What is written down of a run, as the core sees it happen.
 
-pub mod account;
-pub mod closeup;
+pub(crate) mod account;
+pub(crate) mod closeup;
 pub(crate) mod record;
+pub(crate) mod standstill;
 
-use crate::core::port::{Ports, Profiles};
+use crate::core::port::Ports;
 use crate::spec::RunSpec;
 use crate::watch::account::Accounts;
 use crate::watch::closeup::CloseUps;
 use crate::watch::record::Recorder;
+use crate::world::links::Profiles;
 
 /// What is written down of a run.
 #[derive(Clone)]
@@ -16,7 +18,7 @@ pub(crate) struct Watch {
     pub(crate) recorder: Recorder,
     pub(crate) accounts: Accounts,
     pub(crate) closeups: CloseUps,
-    pub(crate) standstill: crate::run::standstill::Watch,
+    pub(crate) standstill: crate::watch::standstill::Watch,
 }
 
 impl Watch {
@@ -37,7 +39,7 @@ impl Watch {
             recorder,
             accounts: Accounts::new(spec, sizes, packets),
             closeups: CloseUps::new(&record.closeups, flows),
-            standstill: crate::run::standstill::Watch::of(spec),
+            standstill: crate::watch::standstill::Watch::of(spec),
         }
     }
 

@@ -1,14 +1,14 @@
 //! What a run writes down while it goes.
 
-use crate::core::Core;
 use crate::core::packet::Packet;
-use crate::core::port::{Classes, Port, Ports, Profiles, STRICT};
-use crate::ids::{FlowId, PacketId, PortId};
+use crate::core::port::{Port, Ports};
+use crate::ids::{FlowId, PortId};
 use crate::outcome::{
     Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, Room, RttSample, TraceEvent, TraceKind,
 };
 use crate::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
-use crate::world::World;
+use crate::world::classes::Classes;
+use crate::world::links::Profiles;
 use flows::FlowRecorder;
 use paceline_kernel::ids::List;
 use paceline_kernel::{Bytes, Span, Time};
@@ -17,6 +17,7 @@ use rates::Rates;
 use round_trips::RoundTrips;
 
 mod flows;
+mod hooks;
 mod merge;
 mod ports;
 mod rates;
@@ -183,91 +184,4 @@ fn traced(spec: &RecordSpec, ports: &Ports) -> List<PortId, bool> {
         spec.trace_nodes.contains(&ends.0) || spec.trace_ports.contains(&ends)
     };
     ports.iter().map(is_traced).collect()
-}
-
-impl Core {
-    /// Records an event of a packet at a traced node.
-    #[cold]
-    pub(crate) fn trace(
-        &mut self,
-        world: &World,
-        port: PortId,
-        event: TraceKind,
-        id: PacketId,
-        queue_bytes: u32,
-    ) {
-        if self.watch.closeups.on() {
-            self.look(port, event, id, queue_bytes);
-        }
-        let node = self.ports[port].node;
-        self.watch.recorder.trace(
-            self.now,
-            node,
-            port,
-            event,
-            self.packets.get(id),
-            queue_bytes,
-            &world.classes,
-            &world.spec,
-        );
-    }
-}
-
-impl Core {
-    /// Takes the samples of the queues that are no events and are due before the event at `at`.
-    pub(crate) fn sample_queues_until(&mut self, world: &World, at: u64, all_done: bool) {
-        while self.watch.recorder.queues_due <= at {
-            let due = self.watch.recorder.queues_due;
-            let next = self.sample_queues(world, due, all_done);
-            self.watch.recorder.queues_due = next.unwrap_or(u64::MAX);
-        }
-    }
-
-    /// Samples the queue of every switch port at `at`; says when the next sample is due.
-    pub(crate) fn sample_queues(&mut self, world: &World, at: u64, all_done: bool) -> Option<u64> {
-        let recorder = &mut self.watch.recorder;
-        let number = recorder.samples;
-        recorder.samples += 1;
-        for (record, &port) in recorder.queues.iter_mut().zip(&recorder.sampled) {
-            let bytes: u32 = if self.ports[port].queued == 0 {
-                0
-            } else {
-                // What the buffer accounts for: not PFC frames, not priority 0.
-                self.queues.row(port)[usize::from(STRICT) + 1..]
-                    .iter()
-                    .map(|q| q.bytes)
-                    .sum()
-            };
-            let bin = bytes as usize / 1000;
-            if record.histogram_kb.len() <= bin {
-                record.histogram_kb.resize(bin + 1, 0);
-            }
-            record.histogram_kb[bin] += 1;
-            record.max = record.max.max(Bytes::new(u64::from(bytes)));
-            record.sum += u128::from(bytes);
-            recorder.room.sample(&mut record.series, number, u64::from(bytes));
-        }
-        if recorder.room.is_exceeded() {
-            let all = recorder.queues.iter_mut().map(|queue| &mut queue.series);
-            recorder.room.thin(all.collect());
-        }
-        let spec = &world.spec.record;
-        if spec
-            .queue_dump_every
-            .is_some_and(|every| at.is_multiple_of(every.as_ps().max(1)))
-        {
-            let histograms_kb = recorder
-                .queues
-                .iter()
-                .map(|queue| queue.histogram_kb.clone())
-                .collect();
-            recorder.queue_dumps.push(QueueDump {
-                at: Time::from_ps(at),
-                histograms_kb,
-            });
-        }
-        let every = spec.queue_every?.as_ps().max(1);
-        let over = all_done && spec.queue_dump_every.is_none();
-        (at < spec.queue_window.1.as_ps() && !over).then_some(at + every)
-    }
 }

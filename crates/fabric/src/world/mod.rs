@@ -1,6 +1,7 @@
 //! What does not change while events run.
 
-pub(crate) mod check;
+pub(crate) mod classes;
+pub(crate) mod links;
 pub mod routing;
 
 use std::sync::Arc;
@@ -9,11 +10,27 @@ use paceline_congestion::registry::AtWork;
 use paceline_kernel::Span;
 use paceline_kernel::ids::Id;
 
-use crate::core::Core;
-use crate::core::port::{Classes, Profiles};
-use crate::ids::FlowId;
+use crate::ids::LinkId;
 use crate::spec::{NicSpec, NodeId, NodeKind, PacketFormat, Quirks, RunSpec};
+use crate::world::classes::Classes;
+use crate::world::links::Profiles;
 use crate::world::routing::Routing;
+
+/// A link goes down, or comes up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub(crate) at: u64,
+    pub(crate) link: LinkId,
+    pub(crate) up: bool,
+}
+
+/// Set in the epoch of packets that are spread. The other bits say which way a packet has come.
+pub(crate) const SPREAD: u16 = 1 << 15;
+
+/// The way that a data packet with `epoch` has come, where switches chose it; otherwise 0.
+pub(crate) const fn way(epoch: u16) -> u16 {
+    if epoch & SPREAD != 0 { epoch } else { 0 }
+}
 
 /// What does not change while events run, but when the topology does.
 #[derive(Clone)]
@@ -32,19 +49,19 @@ pub(crate) struct World {
     pub(crate) epoch: u16,
     pub(crate) routing: Routing,
     pub(crate) first_paths: crate::world::routing::FirstPaths,
-    pub(crate) changes: Vec<crate::run::failure::Change>,
+    pub(crate) changes: Vec<Change>,
     pub(crate) base_rtt: Span,
     pub(crate) bdp: u64,
 }
 
 impl World {
+    /// A generation of routes that is not the network's: packets that carry it are looked up.
+    pub(crate) const fn old_epoch(&self) -> u16 {
+        self.epoch.wrapping_sub(1) & !SPREAD
+    }
+
     /// What a node is.
     pub(crate) fn kind(&self, node: NodeId) -> NodeKind {
         self.spec.nodes[node.index()]
-    }
-
-    /// The scheme of a flow.
-    pub(crate) fn scheme_of(&self, core: &Core, flow: FlowId) -> &AtWork {
-        &self.schemes[usize::from(self.flow(core, flow).scheme)]
     }
 }

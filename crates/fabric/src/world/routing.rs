@@ -4,11 +4,13 @@
 //! kept as a distance per node. A flow's path is then looked up once, hop by hop with the hash
 //! that a switch would compute for every packet, and its packets follow the list.
 
+mod flow_key;
 mod source_route;
 
-use crate::core::port::{LinkProfile, Ports, Profiles};
-use crate::ids::{PortId, ProfileId};
-use crate::spec::{FlowSpec, NodeId, NodeKind, StaticRoute};
+use crate::ids::{LinkId, PortId, ProfileId};
+use crate::spec::{NodeId, NodeKind, StaticRoute};
+use crate::world::links::{LinkProfile, Profiles};
+pub use flow_key::{FlowKey, address};
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::{Bytes, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,52 +21,22 @@ use std::sync::OnceLock;
 const NIC_HASH_SEED: u32 = 0x8BAD_F00D;
 const FAR: u16 = u16::MAX;
 
-/// What ECMP hashes, packed as the reference packs it: addresses, then ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowKey([u32; 3]);
-
-impl FlowKey {
-    /// The key of a flow's data packets.
-    pub fn of(flow: &FlowSpec) -> Self {
-        Self::new(flow.src.0, flow.dst.0, flow.sport, flow.dport)
-    }
-    /// The key of packets from node `src` to node `dst`.
-    pub fn new(src: u32, dst: u32, sport: u16, dport: u16) -> Self {
-        Self([
-            address(src),
-            address(dst),
-            u32::from(sport) | u32::from(dport) << 16,
-        ])
-    }
-    /// The key of its acknowledgements.
-    pub fn reversed(self) -> Self {
-        Self([self.0[1], self.0[0], self.0[2].rotate_left(16)])
-    }
-    /// MurmurHash3 (x86, 32 bits) of the key's 12 bytes.
-    pub fn hash(self, seed: u32) -> u32 {
-        let mut h = seed;
-        for word in self.0 {
-            let k = word
-                .wrapping_mul(0xcc9e_2d51)
-                .rotate_left(15)
-                .wrapping_mul(0x1b87_3593);
-            h = (h ^ k).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
-        }
-        h ^= 12;
-        h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
-        h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
-        h ^ (h >> 16)
-    }
-}
-
-/// A node's address: 11.x.y.1, as the reference numbers its nodes.
-pub fn address(node: u32) -> u32 {
-    0x0b00_0001 + (node / 256) * 0x1_0000 + (node % 256) * 0x100
+/// One end of a link, as routes see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkEnd {
+    pub(crate) node: NodeId,
+    pub(crate) profile: ProfileId,
+    /// Whether the link is up.
+    pub(crate) up: bool,
+    /// Where the ports of its node begin in the list of all, and its place among them.
+    pub(crate) ways: u32,
+    pub(crate) place: u16,
 }
 
 /// Ports by node, and distances to the destinations asked for so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Routing {
+    ends: List<PortId, LinkEnd>,
     kinds: List<NodeId, NodeKind>,
     /// Ports of each node: `adjacency[first[n]..first[n + 1]]`, in descending order of the
     /// neighbour's id (the order of the reference's next-hop lists).
@@ -98,23 +70,33 @@ pub(crate) struct Path {
 const NOTED: usize = 32;
 
 impl Routing {
-    pub(crate) fn new(kinds: Vec<NodeKind>, ports: &Ports, seed: u32, last_parallel_only: bool) -> Self {
+    pub(crate) fn new(
+        kinds: Vec<NodeKind>,
+        ends: List<PortId, LinkEnd>,
+        seed: u32,
+        last_parallel_only: bool,
+    ) -> Self {
         let mut by_node: List<NodeId, Vec<PortId>> = List::of(kinds.len(), Vec::new());
-        for (id, port) in ports.numbered() {
-            by_node[port.node].push(id);
+        for (id, end) in ends.numbered() {
+            by_node[end.node].push(id);
         }
         let mut first = List::from(vec![0]);
-        let mut adjacency = Vec::with_capacity(ports.len());
+        let mut adjacency = Vec::with_capacity(ends.len());
         for list in &mut by_node {
-            list.sort_by_key(|&id| (std::cmp::Reverse(ports[ports[id].peer].node), id));
+            list.sort_by_key(|&id| (std::cmp::Reverse(ends[id.other()].node), id));
             adjacency.extend_from_slice(list);
             first.push(adjacency.len() as u32);
         }
         let kinds_count = kinds.len();
-        Self {
+        let neighbours = adjacency
+            .iter()
+            .map(|port: &PortId| ends[port.other()].node)
+            .collect();
+        let mut routing = Self {
+            ends,
             kinds: kinds.into(),
             first,
-            neighbours: adjacency.iter().map(|&port| Self::peer(ports, port)).collect(),
+            neighbours,
             adjacency,
             bits: 1,
             distances: (0..kinds_count).map(|_| OnceLock::new()).collect(),
@@ -123,7 +105,9 @@ impl Routing {
             chose: OnceLock::new(),
             fixed: BTreeMap::new(),
             fixed_to: BTreeSet::new(),
-        }
+        };
+        routing.number_places();
+        routing
     }
 
     /// Takes next hops that are given, instead of those of shortest paths.
@@ -148,8 +132,21 @@ impl Routing {
         self.distances.iter_mut().for_each(|known| drop(known.take()));
     }
 
-    fn peer(ports: &Ports, port: PortId) -> NodeId {
-        ports[ports[port].peer].node
+    /// One end of a link.
+    pub(crate) fn end(&self, port: PortId) -> &LinkEnd {
+        &self.ends[port]
+    }
+
+    /// A link goes down, or comes up.
+    pub(crate) fn set_link(&mut self, link: LinkId, up: bool) {
+        for port in link.ends() {
+            self.ends[port].up = up;
+        }
+    }
+
+    /// The node at the other end of a port's link.
+    fn peer(&self, port: PortId) -> NodeId {
+        self.ends[port.other()].node
     }
 
     /// Where those of a node's ports stand that lead to `peer`: side by side.
@@ -163,18 +160,16 @@ impl Routing {
 
     /// The node that the distances to host `dst` are counted from: its switch if it has but one
     /// live link, else itself.
-    fn root(&self, ports: &Ports, dst: NodeId) -> NodeId {
-        let mut up = self.ports_of(dst).iter().filter(|&&port| ports[port].up);
+    fn root(&self, dst: NodeId) -> NodeId {
+        let mut up = self.ports_of(dst).iter().filter(|&&port| self.ends[port].up);
         match (up.next(), up.next()) {
-            (Some(&port), None) if self.kinds[Self::peer(ports, port)] == NodeKind::Switch => {
-                Self::peer(ports, port)
-            }
+            (Some(&port), None) if self.kinds[self.peer(port)] == NodeKind::Switch => self.peer(port),
             _ => dst,
         }
     }
 
     /// Distances of all nodes to `root`, in hops; hosts never forward.
-    fn search(&self, ports: &Ports, root: NodeId) -> List<NodeId, u16> {
+    fn search(&self, root: NodeId) -> List<NodeId, u16> {
         let mut distance = List::of(self.kinds.len(), FAR);
         distance[root] = 0;
         let mut frontier = vec![root];
@@ -189,7 +184,7 @@ impl Routing {
                 // In a large network most ports lead to nodes that are known: those are not looked at.
                 for place in self.places_of(node) {
                     let peer = self.neighbours[place];
-                    if distance[peer] == FAR && ports[self.adjacency[place]].up {
+                    if distance[peer] == FAR && self.ends[self.adjacency[place]].up {
                         distance[peer] = hops;
                         next.push(peer);
                     }
@@ -202,14 +197,14 @@ impl Routing {
     }
 
     /// Those to `root`, found when they are asked for first.
-    fn distances(&self, ports: &Ports, root: NodeId) -> &List<NodeId, u16> {
-        self.distances[root].get_or_init(|| self.search(ports, root))
+    fn distances(&self, root: NodeId) -> &List<NodeId, u16> {
+        self.distances[root].get_or_init(|| self.search(root))
     }
 
     /// The egress port that packets with `key` take from `node` towards host `dst`.
-    pub(crate) fn next_hop(&self, ports: &Ports, node: NodeId, dst: NodeId, key: FlowKey) -> Option<PortId> {
-        let root = self.root(ports, dst);
-        let distance = self.distances(ports, root);
+    pub(crate) fn next_hop(&self, node: NodeId, dst: NodeId, key: FlowKey) -> Option<PortId> {
+        let root = self.root(dst);
+        let distance = self.distances(root);
         let here = distance[node];
         let given = self.fixed.get(&(node, dst));
         let closer = |peer: NodeId| {
@@ -233,7 +228,7 @@ impl Routing {
         let (list, neighbours) = (&self.adjacency[places.clone()], &self.neighbours[places]);
         let usable = |i: usize| {
             let peer = neighbours[i];
-            closer(peer) && (peer == dst || !is_host(peer)) && ports[list[i]].up
+            closer(peer) && (peer == dst || !is_host(peer)) && self.ends[list[i]].up
         };
         let keep = |i: usize| {
             usable(i)
@@ -287,18 +282,18 @@ impl Routing {
     }
 
     /// Appends to `list` the ports of switch `node` that lead nearer to switch `root`.
-    pub(crate) fn next_hops(&self, ports: &Ports, node: NodeId, root: NodeId, list: &mut Vec<PortId>) {
-        let distance = self.distances(ports, root);
+    pub(crate) fn next_hops(&self, node: NodeId, root: NodeId, list: &mut Vec<PortId>) {
+        let distance = self.distances(root);
         let here = distance[node];
         let first = list.len();
         for &port in self.ports_of(node) {
-            let peer = Self::peer(ports, port);
+            let peer = self.peer(port);
             let nearer = distance[peer] != FAR && distance[peer] + 1 == here;
-            if !nearer || !ports[port].up || self.kinds[peer] == NodeKind::Host {
+            if !nearer || !self.ends[port].up || self.kinds[peer] == NodeKind::Host {
                 continue;
             }
             // Parallel links stand side by side.
-            let same = |&last: &PortId| Self::peer(ports, last) == peer;
+            let same = |&last: &PortId| self.peer(last) == peer;
             if self.last_parallel_only && list[first..].last().is_some_and(same) {
                 list.pop();
             }
@@ -307,18 +302,29 @@ impl Routing {
     }
 
     /// The path of packets with `key` from host `src` to host `dst`.
-    pub(crate) fn path(&self, ports: &Ports, src: NodeId, dst: NodeId, key: FlowKey) -> Option<Path> {
+    pub(crate) fn path(&self, src: NodeId, dst: NodeId, key: FlowKey) -> Option<Path> {
         let mut path = Path::default();
         let mut node = src;
         while node != dst {
-            let port = self.next_hop(ports, node, dst, key)?;
+            let port = self.next_hop(node, dst, key)?;
             path.ports.push(port);
-            node = Self::peer(ports, port);
+            node = self.peer(port);
             if path.ports.len() > self.kinds.len() {
                 return None;
             }
         }
         Some(path)
+    }
+
+    /// Round-trip time and slowest rate (bit/s) of a path.
+    pub(crate) fn path_rtt(&self, path: &[PortId], profiles: &Profiles, mtu: Bytes) -> (Span, u64) {
+        let (mut rtt, mut bps) = (Span::ZERO, u64::MAX);
+        for &port in path {
+            let profile = &profiles[self.ends[port].profile];
+            rtt += link_rtt(profile, mtu);
+            bps = bps.min(profile.rate.as_bps());
+        }
+        (rtt, bps)
     }
 
     /// How large the network is; round-trip times as the reference defines them: twice the propagation plus one payload's serialisation per link, along
@@ -327,30 +333,30 @@ impl Routing {
     /// Hosts behind the same switch over equal links are alike, so one of them stands for all. In
     /// very large networks only some of those are searched from (evenly spread, each to all hosts),
     /// which is still exact in networks whose switches of a tier are alike.
-    pub(crate) fn extent(&self, ports: &Ports, profiles: &Profiles, mtu: Bytes) -> Extent {
+    pub(crate) fn extent(&self, profiles: &Profiles, mtu: Bytes) -> Extent {
         let mut alike: BTreeMap<(NodeId, ProfileId), NodeId> = BTreeMap::new();
         for host in self.kinds.ids() {
             if self.kinds[host] == NodeKind::Host {
                 let key = match self.ports_of(host) {
-                    [only] => (Self::peer(ports, *only), ports[*only].profile),
+                    [only] => (self.peer(*only), self.ends[*only].profile),
                     _ => (host, ProfileId::NONE),
                 };
                 alike.entry(key).or_insert(host);
             }
         }
         let roots: Vec<NodeId> = alike.into_values().collect();
-        let affordable = (SEARCH_BUDGET / ports.len().max(1)).max(1);
+        let affordable = (SEARCH_BUDGET / self.ends.len().max(1)).max(1);
         let step = roots.len().div_ceil(affordable).max(1);
         let mut extent = Extent::default();
         for &root in roots.iter().step_by(step) {
-            self.extend_from(ports, profiles, mtu, root, &mut extent);
+            self.extend_from(profiles, mtu, root, &mut extent);
         }
         extent
     }
 
     /// Takes the pairs with host `root` at one end into account.
-    fn extend_from(&self, ports: &Ports, profiles: &Profiles, mtu: Bytes, root: NodeId, extent: &mut Extent) {
-        for (node, reached) in self.reach_from(ports, profiles, mtu, root).numbered() {
+    fn extend_from(&self, profiles: &Profiles, mtu: Bytes, root: NodeId, extent: &mut Extent) {
+        for (node, reached) in self.reach_from(profiles, mtu, root).numbered() {
             if let Some((rtt, bps, links)) = *reached
                 && node != root
                 && self.kinds[node] == NodeKind::Host
@@ -366,7 +372,6 @@ impl Routing {
     /// that is found, breadth first and by descending numbers.
     pub(crate) fn reach_from(
         &self,
-        ports: &Ports,
         profiles: &Profiles,
         mtu: Bytes,
         root: NodeId,
@@ -383,15 +388,15 @@ impl Routing {
             }
             let list = self.ports_of(node);
             for (i, &port) in list.iter().enumerate() {
-                let peer = Self::peer(ports, port);
+                let peer = self.peer(port);
                 let another = list
                     .get(i + 1)
-                    .is_some_and(|&next| Self::peer(ports, next) == peer && ports[next].up);
+                    .is_some_and(|&next| self.peer(next) == peer && self.ends[next].up);
                 if self.last_parallel_only && another {
                     continue;
                 }
-                if ports[port].up && reached[peer].is_none() {
-                    let profile = &profiles[ports[port].profile];
+                if self.ends[port].up && reached[peer].is_none() {
+                    let profile = &profiles[self.ends[port].profile];
                     let bps = bps.min(profile.rate.as_bps());
                     reached[peer] = Some((rtt + link_rtt(profile, mtu), bps, links + 1));
                     order.push(peer);
@@ -453,48 +458,7 @@ fn link_rtt(profile: &LinkProfile, mtu: Bytes) -> Span {
         }
 }
 
-/// Round-trip time and slowest rate (bit/s) of a path.
-pub(crate) fn path_rtt(path: &[PortId], ports: &Ports, profiles: &Profiles, mtu: Bytes) -> (Span, u64) {
-    let (mut rtt, mut bps) = (Span::ZERO, u64::MAX);
-    for &port in path {
-        let profile = &profiles[ports[port].profile];
-        rtt += link_rtt(profile, mtu);
-        bps = bps.min(profile.rate.as_bps());
-    }
-    (rtt, bps)
-}
-
 /// Bandwidth-delay product in bytes, rounded down.
 pub(crate) fn bdp(rtt: Span, bps: u64) -> u64 {
     (u128::from(rtt.as_ps()) * u128::from(bps) / 8_000_000_000_000) as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn murmur3_of_known_keys() {
-        // 12 zero bytes with seed 0, from the algorithm's definition worked by hand: only the
-        // additive constants and the finaliser act.
-        let mut h: u32 = 0;
-        for _ in 0..3 {
-            h = h.rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
-        }
-        h ^= 12;
-        h ^= h >> 16;
-        h = h.wrapping_mul(0x85eb_ca6b);
-        h ^= h >> 13;
-        h = h.wrapping_mul(0xc2b2_ae35);
-        h ^= h >> 16;
-        assert_eq!(FlowKey([0; 3]).hash(0), h);
-    }
-
-    #[test]
-    fn addresses_and_reversal() {
-        assert_eq!(address(1), 0x0b00_0101);
-        assert_eq!(address(300), 0x0b01_2c01);
-        let key = FlowKey::new(84, 123, 10000, 100);
-        assert_eq!(key.reversed(), FlowKey::new(123, 84, 100, 10000));
-    }
 }

@@ -26,7 +26,7 @@ use super::bits::Bits;
 use super::{Acknowledged, Answer};
 use crate::core::Core;
 use crate::host::Hosts;
-use crate::host::receiver::Receivers;
+use crate::host::receivers::Receivers;
 use crate::ids::{PacketId, QpId, ReceiverId};
 use crate::outcome::PacketKind;
 use crate::spec::{Irn, Recovery};

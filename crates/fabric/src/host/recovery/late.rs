@@ -5,10 +5,9 @@ use super::Answer;
 use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::flow_path::FlowPath;
-use crate::host::receiver::{Receiver, Receivers};
+use crate::host::receivers::{Receiver, Receivers};
 use crate::ids::{PacketId, PortId};
 use crate::outcome::PacketKind;
-use crate::watch::account::Upto;
 use crate::world::World;
 use paceline_kernel::ids::Id;
 
@@ -17,7 +16,7 @@ impl Hosts {
     /// takes its way through the network.
     #[cold]
     pub(crate) fn receive_late(&mut self, world: &World, core: &mut Core, id: PacketId) {
-        core.tell(id, Upto::Receiver);
+        core.tell_at_receiver(id);
         let (answer, expected) = self.receivers.take_late(world, core, id);
         let kind = match answer {
             Answer::Ack => PacketKind::Ack,

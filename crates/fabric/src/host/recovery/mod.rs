@@ -11,7 +11,7 @@ use paceline_kernel::queue::LaneId;
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::host::Hosts;
-use crate::host::receiver::{Receiver, Receivers};
+use crate::host::receivers::{Receiver, Receivers};
 use crate::ids::{FlowId, PacketId, QpId, ReceiverId};
 use crate::spec::{AckPolicy, NicSpec, Quirks, Recovery};
 use crate::world::World;
@@ -169,7 +169,7 @@ impl Hosts {
         if core.watch.is_told() {
             core.settle(&self.qps[slot]);
             core.account_timeout(&self.qps[slot]);
-            core.look_at_timer(&self.qps[slot], crate::watch::closeup::Told::Timeout);
+            core.look_at_timer(&self.qps[slot], crate::outcome::closeup::Told::Timeout);
         }
         self.qps[slot].last_progress = core.now;
         match world.nic.recovery {

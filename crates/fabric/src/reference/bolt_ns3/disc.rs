@@ -6,11 +6,11 @@ use paceline_kernel::ids::Id;
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::core::packet::Packet;
-use crate::core::port::STRICT;
 use crate::ids::{PacketId, PortId, ProfileId};
 use crate::outcome::{PacketKind, TraceKind};
 use crate::run::simulation::Simulation;
 use crate::spec::{BoltNs3Spec, PacketFormat};
+use crate::world::classes::STRICT;
 
 /// One port's queues: what they are told, and their tokens.
 #[derive(Clone, Debug)]

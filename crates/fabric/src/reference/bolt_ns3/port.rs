@@ -8,10 +8,10 @@ use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
 use crate::core::event::Event;
-use crate::core::port::STRICT;
 use crate::ids::{PacketId, PortId};
 use crate::outcome::TraceKind;
 use crate::run::simulation::Simulation;
+use crate::world::classes::STRICT;
 
 impl Simulation {
     /// A packet arrived at a port, of a host or of a switch.

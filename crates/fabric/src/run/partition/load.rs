@@ -57,7 +57,7 @@ impl Load {
                 sport: flow.sport.wrapping_add(way),
                 ..*flow
             };
-            let Some(paths) = world.find_paths_of(core, &flow) else {
+            let Some(paths) = world.find_paths_of(&flow) else {
                 return;
             };
             // Weights are even, so that they can be halved.

@@ -4,7 +4,7 @@
 //! slot of one is used again, and at the end of the run: sums and largest values, which do not hang on the order.
 
 use crate::ids::{AccountId, PacketId, PortId};
-use crate::watch::account::SenderTime;
+use crate::outcome::account::SenderTime;
 use paceline_kernel::ids::{Id, List};
 
 /// Keys that are no ports: how long the packet's class was paused while it waited for what the next step says,

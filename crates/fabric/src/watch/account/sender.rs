@@ -3,10 +3,8 @@
 use paceline_kernel::Span;
 use paceline_kernel::ids::Id;
 
-use super::SenderTime;
-use crate::core::port::Port;
-use crate::host::sender::Qp;
 use crate::ids::FlowId;
+use crate::outcome::account::SenderTime;
 
 /// The account of a sender.
 #[derive(Clone, Debug)]
@@ -20,10 +18,10 @@ pub(super) struct Sender {
     /// Whether its latest transmission sent old bytes.
     again: bool,
     /// Up to here its time is accounted for: ahead of the clock while it puts a packet on the wire.
-    until: u64,
+    pub(super) until: u64,
     /// Of `time.window`, what there was since the last progress.
     pub(super) stalled: Span,
-    time: SenderTime,
+    pub(super) time: SenderTime,
 }
 
 impl Sender {
@@ -50,66 +48,15 @@ impl Sender {
         self.has_started() && !self.is_complete
     }
 
-    /// Accounts for the time until now: the whole time since the last call has one reason, but for pacing, which
-    /// ends at a time that is known. Returns for how long the sender has waited for its NIC.
-    #[inline]
-    pub(super) fn settle(&mut self, qp: &Qp, port: &Port, now: u64) -> u64 {
-        if now <= self.until {
-            return 0;
-        }
-        let reachable = qp.reachable && port.up;
-        if reachable && (qp.snd_nxt < qp.bound || qp.repairs) {
-            return self.settle_open(qp, port, now);
-        }
-        let waited = self.pass(now);
-        if !reachable {
-            self.time.unreachable += waited;
-        } else if qp.snd_nxt >= qp.size {
-            self.time.recovery += waited;
-        } else if qp.snd_nxt >= qp.limit || qp.in_flight() >= qp.window {
-            self.time.window += waited;
-            self.stalled += waited;
-        } else {
-            // The scheme lets nothing go: its rate is zero.
-            self.time.pacing += waited;
-        }
-        0
-    }
-
     /// The time up to now, which from here on is accounted for.
     #[inline]
-    fn pass(&mut self, now: u64) -> Span {
+    pub(super) fn pass(&mut self, now: u64) -> Span {
         Span::from_ps(now - std::mem::replace(&mut self.until, now))
-    }
-
-    /// The window was open: pacing, or others held the sender back.
-    #[inline]
-    fn settle_open(&mut self, qp: &Qp, port: &Port, now: u64) -> u64 {
-        if port.paused & 1 << qp.class == 0 && !qp.stands() {
-            return self.settle_unblocked(qp, now);
-        }
-        let paced = if qp.stands() { now } else { qp.next_avail };
-        self.settle_pacing(paced.min(now));
-        let waited = self.pass(now);
-        self.time.paused += waited;
-        0
-    }
-
-    /// Nothing but pacing and its NIC held the sender back.
-    #[inline]
-    pub(super) fn settle_unblocked(&mut self, qp: &Qp, now: u64) -> u64 {
-        self.settle_pacing(qp.next_avail.min(now));
-        if now <= self.until {
-            return 0;
-        }
-        let waited = self.pass(now);
-        self.time.nic += waited;
-        waited.as_ps()
     }
 
     /// Pacing held the sender back up to `end`.
     #[inline]
-    fn settle_pacing(&mut self, end: u64) {
+    pub(super) fn settle_pacing(&mut self, end: u64) {
         if end > self.until {
             let waited = self.pass(end);
             self.time.pacing += waited;

@@ -1,7 +1,10 @@
+use super::journal::{INSIDE, PAUSED};
 use super::*;
 use crate::common::{add_flow, scheme, star};
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
+use crate::outcome::account::HopTotals;
 use crate::spec::NodeId;
+use paceline_kernel::Span;
 use paceline_kernel::ids::Id;
 use paceline_kernel::rng::{Purpose, Rng};
 

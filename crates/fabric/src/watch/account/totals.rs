@@ -4,9 +4,9 @@ use paceline_kernel::Span;
 
 use super::journal::{Head, INSIDE, Step, for_each_wait, port_of};
 use super::ways::Hop;
-use super::{HopTotals, HostTime};
 use crate::ids::PortId;
 use crate::outcome::PortRef;
+use crate::outcome::account::{HopTotals, HostTime};
 
 /// What a flow's packets met at ports and in the receiver's host.
 #[derive(Clone, Debug, Default)]

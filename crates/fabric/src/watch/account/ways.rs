@@ -6,17 +6,10 @@
 //! ends before it comes back, or goes on where the way is not known, is *told*: all of it is written down.
 
 use super::Accounts;
-use super::journal::{ARRIVED, LONG, PAUSED, Step, key_of, port_of};
+use super::journal::{ARRIVED, LONG, PAUSED, Step, port_of};
 use super::totals::Totals;
-use crate::core::Core;
-use crate::core::event::Event;
-use crate::core::packet::Packet;
-use crate::host::sender::Qp;
-use crate::ids::{PacketId, PortId};
-use crate::outcome::PacketKind;
+use crate::ids::PacketId;
 use crate::spec::{LoadBalancing, RunSpec};
-use crate::world::World;
-use paceline_kernel::ids::Id;
 
 /// A port of a flow's way.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +23,8 @@ pub(super) struct Hop {
 
 /// How far a packet has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Upto {
-    /// It left this port: see [`key_of`].
+pub(super) enum Upto {
+    /// It left this port: see [`super::journal::key_of`].
     Left(u32),
     /// It reached the receiver.
     Receiver,
@@ -50,7 +43,7 @@ pub(super) fn are_fixed(spec: &RunSpec) -> bool {
 
 impl Totals {
     /// The flow's packets are going to leave this port, after those before.
-    fn add_hop(&mut self, key: u32, flight: u64) {
+    pub(super) fn add_hop(&mut self, key: u32, flight: u64) {
         let place = self.place(key);
         self.way.push(Hop { key, place, flight });
     }
@@ -92,7 +85,7 @@ impl Totals {
 
 impl Accounts {
     /// Writes down all that a quiet packet met.
-    fn tell(&mut self, packet: PacketId, upto: Upto) {
+    pub(super) fn tell(&mut self, packet: PacketId, upto: Upto) {
         let journal = self.journals.get_mut(packet);
         let Some((head, _)) = journal.read().filter(|(head, _)| head.is_quiet) else {
             return;
@@ -121,90 +114,6 @@ impl Accounts {
             ready = left + hop.flight;
             journal.leave(hop.key, left, ready);
             last = hop.key;
-        }
-    }
-}
-
-impl Core {
-    /// A flow starts that goes these ways.
-    pub(super) fn foresee_way(&mut self, world: &World, qp: &Qp, [forward, back]: [&[PortId]; 2]) {
-        let accounts = &mut self.watch.accounts;
-        if !accounts.fixed_ways || self.watch.recorder.tracing {
-            return;
-        }
-        let wire = world.packet.mtu.get() as u16 + qp.data_header;
-        accounts.senders[qp.account].known_wire = wire;
-        let ways = [
-            (forward, wire, true),
-            (back, world.packet.ack_wire(&qp.needs), false),
-        ];
-        for (ports, wire, is_data) in ways {
-            for &port in ports {
-                let profile = &world.profiles[self.ports[port].profile];
-                let flight = profile.serialise(wire).tx + profile.delay;
-                accounts.totals[qp.account].add_hop(key_of(port, is_data), flight);
-            }
-        }
-    }
-
-    /// All that a packet met has to be known from here on: it has come so far.
-    #[cold]
-    pub(crate) fn tell(&mut self, id: PacketId, upto: Upto) {
-        let packet = self.packets.get_mut(id);
-        if packet.is_accounted() && !packet.is_told() {
-            packet.flags |= Packet::TOLD;
-            self.watch.accounts.tell(id, upto);
-        }
-    }
-
-    /// The same of a packet that came in by `ingress`.
-    #[cold]
-    pub(crate) fn tell_before(&mut self, ingress: PortId, id: PacketId) {
-        self.tell(id, self.came_by(ingress, id));
-    }
-
-    /// A data packet ends where it was sent to, without an answer.
-    #[inline(never)]
-    pub(crate) fn end_at_receiver(&mut self, id: PacketId) {
-        self.tell(id, Upto::Receiver);
-        self.packets.remove(id);
-    }
-
-    /// How far a packet has come that is at the end of a link.
-    fn came_by(&self, ingress: PortId, id: PacketId) -> Upto {
-        let is_data = self.packets.get(id).kind == PacketKind::Data;
-        match self.ports.get(ingress) {
-            Some(port) => Upto::Left(key_of(port.peer, is_data)),
-            // It began there.
-            None => Upto::Left(PAUSED),
-        }
-    }
-
-    /// All that the packets under way met has to be known from here on.
-    pub(crate) fn tell_all(&mut self) {
-        if !self.watch.accounts.on() {
-            return;
-        }
-        let mut under_way = Vec::new();
-        self.agenda.queue.for_each(|entry| {
-            if let Event::Arrive { port, packet } = Event::decode(entry.what) {
-                under_way.push((packet, self.came_by(port, packet)));
-            }
-        });
-        for ((port, _), queue) in self.queues.numbered() {
-            let mut id = queue.head;
-            while id != PacketId::NONE {
-                let packet = self.packets.get(id);
-                let upto = match self.ports[port].is_host {
-                    true => Upto::Receiver,
-                    false => self.came_by(packet.ingress, id),
-                };
-                under_way.push((id, upto));
-                id = packet.next;
-            }
-        }
-        for (id, upto) in under_way {
-            self.tell(id, upto);
         }
     }
 }

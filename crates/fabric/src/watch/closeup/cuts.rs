@@ -1,9 +1,9 @@
 //! What a sender was told before it slowed down, and which port that came from.
 
-use super::{Cut, ITSELF, Limits, Told, Trigger, watch};
+use super::{Cut, ITSELF, Limits, Told, Trigger, watched};
 use crate::core::Core;
 use crate::host::cnp::read_cnp;
-use crate::host::sender::Qp;
+use crate::host::qp::Qp;
 use crate::ids::{PacketId, PortId, ProfileId};
 use crate::outcome::PacketKind;
 use crate::world::World;
@@ -99,7 +99,7 @@ impl Core {
             PacketKind::Src | PacketKind::Cnm => (trigger.told, trigger.port) = (Told::Notice, told_by),
             PacketKind::Cnp => {
                 look.pending_told = Told::Cnp;
-                watch::count(&mut look.pending, told_by);
+                watched::count(&mut look.pending, told_by);
                 (trigger.told, trigger.port) = (Told::Cnp, told_by);
             }
             PacketKind::Nack => trigger.told = Told::Loss,
@@ -118,7 +118,7 @@ impl Core {
                         told_by
                     };
                     look.pending_told = Told::Mark;
-                    watch::count(&mut look.pending, port);
+                    watched::count(&mut look.pending, port);
                 }
                 let digest_by = if known { seen.digest.1 } else { PortId::NONE };
                 if !noted && let Some(port) = busiest.or((digest_by != PortId::NONE).then_some(digest_by)) {

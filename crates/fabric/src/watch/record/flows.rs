@@ -2,12 +2,11 @@
 //!
 //! Samples are no events: see [`super::ports`].
 
-use crate::core::Core;
-use crate::host::sender::Qp;
+mod senders;
+
 use crate::ids::{FlowId, QpId};
 use crate::outcome::{Binned, FlowSeries, Room};
 use crate::spec::RunSpec;
-use crate::world::World;
 use paceline_kernel::ids::{Id, List};
 
 /// Bins of all flows' series together, at most: 10 MB.
@@ -79,52 +78,11 @@ impl FlowRecorder {
         self.due
     }
 
-    /// A flow begins, in queue pair `slot`.
-    pub(crate) fn started(&mut self, slot: QpId, qp: &Qp, now: u64) {
-        if let Some(watched) = self.watched.get_mut(qp.flow) {
-            watched.slot = slot;
-            watched.sample(now, self.period, qp, &mut self.room, self.reserved);
-            self.live.push(qp.flow);
-        }
-    }
-
     /// An acknowledgement of a flow came back.
-    fn heard(&mut self, flow: FlowId, rtt: u64) {
+    pub(super) fn heard(&mut self, flow: FlowId, rtt: u64) {
         if let Some(watched) = self.watched.get_mut(flow) {
             watched.last_rtt = rtt;
         }
-    }
-
-    /// Takes the sample that is due before the event at `at`, if one is.
-    pub(crate) fn sample_until(&mut self, at: u64, qps: &List<QpId, Qp>) {
-        if self.due <= at {
-            self.sample(at, qps);
-        }
-    }
-
-    /// Takes the sample that is due before the event at `at`: all that are due see the same.
-    pub(super) fn sample(&mut self, at: u64, qps: &List<QpId, Qp>) {
-        let Self { watched, live, .. } = self;
-        live.retain(|&flow| {
-            let watched = &mut watched[flow];
-            let qp = &qps[watched.slot];
-            let ended = qp.done || qp.flow != flow;
-            if ended {
-                self.left -= 1;
-                watched.finish(self.due / self.period);
-            } else {
-                watched.sample(self.due, self.period, qp, &mut self.room, self.reserved);
-            }
-            !ended
-        });
-        if self.room.is_exceeded() {
-            self.thin();
-        }
-        self.due = if self.left == 0 {
-            u64::MAX
-        } else {
-            (at / self.period + 1).saturating_mul(self.period)
-        };
     }
 
     /// There are too many bins: the longest series get wider ones.
@@ -169,26 +127,6 @@ impl FlowRecorder {
 }
 
 impl Watched {
-    /// Samples what there is at `now`.
-    fn sample(&mut self, now: u64, period: u64, qp: &Qp, room: &mut Room, reserved: usize) {
-        let number = now / period;
-        let mut take = |series: &mut Option<Binned>, value: u64| {
-            let series = series.get_or_insert_with(|| {
-                let mut series = Binned::new(0, period, number, now);
-                series.reserve(reserved);
-                series
-            });
-            room.sample(series, number, value);
-        };
-        take(&mut self.rate, qp.rate.as_bps());
-        if qp.window != u64::MAX {
-            take(&mut self.window, qp.window);
-        }
-        if self.last_rtt > 0 {
-            take(&mut self.rtt, self.last_rtt);
-        }
-    }
-
     /// Sample `end` is not taken, and none after.
     fn finish(&mut self, end: u64) {
         self.series().for_each(|series| series.finish(end));
@@ -198,15 +136,5 @@ impl Watched {
         [&mut self.rate, &mut self.window, &mut self.rtt]
             .into_iter()
             .flatten()
-    }
-}
-
-impl Core {
-    /// What the recorders that follow flows want of an acknowledgement.
-    pub(crate) fn record_flow(&mut self, world: &World, flow: FlowId, rtt: u64, newly_acked: u64) {
-        self.watch.recorder.flows.heard(flow, rtt);
-        if newly_acked > 0 && world.spec.record.rate_every.is_some() {
-            self.watch.recorder.record_rate(flow, self.now, newly_acked);
-        }
     }
 }

@@ -7,11 +7,11 @@
 //!
 //! Memory does not grow with the run: when the bins are full, each pair of them becomes one.
 
-use crate::core::Core;
-use crate::core::port::{Port, Ports, Profiles};
+use crate::core::port::{Port, Ports};
 use crate::ids::{PortId, SwitchId};
 use crate::outcome::{PortBin, PortRef, PortSeries};
 use crate::spec::{NodeId, NodeKind, RunSpec};
+use crate::world::links::Profiles;
 use paceline_kernel::Span;
 use paceline_kernel::ids::{Id, List};
 
@@ -24,7 +24,7 @@ const LOOKS: u64 = 8;
 #[derive(Clone, Debug)]
 pub(crate) struct PortRecorder {
     /// When the next sample is due; `u64::MAX` for never.
-    due: u64,
+    pub(super) due: u64,
     /// Width of a bin, and of the narrowest that there were, in ps.
     bin: u64,
     narrowest: u64,
@@ -202,7 +202,7 @@ impl PortRecorder {
     }
 
     /// What is due at `due`: a look at the buffers, or the end of a bin.
-    fn sample(&mut self, ports: &mut Ports) {
+    pub(super) fn sample(&mut self, ports: &mut Ports) {
         let now = self.due;
         if now < self.ends {
             self.look(ports);
@@ -231,7 +231,7 @@ impl PortRecorder {
     }
 
     /// Closes the open bin at `now`.
-    fn close(&mut self, now: u64, ports: &mut Ports) {
+    pub(super) fn close(&mut self, now: u64, ports: &mut Ports) {
         let Self { held, held_max, .. } = self;
         let (width, mut largest) = (self.bin as f64, self.queue_max);
         held.as_mut_slice().fill(0);
@@ -336,44 +336,6 @@ fn merge_rows<T: Copy + Default>(rows: &mut Vec<T>, width: usize, first_alone: b
         (to, from) = (to + width, from + 2 * width);
     }
     rows.truncate(to);
-}
-
-impl Core {
-    /// Takes the samples of the ports that are due before the event at `at`. When all flows have completed and
-    /// nothing is under way, what else there is are timers without a flow.
-    pub(crate) fn sample_ports_until(&mut self, at: u64, is_over: bool) {
-        while self.watch.recorder.ports.due <= at {
-            let recorder = &mut self.watch.recorder.ports;
-            if is_over {
-                let now = recorder.due;
-                recorder.close(now, &mut self.ports);
-                recorder.due = u64::MAX;
-            } else {
-                recorder.sample(&mut self.ports);
-            }
-        }
-    }
-
-    /// Closes the bin that is open.
-    pub(crate) fn close_ports(&mut self) {
-        let recorder = &mut self.watch.recorder.ports;
-        if recorder.due != u64::MAX {
-            recorder.close(self.now, &mut self.ports);
-            recorder.due = u64::MAX;
-        }
-    }
-
-    /// Every port as results name it.
-    pub(crate) fn port_refs(&self) -> List<PortId, PortRef> {
-        let node = |port: PortId| self.ports[port].node;
-        let ids = self.ports.ids();
-        ids.map(|port| PortRef {
-            node: node(port),
-            interface: self.watch.recorder.interface(port),
-            peer: node(self.ports[port].peer),
-        })
-        .collect()
-    }
 }
 
 #[cfg(test)]

@@ -5,47 +5,54 @@
 //! holds the way back too, and a switch that turns a packet back knows where to. A network whose longest way
 //! does not fit has its packets looked up at every switch.
 
+use paceline_kernel::ids::Id;
+
 use super::Routing;
-use crate::core::port::{Port, Ports};
 use crate::ids::PortId;
 
 impl Routing {
     /// Tells every port where it stands among those of its node.
-    pub(crate) fn number_places(&mut self, mut ports: Ports) -> Ports {
+    pub(super) fn number_places(&mut self) {
         let mut most = 1;
         for node in self.kinds.ids() {
             let ways = self.first[node];
-            let list = self.ports_of(node);
+            let list = &self.adjacency[self.first[node] as usize..self.first[node.plus(1)] as usize];
             if self.kinds[node] == crate::spec::NodeKind::Switch {
                 most = most.max(list.len().saturating_sub(1));
             }
             for (place, &port) in list.iter().enumerate() {
-                let port = &mut ports[port];
+                let end = &mut self.ends[port];
                 // A host with more ports than that has none that a packet turns back at.
-                (port.ways, port.place) = (ways, place as u16);
+                (end.ways, end.place) = (ways, place as u16);
             }
         }
         self.bits = most.ilog2() + 1;
-        ports
     }
 
     /// The egress ports of a path, its host's first, as packets carry them; `None` if they have no room for it.
-    pub(crate) fn write_way(&self, ports: &Ports, path: &[PortId]) -> Option<u64> {
+    pub(crate) fn write_way(&self, path: &[PortId]) -> Option<u64> {
         let (switches, bits) = (&path[1..], self.bits as usize);
         if switches.len() * bits > u64::BITS as usize || self.bits > u16::BITS {
             return None;
         }
-        let place = |&port: &PortId| u64::from(ports[port].place);
+        let place = |&port: &PortId| u64::from(self.ends[port].place);
         let groups = (0..).step_by(bits).zip(switches.iter().map(place));
         Some(groups.fold(0, |way, (shift, place)| way | place << shift))
     }
 
-    /// The egress port of a packet that came in by `entry`, which is on its way from here on.
+    /// Takes the next switch's group off a way, and puts the place of the port by which the packet came in at its top;
+    /// says the place of the port by which it leaves.
     #[inline(always)]
-    pub(crate) fn follow(&self, entry: &Port, way: &mut u64) -> PortId {
+    pub(crate) fn follow(&self, entry: u16, way: &mut u64) -> usize {
         let place = *way & ((1 << self.bits) - 1);
-        *way = *way >> self.bits | u64::from(entry.place) << (u64::BITS - self.bits);
-        self.adjacency[entry.ways as usize + place as usize]
+        *way = *way >> self.bits | u64::from(entry) << (u64::BITS - self.bits);
+        place as usize
+    }
+
+    /// The port at a place among those of a node, which begin at `ways`.
+    #[inline(always)]
+    pub(crate) fn port_at(&self, ways: u32, place: usize) -> PortId {
+        self.adjacency[ways as usize + place]
     }
 
     /// The way of a packet that leaves a switch by the port by which one came in that has its way on from there
@@ -64,10 +71,12 @@ impl Routing {
 
 #[cfg(test)]
 mod tests {
+    use super::Routing;
     use paceline_congestion::registry::WindowMode;
 
     use crate::common::{add_flow, scheme_with, star};
-    use crate::ids::FlowId;
+    use crate::core::port::Port;
+    use crate::ids::{FlowId, PortId};
     use crate::run::simulation::Simulation;
     use crate::spec::{LinkSpec, NodeId, NodeKind};
 
@@ -97,6 +106,12 @@ mod tests {
         Simulation::new(spec).unwrap()
     }
 
+    /// The port by which a packet that came in by `entry` leaves.
+    fn follow(routing: &Routing, entry: &Port, way: &mut u64) -> PortId {
+        let place = routing.follow(entry.place, way);
+        routing.port_at(entry.ways, place)
+    }
+
     /// A packet that follows its way comes through the ports of its path, and wherever it is turned back it
     /// comes back through the other ends of those.
     #[test]
@@ -109,17 +124,15 @@ mod tests {
                 .find_paths(&simulation.core, FlowId(0))
                 .unwrap()
                 .forward;
-            let mut way = routing
-                .write_way(ports, &path)
-                .expect("two bits or less for each");
+            let mut way = routing.write_way(&path).expect("two bits or less for each");
             for (i, pair) in path.windows(2).enumerate() {
                 let entry = ports[pair[0]].peer;
-                assert_eq!(routing.follow(&ports[entry], &mut way), pair[1]);
+                assert_eq!(follow(routing, &ports[entry], &mut way), pair[1]);
                 let mut back = routing.turn_back(way);
                 for hop in (0..i).rev() {
                     let came_from = ports[path[hop + 1]].peer;
                     let entry = &ports[ports[came_from].peer];
-                    let out = routing.follow(entry, &mut back);
+                    let out = follow(routing, entry, &mut back);
                     assert_eq!(out, ports[path[hop]].peer, "{switches} switches");
                 }
             }
@@ -146,10 +159,10 @@ mod tests {
             .unwrap()
             .forward;
         assert_eq!(simulation.world.routing.bits, 1);
-        let (ports, routing) = (&simulation.core.ports, &simulation.world.routing);
-        assert!(routing.write_way(ports, &path).is_some());
+        let routing = &simulation.world.routing;
+        assert!(routing.write_way(&path).is_some());
         let longer = row(65);
         let path = longer.world.find_paths(&longer.core, FlowId(0)).unwrap().forward;
-        assert_eq!(longer.world.routing.write_way(&longer.core.ports, &path), None);
+        assert_eq!(longer.world.routing.write_way(&path), None);
     }
 }

@@ -1,116 +1,17 @@
 //! The start of a flow: its paths, its queue pair, its first packet.
 
 use paceline_congestion::{PathInfo, SenderQuirks, TimerBank};
-use paceline_kernel::ids::Id;
-use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Bytes, Span, Time};
 
-use crate::core::Core;
-use crate::core::event::Event;
-use crate::host::sender::Qp;
+use crate::core::paths::Paths;
+use crate::host::qp::Qp;
 use crate::ids::{FlowId, PortId};
-use crate::outcome::{FlowRecord, FlowStatus};
+use crate::outcome::FlowStatus;
 use crate::reference::bolt_ns3::Share;
 use crate::run::simulation::Simulation;
-use crate::spec::{Awaited, FlowSpec, NodeId, Recovery, TieOrder};
-use crate::traffic::Traffic;
-use crate::world::World;
-use crate::world::routing::{FlowKey, bdp, path_rtt};
-
-/// A flow's two paths through the network.
-#[derive(Clone)]
-pub(crate) struct Paths {
-    /// Egress ports, the host's first.
-    pub(crate) forward: Vec<PortId>,
-    pub(crate) back: Vec<PortId>,
-}
-
-impl Traffic {
-    /// The flows of one start time enter, in order; then the next start time is arranged for.
-    pub(crate) fn flow_due(&mut self, world: &World, core: &mut Core, first: FlowId) {
-        if self.stream.is_some() {
-            return self.draw_due(world, core);
-        }
-        let start = world.flow(core, first).start;
-        let mut next = first;
-        while let Some(flow) = world.spec.flows.get(next.index())
-            && flow.start == start
-        {
-            if core.has(flow.src) && self.comes_due(core, next) {
-                // An event of its own, so that what was already due at this instant comes first.
-                core.schedule(LaneId::WHEEL, core.now, Event::FlowStart { flow: next });
-            }
-            next = next.plus(1);
-        }
-        if let Some(flow) = world.spec.flows.get(next.index()) {
-            core.schedule(LaneId::WHEEL, flow.start.as_ps(), Event::FlowDue { flow: next });
-        }
-    }
-}
-
-impl Traffic {
-    /// The same of a stream: the flows of this start time are drawn.
-    fn draw_due(&mut self, world: &World, core: &mut Core) {
-        let (Some(stream), Some(arrivals)) = (&mut self.stream, &world.spec.arrivals) else {
-            return;
-        };
-        let now = Time::from_ps(core.now);
-        while stream.next_start() == Some(now)
-            && let Some(spec) = stream.draw(arrivals)
-        {
-            let flow = FlowId(self.begun);
-            self.begun += 1;
-            core.described.begin(flow, spec);
-            self.flows.begin(flow, FlowRecord::not_started(&spec));
-            core.schedule(LaneId::WHEEL, core.now, Event::FlowStart { flow });
-        }
-        if let Some(start) = stream.next_start() {
-            let next = FlowId(self.begun);
-            core.schedule(LaneId::WHEEL, start.as_ps(), Event::FlowDue { flow: next });
-        }
-    }
-}
-
-impl World {
-    /// Finds both paths of a flow.
-    pub(crate) fn find_paths(&self, core: &Core, flow: FlowId) -> Option<Paths> {
-        self.find_paths_of(core, &self.flow(core, flow))
-    }
-
-    /// The same of a flow that there need not be.
-    pub(crate) fn find_paths_of(&self, core: &Core, flow: &FlowSpec) -> Option<Paths> {
-        let (src, dst, key) = (flow.src, flow.dst, self.key_of(flow));
-        let forward = self.routing.path(&core.ports, src, dst, key)?.ports;
-        let back = self.routing.path(&core.ports, dst, src, key.reversed())?.ports;
-        Some(Paths { forward, back })
-    }
-
-    /// Finds the path of a flow's acknowledgements.
-    pub(crate) fn find_way_back(&self, core: &Core, flow: FlowId) -> Option<Vec<PortId>> {
-        let flow = self.flow(core, flow);
-        let key = self.key_of(&flow).reversed();
-        let back = self.routing.path(&core.ports, flow.dst, flow.src, key)?;
-        Some(back.ports)
-    }
-
-    /// What ECMP hashes of a flow's data.
-    fn key_of(&self, flow: &FlowSpec) -> FlowKey {
-        if self.quirks.hash_hosts_only {
-            return FlowKey::new(flow.src.0, flow.dst.0, 0, 0);
-        }
-        FlowKey::of(flow)
-    }
-
-    /// What packets on a path carry, and the generation that goes with it: an old one where they have no room for
-    /// their way.
-    pub(crate) fn way_of(&self, core: &Core, path: &[PortId]) -> (u64, u16) {
-        match self.routing.write_way(&core.ports, path) {
-            Some(way) => (way, self.epoch),
-            None => (0, self.old_epoch()),
-        }
-    }
-}
+use crate::spec::{Awaited, NodeId, Recovery, TieOrder};
+use crate::world::routing::bdp;
 
 impl Simulation {
     /// The path as the scheme sees it.
@@ -156,12 +57,8 @@ impl Simulation {
     fn round_trip_of(&self, forward: &[PortId]) -> (Span, u64) {
         let found = self.world.first_paths.round_trip(self.hosts_of(forward));
         found.unwrap_or_else(|| {
-            path_rtt(
-                forward,
-                &self.core.ports,
-                &self.world.profiles,
-                self.world.packet.mtu,
-            )
+            let (profiles, mtu) = (&self.world.profiles, self.world.packet.mtu);
+            self.world.routing.path_rtt(forward, profiles, mtu)
         })
     }
 

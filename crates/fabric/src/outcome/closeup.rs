@@ -156,7 +156,7 @@ pub struct Shared {
     /// The port.
     pub port: PortRef,
     /// For whom, the most bytes first. Their times and `idle` sum to the time that the flow's packets queued
-    /// there ([`crate::watch::account::HopTotals::queueing`]).
+    /// there ([`crate::outcome::account::HopTotals::queueing`]).
     pub flows: Vec<Neighbour>,
     /// While the port's peer had paused their class.
     pub paused: Span,

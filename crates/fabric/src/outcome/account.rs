@@ -29,7 +29,7 @@ pub struct SenderTime {
 
 impl SenderTime {
     /// No time at all.
-    pub(super) const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         sending: Span::ZERO,
         resending: Span::ZERO,
         window: Span::ZERO,
@@ -144,7 +144,7 @@ pub struct FlowAccount {
 
 impl FlowAccount {
     /// Of a flow that has not completed: the sender's time.
-    pub(super) fn new(flow: u32, sender: SenderTime) -> Self {
+    pub(crate) fn new(flow: u32, sender: SenderTime) -> Self {
         Self {
             flow,
             completed: false,

@@ -1,113 +1,15 @@
-//! Ports on the way of a looked-at flow: whom its packets wait for, and what pauses them.
+//! For whom the packets of a looked-at flow wait, and what pauses them, as the core shows it.
 
-use paceline_kernel::ids::Id;
-use std::collections::BTreeMap;
-
-use paceline_kernel::{Span, Time};
-
-use super::{Neighbour, Pauses, Shared};
+use super::Pauses;
+use super::watched::{Held, Origin};
 use crate::core::Core;
 use crate::ids::{FlowId, PacketId, PortId};
-use crate::outcome::PortRef;
-
-/// An egress port where the flow's packets queue.
-#[derive(Clone, Debug)]
-pub(super) struct Watched {
-    pub(super) port: PortId,
-    pub(super) class: u8,
-    /// Packets of the flow that wait there now.
-    pub(super) waiting: u64,
-    /// Their time is told up to here.
-    until: u64,
-    pub(super) first: u64,
-    last: u64,
-    /// Bytes and time of each flow.
-    flows: BTreeMap<FlowId, (u64, u64)>,
-    paused: u64,
-    idle: u64,
-}
-
-impl Watched {
-    pub(super) fn new(port: PortId, class: u8, now: u64) -> Self {
-        Self {
-            port,
-            class,
-            waiting: 0,
-            until: now,
-            first: now,
-            last: now,
-            flows: BTreeMap::new(),
-            paused: 0,
-            idle: 0,
-        }
-    }
-
-    /// Tells the time until `now`, during which `flow` was on the wire up to `free_at`, or the class `held`.
-    fn advance(&mut self, now: u64, flow: FlowId, free_at: u64, held: bool) {
-        let from = std::mem::replace(&mut self.until, now);
-        if held {
-            self.paused += (now - from) * self.waiting;
-            return;
-        }
-        let ended = free_at.clamp(from, now);
-        let (sent, idle) = ((ended - from) * self.waiting, (now - ended) * self.waiting);
-        if sent > 0 {
-            self.flows.entry(flow).or_default().1 += sent;
-        }
-        self.idle += idle;
-    }
-
-    pub(super) fn close(self, port: PortRef) -> Option<Shared> {
-        let neighbour = |(flow, (bytes, waited)): (FlowId, (u64, u64))| Neighbour {
-            flow: flow.0,
-            bytes,
-            waited: Span::from_ps(waited),
-        };
-        let mut flows: Vec<Neighbour> = self.flows.into_iter().map(neighbour).collect();
-        flows.sort_by_key(|of| (std::cmp::Reverse(of.bytes), std::cmp::Reverse(of.waited), of.flow));
-        (!flows.is_empty() || self.paused + self.idle > 0).then_some(Shared {
-            port,
-            flows,
-            paused: Span::from_ps(self.paused),
-            idle: Span::from_ps(self.idle),
-            first: Time::from_ps(self.first),
-            last: Time::from_ps(self.last),
-        })
-    }
-}
-
-/// Pauses of one port that go back to one root.
-#[derive(Clone, Debug)]
-pub(super) struct Held {
-    port: PortId,
-    way: Vec<PortId>,
-    count: u64,
-    time: u64,
-    first: u64,
-    last: u64,
-    /// When the pause that lasts began.
-    since: Option<u64>,
-    flows: BTreeMap<FlowId, u64>,
-}
-
-/// Adds one to the count of a port.
-pub(super) fn count(list: &mut Vec<(PortId, u64)>, port: PortId) {
-    match list.iter_mut().find(|(known, _)| *known == port) {
-        Some((_, count)) => *count += 1,
-        None => list.push((port, 1)),
-    }
-}
+use paceline_kernel::ids::Id;
+use paceline_kernel::{Span, Time};
+use std::collections::BTreeMap;
 
 /// Nodes that a pause is followed through.
 const DEPTH: usize = 16;
-
-/// Where a pause came from: egress ports from the node that asked for it to the root, and whose bytes stood
-/// in the root's queue.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Origin {
-    way: Vec<PortId>,
-    flows: BTreeMap<FlowId, u64>,
-}
 
 impl Core {
     /// Tells the time of all that waits at a port, before it changes for whom they wait.
@@ -333,15 +235,5 @@ impl Core {
             last: Time::from_ps(held.last),
             flows,
         })
-    }
-}
-
-impl Held {
-    /// The pause that lasts ends.
-    pub(super) fn end(&mut self, now: u64) {
-        if let Some(since) = self.since.take() {
-            self.time += now - since;
-            self.last = now;
-        }
     }
 }

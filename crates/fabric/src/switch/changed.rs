@@ -1,0 +1,50 @@
+//! Packets that a change of topology meets: those that are lost, and those that look for another way.
+
+use crate::core::Core;
+use crate::ids::{PacketId, PortId};
+use crate::switch::Switches;
+use crate::world::World;
+use crate::world::routing::FlowKey;
+
+impl Switches {
+    /// Gives a lost packet's bytes back to its ingress, and ends the pause that they caused.
+    pub(crate) fn release_lost(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: PortId,
+        class: u8,
+        wire: u32,
+    ) {
+        let port = &core.ports[ingress];
+        let profile = &world.profiles[port.profile];
+        let buffer = &mut self.buffers[port.switch()];
+        let queue = &mut core.queues[(ingress, class)];
+        self.rules.release(buffer, queue, wire);
+        if port.asked & 1 << class != 0 && self.rules.may_resume(buffer, queue, profile.shift) {
+            self.send_pfc(world, core, ingress, class, false);
+        }
+    }
+
+    /// The egress port of a packet that set out before the topology changed.
+    #[cold]
+    pub(crate) fn reroute(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: PortId,
+        id: PacketId,
+    ) -> Option<PortId> {
+        let packet = core.packets.get(id);
+        let flow = world.flow(core, packet.flow);
+        let to_receiver = matches!(packet.kind, crate::outcome::PacketKind::Data);
+        let key = FlowKey::of(&flow);
+        let (dst, key) = if to_receiver {
+            (flow.dst, key)
+        } else {
+            (flow.src, key.reversed())
+        };
+        let node = core.ports[ingress].node;
+        world.routing.next_hop(node, dst, key)
+    }
+}

@@ -1,0 +1,356 @@
+//! What the core and senders tell accounts.
+
+use super::journal::{INSIDE, PAUSED, for_each_wait, key_of, port_of};
+use super::sender::Sender;
+use super::ways::Upto;
+use super::{Accounts, Step};
+use crate::core::Core;
+use crate::core::event::Event;
+use crate::core::packet::Packet;
+use crate::core::port::{Port, Ports};
+use crate::host::qp::Qp;
+use crate::ids::{FlowId, PacketId, PortId};
+use crate::outcome::account::{FlowAccount, HopTime};
+use crate::outcome::{PacketKind, PortRef};
+use crate::watch::record::Recorder;
+use crate::world::World;
+use crate::world::classes::STRICT;
+use paceline_kernel::Span;
+use paceline_kernel::ids::Id;
+
+impl Sender {
+    /// Accounts for the time until now: the whole time since the last call has one reason, but for pacing, which
+    /// ends at a time that is known. Returns for how long the sender has waited for its NIC.
+    #[inline]
+    fn settle(&mut self, qp: &Qp, port: &Port, now: u64) -> u64 {
+        if now <= self.until {
+            return 0;
+        }
+        let reachable = qp.reachable && port.up;
+        if reachable && (qp.snd_nxt < qp.bound || qp.repairs) {
+            return self.settle_open(qp, port, now);
+        }
+        let waited = self.pass(now);
+        if !reachable {
+            self.time.unreachable += waited;
+        } else if qp.snd_nxt >= qp.size {
+            self.time.recovery += waited;
+        } else if qp.snd_nxt >= qp.limit || qp.in_flight() >= qp.window {
+            self.time.window += waited;
+            self.stalled += waited;
+        } else {
+            // The scheme lets nothing go: its rate is zero.
+            self.time.pacing += waited;
+        }
+        0
+    }
+
+    /// The window was open: pacing, or others held the sender back.
+    #[inline]
+    fn settle_open(&mut self, qp: &Qp, port: &Port, now: u64) -> u64 {
+        if port.paused & 1 << qp.class == 0 && !qp.stands() {
+            return self.settle_unblocked(qp, now);
+        }
+        let paced = if qp.stands() { now } else { qp.next_avail };
+        self.settle_pacing(paced.min(now));
+        let waited = self.pass(now);
+        self.time.paused += waited;
+        0
+    }
+
+    /// Nothing but pacing and its NIC held the sender back.
+    #[inline]
+    fn settle_unblocked(&mut self, qp: &Qp, now: u64) -> u64 {
+        self.settle_pacing(qp.next_avail.min(now));
+        if now <= self.until {
+            return 0;
+        }
+        let waited = self.pass(now);
+        self.time.nic += waited;
+        waited.as_ps()
+    }
+}
+
+impl Accounts {
+    #[inline]
+    fn of(&mut self, qp: &Qp) -> Option<&mut Sender> {
+        self.senders.get_mut(qp.account)
+    }
+}
+
+impl Core {
+    /// A flow starts: so does its account.
+    pub(crate) fn open_account(&mut self, world: &World, qp: &Qp, paths: Option<[&[PortId]; 2]>) {
+        if let Some(sender) = self.watch.accounts.of(qp) {
+            *sender = Sender::new(qp.flow, self.now);
+            if let Some(paths) = paths {
+                self.foresee_way(world, qp, paths);
+            }
+        }
+    }
+
+    /// Accounts for a sender's time until now. To be called before anything changes that says why it waits.
+    pub(crate) fn settle(&mut self, qp: &Qp) {
+        if qp.done {
+            return;
+        }
+        if self.watch.closeups.on() {
+            self.look_at_limits(qp);
+        }
+        let waited = self.settle_account(qp);
+        if waited > 0 && self.watch.closeups.on() {
+            self.look_at_nic(qp.flow, qp.port, Span::from_ps(waited));
+        }
+    }
+
+    /// The same of a flow that is not complete and that nobody looks at closely. Returns for how long it has
+    /// waited for its NIC.
+    #[inline(never)]
+    pub(crate) fn settle_account(&mut self, qp: &Qp) -> u64 {
+        match self.watch.accounts.of(qp) {
+            Some(sender) => sender.settle(qp, &self.ports[qp.port], self.now),
+            None => 0,
+        }
+    }
+
+    /// There was progress.
+    #[inline(never)]
+    pub(crate) fn account_progress(&mut self, qp: &Qp) {
+        if let Some(sender) = self.watch.accounts.of(qp) {
+            sender.stalled = Span::ZERO;
+        }
+    }
+
+    /// A timeout ended a wait.
+    pub(crate) fn account_timeout(&mut self, qp: &Qp) {
+        if let Some(sender) = self.watch.accounts.of(qp) {
+            sender.time_out();
+        }
+    }
+
+    /// A data packet is about to leave its sender, whose state is still as before: its journal begins.
+    #[inline(never)]
+    pub(crate) fn account_send(&mut self, world: &World, qp: &Qp, id: PacketId) {
+        if self.watch.closeups.on() {
+            self.settle(qp);
+        }
+        let accounts = &mut self.watch.accounts;
+        let Some(sender) = accounts.senders.get_mut(qp.account) else {
+            return;
+        };
+        let (port, packet) = (&self.ports[qp.port], self.packets.get_mut(id));
+        let is_quiet = packet.wire == sender.known_wire;
+        packet.flags |= match is_quiet {
+            true => Packet::ACCOUNTED,
+            false => Packet::ACCOUNTED | Packet::TOLD,
+        };
+        match qp.snd_nxt < qp.bound {
+            true => sender.settle_unblocked(qp, self.now),
+            // What is sent again may be all that there was to send.
+            false => sender.settle(qp, port, self.now),
+        };
+        let journal = accounts.journals.open(id);
+        if let Some((head, steps)) = journal.read() {
+            accounts.totals[head.place].add(head, steps);
+        }
+        journal.begin(qp.account, sender.time_until(self.now));
+        (journal.head.start, journal.head.is_quiet) = (self.now, is_quiet);
+        let profile = &world.profiles[port.profile];
+        let again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
+        sender.send(self.now + profile.serialise(packet.wire).tx, again);
+    }
+
+    /// There have been pauses, and a packet joins a queue.
+    #[cold]
+    pub(crate) fn account_queued(&mut self, world: &World, port: PortId, id: PacketId) {
+        if self.packets.get(id).is_accounted() {
+            let paused = self.paused_so_far(world, port, id);
+            self.watch.accounts.journals.head(id).paused_before = paused;
+        }
+    }
+
+    /// There have been pauses, and a packet is about to leave the queue of a port.
+    #[cold]
+    pub(crate) fn account_pause(&mut self, world: &World, port: PortId, id: PacketId) {
+        if !self.packets.get(id).is_accounted() {
+            return;
+        }
+        let until_now = self.paused_so_far(world, port, id);
+        let journals = &mut self.watch.accounts.journals;
+        let paused = until_now - journals.head(id).paused_before;
+        if paused > 0 {
+            journals.push(id, Step::other(PAUSED, paused));
+        }
+    }
+
+    /// For how long the class that holds back a packet at a port has been paused up to now.
+    fn paused_so_far(&self, world: &World, port: PortId, id: PacketId) -> u64 {
+        let (p, class) = (&self.ports[port], self.packets.get(id).class);
+        let class = if p.is_host {
+            world.ack_held_by(class)
+        } else {
+            class
+        };
+        let slot = (port, class);
+        let lasts = class > STRICT && p.paused & 1 << class != 0;
+        self.watch.accounts.paused[slot]
+            + if lasts {
+                self.now - self.paused_since[slot]
+            } else {
+                0
+            }
+    }
+
+    /// A data packet enters the receiver's host and will be there for `inside`.
+    #[cold]
+    pub(crate) fn account_host(&mut self, id: PacketId, inside: Span) {
+        if self.packets.get(id).is_accounted() {
+            let step = Step::other(INSIDE, inside.as_ps());
+            self.watch.accounts.journals.push(id, step);
+        }
+    }
+
+    /// The flow completed with acknowledgement `id`.
+    #[cold]
+    pub(crate) fn close_account(&mut self, world: &World, flow: FlowId, fct: Span, id: PacketId) {
+        let Some(place) = self.watch.accounts.find(flow) else {
+            return;
+        };
+        self.tell(id, Upto::Sender);
+        let accounts = &mut self.watch.accounts;
+        let Some((head, steps)) = accounts.journals.of(id) else {
+            return;
+        };
+        let mut account = FlowAccount::new(flow.0, head.sender);
+        account.completed = true;
+        let ready = steps.first().map_or(0, |step| step.left);
+        for_each_wait(steps, ready, |key, step, arrives, queueing, paused| {
+            if key == INSIDE {
+                account.host.time += Span::from_ps(step.left);
+                return;
+            }
+            let (port, back) = port_of(key);
+            let delay = world.profiles[self.ports[port].profile].delay;
+            let hop = HopTime {
+                port: name_of(&self.ports, &self.watch.recorder, port),
+                serialisation: Span::from_ps(arrives - step.left - delay),
+                propagation: Span::from_ps(delay),
+                queueing: Span::from_ps(queueing),
+                paused: Span::from_ps(paused),
+            };
+            match back {
+                false => account.data.push(hop),
+                true => account.ack.push(hop),
+            }
+        });
+        if world.spec.check {
+            assert_eq!(
+                account.total(),
+                fct,
+                "flow {flow}: its parts against its completion time"
+            );
+        }
+        accounts.senders[place].is_complete = true;
+        accounts.completed.push(account);
+    }
+}
+
+impl Core {
+    /// A flow starts that goes these ways.
+    fn foresee_way(&mut self, world: &World, qp: &Qp, [forward, back]: [&[PortId]; 2]) {
+        let accounts = &mut self.watch.accounts;
+        if !accounts.fixed_ways || self.watch.recorder.tracing {
+            return;
+        }
+        let wire = world.packet.mtu.get() as u16 + qp.data_header;
+        accounts.senders[qp.account].known_wire = wire;
+        let ways = [
+            (forward, wire, true),
+            (back, world.packet.ack_wire(&qp.needs), false),
+        ];
+        for (ports, wire, is_data) in ways {
+            for &port in ports {
+                let profile = &world.profiles[self.ports[port].profile];
+                let flight = profile.serialise(wire).tx + profile.delay;
+                accounts.totals[qp.account].add_hop(key_of(port, is_data), flight);
+            }
+        }
+    }
+
+    /// All that a packet met has to be known from here on: it has come so far.
+    #[cold]
+    fn tell(&mut self, id: PacketId, upto: Upto) {
+        let packet = self.packets.get_mut(id);
+        if packet.is_accounted() && !packet.is_told() {
+            packet.flags |= Packet::TOLD;
+            self.watch.accounts.tell(id, upto);
+        }
+    }
+
+    /// The same of a packet that came in by `ingress`.
+    #[cold]
+    pub(crate) fn tell_before(&mut self, ingress: PortId, id: PacketId) {
+        self.tell(id, self.came_by(ingress, id));
+    }
+
+    /// The same of a data packet that is where it was sent to.
+    #[inline]
+    pub(crate) fn tell_at_receiver(&mut self, id: PacketId) {
+        self.tell(id, Upto::Receiver);
+    }
+
+    /// A data packet ends where it was sent to, without an answer.
+    #[inline(never)]
+    pub(crate) fn end_at_receiver(&mut self, id: PacketId) {
+        self.tell_at_receiver(id);
+        self.packets.remove(id);
+    }
+
+    /// How far a packet has come that is at the end of a link.
+    fn came_by(&self, ingress: PortId, id: PacketId) -> Upto {
+        let is_data = self.packets.get(id).kind == PacketKind::Data;
+        match self.ports.get(ingress) {
+            Some(port) => Upto::Left(key_of(port.peer, is_data)),
+            // It began there.
+            None => Upto::Left(PAUSED),
+        }
+    }
+
+    /// All that the packets under way met has to be known from here on.
+    pub(crate) fn tell_all(&mut self) {
+        if !self.watch.accounts.on() {
+            return;
+        }
+        let mut under_way = Vec::new();
+        self.agenda.queue.for_each(|entry| {
+            if let Event::Arrive { port, packet } = Event::decode(entry.what) {
+                under_way.push((packet, self.came_by(port, packet)));
+            }
+        });
+        for ((port, _), queue) in self.queues.numbered() {
+            let mut id = queue.head;
+            while id != PacketId::NONE {
+                let packet = self.packets.get(id);
+                let upto = match self.ports[port].is_host {
+                    true => Upto::Receiver,
+                    false => self.came_by(packet.ingress, id),
+                };
+                under_way.push((id, upto));
+                id = packet.next;
+            }
+        }
+        for (id, upto) in under_way {
+            self.tell(id, upto);
+        }
+    }
+}
+
+/// A port as results name it.
+fn name_of(ports: &Ports, recorder: &Recorder, port: PortId) -> PortRef {
+    let p = &ports[port];
+    PortRef {
+        node: p.node,
+        interface: recorder.interface(port),
+        peer: ports[p.peer].node,
+    }
+}

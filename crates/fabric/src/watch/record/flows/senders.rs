@@ -1,0 +1,72 @@
+//! What senders show of their flows.
+
+use super::{FlowRecorder, Watched};
+use crate::host::qp::Qp;
+use crate::ids::QpId;
+use crate::outcome::{Binned, Room};
+use paceline_kernel::ids::List;
+
+impl FlowRecorder {
+    /// A flow begins, in queue pair `slot`.
+    pub(crate) fn started(&mut self, slot: QpId, qp: &Qp, now: u64) {
+        if let Some(watched) = self.watched.get_mut(qp.flow) {
+            watched.slot = slot;
+            watched.sample(now, self.period, qp, &mut self.room, self.reserved);
+            self.live.push(qp.flow);
+        }
+    }
+
+    /// Takes the sample that is due before the event at `at`, if one is.
+    pub(crate) fn sample_until(&mut self, at: u64, qps: &List<QpId, Qp>) {
+        if self.due <= at {
+            self.sample(at, qps);
+        }
+    }
+
+    /// Takes the sample that is due before the event at `at`: all that are due see the same.
+    pub(super) fn sample(&mut self, at: u64, qps: &List<QpId, Qp>) {
+        let Self { watched, live, .. } = self;
+        live.retain(|&flow| {
+            let watched = &mut watched[flow];
+            let qp = &qps[watched.slot];
+            let ended = qp.done || qp.flow != flow;
+            if ended {
+                self.left -= 1;
+                watched.finish(self.due / self.period);
+            } else {
+                watched.sample(self.due, self.period, qp, &mut self.room, self.reserved);
+            }
+            !ended
+        });
+        if self.room.is_exceeded() {
+            self.thin();
+        }
+        self.due = if self.left == 0 {
+            u64::MAX
+        } else {
+            (at / self.period + 1).saturating_mul(self.period)
+        };
+    }
+}
+
+impl Watched {
+    /// Samples what there is at `now`.
+    fn sample(&mut self, now: u64, period: u64, qp: &Qp, room: &mut Room, reserved: usize) {
+        let number = now / period;
+        let mut take = |series: &mut Option<Binned>, value: u64| {
+            let series = series.get_or_insert_with(|| {
+                let mut series = Binned::new(0, period, number, now);
+                series.reserve(reserved);
+                series
+            });
+            room.sample(series, number, value);
+        };
+        take(&mut self.rate, qp.rate.as_bps());
+        if qp.window != u64::MAX {
+            take(&mut self.window, qp.window);
+        }
+        if self.last_rtt > 0 {
+            take(&mut self.rtt, self.last_rtt);
+        }
+    }
+}

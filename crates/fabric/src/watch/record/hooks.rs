@@ -1,0 +1,145 @@
+//! What the core shows to recorders.
+
+use paceline_kernel::ids::List;
+use paceline_kernel::{Bytes, Time};
+
+use crate::core::Core;
+use crate::ids::{FlowId, PacketId, PortId};
+use crate::outcome::{PortRef, QueueDump, TraceKind};
+use crate::world::World;
+use crate::world::classes::STRICT;
+
+impl Core {
+    /// Records an event of a packet at a traced node.
+    #[cold]
+    pub(crate) fn trace(
+        &mut self,
+        world: &World,
+        port: PortId,
+        event: TraceKind,
+        id: PacketId,
+        queue_bytes: u32,
+    ) {
+        if self.watch.closeups.on() {
+            self.look(port, event, id, queue_bytes);
+        }
+        let node = self.ports[port].node;
+        self.watch.recorder.trace(
+            self.now,
+            node,
+            port,
+            event,
+            self.packets.get(id),
+            queue_bytes,
+            &world.classes,
+            &world.spec,
+        );
+    }
+}
+
+impl Core {
+    /// Takes the samples of the queues that are no events and are due before the event at `at`.
+    pub(crate) fn sample_queues_until(&mut self, world: &World, at: u64, all_done: bool) {
+        while self.watch.recorder.queues_due <= at {
+            let due = self.watch.recorder.queues_due;
+            let next = self.sample_queues(world, due, all_done);
+            self.watch.recorder.queues_due = next.unwrap_or(u64::MAX);
+        }
+    }
+
+    /// Samples the queue of every switch port at `at`; says when the next sample is due.
+    pub(crate) fn sample_queues(&mut self, world: &World, at: u64, all_done: bool) -> Option<u64> {
+        let recorder = &mut self.watch.recorder;
+        let number = recorder.samples;
+        recorder.samples += 1;
+        for (record, &port) in recorder.queues.iter_mut().zip(&recorder.sampled) {
+            let bytes: u32 = if self.ports[port].queued == 0 {
+                0
+            } else {
+                // What the buffer accounts for: not PFC frames, not priority 0.
+                self.queues.row(port)[usize::from(STRICT) + 1..]
+                    .iter()
+                    .map(|q| q.bytes)
+                    .sum()
+            };
+            let bin = bytes as usize / 1000;
+            if record.histogram_kb.len() <= bin {
+                record.histogram_kb.resize(bin + 1, 0);
+            }
+            record.histogram_kb[bin] += 1;
+            record.max = record.max.max(Bytes::new(u64::from(bytes)));
+            record.sum += u128::from(bytes);
+            recorder.room.sample(&mut record.series, number, u64::from(bytes));
+        }
+        if recorder.room.is_exceeded() {
+            let all = recorder.queues.iter_mut().map(|queue| &mut queue.series);
+            recorder.room.thin(all.collect());
+        }
+        let spec = &world.spec.record;
+        if spec
+            .queue_dump_every
+            .is_some_and(|every| at.is_multiple_of(every.as_ps().max(1)))
+        {
+            let histograms_kb = recorder
+                .queues
+                .iter()
+                .map(|queue| queue.histogram_kb.clone())
+                .collect();
+            recorder.queue_dumps.push(QueueDump {
+                at: Time::from_ps(at),
+                histograms_kb,
+            });
+        }
+        let every = spec.queue_every?.as_ps().max(1);
+        let over = all_done && spec.queue_dump_every.is_none();
+        (at < spec.queue_window.1.as_ps() && !over).then_some(at + every)
+    }
+}
+
+impl Core {
+    /// What the recorders that follow flows want of an acknowledgement.
+    pub(crate) fn record_flow(&mut self, world: &World, flow: FlowId, rtt: u64, newly_acked: u64) {
+        self.watch.recorder.flows.heard(flow, rtt);
+        if newly_acked > 0 && world.spec.record.rate_every.is_some() {
+            self.watch.recorder.record_rate(flow, self.now, newly_acked);
+        }
+    }
+}
+
+impl Core {
+    /// Takes the samples of the ports that are due before the event at `at`. When all flows have completed and
+    /// nothing is under way, what else there is are timers without a flow.
+    pub(crate) fn sample_ports_until(&mut self, at: u64, is_over: bool) {
+        while self.watch.recorder.ports.due <= at {
+            let recorder = &mut self.watch.recorder.ports;
+            if is_over {
+                let now = recorder.due;
+                recorder.close(now, &mut self.ports);
+                recorder.due = u64::MAX;
+            } else {
+                recorder.sample(&mut self.ports);
+            }
+        }
+    }
+
+    /// Closes the bin that is open.
+    pub(crate) fn close_ports(&mut self) {
+        let recorder = &mut self.watch.recorder.ports;
+        if recorder.due != u64::MAX {
+            recorder.close(self.now, &mut self.ports);
+            recorder.due = u64::MAX;
+        }
+    }
+
+    /// Every port as results name it.
+    pub(crate) fn port_refs(&self) -> List<PortId, PortRef> {
+        let node = |port: PortId| self.ports[port].node;
+        let ids = self.ports.ids();
+        ids.map(|port| PortRef {
+            node: node(port),
+            interface: self.watch.recorder.interface(port),
+            peer: node(self.ports[port].peer),
+        })
+        .collect()
+    }
+}

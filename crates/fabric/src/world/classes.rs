@@ -1,0 +1,57 @@
+//! Priority classes.
+
+/// The dense class of link-level frames (PFC): first in every port, never paused.
+pub(crate) const LINK_CONTROL: u8 = 0;
+/// The dense class of priority 0: strict, exempt from buffer accounting and flow control.
+pub(crate) const STRICT: u8 = 1;
+
+/// Which priority classes a run uses, numbered densely so that a port holds only those.
+#[derive(Clone, Debug)]
+pub(crate) struct Classes {
+    dense: [u8; 8],
+    priority: Vec<u8>,
+}
+
+impl Classes {
+    /// Link control, priority 0, and the given others in ascending order.
+    pub(crate) fn new(used: impl IntoIterator<Item = u8>) -> Self {
+        let mut used: Vec<u8> = used.into_iter().filter(|&class| class != 0).collect();
+        used.sort_unstable();
+        used.dedup();
+        let mut dense = [STRICT; 8];
+        for (i, &class) in used.iter().enumerate() {
+            dense[usize::from(class)] = STRICT + 1 + i as u8;
+        }
+        Self {
+            dense,
+            priority: [0, 0].into_iter().chain(used).collect(),
+        }
+    }
+    pub(crate) fn dense(&self, priority: u8) -> u8 {
+        self.dense[usize::from(priority)]
+    }
+    pub(crate) fn priority(&self, dense: u8) -> u8 {
+        self.priority[usize::from(dense)]
+    }
+    pub(crate) fn count(&self) -> usize {
+        self.priority.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_numbered_in_order() {
+        let classes = Classes::new([5, 3, 3, 0]);
+        assert_eq!(
+            [classes.dense(0), classes.dense(3), classes.dense(5)],
+            [STRICT, 2, 3]
+        );
+        assert_eq!(
+            (classes.priority(2), classes.priority(3), classes.count()),
+            (3, 5, 4)
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! What links of one rate and delay have in common.
+
+use paceline_congestion::Red;
+use paceline_kernel::ids::List;
+use paceline_kernel::queue::LaneId;
+use paceline_kernel::{BitRate, Bytes, Span, ns3};
+
+use crate::ids::ProfileId;
+
+/// What links have in common, by rate and delay.
+pub(crate) type Profiles = List<ProfileId, LinkProfile>;
+
+/// What all links of one rate and delay share.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkProfile {
+    pub(crate) rate: BitRate,
+    /// Picoseconds that 1024 bytes take, cut to whole ones.
+    pub(crate) ps_per_kib: u64,
+    /// Propagation delay, in ps.
+    pub(crate) delay: u64,
+    /// How far a dynamic PFC threshold is shifted at this rate.
+    pub(crate) shift: u32,
+    /// Bytes of headroom of an ingress port.
+    pub(crate) headroom: u32,
+    /// The marking curve.
+    pub(crate) red: Red,
+    /// Sizes that occur all the time.
+    pub(crate) common: Vec<CommonSize>,
+    /// Bytes that the link adds to each packet.
+    pub(crate) framing: u16,
+    pub(crate) truncate_to_ns: bool,
+    pub(crate) floor_to_ns: bool,
+}
+
+/// A packet size with a serialisation time and event lanes of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CommonSize {
+    pub(crate) wire: u16,
+    pub(crate) tx: u64,
+    pub(crate) tx_lane: LaneId,
+    pub(crate) arrive_lane: LaneId,
+}
+
+impl LinkProfile {
+    /// Serialisation time in ps, and the lanes of its end and of the arrival.
+    #[inline(always)]
+    pub(crate) fn serialise(&self, wire: u16) -> CommonSize {
+        for common in &self.common {
+            if common.wire == wire {
+                // Field by field: copied as a whole it would go through memory.
+                let CommonSize {
+                    tx,
+                    tx_lane,
+                    arrive_lane,
+                    ..
+                } = *common;
+                return CommonSize {
+                    wire,
+                    tx,
+                    tx_lane,
+                    arrive_lane,
+                };
+            }
+        }
+        CommonSize {
+            wire,
+            tx: self.serialise_rare(wire),
+            tx_lane: LaneId::WHEEL,
+            arrive_lane: LaneId::WHEEL,
+        }
+    }
+
+    #[cold]
+    fn serialise_rare(&self, wire: u16) -> u64 {
+        self.time_to_send(self.rate, wire).as_ps()
+    }
+
+    /// Time for a packet of `wire` bytes and its framing at `rate`, by this run's arithmetic.
+    #[inline]
+    pub(crate) fn time_to_send(&self, rate: BitRate, wire: u16) -> Span {
+        let wire = wire + self.framing;
+        if self.floor_to_ns {
+            return ns3::whole_time_to_send(rate, u32::from(wire));
+        }
+        time_to_send(rate, wire, self.truncate_to_ns)
+    }
+}
+
+/// Time for `wire` bytes at `rate`: exact, or as ns-3 has it.
+#[inline]
+pub(crate) fn time_to_send(rate: BitRate, wire: u16, truncate_to_ns: bool) -> Span {
+    if truncate_to_ns {
+        ns3::time_to_send(rate, u32::from(wire))
+    } else {
+        rate.time_to_send(Bytes::new(u64::from(wire)))
+    }
+}
