@@ -4,27 +4,38 @@ use hdrhistogram::Histogram;
 
 use crate::outcome::RttStats;
 
-/// Times below this, in ns, are counted one by one: the histogram tells them apart as well, but takes longer.
+/// Times below this, in ns, are counted one by one.
 const SHORT: usize = 1 << 15;
+/// Longer ones are counted in rows, one for each power of two, of so many: four digits, which is what the histogram
+/// tells apart.
+const ROW: usize = SHORT / 2;
 
-/// Round-trip times so far.
+/// Round-trip times so far, in the bins of the histogram that is made of them at the end: that one grows by copies of
+/// itself, and takes longer to find a bin.
 #[derive(Clone, Debug)]
 pub(crate) struct RoundTrips {
     /// How many had each whole number of nanoseconds.
     short: Box<[u64]>,
-    long: Histogram<u64>,
+    /// The row of times from `SHORT << n` ns; those that were needed.
+    long: Vec<Box<[u64]>>,
+    /// The least of the long ones, in ns.
+    least_long: u64,
     sum_ps: u128,
     max_ps: u64,
     samples: u64,
 }
 
+/// To the nearest nanosecond.
+fn whole_ns(ps: u64) -> u64 {
+    (ps + 500) / 1000
+}
+
 impl RoundTrips {
     pub(super) fn new() -> Self {
-        let mut long = Histogram::new(4).expect("four digits are within what the histogram can");
-        long.auto(true);
         Self {
             short: vec![0; SHORT].into(),
-            long,
+            long: Vec::new(),
+            least_long: u64::MAX,
             sum_ps: 0,
             max_ps: 0,
             samples: 0,
@@ -36,8 +47,7 @@ impl RoundTrips {
         self.samples += 1;
         self.sum_ps += u128::from(ps);
         self.max_ps = self.max_ps.max(ps);
-        // To the nearest nanosecond.
-        let ns = (ps + 500) / 1000;
+        let ns = whole_ns(ps);
         match self.short.get_mut(ns as usize) {
             Some(count) => *count += 1,
             None => self.record_long(ns),
@@ -46,16 +56,34 @@ impl RoundTrips {
 
     #[inline(never)]
     fn record_long(&mut self, ns: u64) {
-        self.long.record(ns).expect("the histogram resizes itself");
+        self.least_long = self.least_long.min(ns);
+        *self.long_bin(ns) += 1;
+    }
+
+    fn long_bin(&mut self, ns: u64) -> &mut u64 {
+        let row = (ns.ilog2() - SHORT.ilog2()) as usize;
+        &mut self.row(row)[(ns >> (row + 1)) as usize - ROW]
+    }
+
+    fn row(&mut self, row: usize) -> &mut [u64] {
+        while self.long.len() <= row {
+            self.long.push(vec![0; ROW].into());
+        }
+        &mut self.long[row]
     }
 
     /// Adds those of another part of the network.
     pub(super) fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.short.iter_mut().zip(&other.short) {
-            *mine += theirs;
+        let add = |mine: &mut [u64], theirs: &[u64]| {
+            for (mine, theirs) in mine.iter_mut().zip(theirs) {
+                *mine += theirs;
+            }
+        };
+        add(&mut self.short, &other.short);
+        for (row, theirs) in other.long.iter().enumerate() {
+            add(self.row(row), theirs);
         }
-        let added = self.long.add(&other.long);
-        added.expect("the histogram resizes itself");
+        self.least_long = self.least_long.min(other.least_long);
         self.sum_ps += other.sum_ps;
         self.max_ps = self.max_ps.max(other.max_ps);
         self.samples += other.samples;
@@ -63,14 +91,30 @@ impl RoundTrips {
 
     /// All of them.
     pub(crate) fn finish(mut self) -> RttStats {
-        for (ns, &count) in (0..).zip(&self.short) {
+        let mut histogram_ns = Histogram::new(4).expect("four digits are within what the histogram can");
+        histogram_ns.auto(true);
+        let mut add = |ns: u64, count: u64| {
             if count > 0 {
-                let added = self.long.record_n(ns, count);
+                let added = histogram_ns.record_n(ns, count);
                 added.expect("the histogram resizes itself");
+            }
+        };
+        // The histogram knows the extremes to the nanosecond.
+        let max = whole_ns(self.max_ps);
+        if max >= SHORT as u64 {
+            *self.long_bin(max) -= 1;
+            add(max, 1);
+        }
+        for (ns, &count) in (0..).zip(&self.short) {
+            add(ns, count);
+        }
+        for (row, counts) in self.long.iter().enumerate() {
+            for (bin, &count) in (ROW as u64..).zip(counts) {
+                add((bin << (row + 1)).max(self.least_long), count);
             }
         }
         RttStats {
-            histogram_ns: self.long,
+            histogram_ns,
             sum_ps: self.sum_ps,
             max_ps: self.max_ps,
             samples: self.samples,
@@ -99,6 +143,27 @@ mod tests {
             (found.samples, found.max_ps),
             (50_000, 49_999 * 49_999 * 37 + 499)
         );
+    }
+
+    /// So are the least and the longest of a few, to the nanosecond.
+    #[test]
+    fn the_extremes_are_the_histograms() {
+        for times in [
+            &[40_001][..],
+            &[40_001, 40_001],
+            &[65_537, 65_538],
+            &[65_539, 1_000_001],
+            &[3, 70_001],
+        ] {
+            let mut all = Histogram::<u64>::new(4).unwrap();
+            all.auto(true);
+            let mut found = RoundTrips::new();
+            for &ns in times {
+                all.record(ns).unwrap();
+                found.record(ns * 1000);
+            }
+            assert_eq!(found.finish().histogram_ns, all, "{times:?}");
+        }
     }
 
     /// Those of two parts together are those of the whole.
