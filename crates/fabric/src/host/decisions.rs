@@ -220,7 +220,7 @@ impl Hosts {
                 Some(limits) => scheme.on_answer(cx, limits),
                 None => scheme.on_decision(cx),
             });
-            self.nic_send(world, core, self.qps[slot].port);
+            self.kick(world, core, self.qps[slot].port);
         } else {
             self.decisions.ended += 1;
         }

@@ -149,7 +149,7 @@ impl Hosts {
         });
         if stood || !world.quirks.wakeup_suppression {
             // A larger window or rate may let a packet go now.
-            self.nic_send(world, core, self.qps[slot].port);
+            self.kick(world, core, self.qps[slot].port);
         }
     }
 
@@ -173,12 +173,19 @@ impl Hosts {
         self.nic_send(world, core, port);
     }
 
+    /// Something has changed for a host's senders. (Those of [`crate::reference::bolt_ns3`] look for themselves.)
+    #[inline]
+    pub(crate) fn kick(&mut self, world: &World, core: &mut Core, port: PortId) {
+        if !world.quirks.device_fifo {
+            self.nic_send(world, core, port);
+        }
+    }
+
     /// Sends the next packet of a host port, if the port is idle and something may go: ACKs first,
     /// then queue pairs in turn; otherwise arms a wake-up for the next one that pacing holds back.
     pub(crate) fn nic_send(&mut self, world: &World, core: &mut Core, port: PortId) {
         let p = &core.ports[port];
-        // The other kind of ports has senders of its own: see [`crate::reference::bolt_ns3`].
-        if !p.up || world.quirks.device_fifo {
+        if !p.up {
             return;
         }
         let nic = p.nic();

@@ -48,7 +48,7 @@ impl Hosts {
             core.counters.notifications += 1;
             self.qps[slot].hears();
             self.call_scheme(world, core, slot, |scheme, cx| scheme.on_notice(cx, &notice));
-            self.nic_send(world, core, self.qps[slot].port);
+            self.kick(world, core, self.qps[slot].port);
         }
         core.packets.remove(id);
     }

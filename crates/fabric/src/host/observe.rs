@@ -13,7 +13,7 @@ impl Hosts {
         core.watch.recorder.flows.sample_until(at, &self.qps);
     }
 
-    /// Records an event of a packet at a host's port that is traced.
+    /// Records an event of a packet at a port that is traced; at a host's, senders may have a share in it.
     #[cold]
     pub(crate) fn trace(
         &self,
@@ -24,8 +24,9 @@ impl Hosts {
         id: PacketId,
         queue_bytes: u32,
     ) {
-        let packet = *core.packets.get(id);
+        let (packet, is_host) = (*core.packets.get(id), core.ports[port].is_host);
         match event {
+            _ if !is_host => {}
             TraceKind::Receive => self.trace_answer(world, core, id),
             TraceKind::Dequeue if core.watch.closeups.on() => {
                 // Whoever waits for the NIC has waited for the one before.

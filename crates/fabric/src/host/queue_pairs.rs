@@ -79,7 +79,7 @@ impl Hosts {
         }
         for nic in self.nics.ids() {
             self.nics[nic].crowd.forget();
-            self.nic_send(world, core, self.nics[nic].port);
+            self.kick(world, core, self.nics[nic].port);
         }
     }
 
@@ -99,7 +99,7 @@ impl Hosts {
             let port = self.qps[slot].port;
             let nic = core.ports[port].nic();
             self.nics[nic].qps.push(slot);
-            self.nic_send(world, core, port);
+            self.kick(world, core, port);
         }
     }
 

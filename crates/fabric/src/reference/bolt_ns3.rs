@@ -1,7 +1,7 @@
 //! The network of the Bolt authors' simulator (ns-3): its ports, its queues, its hosts' transport.
 //!
-//! Three things there are of another make than elsewhere in this crate, so they have files of their own,
-//! and the usual ways ask once at their entrance whether this one is meant:
+//! Three things there are of another make than elsewhere in this crate, so they have files of their own;
+//! which of the two a network has is its `Kind` ([`crate::run`]):
 //!
 //! * [`port`]: behind the queues of a port stands a FIFO of the device for one packet. A packet goes into it
 //!   as soon as it is empty and from then on belongs neither to the queue nor to the wire.
@@ -22,35 +22,32 @@ use std::collections::BTreeMap;
 
 use paceline_congestion::registry::AnyParams;
 
+use crate::core::event::Event;
 use crate::core::port::{Port, Ports};
 use crate::ids::{PacketId, PortId, QpId};
+use crate::reference::Net;
 use crate::spec::{DiscPorts, NodeKind, RunSpec};
 
-pub(crate) use disc::Disc;
-pub(crate) use sender::{CLOCK, Sender};
+use disc::Disc;
+use sender::Sender;
 use sharing::HashOrder;
-pub(crate) use sharing::Share;
+pub(crate) use sharing::OwnFlow;
 
-/// State beside ports and queue pairs; empty where the mode is off.
-#[derive(Clone, Debug, Default)]
+/// State beside ports and queue pairs.
+#[derive(Clone, Debug)]
 pub(crate) struct BoltNs3 {
-    /// Whether ports have a device FIFO.
-    pub(crate) on: bool,
     /// The packet in each port's device FIFO.
-    pub(crate) slots: List<PortId, PacketId>,
+    slots: List<PortId, PacketId>,
     /// Queues with Bolt's algorithm, by port; `None`: one FIFO without limit.
-    pub(crate) discs: List<PortId, Option<Disc>>,
+    discs: List<PortId, Option<Disc>>,
     /// What queue pairs have beside what all have, by slot.
-    pub(crate) senders: List<QpId, Sender>,
+    senders: List<QpId, Sender>,
     /// Flows of each host, in the authors' order.
     tables: BTreeMap<u32, HashOrder>,
 }
 
 impl BoltNs3 {
     pub(crate) fn new(spec: &RunSpec, ports: &Ports) -> Self {
-        if !spec.quirks.device_fifo {
-            return Self::default();
-        }
         let bolt = spec.schemes.iter().find_map(|scheme| {
             let AnyParams::Bolt(params) = scheme.config.params() else {
                 return None;
@@ -64,11 +61,32 @@ impl BoltNs3 {
             has.then(|| Disc::new(&spec.bolt_ns3, bolt, &spec.packet))
         };
         Self {
-            on: true,
             slots: List::of(ports.len(), PacketId::NONE),
             discs: ports.iter().map(disc).collect(),
             senders: List::new(),
             tables: BTreeMap::new(),
+        }
+    }
+
+    /// A timer has expired, or a port may send.
+    pub(crate) fn handle(&mut self, net: &mut Net<'_>, event: Event) {
+        match event {
+            Event::TxDone { port } => self.device_done(net, port),
+            Event::Refill { port } => self.refill(net, port),
+            Event::Timeout { flow } => self.message_timeout(net, flow),
+            Event::Timer {
+                flow,
+                slot: sender::CLOCK,
+                generation,
+            } => self.clock(net, flow, generation),
+            Event::Timer {
+                flow,
+                slot,
+                generation,
+            } => net
+                .hosts
+                .scheme_timer(net.world, net.core, flow, slot, generation),
+            _ => {}
         }
     }
 }

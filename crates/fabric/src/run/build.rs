@@ -10,8 +10,8 @@ use crate::core::random::{LinkErrors, SharedRandom};
 use crate::host::Hosts;
 use crate::ids::{FlowId, LinkId, PortId, ProfileId, SwitchId};
 use crate::outcome::Counters;
-use crate::reference::bolt_ns3::BoltNs3;
 use crate::run::check::{BuildError, check};
+use crate::run::kind::Kind;
 use crate::run::profiles::build_profiles;
 use crate::run::simulation::Foresight;
 use crate::run::simulation::Simulation;
@@ -93,7 +93,11 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
     let assists = Assists::of(&spec, &schemes, &ports, &profiles, class_count);
     let packets = packets_of(&spec).min(PacketSlab::SET_ASIDE);
     let watch = Watch::of(&spec, &ports, &profiles, class_count, packets);
-    let foresight = Foresight::of(&spec, &schemes, &ports, &profiles, class_count);
+    let kind = Kind::of(&spec, &ports);
+    let foresight = match kind.is_own() {
+        true => Foresight::of(&spec, &schemes, &ports, &profiles, class_count),
+        false => None,
+    };
     let rules = BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold);
     let straight = rules.alike && !assists.departures && pint.is_none() && !watch.recorder.tracing;
     let switches = Switches {
@@ -112,8 +116,7 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
     };
     let hosts = Hosts::new(&spec, nics);
     let traffic = Traffic::of(&spec);
-    let bolt_ns3 = BoltNs3::new(&spec, &ports);
-    let told = watch.recorder.tracing || bolt_ns3.on || foresight.is_some();
+    let told = watch.recorder.tracing || !kind.is_own() || foresight.is_some();
     ports.iter_mut().for_each(|port| port.odd |= told);
     let core = Core {
         class_count,
@@ -164,7 +167,7 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
         switches,
         hosts,
         traffic,
-        bolt_ns3,
+        kind,
         foresight,
         parts: None,
         window_counts: None,
@@ -235,25 +238,19 @@ impl Simulation {
     }
 
     fn schedule_first_events(&mut self) {
-        if self.bolt_ns3.on && self.world.spec.dependencies.is_empty() {
+        let spec = &self.world.spec;
+        let mut schedule = |at: Time, event| self.core.schedule(LaneId::WHEEL, at.as_ps(), event);
+        if !self.kind.is_own() && spec.dependencies.is_empty() {
             // The authors' scripts schedule all messages before the run, ahead of whatever it makes.
-            for flow in 0..self.world.spec.flows.len() {
-                let at = self.world.spec.flows[flow].start.as_ps();
-                self.schedule(
-                    LaneId::WHEEL,
-                    at,
-                    Event::FlowStart {
-                        flow: FlowId::new(flow),
-                    },
-                );
+            for (flow, described) in (0..).zip(&spec.flows) {
+                schedule(described.start, Event::FlowStart { flow: FlowId(flow) });
             }
-        } else if let Some(first) = self.world.spec.first_start() {
-            let at = first.as_ps();
-            self.schedule(LaneId::WHEEL, at, Event::FlowDue { flow: FlowId(0) });
+        } else if let Some(first) = spec.first_start() {
+            schedule(first, Event::FlowDue { flow: FlowId(0) });
         }
         for change in 0..self.world.changes.len() {
             let at = self.world.changes[change].at;
-            self.schedule(
+            self.core.schedule(
                 LaneId::WHEEL,
                 at,
                 Event::Topology {

@@ -93,7 +93,7 @@ impl Simulation {
         if spec.ties != TieOrder::Structural {
             return Some("events of one instant run in the order of a single thread");
         }
-        if spec.quirks.ns3_random || self.bolt_ns3.on {
+        if spec.quirks.ns3_random || !self.kind.is_own() {
             return Some("the simulator that it is like has one order of all events");
         }
         if !spec.record.closeups.is_empty() {

@@ -65,7 +65,7 @@ impl Simulation {
                         .release_lost(&self.world, &mut self.core, ingress, class, wire);
                 }
                 self.core.counters.link_drops += 1;
-                self.discard(port, id);
+                self.core.discard(&self.world, port, id);
             }
             let p = &mut self.core.ports[port];
             if p.paused & 1 << class != 0 {

@@ -236,11 +236,7 @@ impl Simulation {
     fn formula_fct(&self, flow: FlowId, forward: &[PortId]) -> Span {
         let packet = &self.world.packet;
         let size = self.world.flow(&self.core, flow).size.get();
-        let per_link = if self.bolt_ns3.on {
-            packet.mtu + packet.data_header + packet.data_header
-        } else {
-            packet.mtu
-        };
+        let per_link = self.kind.formula_packet(packet);
         let ends = self.hosts_of(forward);
         let (rtt, bps) = self.world.first_paths.round_trip(ends).unwrap_or_else(|| {
             self.world

@@ -18,8 +18,8 @@ impl Simulation {
             return;
         }
         p.done_pending = false;
-        if self.bolt_ns3.on {
-            self.device_done(port);
+        if !self.kind.is_own() {
+            self.tell_kind(Event::TxDone { port });
         } else if p.is_host {
             self.hosts.nic_send(&self.world, &mut self.core, port);
         } else if p.up && p.ready != 0 {
@@ -34,13 +34,7 @@ impl Simulation {
         if p.odd || self.core.packets.get(id).kind.is_pfc() {
             return self.arrive_oddly(port, id);
         }
-        if p.is_host {
-            self.hosts
-                .receive(&self.world, &mut self.core, &mut self.traffic, port, id);
-        } else {
-            self.switches
-                .switch_receive(&self.world, &mut self.core, port, id)
-        }
+        self.split().1.receive(port, id);
     }
 
     /// The same for a pause, and where packets are lost or somebody is told of each.
@@ -48,7 +42,7 @@ impl Simulation {
     fn arrive_oddly(&mut self, port: PortId, id: PacketId) {
         if self.core.is_lost(&self.world, port, id) {
             self.core.counters.link_drops += 1;
-            return self.discard(port, id);
+            return self.core.discard(&self.world, port, id);
         }
         if self.core.packets.get(id).kind.is_pfc() {
             return self.receive_pfc(port, id);
@@ -56,18 +50,11 @@ impl Simulation {
         if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Receive, id, 0);
         }
-        if self.bolt_ns3.on {
-            self.device_receive(port, id)
-        } else if self.core.ports[port].is_host {
-            if self.foresight.is_some() {
-                self.tell_foresight(id);
-            }
-            self.hosts
-                .receive(&self.world, &mut self.core, &mut self.traffic, port, id);
-        } else {
-            self.switches
-                .switch_receive(&self.world, &mut self.core, port, id)
+        if self.foresight.is_some() && self.core.ports[port].is_host {
+            self.tell_foresight(id);
         }
+        let (kind, mut net) = self.split();
+        kind.receive(&mut net, port, id);
     }
 
     #[cold]
@@ -107,7 +94,7 @@ impl Simulation {
         {
             let until = self.core.now + pause.as_ps();
             self.core.paused_until[slot] = until;
-            self.schedule(
+            self.core.schedule(
                 LaneId::WHEEL,
                 until,
                 Event::PauseEnd {
@@ -162,7 +149,7 @@ impl Simulation {
     #[inline]
     pub(crate) fn kick(&mut self, port: PortId) {
         if self.core.ports[port].is_host {
-            self.hosts.nic_send(&self.world, &mut self.core, port);
+            self.hosts.kick(&self.world, &mut self.core, port);
         } else {
             self.switches.kick(&self.world, &mut self.core, port);
         }
@@ -179,14 +166,8 @@ impl Simulation {
 /// What links and changes of topology show, of whichever end.
 impl Simulation {
     pub(crate) fn trace(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
-        let Self {
-            world, core, hosts, ..
-        } = self;
-        if core.ports[port].is_host {
-            hosts.trace(world, core, port, event, id, queue_bytes);
-        } else {
-            core.trace(world, port, event, id, queue_bytes);
-        }
+        self.hosts
+            .trace(&self.world, &mut self.core, port, event, id, queue_bytes);
     }
     pub(crate) fn settle_port(&mut self, port: PortId, class: u8, pause: bool) {
         self.hosts.settle_port(&mut self.core, port, class, pause);

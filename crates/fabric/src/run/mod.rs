@@ -8,6 +8,7 @@ pub(crate) mod cut;
 pub(crate) mod failure;
 pub(crate) mod foresight;
 pub mod ideal;
+mod kind;
 mod links;
 mod parallel;
 mod partition;

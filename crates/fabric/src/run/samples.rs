@@ -15,7 +15,7 @@ impl Simulation {
         }
         let from = self.world.spec.record.queue_window.0.as_ps();
         if self.world.spec.ties == TieOrder::Insertion {
-            self.schedule(LaneId::WHEEL, from, Event::Sample);
+            self.core.schedule(LaneId::WHEEL, from, Event::Sample);
         } else {
             self.core.watch.recorder.queues_due = from;
         }

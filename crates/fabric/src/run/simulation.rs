@@ -6,9 +6,8 @@ use std::sync::Arc;
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::host::Hosts;
-use crate::ids::{FlowId, PacketId, PortId};
 use crate::outcome::{EndedFlow, Outcome};
-use crate::reference::bolt_ns3::CLOCK;
+use crate::run::kind::Kind;
 use crate::run::windows::{WindowCounts, Windows};
 use crate::spec::TieOrder;
 use crate::switch::Switches;
@@ -17,7 +16,6 @@ use crate::watch::Watch;
 use crate::watch::record::Recorder;
 use crate::world::World;
 use paceline_kernel::Time;
-use paceline_kernel::queue::LaneId;
 
 pub use crate::run::check::BuildError;
 
@@ -60,7 +58,7 @@ pub struct Simulation {
     pub(crate) switches: Switches,
     pub(crate) hosts: Hosts,
     pub(crate) traffic: Traffic,
-    pub(crate) bolt_ns3: crate::reference::bolt_ns3::BoltNs3,
+    pub(super) kind: Kind,
     pub(crate) foresight: Option<Foresight>,
     /// Where the run is cut, the other parts.
     pub(crate) parts: Option<Box<Parts>>,
@@ -112,29 +110,6 @@ const _: () = {
     may_move::<Traffic>();
     may_move::<Simulation>();
 };
-
-/// What [`crate::reference::bolt_ns3`] still calls on the whole.
-impl Simulation {
-    #[inline]
-    pub(crate) fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
-        self.core.schedule(lane, at, event);
-    }
-    #[inline]
-    pub(crate) fn is_busy(&self, port: PortId) -> bool {
-        self.core.is_busy(port)
-    }
-    #[inline]
-    pub(crate) fn await_transmission(&mut self, port: PortId) {
-        self.core.await_transmission(port);
-    }
-    #[inline]
-    pub(crate) fn start_transmission(&mut self, port: PortId, id: PacketId, more: bool) {
-        self.core.start_transmission(&self.world, port, id, more);
-    }
-    pub(crate) fn discard(&mut self, port: PortId, id: PacketId) {
-        self.core.discard(&self.world, port, id);
-    }
-}
 
 impl Simulation {
     /// Executes at most `events` events.
@@ -280,12 +255,7 @@ impl Simulation {
             Event::Wake { port, generation } => {
                 self.hosts.wake(&self.world, &mut self.core, port, generation)
             }
-            Event::Timer {
-                flow,
-                slot,
-                generation,
-            } => self.scheme_timer(flow, slot, generation),
-            Event::Timeout { flow } => self.retransmission_timeout(flow),
+            Event::Timer { .. } | Event::Timeout { .. } | Event::Refill { .. } => self.tell_kind(event),
             Event::FlowDue { flow } => {
                 self.core.discount_event(event);
                 self.traffic.flow_due(&self.world, &mut self.core, flow);
@@ -304,32 +274,12 @@ impl Simulation {
                 self.hosts.receiver_timer(&self.world, &mut self.core, flow);
             }
             Event::Storm { storm, ends } => self.storm(storm, !ends),
-            Event::Refill { port } => self.refill(port),
             Event::HostDone { nic } => {
                 self.hosts
                     .host_done(&self.world, &mut self.core, &mut self.traffic, nic);
             }
             Event::Decided { nic } => self.hosts.decided(&self.world, &mut self.core, nic),
         }
-    }
-
-    fn scheme_timer(&mut self, flow: FlowId, slot: u8, generation: u8) {
-        if slot == CLOCK {
-            return self.clock(flow, generation);
-        }
-        self.hosts
-            .scheme_timer(&self.world, &mut self.core, flow, slot, generation);
-    }
-
-    fn retransmission_timeout(&mut self, flow: FlowId) {
-        if self.bolt_ns3.on {
-            return self.message_timeout(flow);
-        }
-        let Some((slot, shortest)) = self.hosts.awaits_timeout(&self.world, flow) else {
-            return;
-        };
-        self.hosts
-            .retransmission_timeout(&self.world, &mut self.core, slot, shortest);
     }
 
     /// How far the run is.
@@ -374,9 +324,8 @@ impl Simulation {
         self.settle_all();
         for slot in self.hosts.qps.ids() {
             self.hosts.record_unfinished(&mut self.traffic, slot);
-            if self.bolt_ns3.on {
-                self.record_sent_messages(slot);
-            }
+            let (kind, mut net) = self.split();
+            kind.record_sent(&mut net, slot);
         }
         self.hosts.record_delivered(&mut self.traffic);
         self.traffic.end_all(&self.world, &self.core);

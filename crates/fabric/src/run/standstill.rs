@@ -57,9 +57,9 @@ impl Simulation {
                 storm: i as u32,
                 ends,
             };
-            self.schedule(LaneId::WHEEL, at.as_ps(), event(false));
+            self.core.schedule(LaneId::WHEEL, at.as_ps(), event(false));
             if let Some(until) = until {
-                self.schedule(LaneId::WHEEL, until.as_ps(), event(true));
+                self.core.schedule(LaneId::WHEEL, until.as_ps(), event(true));
             }
         }
     }

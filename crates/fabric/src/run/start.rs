@@ -6,9 +6,8 @@ use paceline_kernel::{Bytes, Span, Time};
 
 use crate::core::paths::Paths;
 use crate::host::qp::Qp;
-use crate::ids::{FlowId, PortId};
+use crate::ids::{FlowId, PortId, QpId};
 use crate::outcome::FlowStatus;
-use crate::reference::bolt_ns3::Share;
 use crate::run::simulation::Simulation;
 use crate::spec::{Awaited, NodeId, Recovery, TieOrder};
 use crate::world::routing::bdp;
@@ -62,30 +61,33 @@ impl Simulation {
         })
     }
 
-    /// A queue pair begins to send.
+    /// A flow starts: a queue pair begins to send.
     pub(crate) fn flow_start(&mut self, flow: FlowId) {
-        let spec = self.world.flow(&self.core, flow);
         let record = &mut self.traffic.flows[flow];
         record.status = FlowStatus::Unfinished;
         record.start = Time::from_ps(self.core.now);
         self.traffic
             .release(&self.world, &mut self.core, flow, Awaited::Started);
-        let mut share = Share::New {
-            keep: false,
-            found: None,
-        };
-        if self.bolt_ns3.on {
-            share = self.share(flow);
-        }
-        let Share::New { keep, found } = share else {
+        let (kind, mut net) = self.split();
+        let Some(own) = kind.share(&mut net, flow) else {
             return;
         };
+        let Some(slot) = self.open(flow) else {
+            return;
+        };
+        let (kind, mut net) = self.split();
+        kind.begin(&mut net, slot, own);
+    }
+
+    /// Gives a flow its queue pair; `None` where there is no way.
+    fn open(&mut self, flow: FlowId) -> Option<QpId> {
+        let spec = self.world.flow(&self.core, flow);
         self.find_first_path(spec.dst);
         let paths = self.world.find_paths(&self.core, flow);
         if paths.is_none() && self.world.changes.is_empty() {
             self.traffic.flows[flow].status = FlowStatus::Unreachable;
             self.traffic.end(&self.world, &mut self.core, flow, |_| false);
-            return;
+            return None;
         }
         let reachable = paths.is_some();
         // Without a path (a link is down) the flow waits at its host's first port.
@@ -168,11 +170,7 @@ impl Simulation {
         if self.core.watch.closeups.on() {
             self.core.look_begins(slot, &self.hosts.qps[slot]);
         }
-        if self.bolt_ns3.on {
-            self.hosts.receivers.begin(&self.world, &self.core, flow, slot);
-            return self.start_sender(slot, keep, found);
-        }
-        self.hosts.join_nic(&self.world, &mut self.core, slot);
+        Some(slot)
     }
 
     /// A new flow's timers.

@@ -16,7 +16,7 @@ impl Simulation {
     pub fn verify(&self) {
         self.verify_queues();
         // Nothing accounts for buffers there, and flows carry several messages.
-        if !self.bolt_ns3.on {
+        if self.kind.is_own() {
             if !self.world.quirks.lost_bytes_stay || self.world.changes.is_empty() {
                 self.verify_buffers();
             }
@@ -106,9 +106,7 @@ impl Simulation {
             if self.core.has(self.world.flow(&self.core, flow).dst) {
                 self.verify_arrived(qp);
             }
-            if !self.bolt_ns3.on {
-                qp.verify();
-            }
+            qp.verify();
             self.hosts.verify_selective_repeat(&self.world, slot);
             assert!(
                 (qp.snd_una <= qp.snd_nxt || self.world.quirks.unsigned_in_flight) && qp.snd_nxt <= qp.size,

@@ -135,23 +135,15 @@ impl Hosts {
         core.schedule(LaneId::WHEEL, at, Event::Timeout { flow });
     }
 
-    /// The event of a sender's retransmission timer: its queue pair, and what is to be waited for at the shortest,
-    /// if the flow is not over and waits at all.
-    pub(crate) fn awaits_timeout(&self, world: &World, flow: FlowId) -> Option<(QpId, u64)> {
-        let slot = self.sender_of(flow)?;
-        let shortest = world.nic.recovery.shortest_timeout(&world.nic)?;
-        Some((slot, shortest))
-    }
-
     /// A queue pair's retransmission timer expires. It is one event that is put off as long as there
     /// is progress.
-    pub(crate) fn retransmission_timeout(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        slot: QpId,
-        shortest: u64,
-    ) {
+    pub(crate) fn retransmission_timeout(&mut self, world: &World, core: &mut Core, flow: FlowId) {
+        let Some(slot) = self.sender_of(flow) else {
+            return;
+        };
+        let Some(shortest) = world.nic.recovery.shortest_timeout(&world.nic) else {
+            return;
+        };
         let qp = &self.qps[slot];
         let rto = match &world.nic.recovery {
             Recovery::GoBackN => shortest,

@@ -8,13 +8,14 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use crate::core::packet::Packet;
 use crate::ids::{PacketId, PortId, ProfileId};
 use crate::outcome::{PacketKind, TraceKind};
-use crate::run::simulation::Simulation;
+use crate::reference::Net;
+use crate::reference::bolt_ns3::BoltNs3;
 use crate::spec::{BoltNs3Spec, PacketFormat};
 use crate::world::classes::STRICT;
 
 /// One port's queues: what they are told, and their tokens.
 #[derive(Clone, Debug)]
-pub(crate) struct Disc {
+pub(super) struct Disc {
     threshold: u32,
     /// Packets in the queues from which on a congested port drops.
     limit: u32,
@@ -132,77 +133,77 @@ fn drain_ns(queued: u32, rate: BitRate) -> u64 {
     u64::from(queued) * 8_000_000_000 / rate.as_bps().max(1)
 }
 
-impl Simulation {
-    pub(super) fn disc_enqueue(&mut self, port: PortId, id: PacketId) {
-        let p = &self.core.ports[port];
-        let rate_of = |profile: ProfileId| self.world.profiles[profile].rate;
-        let packet = self.core.packets.get_mut(id);
+impl BoltNs3 {
+    pub(super) fn disc_enqueue(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
+        let p = &net.core.ports[port];
+        let rate_of = |profile: ProfileId| net.world.profiles[profile].rate;
+        let packet = net.core.packets.get_mut(id);
         let mut at = Situation {
             queued: p.queued,
             rate: rate_of(p.profile),
             profile: p.profile,
             noted: rate_of(p.profile),
-            keeps: p.is_host && self.world.quirks.inc_kept_by_hosts,
+            keeps: p.is_host && net.world.quirks.inc_kept_by_hosts,
         };
         if packet.note_port != ProfileId::NONE {
             at.noted = rate_of(packet.note_port);
         }
-        let Some(disc) = &mut self.bolt_ns3.discs[port] else {
+        let Some(disc) = &mut self.discs[port] else {
             return;
         };
         disc.supply(
-            self.core.now / 1000,
+            net.core.now / 1000,
             at.rate,
             packet.wire,
-            self.world.quirks.sm_drift,
+            net.world.quirks.sm_drift,
         );
         let mut class = STRICT;
         if packet.kind == PacketKind::Data {
             class = packet.class;
             let verdict = disc.judge(packet, &at);
             if verdict.report {
-                self.report_congestion(port, id);
+                self.report_congestion(net, port, id);
             }
             if verdict.drop {
-                self.core.counters.buffer_drops += 1;
-                return self.discard(port, id);
+                net.core.counters.buffer_drops += 1;
+                return net.discard(port, id);
             }
         }
-        self.hold(port, class, id);
-        if let Some(disc) = &mut self.bolt_ns3.discs[port] {
+        net.hold(port, class, id);
+        if let Some(disc) = &mut self.discs[port] {
             disc.packets += 1;
         }
-        if self.core.watch.recorder.tracing {
-            let queued = self.core.ports[port].queued;
-            self.trace(port, TraceKind::Enqueue, id, queued);
+        if net.core.watch.recorder.tracing {
+            let queued = net.core.ports[port].queued;
+            net.trace(port, TraceKind::Enqueue, id, queued);
         }
-        self.refill(port);
+        self.refill(net, port);
     }
 
     /// Tells the sender of data packet `id` that `port` is congested.
-    fn report_congestion(&mut self, port: PortId, id: PacketId) {
-        let packet = *self.core.packets.get(id);
-        self.core.counters.notices += 1;
-        let qp = &self.hosts.qps[packet.qp];
+    fn report_congestion(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
+        let packet = *net.core.packets.get(id);
+        net.core.counters.notices += 1;
+        let qp = &net.hosts.qps[packet.qp];
         if qp.flow != packet.flow || qp.done {
             return;
         }
-        if self.core.ports[port].is_host {
+        if net.core.ports[port].is_host {
             // Its own: it reaches the sender at once, but is for nobody while the flow's first packet leaves.
-            if !self.bolt_ns3.senders[packet.qp].known {
+            if !self.senders[packet.qp].known {
                 return;
             }
-            self.core.counters.notifications += 1;
+            net.core.counters.notifications += 1;
             let notice = Notice::Congested {
                 port: CongestedPort {
                     queue: Bytes::new(u64::from(packet.note)),
-                    rate: self.world.profiles[packet.note_port].rate,
+                    rate: net.world.profiles[packet.note_port].rate,
                 },
-                rtt: Span::from_ps(self.core.now - packet.sent_at),
+                rtt: Span::from_ps(net.core.now - packet.sent_at),
             };
-            return self
+            return net
                 .hosts
-                .call_scheme(&self.world, &mut self.core, packet.qp, |scheme, cx| {
+                .call_scheme(net.world, net.core, packet.qp, |scheme, cx| {
                     scheme.on_notice(cx, &notice)
                 });
         }
@@ -213,13 +214,13 @@ impl Simulation {
             sent_at: packet.sent_at,
             note: packet.note,
             note_port: packet.note_port,
-            wire: self.world.packet.ack_wire(&qp.needs),
-            path: self.world.routing.turn_back(packet.path),
+            wire: net.world.packet.ack_wire(&qp.needs),
+            path: net.world.routing.turn_back(packet.path),
             epoch: packet.epoch,
             class: STRICT,
             ..Packet::EMPTY
         };
-        let id = self.core.packets.insert(src);
-        self.device_enqueue(packet.ingress, id);
+        let id = net.core.packets.insert(src);
+        self.device_enqueue(net, packet.ingress, id);
     }
 }

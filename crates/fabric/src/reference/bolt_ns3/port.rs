@@ -10,44 +10,92 @@ use paceline_kernel::queue::LaneId;
 use crate::core::event::Event;
 use crate::ids::{PacketId, PortId};
 use crate::outcome::TraceKind;
-use crate::run::simulation::Simulation;
+use crate::reference::Net;
+use crate::reference::bolt_ns3::BoltNs3;
 use crate::world::classes::STRICT;
 
-impl Simulation {
+impl BoltNs3 {
     /// A packet arrived at a port, of a host or of a switch.
-    pub(crate) fn device_receive(&mut self, ingress: PortId, id: PacketId) {
-        if self.core.ports[ingress].is_host {
-            if self.core.watch.accounts_alone() {
-                self.hosts.trace_answer(&self.world, &mut self.core, id);
+    pub(crate) fn device_receive(&mut self, net: &mut Net<'_>, ingress: PortId, id: PacketId) {
+        if net.core.ports[ingress].is_host {
+            if net.core.watch.accounts_alone() {
+                net.hosts.trace_answer(net.world, net.core, id);
             }
-            return self.message_receive(id);
+            return self.message_receive(net, id);
         }
-        let Some(egress) = self.switches.route(&self.world, &mut self.core, ingress, id) else {
-            self.core.counters.link_drops += 1;
-            return self.discard(ingress, id);
+        let Some(egress) = net.switches.route(net.world, net.core, ingress, id) else {
+            net.core.counters.link_drops += 1;
+            return net.discard(ingress, id);
         };
-        self.core.packets.get_mut(id).ingress = ingress;
-        self.device_enqueue(egress, id);
+        net.core.packets.get_mut(id).ingress = ingress;
+        self.device_enqueue(net, egress, id);
     }
 
     /// A packet is to leave through `port`.
-    pub(crate) fn device_enqueue(&mut self, port: PortId, id: PacketId) {
-        if self.bolt_ns3.discs[port].is_some() {
-            return self.disc_enqueue(port, id);
+    pub(super) fn device_enqueue(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
+        if self.discs[port].is_some() {
+            return self.disc_enqueue(net, port, id);
         }
-        if !self.core.ports[port].up {
-            return self.drop_at_device(port, id);
+        if !net.core.ports[port].up {
+            return net.drop_at_device(port, id);
         }
-        if self.core.watch.recorder.tracing {
-            self.trace(port, TraceKind::Enqueue, id, 0);
+        if net.core.watch.recorder.tracing {
+            net.trace(port, TraceKind::Enqueue, id, 0);
         }
-        if self.is_busy(port) || self.core.ports[port].ready != 0 {
-            self.hold(port, STRICT, id);
-            return self.await_transmission(port);
+        if net.core.is_busy(port) || net.core.ports[port].ready != 0 {
+            net.hold(port, STRICT, id);
+            return net.core.await_transmission(port);
         }
-        self.start_transmission(port, id, false);
+        net.core.start_transmission(net.world, port, id, false);
     }
 
+    /// Moves packets from the queues into the device as far as it takes them.
+    pub(super) fn refill(&mut self, net: &mut Net<'_>, port: PortId) {
+        while net.core.ports[port].ready != 0 && self.slots[port] == PacketId::NONE {
+            let id = net.take(port);
+            if let Some(disc) = &mut self.discs[port] {
+                disc.packets -= 1;
+            }
+            if net.core.watch.recorder.tracing {
+                let left = net.core.ports[port].queued;
+                net.trace(port, TraceKind::Dequeue, id, left);
+            }
+            if !net.core.ports[port].up {
+                net.drop_at_device(port, id);
+            } else if net.core.is_busy(port) {
+                self.slots[port] = id;
+                net.core.await_transmission(port);
+            } else {
+                let more = net.core.ports[port].ready != 0;
+                net.core.start_transmission(net.world, port, id, more);
+            }
+        }
+    }
+
+    /// The end of a transmission.
+    pub(super) fn device_done(&mut self, net: &mut Net<'_>, port: PortId) {
+        if self.discs[port].is_none() {
+            if net.core.ports[port].ready != 0 {
+                let id = net.take(port);
+                let more = net.core.ports[port].ready != 0;
+                net.core.start_transmission(net.world, port, id, more);
+            }
+            return;
+        }
+        let id = std::mem::replace(&mut self.slots[port], PacketId::NONE);
+        let waiting = net.core.ports[port].ready != 0;
+        if waiting {
+            net.core
+                .schedule(LaneId::WHEEL, net.core.now, Event::Refill { port });
+        }
+        if id != PacketId::NONE {
+            net.core.start_transmission(net.world, port, id, waiting);
+        }
+    }
+}
+
+/// Queues of ports.
+impl Net<'_> {
     /// Appends a packet to one of a port's queues.
     pub(super) fn hold(&mut self, port: PortId, class: u8, id: PacketId) {
         self.core.queues[(port, class)].push(&mut self.core.packets, id);
@@ -70,49 +118,6 @@ impl Simulation {
         p.ready &= !(u16::from(empty) << class);
         p.queued -= u32::from(self.core.packets.get(id).wire);
         id
-    }
-
-    /// Moves packets from the queues into the device as far as it takes them.
-    pub(crate) fn refill(&mut self, port: PortId) {
-        while self.core.ports[port].ready != 0 && self.bolt_ns3.slots[port] == PacketId::NONE {
-            let id = self.take(port);
-            if let Some(disc) = &mut self.bolt_ns3.discs[port] {
-                disc.packets -= 1;
-            }
-            if self.core.watch.recorder.tracing {
-                let left = self.core.ports[port].queued;
-                self.trace(port, TraceKind::Dequeue, id, left);
-            }
-            if !self.core.ports[port].up {
-                self.drop_at_device(port, id);
-            } else if self.is_busy(port) {
-                self.bolt_ns3.slots[port] = id;
-                self.await_transmission(port);
-            } else {
-                let more = self.core.ports[port].ready != 0;
-                self.start_transmission(port, id, more);
-            }
-        }
-    }
-
-    /// The end of a transmission.
-    pub(crate) fn device_done(&mut self, port: PortId) {
-        if self.bolt_ns3.discs[port].is_none() {
-            if self.core.ports[port].ready != 0 {
-                let id = self.take(port);
-                let more = self.core.ports[port].ready != 0;
-                self.start_transmission(port, id, more);
-            }
-            return;
-        }
-        let id = std::mem::replace(&mut self.bolt_ns3.slots[port], PacketId::NONE);
-        let waiting = self.core.ports[port].ready != 0;
-        if waiting {
-            self.schedule(LaneId::WHEEL, self.core.now, Event::Refill { port });
-        }
-        if id != PacketId::NONE {
-            self.start_transmission(port, id, waiting);
-        }
     }
 
     /// The device of a link that is down takes nothing.

@@ -3,42 +3,43 @@
 
 use paceline_congestion::bolt_ns3::FIN;
 use paceline_kernel::ids::Id;
-use paceline_kernel::{Bytes, Span};
+use paceline_kernel::{Bytes, Span, Time};
 
 use crate::core::packet::Packet;
 use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::outcome::{FlowStatus, PacketKind};
-use crate::run::simulation::Simulation;
+use crate::reference::Net;
+use crate::reference::bolt_ns3::BoltNs3;
 use crate::spec::Awaited;
 
-impl Simulation {
+impl BoltNs3 {
     /// A packet arrived at a host.
-    pub(crate) fn message_receive(&mut self, id: PacketId) {
-        let kind = self.core.packets.get(id).kind;
+    pub(super) fn message_receive(&mut self, net: &mut Net<'_>, id: PacketId) {
+        let kind = net.core.packets.get(id).kind;
         if kind == PacketKind::Data {
-            self.core.counters.data_received += 1;
+            net.core.counters.data_received += 1;
         }
-        if !self.hosts.is_current(&self.core, id) {
-            return self.core.packets.remove(id);
+        if !net.hosts.is_current(net.core, id) {
+            return net.core.packets.remove(id);
         }
         match kind {
-            PacketKind::Data => self.message_data(id),
-            PacketKind::Ack | PacketKind::Nack => self.message_ack(id),
-            _ => self.hosts.receive_notice(&self.world, &mut self.core, id),
+            PacketKind::Data => self.message_data(net, id),
+            PacketKind::Ack | PacketKind::Nack => self.message_ack(net, id),
+            _ => net.hosts.receive_notice(net.world, net.core, id),
         }
     }
 
-    fn message_data(&mut self, id: PacketId) {
-        let packet = *self.core.packets.get(id);
-        let Some(receiver) = self.hosts.receivers.of(packet.flow) else {
-            return self.core.packets.remove(id);
+    fn message_data(&mut self, net: &mut Net<'_>, id: PacketId) {
+        let packet = *net.core.packets.get(id);
+        let Some(receiver) = net.hosts.receivers.of(packet.flow) else {
+            return net.core.packets.remove(id);
         };
         let mut kind = PacketKind::Nack;
         if packet.seq == receiver.expected {
             receiver.expected += u64::from(packet.payload);
             kind = PacketKind::Ack;
         } else {
-            self.core.counters.nacks += 1;
+            net.core.counters.nacks += 1;
         }
         let expected = receiver.expected;
         let port = receiver.path.ack_port;
@@ -52,14 +53,14 @@ impl Simulation {
             ..packet
         };
         receiver.path.send_back(&mut answer);
-        *self.core.packets.get_mut(id) = answer;
-        self.device_enqueue(port, id);
+        *net.core.packets.get_mut(id) = answer;
+        self.device_enqueue(net, port, id);
         if kind == PacketKind::Ack {
-            self.note_received(packet.qp, expected);
-            let sender = &self.bolt_ns3.senders[packet.qp];
+            self.note_received(net, packet.qp, expected);
+            let sender = &self.senders[packet.qp];
             if packet.tag & FIN != 0 && sender.keep {
                 // What comes next on this flow starts anew.
-                if let Some(receiver) = self.hosts.receivers.of(packet.flow) {
+                if let Some(receiver) = net.hosts.receivers.of(packet.flow) {
                     receiver.expected = 0;
                 }
             }
@@ -67,22 +68,23 @@ impl Simulation {
     }
 
     /// Messages that end by `expected` have arrived.
-    fn note_received(&mut self, slot: QpId, expected: u64) {
-        let messages = &self.bolt_ns3.senders[slot].messages;
+    fn note_received(&mut self, net: &mut Net<'_>, slot: QpId, expected: u64) {
+        let messages = &self.senders[slot].messages;
         for place in 0..messages.len() {
-            let message = &mut self.bolt_ns3.senders[slot].messages[place];
+            let message = &mut self.senders[slot].messages[place];
             if message.end > expected {
                 break;
             }
             if !std::mem::replace(&mut message.received, true) {
                 let flow = message.flow;
-                self.traffic.flows[flow].received = Some(self.instant());
-                self.traffic
-                    .release(&self.world, &mut self.core, flow, Awaited::Received);
+                net.traffic.flows[flow].received = Some(Time::from_ps(net.core.now));
+                net.traffic.release(net.world, net.core, flow, Awaited::Received);
             }
         }
     }
+}
 
+impl Net<'_> {
     /// A message is acknowledged.
     pub(super) fn complete_message(&mut self, slot: QpId, flow: FlowId, size: Bytes) {
         let now = self.core.now;
@@ -94,6 +96,6 @@ impl Simulation {
         record.delivered = size;
         self.traffic.complete(flow);
         self.traffic
-            .release(&self.world, &mut self.core, flow, Awaited::Acknowledged);
+            .release(self.world, self.core, flow, Awaited::Acknowledged);
     }
 }

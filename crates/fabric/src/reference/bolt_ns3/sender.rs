@@ -10,20 +10,21 @@ use std::collections::VecDeque;
 use paceline_congestion::bolt_ns3::FIN;
 use paceline_congestion::{AckInfo, Mark, Outgoing};
 use paceline_kernel::queue::LaneId;
-use paceline_kernel::{Bytes, Span, Time, ns3};
+use paceline_kernel::{Bytes, Span, ns3};
 
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::ids::{FlowId, PacketId, QpId};
 use crate::outcome::{FlowStatus, PacketKind};
-use crate::run::simulation::Simulation;
+use crate::reference::Net;
+use crate::reference::bolt_ns3::{BoltNs3, OwnFlow};
 
 /// The timer slot that is the transport's and no scheme's.
-pub(crate) const CLOCK: u8 = u8::MAX;
+pub(super) const CLOCK: u8 = u8::MAX;
 
 /// What a queue pair has beside what all have.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sender {
+pub(super) struct Sender {
     /// Round-trip time of the last acknowledgement, in ns; 0 for none.
     pub(super) rtt_ns: u64,
     /// End of the pause, in ps.
@@ -62,46 +63,47 @@ pub(super) struct Message {
     pub(super) received: bool,
 }
 
-impl Simulation {
+impl BoltNs3 {
     /// A flow begins: its first window leaves, paced.
-    pub(crate) fn start_sender(&mut self, slot: QpId, keep: bool, found: Option<QpId>) {
-        let qp = &self.hosts.qps[slot];
+    pub(crate) fn begin(&mut self, net: &mut Net<'_>, slot: QpId, own: OwnFlow) {
+        let qp = &net.hosts.qps[slot];
+        net.hosts.receivers.begin(net.world, net.core, qp.flow, slot);
         let message = Message {
             flow: qp.flow,
             end: qp.size,
             received: false,
         };
         let sender = Sender {
-            resume_at: self.core.now,
+            resume_at: net.core.now,
             timeout_at: u64::MAX,
             messages: VecDeque::from([message]),
-            keep,
-            key: self.enter_table(slot),
-            first_window: self.hosts.qps[slot].window,
+            keep: own.keep,
+            key: self.enter_table(net, slot),
+            first_window: net.hosts.qps[slot].window,
             ..Sender::default()
         };
-        let senders = &mut self.bolt_ns3.senders;
+        let senders = &mut self.senders;
         senders.reach(slot, Sender::default);
         senders[slot] = sender;
-        self.send_down(slot);
-        self.bolt_ns3.senders[slot].known = true;
-        self.arm_timeout(slot, self.hosts.qps[slot].window);
-        if let Some(found) = found {
-            self.inherit_window(slot, found);
+        self.send_down(net, slot);
+        self.senders[slot].known = true;
+        self.arm_timeout(net, slot, net.hosts.qps[slot].window);
+        if let Some(found) = own.found {
+            net.inherit_window(slot, found);
         }
     }
 
     /// Sends a packet of a flow, if the time has come and the window lets it.
-    pub(super) fn send_down(&mut self, slot: QpId) {
-        let sender = &self.bolt_ns3.senders[slot];
+    pub(super) fn send_down(&mut self, net: &mut Net<'_>, slot: QpId) {
+        let sender = &self.senders[slot];
         if sender.ticking {
             return;
         }
-        if self.core.now < sender.resume_at {
-            return self.set_clock(slot, sender.resume_at);
+        if net.core.now < sender.resume_at {
+            return self.set_clock(net, slot, sender.resume_at);
         }
-        let (mtu, pauses) = (self.world.packet.mtu.get(), self.world.quirks.window_pause);
-        let qp = &self.hosts.qps[slot];
+        let (mtu, pauses) = (net.world.packet.mtu.get(), net.world.quirks.window_pause);
+        let qp = &net.hosts.qps[slot];
         let payload = mtu.min(qp.size - qp.snd_nxt.min(qp.size));
         let limit = qp.snd_una + qp.window;
         if payload == 0 || limit <= qp.snd_nxt {
@@ -109,53 +111,53 @@ impl Simulation {
         }
         let part = qp.window < payload || pauses && limit - qp.snd_nxt < payload;
         if part {
-            if self.core.now == sender.resume_at {
-                self.send_packet(slot, payload);
+            if net.core.now == sender.resume_at {
+                self.send_packet(net, slot, payload);
             }
             let (rtt, window) = (
-                self.bolt_ns3.senders[slot].rtt_ns as f64,
-                self.hosts.qps[slot].window as f64,
+                self.senders[slot].rtt_ns as f64,
+                net.hosts.qps[slot].window as f64,
             );
             let pause = (rtt * mtu as f64 / window) as u64;
-            let until = self.core.now + pause * 1000;
-            self.bolt_ns3.senders[slot].resume_at = until;
-            return self.set_clock(slot, until);
+            let until = net.core.now + pause * 1000;
+            self.senders[slot].resume_at = until;
+            return self.set_clock(net, slot, until);
         }
-        self.send_packet(slot, payload);
-        let qp = &self.hosts.qps[slot];
+        self.send_packet(net, slot, payload);
+        let qp = &net.hosts.qps[slot];
         if qp.snd_una + qp.window > qp.snd_nxt && qp.snd_nxt < qp.size {
             let wire = payload as u32 + u32::from(qp.data_header);
             let gap = ns3::whole_time_to_send(qp.path.line_rate, wire);
-            self.set_clock(slot, self.core.now + gap.as_ps());
+            self.set_clock(net, slot, net.core.now + gap.as_ps());
         }
     }
 
-    fn set_clock(&mut self, slot: QpId, at: u64) {
-        let sender = &mut self.bolt_ns3.senders[slot];
+    fn set_clock(&mut self, net: &mut Net<'_>, slot: QpId, at: u64) {
+        let sender = &mut self.senders[slot];
         sender.ticking = true;
         sender.setting = sender.setting.wrapping_add(1);
         let event = Event::Timer {
-            flow: self.hosts.qps[slot].flow,
+            flow: net.hosts.qps[slot].flow,
             slot: CLOCK,
             generation: sender.setting,
         };
-        self.schedule(LaneId::WHEEL, at, event);
+        net.core.schedule(LaneId::WHEEL, at, event);
     }
 
     /// A flow's clock.
-    pub(crate) fn clock(&mut self, flow: FlowId, setting: u8) {
-        let Some(slot) = self.hosts.sender_of(flow) else {
+    pub(super) fn clock(&mut self, net: &mut Net<'_>, flow: FlowId, setting: u8) {
+        let Some(slot) = net.hosts.sender_of(flow) else {
             return;
         };
-        let sender = &mut self.bolt_ns3.senders[slot];
+        let sender = &mut self.senders[slot];
         if sender.ticking && sender.setting == setting {
             sender.ticking = false;
-            self.send_down(slot);
+            self.send_down(net, slot);
         }
     }
 
-    fn send_packet(&mut self, slot: QpId, payload: u64) {
-        let qp = &self.hosts.qps[slot];
+    fn send_packet(&mut self, net: &mut Net<'_>, slot: QpId, payload: u64) {
+        let qp = &net.hosts.qps[slot];
         let packet = Outgoing {
             seq: qp.snd_nxt,
             payload,
@@ -163,21 +165,20 @@ impl Simulation {
             end: qp.size,
         };
         let mut tag = 0;
-        self.hosts
-            .call_scheme(&self.world, &mut self.core, slot, |scheme, cx| {
-                tag = scheme.tag(cx, &packet)
-            });
-        let qp = &mut self.hosts.qps[slot];
+        net.hosts.call_scheme(net.world, net.core, slot, |scheme, cx| {
+            tag = scheme.tag(cx, &packet)
+        });
+        let qp = &mut net.hosts.qps[slot];
         if qp.snd_nxt + payload >= qp.size {
             tag |= FIN;
         }
         let (seq, port) = (qp.snd_nxt, qp.port);
-        let id = self.core.packets.insert(Packet {
+        let id = net.core.packets.insert(Packet {
             flow: qp.flow,
             qp: slot,
             path: qp.route,
             seq,
-            sent_at: self.core.now,
+            sent_at: net.core.now,
             wire: payload as u16 + qp.data_header,
             payload: payload as u16,
             epoch: qp.data_epoch,
@@ -186,25 +187,25 @@ impl Simulation {
             tag,
             ..Packet::EMPTY
         });
-        self.device_enqueue(port, id);
-        let qp = &mut self.hosts.qps[slot];
+        self.device_enqueue(net, port, id);
+        let qp = &mut net.hosts.qps[slot];
         qp.snd_nxt = seq + payload;
         if qp.snd_nxt > qp.max_sent {
             qp.max_sent = qp.snd_nxt;
         } else {
             qp.retransmitted += payload;
-            self.core.counters.retransmitted_bytes += payload;
+            net.core.counters.retransmitted_bytes += payload;
         }
     }
 
     /// An acknowledgement, positive or negative, arrived at the sender.
-    pub(super) fn message_ack(&mut self, id: PacketId) {
-        let packet = *self.core.packets.get(id);
+    pub(super) fn message_ack(&mut self, net: &mut Net<'_>, id: PacketId) {
+        let packet = *net.core.packets.get(id);
         let slot = packet.qp;
-        let rtt = self.core.now - packet.sent_at;
-        self.bolt_ns3.senders[slot].rtt_ns = rtt / 1000;
+        let rtt = net.core.now - packet.sent_at;
+        self.senders[slot].rtt_ns = rtt / 1000;
         let nack = packet.kind == PacketKind::Nack;
-        let qp = &mut self.hosts.qps[slot];
+        let qp = &mut net.hosts.qps[slot];
         qp.hears();
         let before = qp.snd_una;
         qp.snd_una = if nack { packet.seq } else { before.max(packet.seq) };
@@ -219,20 +220,14 @@ impl Simulation {
             pint_power: 0,
             nack: false,
             tag: packet.tag,
-            congested: self.world.congested_port(&packet),
+            congested: net.world.congested_port(&packet),
             endpoint_delay: Span::ZERO,
         };
-        self.hosts.record_rtt(
-            &self.world,
-            &mut self.core,
-            slot,
-            packet.seq,
-            rtt,
-            info.newly_acked,
-        );
-        self.core.packets.remove(id);
-        let lost_at = &mut self.bolt_ns3.senders[slot].before_loss;
-        let qp = &mut self.hosts.qps[slot];
+        net.hosts
+            .record_rtt(net.world, net.core, slot, packet.seq, rtt, info.newly_acked);
+        net.core.packets.remove(id);
+        let lost_at = &mut self.senders[slot].before_loss;
+        let qp = &mut net.hosts.qps[slot];
         if nack {
             info.newly_acked = 0;
             info.nack = *lost_at == 0 || packet.seq < before;
@@ -241,44 +236,42 @@ impl Simulation {
                 qp.snd_nxt = packet.seq;
             }
         } else {
-            self.complete_messages(slot);
+            self.complete_messages(net, slot);
         }
-        let qp = &self.hosts.qps[slot];
+        let qp = &net.hosts.qps[slot];
         if !nack && qp.snd_una >= qp.size {
-            return self.rest(slot, Some(&info));
+            return self.rest(net, slot, Some(&info));
         }
-        self.hosts
-            .call_scheme(&self.world, &mut self.core, slot, |scheme, cx| {
-                scheme.on_ack(cx, &info)
-            });
-        self.send_down(slot);
-        let sender = &mut self.bolt_ns3.senders[slot];
-        if !nack && self.hosts.qps[slot].snd_nxt >= sender.before_loss {
+        net.hosts
+            .call_scheme(net.world, net.core, slot, |scheme, cx| scheme.on_ack(cx, &info));
+        self.send_down(net, slot);
+        let sender = &mut self.senders[slot];
+        if !nack && net.hosts.qps[slot].snd_nxt >= sender.before_loss {
             sender.before_loss = 0;
         }
     }
 
     /// Sets the retransmission timer.
-    pub(super) fn arm_timeout(&mut self, slot: QpId, offset: u64) {
-        let Some(rto) = self.world.nic.rto else {
+    pub(super) fn arm_timeout(&mut self, net: &mut Net<'_>, slot: QpId, offset: u64) {
+        let Some(rto) = net.world.nic.rto else {
             return;
         };
-        let at = self.core.now + rto.as_ps();
-        let sender = &mut self.bolt_ns3.senders[slot];
+        let at = net.core.now + rto.as_ps();
+        let sender = &mut self.senders[slot];
         (sender.timeout_at, sender.timeout_offset) = (at, offset);
-        let flow = self.hosts.qps[slot].flow;
-        self.schedule(LaneId::WHEEL, at, Event::Timeout { flow });
+        let flow = net.hosts.qps[slot].flow;
+        net.core.schedule(LaneId::WHEEL, at, Event::Timeout { flow });
     }
 
     /// The retransmission timer, of one period whatever happens: without progress beyond what had been
     /// sent when it was set, everything after the last acknowledgement is sent again.
-    pub(crate) fn message_timeout(&mut self, flow: FlowId) {
-        let Some(slot) = self.hosts.sender_of(flow) else {
+    pub(super) fn message_timeout(&mut self, net: &mut Net<'_>, flow: FlowId) {
+        let Some(slot) = net.hosts.sender_of(flow) else {
             return;
         };
-        let sender = &mut self.bolt_ns3.senders[slot];
-        let qp = &mut self.hosts.qps[slot];
-        if sender.timeout_at != self.core.now {
+        let sender = &mut self.senders[slot];
+        let qp = &mut net.hosts.qps[slot];
+        if sender.timeout_at != net.core.now {
             return;
         }
         sender.timeout_at = u64::MAX;
@@ -287,75 +280,73 @@ impl Simulation {
         } else {
             qp.snd_nxt = qp.snd_una;
             sender.strikes += 1;
-            self.core.counters.timeouts += 1;
-            self.hosts
-                .call_scheme(&self.world, &mut self.core, slot, |scheme, cx| {
-                    scheme.on_timeout(cx)
-                });
-            self.send_down(slot);
+            net.core.counters.timeouts += 1;
+            net.hosts
+                .call_scheme(net.world, net.core, slot, |scheme, cx| scheme.on_timeout(cx));
+            self.send_down(net, slot);
         }
-        if self.bolt_ns3.senders[slot].strikes < self.world.spec.bolt_ns3.strikes {
-            return self.arm_timeout(slot, self.hosts.qps[slot].max_sent);
+        if self.senders[slot].strikes < net.world.spec.bolt_ns3.strikes {
+            return self.arm_timeout(net, slot, net.hosts.qps[slot].max_sent);
         }
-        self.give_up(slot);
+        self.give_up(net, slot);
     }
 
     /// The messages of a flow that are not acknowledged will not be.
-    fn give_up(&mut self, slot: QpId) {
-        let sender = &mut self.bolt_ns3.senders[slot];
+    fn give_up(&mut self, net: &mut Net<'_>, slot: QpId) {
+        let sender = &mut self.senders[slot];
         let (mut start, messages) = (sender.message_start, std::mem::take(&mut sender.messages));
-        let flow = self.hosts.qps[slot].flow;
-        let expected = self.hosts.receivers.arrived_of(flow).unwrap_or(0);
-        let mut retransmitted = std::mem::take(&mut self.hosts.qps[slot].retransmitted);
+        let flow = net.hosts.qps[slot].flow;
+        let expected = net.hosts.receivers.arrived_of(flow).unwrap_or(0);
+        let mut retransmitted = std::mem::take(&mut net.hosts.qps[slot].retransmitted);
         for message in messages {
-            let record = &mut self.traffic.flows[message.flow];
+            let record = &mut net.traffic.flows[message.flow];
             record.status = FlowStatus::GivenUp;
             // What was sent again was the first message's.
             record.retransmitted = Bytes::new(std::mem::take(&mut retransmitted));
             record.delivered = Bytes::new(expected.clamp(start, message.end) - start);
-            let (sent, unheard) = self.hosts.qps[slot].sent_within(start, message.end);
+            let (sent, unheard) = net.hosts.qps[slot].sent_within(start, message.end);
             (record.sent, record.sent_unheard) = (sent, unheard);
             start = message.end;
         }
-        self.rest(slot, None);
+        self.rest(net, slot, None);
     }
 
     /// The acknowledged messages of a flow are complete.
-    fn complete_messages(&mut self, slot: QpId) {
-        let acked = self.hosts.qps[slot].snd_una;
-        while let Some(&message) = self.bolt_ns3.senders[slot].messages.front()
+    fn complete_messages(&mut self, net: &mut Net<'_>, slot: QpId) {
+        let acked = net.hosts.qps[slot].snd_una;
+        while let Some(&message) = self.senders[slot].messages.front()
             && message.end <= acked
         {
-            let sender = &mut self.bolt_ns3.senders[slot];
+            let sender = &mut self.senders[slot];
             sender.messages.pop_front();
             let start = std::mem::replace(&mut sender.message_start, message.end);
-            let (sent, unheard) = self.hosts.qps[slot].sent_within(start, message.end);
-            let record = &mut self.traffic.flows[message.flow];
+            let (sent, unheard) = net.hosts.qps[slot].sent_within(start, message.end);
+            let record = &mut net.traffic.flows[message.flow];
             (record.sent, record.sent_unheard) = (sent, unheard);
-            self.complete_message(slot, message.flow, Bytes::new(message.end - start));
+            net.complete_message(slot, message.flow, Bytes::new(message.end - start));
         }
     }
 
     /// What was sent of messages that are not acknowledged when the run ends.
-    pub(crate) fn record_sent_messages(&mut self, slot: QpId) {
-        let Some(sender) = self.bolt_ns3.senders.get(slot) else {
+    pub(crate) fn record_sent_messages(&self, net: &mut Net<'_>, slot: QpId) {
+        let Some(sender) = self.senders.get(slot) else {
             return;
         };
         let mut start = sender.message_start;
         for message in &sender.messages {
-            let record = &mut self.traffic.flows[message.flow];
-            (record.sent, record.sent_unheard) = self.hosts.qps[slot].sent_within(start, message.end);
+            let record = &mut net.traffic.flows[message.flow];
+            (record.sent, record.sent_unheard) = net.hosts.qps[slot].sent_within(start, message.end);
             start = message.end;
         }
     }
 
     /// A flow has nothing to send any more, or has been given up: it ends, or waits for further messages.
-    fn rest(&mut self, slot: QpId, ack: Option<&AckInfo<'_>>) {
-        let sender = &mut self.bolt_ns3.senders[slot];
+    fn rest(&mut self, net: &mut Net<'_>, slot: QpId, ack: Option<&AckInfo<'_>>) {
+        let sender = &mut self.senders[slot];
         (sender.ticking, sender.timeout_at) = (false, u64::MAX);
         if !sender.keep {
-            self.leave_table(slot);
-            self.hosts.end_message_flow(slot);
+            self.leave_table(net, slot);
+            net.hosts.end_message_flow(slot);
             return;
         }
         *sender = Sender {
@@ -369,18 +360,11 @@ impl Simulation {
             ..Sender::default()
         };
         if let Some(ack) = ack {
-            self.hosts
-                .call_scheme(&self.world, &mut self.core, slot, |scheme, cx| {
-                    scheme.on_idle(cx, ack)
-                });
+            net.hosts
+                .call_scheme(net.world, net.core, slot, |scheme, cx| scheme.on_idle(cx, ack));
         }
-        let qp = &mut self.hosts.qps[slot];
+        let qp = &mut net.hosts.qps[slot];
         (qp.size, qp.snd_una, qp.snd_nxt, qp.max_sent) = (0, 0, 0, 0);
         (qp.sample_after, qp.sent_unheard) = (0, 0);
-    }
-
-    /// The time, for records.
-    pub(super) fn instant(&self) -> Time {
-        Time::from_ps(self.core.now)
     }
 }

@@ -11,79 +11,80 @@ use paceline_kernel::Bytes;
 
 use super::sender::Message;
 use crate::ids::{FlowId, QpId};
-use crate::run::simulation::Simulation;
+use crate::reference::Net;
+use crate::reference::bolt_ns3::BoltNs3;
 
-/// What a message gets.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Share {
-    /// A flow of its own; and the one that it was found to share with.
-    New { keep: bool, found: Option<QpId> },
-    /// A place in a flow that there is.
-    Joined,
+/// What a message gets that has no place in a flow that there is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OwnFlow {
+    /// Whether its flow stays for others.
+    pub(super) keep: bool,
+    /// The flow that it was found to share with.
+    pub(super) found: Option<QpId>,
 }
 
-impl Simulation {
+impl BoltNs3 {
     /// Finds out what message `flow` gets; if it is a place in a flow that there is, it takes it.
-    pub(crate) fn share(&mut self, flow: FlowId) -> Share {
-        let keep = self.world.spec.bolt_ns3.share_flows;
-        let found = if keep { self.find_flow(flow) } else { None };
+    pub(crate) fn share(&mut self, net: &mut Net<'_>, flow: FlowId) -> Option<OwnFlow> {
+        let keep = net.world.spec.bolt_ns3.share_flows;
+        let found = if keep { self.find_flow(net, flow) } else { None };
         let Some(slot) = found else {
-            return Share::New { keep, found };
+            return Some(OwnFlow { keep, found });
         };
-        let size = self.world.flow(&self.core, flow).size.get();
-        let qp = &mut self.hosts.qps[slot];
+        let size = net.world.flow(net.core, flow).size.get();
+        let qp = &mut net.hosts.qps[slot];
         if qp.max_sent >= qp.size {
-            self.bolt_ns3.senders[slot].keep = false;
-            return Share::New { keep: true, found };
+            self.senders[slot].keep = false;
+            return Some(OwnFlow { keep: true, found });
         }
-        if size <= self.bolt_ns3.senders[slot].first_window {
-            return Share::New { keep: false, found };
+        if size <= self.senders[slot].first_window {
+            return Some(OwnFlow { keep: false, found });
         }
         qp.size += size;
         let end = qp.size;
-        self.traffic.flows[flow].ideal = self.traffic.flows[qp.flow].ideal;
+        net.traffic.flows[flow].ideal = net.traffic.flows[qp.flow].ideal;
         let message = Message {
             flow,
             end,
             received: false,
         };
-        self.bolt_ns3.senders[slot].messages.push_back(message);
-        self.send_down(slot);
-        Share::Joined
+        self.senders[slot].messages.push_back(message);
+        self.send_down(net, slot);
+        None
     }
 
     /// The flow of the message's pair that the authors' table gives first.
-    fn find_flow(&self, flow: FlowId) -> Option<QpId> {
-        let message = self.world.flow(&self.core, flow);
-        let table = self.bolt_ns3.tables.get(&message.src.0)?;
+    fn find_flow(&self, net: &Net<'_>, flow: FlowId) -> Option<QpId> {
+        let message = net.world.flow(net.core, flow);
+        let table = self.tables.get(&message.src.0)?;
         table.iter().find(|&slot| {
-            let other = self.world.flow(&self.core, self.hosts.qps[slot].flow);
+            let other = net.world.flow(net.core, net.hosts.qps[slot].flow);
             other.dst == message.dst
         })
     }
 
     /// A new flow enters its host's table; gives its key there.
-    pub(super) fn enter_table(&mut self, slot: QpId) -> u16 {
-        let host = self.world.flow(&self.core, self.hosts.qps[slot].flow).src.0;
-        self.bolt_ns3.tables.entry(host).or_default().insert(slot)
+    pub(super) fn enter_table(&mut self, net: &mut Net<'_>, slot: QpId) -> u16 {
+        let host = net.world.flow(net.core, net.hosts.qps[slot].flow).src.0;
+        self.tables.entry(host).or_default().insert(slot)
     }
 
     /// A flow is gone.
-    pub(super) fn leave_table(&mut self, slot: QpId) {
-        let host = self.world.flow(&self.core, self.hosts.qps[slot].flow).src.0;
-        let key = self.bolt_ns3.senders[slot].key;
-        if let Some(table) = self.bolt_ns3.tables.get_mut(&host) {
+    pub(super) fn leave_table(&mut self, net: &mut Net<'_>, slot: QpId) {
+        let host = net.world.flow(net.core, net.hosts.qps[slot].flow).src.0;
+        let key = self.senders[slot].key;
+        if let Some(table) = self.tables.get_mut(&host) {
             table.remove(key);
         }
     }
+}
 
+impl Net<'_> {
     /// A new flow takes over the window of the one that its message had been to share.
-    pub(crate) fn inherit_window(&mut self, slot: QpId, found: QpId) {
+    pub(super) fn inherit_window(&mut self, slot: QpId, found: QpId) {
         let window = Bytes::new(self.hosts.qps[found].window);
         self.hosts
-            .call_scheme(&self.world, &mut self.core, slot, |scheme, _| {
-                scheme.inherit(window)
-            });
+            .call_scheme(self.world, self.core, slot, |scheme, _| scheme.inherit(window));
     }
 }
 

@@ -1,0 +1,128 @@
+//! Whose ports and hosts a run's network has: chosen when it is built.
+//!
+//! What happens at ports and hosts goes through here; the loop, links, failures and records are the same for all.
+
+use paceline_kernel::Bytes;
+
+use crate::core::event::Event;
+use crate::core::port::Ports;
+use crate::ids::{FlowId, PacketId, PortId, QpId};
+use crate::reference::Net;
+use crate::reference::bolt_ns3::{BoltNs3, OwnFlow};
+use crate::run::simulation::Simulation;
+use crate::spec::{PacketFormat, RunSpec};
+
+/// Whose ports and hosts a network has.
+#[derive(Clone)]
+pub(crate) enum Kind {
+    /// This crate's.
+    Own,
+    /// Those of the Bolt authors' simulator.
+    BoltNs3(Box<BoltNs3>),
+}
+
+impl Kind {
+    pub(super) fn of(spec: &RunSpec, ports: &Ports) -> Self {
+        match spec.quirks.device_fifo {
+            true => Self::BoltNs3(Box::new(BoltNs3::new(spec, ports))),
+            false => Self::Own,
+        }
+    }
+
+    /// Whether it is this crate's: buffers are accounted for, each flow is one message, and events of one instant
+    /// are told apart by what they are.
+    pub(super) const fn is_own(&self) -> bool {
+        matches!(self, Self::Own)
+    }
+
+    /// What [`crate::spec::Quirks::ideal_by_formula`] counts for each link of a path.
+    pub(super) fn formula_packet(&self, packet: &PacketFormat) -> Bytes {
+        match self {
+            Self::Own => packet.mtu,
+            Self::BoltNs3(_) => packet.mtu + packet.data_header + packet.data_header,
+        }
+    }
+
+    /// A flow is about to start: what it gets, if it is a queue pair of its own.
+    pub(super) fn share(&mut self, net: &mut Net<'_>, flow: FlowId) -> Option<OwnFlow> {
+        match self {
+            Self::Own => Some(OwnFlow::default()),
+            Self::BoltNs3(bolt) => bolt.share(net, flow),
+        }
+    }
+
+    /// A queue pair may send from here on.
+    pub(super) fn begin(&mut self, net: &mut Net<'_>, slot: QpId, own: OwnFlow) {
+        match self {
+            Self::Own => net.hosts.join_nic(net.world, net.core, slot),
+            Self::BoltNs3(bolt) => bolt.begin(net, slot, own),
+        }
+    }
+
+    /// A packet has arrived that is no pause.
+    pub(super) fn receive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
+        match self {
+            Self::Own => net.receive(port, id),
+            Self::BoltNs3(bolt) => bolt.device_receive(net, port, id),
+        }
+    }
+
+    /// The run is over: writes down what a queue pair has sent of what is not acknowledged.
+    pub(super) fn record_sent(&self, net: &mut Net<'_>, slot: QpId) {
+        if let Self::BoltNs3(bolt) = self {
+            bolt.record_sent_messages(net, slot);
+        }
+    }
+}
+
+/// Ports and hosts of this crate's make.
+impl Net<'_> {
+    fn handle(&mut self, event: Event) {
+        let Self {
+            world, core, hosts, ..
+        } = self;
+        match event {
+            Event::Timeout { flow } => hosts.retransmission_timeout(world, core, flow),
+            Event::Timer {
+                flow,
+                slot,
+                generation,
+            } => hosts.scheme_timer(world, core, flow, slot, generation),
+            _ => {}
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn receive(&mut self, port: PortId, id: PacketId) {
+        let Self { world, core, .. } = self;
+        if core.ports[port].is_host {
+            self.hosts.receive(world, core, self.traffic, port, id);
+        } else {
+            self.switches.switch_receive(world, core, port, id);
+        }
+    }
+}
+
+impl Simulation {
+    /// Something that not all kinds have, or not alike: a timer, or a port that may send.
+    #[inline(never)]
+    pub(super) fn tell_kind(&mut self, event: Event) {
+        match self.split() {
+            (Kind::Own, mut net) => net.handle(event),
+            (Kind::BoltNs3(bolt), mut net) => bolt.handle(&mut net, event),
+        }
+    }
+
+    /// The network's kind, and what it is lent.
+    #[inline(always)]
+    pub(super) fn split(&mut self) -> (&mut Kind, Net<'_>) {
+        let net = Net {
+            world: &self.world,
+            core: &mut self.core,
+            switches: &mut self.switches,
+            hosts: &mut self.hosts,
+            traffic: &mut self.traffic,
+        };
+        (&mut self.kind, net)
+    }
+}
