@@ -93,7 +93,7 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Build { .. } => Self::arguments(error),
-            RunError::Broken { .. } => Self::run(error),
+            RunError::Scratch { .. } | RunError::Broken { .. } => Self::run(error),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use paceline_lab::Oddities;
 use paceline_lab::files::Folder;
-use paceline_lab::results::{Buckets, FlowRow, Summary};
+use paceline_lab::results::{Buckets, FlowRows, Summary};
 use paceline_lab::table;
 use paceline_scenario::Resolved;
 use serde::Serialize;
@@ -50,6 +50,15 @@ pub(crate) fn default_folder(name: &str, scheme: &str, seed: u64) -> PathBuf {
     Path::new("results").join(format!("{name}-{scheme}-{seed}"))
 }
 
+/// Where what does not fit in memory is kept while runs go on whose results go to `folder`: beside it, on the same
+/// disk.
+pub(crate) fn scratch(folder: &Path) -> &Path {
+    let parent = folder.parent();
+    parent
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
 /// Whether results can be written there: asked before a run, which may be long.
 pub(crate) fn check_folder(folder: &Path, force: bool) -> Result<(), Failure> {
     // Begun and given up again: nothing is left of it.
@@ -57,12 +66,16 @@ pub(crate) fn check_folder(folder: &Path, force: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The slowdown by size of runs with these names and flows, if it is asked for.
-pub(crate) fn by_size(asked: Option<&Buckets>, names: &[String], flows: &[Vec<FlowRow<'_>>]) -> String {
+/// The slowdown by size of runs with these names and flows (of several runs together, those of each), if it is
+/// asked for.
+pub(crate) fn by_size(asked: Option<&Buckets>, names: &[String], flows: &[Vec<FlowRows>]) -> String {
     let Some(buckets) = asked else {
         return String::new();
     };
-    let of = |(name, rows): (&String, &Vec<FlowRow<'_>>)| (name.clone(), buckets.of(rows));
+    let of = |(name, parts): (&String, &Vec<FlowRows>)| {
+        let rows = parts.iter().flat_map(FlowRows::rows);
+        (name.clone(), buckets.of(rows))
+    };
     let runs: Vec<_> = names.iter().zip(flows).map(of).collect();
     table::slowdown_by_size(&runs, buckets, stdout_width())
 }

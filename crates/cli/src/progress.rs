@@ -74,7 +74,7 @@ impl OneRun {
     fn of(input: &Resolved) -> Self {
         Self {
             stop: input.run.stop,
-            flows: input.run.flows.len() as u64,
+            flows: input.run.flow_count() as u64,
             now: None,
         }
     }
@@ -98,7 +98,7 @@ impl Meter {
         let inputs: Vec<&Resolved> = inputs.iter().map(Borrow::borrow).collect();
         let show = Show::of(say);
         if matches!(show, Show::Lines) {
-            let flows: usize = inputs.iter().map(|input| input.run.flows.len()).sum();
+            let flows: usize = inputs.iter().map(|input| input.run.flow_count()).sum();
             eprintln!("running {}: {flows} flows", names(&inputs));
         }
         let started = Instant::now();

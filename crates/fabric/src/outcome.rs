@@ -88,6 +88,14 @@ pub struct EndedFlow {
     pub record: FlowRecord,
 }
 
+impl EndedFlow {
+    /// A flow that had not come to its start when the run ended.
+    pub const fn not_started(flow: u32, spec: FlowSpec) -> Self {
+        let record = FlowRecord::not_started(&spec);
+        Self { flow, spec, record }
+    }
+}
+
 /// A PFC frame that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PfcEvent {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::files::RunData;
-use crate::results::FlowRow;
+use crate::results::{FlowRow, FlowRows};
 use crate::stats;
 
 /// What differs between two runs, A and B.
@@ -267,15 +267,15 @@ fn metrics(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> Vec<Metric> 
 }
 
 /// Flow by flow, if both runs have the same ones.
-fn flows(a: &[FlowRow<'_>], b: &[FlowRow<'_>]) -> Option<Flows> {
+fn flows(a: &FlowRows, b: &FlowRows) -> Option<Flows> {
     let what = |row: &FlowRow<'_>| (row.src, row.dst, row.size_bytes, row.label.to_string());
-    if a.len() != b.len() || a.iter().zip(b).any(|(a, b)| what(a) != what(b)) {
+    let pairs = || a.rows().zip(b.rows());
+    if a.len() != b.len() || pairs().any(|(a, b)| what(&a) != what(&b)) {
         return None;
     }
-    let count = |of: &dyn Fn(&FlowRow<'_>, &FlowRow<'_>) -> bool| {
-        a.iter().zip(b).filter(|(a, b)| of(a, b)).count() as u64
-    };
-    let changes = a.iter().zip(b).filter_map(|(a, b)| {
+    let count =
+        |of: &dyn Fn(&FlowRow<'_>, &FlowRow<'_>) -> bool| pairs().filter(|(a, b)| of(a, b)).count() as u64;
+    let changes = pairs().filter_map(|(a, b)| {
         let (a_fct_ps, b_fct_ps) = (a.fct_ps?, b.fct_ps?);
         Some(FlowChange {
             flow_id: a.flow_id,
@@ -346,9 +346,11 @@ mod tests {
         b.summary.counters.timeouts = 1;
         b.summary.digest = "0".repeat(16);
         // Flow 0 takes twice as long, flow 1 half, flow 2 finishes.
-        b.flows[0].fct_ps = a.flows[0].fct_ps.map(|ps| ps * 2);
-        b.flows[1].fct_ps = a.flows[1].fct_ps.map(|ps| ps / 2);
-        b.flows[2].fct_ps = Some(1);
+        b.flows = b.flows.changed(|flows| {
+            flows[0].fct_ps = flows[0].fct_ps.map(|ps| ps * 2);
+            flows[1].fct_ps = flows[1].fct_ps.map(|ps| ps / 2);
+            flows[2].fct_ps = Some(1);
+        });
         let diff = Diff::of(&a, &b).unwrap();
         let flows = diff.flows.as_ref().unwrap();
         assert_eq!(
@@ -363,7 +365,7 @@ mod tests {
         );
         insta::assert_snapshot!("diff", diff.text(["runs/a", "runs/b"], 100));
         // Other flows cannot be paired.
-        b.flows[0].size_bytes += 1;
+        b.flows = b.flows.changed(|flows| flows[0].size_bytes += 1);
         assert_eq!(Diff::of(&a, &b).unwrap().flows, None);
         b.scenario.push_str("= 3\n");
         assert!(Diff::of(&a, &b).unwrap_err().contains("scenario.toml of tiny"));

@@ -8,7 +8,7 @@ use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::{METRICS, Metric, occasional};
-use crate::results::{FlowPairs, FlowRow, RunStatus, Summary, pair_repeats};
+use crate::results::{FlowPairs, FlowRows, RunStatus, Summary, pair_repeats};
 use crate::stats::{CONFIDENCE, Interval, Paired, interval, paired};
 
 mod warnings;
@@ -84,7 +84,7 @@ pub struct Part<'a> {
     /// Its summary.
     pub summary: &'a Summary,
     /// Its flows, in order of their numbers.
-    pub flows: Vec<FlowRow<'a>>,
+    pub flows: &'a FlowRows,
     /// Whether any other seed would give the same run (see [`hangs_on_seed`]).
     pub fixed: bool,
 }
@@ -105,11 +105,21 @@ pub fn hangs_on_seed(inputs: &[Resolved], outcome: &Outcome) -> bool {
 /// are its flows and what these wait for; the rest is written in the scenario.
 pub(crate) fn same_but_for_seed(a: &RunSpec, b: &RunSpec) -> bool {
     a.flows == b.flows
+        && same_arrivals(a, b)
         && a.dependencies == b.dependencies
         && a.links == b.links
         && a.failures == b.failures
         && a.storms == b.storms
         && a.stop == b.stop
+}
+
+/// Whether the flows of two streams are the same.
+fn same_arrivals(a: &RunSpec, b: &RunSpec) -> bool {
+    match (&a.arrivals, &b.arrivals) {
+        (None, None) => true,
+        (Some(of_a), Some(of_b)) => of_a.flows(a.seed).eq(of_b.flows(b.seed)),
+        _ => false,
+    }
 }
 
 /// The runs of one scheme.
@@ -179,7 +189,7 @@ impl<'a> Group<'a> {
             let both = (a.summary.digest.as_str(), b.summary.digest.as_str());
             if !seen.contains(&both) {
                 seen.push(both);
-                flows.push((a.flows.as_slice(), b.flows.as_slice()));
+                flows.push((a.flows, b.flows));
             }
         }
         PairedSchemes {
@@ -237,10 +247,10 @@ impl Repeats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Machine, flow_rows, summarise};
+    use crate::results::Machine;
     use crate::sample;
 
-    fn part(scheme: &str, seed: u64, p99: f64) -> (Summary, Vec<FlowRow<'static>>) {
+    fn part(scheme: &str, seed: u64, p99: f64) -> (Summary, FlowRows) {
         let (input, mut outcome) = sample::incast();
         // The second scheme is twice as slow.
         if scheme == "dcqcn" {
@@ -248,27 +258,26 @@ mod tests {
                 flow.fct = flow.fct + flow.fct;
             }
         }
-        let mut summary = summarise(&input, &outcome, RunStatus::Completed, Machine::default());
+        let mut summary = sample::summarised(&input, &outcome, Machine::default());
         summary.scheme = scheme.into();
         summary.seed = seed;
         summary.version = "1.2.3".into();
         summary.fct_slowdown.p99 = Some(p99);
         summary.digest = format!("{p99}");
-        let rows = flow_rows(&input, &outcome).map(FlowRow::into_owned).collect();
-        (summary, rows)
+        (summary, sample::rows(&input, &outcome))
     }
 
-    fn parts<'a>(runs: &'a [(Summary, Vec<FlowRow<'static>>)]) -> Vec<Part<'a>> {
-        let part = |(summary, flows): &'a (Summary, Vec<FlowRow<'static>>)| Part {
+    fn parts<'a>(runs: &'a [(Summary, FlowRows)]) -> Vec<Part<'a>> {
+        let part = |(summary, flows): &'a (Summary, FlowRows)| Part {
             folder: format!("{}-{}", summary.scheme, summary.seed),
             summary,
-            flows: flows.clone(),
+            flows,
             fixed: false,
         };
         runs.iter().map(part).collect()
     }
 
-    fn two_schemes() -> Vec<(Summary, Vec<FlowRow<'static>>)> {
+    fn two_schemes() -> Vec<(Summary, FlowRows)> {
         vec![
             part("hpcc", 1, 10.0),
             part("hpcc", 2, 20.0),
@@ -363,7 +372,7 @@ mod tests {
         assert!(all.intervals.is_empty() && all.paired.is_empty());
         assert!(all.told().iter().any(|text| text.contains("stands for all 3")));
         // Equal digests alone are not enough: the flows have to be the same.
-        same[1].1[0].fct_ps = Some(1);
+        same[1].1 = same[1].1.changed(|flows| flows[0].fct_ps = Some(1));
         assert!(Repeats::of(&parts(&same), &[1, 2, 3]).unwrap().intervals[0].seed_matters);
     }
 

@@ -3,15 +3,18 @@
 use std::any::Any;
 use std::borrow::Borrow;
 use std::cell::Cell;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use paceline_fabric::outcome::EndedFlow;
 use paceline_fabric::{BuildError, Makers, Outcome, Progress, Simulation};
 use paceline_kernel::Time;
 
-use crate::results::{Machine, RunStatus, Summary, summarise};
+use crate::results::{FlowRows, Gathering, Machine, RunStatus, Summary, summarise};
 use machine::Cpu;
 use paceline_scenario::Resolved;
 
@@ -20,7 +23,7 @@ mod slowest;
 mod threads;
 
 pub use slowest::{AGAIN_MAX, SLOWEST, account_for_slowest, compare_accounted};
-pub use threads::{Cut, Threads, cores, idle_cores, parts_possible, threads_each};
+pub use threads::{Cut, Resources, cores, idle_cores, parts_possible, threads_each};
 
 /// Events between two calls of the progress function: some tens of milliseconds.
 const SLICE: u64 = 200_000;
@@ -39,6 +42,8 @@ pub enum Control {
 pub struct Finished {
     /// What it left behind.
     pub outcome: Outcome,
+    /// Its flows.
+    pub flows: FlowRows,
     /// In numbers.
     pub summary: Summary,
 }
@@ -55,6 +60,22 @@ pub enum RunError {
         scheme: String,
         /// Why.
         source: BuildError,
+    },
+    /// There is no room for what does not fit in memory.
+    #[error(
+        "cannot keep the flows of scenario `{scenario}` with scheme `{scheme}` that do not fit in memory in a file \
+         in {}: {source}",
+        folder.display()
+    )]
+    Scratch {
+        /// The scenario's name.
+        scenario: String,
+        /// The scheme's name.
+        scheme: String,
+        /// Where the file was to be.
+        folder: PathBuf,
+        /// What the system said.
+        source: io::Error,
     },
     /// The simulator contradicted itself.
     #[error(
@@ -82,6 +103,10 @@ pub enum RunError {
 trait Engine: Sized {
     fn cut(&mut self, parts: usize) -> Cut;
     fn advance(&mut self, events: u64) -> Progress;
+    /// Flows of a stream that are over.
+    fn take_ended(&mut self) -> Vec<EndedFlow> {
+        Vec::new()
+    }
     fn finish(self) -> Outcome;
 }
 
@@ -91,6 +116,9 @@ impl Engine for Simulation {
     }
     fn advance(&mut self, events: u64) -> Progress {
         Self::advance(self, events)
+    }
+    fn take_ended(&mut self) -> Vec<EndedFlow> {
+        Self::take_ended(self)
     }
     fn finish(self) -> Outcome {
         Self::finish(self)
@@ -103,16 +131,16 @@ pub fn execute(
     input: &Resolved,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Finished, RunError> {
-    execute_on(input, Threads::ONE, progress)
+    execute_on(input, Resources::ONE_THREAD, progress)
 }
 
 /// The same on several threads: what comes out is the same.
 pub fn execute_on(
     input: &Resolved,
-    threads: Threads<'_>,
+    resources: Resources<'_>,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Finished, RunError> {
-    drive(input, || Simulation::new(input.run.clone()), threads, progress)
+    drive(input, || Simulation::new(input.run.clone()), resources, progress)
 }
 
 /// The same on one thread, with senders of another make than the schemes'.
@@ -122,28 +150,33 @@ pub fn execute_with(
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Finished, RunError> {
     let build = || Simulation::with_makers(input.run.clone(), makers);
-    drive(input, build, Threads::ONE, progress)
+    drive(input, build, Resources::ONE_THREAD, progress)
 }
 
 fn drive<E: Engine>(
     input: &Resolved,
     build: impl FnOnce() -> Result<E, BuildError>,
-    threads: Threads<'_>,
+    resources: Resources<'_>,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Finished, RunError> {
     let wall = Instant::now();
     let cpu = Cpu::now();
     let seen = Cell::new((Time::ZERO, 0));
+    let scratch = resources
+        .scratch
+        .map_or_else(std::env::temp_dir, Path::to_path_buf);
     let result = catch_unwind(AssertUnwindSafe(|| {
         let mut engine = build()?;
         let mut parts = 1;
-        if threads.count > 1 {
-            let cut = engine.cut(threads.count);
-            (threads.told)(cut);
+        if resources.threads > 1 {
+            let cut = engine.cut(resources.threads);
+            (resources.told)(cut);
             parts = cut.unwrap_or(1);
         }
+        let mut over = Gathering::new(input, &scratch);
         let status = loop {
             let now = engine.advance(SLICE * parts.min(cores()) as u64);
+            over.take(&engine.take_ended())?;
             seen.set((now.now, now.events));
             let control = progress(&now);
             if now.done {
@@ -153,15 +186,28 @@ fn drive<E: Engine>(
                 break RunStatus::Partial;
             }
         };
-        Ok((engine.finish(), status, parts))
+        let outcome = engine.finish();
+        let flows = match input.run.arrivals {
+            Some(_) => over.end(&input.run, &outcome)?,
+            None => FlowRows::of_list(input, &outcome, &scratch)?,
+        };
+        Ok((outcome, flows, status, parts))
     }));
-    let (outcome, status, parts) = match result {
+    let (scenario, scheme) = (input.name.clone(), input.scheme.clone());
+    let (outcome, flows, status, parts) = match result {
         Ok(Ok(done)) => done,
-        Ok(Err(source)) => {
-            let (scenario, scheme) = (input.name.clone(), input.scheme.clone());
+        Ok(Err(Failed::Build(source))) => {
             return Err(RunError::Build {
                 scenario,
                 scheme,
+                source,
+            });
+        }
+        Ok(Err(Failed::Scratch(source))) => {
+            return Err(RunError::Scratch {
+                scenario,
+                scheme,
+                folder: scratch,
                 source,
             });
         }
@@ -172,8 +218,36 @@ fn drive<E: Engine>(
         cpu_s: cpu.since(parts),
         peak_rss_bytes: machine::peak_rss_bytes(),
     };
-    let summary = summarise(input, &outcome, status, machine);
-    Ok(Finished { outcome, summary })
+    let summary = summarise(input, &outcome, &flows, status, machine);
+    flows.check().map_err(|source| RunError::Scratch {
+        scenario,
+        scheme,
+        folder: scratch,
+        source,
+    })?;
+    Ok(Finished {
+        outcome,
+        flows,
+        summary,
+    })
+}
+
+/// Why a run came to no end.
+enum Failed {
+    Build(BuildError),
+    Scratch(io::Error),
+}
+
+impl From<BuildError> for Failed {
+    fn from(source: BuildError) -> Self {
+        Self::Build(source)
+    }
+}
+
+impl From<io::Error> for Failed {
+    fn from(source: io::Error) -> Self {
+        Self::Scratch(source)
+    }
 }
 
 fn broken(input: &Resolved, (now, events): (Time, u64), panic: &(dyn Any + Send)) -> RunError {
@@ -284,7 +358,7 @@ mod tests {
     fn runs_to_its_end_and_reports_on_the_way() {
         let (input, _) = sample::incast();
         let mut calls = Vec::new();
-        let finished = drive(&input, clockwork(3, false), Threads::ONE, &mut |now| {
+        let finished = drive(&input, clockwork(3, false), Resources::ONE_THREAD, &mut |now| {
             calls.push((now.events, now.done));
             Control::Continue
         });
@@ -306,18 +380,24 @@ mod tests {
                 Control::Continue
             }
         };
-        let finished = drive(&input, clockwork(9, false), Threads::ONE, &mut { stop_at_two }).unwrap();
+        let finished = drive(&input, clockwork(9, false), Resources::ONE_THREAD, &mut {
+            stop_at_two
+        })
+        .unwrap();
         assert_eq!(finished.summary.status, RunStatus::Partial);
         assert_eq!(finished.outcome.end, Time::from_ns(2));
         // Stopped in the slice that would have been the last: the run is whole.
-        let whole = drive(&input, clockwork(2, false), Threads::ONE, &mut { stop_at_two }).unwrap();
+        let whole = drive(&input, clockwork(2, false), Resources::ONE_THREAD, &mut {
+            stop_at_two
+        })
+        .unwrap();
         assert_eq!(whole.summary.status, RunStatus::Completed);
     }
 
     #[test]
     fn a_panic_becomes_an_error_with_its_place() {
         let (input, _) = sample::incast();
-        let error = drive(&input, clockwork(3, true), Threads::ONE, &mut |_| {
+        let error = drive(&input, clockwork(3, true), Resources::ONE_THREAD, &mut |_| {
             Control::Continue
         })
         .unwrap_err();

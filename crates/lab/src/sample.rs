@@ -11,7 +11,7 @@ use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::files::{Folder, Writing, write_run_into};
-use crate::results::{Machine, RunStatus, summarise};
+use crate::results::{FlowRows, Machine, RunStatus, Summary, summarise};
 use crate::run::Finished;
 use paceline_scenario::{Fidelity, Origin, Resolved};
 
@@ -309,8 +309,29 @@ pub fn incast() -> (Resolved, Outcome) {
 
 /// `outcome` as the end of a run.
 pub fn finished(input: &Resolved, outcome: Outcome) -> Finished {
-    let summary = summarise(input, &outcome, RunStatus::Completed, Machine::default());
-    Finished { outcome, summary }
+    let summary = summarised(input, &outcome, Machine::default());
+    let flows = rows(input, &outcome);
+    Finished {
+        outcome,
+        flows,
+        summary,
+    }
+}
+
+/// The summary of a run with this outcome.
+pub fn summarised(input: &Resolved, outcome: &Outcome, machine: Machine) -> Summary {
+    summarise(
+        input,
+        outcome,
+        &rows(input, outcome),
+        RunStatus::Completed,
+        machine,
+    )
+}
+
+/// The flows of a run with this outcome.
+pub fn rows(input: &Resolved, outcome: &Outcome) -> FlowRows {
+    FlowRows::of_list(input, outcome, &std::env::temp_dir()).expect("few rows need no file")
 }
 
 /// Writes the folder of a run.

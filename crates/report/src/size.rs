@@ -12,7 +12,7 @@ const BYTES_MAX: usize = 8_000_000;
 fn large(flows: u32, ports: u32) -> RunData {
     let (input, outcome) = sample::incast();
     let mut data = RunData::new(&input, &sample::finished(&input, outcome));
-    let one = data.flows[0].clone();
+    let one = data.flows.get(0).unwrap().into_owned();
     let flow = |id: u32| {
         let took = 10_000_000 + u64::from(id.wrapping_mul(2_654_435_761) % 977) * 1_234_567;
         FlowRow {

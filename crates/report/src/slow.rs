@@ -24,7 +24,7 @@ pub(super) struct Row {
 }
 
 pub(super) fn rows(run: &RunData) -> Vec<Row> {
-    slowest(&run.flows, &run.flow_times, LISTED, "RUN")
+    slowest(run.flows.rows(), &run.flow_times, LISTED, "RUN")
         .into_iter()
         .map(|slow| Row {
             flow: slow.flow.flow_id,
@@ -40,7 +40,7 @@ pub(super) fn rows(run: &RunData) -> Vec<Row> {
             }),
             port: (slow.main.as_ref())
                 .and_then(|main| main.port.as_ref())
-                .map_or_else(String::new, |port| place(port, slow.flow)),
+                .map_or_else(String::new, |port| place(port, &slow.flow)),
         })
         .collect()
 }

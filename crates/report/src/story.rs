@@ -67,7 +67,7 @@ fn of_one(s: &Summary) -> String {
 
 /// Where and when a run's longest queue was, and its first pause, if its series tell.
 pub(super) fn whereabouts(run: &RunData) -> Option<String> {
-    let start = run.flows.iter().map(|flow| flow.start_ps).min().unwrap_or(0);
+    let start = run.flows.rows().map(|flow| flow.start_ps).min().unwrap_or(0);
     let after = |ps: u64| duration_us(Some(ps.saturating_sub(start) as f64 / 1e6));
     let recorded = |metric: &str| {
         let all = run.series.iter().filter(|one| one.metric == metric);

@@ -6,7 +6,7 @@ use std::path::Path;
 use paceline_lab::files::write_run_into as write_files_into;
 use paceline_lab::files::{Folder, OutputError, RunData, Writing, write_fct_table, write_file};
 use paceline_lab::repeats::Repeats;
-use paceline_lab::results::{FlowRow, Summary};
+use paceline_lab::results::{FlowRows, Summary};
 use paceline_lab::run::Finished;
 use paceline_lab::sweep::SweepData;
 use paceline_scenario::Resolved;
@@ -43,9 +43,9 @@ pub fn write_comparison(
     let folder = Folder::create(destination, how.force)?.with_format(how.format);
     let data = write_runs(&folder, &folder_names(runs), runs, &summaries)?;
     write_report(&folder, Path::new("report.html"), &data)?;
-    let flows: Vec<(&str, &[FlowRow<'_>])> = data
+    let flows: Vec<(&str, &[FlowRows])> = data
         .iter()
-        .map(|run| (run.summary.scheme.as_str(), run.flows.as_slice()))
+        .map(|run| (run.summary.scheme.as_str(), std::slice::from_ref(&run.flows)))
         .collect();
     write_fct_table(&folder, Path::new("fct_table.tsv"), &flows)?;
     folder.commit()
@@ -74,14 +74,14 @@ pub fn write_repeats(
         })?;
     }
     // The background flows of all seeds together.
-    let together: Vec<(&str, Vec<FlowRow<'_>>)> = data
+    let together: Vec<(&str, Vec<FlowRows>)> = data
         .chunk_by(|a, b| a.summary.scheme == b.summary.scheme)
         .map(|runs| {
-            let flows = runs.iter().flat_map(|run| run.flows.iter().cloned());
+            let flows = runs.iter().map(|run| run.flows.clone());
             (runs[0].summary.scheme.as_str(), flows.collect())
         })
         .collect();
-    let flows: Vec<(&str, &[FlowRow<'_>])> = (together.iter())
+    let flows: Vec<(&str, &[FlowRows])> = (together.iter())
         .map(|(scheme, flows)| (*scheme, flows.as_slice()))
         .collect();
     write_fct_table(&folder, Path::new("fct_table.tsv"), &flows)?;
@@ -147,6 +147,7 @@ pub fn write_sweep_page(folder: &Path, data: &SweepData) -> Result<(), OutputErr
 fn write_report(folder: &Folder, name: &Path, runs: &[RunData]) -> Result<(), OutputError> {
     folder.write(name, |out| {
         let page = render(runs).map_err(io::Error::other)?;
+        runs.iter().try_for_each(|run| run.flows.check())?;
         out.write_all(page.as_bytes())
     })
 }

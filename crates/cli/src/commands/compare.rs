@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use paceline_lab::files::Writing;
 use paceline_lab::repeats::{Part, Repeats, hangs_on_seed};
-use paceline_lab::results::{Buckets, FlowRow, Summary, flow_rows};
+use paceline_lab::results::{Buckets, FlowRows, Summary};
 use paceline_lab::run::{self, Finished, RunError};
 use paceline_lab::table;
 use paceline_report::{repeat_names, write_comparison, write_repeats};
@@ -211,7 +211,8 @@ impl Comparison<'_> {
                 meter.tell_cut(&input.scheme, input.threads, cut);
             }
         };
-        run::compare_accounted(inputs, self.jobs, &told, &|i, now| {
+        let scratch = Some(output::scratch(self.folder));
+        run::compare_accounted(inputs, self.jobs, scratch, &told, &|i, now| {
             meter.update(i, now);
             interrupt::control()
         })
@@ -241,7 +242,7 @@ impl Comparison<'_> {
             .map(|(folder, one)| Part {
                 folder,
                 summary: &one.run.summary,
-                flows: flow_rows(one.input, &one.run.outcome).collect(),
+                flows: &one.run.flows,
                 fixed: one.fixed,
             })
             .collect();
@@ -296,12 +297,8 @@ impl Comparison<'_> {
         }
         let schemes = || runs.chunk_by(|a, b| a.input.scheme == b.input.scheme);
         let summaries: Vec<&Summary> = schemes().map(|runs| &runs[0].run.summary).collect();
-        let flows: Vec<Vec<FlowRow<'_>>> = schemes()
-            .map(|runs| {
-                runs.iter()
-                    .flat_map(|one| flow_rows(one.input, &one.run.outcome))
-                    .collect()
-            })
+        let flows: Vec<Vec<FlowRows>> = schemes()
+            .map(|runs| runs.iter().map(|one| one.run.flows.clone()).collect())
             .collect();
         output::by_size(self.buckets, &table::row_names(&summaries), &flows)
     }
@@ -318,7 +315,7 @@ struct One<'a> {
 /// Says of how many runs the slowest flows are not accounted for, since that would take too long.
 fn unaccounted(runs: &[One<'_>]) {
     let is_long = |one: &&One<'_>| {
-        let (accounts, flows) = (one.run.outcome.accounts.len(), one.run.outcome.flows.len());
+        let (accounts, flows) = (one.run.outcome.accounts.len(), one.run.flows.len());
         one.run.summary.packet_hops > run::AGAIN_MAX && accounts > 0 && accounts < flows
     };
     match runs.iter().filter(is_long).count() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use paceline_lab::files::RunData;
 use paceline_lab::repeats::{OneRun, Repeats};
-use paceline_lab::results::{FlowRow, Summary};
+use paceline_lab::results::{FlowRows, Summary};
 use paceline_lab::sweep::SweepData;
 use paceline_lab::table;
 use paceline_report as report;
@@ -55,7 +55,7 @@ pub(super) fn report(args: &ReportArgs) -> Ended {
     write(&file, &page)?;
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
     let names = table::row_names(&summaries);
-    let flows: Vec<Vec<FlowRow<'_>>> = runs.iter().map(|run| run.flows.clone()).collect();
+    let flows: Vec<Vec<FlowRows>> = runs.iter().map(|run| vec![run.flows.clone()]).collect();
     let by_size = output::by_size(args.buckets.buckets.as_ref(), &names, &flows);
     output::print(&format!("{}\n{by_size}", file.display()))?;
     Ok(Done::All)
@@ -88,8 +88,8 @@ fn report_repeats(args: &ReportArgs, folder: &Path, repeats: &Repeats) -> Ended 
     }
     let schemes = || runs.chunk_by(|a, b| a.summary.scheme == b.summary.scheme);
     let first: Vec<&Summary> = schemes().map(|runs| &runs[0].summary).collect();
-    let flows: Vec<Vec<FlowRow<'_>>> = schemes()
-        .map(|runs| runs.iter().flat_map(|run| run.flows.iter().cloned()).collect())
+    let flows: Vec<Vec<FlowRows>> = schemes()
+        .map(|runs| runs.iter().map(|run| run.flows.clone()).collect())
         .collect();
     let by_size = output::by_size(args.buckets.buckets.as_ref(), &table::row_names(&first), &flows);
     output::print(&format!("{}\n{by_size}", file.display()))?;

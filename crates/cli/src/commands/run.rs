@@ -1,8 +1,10 @@
 //! `paceline run`: one run.
 
+use std::path::Path;
+
 use clap::Args;
-use paceline_lab::results::{RunStatus, flow_rows};
-use paceline_lab::run::{self, Finished, RunError, Threads, execute_on};
+use paceline_lab::results::RunStatus;
+use paceline_lab::run::{self, Finished, Resources, RunError, execute_on};
 use paceline_lab::table;
 use paceline_report::write_run;
 use paceline_scenario::Resolved;
@@ -56,14 +58,15 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     if !args.say.quiet {
         output::odd_inputs([&input]);
     }
-    let mut finished = watched(&input, args.say)?;
-    account_for_slowest(&input, &mut finished, args.say)?;
+    let scratch = Some(output::scratch(&folder));
+    let mut finished = watched(&input, scratch, args.say)?;
+    account_for_slowest(&input, &mut finished, scratch, args.say)?;
     write_run(&folder, &input, &finished, args.output.writing())?;
     let summary = &finished.summary;
     if args.say.json {
         output::print_json(summary)?;
     } else {
-        let flows = [flow_rows(&input, &finished.outcome).collect()];
+        let flows = [vec![finished.flows.clone()]];
         let by_size = output::by_size(buckets, &table::row_names(&[summary]), &flows);
         let width = output::stdout_width();
         output::print(&(table::comparison(&[summary], width) + &by_size))?;
@@ -78,15 +81,17 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     Ok(ending(&[&finished]))
 }
 
-/// Runs the input to its end, or until the user stops it, and shows how far it is.
-pub(super) fn watched(input: &Resolved, say: SayArgs) -> Result<Finished, RunError> {
+/// Runs the input to its end, or until the user stops it, and shows how far it is; `scratch` is for what does not
+/// fit in memory.
+pub(super) fn watched(input: &Resolved, scratch: Option<&Path>, say: SayArgs) -> Result<Finished, RunError> {
     interrupt::listen();
     let meter = Meter::new(std::slice::from_ref(input), say);
-    let threads = Threads {
-        count: input.threads,
+    let resources = Resources {
+        threads: input.threads,
         told: &|cut| meter.tell_cut("the run", input.threads, cut),
+        scratch,
     };
-    execute_on(input, threads, &mut |now| {
+    execute_on(input, resources, &mut |now| {
         meter.update(0, now);
         interrupt::control()
     })
@@ -121,9 +126,19 @@ fn threads_hint(idle: usize, parts: usize) -> String {
 }
 
 /// The slowest flows are accounted for too, and that is said where it takes time or is not done.
-fn account_for_slowest(input: &Resolved, finished: &mut Finished, say: SayArgs) -> Result<(), RunError> {
+fn account_for_slowest(
+    input: &Resolved,
+    finished: &mut Finished,
+    scratch: Option<&Path>,
+    say: SayArgs,
+) -> Result<(), RunError> {
     let mut told = say.quiet;
-    let missing = run::account_for_slowest(input, finished, input.threads, &mut |_| {
+    let resources = Resources {
+        threads: input.threads,
+        scratch,
+        ..Resources::ONE_THREAD
+    };
+    let missing = run::account_for_slowest(input, finished, resources, &mut |_| {
         if !std::mem::replace(&mut told, true) {
             eprintln!(
                 "running once more, for the accounts of the slowest flows ([record] accounts = \"off\" saves it)"

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 use paceline_kernel::Time;
 use paceline_lab::files::{RunData, flow_times};
-use paceline_lab::results::{FlowRow, FlowState, RunStatus, flow_rows};
+use paceline_lab::results::{FlowRow, FlowRows, FlowState, RunStatus};
 use paceline_lab::why::{CloseLook, Slow, Why, nothing_to_tell, slowest, slowest_table};
 use paceline_scenario::{Fidelity, Overrides, Resolved};
 
@@ -81,7 +81,7 @@ pub(super) fn why(args: &WhyArgs) -> Ended {
 
 /// A flow of a run that has a folder.
 fn of_finished(flow: u32, data: &RunData, args: &WhyArgs) -> Ended {
-    let row = find(&data.flows, flow)?;
+    let row = &find(&data.flows, flow)?;
     if data.fidelity() == Fidelity::BoltNs3 {
         return show(
             &Why::unaccounted(row, data.end_ps(), Fidelity::BoltNs3.name()),
@@ -132,7 +132,10 @@ fn of_finished(flow: u32, data: &RunData, args: &WhyArgs) -> Ended {
 fn again(flow: u32, of_run: Option<(&FlowRow<'_>, &RunData)>, args: &WhyArgs) -> Ended {
     // First without: a flow that does not exist is an error of the arguments, not of the scenario.
     let mut input = accounted(args, "\"off\"")?;
-    known(flow, input.run.flows.len())?;
+    let count = input.run.flows.len();
+    if flow as usize >= count {
+        return Err(unknown(flow, count));
+    }
     let accounts = input.fidelity != Fidelity::BoltNs3;
     if accounts {
         input.run_mut().record.closeups = vec![flow];
@@ -142,9 +145,8 @@ fn again(flow: u32, of_run: Option<(&FlowRow<'_>, &RunData)>, args: &WhyArgs) ->
     if let Some(end) = completed.and_then(FlowRow::end_ps) {
         input.run_mut().stop = input.run.stop.min(Time::from_ps(end));
     }
-    let finished = super::run::watched(&input, args.say)?;
-    let rows: Vec<FlowRow<'_>> = flow_rows(&input, &finished.outcome).collect();
-    let row = find(&rows, flow)?;
+    let finished = super::run::watched(&input, None, args.say)?;
+    let row = &find(&finished.flows, flow)?;
     if !accounts {
         let end = finished.outcome.end.as_ps();
         show(&Why::unaccounted(row, end, input.fidelity.name()), args)?;
@@ -206,7 +208,7 @@ fn accounted(args: &WhyArgs, flows: &str) -> Result<Resolved, Failure> {
 
 /// The slowest flows of a run that has a folder; of those that it has no account of the scenario is run again.
 fn list_of_finished(data: &RunData, args: &WhyArgs) -> Ended {
-    let slow = slowest(&data.flows, &data.flow_times, args.top as usize, &args.run);
+    let slow = slowest(data.flows.rows(), &data.flow_times, args.top as usize, &args.run);
     let missing = slow.iter().filter(|one| one.main.is_none()).count();
     // In that fidelity nothing is accounted for.
     let unaccounted = data.fidelity() == Fidelity::BoltNs3;
@@ -233,14 +235,10 @@ fn list_again(args: &WhyArgs, which: &dyn Fn(&Resolved) -> Vec<u32>) -> Ended {
     if input.fidelity != Fidelity::BoltNs3 {
         input.run_mut().record.accounts = paceline_fabric::spec::Accounted::Flows(which(&input));
     }
-    let finished = super::run::watched(&input, args.say)?;
+    let finished = super::run::watched(&input, None, args.say)?;
     let times = flow_times(&finished.outcome);
-    let rows: Vec<FlowRow<'_>> = flow_rows(&input, &finished.outcome).collect();
-    list(
-        &slowest(&rows, &times, args.top as usize, &args.run),
-        rows.len(),
-        args,
-    )?;
+    let slow = slowest(finished.flows.rows(), &times, args.top as usize, &args.run);
+    list(&slow, finished.flows.len(), args)?;
     Ok(super::run::ending(&[&finished]))
 }
 
@@ -265,10 +263,11 @@ fn list(slow: &[Slow<'_>], total: usize, args: &WhyArgs) -> Ended {
 }
 
 /// The flow's row.
-fn find<'a, 'b>(rows: &'a [FlowRow<'b>], flow: u32) -> Result<&'a FlowRow<'b>, Failure> {
-    known(flow, rows.len())?;
-    let row = &rows[flow as usize];
-    match nothing_to_tell(row) {
+fn find(rows: &FlowRows, flow: u32) -> Result<FlowRow<'_>, Failure> {
+    let row = rows.get(flow as usize);
+    rows.check().map_err(Failure::run)?;
+    let row = row.ok_or_else(|| unknown(flow, rows.len()))?;
+    match nothing_to_tell(&row) {
         None => Ok(row),
         Some(reason) => Err(Failure::arguments(format!(
             "flow {flow} has no time to account for: {reason}"
@@ -276,16 +275,13 @@ fn find<'a, 'b>(rows: &'a [FlowRow<'b>], flow: u32) -> Result<&'a FlowRow<'b>, F
     }
 }
 
-fn known(flow: u32, count: usize) -> Result<(), Failure> {
+fn unknown(flow: u32, count: usize) -> Failure {
     match count {
-        0 => Err(Failure::arguments(format!(
-            "there is no flow {flow}: the run has no flows"
-        ))),
-        count if flow as usize >= count => Err(Failure::arguments(format!(
+        0 => Failure::arguments(format!("there is no flow {flow}: the run has no flows")),
+        count => Failure::arguments(format!(
             "there is no flow {flow}: the run has {count}, 0 to {} (flow_id in flows.csv)",
             count - 1
-        ))),
-        _ => Ok(()),
+        )),
     }
 }
 

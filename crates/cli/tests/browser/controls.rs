@@ -108,7 +108,7 @@ fn flow_time(browser: &Browser) {
     let data = pages::data(&pages::run());
     let slowest = data
         .flows
-        .iter()
+        .rows()
         .max_by(|a, b| a.slowdown.unwrap_or(0.0).total_cmp(&b.slowdown.unwrap_or(0.0)));
     let id = slowest.expect("a flow").flow_id;
     let title = page.text("document.querySelector('#topology-detail h3').textContent");

@@ -131,7 +131,7 @@ fn hover_shows_the_value(browser: &Browser) {
         .iter()
         .find(|point| point.1 == most)
         .expect("points");
-    let start = data.flows.iter().map(|flow| flow.start_ps).min().expect("flows");
+    let start = data.flows.rows().map(|flow| flow.start_ps).min().expect("flows");
     let us = (top.0 - start) as f64 / 1e6 + 0.5;
     assert_eq!(drawn["x"]["unit"], "µs");
     zoom(&page, TITLE, us - 20.0, us + 20.0);

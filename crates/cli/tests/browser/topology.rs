@@ -161,10 +161,8 @@ fn flows_are_found(browser: &Browser) {
     let flow = page.text("document.querySelector('#flow-rows tr').dataset.flow");
     let detail = page.text("document.getElementById('topology-detail').textContent");
     assert!(detail.contains(&format!("Flow {flow}")), "{detail}");
-    let found = pages::data(&pages::run())
-        .flows
-        .into_iter()
-        .find(|row| row.flow_id.to_string() == flow);
+    let data = pages::data(&pages::run());
+    let found = data.flows.rows().find(|row| row.flow_id.to_string() == flow);
     let found = found.expect("the flow");
     assert_eq!((found.src, found.dst), (3, 9));
     assert_ne!(drawn(&page), before, "the flow is not in the picture");

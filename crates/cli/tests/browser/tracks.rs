@@ -53,7 +53,7 @@ impl Samples {
 }
 
 fn start_ps(data: &RunData) -> f64 {
-    data.flows.iter().map(|flow| flow.start_ps).min().expect("flows") as f64
+    data.flows.rows().map(|flow| flow.start_ps).min().expect("flows") as f64
 }
 
 fn busiest(data: &RunData) -> &Series {

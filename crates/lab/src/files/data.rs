@@ -1,13 +1,14 @@
 //! What pages are made of: the content of a run's folder.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{
-    FlowTime, Format, Series, flow_times, read_flow_times, read_flows_parquet, read_series, series_of,
+    FlowTime, Format, Series, flow_times, read_flow_times, read_flows_csv, read_flows_parquet, read_series,
+    series_of,
 };
-use crate::results::{FlowRow, Summary, flow_rows};
+use crate::results::{FlowRows, Summary};
 use crate::run::Finished;
 use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved};
@@ -23,7 +24,7 @@ pub struct RunData {
     /// `scenario.toml`.
     pub scenario: String,
     /// `flows.csv` or `flows.parquet`.
-    pub flows: Vec<FlowRow<'static>>,
+    pub flows: FlowRows,
     /// `series.parquet`, if there is one.
     pub series: Vec<Series>,
     /// `flow_time.csv`, if there is one: where the time of flows went, a flow's rows together.
@@ -70,7 +71,7 @@ impl RunData {
         Self {
             summary: finished.summary.clone(),
             scenario: input.toml.clone(),
-            flows: flow_rows(input, outcome).map(FlowRow::into_owned).collect(),
+            flows: finished.flows.clone(),
             series: series_of(&input.run, outcome),
             flow_times: flow_times(outcome),
             topology: Some(Topology {
@@ -138,20 +139,17 @@ fn read(path: &Path) -> Result<String, ReadError> {
 }
 
 /// The flows of a run, in the format in which it wrote them.
-fn flows_in(folder: &Path) -> Result<Vec<FlowRow<'static>>, ReadError> {
+fn flows_in(folder: &Path) -> Result<FlowRows, ReadError> {
     let parquet = folder.join(Format::Parquet.flows());
     if parquet.is_file() {
-        return read_flows_parquet(&parquet).map_err(|message| content(&parquet, message));
+        return read_flows_parquet(&parquet).map_err(|error| content(&parquet, error.0));
     }
-    read_flows(&folder.join(Format::Csv.flows()))
-}
-
-fn read_flows(path: &Path) -> Result<Vec<FlowRow<'static>>, ReadError> {
-    let text = read(path)?;
-    let mut csv = csv::Reader::from_reader(text.as_bytes());
-    csv.deserialize()
-        .map(|row| row.map_err(|error| content(path, error.to_string())))
-        .collect()
+    let csv = folder.join(Format::Csv.flows());
+    let file = File::open(&csv).map_err(|source| ReadError::Io {
+        path: csv.clone(),
+        source,
+    })?;
+    read_flows_csv(file).map_err(|error| content(&csv, error.0))
 }
 
 /// The series of a run; none when it recorded none.

@@ -1,28 +1,29 @@
 //! `flows.csv` or `flows.parquet`.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use csv::StringRecord;
-use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
-use super::columns::{Column, Values, read_parquet, write_parquet};
+use super::columns::{Column, GROUP_ROWS, GroupWriter, Values, read_parquet};
 use super::{Format, metadata};
-use crate::results::{FlowRow, flow_rows};
+use crate::results::{FlowRow, FlowRows};
 
 /// Writes a row per flow, in order of start.
 pub(super) fn write(
     out: &mut (impl Write + Send),
     format: Format,
     input: &Resolved,
-    outcome: &Outcome,
+    flows: &FlowRows,
 ) -> io::Result<()> {
     match format {
-        Format::Csv => csv(out, input, outcome),
-        Format::Parquet => parquet(out, input, outcome),
+        Format::Csv => csv(out, flows)?,
+        Format::Parquet => parquet(out, input, flows)?,
     }
+    flows.check()
 }
 
 const COLUMNS: [&str; 15] = [
@@ -43,22 +44,44 @@ const COLUMNS: [&str; 15] = [
     "status",
 ];
 
-fn csv(out: &mut impl Write, input: &Resolved, outcome: &Outcome) -> io::Result<()> {
+fn csv(out: &mut impl Write, flows: &FlowRows) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    if outcome.flows.is_empty() {
+    if flows.is_empty() {
         // The writer derives the header from the first row.
         csv.write_record(COLUMNS).map_err(io::Error::from)?;
     }
-    for row in flow_rows(input, outcome) {
+    for row in flows.rows() {
         csv.serialize(row).map_err(io::Error::from)?;
     }
     csv.flush()
 }
 
-fn parquet(out: &mut (impl Write + Send), input: &Resolved, outcome: &Outcome) -> io::Result<()> {
-    let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
-    let text =
-        |value: fn(&FlowRow<'_>) -> Arc<str>| Values::Text(rows.iter().map(|row| Some(value(row))).collect());
+fn parquet(out: &mut (impl Write + Send), input: &Resolved, flows: &FlowRows) -> io::Result<()> {
+    let mut rows = flows.rows();
+    let mut group: Vec<FlowRow<'_>> = rows.by_ref().take(GROUP_ROWS).collect();
+    let mut file = GroupWriter::new(out, &columns(&group), &metadata(input)).map_err(io::Error::other)?;
+    while !group.is_empty() {
+        let written = file.group(&columns(&group), 0..group.len());
+        written.map_err(io::Error::other)?;
+        group.clear();
+        group.extend(rows.by_ref().take(GROUP_ROWS));
+    }
+    file.close().map_err(io::Error::other)
+}
+
+/// These rows as columns.
+fn columns(rows: &[FlowRow<'_>]) -> Vec<Column> {
+    let text = |value: for<'r> fn(&'r FlowRow<'_>) -> &'r str| {
+        let mut last: Option<Arc<str>> = None;
+        let mut shared = |row| {
+            // Neighbours are often the same: they share one allocation.
+            let text = value(row);
+            let same = last.take().filter(|last| **last == *text);
+            last = Some(same.unwrap_or_else(|| text.into()));
+            last.clone()
+        };
+        Values::Text(rows.iter().map(&mut shared).collect())
+    };
     let int = |value: fn(&FlowRow<'_>) -> Option<u64>| {
         Values::Int(
             rows.iter()
@@ -68,8 +91,8 @@ fn parquet(out: &mut (impl Write + Send), input: &Resolved, outcome: &Outcome) -
     };
     let values = [
         int(|row| Some(u64::from(row.flow_id))),
-        text(|row| (&*row.label).into()),
-        text(|row| (&*row.scheme).into()),
+        text(|row| &row.label),
+        text(|row| &row.scheme),
         int(|row| Some(u64::from(row.src))),
         int(|row| Some(u64::from(row.dst))),
         int(|row| Some(u64::from(row.priority))),
@@ -81,29 +104,42 @@ fn parquet(out: &mut (impl Write + Send), input: &Resolved, outcome: &Outcome) -
         int(|row| Some(row.retransmitted_bytes)),
         int(|row| Some(row.sent_bytes)),
         int(|row| Some(row.before_feedback_bytes)),
-        text(|row| row.status.name().into()),
+        text(|row| row.status.name()),
     ];
     let named = COLUMNS.into_iter().zip(values);
-    let columns: Vec<Column> = named.map(|(name, values)| Column::new(name, values)).collect();
-    write_parquet(out, &columns, &metadata(input))
+    named.map(|(name, values)| Column::new(name, values)).collect()
 }
 
 /// The rows of a `flows.parquet`.
-pub(crate) fn read_flows_parquet(path: &Path) -> Result<Vec<FlowRow<'static>>, String> {
-    let columns = read_parquet(path).map_err(|error| error.to_string())?;
+pub(crate) fn read_flows_parquet(path: &Path) -> Result<FlowRows, RowError> {
+    let columns = read_parquet(path).map_err(|error| RowError(error.to_string()))?;
     let header: StringRecord = columns.iter().map(|column| &*column.name).collect();
     let rows = columns.first().map_or(0, |column| column.values.len());
-    let mut all = Vec::with_capacity(rows);
-    for row in 0..rows {
+    let row = |row: usize| {
         // As a file of text has it, so that both say the same about what is wrong.
         let record: StringRecord = columns.iter().map(|column| cell(&column.values, row)).collect();
         let flow = record.deserialize::<FlowRow<'_>>(Some(&header));
-        all.push(
-            flow.map_err(|error| format!("row {}: {error}", row + 1))?
-                .into_owned(),
-        );
+        let flow = flow.map_err(|error| RowError(format!("row {}: {error}", row + 1)))?;
+        Ok(flow.into_owned())
+    };
+    FlowRows::of_rows((0..rows).map(row), &std::env::temp_dir())
+}
+
+/// The rows of a `flows.csv`.
+pub(crate) fn read_flows_csv(file: File) -> Result<FlowRows, RowError> {
+    let mut csv = csv::Reader::from_reader(file);
+    let rows = csv.deserialize::<FlowRow<'static>>();
+    let rows = rows.map(|row| row.map_err(|error| RowError(error.to_string())));
+    FlowRows::of_rows(rows, &std::env::temp_dir())
+}
+
+/// What is wrong with a table of flows.
+pub(crate) struct RowError(pub(crate) String);
+
+impl From<io::Error> for RowError {
+    fn from(error: io::Error) -> Self {
+        Self(error.to_string())
     }
-    Ok(all)
 }
 
 fn cell(values: &Values, row: usize) -> String {
@@ -117,12 +153,16 @@ fn cell(values: &Values, row: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use paceline_fabric::Outcome;
+
     use super::*;
+    use crate::files::columns::write_parquet;
+    use crate::results::flow_rows;
     use crate::sample;
 
     fn text(input: &Resolved, outcome: &Outcome) -> String {
         let mut out = Vec::new();
-        write(&mut out, Format::Csv, input, outcome).unwrap();
+        write(&mut out, Format::Csv, input, &sample::rows(input, outcome)).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -150,9 +190,11 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("flows.parquet");
         let mut file = std::fs::File::create(&path).unwrap();
-        write(&mut file, Format::Parquet, &input, &outcome).unwrap();
+        let rows = sample::rows(&input, &outcome);
+        write(&mut file, Format::Parquet, &input, &rows).unwrap();
         let expected: Vec<FlowRow<'_>> = flow_rows(&input, &outcome).collect();
-        assert_eq!(read_flows_parquet(&path).unwrap(), expected);
+        let read = read_flows_parquet(&path).ok().unwrap();
+        assert_eq!(read.rows().collect::<Vec<_>>(), expected);
         let names: Vec<String> = read_parquet(&path).unwrap().into_iter().map(|c| c.name).collect();
         assert_eq!(names, COLUMNS);
     }
@@ -163,7 +205,7 @@ mod tests {
         let path = tmp.path().join("flows.parquet");
         let columns = [Column::new("flow_id", Values::Int(vec![Some(1)]))];
         write_parquet(&mut std::fs::File::create(&path).unwrap(), &columns, &[]).unwrap();
-        let error = read_flows_parquet(&path).unwrap_err();
+        let RowError(error) = read_flows_parquet(&path).err().unwrap();
         assert!(
             error.starts_with("row 1: ") && error.contains("missing field"),
             "{error}"

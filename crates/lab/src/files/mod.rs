@@ -14,7 +14,7 @@ mod trace;
 pub use data::{ReadError, RunData};
 pub use flow_time::{FlowTime, Stage, flow_times};
 pub(crate) use flow_time::{read as read_flow_times, write as write_flow_times};
-pub(crate) use flows::read_flows_parquet;
+pub(crate) use flows::{read_flows_csv, read_flows_parquet};
 pub use folder::{Folder, OutputError, check_destination, write_file};
 pub(crate) use series::read_series;
 pub use series::{GOODPUT, QUEUE, RATE, RTT, Range, Series, WINDOW, series_of};
@@ -23,7 +23,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::results::{FlowRow, Summary, fct_table};
+use crate::results::{FlowRows, Summary, fct_table};
 use crate::run::Finished;
 use paceline_scenario::generate::topology_text;
 use paceline_scenario::topology::Topology;
@@ -72,7 +72,7 @@ fn metadata(input: &Resolved) -> Vec<(&'static str, String)> {
 pub fn write_fct_table(
     folder: &Folder,
     name: &Path,
-    runs: &[(&str, &[FlowRow<'_>])],
+    runs: &[(&str, &[FlowRows])],
 ) -> Result<(), OutputError> {
     fct_table(runs).map_or(Ok(()), |text| {
         folder.write(name, |out| out.write_all(text.as_bytes()))
@@ -104,7 +104,7 @@ pub fn write_summary_into(
 ) -> Result<(), OutputError> {
     let format = folder.format();
     write_summary_with(folder, sub, (input, &finished.summary), |out| {
-        flows::write(out, format, input, &finished.outcome)
+        flows::write(out, format, input, &finished.flows)
     })
 }
 
@@ -153,8 +153,12 @@ pub fn write_run_into(
     let at = |name: &str| -> PathBuf { sub.join(name) };
     write_network(folder, sub, input)?;
     let data = RunData::new(input, finished);
-    write_fct_table(folder, &at("fct_table.tsv"), &[(&input.scheme, &data.flows)])?;
-    folder.write(&at("fct.txt"), |out| ns3::fct(out, spec, outcome))?;
+    write_fct_table(
+        folder,
+        &at("fct_table.tsv"),
+        &[(&input.scheme, std::slice::from_ref(&data.flows))],
+    )?;
+    folder.write(&at("fct.txt"), |out| ns3::fct(out, &finished.flows))?;
     if !spec.record.omit_pfc {
         folder.write(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;
     }

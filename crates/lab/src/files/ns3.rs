@@ -7,6 +7,8 @@ use std::io::{self, Write};
 use paceline_fabric::outcome::{Outcome, PacketKind, TraceEvent, TraceKind};
 use paceline_fabric::spec::{FlowSpec, NodeId, NodeKind, RunSpec};
 
+use crate::results::FlowRows;
+
 /// The IPv4 address of a node: `11.x.y.1`, with x the node's number over 256 and y the rest.
 pub(crate) const fn address(node: NodeId) -> u32 {
     0x0b00_0001 + ((node.0 / 256) << 16) + ((node.0 % 256) << 8)
@@ -14,23 +16,22 @@ pub(crate) const fn address(node: NodeId) -> u32 {
 
 /// `fct.txt`: per completed flow, in order of completion,
 /// `src dst sport dport size start fct ideal` (addresses in hexadecimal, bytes, ns).
-pub fn fct(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> io::Result<()> {
-    for &i in &outcome.completions {
-        let (flow, record) = (&spec.flows[i as usize], &outcome.flows[i as usize]);
+pub fn fct(out: &mut impl Write, flows: &FlowRows) -> io::Result<()> {
+    for flow in flows.completions() {
         writeln!(
             out,
             "{:08x} {:08x} {} {} {} {} {} {}",
-            address(flow.src),
-            address(flow.dst),
+            address(NodeId(flow.src)),
+            address(NodeId(flow.dst)),
             flow.sport,
             flow.dport,
-            flow.size.get(),
-            record.start.as_ns(),
-            record.fct.as_ns(),
-            record.ideal.as_ns()
+            flow.size,
+            flow.start_ps / 1000,
+            flow.fct_ps.unwrap_or(0) / 1000,
+            flow.ideal_ps / 1000
         )?;
     }
-    Ok(())
+    flows.check()
 }
 
 /// `pfc.txt`: per PFC frame received, `time node is_switch interface pause` (ns; 1 for yes).
@@ -249,7 +250,7 @@ mod tests {
         // In order of completion: flow 1 first. Fractions of a nanosecond are cut.
         outcome.flows[0].fct = Span::from_ps(10_000_999);
         assert_eq!(
-            text(|out| fct(out, &input.run, &outcome)),
+            text(|out| fct(out, &sample::rows(&input, &outcome))),
             "0b000201 0b000401 10000 100 20000 2000000 6000 6000\n\
              0b000101 0b000401 10000 100 1000 2000000 10000 5000\n"
         );

@@ -1,9 +1,11 @@
 //! What a reader should know before trusting a run.
 
 use paceline_fabric::Outcome;
-use paceline_fabric::outcome::{FlowRecord, FlowStatus};
+use paceline_fabric::outcome::FlowStatus;
 
-use super::flows::IdealFct;
+use super::feedback::BeforeFeedback;
+use super::flows::{FlowState, IdealFct};
+use super::rows::FlowRows;
 use super::summary::RunStatus;
 use super::{feedback, least, proportion, standstill};
 use paceline_scenario::Resolved;
@@ -17,7 +19,13 @@ const SOONER: f64 = 0.1;
 ///
 /// The input's own warnings are not repeated: they are about files that the run's folder does not
 /// hold, and a run of its scenario must give the same bytes.
-pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -> Vec<String> {
+pub(super) fn warnings(
+    input: &Resolved,
+    outcome: &Outcome,
+    flows: &FlowRows,
+    all: Option<BeforeFeedback>,
+    status: RunStatus,
+) -> Vec<String> {
     let mut found = Vec::new();
     if status == RunStatus::Partial {
         found.push(format!(
@@ -28,10 +36,12 @@ pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -
     if let Some(standstill) = &outcome.standstill {
         found.extend(standstill::warnings(standstill, outcome.end, input.run.stop));
     }
-    let total = outcome.flows.len();
-    let count = |status| outcome.flows.iter().filter(|flow| flow.status == status).count();
-    let completed = count(FlowStatus::Completed);
-    let unfinished = count(FlowStatus::Unfinished);
+    let total = flows.len();
+    let mut counts = [0; FlowState::ALL.len()];
+    flows.entries().for_each(|flow| counts[flow.status as usize] += 1);
+    let count = |status: FlowState| counts[status as usize];
+    let completed = count(FlowState::Completed);
+    let unfinished = count(FlowState::Unfinished);
     if unfinished > 0 {
         found.push(format!(
             "{unfinished} of {total} flows ({}) had not finished when the run ended: completion times and \
@@ -39,7 +49,7 @@ pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -
             percent(unfinished, total)
         ));
     }
-    let mut not_started = count(FlowStatus::NotStarted);
+    let mut not_started = count(FlowState::NotStarted);
     let waiting = waiting(input, outcome);
     if waiting > 0 {
         not_started -= waiting;
@@ -53,13 +63,13 @@ pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -
             "{not_started} of {total} flows start after the end of the run."
         ));
     }
-    let unreachable = count(FlowStatus::Unreachable);
+    let unreachable = count(FlowState::Unreachable);
     if unreachable > 0 {
         found.push(format!(
             "{unreachable} of {total} flows have no path between their hosts."
         ));
     }
-    let given_up = count(FlowStatus::GivenUp);
+    let given_up = count(FlowState::GivenUp);
     if given_up > 0 {
         found.push(format!(
             "{given_up} of {total} flows ({}) were given up by their senders after too many timeouts in a row: \
@@ -78,10 +88,10 @@ pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -
             }
         ));
     }
-    found.extend(sooner_than_alone(input, outcome));
-    found.extend(feedback::warning(&input.run, outcome));
-    found.extend(proportion::warnings(&input.run));
-    found.extend(least::warnings(&input.run, outcome));
+    found.extend(sooner_than_alone(input, flows));
+    found.extend(feedback::warning(&input.run, outcome, flows, all));
+    found.extend(proportion::warnings(&input.run, flows));
+    found.extend(least::warnings(&input.run, outcome, flows));
     let counters = &outcome.counters;
     if counters.lossless_drops > 0 {
         found.push(format!(
@@ -95,23 +105,31 @@ pub(super) fn warnings(input: &Resolved, outcome: &Outcome, status: RunStatus) -
 
 /// Flows that were done sooner than the formula of the run's fidelity says that they are alone, if they are
 /// many: their slowdown is 1 whatever happened to them.
-fn sooner_than_alone(input: &Resolved, outcome: &Outcome) -> Option<String> {
+fn sooner_than_alone(input: &Resolved, flows: &FlowRows) -> Option<String> {
     let alone = IdealFct::of(&input.run.quirks);
     let author = alone.author()?;
-    let completed = |flow: &&FlowRecord| flow.status == FlowStatus::Completed;
-    let done = || outcome.flows.iter().filter(completed);
-    let sooner = done().filter(|flow| flow.fct < flow.ideal).count();
-    (sooner as f64 > SOONER * done().count() as f64).then(|| {
+    let (mut sooner, mut done) = (0, 0);
+    for (fct, ideal) in flows
+        .entries()
+        .filter_map(|flow| Some((flow.fct_ps?, flow.ideal_ps)))
+    {
+        done += 1;
+        sooner += usize::from(fct < ideal);
+    }
+    (sooner as f64 > SOONER * done as f64).then(|| {
         format!(
             "{} of the flows were done sooner than {author} for a flow alone says, and count as slowdown 1: \
              it is too large for small flows. `--fidelity exact` divides by the time that a flow takes alone.",
-            percent(sooner, done().count())
+            percent(sooner, done)
         )
     })
 }
 
 /// Flows that did not start because of others.
 fn waiting(input: &Resolved, outcome: &Outcome) -> usize {
+    if input.run.dependencies.is_empty() {
+        return 0;
+    }
     let mut waits = vec![false; outcome.flows.len()];
     for dependency in &input.run.dependencies {
         waits[dependency.flow as usize] = true;
@@ -139,23 +157,24 @@ mod tests {
     use super::*;
     use crate::sample;
 
+    fn told(input: &Resolved, outcome: &Outcome, status: RunStatus) -> Vec<String> {
+        warnings(input, outcome, &sample::rows(input, outcome), None, status)
+    }
+
     #[test]
     fn what_looks_better_than_it_is_gets_a_warning() {
         let (input, mut outcome) = sample::incast();
-        assert_eq!(warnings(&input, &outcome, RunStatus::Completed).len(), 2);
+        assert_eq!(told(&input, &outcome, RunStatus::Completed).len(), 2);
         outcome.counters.lossless_drops = 7;
         outcome.flows[1].status = FlowStatus::NotStarted;
-        insta::assert_snapshot!(
-            "warnings",
-            warnings(&input, &outcome, RunStatus::Partial).join("\n")
-        );
+        insta::assert_snapshot!("warnings", told(&input, &outcome, RunStatus::Partial).join("\n"));
     }
 
     #[test]
     fn flows_that_were_given_up_get_a_warning_of_their_own() {
         let (input, mut outcome) = sample::incast();
         outcome.flows[2].status = FlowStatus::GivenUp;
-        let warnings = warnings(&input, &outcome, RunStatus::Completed);
+        let warnings = told(&input, &outcome, RunStatus::Completed);
         let about = |what: &str| warnings.iter().filter(|text| text.contains(what)).count();
         assert_eq!(about("1 of 3 flows (33%) were given up"), 1, "{warnings:?}");
         assert_eq!(about("had not finished"), 0, "{warnings:?}");

@@ -34,7 +34,7 @@ impl DecisionTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Machine, RunStatus, summarise};
+    use crate::results::Machine;
     use crate::{sample, table};
     use paceline_kernel::Span;
 
@@ -42,7 +42,7 @@ mod tests {
     fn decisions_are_in_the_summary_and_the_table_where_there_are_any() {
         let (input, mut outcome) = sample::incast();
         let text = |outcome: &paceline_fabric::Outcome| {
-            let summary = summarise(&input, outcome, RunStatus::Completed, Machine::default());
+            let summary = sample::summarised(&input, outcome, Machine::default());
             (
                 serde_json::to_string(&summary).unwrap(),
                 table::comparison(&[&summary], 400),

@@ -1,9 +1,9 @@
 //! How much left before anybody could have said anything: where schemes cannot differ.
 
-use paceline_fabric::outcome::FlowRecord;
-use paceline_fabric::spec::FlowSpec;
 use paceline_fabric::{Outcome, RunSpec};
 use serde::{Deserialize, Serialize};
+
+use super::rows::{Entry, FlowRows};
 
 /// From this share on it is said where a run is summed up.
 pub const WORTH_SAYING: f64 = 0.5;
@@ -22,50 +22,57 @@ pub struct BeforeFeedback {
     pub share: f64,
 }
 
-impl BeforeFeedback {
-    /// Of the flows that `of` picks; `None` if none of them reacts to anything, or sent anything.
-    pub(super) fn of(spec: &RunSpec, outcome: &Outcome, of: impl Fn(&FlowSpec) -> bool) -> Option<Self> {
-        let (mut bytes, mut sent_bytes) = (0, 0);
-        for (_, record) in reacting(spec, outcome).filter(|(flow, _)| of(flow)) {
-            bytes += record.sent_unheard.get();
-            sent_bytes += record.sent.get();
-        }
-        (sent_bytes > 0).then(|| Self {
-            bytes,
-            sent_bytes,
-            share: bytes as f64 / sent_bytes as f64,
+/// The sums over flows whose scheme reacts to what happens to their packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Heard {
+    bytes: u64,
+    sent_bytes: u64,
+}
+
+impl Heard {
+    pub(super) fn add(&mut self, flow: &Entry) {
+        self.bytes += flow.sent_unheard;
+        self.sent_bytes += flow.sent;
+    }
+
+    /// `None` if no flow reacts to anything, or sent anything.
+    pub(super) fn share(&self) -> Option<BeforeFeedback> {
+        (self.sent_bytes > 0).then(|| BeforeFeedback {
+            bytes: self.bytes,
+            sent_bytes: self.sent_bytes,
+            share: self.bytes as f64 / self.sent_bytes as f64,
         })
     }
 }
 
-/// Flows whose scheme reacts to what happens to their packets, with what became of them.
-fn reacting<'a>(
-    spec: &'a RunSpec,
-    outcome: &'a Outcome,
-) -> impl Iterator<Item = (&'a FlowSpec, &'a FlowRecord)> {
-    let reacts: Vec<bool> = spec.schemes.iter().map(|scheme| scheme.config.reacts()).collect();
-    let flows = spec.flows.iter().zip(&outcome.flows);
-    flows.filter(move |(flow, _)| reacts.get(usize::from(flow.scheme)).is_some_and(|&reacts| reacts))
+/// Of each scheme of a run, whether it reacts to anything.
+pub(super) fn reacting(spec: &RunSpec) -> Vec<bool> {
+    spec.schemes.iter().map(|scheme| scheme.config.reacts()).collect()
 }
 
-/// What to know of a run in which congestion control could not act.
-pub(super) fn warning(spec: &RunSpec, outcome: &Outcome) -> Option<String> {
-    let all = BeforeFeedback::of(spec, outcome, |_| true).filter(|all| all.share > OUT_OF_HAND)?;
-    let mut sizes: Vec<u64> = reacting(spec, outcome)
-        .filter(|(_, record)| record.sent.get() > 0)
-        .map(|(flow, _)| flow.size.get())
-        .collect();
-    sizes.sort_unstable();
-    let median = paceline_kernel::Bytes::new(sizes[sizes.len() / 2]);
+/// What to know of a run in which congestion control could not act; `all` is of all its flows.
+pub(super) fn warning(
+    spec: &RunSpec,
+    outcome: &Outcome,
+    flows: &FlowRows,
+    all: Option<BeforeFeedback>,
+) -> Option<String> {
+    let all = all.filter(|all| all.share > OUT_OF_HAND)?;
+    let reacts = reacting(spec);
+    let sent = |flow: &Entry| reacts.get(flow.scheme as usize) == Some(&true) && flow.sent > 0;
+    let mut sizes: Vec<u64> = flows.entries().filter(sent).map(|flow| flow.size).collect();
+    let count = sizes.len();
+    let (_, &mut median, _) = sizes.select_nth_unstable(count / 2);
+    let median = paceline_kernel::Bytes::new(median);
     Some(format!(
         "{:.0}% of the bytes had left before their sender had heard anything of their flow ({}, median flow \
          {median}, bandwidth-delay product {}): congestion control could not act on them, and schemes \
          hardly differ here but in how they start.",
         (all.share * 100.0).floor(),
-        if sizes.len() == 1 {
+        if count == 1 {
             "1 flow".to_string()
         } else {
-            format!("{} flows", sizes.len())
+            format!("{count} flows")
         },
         outcome.bdp,
     ))
@@ -75,19 +82,26 @@ pub(super) fn warning(spec: &RunSpec, outcome: &Outcome) -> Option<String> {
 mod tests {
     use paceline_congestion::registry::{SchemeConfig, SchemeParams};
     use paceline_kernel::Bytes;
+    use paceline_scenario::Resolved;
 
     use super::*;
+    use crate::results::Group;
     use crate::sample;
 
     fn dcqcn() -> SchemeConfig {
         SchemeParams::default().configure("dcqcn").unwrap()
     }
 
+    fn of(input: &Resolved, outcome: &Outcome) -> (Option<BeforeFeedback>, FlowRows) {
+        let flows = sample::rows(input, outcome);
+        let (all, _) = Group::all_and_parts(&flows, &reacting(&input.run));
+        (all.before_feedback, flows)
+    }
+
     #[test]
     fn flows_that_do_not_react_do_not_count() {
         let (mut input, outcome) = sample::incast();
-        let of = |spec: &RunSpec| BeforeFeedback::of(spec, &outcome, |_| true);
-        assert_eq!(of(&input.run), None);
+        assert_eq!(of(&input, &outcome).0, None);
         input.run_mut().schemes[0].config = dcqcn();
         // The sample's flows: a quarter of 1000, 20000 and 4000 bytes.
         let expected = BeforeFeedback {
@@ -95,10 +109,11 @@ mod tests {
             sent_bytes: 25_000,
             share: 0.25,
         };
-        assert_eq!(of(&input.run), Some(expected));
-        let mice = BeforeFeedback::of(&input.run, &outcome, |flow| flow.label == 0);
+        let (all, flows) = of(&input, &outcome);
+        assert_eq!(all, Some(expected));
+        let (_, schemes) = Group::all_and_parts(&flows, &reacting(&input.run));
+        let mice = schemes["none"].labels["mice"].before_feedback;
         assert_eq!(mice.map(|mice| (mice.bytes, mice.sent_bytes)), Some((250, 1000)));
-        assert_eq!(BeforeFeedback::of(&input.run, &outcome, |_| false), None);
     }
 
     #[test]
@@ -109,7 +124,8 @@ mod tests {
             for (record, bytes) in outcome.flows.iter_mut().zip(unheard) {
                 record.sent_unheard = Bytes::new(bytes);
             }
-            warning(&input.run, &outcome)
+            let (all, flows) = of(&input, &outcome);
+            warning(&input.run, &outcome, &flows, all)
         };
         assert_eq!(at([1000, 17_500, 4000]), None);
         let text = at([1000, 17_501, 4000]).unwrap();

@@ -3,12 +3,9 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::Quirks;
 use serde::{Deserialize, Serialize};
-
-use paceline_scenario::Resolved;
 
 /// How a flow ended, in files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -27,6 +24,15 @@ pub enum FlowState {
 }
 
 impl FlowState {
+    /// All of them, in the order of their numbers.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Completed,
+        Self::Unfinished,
+        Self::NotStarted,
+        Self::Unreachable,
+        Self::GivenUp,
+    ];
+
     /// As files say it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -166,40 +172,6 @@ impl IdealFct {
     }
 }
 
-/// The rows of a run, in order of start.
-pub fn flow_rows<'a>(input: &'a Resolved, outcome: &'a Outcome) -> impl Iterator<Item = FlowRow<'a>> {
-    let names = &input.schemes;
-    let labels = &input.run.labels;
-    let alone = IdealFct::of(&input.run.quirks);
-    input
-        .run
-        .flows
-        .iter()
-        .zip(&outcome.flows)
-        .zip(0..)
-        .map(move |((spec, record), flow_id)| {
-            let done = record.status == FlowStatus::Completed;
-            let (fct, ideal) = (record.fct.as_ps(), record.ideal.as_ps());
-            FlowRow {
-                flow_id,
-                label: labels.get(spec.label as usize).map_or("", String::as_str).into(),
-                scheme: names.get(spec.scheme as usize).map_or("", String::as_str).into(),
-                src: spec.src.0,
-                dst: spec.dst.0,
-                priority: spec.class,
-                size_bytes: spec.size.get(),
-                start_ps: record.start.as_ps(),
-                fct_ps: done.then_some(fct),
-                ideal_fct_ps: ideal,
-                slowdown: done.then(|| alone.slowdown(fct, ideal)),
-                retransmitted_bytes: record.retransmitted.get(),
-                sent_bytes: record.sent.get(),
-                before_feedback_bytes: record.sent_unheard.get(),
-                status: record.status.into(),
-            }
-        })
-}
-
 impl FlowRow<'_> {
     /// The order in which flows are looked at: those that did not finish, longest under way first, then by
     /// falling slowdown.
@@ -212,11 +184,22 @@ impl FlowRow<'_> {
     }
 }
 
-/// Flows in the order in which they are looked at: those that did not finish, longest under way first, then by
-/// falling slowdown. Flows that never ran are left out.
-pub fn by_slowness<'a, 'b>(flows: &'a [FlowRow<'b>]) -> Vec<&'a FlowRow<'b>> {
-    let ran = |flow: &&FlowRow<'_>| !matches!(flow.status, FlowState::NotStarted | FlowState::Unreachable);
-    let mut order: Vec<&FlowRow<'_>> = flows.iter().filter(ran).collect();
-    order.sort_by(|a, b| a.slower_first(b));
-    order
+/// The first of some flows in the order in which they are looked at: those that did not finish, longest under way
+/// first, then by falling slowdown. Flows that never ran are left out.
+pub fn slowest_of<'a>(flows: impl IntoIterator<Item = FlowRow<'a>>, count: usize) -> Vec<FlowRow<'a>> {
+    let ran = |flow: &FlowRow<'_>| !matches!(flow.status, FlowState::NotStarted | FlowState::Unreachable);
+    let mut slowest: Vec<FlowRow<'_>> = Vec::new();
+    let cut = |slowest: &mut Vec<FlowRow<'a>>| {
+        slowest.sort_by(FlowRow::slower_first);
+        slowest.truncate(count);
+    };
+    for flow in flows.into_iter().filter(ran) {
+        slowest.push(flow);
+        // Now and then, so that each flow costs little.
+        if slowest.len() > 2 * count.max(500) {
+            cut(&mut slowest);
+        }
+    }
+    cut(&mut slowest);
+    slowest
 }

@@ -1,13 +1,14 @@
 //! Flows that belong together: all, those of a scheme, those of a label.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::feedback::BeforeFeedback;
-use super::flows::{FlowRow, FlowState};
-use super::sizes::Buckets;
-use crate::stats::{self, Distribution};
+use super::feedback::{BeforeFeedback, Heard};
+use super::flows::FlowState;
+use super::rows::{Entry, FlowRows};
+use super::sizes::by_edges;
+use crate::stats::{Distribution, Moments};
 
 /// Edges of the buckets of flow sizes, in bytes; the last bucket has no upper edge.
 pub const SIZE_EDGES: [u64; 5] = [0, 1_000, 10_000, 100_000, 1_000_000];
@@ -68,48 +69,97 @@ pub struct Group {
     pub labels: BTreeMap<String, Self>,
 }
 
-impl Group {
-    pub(super) fn of(rows: &[&FlowRow<'_>]) -> Self {
-        let done = || rows.iter().filter(|row| row.status == FlowState::Completed);
-        let goodput: Vec<f64> = done().filter_map(|row| row.goodput_gbps()).collect();
-        let bytes: u64 = done().map(|row| row.size_bytes).sum();
-        let busy_ps: u128 = done().filter_map(|row| row.fct_ps).map(u128::from).sum();
-        Self {
-            flows: FlowCount {
-                total: rows.len() as u64,
-                completed: done().count() as u64,
-            },
-            fct_slowdown: Distribution::of(done().filter_map(|row| row.slowdown).collect()),
-            by_size: Buckets::Edges(SIZE_EDGES.to_vec()).of(rows.iter().copied()),
-            fct_us: Distribution::of(done().filter_map(|row| Some(row.fct_ps? as f64 / 1e6)).collect()),
-            goodput_gbps: stats::mean(&goodput),
-            rate_mean_gbps: (busy_ps > 0).then(|| bytes as f64 * 8e3 / busy_ps as f64),
-            jain: stats::jain(&goodput),
-            retransmitted_bytes: rows.iter().map(|row| row.retransmitted_bytes).sum(),
-            before_feedback: None,
-            labels: BTreeMap::new(),
+/// What is added up over the flows of a group.
+#[derive(Default)]
+struct Sums {
+    flows: FlowCount,
+    bytes: u64,
+    busy_ps: u128,
+    retransmitted: u64,
+    goodput: Moments,
+    before_feedback: Heard,
+}
+
+impl Sums {
+    fn add(&mut self, flow: &Entry, reacts: bool) {
+        self.flows.total += 1;
+        self.retransmitted += flow.retransmitted;
+        if reacts {
+            self.before_feedback.add(flow);
+        }
+        if flow.status != FlowState::Completed {
+            return;
+        }
+        self.flows.completed += 1;
+        self.bytes += flow.size;
+        self.busy_ps += u128::from(flow.fct_ps.unwrap_or(0));
+        if let Some(goodput) = flow.goodput_gbps() {
+            self.goodput.add(goodput);
         }
     }
 }
 
-/// The groups of each scheme and, when there are several, of each label in it.
-pub(super) fn by_scheme(rows: &[&FlowRow<'_>]) -> BTreeMap<String, Group> {
-    let split = |rows: &[&FlowRow<'_>], key: fn(&FlowRow<'_>) -> String| {
-        let mut parts: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (i, row) in rows.iter().enumerate() {
-            parts.entry(key(row)).or_default().push(i);
+impl Group {
+    /// Of these flows, which are gone through several times; `reacts` says of each scheme whether it reacts to
+    /// anything. Percentiles take eight bytes per flow, one after another.
+    fn of<I: Iterator<Item = Entry>>(flows: impl Fn() -> I, reacts: &[bool]) -> Self {
+        let mut sums = Sums::default();
+        flows().for_each(|flow| {
+            let reacts = reacts.get(flow.scheme as usize);
+            sums.add(&flow, reacts.is_some_and(|&reacts| reacts));
+        });
+        let done = || flows().filter(|flow| flow.status == FlowState::Completed);
+        let fct_us = |flow: Entry| Some(flow.fct_ps? as f64 / 1e6);
+        Self {
+            flows: sums.flows,
+            fct_slowdown: Distribution::of(done().filter_map(|flow| flow.slowdown).collect()),
+            by_size: by_edges(
+                done().filter_map(|flow| Some((flow.size, flow.slowdown?))),
+                &SIZE_EDGES,
+            ),
+            fct_us: Distribution::of(done().filter_map(fct_us).collect()),
+            goodput_gbps: sums.goodput.mean(),
+            rate_mean_gbps: (sums.busy_ps > 0).then(|| sums.bytes as f64 * 8e3 / sums.busy_ps as f64),
+            jain: sums.goodput.jain(),
+            retransmitted_bytes: sums.retransmitted,
+            before_feedback: sums.before_feedback.share(),
+            labels: BTreeMap::new(),
         }
-        parts
-    };
-    let mut groups = BTreeMap::new();
-    for (scheme, members) in split(rows, |row| row.scheme.to_string()) {
-        let members: Vec<&FlowRow<'_>> = members.iter().map(|&i| rows[i]).collect();
-        let mut group = Group::of(&members);
-        for (label, part) in split(&members, |row| row.label.to_string()) {
-            let part: Vec<&FlowRow<'_>> = part.iter().map(|&i| members[i]).collect();
-            group.labels.insert(label, Group::of(&part));
-        }
-        groups.insert(scheme, group);
     }
-    groups
+
+    /// Of all flows, and the groups of each scheme, and in it of each label.
+    pub(super) fn all_and_parts(flows: &FlowRows, reacts: &[bool]) -> (Self, BTreeMap<String, Self>) {
+        let all = Self::of(|| flows.entries(), reacts);
+        let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let mut known = BTreeSet::new();
+        for flow in flows.entries() {
+            if known.insert((flow.scheme, flow.label)) {
+                let labels = names.entry(flows.scheme(&flow)).or_default();
+                labels.insert(flows.label(&flow));
+            }
+        }
+        // A group of all flows is what is known already.
+        let alone = names.len() == 1;
+        let mut groups = BTreeMap::new();
+        for (scheme, labels) in names {
+            let of_scheme = || flows.entries().filter(|flow| flows.scheme(flow) == scheme);
+            let group = if alone {
+                all.clone()
+            } else {
+                Self::of(of_scheme, reacts)
+            };
+            let part = |label: &&str| {
+                let of_label = || of_scheme().filter(|flow| flows.label(flow) == *label);
+                let part = if labels.len() == 1 {
+                    group.clone()
+                } else {
+                    Self::of(of_label, reacts)
+                };
+                (label.to_string(), part)
+            };
+            let labels = labels.iter().map(part).collect();
+            groups.insert(scheme.to_string(), Self { labels, ..group });
+        }
+        (all, groups)
+    }
 }

@@ -1,14 +1,16 @@
 //! More flows at a receiver than its port can serve at the least that they send.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use paceline_congestion::registry::{Least, WindowMode};
-use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::FlowControl;
 use paceline_fabric::{Outcome, RunSpec};
 use paceline_kernel::{BitRate, Bytes};
 
+use super::flows::FlowState;
 use super::proportion::lines;
+use super::rows::{Entry, FlowRows};
 
 /// What a scheme's flows send at the least.
 #[derive(Clone, Copy)]
@@ -29,15 +31,34 @@ struct Crowd {
     least: u64,
 }
 
+/// Flows that come in the order of their starts.
+#[derive(Default)]
+struct UnderWay {
+    ends: BinaryHeap<Reverse<u64>>,
+    /// The most at one time.
+    most: u64,
+}
+
+impl UnderWay {
+    fn add(&mut self, start: u64, end: u64) {
+        // What ends at an instant is over for what starts then.
+        while self.ends.peek().is_some_and(|&Reverse(end)| end <= start) {
+            self.ends.pop();
+        }
+        self.ends.push(Reverse(end));
+        self.most = self.most.max(self.ends.len() as u64);
+    }
+}
+
 /// Says of each scheme whose flows came to a receiver in such numbers that the least they send is too much.
-pub(super) fn warnings(spec: &RunSpec, outcome: &Outcome) -> Vec<String> {
+pub(super) fn warnings(spec: &RunSpec, outcome: &Outcome, flows: &FlowRows) -> Vec<String> {
     let mut found = Vec::new();
     let ports = port_rates(spec);
     for (scheme, number) in spec.schemes.iter().zip(0..) {
         // Where lines differ, that of the slowest: what flows send at least is then at least this.
-        let line = lines(spec, number).into_iter().next();
+        let line = lines(spec, flows, number).into_iter().next();
         let floor = line.map_or(Floor::None, |line| floor(spec, number, line));
-        let Some(crowd) = largest_crowd(spec, outcome, number, floor, &ports) else {
+        let Some(crowd) = largest_crowd(spec, flows, number, floor, &ports) else {
             continue;
         };
         let port = ports[crowd.receiver as usize];
@@ -50,8 +71,8 @@ pub(super) fn warnings(spec: &RunSpec, outcome: &Outcome) -> Vec<String> {
     found
 }
 
-fn floor(spec: &RunSpec, scheme: u16, line: BitRate) -> Floor {
-    let scheme = &spec.schemes[usize::from(scheme)];
+fn floor(spec: &RunSpec, scheme: u32, line: BitRate) -> Floor {
+    let scheme = &spec.schemes[scheme as usize];
     let header = spec.packet.data_headers(&scheme.config.needs());
     let packet = Floor::Packet(spec.packet.mtu.get() + u64::from(header));
     match scheme.config.least(line) {
@@ -66,8 +87,8 @@ fn floor(spec: &RunSpec, scheme: u16, line: BitRate) -> Floor {
 /// The receiver to which flows of a scheme sent most at one time, by the least that they send.
 fn largest_crowd(
     spec: &RunSpec,
-    outcome: &Outcome,
-    scheme: u16,
+    flows: &FlowRows,
+    scheme: u32,
     floor: Floor,
     ports: &[BitRate],
 ) -> Option<Crowd> {
@@ -76,35 +97,28 @@ fn largest_crowd(
         Floor::Rate(_, rate) => rate.as_bps(),
         Floor::Packet(bytes) => bytes,
     };
-    let mut changes: BTreeMap<u32, Vec<(u64, bool)>> = BTreeMap::new();
-    for (flow, record) in spec.flows.iter().zip(&outcome.flows) {
-        if flow.scheme != scheme {
-            continue;
-        }
-        let start = record.start.as_ps();
-        let end = match record.status {
-            FlowStatus::Completed => start + record.fct.as_ps(),
-            FlowStatus::Unfinished | FlowStatus::GivenUp => u64::MAX,
-            FlowStatus::NotStarted | FlowStatus::Unreachable => continue,
+    let mut crowds: BTreeMap<u32, UnderWay> = BTreeMap::new();
+    let ran = flows.entries().filter(|flow| flow.scheme == scheme);
+    let mut add = |flow: &Entry| {
+        let end = match flow.status {
+            FlowState::Completed => flow.end_ps().unwrap_or(u64::MAX),
+            FlowState::Unfinished | FlowState::GivenUp => u64::MAX,
+            FlowState::NotStarted | FlowState::Unreachable => return,
         };
-        // Ends sort before starts of the same instant.
-        changes
-            .entry(flow.dst.0)
-            .or_default()
-            .extend([(start, true), (end, false)]);
+        crowds.entry(flow.dst).or_default().add(flow.start_ps, end);
+    };
+    if spec.dependencies.is_empty() {
+        ran.for_each(|flow| add(&flow));
+    } else {
+        // Flows that wait start in another order than that of the list.
+        let mut order: Vec<Entry> = ran.collect();
+        order.sort_by_key(|flow| flow.start_ps);
+        order.iter().for_each(add);
     }
-    let crowds = changes.into_iter().map(|(receiver, mut changes)| {
-        changes.sort_unstable();
-        let (mut now, mut most) = (0u64, 0u64);
-        for (_, starts) in changes {
-            now = if starts { now + 1 } else { now - 1 };
-            most = most.max(now);
-        }
-        Crowd {
-            receiver,
-            flows: most,
-            least: most * each,
-        }
+    let crowds = crowds.into_iter().map(|(receiver, under_way)| Crowd {
+        receiver,
+        flows: under_way.most,
+        least: under_way.most * each,
     });
     // Of receivers on lines of different rates the one that it is too much for.
     let load = |crowd: &Crowd| {
@@ -190,7 +204,7 @@ mod tests {
                 record.start += record.fct;
             }
         }
-        warnings(&input.run, &outcome)
+        warnings(&input.run, &outcome, &sample::rows(&input, &outcome))
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::FlowRow;
+use super::rows::{Entry, FlowRows};
 use crate::stats::{Interval, bootstrap, percentile};
 
 /// How two schemes differ flow by flow: completion time under one over that under the other.
@@ -31,23 +31,23 @@ pub struct FlowPairs {
 
 /// Pairs the flows of `reference` and `other`, one run each in order of flow number; see
 /// [`pair_repeats`]. `None` if no flow completed under both.
-pub fn pair_flows(reference: &[FlowRow<'_>], other: &[FlowRow<'_>], confidence: f64) -> Option<FlowPairs> {
+pub fn pair_flows(reference: &FlowRows, other: &FlowRows, confidence: f64) -> Option<FlowPairs> {
     pair_repeats(&[(reference, other)], confidence)
 }
 
 /// Pairs the flows of several repeats: of each, the flows under the reference and under the other,
 /// in order of flow number. The units of the bootstrap are the source hosts of each repeat.
-/// `None` if no flow completed under both.
-pub fn pair_repeats(repeats: &[(&[FlowRow<'_>], &[FlowRow<'_>])], confidence: f64) -> Option<FlowPairs> {
+/// `None` if no flow completed under both. Percentiles take eight bytes per flow.
+pub fn pair_repeats(repeats: &[(&FlowRows, &FlowRows)], confidence: f64) -> Option<FlowPairs> {
     let mut ratios = Vec::new();
     let mut unpaired = 0;
     // Sum of logarithms and count of each (repeat, source).
     let mut hosts: BTreeMap<(usize, u32), (f64, f64)> = BTreeMap::new();
     for (repeat, (reference, other)) in repeats.iter().enumerate() {
         unpaired += reference.len().abs_diff(other.len());
-        for (a, b) in reference.iter().zip(*other) {
-            let same = (a.flow_id, a.src, a.dst, a.size_bytes) == (b.flow_id, b.src, b.dst, b.size_bytes);
-            let (Some(x), Some(y)) = (fct(a), fct(b)) else {
+        for (a, b) in reference.entries().zip(other.entries()) {
+            let same = (a.flow, a.src, a.dst, a.size) == (b.flow, b.src, b.dst, b.size);
+            let (Some(x), Some(y)) = (fct(&a), fct(&b)) else {
                 unpaired += usize::from(a.fct_ps.is_some() != b.fct_ps.is_some());
                 continue;
             };
@@ -61,7 +61,7 @@ pub fn pair_repeats(repeats: &[(&[FlowRow<'_>], &[FlowRow<'_>])], confidence: f6
             ratios.push(y / x);
         }
     }
-    ratios.sort_by(f64::total_cmp);
+    ratios.sort_unstable_by(f64::total_cmp);
     let hosts: Vec<(f64, f64)> = hosts.into_values().collect();
     let mean_log = |chosen: &[u32]| {
         let add = |(sum, count): (f64, f64), &i: &u32| {
@@ -95,8 +95,8 @@ pub fn pair_repeats(repeats: &[(&[FlowRow<'_>], &[FlowRow<'_>])], confidence: f6
 }
 
 /// Completion time in ps, above zero.
-fn fct(row: &FlowRow<'_>) -> Option<f64> {
-    row.fct_ps.filter(|&ps| ps > 0).map(|ps| ps as f64)
+fn fct(flow: &Entry) -> Option<f64> {
+    flow.fct_ps.filter(|&ps| ps > 0).map(|ps| ps as f64)
 }
 
 #[cfg(test)]
@@ -104,7 +104,7 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
-    use crate::results::FlowState;
+    use crate::results::{FlowRow, FlowState};
 
     fn flow(flow_id: u32, src: u32, fct_ps: Option<u64>) -> FlowRow<'static> {
         FlowRow {
@@ -135,23 +135,27 @@ mod tests {
             flow(2, 2, None),
             flow(3, 2, Some(100)),
         ];
-        let pairs = pair_flows(&a, &b, 0.95).unwrap();
+        let rows = |rows: &[FlowRow<'static>]| FlowRows::from_iter(rows.to_vec());
+        let pairs = pair_flows(&rows(&a), &rows(&b), 0.95).unwrap();
         assert_eq!((pairs.flows, pairs.unpaired), (3, 1));
         assert_eq!(
             (pairs.p50, pairs.faster, pairs.slower),
             (1.0, 1.0 / 3.0, 1.0 / 3.0)
         );
         assert!((pairs.ratio.unwrap().mean - 1.0).abs() < 1e-12);
-        assert_eq!(pair_flows(&a, &[], 0.95), None);
+        assert_eq!(pair_flows(&rows(&a), &rows(&[]), 0.95), None);
         // One host: flows but no interval.
-        assert_eq!(pair_flows(&a[..2], &b[..2], 0.95).unwrap().ratio, None);
+        assert_eq!(
+            pair_flows(&rows(&a[..2]), &rows(&b[..2]), 0.95).unwrap().ratio,
+            None
+        );
     }
 
     #[test]
     fn hosts_are_the_units() {
         // Eight hosts of 100 flows, all flows of a host alike: the interval is that of 8 values.
         let ratio = |host: u32| u64::from(100 + 10 * host);
-        let rows = |fct: &dyn Fn(u32) -> u64| -> Vec<FlowRow<'static>> {
+        let rows = |fct: &dyn Fn(u32) -> u64| -> FlowRows {
             (0..800).map(|i| flow(i, i % 8, Some(fct(i % 8)))).collect()
         };
         let pairs = pair_flows(&rows(&|_| 100), &rows(&ratio), 0.95).unwrap();

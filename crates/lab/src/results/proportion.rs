@@ -6,11 +6,13 @@ use paceline_congestion::registry::Tuned;
 use paceline_fabric::RunSpec;
 use paceline_kernel::BitRate;
 
+use super::rows::FlowRows;
+
 /// Says of each scheme which of its values are for other lines, and what would be in proportion.
-pub(super) fn warnings(spec: &RunSpec) -> Vec<String> {
+pub(super) fn warnings(spec: &RunSpec, flows: &FlowRows) -> Vec<String> {
     let mut found = Vec::new();
     for (scheme, number) in spec.schemes.iter().zip(0..) {
-        for line in lines(spec, number) {
+        for line in lines(spec, flows, number) {
             let tuned = scheme.config.tuned(line);
             found.extend(sentence(scheme.config.label(), &tuned, line));
         }
@@ -19,9 +21,9 @@ pub(super) fn warnings(spec: &RunSpec) -> Vec<String> {
 }
 
 /// The rates of the links by which flows of a scheme leave their hosts.
-pub(super) fn lines(spec: &RunSpec, scheme: u16) -> BTreeSet<BitRate> {
-    let flows = spec.flows.iter().filter(|flow| flow.scheme == scheme);
-    let senders: BTreeSet<u32> = flows.map(|flow| flow.src.0).collect();
+pub(super) fn lines(spec: &RunSpec, flows: &FlowRows, scheme: u32) -> BTreeSet<BitRate> {
+    let flows = flows.entries().filter(|flow| flow.scheme == scheme);
+    let senders: BTreeSet<u32> = flows.map(|flow| flow.src).collect();
     let links = spec.links.iter();
     let of_senders = links.filter(|link| senders.contains(&link.a.0) || senders.contains(&link.b.0));
     of_senders.map(|link| link.rate).collect()
@@ -52,7 +54,8 @@ mod tests {
         spec.links
             .iter_mut()
             .for_each(|link| link.rate = BitRate::from_gbps(gbps));
-        warnings(&spec)
+        let (input, outcome) = sample::incast();
+        warnings(&spec, &sample::rows(&input, &outcome))
     }
 
     #[test]

@@ -16,6 +16,7 @@ use paceline_fabric::outcome::RateRecord;
 use serde::{Deserialize, Serialize};
 
 use super::flows::{FlowRow, FlowState};
+use super::rows::FlowRows;
 use crate::stats::{jain, mean, percentile};
 
 /// Bins in a row that flows have to stay converged; phases with fewer bins are left out.
@@ -83,17 +84,17 @@ pub struct Goodputs<'a> {
 
 impl<'a> Goodputs<'a> {
     /// Of a run that ended at `end_ps`; `None` if goodput was not recorded.
-    pub fn new(rows: &[FlowRow<'_>], rates: &'a [RateRecord], bin_ps: u64, end_ps: u64) -> Option<Self> {
+    pub fn new(flows: &FlowRows, rates: &'a [RateRecord], bin_ps: u64, end_ps: u64) -> Option<Self> {
         if bin_ps == 0 || rates.is_empty() {
             return None;
         }
-        let mut of_flow: Vec<Option<&RateRecord>> = vec![None; rows.len()];
+        let mut of_flow: Vec<Option<&RateRecord>> = vec![None; flows.len()];
         for rate in rates {
             if let Some(place) = of_flow.get_mut(rate.flow as usize) {
                 *place = Some(rate);
             }
         }
-        let active = |(row, rate): (&FlowRow<'_>, Option<&'a RateRecord>)| {
+        let active = |(row, rate): (FlowRow<'_>, Option<&'a RateRecord>)| {
             let end = match row.status {
                 FlowState::Completed => row.end_ps()?,
                 FlowState::Unfinished => end_ps,
@@ -102,7 +103,7 @@ impl<'a> Goodputs<'a> {
             };
             Some((row.flow_id, row.start_ps..end, rate))
         };
-        let flows = rows.iter().zip(of_flow).filter_map(active).collect();
+        let flows = flows.rows().zip(of_flow).filter_map(active).collect();
         Some(Self { bin_ps, flows })
     }
 
@@ -297,6 +298,7 @@ mod tests {
     #[test]
     fn a_second_flow_joins() {
         let (rows, rates) = two();
+        let rows = FlowRows::from_iter(rows);
         let goodputs = Goodputs::new(&rows, &rates, BIN, 30 * BIN).unwrap();
         let phases = goodputs.phases();
         assert_eq!(phases.len(), 2);
@@ -323,6 +325,7 @@ mod tests {
     #[test]
     fn jain_in_every_bin() {
         let (rows, rates) = two();
+        let rows = FlowRows::from_iter(rows);
         let jain = Goodputs::new(&rows, &rates, BIN, 30 * BIN)
             .unwrap()
             .jain_over_time()
@@ -335,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_gets_nothing_counts() {
-        let rows = [row(0, 0, Some(10)), row(1, 0, Some(10))];
+        let rows = FlowRows::from_iter([row(0, 0, Some(10)), row(1, 0, Some(10))]);
         let rates = [rate(0, 0, &[7; 10])];
         let goodputs = Goodputs::new(&rows, &rates, BIN, 10 * BIN).unwrap();
         assert_eq!(goodputs.jain_over_time().unwrap().mean, 0.5);
@@ -358,10 +361,12 @@ mod tests {
     #[test]
     fn what_was_not_recorded() {
         let (rows, rates) = two();
+        let rows = FlowRows::from_iter(rows);
         assert!(Goodputs::new(&rows, &[], BIN, 30 * BIN).is_none());
         assert!(Goodputs::new(&rows, &rates, 0, 30 * BIN).is_none());
         // Alone there is nobody to share with, and in bins longer than its life no bin is whole.
-        let alone = Goodputs::new(&rows[..1], &rates[..1], BIN, 30 * BIN).unwrap();
+        let first = FlowRows::from_iter(rows.get(0));
+        let alone = Goodputs::new(&first, &rates[..1], BIN, 30 * BIN).unwrap();
         assert_eq!((alone.jain_over_time(), alone.convergence()), (None, None));
         let wide = Goodputs::new(&rows, &rates, 100 * BIN, 30 * BIN).unwrap();
         assert_eq!((wide.jain_over_time(), wide.phases()), (None, Vec::new()));

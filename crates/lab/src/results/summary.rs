@@ -5,17 +5,17 @@ use std::ops::Range;
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::Counters;
-use paceline_fabric::spec::FlowSpec;
 use serde::{Deserialize, Serialize};
 
 use super::checks;
 use super::collectives::{CollectiveTime, collective_times};
 use super::decisions::DecisionTimes;
-use super::feedback::BeforeFeedback;
-use super::flows::{FlowRow, FlowState, IdealFct, flow_rows};
-use super::groups::{FlowCount, Group, SizeBucket, by_scheme};
+use super::feedback::{BeforeFeedback, reacting};
+use super::flows::{FlowState, IdealFct};
+use super::groups::{FlowCount, Group, SizeBucket};
 use super::ports::{PauseShare, Utilisation, pause_share, utilisation};
 use super::queues::{BusiestPort, QueueBytes, QueueCdf, busiest_port, queue_bytes, queue_cdf};
+use super::rows::FlowRows;
 use super::sharing::{Convergence, Goodputs, JainOverTime};
 use super::standstill::Standstill;
 use crate::stats::{Distribution, RttSummary};
@@ -192,58 +192,68 @@ pub struct Ecn {
     pub ue: u64,
 }
 
-/// From the first start to the last completion, or to the end of the run when flows were still
-/// under way, in ps; `None` if no flow started.
-fn busy_time(outcome: &Outcome, rows: &[FlowRow<'_>]) -> Option<Range<u64>> {
-    let open = |row: &FlowRow<'_>| matches!(row.status, FlowState::Unfinished | FlowState::GivenUp);
-    let started = |row: &&FlowRow<'_>| row.status == FlowState::Completed || open(row);
-    let first = rows.iter().filter(started).map(|row| row.start_ps).min()?;
-    let end = if rows.iter().any(open) {
-        outcome.end.as_ps()
-    } else {
-        rows.iter().filter_map(FlowRow::end_ps).max().unwrap_or(first)
-    };
-    Some(first..end)
+/// When flows were under way, in ps, and what came of all of them.
+#[derive(Default)]
+struct Busy {
+    first: Option<u64>,
+    last_end: Option<u64>,
+    /// Whether some were still under way in the end.
+    open: bool,
+    delivered: u64,
 }
 
-/// Goodput of all flows together in Gbit/s.
-fn aggregate(outcome: &Outcome, busy: &Range<u64>) -> Option<f64> {
-    let delivered: u64 = outcome.flows.iter().map(|flow| flow.delivered.get()).sum();
-    (!busy.is_empty()).then(|| delivered as f64 * 8e3 / (busy.end - busy.start) as f64)
-}
-
-/// The flows of each scheme, and in it of each label.
-fn groups(input: &Resolved, outcome: &Outcome, rows: &[&FlowRow<'_>]) -> BTreeMap<String, Group> {
-    let mut groups = by_scheme(rows);
-    let spec = &input.run;
-    let scheme_of = |flow: &FlowSpec| input.schemes.get(usize::from(flow.scheme));
-    let label_of = |flow: &FlowSpec| spec.labels.get(usize::from(flow.label));
-    for (scheme, group) in &mut groups {
-        let ours = |flow: &FlowSpec| scheme_of(flow) == Some(scheme);
-        group.before_feedback = BeforeFeedback::of(spec, outcome, ours);
-        for (label, part) in &mut group.labels {
-            part.before_feedback =
-                BeforeFeedback::of(spec, outcome, |flow| ours(flow) && label_of(flow) == Some(label));
+impl Busy {
+    fn of(flows: &FlowRows) -> Self {
+        let mut all = Self::default();
+        for flow in flows.entries() {
+            let open = matches!(flow.status, FlowState::Unfinished | FlowState::GivenUp);
+            if open || flow.status == FlowState::Completed {
+                all.first = Some(all.first.map_or(flow.start_ps, |first| first.min(flow.start_ps)));
+            }
+            all.open |= open;
+            all.last_end = all.last_end.max(flow.end_ps());
+            all.delivered += flow.delivered;
         }
+        all
     }
-    groups
+
+    /// From the first start to the last completion, or to the end of the run when flows were still under way;
+    /// `None` if no flow started.
+    fn time(&self, outcome: &Outcome) -> Option<Range<u64>> {
+        let first = self.first?;
+        let end = if self.open {
+            outcome.end.as_ps()
+        } else {
+            self.last_end.unwrap_or(first)
+        };
+        Some(first..end)
+    }
+
+    /// Goodput of all flows together in Gbit/s over that time.
+    fn goodput_gbps(&self, time: &Range<u64>) -> Option<f64> {
+        (!time.is_empty()).then(|| self.delivered as f64 * 8e3 / (time.end - time.start) as f64)
+    }
 }
 
 /// The summary of a run.
-pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine: Machine) -> Summary {
+pub fn summarise(
+    input: &Resolved,
+    outcome: &Outcome,
+    flows: &FlowRows,
+    status: RunStatus,
+    machine: Machine,
+) -> Summary {
     let stands = outcome.standstill.as_ref().is_some_and(|found| found.ended);
     let status = match status {
         RunStatus::Completed if stands => RunStatus::Standstill,
         other => other,
     };
-    let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
-    let refs: Vec<&FlowRow<'_>> = rows.iter().collect();
-    let all = Group::of(&refs);
-    let busy = busy_time(outcome, &rows);
-    let last_end = rows.iter().filter_map(FlowRow::end_ps).max();
+    let (all, schemes) = Group::all_and_parts(flows, &reacting(&input.run));
+    let busy_with = Busy::of(flows);
+    let busy = busy_with.time(outcome);
     let recorded = input.run.record.rate_every.is_some();
     let bin_ps = if recorded { outcome.rate_bin.as_ps() } else { 0 };
-    let goodputs = Goodputs::new(&rows, &outcome.rates, bin_ps, outcome.end.as_ps());
+    let goodputs = Goodputs::new(flows, &outcome.rates, bin_ps, outcome.end.as_ps());
     let counters = &outcome.counters;
     let seconds = if machine.cpu_s > 0.0 {
         machine.cpu_s
@@ -272,7 +282,7 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         rtt_all_us: RttSummary::of(&outcome.rtt_all),
         goodput_gbps: Goodput {
             mean_per_flow: all.goodput_gbps,
-            aggregate: busy.as_ref().and_then(|busy| aggregate(outcome, busy)),
+            aggregate: busy.as_ref().and_then(|time| busy_with.goodput_gbps(time)),
         },
         jain: all.jain,
         queue_bytes: queue_bytes(outcome),
@@ -290,10 +300,11 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         drops: counters.buffer_drops + counters.link_drops,
         retransmitted_bytes: counters.retransmitted_bytes,
         control_overhead_bytes: counters.control_bytes,
-        before_feedback: BeforeFeedback::of(&input.run, outcome, |_| true),
-        schemes: groups(input, outcome, &refs),
+        before_feedback: all.before_feedback,
+        schemes,
         fct_us: all.fct_us,
-        finish_us: (busy.as_ref().zip(last_end)).map(|(busy, last)| (last - busy.start) as f64 / 1e6),
+        finish_us: (busy.as_ref().zip(busy_with.last_end))
+            .map(|(busy, last)| (last - busy.start) as f64 / 1e6),
         rate_mean_gbps: all.rate_mean_gbps,
         base_rtt_us: outcome.base_rtt.as_us_f64(),
         bdp_bytes: outcome.bdp.get(),
@@ -308,7 +319,7 @@ pub fn summarise(input: &Resolved, outcome: &Outcome, status: RunStatus, machine
         collectives: collective_times(input, outcome),
         decisions: outcome.decisions.as_ref().map(DecisionTimes::of),
         counters: Totals::from(counters),
-        warnings: checks::warnings(input, outcome, status),
+        warnings: checks::warnings(input, outcome, flows, all.before_feedback, status),
         digest: format!("{:016x}", outcome.digest),
     }
 }
@@ -363,7 +374,7 @@ mod tests {
         };
         let summary = Summary {
             version: "1.2.3".into(),
-            ..summarise(&input, &outcome, RunStatus::Completed, machine)
+            ..sample::summarised(&input, &outcome, machine)
         };
         let text = serde_json::to_string_pretty(&summary).unwrap();
         insta::assert_snapshot!("summary", text);
@@ -373,7 +384,7 @@ mod tests {
     #[test]
     fn by_hand() {
         let (input, outcome) = sample::incast();
-        let s = summarise(&input, &outcome, RunStatus::Completed, Machine::default());
+        let s = sample::summarised(&input, &outcome, Machine::default());
         // Flow 0: 1000 B in 10 us against 5 us. Flow 1: 20 KB in 6 us against 8 us: not below 1.
         assert_eq!(s.fct_slowdown.mean, Some(1.5));
         assert_eq!(s.fct_us.mean, Some(8.0));
@@ -401,7 +412,7 @@ mod tests {
         outcome.flows.clear();
         outcome.completions.clear();
         outcome.queues.clear();
-        let s = summarise(&input, &outcome, RunStatus::Completed, Machine::default());
+        let s = sample::summarised(&input, &outcome, Machine::default());
         assert_eq!((s.fct_slowdown.p99, s.jain, s.finish_us), (None, None, None));
         assert_eq!(
             (s.goodput_gbps.aggregate, s.queue_bytes.mean, s.busiest_port),

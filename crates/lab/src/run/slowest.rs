@@ -5,14 +5,15 @@
 //! those flows alone, up to the end of the last of them, gives what the first would have recorded.
 
 use std::borrow::Borrow;
+use std::path::Path;
 
 use paceline_fabric::Progress;
 use paceline_fabric::spec::{Accounted, RecordSpec};
 use paceline_kernel::Time;
 use paceline_scenario::{Fidelity, Resolved};
 
-use super::{Control, Cut, Finished, RunError, Threads, execute_on, side_by_side, threads_each};
-use crate::results::{FlowRow, RunStatus, by_slowness, flow_rows};
+use super::{Control, Cut, Finished, Resources, RunError, execute_on, side_by_side, threads_each};
+use crate::results::{RunStatus, slowest_of};
 
 /// So many of the slowest flows are accounted for.
 pub const SLOWEST: usize = 20;
@@ -35,9 +36,8 @@ fn missing(input: &Resolved, finished: &Finished) -> Vec<u32> {
             .binary_search_by_key(&flow, |account| account.flow)
             .is_ok()
     };
-    let rows: Vec<FlowRow<'_>> = flow_rows(input, &finished.outcome).collect();
-    let slowest = by_slowness(&rows).into_iter().take(SLOWEST);
-    let mut missing: Vec<u32> = slowest
+    let slowest = slowest_of(finished.flows.rows(), SLOWEST);
+    let mut missing: Vec<u32> = (slowest.iter())
         .map(|row| row.flow_id)
         .filter(|&flow| !known(flow))
         .collect();
@@ -50,7 +50,7 @@ fn missing(input: &Resolved, finished: &Finished) -> Vec<u32> {
 pub fn account_for_slowest(
     input: &Resolved,
     finished: &mut Finished,
-    threads: usize,
+    resources: Resources<'_>,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<usize, RunError> {
     let missing = missing(input, finished);
@@ -63,13 +63,9 @@ pub fn account_for_slowest(
         omit_pfc: true,
         ..RecordSpec::default()
     };
-    let flows = &finished.outcome.flows;
     let end = |&flow: &u32| {
-        let record = &flows[flow as usize];
-        match record.fct.as_ps() {
-            0 => input.run.stop,
-            _ => record.start + record.fct,
-        }
+        let end = finished.flows.entry(flow as usize).and_then(|flow| flow.end_ps());
+        end.map_or(input.run.stop, Time::from_ps)
     };
     again.run_mut().stop = missing
         .iter()
@@ -77,11 +73,11 @@ pub fn account_for_slowest(
         .max()
         .unwrap_or(Time::ZERO)
         .min(input.run.stop);
-    let threads = Threads {
-        count: threads,
-        ..Threads::ONE
+    let resources = Resources {
+        told: &|_| {},
+        ..resources
     };
-    let second = execute_on(&again, threads, progress)?;
+    let second = execute_on(&again, resources, progress)?;
     if second.summary.status != RunStatus::Completed {
         return Ok(missing.len());
     }
@@ -96,18 +92,20 @@ pub fn account_for_slowest(
 pub fn compare_accounted<I: Borrow<Resolved> + Sync>(
     inputs: &[I],
     jobs: usize,
+    scratch: Option<&Path>,
     told: &(dyn Fn(usize, Cut) + Sync),
     progress: &(dyn Fn(usize, &Progress) -> Control + Sync),
 ) -> Vec<Result<Finished, RunError>> {
     side_by_side(inputs.len(), jobs, &|i| {
         let input = inputs[i].borrow();
-        let threads = Threads {
-            count: threads_each(input.threads, inputs.len(), jobs),
+        let resources = Resources {
+            threads: threads_each(input.threads, inputs.len(), jobs),
             told: &|cut| told(i, cut),
+            scratch,
         };
-        let mut finished = execute_on(input, threads, &mut |now| progress(i, now))?;
+        let mut finished = execute_on(input, resources, &mut |now| progress(i, now))?;
         // How far the second is nobody has to know, but it stops when told.
-        account_for_slowest(input, &mut finished, threads.count, &mut |now| {
+        account_for_slowest(input, &mut finished, resources, &mut |now| {
             progress(i, &Progress { done: true, ..*now })
         })?;
         Ok(finished)

@@ -1,6 +1,7 @@
 //! How many threads runs have: cores go to runs first, and only what is left to parts of runs.
 
 use std::fs;
+use std::path::Path;
 
 use paceline_fabric::Simulation;
 use paceline_scenario::Resolved;
@@ -8,20 +9,23 @@ use paceline_scenario::Resolved;
 /// In how many parts a run goes, or why in one.
 pub type Cut = Result<usize, &'static str>;
 
-/// The threads of a run.
+/// What a run may use of the machine.
 #[derive(Clone, Copy)]
-pub struct Threads<'a> {
-    /// How many it may have: it is cut into as many parts, where that can be done.
-    pub count: usize,
+pub struct Resources<'a> {
+    /// How many threads: it is cut into as many parts, where that can be done.
+    pub threads: usize,
     /// Told what came of that before the run begins, if it may have several.
     pub told: &'a dyn Fn(Cut),
+    /// A folder on a disk, for what does not fit in memory; the system's for temporary files if there is none.
+    pub scratch: Option<&'a Path>,
 }
 
-impl Threads<'_> {
+impl Resources<'_> {
     /// A run in one piece.
-    pub const ONE: Self = Self {
-        count: 1,
+    pub const ONE_THREAD: Self = Self {
+        threads: 1,
         told: &|_| {},
+        scratch: None,
     };
 }
 

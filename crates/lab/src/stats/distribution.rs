@@ -27,7 +27,8 @@ pub struct Distribution {
 impl Distribution {
     /// The statistics of `samples` (no NaN among them); all `None` when there are none.
     pub fn of(mut samples: Vec<f64>) -> Self {
-        samples.sort_by(f64::total_cmp);
+        // What is equal in this order has the same bits.
+        samples.sort_unstable_by(f64::total_cmp);
         Self {
             mean: mean(&samples),
             p50: percentile(&samples, 0.50),
@@ -62,9 +63,36 @@ pub fn percentile(ascending: &[f64], p: f64) -> Option<f64> {
 /// Jain's index of fairness, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has everything.
 /// `None` of nothing or when all are zero. (Jain, Chiu, Hawe, DEC-TR-301, 1984.)
 pub fn jain(shares: &[f64]) -> Option<f64> {
-    let sum: f64 = shares.iter().sum();
-    let squares: f64 = shares.iter().map(|x| x * x).sum();
-    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+    let mut moments = Moments::default();
+    shares.iter().for_each(|&share| moments.add(share));
+    moments.jain()
+}
+
+/// What is known of samples that come one by one and are not kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moments {
+    count: u64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Moments {
+    /// Takes in a sample.
+    pub(crate) fn add(&mut self, sample: f64) {
+        self.count += 1;
+        self.sum += sample;
+        self.squares += sample * sample;
+    }
+
+    /// As [`mean`].
+    pub(crate) fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+
+    /// As [`jain`].
+    pub(crate) fn jain(&self) -> Option<f64> {
+        (self.squares > 0.0).then(|| self.sum * self.sum / (self.count as f64 * self.squares))
+    }
 }
 
 /// Statistics of round-trip times, in microseconds.

@@ -35,6 +35,7 @@ mod paired;
 mod quantiles;
 
 pub use bootstrap::bootstrap;
+pub(crate) use distribution::Moments;
 pub use distribution::{Distribution, RttSummary, jain, mean, percentile, quantile_of_kb_bins};
 pub use interval::{BOOTSTRAP_FROM, CONFIDENCE, Interval, interval};
 pub use paired::{Paired, paired};

@@ -15,7 +15,7 @@ use super::{Keep, Plan, Row, Shard, Status, Study, SweepError};
 use crate::files::{Folder, OutputError, write_summary_into, write_summary_like};
 use crate::repeats::same_but_for_seed;
 use crate::results::RunStatus;
-use crate::run::{Control, Cut, Finished, Threads, execute_on, side_by_side, threads_each};
+use crate::run::{Control, Cut, Finished, Resources, execute_on, side_by_side, threads_each};
 
 /// How everything of a run is written into a folder of one that is being made.
 pub type WriteRun = fn(&Folder, &Path, &Resolved, &Finished) -> Result<(), OutputError>;
@@ -218,11 +218,12 @@ impl Job<'_> {
             record_less(&mut input.run_mut().record);
         }
         let count = threads_each(input.threads, beside, self.jobs);
-        let threads = Threads {
-            count,
+        let resources = Resources {
+            threads: count,
             told: &|cut| watch.cut(count, cut),
+            scratch: Some(store.folder()),
         };
-        let finished = execute_on(&input, threads, &mut |now| progress(&input, now));
+        let finished = execute_on(&input, resources, &mut |now| progress(&input, now));
         let finished = finished.map_err(|error| Stopped::Failed(error.to_string()))?;
         if finished.summary.status == RunStatus::Completed {
             self.write(store, id, &input, &finished).map_err(Stopped::Sweep)?;

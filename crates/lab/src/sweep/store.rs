@@ -51,6 +51,11 @@ impl Store {
         Ok(store)
     }
 
+    /// The folder of the sweep.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The folder of a run.
     pub(super) fn run_folder(&self, id: &str) -> PathBuf {
         self.folder.join("runs").join(id)

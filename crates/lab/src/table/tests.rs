@@ -1,17 +1,14 @@
 use super::*;
-use crate::results::{Machine, RunStatus, summarise};
+use crate::results::Machine;
 use crate::sample;
 
 fn summaries() -> [Summary; 2] {
     let (mut input, mut outcome) = sample::incast();
-    let a = summarise(&input, &outcome, RunStatus::Completed, Machine::default());
+    let a = sample::summarised(&input, &outcome, Machine::default());
     input.scheme = "dcqcn-win".into();
     outcome.counters.pauses = 12_345;
     outcome.rtt = sample::rtt(&[4_100, 2_000_000]);
-    [
-        a,
-        summarise(&input, &outcome, RunStatus::Completed, Machine::default()),
-    ]
+    [a, sample::summarised(&input, &outcome, Machine::default())]
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Why;
 use crate::files::FlowTime;
-use crate::results::{FlowRow, by_slowness};
+use crate::results::{FlowRow, slowest_of};
 use crate::table::{Column, render};
 use crate::text::{duration_us, number, short_bytes};
 
@@ -12,7 +12,7 @@ use crate::text::{duration_us, number, short_bytes};
 #[derive(Clone, Debug, Serialize)]
 pub struct Slow<'a> {
     /// Its row of `flows.csv`.
-    pub flow: &'a FlowRow<'a>,
+    pub flow: FlowRow<'a>,
     /// What most of its time went to; null if the run did not account for it.
     pub main: Option<Main>,
     /// The command that tells more.
@@ -36,17 +36,17 @@ pub struct Main {
 
 /// The `count` slowest flows; `run` is what the command calls the run.
 pub fn slowest<'a>(
-    flows: &'a [FlowRow<'a>],
-    times: &'a [FlowTime],
+    flows: impl IntoIterator<Item = FlowRow<'a>>,
+    times: &[FlowTime],
     count: usize,
     run: &str,
 ) -> Vec<Slow<'a>> {
-    let slow = |flow: &'a FlowRow<'a>| Slow {
-        flow,
-        main: Why::new(flow, times).and_then(|why| why.main()),
+    let slow = |flow: FlowRow<'a>| Slow {
+        main: Why::new(&flow, times).and_then(|why| why.main()),
         command: format!("paceline why {run} {}", flow.flow_id),
+        flow,
     };
-    by_slowness(flows).into_iter().take(count).map(slow).collect()
+    slowest_of(flows, count).into_iter().map(slow).collect()
 }
 
 /// They in a table.
@@ -57,7 +57,7 @@ pub fn table(slow: &[Slow<'_>]) -> String {
         None => "not accounted for".to_string(),
     };
     let port = |one: &Slow<'_>| {
-        let place = |main: &Main| main.port.as_ref().map(|port| super::place(port, one.flow));
+        let place = |main: &Main| main.port.as_ref().map(|port| super::place(port, &one.flow));
         one.main.as_ref().and_then(place).unwrap_or_default()
     };
     let took = |one: &Slow<'_>| match one.flow.fct_ps {

@@ -32,7 +32,7 @@ pub(super) fn limits(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
         if chosen.is_empty() {
             continue;
         }
-        let line = |(k, (row, one)): (usize, &(&FlowRow<'_>, &Series))| Line {
+        let line = |(k, (row, one)): (usize, &(FlowRow<'_>, &Series))| Line {
             dash: k / COLORS,
             ..Line::over_time(flow_name(row), k % COLORS, clock.source(0, Track::of(one), scale))
         };
@@ -58,7 +58,7 @@ pub(super) fn limits(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
 }
 
 /// The largest flows that have the metric, in the order of their numbers.
-fn chosen<'a>(run: &Named<'a>, metric: &str) -> Vec<(&'a FlowRow<'static>, &'a Series)> {
+fn chosen<'a>(run: &Named<'a>, metric: &str) -> Vec<(FlowRow<'a>, &'a Series)> {
     let mut found: Vec<_> = run
         .data
         .series

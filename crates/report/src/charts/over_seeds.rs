@@ -25,7 +25,7 @@ pub(crate) fn over_seeds(all: &[Seeds<'_>], seeds: usize) -> Vec<Chart> {
 /// flows of all seeds otherwise. All schemes have the same flows, so those of one are enough.
 pub(super) fn edges(runs: &[&RunData]) -> Vec<u64> {
     let mut sizes: Vec<u64> = (runs.iter())
-        .flat_map(|run| run.flows.iter().map(|flow| flow.size_bytes))
+        .flat_map(|run| run.flows.rows().map(|flow| flow.size_bytes))
         .collect();
     sizes.sort_unstable();
     let mut edges = sizes.clone();
@@ -42,7 +42,7 @@ pub(super) fn edges(runs: &[&RunData]) -> Vec<u64> {
 /// The `p` quantile of the slowdowns in each group of sizes of one run; nothing of a group without flows.
 pub(super) fn quantiles(run: &RunData, edges: &[u64], p: f64) -> Vec<Option<f64>> {
     let mut groups: Vec<Vec<f64>> = vec![Vec::new(); edges.len()];
-    for flow in &run.flows {
+    for flow in run.flows.rows() {
         let place = edges.partition_point(|&edge| edge < flow.size_bytes);
         if let (Some(group), Some(slowdown)) = (groups.get_mut(place), flow.slowdown) {
             group.push(slowdown);
@@ -138,7 +138,7 @@ fn lines(of: &Seeds<'_>, points: &[Point]) -> Vec<Line> {
 /// Completion times of the flows of all seeds together.
 fn fct_cdf(all: &[Seeds<'_>]) -> Option<Chart> {
     let sorted = |of: &Seeds<'_>| {
-        let flows = of.runs.iter().flat_map(|run| &run.flows);
+        let flows = of.runs.iter().flat_map(|run| run.flows.rows());
         let mut fcts: Vec<u64> = flows.filter_map(|flow| flow.fct_ps).collect();
         fcts.sort_unstable();
         fcts

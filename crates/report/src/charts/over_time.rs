@@ -22,9 +22,9 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn of(runs: &[Named<'_>]) -> Self {
-        let start = |run: &Named<'_>| run.data.flows.iter().map(|flow| flow.start_ps).min().unwrap_or(0);
+        let start = |run: &Named<'_>| run.data.flows.rows().map(|flow| flow.start_ps).min().unwrap_or(0);
         let end = |run: &Named<'_>| {
-            let flows = run.data.flows.iter().filter_map(FlowRow::end_ps);
+            let flows = run.data.flows.rows().filter_map(|flow| flow.end_ps());
             let series = run
                 .data
                 .series
@@ -224,8 +224,8 @@ const GBPS: (f64, f64) = (1e9, 1.0);
 fn flow_lines(run_index: usize, run: &Named<'_>, series: &[Series], clock: &Clock) -> Vec<Line> {
     let line = |(k, one): (usize, &Series)| {
         let id: Option<u32> = one.entity.strip_prefix("flow ").and_then(|id| id.parse().ok());
-        let flow = id.and_then(|id| run.data.flows.iter().find(|flow| flow.flow_id == id));
-        let name = flow.map_or_else(|| one.entity.clone(), flow_name);
+        let flow = id.and_then(|id| run.data.flows.with_id(id));
+        let name = flow.map_or_else(|| one.entity.clone(), |flow| flow_name(&flow));
         Line::over_time(name, k % COLORS, clock.source(run_index, Track::of(one), GBPS))
     };
     series.iter().enumerate().map(line).collect()

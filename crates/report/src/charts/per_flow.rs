@@ -1,5 +1,7 @@
 //! Charts of completed flows: slowdown by size, completion times.
 
+use std::borrow::Cow;
+
 use super::{Axis, Chart, Kind, Line, Named, Width, round, unit_of_time};
 use crate::decimate::{POINTS_MAX, evenly};
 use crate::palette::COLORS;
@@ -21,10 +23,10 @@ pub(super) const QUANTILES: [(&str, f64); 3] = [
 pub(super) fn size_groups(run: &RunData) -> Vec<(f64, Vec<f64>)> {
     let mut flows: Vec<(u64, f64)> = run
         .flows
-        .iter()
+        .rows()
         .filter_map(|flow| Some((flow.size_bytes, flow.slowdown?)))
         .collect();
-    flows.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    flows.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let sizes = flows.chunk_by(|a, b| a.0 == b.0).count();
     let per_group = flows.len().div_ceil(SIZE_GROUPS).max(1);
     let groups: Vec<&[(u64, f64)]> = if sizes <= SIZE_GROUPS {
@@ -133,7 +135,7 @@ pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
 const LABELS_MAX: usize = 8;
 
 /// A curve: its name, colour and dash, and ascending completion times in ps.
-type Curve<'a> = (&'a str, usize, usize, Vec<u64>);
+type Curve<'a> = (Cow<'a, str>, usize, usize, Vec<u64>);
 
 /// Completion times of each run; of a single run with several workloads, of each of these.
 fn curves<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
@@ -141,29 +143,33 @@ fn curves<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
         let flows = run
             .data
             .flows
-            .iter()
+            .rows()
             .filter(|flow| label.is_none_or(|label| flow.label == label));
         let mut fcts: Vec<u64> = flows.filter_map(|flow| flow.fct_ps).collect();
         fcts.sort_unstable();
         fcts
     };
     if let [run] = runs {
-        let mut labels: Vec<&str> = Vec::new();
-        for flow in &run.data.flows {
-            if labels.len() <= LABELS_MAX && !labels.contains(&&*flow.label) {
-                labels.push(&flow.label);
+        let mut labels: Vec<Cow<'a, str>> = Vec::new();
+        for flow in run.data.flows.rows() {
+            if labels.len() <= LABELS_MAX && !labels.contains(&flow.label) {
+                labels.push(flow.label);
             }
         }
-        let curve =
-            |(k, &label): (usize, &&'a str)| (label, (run.color + k) % COLORS, 0, sorted(run, Some(label)));
-        let all: Vec<Curve<'a>> = labels.iter().enumerate().map(curve).collect();
-        // One flow makes no curve.
-        if (2..=LABELS_MAX).contains(&labels.len()) && all.iter().all(|(.., fcts)| fcts.len() > 1) {
-            return all;
+        if (2..=LABELS_MAX).contains(&labels.len()) {
+            let curve = |(k, label): (usize, Cow<'a, str>)| {
+                let fcts = sorted(run, Some(&label));
+                (label, (run.color + k) % COLORS, 0, fcts)
+            };
+            let all: Vec<Curve<'a>> = labels.into_iter().enumerate().map(curve).collect();
+            // One flow makes no curve.
+            if all.iter().all(|(.., fcts)| fcts.len() > 1) {
+                return all;
+            }
         }
     }
     runs.iter()
-        .map(|run| (run.name, run.color, run.dash, sorted(run, None)))
+        .map(|run| (run.name.into(), run.color, run.dash, sorted(run, None)))
         .collect()
 }
 
@@ -190,7 +196,7 @@ pub(super) fn fct_cdf(runs: &[Named<'_>]) -> Option<Chart> {
     }
     let line = |(name, color, dash, fcts): &Curve<'_>| Line {
         dash: *dash,
-        ..Line::new(*name, *color, &share_curve(fcts, scale))
+        ..Line::new(&**name, *color, &share_curve(fcts, scale))
     };
     Some(Chart {
         title: "Completion times".into(),

@@ -68,7 +68,7 @@ pub(super) fn view(run: &RunData) -> Option<View> {
                 ..link
             })
             .collect(),
-        origin_ps: run.flows.iter().map(|flow| flow.start_ps).min().unwrap_or(0),
+        origin_ps: run.flows.rows().map(|flow| flow.start_ps).min().unwrap_or(0),
         timeline: timeline::timeline(&run.series, &rows),
         flows: flows::listed(run, &rows),
     })

@@ -56,7 +56,8 @@ fn a_page_without_series_or_network_is_a_page() {
 #[test]
 fn labels_stay_text() {
     let mut run = run();
-    run.flows[0].label = "</script><script>alert(1)</script>".into();
+    let label = "</script><script>alert(1)</script>";
+    run.flows = run.flows.changed(|flows| flows[0].label = label.into());
     let page = render(&[run]).unwrap();
     assert_eq!(page.matches("</script>").count(), 4);
     assert_eq!(
@@ -87,7 +88,7 @@ fn the_largest_page_is_below_eight_megabytes() {
     })
     .collect();
     run.topology = Some(topology);
-    let one = run.flows[0].clone();
+    let one = run.flows.get(0).unwrap().into_owned();
     let flow = |k: u32| FlowRow {
         flow_id: k,
         slowdown: Some(1.0 + f64::from(k % 997)),

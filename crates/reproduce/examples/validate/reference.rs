@@ -194,7 +194,7 @@ pub(crate) fn written(name: &str, input: &Resolved, finished: &Finished) -> Vec<
     let (spec, outcome) = (&input.run, &finished.outcome);
     let mut out = Vec::new();
     match name {
-        "fct.txt" => ns3::fct(&mut out, spec, outcome),
+        "fct.txt" => ns3::fct(&mut out, &finished.flows),
         "pfc.txt" => ns3::pfc(&mut out, outcome),
         "qlen.txt" => ns3::qlen(&mut out, spec, outcome),
         "rtt_samples.txt" => ns3::rtt_samples(&mut out, spec, outcome),

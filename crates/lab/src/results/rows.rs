@@ -1,0 +1,299 @@
+//! The flows of a run, to be gone through as often as needed.
+//!
+//! Runs have many more flows than what is made of them needs at a time: the rows of the latest are in memory, the
+//! others in a file without a name beside the run's folder. So there is nothing that grows with the number of
+//! flows but what an order over all of them needs, such as percentiles: that is said where it is made.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use paceline_fabric::outcome::{EndedFlow, FlowStatus};
+use paceline_fabric::spec::TieOrder;
+use paceline_fabric::{Outcome, RunSpec};
+use paceline_scenario::Resolved;
+
+use super::flows::{FlowRow, IdealFct};
+
+mod entry;
+mod store;
+
+pub(crate) use entry::Entry;
+use store::{Reader, Store};
+
+/// The flows of a run, in the order of their starts. Copies share them.
+#[derive(Clone)]
+pub struct FlowRows(Arc<Table>);
+
+struct Table {
+    labels: Vec<String>,
+    schemes: Vec<String>,
+    entries: Store,
+    /// Completed flows, in the order of completion.
+    completions: Store,
+    /// What went wrong when rows were read: the iterators end there.
+    trouble: OnceLock<io::Error>,
+}
+
+impl FlowRows {
+    /// How many flows there are.
+    pub fn len(&self) -> usize {
+        self.0.entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The rows, as in `flows.csv`.
+    pub fn rows(&self) -> impl Iterator<Item = FlowRow<'_>> {
+        self.entries().map(|entry| self.row(&entry))
+    }
+
+    /// The row of the flow in this place.
+    pub fn get(&self, place: usize) -> Option<FlowRow<'_>> {
+        let entry = self.entry(place)?;
+        Some(self.row(&entry))
+    }
+
+    /// The row of the flow with this number: mostly that in its place.
+    pub fn with_id(&self, flow_id: u32) -> Option<FlowRow<'_>> {
+        let meant = |row: &FlowRow<'_>| row.flow_id == flow_id;
+        let there = self.get(flow_id as usize).filter(meant);
+        there.or_else(|| self.rows().find(meant))
+    }
+
+    /// Whether all rows could be read so far: what was made of them is nothing if not.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn check(&self) -> io::Result<()> {
+        match self.0.trouble.get() {
+            None => Ok(()),
+            Some(error) => Err(io::Error::new(
+                error.kind(),
+                format!("the rows of flows that do not fit in memory: {error}"),
+            )),
+        }
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
+        let mut reader = Reader::of(&self.0.entries);
+        (0..self.len()).map_while(move |place| self.read(&mut reader, place))
+    }
+
+    pub(crate) fn entry(&self, place: usize) -> Option<Entry> {
+        let there = place < self.len();
+        there.then(|| self.read(&mut Reader::of(&self.0.entries), place))?
+    }
+
+    /// Completed flows, in the order of completion.
+    pub(crate) fn completions(&self) -> impl Iterator<Item = Entry> {
+        let mut order = Reader::of(&self.0.completions);
+        let mut entries = Reader::of(&self.0.entries);
+        (0..self.0.completions.len()).map_while(move |place| {
+            let flow = self.known(order.row(place).map(|bytes| {
+                let bytes = bytes.iter().rev();
+                bytes.fold(0, |number, &byte| number << 8 | usize::from(byte))
+            }))?;
+            self.read(&mut entries, flow)
+        })
+    }
+
+    /// The name of an entry's scheme.
+    pub(crate) fn scheme(&self, entry: &Entry) -> &str {
+        name(&self.0.schemes, entry.scheme)
+    }
+
+    /// The name of an entry's label.
+    pub(crate) fn label(&self, entry: &Entry) -> &str {
+        name(&self.0.labels, entry.label)
+    }
+
+    fn row(&self, entry: &Entry) -> FlowRow<'_> {
+        entry.row(self.label(entry), self.scheme(entry))
+    }
+
+    fn read(&self, reader: &mut Reader<'_>, place: usize) -> Option<Entry> {
+        self.known(reader.row(place).map(Entry::decode))
+    }
+
+    fn known<T>(&self, result: io::Result<T>) -> Option<T> {
+        // The first error is the one to tell.
+        result.map_err(|error| self.0.trouble.set(error)).ok()
+    }
+
+    /// Those of a run whose flows were a list; `folder` is for what does not fit in memory.
+    pub(crate) fn of_list(input: &Resolved, outcome: &Outcome, folder: &Path) -> io::Result<Self> {
+        let mut gathered = Gathering::new(input, folder);
+        for entry in entries_of_list(&input.run, outcome) {
+            gathered.put(&entry)?;
+        }
+        for flow in &outcome.completions {
+            gathered.table.completions.push(&flow.to_le_bytes())?;
+        }
+        gathered.finish()
+    }
+
+    /// Rows that a file had.
+    pub(crate) fn of_rows<'a, E: From<io::Error>>(
+        rows: impl IntoIterator<Item = Result<FlowRow<'a>, E>>,
+        folder: &Path,
+    ) -> Result<Self, E> {
+        let mut table = Table::new(folder);
+        let (mut labels, mut schemes) = (BTreeMap::new(), BTreeMap::new());
+        for row in rows {
+            let row = row?;
+            let label = number(&mut labels, &mut table.labels, &row.label);
+            let scheme = number(&mut schemes, &mut table.schemes, &row.scheme);
+            table.entries.push(&Entry::of_row(&row, label, scheme).encode())?;
+        }
+        Ok(Self(Arc::new(table)))
+    }
+}
+
+/// The number of a name, which is a new one if it was not there before.
+fn number(known: &mut BTreeMap<String, u32>, names: &mut Vec<String>, name: &str) -> u32 {
+    if let Some(&number) = known.get(name) {
+        return number;
+    }
+    let number = names.len() as u32;
+    known.insert(name.to_string(), number);
+    names.push(name.to_string());
+    number
+}
+
+fn name(names: &[String], number: u32) -> &str {
+    names.get(number as usize).map_or("", String::as_str)
+}
+
+/// The flows of a list.
+fn entries_of_list<'a>(run: &'a RunSpec, outcome: &'a Outcome) -> impl Iterator<Item = Entry> + 'a {
+    let alone = IdealFct::of(&run.quirks);
+    let flows = run.flows.iter().zip(&outcome.flows).zip(0..);
+    flows.map(move |((&spec, &record), flow)| Entry::of(&EndedFlow { flow, spec, record }, alone))
+}
+
+/// The rows of a run whose flows are a list, in order of start.
+pub fn flow_rows<'a>(input: &'a Resolved, outcome: &'a Outcome) -> impl Iterator<Item = FlowRow<'a>> {
+    let (labels, schemes) = (&input.run.labels, &input.schemes);
+    entries_of_list(&input.run, outcome)
+        .map(|entry| entry.row(name(labels, entry.label), name(schemes, entry.scheme)))
+}
+
+impl Table {
+    fn new(folder: &Path) -> Self {
+        Self {
+            labels: Vec::new(),
+            schemes: Vec::new(),
+            entries: Store::new(entry::SIZE, folder),
+            completions: Store::new(size_of::<u32>(), folder),
+            trouble: OnceLock::new(),
+        }
+    }
+}
+
+/// The flows of a run that is under way, as far as they are over.
+pub(crate) struct Gathering {
+    table: Table,
+    alone: IdealFct,
+    /// Whether completions of one instant are in the order of flows.
+    sorted: bool,
+    /// An instant, and those that completed in it.
+    instant: (u64, Vec<u32>),
+}
+
+impl Gathering {
+    /// Of a run of `input`; `folder` is for what does not fit in memory.
+    pub(crate) fn new(input: &Resolved, folder: &Path) -> Self {
+        Self {
+            table: Table {
+                labels: input.run.labels.clone(),
+                schemes: input.schemes.clone(),
+                ..Table::new(folder)
+            },
+            alone: IdealFct::of(&input.run.quirks),
+            sorted: input.run.ties == TieOrder::Structural,
+            instant: (0, Vec::new()),
+        }
+    }
+
+    fn put(&mut self, entry: &Entry) -> io::Result<()> {
+        let place = entry.flow as usize;
+        self.table.entries.put(place, &entry.encode())
+    }
+
+    /// Flows of a stream are over, in the order of their ends.
+    pub(crate) fn take(&mut self, ended: &[EndedFlow]) -> io::Result<()> {
+        for flow in ended {
+            self.put(&Entry::of(flow, self.alone))?;
+            if flow.record.status == FlowStatus::Completed {
+                let end = (flow.record.start + flow.record.fct).as_ps();
+                if end != self.instant.0 {
+                    self.instant_is_over()?;
+                    self.instant.0 = end;
+                }
+                self.instant.1.push(flow.flow);
+            }
+        }
+        Ok(())
+    }
+
+    fn instant_is_over(&mut self) -> io::Result<()> {
+        let completed = &mut self.instant.1;
+        if self.sorted {
+            completed.sort_unstable();
+        }
+        (completed.drain(..)).try_for_each(|flow| self.table.completions.push(&flow.to_le_bytes()))
+    }
+
+    /// The run is over: of a stream, those that have not begun are drawn too.
+    pub(crate) fn end(mut self, run: &RunSpec, outcome: &Outcome) -> io::Result<FlowRows> {
+        self.take(&outcome.ended)?;
+        if let Some(arrivals) = run.arrivals.as_ref().filter(|all| outcome.begun < all.flows) {
+            let drawn = (0..).zip(arrivals.flows(run.seed));
+            for (flow, spec) in drawn.skip(outcome.begun as usize) {
+                self.put(&Entry::of(&EndedFlow::not_started(flow, spec), self.alone))?;
+            }
+        }
+        self.finish()
+    }
+
+    fn finish(mut self) -> io::Result<FlowRows> {
+        self.instant_is_over()?;
+        Ok(FlowRows(Arc::new(self.table)))
+    }
+}
+
+impl fmt::Debug for FlowRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} flows", self.len())
+    }
+}
+
+impl PartialEq for FlowRows {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.rows().eq(other.rows())
+    }
+}
+
+#[cfg(any(test, feature = "sample"))]
+impl<'a> FromIterator<FlowRow<'a>> for FlowRows {
+    fn from_iter<I: IntoIterator<Item = FlowRow<'a>>>(rows: I) -> Self {
+        let rows = rows.into_iter().map(Ok::<_, io::Error>);
+        Self::of_rows(rows, &std::env::temp_dir()).expect("few rows need no file")
+    }
+}
+
+#[cfg(any(test, feature = "sample"))]
+impl FlowRows {
+    /// The same with some rows changed.
+    pub fn changed(&self, change: impl FnOnce(&mut Vec<FlowRow<'static>>)) -> Self {
+        let mut rows: Vec<FlowRow<'static>> = self.rows().map(FlowRow::into_owned).collect();
+        change(&mut rows);
+        rows.into_iter().collect()
+    }
+}

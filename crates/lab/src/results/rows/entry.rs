@@ -1,0 +1,231 @@
+//! A flow as [`super::FlowRows`] keeps it: in as many bytes as every other.
+
+use paceline_fabric::outcome::{EndedFlow, FlowStatus};
+
+use crate::results::{FlowRow, FlowState, IdealFct};
+
+/// What a flow was and what became of it; labels and schemes are numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) flow: u32,
+    pub(crate) label: u32,
+    pub(crate) scheme: u32,
+    pub(crate) src: u32,
+    pub(crate) dst: u32,
+    pub(crate) sport: u16,
+    pub(crate) dport: u16,
+    pub(crate) class: u8,
+    pub(crate) status: FlowState,
+    pub(crate) size: u64,
+    pub(crate) start_ps: u64,
+    /// Of a completed flow.
+    pub(crate) fct_ps: Option<u64>,
+    pub(crate) ideal_ps: u64,
+    pub(crate) slowdown: Option<f64>,
+    pub(crate) retransmitted: u64,
+    pub(crate) delivered: u64,
+    pub(crate) sent: u64,
+    pub(crate) sent_unheard: u64,
+}
+
+/// Bytes of an entry.
+pub(super) const SIZE: usize = 5 * 4 + 2 * 2 + 2 + 9 * 8;
+
+impl Entry {
+    /// Of a flow of a run.
+    pub(super) fn of(ended: &EndedFlow, alone: IdealFct) -> Self {
+        let (spec, record) = (&ended.spec, &ended.record);
+        let (fct, ideal) = (record.fct.as_ps(), record.ideal.as_ps());
+        let done = record.status == FlowStatus::Completed;
+        Self {
+            flow: ended.flow,
+            label: spec.label.into(),
+            scheme: spec.scheme.into(),
+            src: spec.src.0,
+            dst: spec.dst.0,
+            sport: spec.sport,
+            dport: spec.dport,
+            class: spec.class,
+            status: record.status.into(),
+            size: spec.size.get(),
+            start_ps: record.start.as_ps(),
+            fct_ps: done.then_some(fct),
+            ideal_ps: ideal,
+            slowdown: done.then(|| alone.slowdown(fct, ideal)),
+            retransmitted: record.retransmitted.get(),
+            delivered: record.delivered.get(),
+            sent: record.sent.get(),
+            sent_unheard: record.sent_unheard.get(),
+        }
+    }
+
+    /// Of a row, whose label and scheme have these numbers.
+    pub(super) fn of_row(row: &FlowRow<'_>, label: u32, scheme: u32) -> Self {
+        Self {
+            flow: row.flow_id,
+            label,
+            scheme,
+            src: row.src,
+            dst: row.dst,
+            sport: 0,
+            dport: 0,
+            class: row.priority,
+            status: row.status,
+            size: row.size_bytes,
+            start_ps: row.start_ps,
+            fct_ps: row.fct_ps,
+            ideal_ps: row.ideal_fct_ps,
+            slowdown: row.slowdown,
+            retransmitted: row.retransmitted_bytes,
+            delivered: 0,
+            sent: row.sent_bytes,
+            sent_unheard: row.before_feedback_bytes,
+        }
+    }
+
+    /// Its row, with the names of its label and its scheme.
+    pub(super) fn row<'a>(&self, label: &'a str, scheme: &'a str) -> FlowRow<'a> {
+        FlowRow {
+            flow_id: self.flow,
+            label: label.into(),
+            scheme: scheme.into(),
+            src: self.src,
+            dst: self.dst,
+            priority: self.class,
+            size_bytes: self.size,
+            start_ps: self.start_ps,
+            fct_ps: self.fct_ps,
+            ideal_fct_ps: self.ideal_ps,
+            slowdown: self.slowdown,
+            retransmitted_bytes: self.retransmitted,
+            sent_bytes: self.sent,
+            before_feedback_bytes: self.sent_unheard,
+            status: self.status,
+        }
+    }
+
+    /// When it completed, in ps.
+    pub(crate) fn end_ps(&self) -> Option<u64> {
+        self.fct_ps.map(|fct| self.start_ps + fct)
+    }
+
+    /// Payload over completion time in Gbit/s; `None` unless completed.
+    pub(crate) fn goodput_gbps(&self) -> Option<f64> {
+        let fct = self.fct_ps.filter(|&ps| ps > 0)?;
+        Some(self.size as f64 * 8e3 / fct as f64)
+    }
+
+    pub(super) fn encode(&self) -> [u8; SIZE] {
+        let mut bytes = [0; SIZE];
+        let mut at = 0;
+        let mut put = |value: &[u8]| {
+            bytes[at..at + value.len()].copy_from_slice(value);
+            at += value.len();
+        };
+        for value in [self.flow, self.label, self.scheme, self.src, self.dst] {
+            put(&value.to_le_bytes());
+        }
+        for value in [self.sport, self.dport] {
+            put(&value.to_le_bytes());
+        }
+        let known = u8::from(self.fct_ps.is_some()) | u8::from(self.slowdown.is_some()) << 1;
+        put(&[self.class, self.status as u8 | known << 4]);
+        for value in [
+            self.size,
+            self.start_ps,
+            self.fct_ps.unwrap_or(0),
+            self.ideal_ps,
+            self.slowdown.unwrap_or(0.0).to_bits(),
+            self.retransmitted,
+            self.delivered,
+            self.sent,
+            self.sent_unheard,
+        ] {
+            put(&value.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// What [`Self::encode`] gave.
+    pub(super) fn decode(bytes: &[u8]) -> Self {
+        let mut at = 0;
+        let mut take = |count: usize| {
+            let value = bytes[at..at + count].iter().rev();
+            at += count;
+            value.fold(0, |value, &byte| value << 8 | u64::from(byte))
+        };
+        let [flow, label, scheme, src, dst] = [(); 5].map(|()| take(4) as u32);
+        let [sport, dport] = [(); 2].map(|()| take(2) as u16);
+        let [class, flags] = [(); 2].map(|()| take(1) as u8);
+        let [
+            size,
+            start_ps,
+            fct,
+            ideal_ps,
+            slowdown,
+            retransmitted,
+            delivered,
+            sent,
+            sent_unheard,
+        ] = [(); 9].map(|()| take(8));
+        Self {
+            flow,
+            label,
+            scheme,
+            src,
+            dst,
+            sport,
+            dport,
+            class,
+            status: FlowState::ALL[usize::from(flags & 7).min(FlowState::ALL.len() - 1)],
+            size,
+            start_ps,
+            fct_ps: (flags & 1 << 4 != 0).then_some(fct),
+            ideal_ps,
+            slowdown: (flags & 1 << 5 != 0).then_some(f64::from_bits(slowdown)),
+            retransmitted,
+            delivered,
+            sent,
+            sent_unheard,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_back() {
+        let whole = Entry {
+            flow: 1,
+            label: u32::MAX,
+            scheme: 2,
+            src: 3,
+            dst: 70_000,
+            sport: 65_535,
+            dport: 100,
+            class: 7,
+            status: FlowState::Completed,
+            size: u64::MAX,
+            start_ps: 1 << 60,
+            fct_ps: Some(77),
+            ideal_ps: 5,
+            slowdown: Some(15.4),
+            retransmitted: 8,
+            delivered: 9,
+            sent: 10,
+            sent_unheard: 11,
+        };
+        assert_eq!(Entry::decode(&whole.encode()), whole);
+        for status in FlowState::ALL {
+            let cut = Entry {
+                status,
+                fct_ps: None,
+                slowdown: None,
+                ..whole
+            };
+            assert_eq!(Entry::decode(&cut.encode()), cut);
+        }
+    }
+}

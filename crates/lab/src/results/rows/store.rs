@@ -1,0 +1,176 @@
+//! Rows of equally many bytes, by number: the last of them in memory, those before in a file without a name.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Rows of a page.
+const PAGE: usize = 1024;
+/// Pages that stay in memory: those of the last 160 000 rows.
+const PAGES: usize = 160;
+
+/// The rows. They may come in any order, though few should come long after their neighbours: those are written one
+/// by one.
+pub(super) struct Store {
+    /// Bytes of a row.
+    row: usize,
+    rows: usize,
+    /// Pages that have left memory for the file: the first so many.
+    left: usize,
+    pages: VecDeque<Box<[u8]>>,
+    /// No more pages than this are in memory.
+    most: usize,
+    folder: PathBuf,
+    file: Option<Mutex<File>>,
+}
+
+impl Store {
+    /// A store of rows of so many bytes, whose file, if it needs one, is in `folder`.
+    pub(super) fn new(row: usize, folder: &Path) -> Self {
+        Self {
+            row,
+            rows: 0,
+            left: 0,
+            pages: VecDeque::new(),
+            most: PAGES,
+            folder: folder.to_path_buf(),
+            file: None,
+        }
+    }
+
+    /// How many rows there are: one more than the largest number.
+    pub(super) const fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Sets a row.
+    pub(super) fn put(&mut self, number: usize, bytes: &[u8]) -> io::Result<()> {
+        self.rows = self.rows.max(number + 1);
+        let Some(place) = (number / PAGE).checked_sub(self.left) else {
+            let mut file = self.opened(number)?;
+            return file.write_all(bytes);
+        };
+        while self.pages.len() <= place {
+            if self.pages.len() == self.most {
+                self.write_first()?;
+                return self.put(number, bytes);
+            }
+            self.pages.push_back(vec![0; PAGE * self.row].into());
+        }
+        let at = number % PAGE * self.row;
+        self.pages[place][at..at + self.row].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Adds a row behind all others.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.put(self.rows, bytes)
+    }
+
+    /// The first page in memory goes to the file.
+    fn write_first(&mut self) -> io::Result<()> {
+        if self.file.is_none() {
+            // It has no name, so nothing of it is left whatever becomes of this process.
+            self.file = Some(Mutex::new(tempfile::tempfile_in(&self.folder)?));
+        }
+        if let Some(page) = self.pages.pop_front() {
+            self.opened(self.left * PAGE)?.write_all(&page)?;
+            self.left += 1;
+        }
+        Ok(())
+    }
+
+    /// The file, at a row.
+    fn opened(&self, number: usize) -> io::Result<MutexGuard<'_, File>> {
+        let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start((number * self.row) as u64))?;
+        Ok(file)
+    }
+}
+
+/// Pages that a reader holds: neighbours are mostly read one after the other.
+const HELD: usize = 8;
+
+/// Reads rows.
+pub(super) struct Reader<'a> {
+    store: &'a Store,
+    /// Pages of the file that were read, and their numbers.
+    held: [(usize, Vec<u8>); HELD],
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn of(store: &'a Store) -> Self {
+        Self {
+            store,
+            held: std::array::from_fn(|_| (usize::MAX, Vec::new())),
+        }
+    }
+
+    /// The bytes of a row, which there is.
+    pub(super) fn row(&mut self, number: usize) -> io::Result<&[u8]> {
+        let (store, page) = (self.store, number / PAGE);
+        let at = number % PAGE * store.row;
+        if let Some(place) = page.checked_sub(store.left) {
+            return Ok(&store.pages[place][at..at + store.row]);
+        }
+        let (held, bytes) = &mut self.held[page % HELD];
+        if *held != page {
+            bytes.resize(PAGE * store.row, 0);
+            *held = usize::MAX;
+            store.opened(page * PAGE)?.read_exact(bytes)?;
+            *held = page;
+        }
+        Ok(&bytes[at..at + store.row])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store that holds three pages.
+    fn small(folder: &Path) -> Store {
+        Store {
+            most: 3,
+            ..Store::new(4, folder)
+        }
+    }
+
+    #[test]
+    fn rows_are_found_whatever_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = small(folder.path());
+        let count = 20 * PAGE as u32 + 7;
+        // All but every fifth, up to two pages too early or too late; then every fifth, long after its neighbours.
+        let shuffled = |i: u32| (i / 2000 * 2000 + (i % 2000) * 777 % 2000).min(count - 1);
+        for number in (0..count.next_multiple_of(2000))
+            .map(shuffled)
+            .filter(|i| i % 5 > 0)
+        {
+            store.put(number as usize, &number.to_le_bytes()).unwrap();
+        }
+        for number in (0..count).filter(|i| i % 5 == 0) {
+            store.put(number as usize, &number.to_le_bytes()).unwrap();
+        }
+        assert_eq!((store.len(), store.pages.len()), (count as usize, 3));
+        let mut reader = Reader::of(&store);
+        for number in (0..count).chain((0..count).rev()) {
+            assert_eq!(reader.row(number as usize).unwrap(), number.to_le_bytes());
+        }
+        // The file has no name.
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn few_rows_need_no_file() {
+        let mut store = small(Path::new("/nowhere"));
+        for number in 0..3 * PAGE as u32 {
+            store.push(&number.to_le_bytes()).unwrap();
+        }
+        assert_eq!(Reader::of(&store).row(2000).unwrap(), 2000u32.to_le_bytes());
+        assert_eq!(store.push(&[0; 4]).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}
