@@ -52,6 +52,12 @@ impl Place {
     pub fn text(&self) -> &str {
         self.source.text().get(self.span.clone()).unwrap_or_default()
     }
+    /// The part `range` of what stands there; of a text in quotes, of what is between them.
+    pub(crate) fn part(&self, range: Range<usize>) -> Self {
+        let quotes = usize::from(self.text().starts_with(['"', '\'']));
+        let start = self.span.start + quotes;
+        self.source.at(start + range.start..start + range.end)
+    }
     /// Line and column, from 1; columns count characters.
     pub fn line_column(&self) -> (usize, usize) {
         let text = self.source.text();

@@ -10,6 +10,7 @@ pub mod diagnostics;
 mod document;
 mod files;
 pub mod generate;
+pub mod groups;
 mod ns3;
 mod resolve;
 mod schema;

@@ -5,6 +5,7 @@
 //! nothing is absent.
 
 mod accounts;
+mod nodes;
 mod quirks;
 mod recovery;
 mod values;
@@ -26,11 +27,12 @@ use paceline_congestion::registry::SchemeParams;
 use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
+pub(crate) use nodes::{NodeItem, Nodes};
 pub(crate) use quirks::Quirks;
 pub(crate) use recovery::{ArrivalOrder, DropKind, RecoveryKind};
 pub(crate) use values::{
-    Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, FlowControlKind, Headroom, Nodes,
-    OrAuto, OrOff, PerLink, PfcModeKind, PortBins,
+    Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, FlowControlKind, Headroom, OrAuto,
+    OrOff, PerLink, PfcModeKind, PortBins, Ratio,
 };
 pub(crate) use workload::*;
 
@@ -112,6 +114,9 @@ pub(crate) struct Scenario {
     pub(crate) threads: Option<NonZeroU32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) topology: Option<Spanned<Topology>>,
+    /// Names of sets of hosts.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) hosts: BTreeMap<String, Spanned<Nodes>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) workload: Vec<Spanned<Workload>>,
     pub(crate) network: Network,
@@ -143,6 +148,7 @@ tables! {
         dumbbell: Dumbbell,
         parking_lot: ParkingLot,
         leaf_spine: LeafSpine,
+        rail: Rail,
         fat_tree: FatTree,
         hpcc_fat: HpccFat,
         graph: Graph,
@@ -169,14 +175,28 @@ tables! {
         leaves: Spanned<u32>,
         spines: Spanned<u32>,
         hosts_per_leaf: Spanned<u32>,
+        oversubscription: Spanned<Ratio>,
         rate: Spanned<BitRate>,
         delay: Spanned<Span>,
         spine_rate: Spanned<BitRate>,
         spine_delay: Spanned<Span>,
     }
+    struct Rail {
+        servers: Spanned<u32>,
+        gpus: Spanned<u32>,
+        servers_per_pod: Spanned<u32>,
+        spines: Spanned<u32>,
+        oversubscription: Spanned<Ratio>,
+        rate: Spanned<BitRate>,
+        delay: Spanned<Span>,
+        spine_rate: Spanned<BitRate>,
+        spine_delay: Spanned<Span>,
+        server_rate: Spanned<OrOff<BitRate>>,
+        server_delay: Spanned<Span>,
+    }
     struct FatTree {
         k: Spanned<u32>,
-        oversubscription: Spanned<u32>,
+        oversubscription: Spanned<Ratio>,
         rate: Spanned<BitRate>,
         delay: Spanned<Span>,
         aggregation_rate: Spanned<BitRate>,
@@ -288,7 +308,7 @@ tables! {
         per: Spanned<AdaptivePer>,
     }
     struct PauseStorm {
-        node: Spanned<u32>,
+        node: Spanned<Nodes>,
         priority: Spanned<u8>,
         at: Spanned<Time>,
         until: Spanned<Time>,

@@ -1,9 +1,10 @@
 //! Networks: nodes and links, and the built-in generators.
 
-use paceline_fabric::spec::{LinkSpec, NodeId, NodeKind};
+use paceline_fabric::spec::{LinkSpec, NodeId, NodeKind, RunSpec};
 use paceline_kernel::{BitRate, Span};
 
 use crate::diagnostics::{Diagnostics, Place, Source};
+use crate::groups::Sets;
 use crate::schema::Fidelity;
 
 /// Nodes and links.
@@ -13,6 +14,11 @@ pub struct Topology {
     pub nodes: Vec<NodeKind>,
     /// Links.
     pub links: Vec<LinkSpec>,
+    /// What the generator calls hosts that belong together, beside what is seen from the links: see
+    /// [`crate::groups`].
+    pub groups: Vec<(&'static str, Sets)>,
+    /// Switches inside servers, which link what is in one of them.
+    pub inner: Vec<NodeId>,
 }
 
 impl Topology {
@@ -22,7 +28,16 @@ impl Topology {
         nodes.resize((hosts + switches) as usize, NodeKind::Switch);
         Self {
             nodes,
-            links: Vec::new(),
+            ..Self::default()
+        }
+    }
+
+    /// The nodes and links of a run.
+    pub fn of(run: &RunSpec) -> Self {
+        Self {
+            nodes: run.nodes.clone(),
+            links: run.links.clone(),
+            ..Self::default()
         }
     }
 
@@ -68,10 +83,16 @@ impl Topology {
         self.nodes.get(node.0 as usize) == Some(&NodeKind::Host)
     }
 
-    /// The rate at which each node sends: the sum of its links'.
+    /// The rate at which each node sends into the network: the sum of its links', but for those that stay in
+    /// a server.
     pub fn rates(&self) -> Vec<BitRate> {
         let mut rates = vec![BitRate::default(); self.nodes.len()];
-        for link in &self.links {
+        let inner = |node| self.inner.binary_search(node).is_ok();
+        for link in self
+            .links
+            .iter()
+            .filter(|link| !inner(&link.a) && !inner(&link.b))
+        {
             for end in [link.a, link.b] {
                 let rate = &mut rates[end.0 as usize];
                 *rate = rate.saturating_add(link.rate);
@@ -96,6 +117,8 @@ pub(crate) struct Net {
     pub(crate) topology: Topology,
     /// A place per link; empty for a generated topology.
     pub(crate) places: Vec<Place>,
+    /// Sets of hosts that the scenario has names for.
+    pub(crate) names: Vec<(String, Vec<NodeId>)>,
     /// What may explain that a link is missing.
     pub(crate) note: Option<String>,
 }
@@ -106,7 +129,7 @@ pub fn star(hosts: u32, rate: BitRate, delay: Span) -> Topology {
     nodes.resize(1 + hosts as usize, NodeKind::Host);
     let mut star = Topology {
         nodes,
-        links: Vec::new(),
+        ..Topology::default()
     };
     for host in 1..=hosts {
         star.link(0, host, rate, delay);
@@ -156,6 +179,65 @@ pub fn leaf_spine(
             net.link(hosts + leaf, hosts + leaves + s, spine.0, spine.1);
         }
     }
+    net
+}
+
+/// Servers with several GPUs, each with a NIC of its own: a host of the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rails {
+    /// Servers.
+    pub servers: u32,
+    /// GPUs of each, which is how many rails there are.
+    pub gpus: u32,
+    /// Servers at the same rail switches; divides `servers`.
+    pub servers_per_pod: u32,
+    /// Spines, to each of which every rail switch is linked.
+    pub spines: u32,
+    /// Links of hosts.
+    pub host: (BitRate, Span),
+    /// Links between rail switches and spines.
+    pub spine: (BitRate, Span),
+    /// Links of GPUs to the switch inside their server, if they have any.
+    pub server: Option<(BitRate, Span)>,
+}
+
+/// A rail-optimised network: the i-th GPU of every server of a pod is at the pod's i-th rail switch. Hosts come
+/// first, server by server, then rail switches, pod by pod, then spines, then the switches inside servers.
+pub fn rail(rails: &Rails) -> Topology {
+    let Rails { servers, gpus, .. } = *rails;
+    let (hosts, pods) = (servers * gpus, servers / rails.servers_per_pod);
+    let (first_rail, first_spine) = (hosts, hosts + pods * gpus);
+    let first_server = first_spine + rails.spines;
+    let inside = rails.server.map_or(0, |_| servers);
+    let mut net = Topology::new(hosts, pods * gpus + rails.spines + inside);
+    let at = |host: u32| host / gpus / rails.servers_per_pod * gpus + host % gpus;
+    for host in 0..hosts {
+        net.link(host, first_rail + at(host), rails.host.0, rails.host.1);
+    }
+    for rail in first_rail..first_spine {
+        for spine in first_spine..first_server {
+            net.link(rail, spine, rails.spine.0, rails.spine.1);
+        }
+    }
+    if let Some((rate, delay)) = rails.server {
+        for host in 0..hosts {
+            net.link(host, first_server + host / gpus, rate, delay);
+        }
+        net.inner = (first_server..first_server + servers).map(NodeId).collect();
+    }
+    let by = |count: u32, key: &dyn Fn(u32) -> u32| {
+        let mut sets = vec![Vec::new(); count as usize];
+        for host in 0..hosts {
+            sets[key(host) as usize].push(NodeId(host));
+        }
+        sets
+    };
+    net.groups = vec![
+        ("server", by(servers, &|host| host / gpus)),
+        ("rail", by(gpus, &|host| host % gpus)),
+        ("leaf", by(pods * gpus, &at)),
+        ("pod", by(pods, &|host| host / gpus / rails.servers_per_pod)),
+    ];
     net
 }
 

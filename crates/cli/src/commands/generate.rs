@@ -113,10 +113,7 @@ pub(super) fn generate(args: &GenerateArgs) -> Ended {
             file,
         } => {
             let resolved = topology(name, parameters)?;
-            let topology = Topology {
-                nodes: resolved.run.nodes.clone(),
-                links: resolved.run.links.clone(),
-            };
+            let topology = Topology::of(&resolved.run);
             let text = match file.format() {
                 FileFormat::Ns3 => write::topology_text(&topology),
                 FileFormat::Toml => write::topology_toml(&topology),

@@ -74,10 +74,7 @@ impl RunData {
             flows: finished.flows.clone(),
             series: series_of(&input.run, outcome),
             flow_times: flow_times(outcome),
-            topology: Some(Topology {
-                nodes: input.run.nodes.clone(),
-                links: input.run.links.clone(),
-            }),
+            topology: Some(Topology::of(&input.run)),
             folder: None,
             pauses_ns: outcome
                 .pfc

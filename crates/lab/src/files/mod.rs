@@ -85,10 +85,7 @@ fn write_network(folder: &Folder, sub: &Path, input: &Resolved) -> Result<(), Ou
     if input.files.iter().any(|(file, _)| *file == name) {
         return Ok(());
     }
-    let network = Topology {
-        nodes: input.run.nodes.clone(),
-        links: input.run.links.clone(),
-    };
+    let network = Topology::of(&input.run);
     folder.write(&sub.join(name), |out| {
         out.write_all(topology_text(&network).as_bytes())
     })

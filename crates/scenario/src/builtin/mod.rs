@@ -100,14 +100,28 @@ pub fn topologies() -> &'static [Entry] {
             "leaves", "", "4", "number of leaves";
             "spines", "", "2", "number of spines";
             "hosts-per-leaf", "", "8", "hosts at each leaf";
+            "oversubscription", "", "", "rate of a leaf's hosts over that of its spines, `4` or \"3:2\": instead of spines, or where these are given, of spine-rate";
             "rate", RATE, "100Gbps", "rate of the hosts' links";
             "delay", TIME, "1us", "propagation delay of the hosts' links";
             "spine-rate", RATE, "as rate", "rate of the links between leaves and spines";
             "spine-delay", TIME, "as delay", "propagation delay of the links between leaves and spines";
         }
+        "rail": "A rail-optimised network: every server has several GPUs with a NIC each, all of which are hosts here; the i-th of every server is at the i-th rail switch, every rail switch at every spine. GPUs of one server may have links inside it, which what goes between them takes; hosts do not forward. Nodes: hosts, server by server, rail switches, pod by pod, spines, switches inside servers." {
+            "servers", "", "4", "number of servers";
+            "gpus", "", "8", "GPUs of a server, each with a NIC: the number of rails";
+            "servers-per-pod", "", "all servers", "servers that share rail switches; another pod has rail switches of its own";
+            "spines", "", "as oversubscription says", "number of spines; 0 for none: then a rail meets no other";
+            "oversubscription", "", "1", "rate of a rail switch's hosts over that of its spines, `4` or \"3:2\": instead of spines, or where these are given, of spine-rate";
+            "rate", RATE, "400Gbps", "rate of the hosts' links";
+            "delay", TIME, "1us", "propagation delay of the hosts' links";
+            "spine-rate", RATE, "as rate", "rate of the links between rail switches and spines";
+            "spine-delay", TIME, "as delay", "propagation delay of the links between rail switches and spines";
+            "server-rate", RATE, "off", "rate of each GPU's link to a switch inside its server (NVLink), which is modelled as a switch like others; `off` for none";
+            "server-delay", TIME, "200ns", "propagation delay of the links inside servers";
+        }
         "fat-tree": "The fat tree of k-port switches with k³/4 hosts (Al-Fares et al., SIGCOMM 2008). Nodes: hosts, edge, aggregation, core switches." {
             "k", "", "4", "ports of a switch, even";
-            "oversubscription", "", "1", "hosts at each edge switch, as a multiple of k/2";
+            "oversubscription", "", "1", "hosts at each edge switch, as a multiple of k/2: `4` or \"4:1\"";
             "rate", RATE, "100Gbps", "rate of the hosts' links";
             "aggregation-rate", RATE, "as rate", "rate of the links between edge and aggregation switches";
             "core-rate", RATE, "as aggregation-rate", "rate of the links between aggregation and core switches";

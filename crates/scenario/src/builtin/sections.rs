@@ -17,12 +17,16 @@ pub fn sections() -> &'static [Entry] {
             "check", "", "false", "check every invariant while running";
             "threads", "", "1", "threads of a run, which is cut into as many parts, where that can be done; results do not depend on it, and a run's folder does not tell it";
             "topology", "", "", "the network: one block";
+            "hosts", "", "", "names of sets of hosts";
             "workload", "", "", "the flows: one or more tables, each with one block";
             "network", "", "", "packets, hosts, switches, failures";
             "cc", "", "", "congestion control";
             "record", "", "", "what to record";
             "quirks", "", "", "what the reference simulator does and nature does not, one switch each";
             "sweep", "", "", "the grid of a sweep";
+        }
+        "hosts": "Names of sets of hosts. Where hosts are named, in this table or elsewhere, there may stand: a host's number; a text with several parts between commas, each of them a number, a range (\"0..127\" or \"0-127\", both ends included; \"0..127 step 8\"), \"all\", a part of the network (\"leaf 0-3\", \"leaf 0..7 step 2\", \"pod 2\", \"rail 1\", \"server 5\", counted from 0), or a name of this table; behind `except` those that are not meant (\"all except leaf 0, storage\"); or a list of numbers and texts. Their order is that in which they are named. A leaf is a switch with hosts, a pod what stays together without the uppermost of three tiers of switches; there are rails and servers in `topology.rail`." {
+            "a-name", "", "", "the hosts that it means; names of this table do not mean each other";
         }
         "workload": "What every workload may say beside its block." {
             "label", "", "the block's name", "name of these flows in results";
@@ -138,7 +142,7 @@ pub fn sections() -> &'static [Entry] {
         }
         "network.route": "A switch's next hop, instead of that of shortest paths." {
             "node", "", "", "the switch";
-            "to", "", "", "the hosts that packets are for: a list, or `all`";
+            "to", "", "", "the hosts that packets are for: a set of hosts";
             "via", "", "", "the neighbour that they go to";
         }
         "cc": "Congestion control. Each scheme's parameters are in a block of its name, [cc.dcqcn]." {
@@ -158,7 +162,7 @@ pub fn sections() -> &'static [Entry] {
             "rates", TIME, "off", "goodput of each flow in bins of this width";
             "rtt-samples", "", "false", "keep every round-trip time sample";
             "accounts", "", "auto", "flows whose time to account for, part by part: `off`, `all`, a list of flow ids, or `auto`: all of up to 1000; of more an even sample of 1000, and the slowest 20, for which `run` and `compare` run once more where that is short (with ns3-hpcc: `off`)";
-            "trace", "", "[]", "nodes whose packets to trace, or `all`: trace.parquet (ns3-hpcc: trace.tr)";
+            "trace", "", "[]", "nodes whose packets to trace, switches too, written as a set of hosts; `all` for all: trace.parquet (ns3-hpcc: trace.tr)";
             "trace-ports", "", "[]", "single ports to trace, both directions: [[node, neighbour], ..]";
             "trace-from", TIME, "0s", "nothing is traced before";
             "trace-to", TIME, "the duration", "nothing is traced after";
@@ -208,10 +212,10 @@ mod tests {
 
     #[test]
     fn every_key_is_documented_and_every_documented_key_is_known() {
-        // The keys of a sweep are paths.
+        // The keys of a sweep are paths, those of hosts names.
         for section in builtin::sections()
             .iter()
-            .filter(|section| section.name != "sweep")
+            .filter(|section| !["sweep", "hosts"].contains(&section.name))
         {
             let table = match section.name {
                 "" => String::new(),

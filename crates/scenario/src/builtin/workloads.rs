@@ -19,7 +19,7 @@ pub fn workloads() -> &'static [Entry] {
         "incast": "Several hosts send to one at the same time, once or periodically." {
             "receiver", "", "", "the host that all send to";
             "fan-in", "", "", "number of senders: the first hosts that are not the receiver";
-            "senders", "", "", "list of senders, instead of fan-in";
+            "senders", "", "", "the senders, a set of hosts; instead of fan-in";
             "size", SIZE, "500KB", "payload of each sender";
             "sizes", SIZE, "", "list of payloads, one per sender, the last for all others; instead of size";
             "start", TIME, "0s", "when they start";
@@ -28,24 +28,27 @@ pub fn workloads() -> &'static [Entry] {
         }
         "poisson": "Poisson arrivals at every host, sizes drawn from a distribution, to another host at random (HPCC's traffic generator)." {
             "sizes", "", "", "distribution of flow sizes: websearch, fb-hadoop, alistorage, google-rpc, google-rpc-read, google-rpc-batch, a file of lines `bytes percent`, or a list of { size, share }";
+            "hosts", "", "all", "hosts that send to each other: a set of hosts";
             "load", "", "", "share of the hosts' rate that the payload fills";
             "from", TIME, "0s", "first arrivals";
             "to", TIME, "the duration", "no arrivals from here on";
         }
         "incast-poisson": "Poisson incasts: a random receiver, random senders (HPCC's evaluation)." {
-            "load", "", "0.02", "share of all hosts' rate together that the payload fills";
+            "hosts", "", "all", "hosts that take part: a set of hosts";
+            "load", "", "0.02", "share of these hosts' rate together that the payload fills";
             "fan-in", "", "60", "senders of each incast";
             "size", SIZE, "500KB", "payload of each sender";
             "from", TIME, "0s", "first arrivals";
             "to", TIME, "the duration", "no arrivals from here on";
         }
         "permutation": "Every host sends to another one and receives from another one, chosen at random." {
+            "hosts", "", "all", "hosts that take part: a set of hosts";
             "size", SIZE, "1MB", "payload of each flow";
             "start", TIME, "0s", "when they start";
         }
         "closed-loop": "Senders that keep a number of messages under way: the next one starts when one is acknowledged. Each message is a flow; those of one place and receiver have the same ports." {
-            "senders", "", "all", "hosts that send: a list, or `all`";
-            "receivers", "", "all", "hosts that receive: each message goes to one of them at random that is not its sender";
+            "senders", "", "all", "hosts that send: a set of hosts";
+            "receivers", "", "all", "hosts that receive, a set: each message goes to one of them at random that is not its sender";
             "outstanding", "", "1", "messages of a sender that are under way at a time";
             "messages", "", "", "messages of each sender in all";
             "size", SIZE, "64KB", "payload of each message";
@@ -55,7 +58,7 @@ pub fn workloads() -> &'static [Entry] {
         }
         "all-to-all": "Every host sends to every other host. `linear`: at once, the i-th host beginning with the one after it. `pairwise`: to one after another, each step when both directions of the one before are done: with rank XOR k where the number of hosts is a power of two, otherwise to rank + k and from rank - k (MPICH, OSU's benchmark)." {
             "algorithm", "", "linear", "`linear` or `pairwise`";
-            "hosts", "", "all", "hosts by rank: a list, or `all`";
+            "hosts", "", "all", "hosts by rank: a set of hosts";
             "size", SIZE, "1MB", "payload from each host to each other one";
             "iterations", "", "1", "how often; a host begins the next when it is done with the last";
             "compute", TIME, "0s", "what a host computes between two iterations";
@@ -64,21 +67,21 @@ pub fn workloads() -> &'static [Entry] {
         "all-reduce": "Every host gets the sum of what all have; a step starts when what it needs has arrived. `ring`: 2(n-1) steps of a n-th (reduce-scatter, then all-gather). `hierarchical`: a ring's reduce-scatter in each group of hosts, rings over the groups, a ring's all-gather in each group. `halving-doubling`: 2 log2(n) steps, n a power of two (Rabenseifner)." {
             "algorithm", "", "ring", "`ring`, `hierarchical` or `halving-doubling`";
             "group-size", "", "", "hierarchical: hosts of a group, those next to each other in `hosts`";
-            "hosts", "", "all", "hosts by rank: a list, or `all`";
+            "hosts", "", "all", "hosts by rank: a set of hosts";
             "size", SIZE, "1MB", "what each host has";
             "iterations", "", "1", "how often; a host begins the next when it is done with the last";
             "compute", TIME, "0s", "what a host computes between two iterations";
             "start", TIME, "0s", "when the first one starts";
         }
         "reduce-scatter": "Every host gets a n-th of the sum of what all have: n-1 steps around a ring." {
-            "hosts", "", "all", "hosts by rank: a list, or `all`";
+            "hosts", "", "all", "hosts by rank: a set of hosts";
             "size", SIZE, "1MB", "what each host has before";
             "iterations", "", "1", "how often; a host begins the next when it is done with the last";
             "compute", TIME, "0s", "what a host computes between two iterations";
             "start", TIME, "0s", "when the first one starts";
         }
         "all-gather": "Every host gets every other one's n-th: n-1 steps around a ring." {
-            "hosts", "", "all", "hosts by rank: a list, or `all`";
+            "hosts", "", "all", "hosts by rank: a set of hosts";
             "size", SIZE, "1MB", "what each host has afterwards";
             "iterations", "", "1", "how often; a host begins the next when it is done with the last";
             "compute", TIME, "0s", "what a host computes between two iterations";

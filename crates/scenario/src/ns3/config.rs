@@ -320,7 +320,7 @@ fn trace_nodes(
         Some(net.topology.nodes.len())
     });
     let list = trace::read(&source, nodes.unwrap_or(0), warnings)?;
-    Ok(Some(Spanned::new(config.span("TRACE_FILE"), Nodes::List(list))))
+    Ok(Some(Spanned::new(config.span("TRACE_FILE"), Nodes::list(list))))
 }
 
 /// Whether a text looks like a configuration rather than TOML: a line begins with a key in capitals

@@ -5,7 +5,7 @@ use paceline_kernel::{BitRate, Span};
 
 use crate::diagnostics::{Problem, Source};
 use crate::schema::Fidelity;
-use crate::topology::{Net, Topology};
+use crate::topology::Net;
 
 use super::quantities;
 use super::tokens::{Token, Tokens};
@@ -43,10 +43,7 @@ pub(crate) fn read(source: &Source, fidelity: Fidelity, warnings: &mut Vec<Strin
         warnings.push(note.clone());
         net.note = Some(note);
     }
-    net.topology = Topology {
-        nodes: kinds,
-        links: net.topology.links,
-    };
+    net.topology.nodes = kinds;
     Ok(net)
 }
 

@@ -11,6 +11,7 @@ mod delay;
 mod drafts;
 mod endpoint;
 mod fill;
+mod hosts;
 mod loss;
 mod models;
 mod network;
@@ -188,7 +189,8 @@ type Built = (RunSpec, Vec<String>, Vec<Collective>);
 /// Everything but the frame.
 fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let ns3 = cx.fidelity != Fidelity::Exact;
-    let net = topology::resolve(cx, &mut scenario.topology)?;
+    let mut net = topology::resolve(cx, &mut scenario.topology)?;
+    hosts::name(cx, scenario, &mut net)?;
     models::attach(cx, &mut scenario.cc_blocks)?;
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
     let traffic = workload::resolve(cx, &mut scenario.workload, &net, &mut schemes)?;
@@ -232,7 +234,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     for link in links.iter_mut().filter(|link| link.error_rate == 0.0) {
         link.error_rate = error_rate;
     }
-    let (record, pcap) = record::resolve(cx, &mut scenario.record, &net.topology, traffic.count())?;
+    let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count())?;
     scenario.record.pcap = Some(pcap);
     cx.unused = schemes.unused(cx)?;
     let (schemes, names) = schemes.finish(&mut scenario.cc);

@@ -4,11 +4,12 @@ use paceline_fabric::spec::{NodeId, NodeKind, PauseStorm, StaticRoute};
 use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem};
-use crate::schema::{self, FlowControlKind, Nodes};
+use crate::schema::{self, FlowControlKind};
 use crate::topology::Net;
 
 use super::Cx;
 use super::fill::fill_at;
+use super::hosts::{self, Holds};
 
 /// The node that `slot` names, which is of `kind`.
 fn node(
@@ -53,7 +54,7 @@ pub(super) fn storms(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
             let message = "a pause storm in a network without PFC: nobody heeds a pause";
             return Err(Problem::new(message).at(&place));
         }
-        let host = node(cx, net, &storm.node, Some(NodeKind::Host), || missing("`node`"))?;
+        let host = hosts::one(cx, net, storm.node.as_ref().ok_or_else(|| missing("`node`"))?)?;
         let priority = fill_at(&mut storm.priority, 3);
         if !(1..=7).contains(priority.get_ref()) {
             let message = format!("priority {} is not one of 1 to 7", priority.get_ref());
@@ -70,7 +71,7 @@ pub(super) fn storms(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
             return Err(Problem::new(message).at(&cx.texts.of_value(until)));
         }
         storms.push(PauseStorm {
-            node: NodeId(host),
+            node: host,
             class: priority.into_inner(),
             at,
             until: storm.until.as_ref().map(|until| *until.get_ref()),
@@ -100,22 +101,11 @@ pub(super) fn routes(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
         }
         let to = route.to.as_ref().ok_or_else(|| missing("to"))?;
         let to_place = cx.texts.of_value(to);
-        for host in hosts(net, to.get_ref()).map_err(|problem| problem.at(&to_place))? {
-            add(&mut routes, net, (switch, host, via), &to_place)?;
+        for host in hosts::set(cx, net, to, Holds::Hosts)? {
+            add(&mut routes, net, (switch, host.0, via), &to_place)?;
         }
     }
     Ok(routes)
-}
-
-fn hosts(net: &Net, to: &Nodes) -> Result<Vec<u32>, Problem> {
-    match to {
-        Nodes::All => Ok((0..net.topology.nodes.len() as u32)
-            .filter(|&id| net.topology.nodes[id as usize] == NodeKind::Host)
-            .collect()),
-        Nodes::List(list) => (list.iter())
-            .map(|&id| known(net, id, Some(NodeKind::Host)))
-            .collect(),
-    }
 }
 
 fn add(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use paceline_fabric::spec::NodeId;
 
+use crate::groups::root;
 use crate::topology::Topology;
 
 /// Groups of switches that are linked, and the groups that each host is at.
@@ -59,12 +60,4 @@ impl Reach {
     pub(super) fn has_link(&self, host: NodeId) -> bool {
         !self.groups[host.0 as usize].is_empty() || !self.direct[host.0 as usize].is_empty()
     }
-}
-
-fn root(parents: &mut [u32], mut node: u32) -> u32 {
-    while parents[node as usize] != node {
-        parents[node as usize] = parents[parents[node as usize] as usize];
-        node = parents[node as usize];
-    }
-    node
 }

@@ -6,19 +6,19 @@ use toml::Spanned;
 
 use crate::diagnostics::Problem;
 use crate::schema::{self, Accounts, Fidelity, Nodes, OrOff, PortBins};
-use crate::topology::Topology;
+use crate::topology::{Net, Topology};
 
 use super::Cx;
 use super::fill::{fill, fill_at, fill_value};
+use super::hosts::{self, Holds};
 
 /// What to record, and whether to write traced packets as a capture file.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     record: &mut schema::Record,
-    topology: &Topology,
+    net: &Net,
     flows: usize,
 ) -> Result<(RecordSpec, bool), Problem> {
-    let nodes = topology.nodes.len();
     let from = fill_value(&mut record.queue_from, Time::ZERO);
     let to = fill_at(&mut record.queue_to, cx.stop);
     if from > *to.get_ref() {
@@ -32,25 +32,12 @@ pub(super) fn resolve(
     // A capture file without anything to trace would be empty.
     let some_ports = record.trace_ports.as_ref().is_some_and(|ports| !ports.is_empty());
     let default = if pcap && !some_ports {
-        Nodes::All
+        Nodes::all()
     } else {
-        Nodes::List(Vec::new())
+        Nodes::list([])
     };
-    let trace = fill_at(&mut record.trace, default);
-    let trace_nodes = match trace.get_ref() {
-        Nodes::All => (0..nodes as u32).map(NodeId).collect(),
-        Nodes::List(list) => {
-            if let Some(unknown) = list.iter().find(|&&node| node as usize >= nodes) {
-                let message = format!(
-                    "there is no node {unknown} to trace: nodes are 0 to {}",
-                    nodes.max(1) - 1
-                );
-                return Err(Problem::new(message).at(&cx.texts.of_value(&trace)));
-            }
-            list.iter().copied().map(NodeId).collect()
-        }
-    };
-    let trace_ports = trace_ports(cx, record, topology)?;
+    let trace_nodes = hosts::set(cx, net, &fill_at(&mut record.trace, default), Holds::Nodes)?;
+    let trace_ports = trace_ports(cx, record, &net.topology)?;
     let trace_window = trace_window(cx, record)?;
     let spec = RecordSpec {
         queue_every: period(&mut record.queue, "queue")?,

@@ -1,5 +1,7 @@
 //! From `[topology]` to nodes and links.
 
+mod tiers;
+
 use std::ops::RangeInclusive;
 
 use paceline_fabric::spec::NodeKind;
@@ -14,7 +16,7 @@ use crate::topology::{self, FatTreeRates, Net, Topology};
 use super::Cx;
 use super::fill::{fill, fill_at, fill_value, only_block};
 
-const BLOCKS: &str = "star, dumbbell, parking-lot, leaf-spine, fat-tree, hpcc-fat, graph";
+const BLOCKS: &str = "star, dumbbell, parking-lot, leaf-spine, rail, fat-tree, hpcc-fat, graph";
 
 /// Makes the network. Files become `topology.txt` beside the resolved scenario.
 pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topology>>) -> Result<Net, Problem> {
@@ -33,6 +35,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topolog
         ("dumbbell", written.dumbbell.is_some()),
         ("parking-lot", written.parking_lot.is_some()),
         ("leaf-spine", written.leaf_spine.is_some()),
+        ("rail", written.rail.is_some()),
         ("fat-tree", written.fat_tree.is_some()),
         ("hpcc-fat", written.hpcc_fat.is_some()),
         ("graph", written.graph.is_some()),
@@ -46,6 +49,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topolog
     let net = match name {
         "file" => file(cx, written)?,
         "graph" => graph(cx, written.graph.as_mut().expect("it is present"))?,
+        "rail" => tiers::rail(cx, written.rail.as_mut().expect("it is present"))?,
         _ => Net {
             topology: generated(cx, written)?,
             ..Net::default()
@@ -123,15 +127,7 @@ fn generated(cx: &Cx<'_>, written: &mut schema::Topology) -> Result<Topology, Pr
         ));
     }
     if let Some(t) = &mut written.leaf_spine {
-        let leaves = count(cx, &mut t.leaves, 4, "leaves", 1..=1000)?;
-        let spines = count(cx, &mut t.spines, 2, "spines", 1..=1000)?;
-        let hosts = count(cx, &mut t.hosts_per_leaf, 8, "hosts per leaf", 1..=1000)?;
-        let host = (rate(cx, &mut t.rate, G100)?, fill_value(&mut t.delay, US));
-        let spine = (
-            rate(cx, &mut t.spine_rate, host.0)?,
-            fill_value(&mut t.spine_delay, host.1),
-        );
-        return Ok(topology::leaf_spine(leaves, spines, hosts, host, spine));
+        return tiers::leaf_spine(cx, t);
     }
     if let Some(t) = &mut written.fat_tree {
         return fat_tree(cx, t);
@@ -150,7 +146,15 @@ fn fat_tree(cx: &Cx<'_>, t: &mut schema::FatTree) -> Result<Topology, Problem> {
             .at(&cx.texts.of_value(&written))
             .label("expected an even number"));
     }
-    let oversubscription = count(cx, &mut t.oversubscription, 1, "to 1", 1..=16)?;
+    let ratio = fill_at(&mut t.oversubscription, schema::Ratio::to_one(1));
+    let schema::Ratio { of, to } = *ratio.get_ref();
+    if of % to != 0 || of / to > 16 {
+        return Err(
+            Problem::new(format!("{}: expected 1 to 16 to 1", ratio.get_ref()))
+                .at(&cx.texts.of_value(&ratio))
+                .label("expected 1 to 16"),
+        );
+    }
     let host = rate(cx, &mut t.rate, G100)?;
     let aggregation = rate(cx, &mut t.aggregation_rate, host)?;
     let rates = FatTreeRates {
@@ -160,7 +164,7 @@ fn fat_tree(cx: &Cx<'_>, t: &mut schema::FatTree) -> Result<Topology, Problem> {
     };
     Ok(topology::fat_tree(
         k,
-        oversubscription,
+        of / to,
         rates,
         fill_value(&mut t.delay, US),
     ))

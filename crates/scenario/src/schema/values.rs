@@ -233,44 +233,55 @@ impl<'de> Deserialize<'de> for AckClass {
     }
 }
 
-/// A list of nodes, or `"all"`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Nodes {
-    All,
-    List(Vec<u32>),
+/// One number to another: `4`, or `"3:2"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ratio {
+    pub(crate) of: u32,
+    pub(crate) to: u32,
 }
 
-impl Serialize for Nodes {
+impl Ratio {
+    /// The same to one.
+    pub(crate) const fn to_one(of: u32) -> Self {
+        Self { of, to: 1 }
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.of, self.to)
+    }
+}
+
+impl Serialize for Ratio {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::All => serializer.serialize_str("all"),
-            Self::List(nodes) => nodes.serialize(serializer),
+        match self.to {
+            1 => serializer.serialize_u32(self.of),
+            _ => serializer.collect_str(self),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Nodes {
+impl<'de> Deserialize<'de> for Ratio {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct List;
-        impl<'de> Visitor<'de> for List {
-            type Value = Nodes;
+        struct Numbers;
+        impl Visitor<'_> for Numbers {
+            type Value = Ratio;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of nodes, or \"all\"")
+                f.write_str("a number above zero, or two as in \"3:2\"")
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Nodes, E> {
-                match text {
-                    "all" => Ok(Nodes::All),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
-                }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Ratio, E> {
+                let above_zero = u32::try_from(value).ok().filter(|&of| of > 0);
+                let wrong = || E::invalid_value(de::Unexpected::Signed(value), &self);
+                above_zero.map(Ratio::to_one).ok_or_else(wrong)
             }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut sequence: A) -> Result<Nodes, A::Error> {
-                let mut nodes = Vec::new();
-                while let Some(node) = sequence.next_element()? {
-                    nodes.push(node);
-                }
-                Ok(Nodes::List(nodes))
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Ratio, E> {
+                let (of, to) = text.split_once(':').unwrap_or((text, "1"));
+                let number = |text: &str| text.trim().parse().ok().filter(|&number: &u32| number > 0);
+                let ratio = number(of).zip(number(to)).map(|(of, to)| Ratio { of, to });
+                ratio.ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
             }
         }
-        deserializer.deserialize_any(List)
+        deserializer.deserialize_any(Numbers)
     }
 }

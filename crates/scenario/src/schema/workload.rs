@@ -28,8 +28,8 @@ tables! {
         flows: Vec<Spanned<Flow>>,
     }
     struct Flow {
-        src: Spanned<u32>,
-        dst: Spanned<u32>,
+        src: Spanned<Nodes>,
+        dst: Spanned<Nodes>,
         size: Spanned<Bytes>,
         start: Time,
     }
@@ -39,8 +39,8 @@ tables! {
     }
     struct Incast {
         fan_in: Spanned<u32>,
-        senders: Vec<Spanned<u32>>,
-        receiver: Spanned<u32>,
+        senders: Spanned<Nodes>,
+        receiver: Spanned<Nodes>,
         size: Spanned<Bytes>,
         sizes: Vec<Spanned<Bytes>>,
         start: Time,
@@ -48,12 +48,14 @@ tables! {
         rounds: u32,
     }
     struct Poisson {
+        hosts: Spanned<Nodes>,
         sizes: Spanned<Sizes>,
         load: Spanned<f64>,
         from: Spanned<Time>,
         to: Spanned<Time>,
     }
     struct IncastPoisson {
+        hosts: Spanned<Nodes>,
         load: Spanned<f64>,
         fan_in: Spanned<u32>,
         size: Spanned<Bytes>,
@@ -61,6 +63,7 @@ tables! {
         to: Spanned<Time>,
     }
     struct Permutation {
+        hosts: Spanned<Nodes>,
         size: Spanned<Bytes>,
         start: Time,
     }

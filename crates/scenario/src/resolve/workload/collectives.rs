@@ -97,7 +97,7 @@ impl Maker<'_, '_> {
         common: Common<'_>,
         algorithm: impl FnOnce(u32) -> Result<Algorithm, Problem>,
     ) -> Result<Made, Problem> {
-        let hosts = self.hosts_of(common.hosts)?;
+        let hosts = self.hosts(common.hosts)?;
         let count = hosts.len() as u32;
         if count < 2 {
             let place = common.hosts.as_ref().map(|hosts| self.cx.texts.of_value(hosts));

@@ -6,6 +6,7 @@ use toml::Spanned;
 
 use crate::diagnostics::Problem;
 use crate::resolve::fill::{fill, fill_at};
+use crate::resolve::hosts::{self, Holds};
 use crate::resolve::network::probability;
 use crate::schema;
 use crate::traffic::{self, Message};
@@ -55,7 +56,17 @@ impl Maker<'_, '_> {
     /// The senders by name, or the first `fan-in` hosts that are not the receiver.
     fn senders(&self, block: &mut schema::Incast, dst: NodeId) -> Result<Vec<NodeId>, Problem> {
         match (&block.senders, &block.fan_in) {
-            (Some(senders), None) => senders.iter().map(|sender| self.sender(sender, dst)).collect(),
+            (Some(senders), None) => {
+                let hosts = hosts::set(self.cx, self.net, senders, Holds::Repeats)?;
+                if !hosts.contains(&dst) {
+                    return Ok(hosts);
+                }
+                Err(
+                    Problem::new(format!("the flow goes from host {} to itself", dst.0))
+                        .at(&self.cx.texts.of_value(senders))
+                        .label("the receiver is one of these"),
+                )
+            }
             (None, Some(fan_in)) => {
                 let others: Vec<_> = self.net.topology.hosts().filter(|&host| host != dst).collect();
                 let wanted = *fan_in.get_ref() as usize;
@@ -77,7 +88,7 @@ impl Maker<'_, '_> {
         probability(self.cx, block.load.as_ref().expect("it was set"), "the load")?;
         let window = self.window(&mut block.from, &mut block.to)?;
         let size = self.size(&fill_at(&mut block.size, Bytes::new(500_000)))?;
-        let hosts = self.hosts_with_rates();
+        let hosts = self.hosts_with_rates(&mut block.hosts)?;
         let fan_in = fill_at(&mut block.fan_in, 60);
         let wanted = *fan_in.get_ref() as usize;
         if wanted == 0 || wanted >= hosts.len() {

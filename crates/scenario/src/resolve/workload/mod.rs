@@ -19,8 +19,9 @@ use crate::topology::Net;
 use crate::traffic::{self, Message, Seeds};
 
 use super::Cx;
-use super::drafts::{Draft, Drafts, not_a_host};
+use super::drafts::{Draft, Drafts};
 use super::fill::{fill, fill_at, fill_value, only_block};
+use super::hosts::{self, Holds};
 use super::schemes::Schemes;
 use crate::schema::Nodes;
 
@@ -267,7 +268,8 @@ impl Maker<'_, '_> {
             "permutation" => {
                 let block = written.permutation.get_or_insert_default();
                 let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
-                traffic::permutation(&self.hosts(), size, start, self.seeds).into()
+                let hosts = self.hosts(&mut block.hosts)?;
+                traffic::permutation(&hosts, size, start, self.seeds).into()
             }
             "closed-loop" => self.closed_loop(written.closed_loop.get_or_insert_default())?,
             "all-to-all" => self.all_to_all(written.all_to_all.get_or_insert_default())?,
@@ -326,15 +328,17 @@ impl Maker<'_, '_> {
         .help("shorten it (`to`, `duration`) or lower its load"))
     }
 
-    fn hosts(&self) -> Vec<NodeId> {
-        self.net.topology.hosts().collect()
+    /// Hosts that are named; all of them where nothing is said.
+    fn hosts(&self, slot: &mut Option<Spanned<Nodes>>) -> Result<Vec<NodeId>, Problem> {
+        hosts::set(self.cx, self.net, &fill_at(slot, Nodes::all()), Holds::Hosts)
     }
 
-    fn hosts_with_rates(&self) -> Vec<(NodeId, BitRate)> {
+    /// The same with the rate at which each can send; without those that have no link.
+    fn hosts_with_rates(&self, slot: &mut Option<Spanned<Nodes>>) -> Result<Vec<(NodeId, BitRate)>, Problem> {
         let rates = self.net.topology.rates();
-        let hosts = self.net.topology.hosts();
+        let hosts = self.hosts(slot)?.into_iter();
         let linked = hosts.map(|host| (host, rates[host.0 as usize]));
-        linked.filter(|(_, rate)| rate.as_bps() > 0).collect()
+        Ok(linked.filter(|(_, rate)| rate.as_bps() > 0).collect())
     }
 
     fn class(&self, written: &schema::Workload) -> Result<Option<u8>, Problem> {
@@ -352,53 +356,8 @@ impl Maker<'_, '_> {
         )
     }
 
-    fn host(&self, node: &Spanned<u32>) -> Result<NodeId, Problem> {
-        let id = NodeId(*node.get_ref());
-        not_a_host(id, self.net).map_or(Ok(id), |message| {
-            Err(Problem::new(message)
-                .at(&self.cx.texts.of_value(node))
-                .label("not a host"))
-        })
-    }
-
-    fn sender(&self, node: &Spanned<u32>, receiver: NodeId) -> Result<NodeId, Problem> {
-        let sender = self.host(node)?;
-        if sender != receiver {
-            return Ok(sender);
-        }
-        Err(
-            Problem::new(format!("the flow goes from host {} to itself", sender.0))
-                .at(&self.cx.texts.of_value(node))
-                .label("the receiver"),
-        )
-    }
-
-    /// Hosts by name; all of them where nothing is said.
-    fn hosts_of(&self, slot: &mut Option<Spanned<Nodes>>) -> Result<Vec<NodeId>, Problem> {
-        let written = fill_at(slot, Nodes::All);
-        let Nodes::List(list) = written.get_ref() else {
-            return Ok(self.hosts());
-        };
-        let place = self.cx.texts.of_value(&written);
-        let wrong = |message: String, label: &str| Err(Problem::new(message).at(&place).label(label));
-        if list.is_empty() {
-            return wrong(
-                "there are no hosts here".to_string(),
-                "expected at least one, or \"all\"",
-            );
-        }
-        let mut hosts = Vec::with_capacity(list.len());
-        let mut seen = vec![false; self.net.topology.nodes.len()];
-        for &node in list {
-            if let Some(message) = not_a_host(NodeId(node), self.net) {
-                return wrong(message, "not all of these are hosts");
-            }
-            if std::mem::replace(&mut seen[node as usize], true) {
-                return wrong(format!("host {node} is named twice"), "expected each host once");
-            }
-            hosts.push(NodeId(node));
-        }
-        Ok(hosts)
+    fn host(&self, written: &Spanned<Nodes>) -> Result<NodeId, Problem> {
+        hosts::one(self.cx, self.net, written)
     }
 
     /// A number of something, at least one.

@@ -14,15 +14,15 @@ impl Maker<'_, '_> {
         let window = self.window(&mut block.from, &mut block.to)?;
         let sizes = block.sizes.as_mut().ok_or_else(|| self.missing("sizes"))?;
         let sizes = self.sizes(sizes)?;
-        let hosts = self.hosts_with_rates();
+        let hosts = self.hosts_with_rates(&mut block.hosts)?;
         let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
         self.affordable(capacity * load * (window.1 - window.0).as_secs_f64() / (8.0 * sizes.mean()))?;
         Ok(Made::drawn(traffic::poisson(&hosts, &sizes, load), window))
     }
 
     pub(super) fn closed_loop(&mut self, block: &mut schema::ClosedLoop) -> Result<Made, Problem> {
-        let senders = self.hosts_of(&mut block.senders)?;
-        let receivers = self.hosts_of(&mut block.receivers)?;
+        let senders = self.hosts(&mut block.senders)?;
+        let receivers = self.hosts(&mut block.receivers)?;
         let alone = |sender| receivers.len() == 1 && receivers[0] == sender;
         if let Some(sender) = senders.iter().find(|&&sender| alone(sender)) {
             let message = format!("host {} sends, and is the only receiver", sender.0);

@@ -1,0 +1,109 @@
+//! What hosts are together at: leaves, pods, and where there are some, rails and servers.
+
+use paceline_fabric::spec::NodeId;
+
+use crate::topology::Topology;
+
+/// Hosts that belong together, in as many sets as there are of the kind.
+pub type Sets = Vec<Vec<NodeId>>;
+
+/// The kinds: the word for one, the word for several.
+pub const KINDS: [(&str, &str); 4] = [
+    ("leaf", "leaves"),
+    ("pod", "pods"),
+    ("rail", "rails"),
+    ("server", "servers"),
+];
+
+/// The sets of a kind; none where the network has nothing of that kind. A leaf is a switch with hosts,
+/// whatever else it is called; a pod is what stays together without the uppermost of three tiers.
+pub fn sets(topology: &Topology, kind: &str) -> Option<Sets> {
+    if let Some((_, sets)) = topology.groups.iter().find(|(known, _)| *known == kind) {
+        return Some(sets.clone());
+    }
+    let found = match kind {
+        "leaf" => leaves(topology),
+        "pod" => pods(topology),
+        _ => Vec::new(),
+    };
+    (!found.is_empty()).then_some(found)
+}
+
+/// How far each switch is from the nearest host: 1 for a leaf. Hosts have 0, and so has what no host reaches.
+pub fn tiers(topology: &Topology) -> Vec<u32> {
+    let mut neighbours = vec![Vec::new(); topology.nodes.len()];
+    for link in &topology.links {
+        neighbours[link.a.0 as usize].push(link.b);
+        neighbours[link.b.0 as usize].push(link.a);
+    }
+    let mut tiers = vec![0; topology.nodes.len()];
+    let mut reached: Vec<NodeId> = topology.hosts().collect();
+    for tier in 1.. {
+        let above = reached.iter().flat_map(|node| &neighbours[node.0 as usize]);
+        let mut next = Vec::new();
+        for &node in above {
+            if !topology.is_host(node) && tiers[node.0 as usize] == 0 {
+                tiers[node.0 as usize] = tier;
+                next.push(node);
+            }
+        }
+        if next.is_empty() {
+            break;
+        }
+        reached = next;
+    }
+    tiers
+}
+
+/// The hosts at each switch that has some.
+fn leaves(topology: &Topology) -> Sets {
+    let mut at = vec![Vec::new(); topology.nodes.len()];
+    for link in &topology.links {
+        for (host, switch) in [(link.a, link.b), (link.b, link.a)] {
+            if topology.is_host(host) && !topology.is_host(switch) {
+                at[switch.0 as usize].push(host);
+            }
+        }
+    }
+    ordered(at)
+}
+
+/// The hosts that are linked by switches below the uppermost tier, where there are three.
+fn pods(topology: &Topology) -> Sets {
+    let tiers = tiers(topology);
+    let top = tiers.iter().copied().max().unwrap_or(0);
+    if top < 3 {
+        return Vec::new();
+    }
+    let mut parents: Vec<u32> = (0..topology.nodes.len() as u32).collect();
+    for link in &topology.links {
+        if tiers[link.a.0 as usize] < top && tiers[link.b.0 as usize] < top {
+            let (a, b) = (root(&mut parents, link.a.0), root(&mut parents, link.b.0));
+            parents[a.max(b) as usize] = a.min(b);
+        }
+    }
+    let mut at = vec![Vec::new(); topology.nodes.len()];
+    for host in topology.hosts() {
+        at[root(&mut parents, host.0) as usize].push(host);
+    }
+    ordered(at)
+}
+
+/// Sets that are not empty, each host once, in the order of their numbers.
+fn ordered(mut sets: Sets) -> Sets {
+    for set in &mut sets {
+        set.sort_unstable();
+        set.dedup();
+    }
+    sets.retain(|set| !set.is_empty());
+    sets
+}
+
+/// The representative of `node` among what has been joined.
+pub(crate) fn root(parents: &mut [u32], mut node: u32) -> u32 {
+    while parents[node as usize] != node {
+        parents[node as usize] = parents[parents[node as usize] as usize];
+        node = parents[node as usize];
+    }
+    node
+}

@@ -1,0 +1,158 @@
+//! From what names hosts to hosts.
+
+mod text;
+
+use paceline_fabric::spec::NodeId;
+use toml::Spanned;
+
+use crate::diagnostics::{Place, Problem};
+use crate::groups;
+use crate::schema::{NodeItem, Nodes, Scenario};
+use crate::topology::Net;
+
+use super::Cx;
+use super::drafts::not_a_host;
+use text::Wrong;
+
+/// What a set may hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// Hosts, each once.
+    Hosts,
+    /// Hosts, also several times.
+    Repeats,
+    /// Nodes of either kind.
+    Nodes,
+}
+
+/// The nodes of a set, in the order in which it names them.
+pub(super) fn set(
+    cx: &Cx<'_>,
+    net: &Net,
+    written: &Spanned<Nodes>,
+    holds: Holds,
+) -> Result<Vec<NodeId>, Problem> {
+    let place = cx.texts.of_value(written);
+    let found = match written.get_ref() {
+        Nodes::One(item) => of_item(net, item, &place, holds)?,
+        Nodes::List(items) => {
+            let mut all = Vec::with_capacity(items.len());
+            for item in items {
+                all.extend(of_item(net, item.get_ref(), &cx.texts.of_value(item), holds)?);
+            }
+            all
+        }
+    };
+    if found.is_empty() && holds != Holds::Nodes {
+        return Err(Problem::new("there are no hosts here")
+            .at(&place)
+            .label("expected at least one, or \"all\""));
+    }
+    if holds == Holds::Hosts {
+        each_once(net, &found, &place)?;
+    }
+    Ok(found)
+}
+
+/// The one host of a set.
+pub(super) fn one(cx: &Cx<'_>, net: &Net, written: &Spanned<Nodes>) -> Result<NodeId, Problem> {
+    let found = set(cx, net, written, Holds::Hosts)?;
+    match found[..] {
+        [host] => Ok(host),
+        _ => Err(
+            Problem::new(format!("these are {} hosts: expected one", found.len()))
+                .at(&cx.texts.of_value(written))
+                .label("expected one host"),
+        ),
+    }
+}
+
+/// The hosts that the scenario has names for.
+pub(super) fn name(cx: &Cx<'_>, scenario: &Scenario, net: &mut Net) -> Result<(), Problem> {
+    let mut names = Vec::with_capacity(scenario.hosts.len());
+    for (name, written) in &scenario.hosts {
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let fits = name.starts_with(char::is_alphabetic) && name.chars().all(plain);
+        if !fits || text::is_word(name) {
+            let message = format!("hosts cannot be called `{name}`");
+            let expected =
+                "letters, digits, `-`, `_` and `.`, a letter first, and no word of the language of hosts";
+            return Err(Problem::new(message)
+                .at(&cx.texts.of_value(written))
+                .help(format!("a name is made of {expected} ({})", text::words())));
+        }
+        // Names say nothing of each other.
+        names.push((name.clone(), set(cx, net, written, Holds::Hosts)?));
+    }
+    net.names = names;
+    Ok(())
+}
+
+fn of_item(net: &Net, item: &NodeItem, place: &Place, holds: Holds) -> Result<Vec<NodeId>, Problem> {
+    let known = |number: u32| is_allowed(net, NodeId(number), holds);
+    match item {
+        NodeItem::Number(number) => {
+            let label = if holds == Holds::Nodes {
+                "not a node"
+            } else {
+                "not a host"
+            };
+            known(*number).map_err(|message| Problem::new(message).at(place).label(label))?;
+            Ok(vec![NodeId(*number)])
+        }
+        NodeItem::Text(written) => {
+            let network = text::Network {
+                all: &|| match holds {
+                    Holds::Nodes => (0..net.topology.nodes.len() as u32).map(NodeId).collect(),
+                    _ => net.topology.hosts().collect(),
+                },
+                known: &known,
+                groups: &|kind| groups::sets(&net.topology, kind),
+                names: &net.names,
+            };
+            text::read(written, &network).map_err(|wrong| problem(wrong, written, place))
+        }
+    }
+}
+
+fn problem(wrong: Wrong, written: &str, place: &Place) -> Problem {
+    // A text with escapes is not as long as what stands in the file.
+    let exact = place.text().trim_matches(['"', '\'']) == written;
+    let place = if exact {
+        place.part(wrong.at)
+    } else {
+        place.clone()
+    };
+    let problem = Problem::new(wrong.message).at(&place);
+    match wrong.help {
+        Some(help) => problem.help(help),
+        None => problem,
+    }
+}
+
+/// Whether a set may hold `node`, or why not.
+fn is_allowed(net: &Net, node: NodeId, holds: Holds) -> Result<(), String> {
+    let count = net.topology.nodes.len();
+    let wrong = match holds {
+        Holds::Nodes if (node.0 as usize) < count => None,
+        Holds::Nodes => Some(format!(
+            "there is no node {}: nodes are 0 to {}",
+            node.0,
+            count.max(1) - 1
+        )),
+        _ => not_a_host(node, net),
+    };
+    wrong.map_or(Ok(()), Err)
+}
+
+fn each_once(net: &Net, hosts: &[NodeId], place: &Place) -> Result<(), Problem> {
+    let mut seen = vec![false; net.topology.nodes.len()];
+    for host in hosts {
+        if std::mem::replace(&mut seen[host.0 as usize], true) {
+            return Err(Problem::new(format!("host {} is named twice", host.0))
+                .at(place)
+                .label("expected each host once"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Sets of hosts, and of nodes: numbers, texts such as `"0..127 step 8"` and `"leaf 0-3"`, lists of both.
+
+use std::fmt;
+
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use toml::Spanned;
+
+/// A number or a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NodeItem {
+    Number(u32),
+    Text(String),
+}
+
+/// One of them, or a list.
+#[derive(Clone, Debug)]
+pub(crate) enum Nodes {
+    One(NodeItem),
+    List(Vec<Spanned<NodeItem>>),
+}
+
+impl Nodes {
+    pub(crate) fn all() -> Self {
+        Self::One(NodeItem::Text("all".to_string()))
+    }
+
+    /// A list of numbers.
+    pub(crate) fn list(numbers: impl IntoIterator<Item = u32>) -> Self {
+        let item = |number| Spanned::new(0..0, NodeItem::Number(number));
+        Self::List(numbers.into_iter().map(item).collect())
+    }
+}
+
+impl Serialize for NodeItem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => serializer.serialize_u32(*number),
+            Self::Text(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+impl Serialize for Nodes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::One(item) => item.serialize(serializer),
+            Self::List(items) => items.serialize(serializer),
+        }
+    }
+}
+
+/// What both accept that stands alone.
+fn number<E: de::Error>(value: i64, expected: &dyn de::Expected) -> Result<NodeItem, E> {
+    let number = u32::try_from(value);
+    let wrong = |_| E::invalid_value(de::Unexpected::Signed(value), expected);
+    number.map(NodeItem::Number).map_err(wrong)
+}
+
+impl<'de> Deserialize<'de> for NodeItem {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Item;
+        impl Visitor<'_> for Item {
+            type Value = NodeItem;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a node's number, or a text such as \"0..127\"")
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<NodeItem, E> {
+                number(value, &self)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<NodeItem, E> {
+                Ok(NodeItem::Text(text.to_string()))
+            }
+        }
+        deserializer.deserialize_any(Item)
+    }
+}
+
+impl<'de> Deserialize<'de> for Nodes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Set;
+        impl<'de> Visitor<'de> for Set {
+            type Value = Nodes;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a node's number, a text such as \"0..127\" or \"all\", or a list of these")
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Nodes, E> {
+                number(value, &self).map(Nodes::One)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Nodes, E> {
+                Ok(Nodes::One(NodeItem::Text(text.to_string())))
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut sequence: A) -> Result<Nodes, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = sequence.next_element()? {
+                    items.push(item);
+                }
+                Ok(Nodes::List(items))
+            }
+        }
+        deserializer.deserialize_any(Set)
+    }
+}
