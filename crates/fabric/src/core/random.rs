@@ -85,3 +85,9 @@ fn shares_error_model(spec: &RunSpec) -> bool {
         .windows(2)
         .all(|pair| pair[0].error_rate == pair[1].error_rate)
 }
+
+/// Whether any of the streams of ports has been drawn from.
+pub(crate) fn have_moved(rngs: &List<PortId, Rng>, seed: u64, purpose: Purpose) -> bool {
+    let mut numbered = (0..).zip(rngs);
+    numbered.any(|(port, rng)| *rng != Rng::stream(seed, purpose, port))
+}

@@ -12,7 +12,7 @@ use crate::world::World;
 
 impl Crowd {
     /// The NIC has another queue pair, its last.
-    pub(crate) fn add(&mut self, qp: &Qp) {
+    pub(super) fn add(&mut self, qp: &Qp) {
         if !self.due.is_empty() {
             let due = due(qp);
             self.due.push(due);
@@ -31,7 +31,7 @@ impl Hosts {
     /// this. With few of them looking is cheaper, and quirks are not in the array, nor are pauses of some of their
     /// classes.
     #[inline]
-    pub(crate) fn gather(&mut self, world: &World, core: &Core, nic: NicId) -> bool {
+    pub(super) fn gather(&mut self, world: &World, core: &Core, nic: NicId) -> bool {
         let n = &self.nics[nic];
         if n.qps.len() <= FEW_QPS || n.crowd.due.is_empty() && !self.gather_anew(world, nic) {
             return false;
@@ -42,7 +42,7 @@ impl Hosts {
 
     /// Whether it is known that pauses hold back all of them.
     #[inline]
-    pub(crate) fn holds_all(&self, nic: NicId, paused: u16) -> bool {
+    pub(super) fn holds_all(&self, nic: NicId, paused: u16) -> bool {
         let crowd = &self.nics[nic].crowd;
         !crowd.due.is_empty() && crowd.classes & !paused == 0
     }
@@ -68,7 +68,7 @@ impl Hosts {
 
     /// A queue pair has changed.
     #[inline]
-    pub(crate) fn regard(&mut self, core: &Core, slot: QpId) {
+    pub(super) fn regard(&mut self, core: &Core, slot: QpId) {
         if self.crowds {
             self.regard_in_crowd(core, slot);
         }
@@ -87,7 +87,7 @@ impl Hosts {
     }
 
     /// Round robin from the queue pair served last, in a NIC that has gathered.
-    pub(crate) fn choose_of_crowd(&mut self, core: &Core, nic: NicId) -> Option<usize> {
+    pub(super) fn choose_of_crowd(&mut self, core: &Core, nic: NicId) -> Option<usize> {
         let now = core.now;
         let Nic { served, crowd, .. } = &mut self.nics[nic];
         if crowd.soonest > now {
@@ -107,7 +107,7 @@ impl Hosts {
     }
 
     /// When the first of the queue pairs may go, in a NIC that has gathered.
-    pub(crate) fn soonest_of_crowd(&self, nic: NicId) -> Option<u64> {
+    pub(super) fn soonest_of_crowd(&self, nic: NicId) -> Option<u64> {
         let soonest = self.nics[nic].crowd.due.iter().copied().min();
         soonest.filter(|&at| at != NEVER)
     }

@@ -27,13 +27,13 @@ impl World {
     }
 
     /// The dense class of ACKs of a flow with this priority.
-    pub(crate) fn ack_class(&self, priority: u8) -> u8 {
+    pub(super) fn ack_class(&self, priority: u8) -> u8 {
         self.classes.dense(self.nic.ack_class.unwrap_or(priority))
     }
 
     /// The queue of a host port that ACKs of `class` wait in.
     #[inline]
-    pub(crate) fn ack_queue(&self, class: u8) -> u8 {
+    pub(super) fn ack_queue(&self, class: u8) -> u8 {
         if self.quirks.ack_nic_class { STRICT } else { class }
     }
 
@@ -48,7 +48,7 @@ impl World {
 
 impl Hosts {
     /// Sends the next ACK of `class`.
-    pub(crate) fn send_ack(&mut self, world: &World, core: &mut Core, port: PortId, class: u8) {
+    pub(super) fn send_ack(&mut self, world: &World, core: &mut Core, port: PortId, class: u8) {
         let queue = &mut core.queues[(port, class)];
         let (id, _) = queue.pop(&core.packets);
         let p = &mut core.ports[port];
@@ -72,7 +72,7 @@ impl Hosts {
 
     /// Appends a packet of a receiver's own to a port's queue, and sends if the port is idle.
     #[inline]
-    pub(crate) fn enqueue(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, id: PacketId) {
+    pub(super) fn enqueue(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, id: PacketId) {
         core.push(world, port, class, id);
         self.nic_send(world, core, port);
     }

@@ -29,7 +29,7 @@ use paceline_kernel::ids::List;
 
 /// The processors of all NICs; empty until a decision is asked for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct DecisionBank {
+pub(super) struct DecisionBank {
     nics: List<NicId, Processors>,
     /// What was asked of those outside and is not answered, in the order in which it was asked for.
     open: Vec<Asked>,
@@ -113,7 +113,7 @@ impl Processors {
 impl Hosts {
     /// A queue pair's scheme has asked for a decision.
     #[cold]
-    pub(crate) fn decide(&mut self, core: &mut Core, slot: QpId) {
+    pub(super) fn decide(&mut self, core: &mut Core, slot: QpId) {
         let qp = &self.qps[slot];
         if qp.done {
             return;

@@ -21,7 +21,7 @@ use crate::world::World;
 
 /// The receiving half of the hosts, by NIC.
 #[derive(Clone, Debug)]
-pub(crate) struct Endpoints {
+pub(super) struct Endpoints {
     model: Endpoint,
     hosts: List<NicId, Host>,
 }
@@ -37,7 +37,7 @@ struct Host {
 /// What a host's receive engine has to do: when it has served what it holds, and when the last of that is
 /// data, in ps.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Line {
+pub(super) struct Line {
     free_at: u64,
     data_at: u64,
 }
@@ -67,7 +67,7 @@ impl Line {
 
 impl Endpoints {
     /// Of a network with so many NICs, where hosts take time.
-    pub(crate) fn of(spec: &RunSpec, nics: usize) -> Option<Box<Self>> {
+    pub(super) fn of(spec: &RunSpec, nics: usize) -> Option<Box<Self>> {
         let model = spec.nic.endpoint?;
         let host = |nic: usize| Host {
             line: Line::default(),
@@ -86,7 +86,7 @@ impl Endpoints {
     }
 
     /// The streams of all hosts.
-    pub(crate) fn rngs(&self) -> impl Iterator<Item = &Rng> {
+    pub(super) fn rngs(&self) -> impl Iterator<Item = &Rng> {
         self.hosts.iter().map(|host| &host.rng)
     }
 
@@ -106,7 +106,7 @@ impl Endpoints {
 impl Hosts {
     /// A data packet arrived at a host's NIC.
     #[inline(never)]
-    pub(crate) fn enter_host(&mut self, core: &mut Core, port: PortId, id: PacketId) {
+    pub(super) fn enter_host(&mut self, core: &mut Core, port: PortId, id: PacketId) {
         let Some(endpoints) = &mut self.endpoints else {
             return;
         };
@@ -135,7 +135,7 @@ impl Hosts {
 
     /// How long the receiver's host took, as an acknowledgement tells it: in whole ns.
     #[inline]
-    pub(crate) fn endpoint_delay(&self, ack: &Packet) -> Span {
+    pub(super) fn endpoint_delay(&self, ack: &Packet) -> Span {
         if self.endpoints.is_none() || ack.note_port != ProfileId::NONE {
             return Span::ZERO;
         }

@@ -10,26 +10,26 @@ use paceline_kernel::ids::Id;
 
 /// A flow as its receiver knows it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FlowPath {
-    pub(crate) size: u64,
+pub(super) struct FlowPath {
+    pub(super) size: u64,
     /// The way of its ACKs, and the generation of that: an older one than the network's where there is no path any
     /// more.
     pub(super) ack_route: u64,
     pub(super) ack_epoch: u16,
     /// Port by which its receiver answers.
-    pub(crate) ack_port: PortId,
-    pub(crate) ack_wire: u16,
+    pub(super) ack_port: PortId,
+    pub(super) ack_wire: u16,
     /// Dense class of its ACKs in switches.
-    pub(crate) ack_class: u8,
+    pub(super) ack_class: u8,
     /// Whether its ACKs say which way the data has come.
-    pub(crate) tells_way: bool,
+    pub(super) tells_way: bool,
     /// Where its sender keeps it, as its packets say.
     pub(super) qp: QpId,
 }
 
 impl FlowPath {
     /// Of no flow.
-    pub(crate) const NONE: Self = Self {
+    pub(super) const NONE: Self = Self {
         size: 0,
         ack_route: 0,
         ack_epoch: 0,
@@ -68,14 +68,14 @@ impl FlowPath {
 
     /// Sends a packet the way of ACKs.
     #[inline]
-    pub(crate) fn send_back(&self, packet: &mut Packet) {
+    pub(super) fn send_back(&self, packet: &mut Packet) {
         packet.path = self.ack_route;
         packet.epoch = self.ack_epoch;
         packet.class = self.ack_class;
     }
 
     /// A packet of the receiver's own to the sender of `flow`, about what set out at `sent_at`.
-    pub(crate) fn control_packet(&self, world: &World, flow: FlowId, sent_at: u64) -> Packet {
+    pub(super) fn control_packet(&self, world: &World, flow: FlowId, sent_at: u64) -> Packet {
         let mut packet = Packet {
             kind: PacketKind::Cnp,
             flow,

@@ -18,7 +18,7 @@ const SIZES: [u64; 15] = [
 
 /// The queue pairs in use of every host.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HashOrder {
+pub(super) struct HashOrder {
     hosts: BTreeMap<u32, Table>,
 }
 
@@ -32,18 +32,18 @@ struct Table {
 
 impl HashOrder {
     /// For runs in which the order matters.
-    pub(crate) fn of(spec: &RunSpec) -> Option<Box<Self>> {
+    pub(super) fn of(spec: &RunSpec) -> Option<Box<Self>> {
         (spec.quirks.hash_ordered_qps && !spec.failures.is_empty()).then(Box::default)
     }
 
     /// Flow `flow` has queue pair `slot`.
-    pub(crate) fn insert(&mut self, flow: &FlowSpec, slot: QpId) {
+    pub(super) fn insert(&mut self, flow: &FlowSpec, slot: QpId) {
         let table = self.hosts.entry(flow.src.0).or_default();
         table.insert(key(flow), slot);
     }
 
     /// The flow has completed.
-    pub(crate) fn remove(&mut self, flow: &FlowSpec) {
+    pub(super) fn remove(&mut self, flow: &FlowSpec) {
         if let Some(table) = self.hosts.get_mut(&flow.src.0) {
             let key = key(flow);
             table.entries.retain(|entry| entry.0 != key);
@@ -51,7 +51,7 @@ impl HashOrder {
     }
 
     /// Queue pairs in the order in which hosts, by number, enter them.
-    pub(crate) fn slots(&self) -> Vec<QpId> {
+    pub(super) fn slots(&self) -> Vec<QpId> {
         let tables = self.hosts.values();
         tables
             .flat_map(|table| table.entries.iter().map(|entry| entry.1))

@@ -1,24 +1,26 @@
 //! Hosts: NICs, the senders and receivers of their queue pairs, and what takes time in them. Nothing here knows a
 //! switch: what a host learns of the network comes in packets.
 
+mod audit;
 mod choose;
-pub(crate) mod cnp;
+mod cnp;
 mod control_packets;
-pub(crate) mod decisions;
-pub(crate) mod engine;
+mod decisions;
+mod engine;
 mod flow_path;
-pub(crate) mod hash_order;
+mod hash_order;
+mod messages;
 mod nic;
 mod notice;
 mod observe;
 mod parts;
-pub(crate) mod port;
-pub(crate) mod qp;
+mod port;
+mod qp;
 mod queue_pairs;
-pub(crate) mod receiver;
+mod receiver;
 mod receivers;
-pub(crate) mod recovery;
-pub(crate) mod sender;
+mod recovery;
+mod sender;
 
 use paceline_kernel::Bytes;
 
@@ -31,11 +33,12 @@ use crate::traffic::Traffic;
 use crate::world::World;
 use paceline_kernel::ids::List;
 
+pub(crate) use cnp::read_cnp;
 use decisions::DecisionBank;
 use engine::Endpoints;
 use hash_order::HashOrder;
 use port::Nic;
-use qp::Qp;
+pub(crate) use qp::{Held, Qp, Way};
 use receivers::Receivers;
 
 /// NICs, queue pairs, receivers.
@@ -48,15 +51,15 @@ pub(crate) struct Hosts {
     endpoints: Option<Box<Endpoints>>,
     decisions: DecisionBank,
     /// Senders, by queue pair, and the queue pairs of flows that are not over.
-    pub(crate) qps: List<QpId, Qp>,
+    qps: List<QpId, Qp>,
     senders: FlowTable<QpId>,
-    pub(crate) receivers: Receivers,
+    receivers: Receivers,
     /// See [`hash_order`].
     hash_order: Option<Box<HashOrder>>,
     /// What selective repeat knows of each sender; empty without it.
     repeats: List<QpId, recovery::irn::Sender>,
     /// Queue pairs that no flow has any more.
-    pub(crate) free_qps: Vec<QpId>,
+    free_qps: Vec<QpId>,
     /// Whether the scheme of a flow whose queue pair another has taken over had drawn: see [`crate::run::chance`].
     qps_drew: bool,
 }
@@ -135,7 +138,7 @@ impl Hosts {
         if qp.done {
             return;
         }
-        let record = &mut traffic.flows[qp.flow];
+        let record = traffic.record_mut(qp.flow);
         if record.status == FlowStatus::Unfinished {
             record.retransmitted = Bytes::new(qp.retransmitted);
             (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
@@ -148,12 +151,23 @@ impl Hosts {
     /// What has arrived of flows that are not complete.
     pub(crate) fn record_delivered(&self, traffic: &mut Traffic) {
         for receiver in self.receivers.iter() {
-            let Some(record) = traffic.flows.get_mut(receiver.flow) else {
-                continue;
-            };
-            if matches!(record.status, FlowStatus::Unfinished | FlowStatus::Unreachable) {
-                record.delivered = Bytes::new(receiver.expected);
-            }
+            traffic.has_delivered(receiver.flow, Bytes::new(receiver.expected));
         }
+    }
+
+    /// A queue pair.
+    #[inline]
+    pub(crate) fn qp(&self, slot: QpId) -> &Qp {
+        &self.qps[slot]
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn qp_mut(&mut self, slot: QpId) -> &mut Qp {
+        &mut self.qps[slot]
+    }
+
+    /// All queue pairs that there have been.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = QpId> + use<> {
+        self.qps.ids()
     }
 }

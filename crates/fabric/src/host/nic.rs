@@ -60,7 +60,7 @@ impl Hosts {
 
     /// Takes over what the scheme allows after a callback, and starts the timers that it set.
     #[inline(always)]
-    pub(crate) fn take_limits(&mut self, world: &World, core: &mut Core, slot: QpId) {
+    pub(super) fn take_limits(&mut self, world: &World, core: &mut Core, slot: QpId) {
         let qp = &mut self.qps[slot];
         let limits = qp.scheme.limits();
         let old_rate = qp.rate;
@@ -90,7 +90,7 @@ impl Hosts {
 
     /// The next packet of a queue pair may go earlier than the NIC's wake-up: pulls that forward.
     #[inline(always)]
-    pub(crate) fn pull_wake(&mut self, core: &mut Core, slot: QpId) {
+    pub(super) fn pull_wake(&mut self, core: &mut Core, slot: QpId) {
         let qp = &self.qps[slot];
         let nic = core.ports[qp.port].nic();
         let wake_at = self.nics[nic].wake_at;
@@ -253,7 +253,7 @@ impl Hosts {
         }
     }
 
-    pub(crate) fn choose_of_many(&mut self, core: &Core, nic: NicId, paused: u16) -> Option<usize> {
+    pub(super) fn choose_of_many(&mut self, core: &Core, nic: NicId, paused: u16) -> Option<usize> {
         let nic = &mut self.nics[nic];
         let count = nic.qps.len();
         let (mut chosen, mut first_finished) = (None, usize::MAX);
@@ -434,7 +434,7 @@ impl Hosts {
     /// Whether the end of a transmission of `wire` bytes that starts now must be an event: only if
     /// something may follow at once. If pacing holds everything back beyond that, a wake-up does.
     #[inline(always)]
-    pub(crate) fn awaits_end(&mut self, world: &World, core: &mut Core, nic: NicId, wire: u16) -> bool {
+    pub(super) fn awaits_end(&mut self, world: &World, core: &mut Core, nic: NicId, wire: u16) -> bool {
         match self.nics[nic].qps[..] {
             [] => false,
             // The reference has that event always, and its order of simultaneous events hangs on it.

@@ -3,21 +3,21 @@
 use crate::ids::{PortId, QpId};
 
 /// Up to so many queue pairs of a NIC are looked through at every packet to save an event.
-pub(crate) const FEW_QPS: usize = 8;
+pub(super) const FEW_QPS: usize = 8;
 
 /// The sending half of one host port.
 #[derive(Clone, Debug)]
-pub(crate) struct Nic {
-    pub(crate) port: PortId,
+pub(super) struct Nic {
+    pub(super) port: PortId,
     /// Queue pairs, in round-robin order.
-    pub(crate) qps: Vec<QpId>,
+    pub(super) qps: Vec<QpId>,
     /// Place in `qps` of the one served last.
-    pub(crate) served: usize,
+    pub(super) served: usize,
     /// Time of the pending wake-up; `u64::MAX` for none.
-    pub(crate) wake_at: u64,
-    pub(crate) wake_generation: u32,
+    pub(super) wake_at: u64,
+    pub(super) wake_generation: u32,
     /// When many queue pairs may go.
-    pub(crate) crowd: Crowd,
+    pub(super) crowd: Crowd,
 }
 
 impl Nic {
@@ -35,7 +35,7 @@ impl Nic {
 
 /// When the queue pairs of a NIC may go.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Crowd {
+pub(super) struct Crowd {
     /// In the order of [`Nic::qps`], pauses apart; [`NEVER`] for what something else than pacing keeps
     /// back. Empty where it is not known.
     pub(super) due: Vec<u64>,

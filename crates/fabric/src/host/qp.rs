@@ -1,77 +1,259 @@
 //! Queue pairs: what a flow's sender keeps, and what lets it send.
 
+use crate::core::Core;
 use crate::ids::{AccountId, FlowId, PortId};
+use crate::spec::TieOrder;
+use crate::world::World;
 use paceline_congestion::registry::WindowMode;
 use paceline_congestion::{CongestionControl, Needs, PathInfo, SendLimits, TimerBank};
-use paceline_kernel::rng::Rng;
-use paceline_kernel::{BitRate, Bytes};
+use paceline_kernel::rng::{Purpose, Rng};
+use paceline_kernel::{BitRate, Bytes, Span};
 
 /// A rate at which nothing may be sent, until it changes.
-pub(crate) const STANDSTILL: BitRate = BitRate::from_bps(0);
+pub(super) const STANDSTILL: BitRate = BitRate::from_bps(0);
 
 /// A queue pair's sender: one flow.
 #[derive(Clone)]
 pub(crate) struct Qp {
-    pub(crate) flow: FlowId,
-    pub(crate) port: PortId,
+    pub(super) flow: FlowId,
+    pub(super) port: PortId,
     /// Its place in its NIC's list, where the NIC has gathered (see [`crate::host::choose`]).
-    pub(crate) place: u32,
+    pub(super) place: u32,
     /// The account of its time ([`crate::watch::account`]); `AccountId::NONE` without one.
-    pub(crate) account: AccountId,
-    pub(crate) size: u64,
-    pub(crate) snd_nxt: u64,
-    pub(crate) snd_una: u64,
+    pub(super) account: AccountId,
+    pub(super) size: u64,
+    pub(super) snd_nxt: u64,
+    pub(super) snd_una: u64,
     /// Bytes beyond `snd_una` that are acknowledged selectively.
-    pub(crate) sacked: u64,
+    pub(super) sacked: u64,
     /// New data is sent up to here: the size, or as far as selective repeat allows.
-    pub(crate) limit: u64,
+    pub(super) limit: u64,
     /// When pacing allows the next packet, in ps.
-    pub(crate) next_avail: u64,
+    pub(super) next_avail: u64,
     /// The gap that pacing leaves after the start of the last packet, in ps.
-    pub(crate) gap: u64,
+    pub(super) gap: u64,
     /// Payload bytes that may be in flight.
-    pub(crate) window: u64,
+    pub(super) window: u64,
     /// Where `snd_nxt` has to stop, pauses and pacing apart: see [`Qp::reckon`].
-    pub(crate) bound: u64,
-    pub(crate) rate: BitRate,
+    pub(super) bound: u64,
+    pub(super) rate: BitRate,
     /// The scheme's own window, as [`Qp::apply`] took it over.
-    pub(crate) asked_window: Bytes,
-    pub(crate) last_wire: u16,
-    pub(crate) data_header: u16,
+    pub(super) asked_window: Bytes,
+    pub(super) last_wire: u16,
+    pub(super) data_header: u16,
     /// Dense class of its data.
-    pub(crate) class: u8,
-    pub(crate) window_mode: WindowMode,
+    pub(super) class: u8,
+    pub(super) window_mode: WindowMode,
     /// Whether a path exists.
-    pub(crate) reachable: bool,
-    pub(crate) done: bool,
+    pub(super) reachable: bool,
+    pub(super) done: bool,
     /// Whether lost packets are to be sent again, before new ones.
-    pub(crate) repairs: bool,
+    pub(super) repairs: bool,
     /// The way of its data (see [`crate::switch::spread`] for what is spread), and the generation of that: an
     /// older one than the network's where there is no path any more.
-    pub(crate) route: u64,
-    pub(crate) data_epoch: u16,
+    pub(super) route: u64,
+    pub(super) data_epoch: u16,
     /// Highest byte ever sent.
-    pub(crate) max_sent: u64,
+    pub(super) max_sent: u64,
     /// What that was when the sender first heard anything of its flow; `u64::MAX` before.
-    pub(crate) sent_unheard: u64,
+    pub(super) sent_unheard: u64,
     /// The next round-trip sample counts once this byte is acknowledged.
-    pub(crate) sample_after: u64,
-    pub(crate) last_progress: u64,
-    pub(crate) retransmitted: u64,
-    pub(crate) needs: Needs,
+    pub(super) sample_after: u64,
+    pub(super) last_progress: u64,
+    pub(super) retransmitted: u64,
+    pub(super) needs: Needs,
     /// Whether echoes of marks in acknowledgements are notifications: the receiver sends none in their place.
-    pub(crate) echo_notifies: bool,
-    pub(crate) scheme: Box<dyn CongestionControl>,
-    pub(crate) timers: TimerBank,
-    pub(crate) rng: Rng,
-    pub(crate) path: Box<PathInfo>,
+    pub(super) echo_notifies: bool,
+    pub(super) scheme: Box<dyn CongestionControl>,
+    pub(super) timers: TimerBank,
+    pub(super) rng: Rng,
+    pub(super) path: Box<PathInfo>,
+}
+
+/// Where the way of a flow's data begins, what its packets carry of it, and the generation that goes with that.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub(crate) port: PortId,
+    pub(crate) route: u64,
+    pub(crate) epoch: u16,
+    /// Whether there is one: if not, the flow waits at the port.
+    pub(crate) reachable: bool,
+}
+
+/// What keeps a queue pair from sending: pauses, pacing and the turns of others apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// Nothing.
+    No,
+    /// There is no path.
+    Unreachable,
+    /// All has been sent.
+    AllSent,
+    /// The window, or what selective repeat allows.
+    Window,
+    /// The scheme: its rate is zero.
+    Rate,
+}
+
+/// What others may ask: recorders, and transports of other makes ([`super::messages`]).
+impl Qp {
+    #[inline]
+    pub(crate) fn flow(&self) -> FlowId {
+        self.flow
+    }
+    #[inline]
+    pub(crate) fn port(&self) -> PortId {
+        self.port
+    }
+    /// Dense class of its data.
+    #[inline]
+    pub(crate) fn class(&self) -> u8 {
+        self.class
+    }
+    /// The account of its time.
+    #[inline]
+    pub(crate) fn account(&self) -> AccountId {
+        self.account
+    }
+    /// Payload bytes that may be in flight; `u64::MAX` for any number.
+    #[inline]
+    pub(crate) fn window(&self) -> u64 {
+        self.window
+    }
+    #[inline]
+    pub(crate) fn rate(&self) -> BitRate {
+        self.rate
+    }
+    /// When pacing allows the next packet, in ps.
+    #[inline]
+    pub(crate) fn next_avail(&self) -> u64 {
+        self.next_avail
+    }
+    /// Headers of its data packets.
+    pub(crate) fn data_header(&self) -> u16 {
+        self.data_header
+    }
+    /// What its scheme sees of its path.
+    pub(crate) fn path(&self) -> &PathInfo {
+        &self.path
+    }
+    pub(crate) fn needs(&self) -> &Needs {
+        &self.needs
+    }
+    /// Whether echoes of marks in acknowledgements are notifications.
+    pub(crate) fn echo_notifies(&self) -> bool {
+        self.echo_notifies
+    }
+    pub(crate) fn is_reachable(&self) -> bool {
+        self.reachable
+    }
+    /// Whether its flow is over.
+    #[inline]
+    pub(crate) fn is_done(&self) -> bool {
+        self.done
+    }
+    /// Whether what ends before this byte has been sent before.
+    #[inline]
+    pub(crate) fn has_sent(&self, end: u64) -> bool {
+        end <= self.max_sent
+    }
+    /// What keeps it from sending.
+    #[inline]
+    pub(crate) fn held(&self) -> Held {
+        if !self.reachable {
+            Held::Unreachable
+        } else if self.snd_nxt < self.bound || self.repairs {
+            Held::No
+        } else if self.snd_nxt >= self.size {
+            Held::AllSent
+        } else if self.snd_nxt >= self.limit || self.in_flight() >= self.window {
+            Held::Window
+        } else {
+            Held::Rate
+        }
+    }
+    /// What its next packet would meet.
+    pub(crate) fn foresee(&mut self, rtt: Span) {
+        self.scheme.on_foresight(rtt);
+    }
 }
 
 impl Qp {
-    pub(crate) fn in_flight(&self) -> u64 {
+    /// Of flow `flow`, which begins now.
+    pub(super) fn new(world: &World, core: &Core, flow: FlowId, way: Way, info: PathInfo) -> Self {
+        let described = world.flow(core, flow);
+        let at_work = world.scheme_of(core, flow);
+        let scheme = &world.spec.schemes[usize::from(described.scheme)];
+        let needs = at_work.needs();
+        let size = described.size.get();
+        let mut qp = Self {
+            flow,
+            port: way.port,
+            place: 0,
+            account: core.watch.accounts.place_of(flow),
+            size,
+            snd_nxt: 0,
+            snd_una: 0,
+            sacked: 0,
+            limit: size,
+            repairs: false,
+            next_avail: core.now,
+            gap: 0,
+            window: u64::MAX,
+            bound: 0,
+            rate: info.line_rate,
+            asked_window: Bytes::MAX,
+            last_wire: 0,
+            data_header: world.packet.data_headers(&needs),
+            class: world.classes.dense(described.class),
+            window_mode: scheme.window,
+            reachable: way.reachable,
+            done: false,
+            route: way.route,
+            data_epoch: way.epoch,
+            max_sent: 0,
+            sent_unheard: u64::MAX,
+            sample_after: 0,
+            last_progress: core.now,
+            retransmitted: 0,
+            needs,
+            echo_notifies: (at_work.receiver_half()).is_none_or(|half| !half.replaces_echo()),
+            scheme: at_work.build(&info),
+            timers: match world.spec.ties {
+                TieOrder::Insertion => TimerBank::with_event_per_setting(),
+                TieOrder::Structural | TieOrder::Shuffled(_) => TimerBank::default(),
+            },
+            rng: Rng::stream(world.spec.seed, Purpose::Congestion, u64::from(flow.0)),
+            path: Box::new(info),
+        };
+        qp.apply(qp.scheme.limits());
+        qp
+    }
+
+    /// The way is another one now.
+    pub(super) fn take_path(&mut self, way: Way, info: PathInfo) {
+        self.reachable = way.reachable;
+        (self.route, self.data_epoch) = (way.route, way.epoch);
+        self.port = way.port;
+        // Without its window the flow would have kept the zero of `hpcc_divides_by_window`.
+        let bdp = self.path.bdp;
+        *self.path = info;
+        if bdp.get() == 0 {
+            self.path.bdp = bdp;
+        }
+        self.apply(self.scheme.limits());
+    }
+
+    /// There is no way any more.
+    pub(super) fn lose_path(&mut self) {
+        self.reachable = false;
+        self.reckon();
+    }
+
+    pub(super) fn in_flight(&self) -> u64 {
         self.snd_nxt.saturating_sub(self.snd_una + self.sacked)
     }
-    pub(crate) fn has_data(&self) -> bool {
+    pub(super) fn has_data(&self) -> bool {
         self.repairs || self.snd_nxt < self.size
     }
     /// Of the bytes from `start` to `end`: those that were sent, and those before the sender heard anything.
@@ -84,7 +266,7 @@ impl Qp {
     }
     /// The sender hears of its flow: an acknowledgement, a notification.
     #[inline]
-    pub(crate) fn hears(&mut self) {
+    pub(super) fn hears(&mut self) {
         if self.sent_unheard == u64::MAX {
             self.sent_unheard = self.max_sent;
         }
@@ -108,7 +290,7 @@ impl Qp {
     /// together here, after every change of what is acknowledged, of rate and window, of the limit, of what
     /// is to be repaired and of the path.
     #[inline]
-    pub(crate) fn reckon(&mut self) {
+    pub(super) fn reckon(&mut self) {
         self.bound = self.bound_now();
     }
 
@@ -127,7 +309,7 @@ impl Qp {
     }
 
     /// What was put together is still so.
-    pub(crate) fn verify(&self) {
+    pub(super) fn verify(&self) {
         assert_eq!(
             self.bound,
             self.bound_now(),
@@ -138,7 +320,7 @@ impl Qp {
 
     /// Takes over what the scheme allows now.
     #[inline]
-    pub(crate) fn apply(&mut self, limits: SendLimits) {
+    pub(super) fn apply(&mut self, limits: SendLimits) {
         (self.rate, self.asked_window) = (limits.rate, limits.window);
         let by_mode = match self.window_mode {
             WindowMode::Off => u64::MAX,

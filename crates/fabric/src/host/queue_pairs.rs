@@ -3,14 +3,55 @@
 use paceline_kernel::rng::{Purpose, Rng};
 
 use super::Hosts;
-use super::qp::Qp;
+use super::qp::{Qp, Way};
 use crate::core::Core;
-use crate::ids::{PortId, QpId};
+use crate::ids::{FlowId, PortId, QpId};
+use crate::spec::Recovery;
 use crate::world::World;
+use paceline_congestion::PathInfo;
+use paceline_kernel::Bytes;
 
 impl Hosts {
+    /// A flow gets a queue pair.
+    pub(crate) fn open(
+        &mut self,
+        world: &World,
+        core: &Core,
+        flow: FlowId,
+        way: Way,
+        info: PathInfo,
+    ) -> QpId {
+        let qp = Qp::new(world, core, flow, way, info);
+        let bdp = match qp.path.bdp {
+            Bytes::ZERO => world.bdp,
+            bdp => bdp.get(),
+        };
+        let slot = self.place(world, qp);
+        self.note_order(world, core, slot);
+        if let Recovery::SelectiveRepeat(irn) = world.nic.recovery {
+            self.begin_selective_repeat(world, slot, &irn, bdp);
+        }
+        slot
+    }
+
+    /// Tells recorders of a queue pair that it begins, and which ways its packets go.
+    pub(crate) fn watch_begin(
+        &self,
+        world: &World,
+        core: &mut Core,
+        slot: QpId,
+        ways: Option<[&[PortId]; 2]>,
+    ) {
+        let qp = &self.qps[slot];
+        core.watch.recorder.flows.started(slot, qp, core.now);
+        core.open_account(world, qp, ways);
+        if core.watch.closeups.on() {
+            core.look_begins(slot, qp);
+        }
+    }
+
     /// Stores a queue pair in a free slot.
-    pub(crate) fn place(&mut self, world: &World, qp: Qp) -> QpId {
+    fn place(&mut self, world: &World, qp: Qp) -> QpId {
         let Some(slot) = self.free_qps.pop() else {
             let flow = qp.flow;
             let slot = self.qps.push(qp);
@@ -24,17 +65,8 @@ impl Hosts {
         slot
     }
 
-    /// The flow of a queue pair is over, of those that messages share in the Bolt authors' simulator.
-    pub(crate) fn end_message_flow(&mut self, slot: QpId) {
-        let qp = &mut self.qps[slot];
-        qp.done = true;
-        self.senders.take(qp.flow);
-        self.receivers.end(qp.flow);
-        self.free_qps.push(slot);
-    }
-
     /// Keeps in mind what the order of a host's queue pairs hangs on ([`super::hash_order`]), if it does.
-    pub(crate) fn note_order(&mut self, world: &World, core: &Core, slot: QpId) {
+    fn note_order(&mut self, world: &World, core: &Core, slot: QpId) {
         if let Some(order) = &mut self.hash_order {
             let flow = self.qps[slot].flow;
             order.insert(&world.flow(core, flow), slot);
@@ -62,9 +94,15 @@ impl Hosts {
         live
     }
 
-    /// A queue pair's way begins at another port than before.
-    pub(crate) fn move_to_port(&mut self, core: &Core, slot: QpId, old_port: PortId) {
-        let new_port = self.qps[slot].port;
+    /// A flow has no way any more.
+    pub(crate) fn lose_path(&mut self, slot: QpId) {
+        self.qps[slot].lose_path();
+    }
+
+    /// A flow has another way than before, which may begin at another port.
+    pub(crate) fn take_path(&mut self, core: &Core, slot: QpId, way: Way, info: PathInfo) {
+        let (old_port, new_port) = (self.qps[slot].port, way.port);
+        self.qps[slot].take_path(way, info);
         if old_port != new_port {
             let nic = |port: PortId| core.ports[port].nic();
             self.nics[nic(old_port)].qps.retain(|&other| other != slot);

@@ -17,7 +17,7 @@ use crate::world::way;
 
 impl Hosts {
     #[inline(always)]
-    pub(crate) fn receive_data(
+    pub(super) fn receive_data(
         &mut self,
         world: &World,
         core: &mut Core,
@@ -65,7 +65,7 @@ impl Hosts {
     #[cold]
     fn meet(&mut self, world: &World, core: &Core, traffic: &Traffic, id: PacketId) -> Option<ReceiverId> {
         let packet = core.packets.get(id);
-        let record = traffic.flows.get(packet.flow);
+        let record = traffic.record(packet.flow);
         let is_over = record.is_none_or(|record| record.received.is_some());
         (!is_over).then(|| self.receivers.begin(world, core, packet.flow, packet.qp))
     }

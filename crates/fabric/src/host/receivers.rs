@@ -13,25 +13,25 @@ use std::collections::BTreeMap;
 
 /// A flow's receiver: from its first packet until all of it is here.
 #[derive(Clone, Debug)]
-pub(crate) struct Receiver {
-    pub(crate) flow: FlowId,
-    pub(crate) path: FlowPath,
-    pub(crate) expected: u64,
-    pub(crate) last_nack: u64,
-    pub(crate) nack_until: u64,
+pub(super) struct Receiver {
+    pub(super) flow: FlowId,
+    pub(super) path: FlowPath,
+    pub(super) expected: u64,
+    pub(super) last_nack: u64,
+    pub(super) nack_until: u64,
     /// Go-back-N: the first byte beyond `expected` whose packet is known to be trimmed.
-    pub(crate) trimmed: u64,
-    pub(crate) unacked_packets: u32,
-    pub(crate) unacked_bytes: u32,
+    pub(super) trimmed: u64,
+    pub(super) unacked_packets: u32,
+    pub(super) unacked_bytes: u32,
     /// The strongest mark of the packets since the last ACK.
-    pub(crate) mark: Mark,
+    pub(super) mark: Mark,
     /// The receiver's half of its scheme, and whether a timer of that runs.
-    pub(crate) half: Option<Box<dyn ReceiverHalf>>,
+    pub(super) half: Option<Box<dyn ReceiverHalf>>,
     pub(super) timer_runs: bool,
 }
 
 impl Receiver {
-    pub(crate) const fn new(flow: FlowId, path: FlowPath) -> Self {
+    pub(super) const fn new(flow: FlowId, path: FlowPath) -> Self {
         Self {
             flow,
             path,
@@ -50,27 +50,27 @@ impl Receiver {
 
 /// The receivers of all flows that have begun to arrive and are not complete.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Receivers {
+pub(super) struct Receivers {
     of_flow: FlowTable<ReceiverId>,
-    pub(crate) list: List<ReceiverId, Receiver>,
+    pub(super) list: List<ReceiverId, Receiver>,
     /// Selective repeat: packets that arrived beyond the first missing one, by place in the list; empty without it.
-    pub(crate) arrived: List<ReceiverId, Bits>,
+    pub(super) arrived: List<ReceiverId, Bits>,
     /// Places of flows that are over.
     free: Vec<ReceiverId>,
     /// Receivers that begin anew: see [`crate::spec::Quirks::receiver_forgets`]; by flow.
-    pub(crate) late: BTreeMap<FlowId, Receiver>,
+    pub(super) late: BTreeMap<FlowId, Receiver>,
 }
 
 impl Receivers {
     /// The place of a flow's receiver.
     #[inline]
-    pub(crate) fn find(&self, flow: FlowId) -> Option<ReceiverId> {
+    pub(super) fn find(&self, flow: FlowId) -> Option<ReceiverId> {
         self.of_flow.get(flow)
     }
 
     /// The first packet of a flow has arrived, or will.
     #[cold]
-    pub(crate) fn begin(&mut self, world: &World, core: &Core, flow: FlowId, qp: QpId) -> ReceiverId {
+    pub(super) fn begin(&mut self, world: &World, core: &Core, flow: FlowId, qp: QpId) -> ReceiverId {
         let mut receiver = Receiver::new(flow, FlowPath::of(world, core, flow, qp));
         receiver.half = world.scheme_of(core, flow).receiver_half();
         let place = match self.free.pop() {
@@ -87,7 +87,7 @@ impl Receivers {
 
     /// A flow is over: nothing needs to be known of it any more.
     #[cold]
-    pub(crate) fn end(&mut self, flow: FlowId) {
+    pub(super) fn end(&mut self, flow: FlowId) {
         if let Some(place) = self.of_flow.take(flow) {
             self.list[place].flow = FlowId::NONE;
             self.free.push(place);
@@ -112,22 +112,22 @@ impl Receivers {
     }
 
     /// A flow's receiver.
-    pub(crate) fn of(&mut self, flow: FlowId) -> Option<&mut Receiver> {
+    pub(super) fn of(&mut self, flow: FlowId) -> Option<&mut Receiver> {
         let place = self.find(flow)?;
         Some(&mut self.list[place])
     }
 
     /// How many of a flow's bytes have arrived in order, if it has a receiver.
-    pub(crate) fn arrived_of(&self, flow: FlowId) -> Option<u64> {
+    pub(super) fn arrived_of(&self, flow: FlowId) -> Option<u64> {
         let place = self.find(flow)?;
         Some(self.list[place].expected)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Receiver> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Receiver> {
         self.list.iter().filter(|receiver| receiver.flow != FlowId::NONE)
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Receiver> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Receiver> {
         self.list
             .iter_mut()
             .filter(|receiver| receiver.flow != FlowId::NONE)

@@ -64,7 +64,7 @@ impl Hosts {
         if finished {
             self.complete(world, core, traffic, slot);
             if core.packets.get(id).is_accounted() {
-                let fct = traffic.flows[flow].fct;
+                let fct = traffic.record_mut(flow).fct;
                 core.close_account(world, flow, fct, id);
             }
         }
@@ -163,7 +163,7 @@ impl Hosts {
         let qp = &mut self.qps[slot];
         qp.done = true;
         let flow = qp.flow;
-        let record = &mut traffic.flows[flow];
+        let record = traffic.record_mut(flow);
         record.status = FlowStatus::Completed;
         record.fct = Span::from_ps(core.now - record.start.as_ps());
         record.retransmitted = Bytes::new(qp.retransmitted);

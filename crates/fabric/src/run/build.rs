@@ -8,7 +8,7 @@ use crate::core::packet::{PacketSlab, WIRE_HOPS};
 use crate::core::port::{ClassQueue, Port, Ports};
 use crate::core::random::{LinkErrors, SharedRandom};
 use crate::host::Hosts;
-use crate::ids::{FlowId, LinkId, PortId, ProfileId, SwitchId};
+use crate::ids::{FlowId, LinkId, PortId, ProfileId};
 use crate::outcome::Counters;
 use crate::run::check::{BuildError, check};
 use crate::run::kind::Kind;
@@ -17,17 +17,11 @@ use crate::run::simulation::Foresight;
 use crate::run::simulation::Simulation;
 use crate::spec::{NodeId, NodeKind, RunSpec, TieOrder};
 use crate::switch::Switches;
-use crate::switch::assist::Assists;
-use crate::switch::pint::PintPorts;
-use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
-use crate::switch::spread::Spreading;
-use crate::switch::telemetry::Telemetry;
 use crate::traffic::Traffic;
 use crate::watch::Watch;
 use crate::world::Change;
 use crate::world::World;
 use crate::world::classes::Classes;
-use crate::world::links::Profiles;
 use crate::world::routing::{Extent, FirstPaths, FlowKey, LinkEnd, Routing};
 use paceline_congestion::registry::{AtWork, Maker};
 use paceline_kernel::ids::{Grid, Id, List};
@@ -64,7 +58,6 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
     };
     let (profiles, profile_of) = build_profiles(&spec, &schemes, &mut queue)?;
     let ports = build_ports(&spec, &profile_of);
-    let buffers = build_buffers(&spec, &ports, &profiles);
     let (mut ports, nics) = number_owners(&spec, ports);
     let routing = build_routing(&spec, &mut ports);
     // Without flows nobody asks, and in a large network the answer takes time.
@@ -74,23 +67,6 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
         routing.extent(&profiles, spec.packet.mtu)
     };
     let int = schemes.iter().any(|scheme| scheme.needs().int);
-    let multi = spec.quirks.int_wire_precision.then_some(spec.int_multi);
-    let stream = |purpose, entity: usize| Rng::stream(spec.seed, purpose, entity as u64);
-    let pint = spec
-        .schemes
-        .iter()
-        .find_map(|scheme| scheme.config.pint_code())
-        .map(|code| {
-            PintPorts::new(
-                code,
-                ports.len(),
-                extent.rtt,
-                spec.quirks.pint_approximate_logs,
-                spec.seed,
-            )
-        });
-    let marks = profiles.iter().any(|profile| profile.red.is_on());
-    let assists = Assists::of(&spec, &schemes, &ports, &profiles, class_count);
     let packets = packets_of(&spec).min(PacketSlab::SET_ASIDE);
     let watch = Watch::of(&spec, &ports, &profiles, class_count, packets);
     let kind = Kind::of(&spec, &ports);
@@ -98,25 +74,11 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
         true => Foresight::of(&spec, &schemes, &ports, &profiles, class_count),
         false => None,
     };
-    let rules = BufferRules::new(&spec.switch, &classes, spec.quirks.wrapping_threshold);
-    let straight = rules.alike && !assists.departures && pint.is_none() && !watch.recorder.tracing;
-    let switches = Switches {
-        rules,
-        buffers,
-        spreading: Spreading::new(&spec),
-        telemetry: Telemetry::new(int, multi, pint),
-        straight,
-        plain: straight && !assists.arrivals,
-        assists,
-        mark_rng: if marks {
-            (0..ports.len()).map(|port| stream(Purpose::Mark, port)).collect()
-        } else {
-            List::new()
-        },
-    };
+    let tracing = watch.recorder.tracing;
+    let switches = Switches::new(&spec, &schemes, &ports, &profiles, &classes, extent.rtt, tracing);
     let hosts = Hosts::new(&spec, nics);
     let traffic = Traffic::of(&spec);
-    let told = watch.recorder.tracing || !kind.is_own() || foresight.is_some();
+    let told = tracing || !kind.is_own() || foresight.is_some();
     ports.iter_mut().for_each(|port| port.odd |= told);
     let core = Core {
         class_count,
@@ -294,24 +256,6 @@ fn build_ports(spec: &RunSpec, profile_of: &List<LinkId, ProfileId>) -> Ports {
         }
     }
     ports
-}
-
-/// A pool per node (unused in hosts): buffer less every port's headroom and reserve.
-fn build_buffers(spec: &RunSpec, ports: &Ports, profiles: &Profiles) -> List<SwitchId, SwitchBuffer> {
-    let whole = SwitchBuffer {
-        shared_used: 0,
-        pool: spec.switch.buffer.get() as i64,
-    };
-    let mut by_node: List<NodeId, SwitchBuffer> = List::of(spec.nodes.len(), whole);
-    for port in ports {
-        let kept = u64::from(profiles[port.profile].headroom) + spec.switch.reserve.get();
-        by_node[port.node].pool -= kept as i64;
-    }
-    let buffers = by_node.into_iter().zip(&spec.nodes);
-    buffers
-        .filter(|&(_, &kind)| kind == NodeKind::Switch)
-        .map(|(buffer, _)| buffer)
-        .collect()
 }
 
 /// Numbers switches and NICs, and tells every port which is its own.

@@ -5,37 +5,24 @@
 //! flows it is the same run under any other seed. That is a proof, which two equal runs are not: what is
 //! rare may not have happened in either.
 
-use paceline_kernel::rng::{Purpose, Rng};
+use paceline_kernel::rng::Purpose;
 
-use crate::core::random::LinkErrors;
-use crate::ids::PortId;
+use crate::core::random::{LinkErrors, have_moved};
 use crate::run::simulation::Simulation;
-use paceline_kernel::ids::List;
 
 impl Simulation {
     /// Whether something was drawn from a stream of the seed, or a switch chose a path by its hash.
     pub(crate) fn hangs_on_seed(&self) -> bool {
-        let fresh = |rng: &Rng, purpose, entity: usize| {
-            *rng == Rng::stream(self.world.spec.seed, purpose, entity as u64)
-        };
-        let moved =
-            |rngs: &List<PortId, Rng>, purpose| (0..).zip(rngs).any(|(i, rng)| !fresh(rng, purpose, i));
+        let seed = self.world.spec.seed;
         let loses = match &self.core.link_errors {
-            LinkErrors::Ports(streams) => moved(streams, Purpose::LinkError),
+            LinkErrors::Ports(streams) => have_moved(streams, seed, Purpose::LinkError),
             // The reference's generators know no seed of ours.
             LinkErrors::Links(_) => false,
         };
         self.hosts.have_drawn(&self.world)
             || self.world.routing.chose_by_seed()
-            || moved(&self.switches.mark_rng, Purpose::Mark)
             || loses
-            || moved(self.switches.assists.rngs(), Purpose::Switch)
-            // Draws before anything happens: hashes of flowlets.
-            || self.switches.spreading.is_on()
-            || self.switches.telemetry
-                .pint
-                .as_ref()
-                .is_some_and(|pint| moved(pint.rng(), Purpose::Pint))
+            || self.switches.have_drawn(seed)
     }
 }
 

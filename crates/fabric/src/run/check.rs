@@ -188,7 +188,7 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError
         let why = "switches write HPCC-PINT's digests to one base, and there are several";
         return Err(BuildError::BadSchemes(why.into()));
     }
-    crate::switch::assist::check(spec, schemes).map_err(BuildError::BadSchemes)?;
+    crate::switch::check(spec, schemes).map_err(BuildError::BadSchemes)?;
     if spec.nic.rto == Some(Span::ZERO) {
         return Err(BuildError::BadHost("the retransmission timeout is zero".into()));
     }

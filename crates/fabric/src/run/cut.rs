@@ -183,7 +183,7 @@ impl Simulation {
     fn close_records(&mut self, others: &mut [OtherPart]) {
         let all = || std::iter::once(&*self).chain(others.iter().map(|other| &**other));
         let now = all().map(|part| part.core.now).max().unwrap_or(0);
-        let completed: u64 = all().map(|part| part.traffic.completed).sum();
+        let completed: u64 = all().map(|part| part.traffic.completed()).sum();
         let all_done = completed == self.world.spec.flow_count() as u64;
         let is_over = all_done && all().all(|part| part.core.packets.live() == 0);
         let others = others.iter_mut().map(|other| &mut **other);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use paceline_kernel::Span;
 
+use crate::host::Way;
 use crate::ids::{PacketId, PortId, QpId};
 use crate::run::simulation::Simulation;
 use crate::world::classes::STRICT;
@@ -37,7 +38,7 @@ impl Simulation {
         let world = Arc::make_mut(&mut self.world);
         world.routing.set_link(link, up);
         world.routing.forget();
-        self.switches.spreading.forget();
+        self.switches.forget_ways();
         // Packets on their way carry the old generation, and are looked up hop by hop.
         world.epoch = (world.epoch + 1) & !SPREAD;
         for slot in self.hosts.live_senders() {
@@ -74,7 +75,7 @@ impl Simulation {
                 self.core.watch.accounts.pause_ended((port, class), span);
             }
         }
-        self.switches.assists.link_down(port);
+        self.switches.link_down(port);
         let p = &mut self.core.ports[port];
         p.ready = 0;
         p.paused = 0;
@@ -86,40 +87,34 @@ impl Simulation {
 
     /// Gives a live queue pair the path that it has in the new topology, if it has one.
     fn find_new_path(&mut self, slot: QpId) {
-        let flow = self.hosts.qps[slot].flow;
-        let paths = self.world.find_paths(&self.core, flow);
-        let Some(paths) = paths else {
-            let qp = &mut self.hosts.qps[slot];
-            qp.reachable = false;
-            qp.reckon();
-            return;
+        let flow = self.hosts.qp(slot).flow();
+        let Some(paths) = self.world.find_paths(&self.core, flow) else {
+            return self.hosts.lose_path(slot);
         };
         let dst = self.world.flow(&self.core, flow).dst;
         self.find_first_path(dst);
-        let (route, data_epoch) = self.data_route(&paths.forward, dst);
-        let mut info = self.path_info(&paths.forward, self.hosts.qps[slot].data_header);
+        let (route, epoch) = self
+            .switches
+            .data_route(&self.world, &self.core, &paths.forward, dst);
+        let before = self.hosts.qp(slot);
+        let mut info = self.path_info(&paths.forward, before.data_header());
+        let mut finds_ideal = self.traffic.record_mut(flow).ideal == Span::ZERO;
         if self.world.quirks.first_path_found {
             // What it began with; only the rate in the ideal time is found again.
-            info.base_rtt = self.hosts.qps[slot].path.base_rtt;
-            info.bdp = self.hosts.qps[slot].path.bdp;
-            self.traffic.flows[flow].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+            info.base_rtt = before.path().base_rtt;
+            info.bdp = before.path().bdp;
+            finds_ideal = true;
         }
-        if self.traffic.flows[flow].ideal == Span::ZERO {
-            // It started while there was no path.
-            self.traffic.flows[flow].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+        // It may have started while there was no path.
+        if finds_ideal {
+            self.traffic.record_mut(flow).ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
         }
-        let old_port = self.hosts.qps[slot].port;
-        let qp = &mut self.hosts.qps[slot];
-        qp.reachable = true;
-        (qp.route, qp.data_epoch) = (route, data_epoch);
-        qp.port = paths.forward[0];
-        // Without its window the flow would have kept the zero of `hpcc_divides_by_window`.
-        let bdp = qp.path.bdp;
-        *qp.path = info;
-        if bdp.get() == 0 {
-            qp.path.bdp = bdp;
-        }
-        qp.apply(qp.scheme.limits());
-        self.hosts.move_to_port(&self.core, slot, old_port);
+        let way = Way {
+            port: paths.forward[0],
+            route,
+            epoch,
+            reachable: true,
+        };
+        self.hosts.take_path(&self.core, slot, way, info);
     }
 }

@@ -83,22 +83,22 @@ impl Simulation {
         let slot = packet.qp;
         let told = is_acknowledgement(packet)
             && self.hosts.is_current(&self.core, id)
-            && self.hosts.qps[slot].needs.foresight
-            && self.hosts.qps[slot].reachable;
+            && self.hosts.qp(slot).needs().foresight
+            && self.hosts.qp(slot).is_reachable();
         if told && let Some(rtt) = self.foresee(slot) {
-            self.hosts.qps[slot].scheme.on_foresight(rtt);
+            self.hosts.qp_mut(slot).foresee(rtt);
         }
     }
 
     /// The round-trip time of a data packet of `slot` that leaves now; `None` if it would not come back.
     fn foresee(&mut self, slot: QpId) -> Option<Span> {
         let watch = self.foresight.take()?;
-        let packet = self.probe(slot);
+        let packet = self.hosts.probe(&self.world, slot);
         let mut fork = self.fork(watch);
         self.swap(&mut fork);
         let probe = Probe {
             id: self.core.packets.insert(packet),
-            port: fork.hosts.qps[slot].port,
+            port: fork.hosts.qp(slot).port(),
             class: packet.class,
             sent: false,
         };
@@ -108,29 +108,6 @@ impl Simulation {
         watch.recorder.pfc.clear();
         self.foresight = Some(Foresight(Box::new(watch)));
         rtt
-    }
-
-    /// The next data packet of a sender, as [`crate::host`]'s NICs would make it; a full one after the last.
-    fn probe(&self, slot: QpId) -> Packet {
-        let qp = &self.hosts.qps[slot];
-        let mtu = self.world.packet.mtu.get();
-        let payload = match qp.size - qp.snd_nxt {
-            0 => mtu,
-            left => left.min(mtu),
-        } as u16;
-        Packet {
-            flow: qp.flow,
-            qp: slot,
-            path: qp.route,
-            seq: qp.snd_nxt,
-            wire: payload + qp.data_header,
-            payload,
-            epoch: qp.data_epoch,
-            class: qp.class,
-            flags: Packet::ACK_REQUEST,
-            answers: self.hosts.next_number(slot),
-            ..Packet::EMPTY
-        }
     }
 
     /// The run, as far as it goes on without senders.
@@ -162,10 +139,7 @@ impl Simulation {
             switches: self.switches.clone(),
             hosts: self.hosts.without_senders(),
             // Receivers ask which flows are over; nothing waits for them.
-            traffic: Traffic {
-                flows: self.traffic.flows.clone(),
-                ..Traffic::default()
-            },
+            traffic: self.traffic.without_starts(),
         })
     }
 

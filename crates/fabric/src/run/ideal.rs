@@ -30,7 +30,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use crate::ids::{FlowId, PortId};
 use crate::run::simulation::Simulation;
 use crate::spec::AckPolicy;
-use crate::switch::spread::Stage;
+use crate::switch::Stage;
 
 /// Packets of a flow at some place: full ones, evenly spaced, and behind them the last.
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,7 +98,7 @@ impl Simulation {
             ..Train::default()
         };
         let dst = self.world.flow(&self.core, flow).dst;
-        let arrived = match self.stages(forward, dst) {
+        let arrived = match self.switches.stages(&self.world, &self.core, forward, dst) {
             Some(stages) => self.meet(&train, wire, forward, &stages),
             None => self.follow(train, wire, forward),
         };
@@ -244,7 +244,10 @@ impl Simulation {
                 .path_rtt(forward, &self.world.profiles, per_link)
         });
         let bps = self.world.first_paths.rate_now(ends).unwrap_or(bps);
-        let bps = self.rate_of_all_ways(forward).unwrap_or(bps);
+        let bps = self
+            .switches
+            .rate_of_all_ways(&self.world, &self.core, forward)
+            .unwrap_or(bps);
         let total = size + packet.data_header.get() * size.div_ceil(packet.mtu.get());
         if self.world.quirks.truncate_to_ns {
             // Bytes of 32 bits, bits of 64.

@@ -173,7 +173,7 @@ impl<'a> Table<'a> {
         set(&told.next, next.min(posted.first));
         set(&told.free_until, core.watch.recorder.free_until());
         set(&told.events, core.counters.events);
-        set(&told.completed, part.traffic.completed);
+        set(&told.completed, part.traffic.completed());
         set(&told.packets, u64::from(core.packets.live()) + posted.count);
         set(&told.crossed, posted.count);
     }

@@ -3,7 +3,7 @@
 use crate::ids::{LinkId, ProfileId};
 use crate::run::check::BuildError;
 use crate::spec::{FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
-use crate::switch::shared_buffer::doublings_begun;
+use crate::switch::doublings_begun;
 use crate::world::links::{CommonSize, LinkProfile, Profiles};
 use paceline_congestion::Red;
 use paceline_congestion::registry::AtWork;

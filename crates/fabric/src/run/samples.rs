@@ -61,6 +61,6 @@ impl Simulation {
     }
 
     fn is_all_completed(&self) -> bool {
-        self.traffic.completed == self.world.spec.flow_count() as u64
+        self.traffic.completed() == self.world.spec.flow_count() as u64
     }
 }

@@ -290,14 +290,14 @@ impl Simulation {
             now: Time::from_ps(now.unwrap_or(0)),
             events: sum(|part| part.core.counters.events),
             packet_hops: sum(|part| part.core.agenda.sent.hops()),
-            completed: sum(|part| part.traffic.completed),
+            completed: sum(|part| part.traffic.completed()),
             done: self.core.done,
         }
     }
 
     /// Takes the flows of a stream that are over, in the order of their ends. They are kept until somebody does.
     pub fn take_ended(&mut self) -> Vec<EndedFlow> {
-        std::mem::take(&mut self.traffic.ended)
+        self.traffic.take_ended()
     }
 
     /// The most flows of a stream that were held at a time: those under way, and those of which packets were.
@@ -322,7 +322,7 @@ impl Simulation {
             }
         }
         self.settle_all();
-        for slot in self.hosts.qps.ids() {
+        for slot in self.hosts.slots() {
             self.hosts.record_unfinished(&mut self.traffic, slot);
             let (kind, mut net) = self.split();
             kind.record_sent(&mut net, slot);
@@ -343,7 +343,7 @@ impl Simulation {
         }
         let Recorder {
             ports,
-            flows,
+            flows: flow_series,
             pfc,
             rtt,
             rtt_all,
@@ -356,12 +356,13 @@ impl Simulation {
         } = self.core.watch.recorder;
         let (rates, rate_bin) = rates.finish();
         let accounts = self.core.watch.accounts.close(now, &|port| port_refs[port]);
+        let (flows, ended, begun, completions) = self.traffic.close();
         Outcome {
             end: Time::from_ps(now),
-            flows: self.traffic.flows.into_list(),
-            ended: self.traffic.ended,
-            begun: self.traffic.begun,
-            completions: self.traffic.completions.iter().map(|flow| flow.0).collect(),
+            flows,
+            ended,
+            begun,
+            completions,
             counters: self.core.counters,
             pfc,
             rtt: rtt.finish(),
@@ -370,7 +371,7 @@ impl Simulation {
             queues,
             queue_dumps,
             ports: ports.finish(&self.world.spec.nodes, port_refs.iter().copied().collect()),
-            flow_series: flows.finish(now),
+            flow_series: flow_series.finish(now),
             queue_max: paceline_kernel::Bytes::new(u64::from(queue_max)),
             rates,
             rate_bin,

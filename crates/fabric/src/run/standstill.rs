@@ -114,12 +114,8 @@ impl Simulation {
             .spec
             .last_start()
             .is_some_and(|start| start.as_ps() > now)
-            || self.traffic.dependencies.latest > now
+            || self.traffic.is_expecting(now)
             || self.world.changes.iter().any(|change| change.at > now)
-            || self
-                .traffic
-                .dependencies
-                .is_someone_due(self.traffic.flows.listed())
             || self
                 .world
                 .spec
@@ -218,16 +214,7 @@ impl Simulation {
                 }
             }
             // Everything else has left.
-            let (mut buffers, mut queues) = (self.switches.buffers.clone(), self.core.queues.clone());
-            for (id, port) in self.core.ports.numbered().filter(|(_, port)| !port.is_host) {
-                for class in classes.clone() {
-                    let queue = &mut queues[(id, class)];
-                    let leaves = (queue.ingress + queue.headroom).saturating_sub(held[(id, class)]);
-                    self.switches
-                        .rules
-                        .release(&mut buffers[port.switch()], queue, leaves);
-                }
-            }
+            let drained = self.switches.drained(&self.core, &held);
             stuck.retain(|&(port, class)| {
                 let peer = self.core.ports[port].peer;
                 let p = &self.core.ports[peer];
@@ -237,9 +224,7 @@ impl Simulation {
                 if p.is_host {
                     return self.storms_for_ever(p.node, class);
                 }
-                let queue = &queues[(peer, class)];
-                let shift = self.world.profiles[p.profile].shift;
-                !self.switches.rules.may_resume(&buffers[p.switch()], queue, shift)
+                !drained.may_resume(&self.world, (peer, p), class)
             });
             if stuck.len() == before {
                 return Some(stuck);

@@ -1,15 +1,13 @@
 //! The start of a flow: its paths, its queue pair, its first packet.
 
-use paceline_congestion::{PathInfo, SenderQuirks, TimerBank};
-use paceline_kernel::rng::{Purpose, Rng};
-use paceline_kernel::{Bytes, Span, Time};
+use paceline_congestion::{PathInfo, SenderQuirks};
+use paceline_kernel::{Bytes, Span};
 
 use crate::core::paths::Paths;
-use crate::host::qp::Qp;
+use crate::host::Way;
 use crate::ids::{FlowId, PortId, QpId};
-use crate::outcome::FlowStatus;
 use crate::run::simulation::Simulation;
-use crate::spec::{Awaited, NodeId, Recovery, TieOrder};
+use crate::spec::NodeId;
 use crate::world::routing::bdp;
 
 impl Simulation {
@@ -18,7 +16,7 @@ impl Simulation {
         let mtu = self.world.packet.mtu;
         let rate = |port: PortId| self.world.profiles[self.core.ports[port].profile].rate;
         let (rtt, bps) = self.round_trip_of(forward);
-        let together = self.rate_of_all_ways(forward);
+        let together = self.switches.rate_of_all_ways(&self.world, &self.core, forward);
         let (base_rtt, product) = match together {
             _ if !self.world.nic.global_rtt => (rtt, bdp(rtt, together.unwrap_or(bps))),
             None => (self.world.base_rtt, self.world.bdp),
@@ -34,7 +32,7 @@ impl Simulation {
             mtu,
             full_packet: mtu + Bytes::new(u64::from(data_header)),
             hop_rates: forward[1..].iter().map(|&port| rate(port)).collect(),
-            int: self.switches.telemetry.format,
+            int: self.switches.int_format(),
             quirks: SenderQuirks {
                 bolt_ns3_sender: self.world.quirks.bolt_ns3_sender,
                 drain_time: self.world.quirks.src_drain_time,
@@ -63,11 +61,7 @@ impl Simulation {
 
     /// A flow starts: a queue pair begins to send.
     pub(crate) fn flow_start(&mut self, flow: FlowId) {
-        let record = &mut self.traffic.flows[flow];
-        record.status = FlowStatus::Unfinished;
-        record.start = Time::from_ps(self.core.now);
-        self.traffic
-            .release(&self.world, &mut self.core, flow, Awaited::Started);
+        self.traffic.start(&self.world, &mut self.core, flow);
         let (kind, mut net) = self.split();
         let Some(own) = kind.share(&mut net, flow) else {
             return;
@@ -85,8 +79,7 @@ impl Simulation {
         self.find_first_path(spec.dst);
         let paths = self.world.find_paths(&self.core, flow);
         if paths.is_none() && self.world.changes.is_empty() {
-            self.traffic.flows[flow].status = FlowStatus::Unreachable;
-            self.traffic.end(&self.world, &mut self.core, flow, |_| false);
+            self.traffic.give_up(&self.world, &mut self.core, flow);
             return None;
         }
         let reachable = paths.is_some();
@@ -95,7 +88,15 @@ impl Simulation {
             forward: vec![self.world.routing.ports_of(spec.src)[0]],
             back: vec![self.world.routing.ports_of(spec.dst)[0]],
         });
-        let (route, data_epoch) = self.data_route(&paths.forward, spec.dst);
+        let (route, epoch) = self
+            .switches
+            .data_route(&self.world, &self.core, &paths.forward, spec.dst);
+        let way = Way {
+            port: paths.forward[0],
+            route,
+            epoch,
+            reachable,
+        };
         let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
         let needs = self.world.scheme_of(&self.core, flow).needs();
         let mut info = self.path_info(&paths.forward, self.world.packet.data_headers(&needs));
@@ -104,80 +105,12 @@ impl Simulation {
         {
             info.bdp = Bytes::ZERO;
         }
-        let class = self.world.classes.dense(spec.class);
-        let at_work = self.world.scheme_of(&self.core, flow);
-        let controller = at_work.build(&info);
-        let packet = &self.world.packet;
-        let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
-        let mut qp = Qp {
-            flow,
-            port: paths.forward[0],
-            place: 0,
-            account: self.core.watch.accounts.place_of(flow),
-            size: spec.size.get(),
-            snd_nxt: 0,
-            snd_una: 0,
-            sacked: 0,
-            limit: spec.size.get(),
-            repairs: false,
-            next_avail: self.core.now,
-            gap: 0,
-            window: u64::MAX,
-            bound: 0,
-            rate: info.line_rate,
-            asked_window: Bytes::MAX,
-            last_wire: 0,
-            data_header: packet.data_headers(&needs),
-            class,
-            window_mode: scheme.window,
-            reachable,
-            done: false,
-            route,
-            data_epoch,
-            max_sent: 0,
-            sent_unheard: u64::MAX,
-            sample_after: 0,
-            last_progress: self.core.now,
-            retransmitted: 0,
-            needs,
-            echo_notifies: (at_work.receiver_half()).is_none_or(|half| !half.replaces_echo()),
-            scheme: controller,
-            timers: self.timers(),
-            rng: Rng::stream(self.world.spec.seed, Purpose::Congestion, u64::from(flow.0)),
-            path: Box::new(info),
-        };
-        qp.apply(qp.scheme.limits());
         if reachable {
-            self.traffic.flows[flow].ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+            self.traffic.record_mut(flow).ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
         }
-        let bdp = if qp.path.bdp == Bytes::ZERO {
-            self.world.bdp
-        } else {
-            qp.path.bdp.get()
-        };
-        let slot = self.hosts.place(&self.world, qp);
-        self.hosts.note_order(&self.world, &self.core, slot);
-        if let Recovery::SelectiveRepeat(irn) = self.world.nic.recovery {
-            self.hosts.begin_selective_repeat(&self.world, slot, &irn, bdp);
-        }
-        self.core
-            .watch
-            .recorder
-            .flows
-            .started(slot, &self.hosts.qps[slot], self.core.now);
+        let slot = self.hosts.open(&self.world, &self.core, flow, way, info);
         let ways = reachable.then_some([&paths.forward[..], &paths.back]);
-        self.core.open_account(&self.world, &self.hosts.qps[slot], ways);
-        if self.core.watch.closeups.on() {
-            self.core.look_begins(slot, &self.hosts.qps[slot]);
-        }
+        self.hosts.watch_begin(&self.world, &mut self.core, slot, ways);
         Some(slot)
-    }
-
-    /// A new flow's timers.
-    fn timers(&self) -> TimerBank {
-        match self.world.spec.ties {
-            TieOrder::Insertion => TimerBank::with_event_per_setting(),
-            TieOrder::Structural | TieOrder::Shuffled(_) => TimerBank::default(),
-        }
     }
 }

@@ -24,14 +24,14 @@ use crate::world::links::{LinkProfile, Profiles};
 
 /// The halves of a run's schemes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Assists {
+pub(super) struct Assists {
     /// In the order of the schemes' names.
     halves: Vec<Half>,
     /// A stream for each port.
     rngs: List<PortId, Rng>,
     /// Whether any half is called for arrivals, departures, the ends of pauses.
-    pub(crate) arrivals: bool,
-    pub(crate) departures: bool,
+    pub(super) arrivals: bool,
+    pub(super) departures: bool,
     resumes: bool,
 }
 
@@ -79,7 +79,7 @@ fn takes_part(assist: Option<AssistPorts>, port: &Port, ports: &Ports) -> bool {
 
 impl Assists {
     /// Of a run that was checked.
-    pub(crate) fn of(
+    pub(super) fn of(
         spec: &RunSpec,
         schemes: &[AtWork],
         ports: &Ports,
@@ -133,12 +133,12 @@ impl Assists {
     }
 
     /// The ports' streams; none where no scheme has a half.
-    pub(crate) fn rngs(&self) -> &List<PortId, Rng> {
+    pub(super) fn rngs(&self) -> &List<PortId, Rng> {
         &self.rngs
     }
 
     /// The link of a port failed: what waited in its queues is lost.
-    pub(crate) fn link_down(&mut self, port: PortId) {
+    pub(super) fn link_down(&mut self, port: PortId) {
         for half in &mut self.halves {
             half.ports.on_link_down(port.index());
         }
@@ -184,7 +184,7 @@ fn egress<'a, 'w>(
 
 impl Core {
     /// Packets of a queue.
-    pub(crate) fn queue_length(&self, slot: (PortId, u8)) -> u32 {
+    pub(super) fn queue_length(&self, slot: (PortId, u8)) -> u32 {
         let (mut count, mut next) = (0, self.queues[slot].head);
         while next != PacketId::NONE {
             count += 1;

@@ -28,7 +28,7 @@ impl Switches {
 
     /// The egress port of a packet that set out before the topology changed.
     #[cold]
-    pub(crate) fn reroute(
+    pub(super) fn reroute(
         &mut self,
         world: &World,
         core: &mut Core,

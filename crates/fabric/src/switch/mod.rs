@@ -1,16 +1,21 @@
 //! Switches: buffers, and what they do for congestion control. They know packets and ports, and no queue pair.
 
-pub(crate) mod assist;
+mod assist;
+mod audit;
+mod build;
 mod changed;
 mod parts;
-pub(crate) mod pint;
+mod pint;
 mod pipeline;
-pub(crate) mod shared_buffer;
-pub(crate) mod spread;
-pub(crate) mod telemetry;
+mod shared_buffer;
+mod spread;
+mod telemetry;
+mod ways;
 
-use paceline_kernel::rng::Rng;
+use paceline_congestion::IntFormat;
+use paceline_kernel::rng::{Purpose, Rng};
 
+use crate::core::random::have_moved;
 use crate::ids::{PortId, SwitchId};
 use crate::switch::assist::Assists;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
@@ -18,20 +23,51 @@ use crate::switch::spread::Spreading;
 use crate::switch::telemetry::Telemetry;
 use paceline_kernel::ids::List;
 
+pub(crate) use assist::check;
+pub(crate) use shared_buffer::doublings_begun;
+pub(crate) use spread::Stage;
+
 /// Buffers, and what switches do for congestion control.
 #[derive(Clone)]
 pub(crate) struct Switches {
-    pub(crate) rules: BufferRules,
-    pub(crate) buffers: List<SwitchId, SwitchBuffer>,
-    pub(crate) spreading: Spreading,
-    pub(crate) telemetry: Telemetry,
+    rules: BufferRules,
+    buffers: List<SwitchId, SwitchBuffer>,
+    spreading: Spreading,
+    telemetry: Telemetry,
     /// The switches' halves of schemes.
-    pub(crate) assists: Assists,
+    assists: Assists,
     /// Whether packets that need not wait may pass as if they were queued and taken out again: classes are
     /// alike, and nothing is told of every packet.
-    pub(crate) straight: bool,
+    straight: bool,
     /// Whether they may, and nobody looks at what arrives.
-    pub(crate) plain: bool,
+    plain: bool,
     /// Streams of the ports' marking decisions.
-    pub(crate) mark_rng: List<PortId, Rng>,
+    mark_rng: List<PortId, Rng>,
+}
+
+impl Switches {
+    /// What senders that read telemetry have to know of it.
+    pub(crate) fn int_format(&self) -> IntFormat {
+        self.telemetry.format
+    }
+
+    /// The topology has changed: next hops are found anew.
+    pub(crate) fn forget_ways(&mut self) {
+        self.spreading.forget();
+    }
+
+    /// The link of a port failed: what waited in its queues is lost.
+    pub(crate) fn link_down(&mut self, port: PortId) {
+        self.assists.link_down(port);
+    }
+
+    /// Whether switches have drawn from a stream of the seed, or chose by it: see [`crate::run::chance`].
+    pub(crate) fn have_drawn(&self, seed: u64) -> bool {
+        let pint = self.telemetry.pint.as_ref();
+        have_moved(&self.mark_rng, seed, Purpose::Mark)
+            || have_moved(self.assists.rngs(), seed, Purpose::Switch)
+            // Draws before anything happens: hashes of flowlets.
+            || self.spreading.is_on()
+            || pint.is_some_and(|pint| have_moved(pint.rng(), seed, Purpose::Pint))
+    }
 }

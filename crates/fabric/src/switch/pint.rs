@@ -13,7 +13,7 @@ use paceline_kernel::ids::List;
 
 /// Utilisation estimate of every port, and the code of its digest.
 #[derive(Clone, Debug)]
-pub(crate) struct PintPorts {
+pub(super) struct PintPorts {
     code: Code,
     ports: List<PortId, PintPort>,
     /// The span that the estimate looks back, in ns: the largest round-trip time.
@@ -42,11 +42,11 @@ impl PintPorts {
     }
 
     /// The streams of the digests' rounding.
-    pub(crate) fn rng(&self) -> &List<PortId, Rng> {
+    pub(super) fn rng(&self) -> &List<PortId, Rng> {
         &self.rng
     }
 
-    pub(crate) fn new(code: Code, ports: usize, window: Span, approximate: bool, seed: u64) -> Self {
+    pub(super) fn new(code: Code, ports: usize, window: Span, approximate: bool, seed: u64) -> Self {
         Self {
             kept: if approximate && code.bytes() == 1 {
                 0xff
@@ -124,7 +124,7 @@ fn log2_approximate(x: u32, rng: &mut Rng) -> i32 {
 
 impl Switches {
     /// A packet left `egress`: a data packet takes the larger of its digest and the port's.
-    pub(crate) fn pint_departed(&mut self, world: &World, core: &mut Core, egress: PortId, id: PacketId) {
+    pub(super) fn pint_departed(&mut self, world: &World, core: &mut Core, egress: PortId, id: PacketId) {
         let Some(pint) = &mut self.telemetry.pint else {
             return;
         };

@@ -357,7 +357,7 @@ impl Switches {
 
     /// Appends a packet to a port's queue and sends if the port is idle.
     #[inline]
-    pub(crate) fn enqueue(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, id: PacketId) {
+    pub(super) fn enqueue(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, id: PacketId) {
         core.push(world, port, class, id);
         self.kick(world, core, port);
     }
@@ -377,7 +377,7 @@ impl Switches {
 
     /// Sends a PFC frame about `class` out of `port`.
     #[cold]
-    pub(crate) fn send_pfc(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, pause: bool) {
+    pub(super) fn send_pfc(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, pause: bool) {
         if let Some(id) = core.pfc_frame(world, port, class, pause) {
             self.enqueue(world, core, port, LINK_CONTROL, id);
         }

@@ -11,19 +11,19 @@ use crate::world::classes::{Classes, STRICT};
 
 /// What all switches of a run share.
 #[derive(Clone, Debug)]
-pub(crate) struct BufferRules {
+pub(super) struct BufferRules {
     reserve: u32,
     kind: Kind,
     /// Bit per dense class under flow control.
     lossless: u16,
     /// All classes are alike, and none is bounded.
-    pub(crate) alike: bool,
+    pub(super) alike: bool,
     /// Bit per dense class whose egress queues are bounded by `limit`.
-    pub(crate) bounded: u16,
+    pub(super) bounded: u16,
     limit: Limit,
     /// Bytes of class 0 up to which headers of trimmed packets are let into an egress port; `None` for
     /// no trimming.
-    pub(crate) trim: Option<u32>,
+    pub(super) trim: Option<u32>,
     /// See [`crate::spec::Quirks::wrapping_threshold`].
     wrapping: bool,
 }
@@ -52,16 +52,16 @@ enum Limit {
 
 /// One switch's pool.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SwitchBuffer {
+pub(super) struct SwitchBuffer {
     /// Bytes of the shared pool in use.
-    pub(crate) shared_used: u32,
+    pub(super) shared_used: u32,
     /// Bytes that the pool has: buffer less headroom and reserve of all ports. Negative if the
     /// buffer is too small for them.
-    pub(crate) pool: i64,
+    pub(super) pool: i64,
 }
 
 impl BufferRules {
-    pub(crate) fn new(spec: &SwitchSpec, classes: &Classes, wrapping: bool) -> Self {
+    pub(super) fn new(spec: &SwitchSpec, classes: &Classes, wrapping: bool) -> Self {
         let kind = match spec.flow_control {
             FlowControl::None => Kind::Lossy,
             FlowControl::Pfc(pfc) => match pfc.threshold {
@@ -107,12 +107,12 @@ impl BufferRules {
 
     /// Whether packets of a class may be dropped.
     #[inline]
-    pub(crate) fn is_lossy(&self, class: u8) -> bool {
+    pub(super) fn is_lossy(&self, class: u8) -> bool {
         self.lossless >> class & 1 == 0
     }
 
     /// Whether the egress queue of a lossy class has room for `size` more bytes.
-    pub(crate) fn has_room(&self, buffer: &SwitchBuffer, queue: &ClassQueue, size: u32) -> bool {
+    pub(super) fn has_room(&self, buffer: &SwitchBuffer, queue: &ClassQueue, size: u32) -> bool {
         let length = queue.bytes.saturating_add(size);
         match self.limit {
             Limit::None => true,
@@ -157,7 +157,7 @@ impl BufferRules {
 
     /// Takes in a packet of `size` bytes; false if there is no room and it must be dropped.
     #[inline]
-    pub(crate) fn admit<const ALIKE: bool>(
+    pub(super) fn admit<const ALIKE: bool>(
         &self,
         buffer: &mut SwitchBuffer,
         queue: &mut ClassQueue,
@@ -200,7 +200,7 @@ impl BufferRules {
     /// Whether a packet that is taken in and let go at once changes nothing and asks for no pause: it fits
     /// into the reserve, and is below the threshold as a whole.
     #[inline]
-    pub(crate) fn fits_reserve(
+    pub(super) fn fits_reserve(
         &self,
         buffer: &SwitchBuffer,
         queue: &ClassQueue,
@@ -212,7 +212,7 @@ impl BufferRules {
 
     /// Lets go of a packet that came in through `queue`: from headroom first, then from the pool.
     #[inline]
-    pub(crate) fn release(&self, buffer: &mut SwitchBuffer, queue: &mut ClassQueue, size: u32) {
+    pub(super) fn release(&self, buffer: &mut SwitchBuffer, queue: &mut ClassQueue, size: u32) {
         let from_headroom = queue.headroom.min(size);
         let rest = size - from_headroom;
         let from_shared = rest.min(self.shared(queue));
@@ -223,7 +223,7 @@ impl BufferRules {
 
     /// Whether the ingress (port, class) must ask for a pause.
     #[inline]
-    pub(crate) fn must_pause<const ALIKE: bool>(
+    pub(super) fn must_pause<const ALIKE: bool>(
         &self,
         buffer: &SwitchBuffer,
         queue: &ClassQueue,
@@ -240,7 +240,7 @@ impl BufferRules {
 
     /// Whether an ingress (port, class) that asked for a pause may ask for the end of it.
     #[inline]
-    pub(crate) fn may_resume(&self, buffer: &SwitchBuffer, queue: &ClassQueue, shift: u32) -> bool {
+    pub(super) fn may_resume(&self, buffer: &SwitchBuffer, queue: &ClassQueue, shift: u32) -> bool {
         match self.kind {
             Kind::Lossy => true,
             Kind::Dynamic { resume_offset } => {
@@ -253,7 +253,7 @@ impl BufferRules {
     }
 
     /// The pool's share of what `queue` counts, for the invariant check.
-    pub(crate) fn shared_of(&self, queue: &ClassQueue) -> u32 {
+    pub(super) fn shared_of(&self, queue: &ClassQueue) -> u32 {
         self.shared(queue)
     }
 }

@@ -50,10 +50,10 @@ impl Flowlet {
 
 /// The state of spreading.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Spreading {
-    pub(crate) policy: LoadBalancing,
+pub(super) struct Spreading {
+    pub(super) policy: LoadBalancing,
     /// The column of each switch that packets are for; `ColumnId::NONE` if it was not asked for yet.
-    pub(crate) column_of: List<SwitchId, ColumnId>,
+    pub(super) column_of: List<SwitchId, ColumnId>,
     /// A stretch for each switch, column after column.
     stretches: Vec<Stretch>,
     /// Egress ports.
@@ -68,7 +68,7 @@ pub(crate) struct Spreading {
 }
 
 impl Spreading {
-    pub(crate) fn new(spec: &RunSpec) -> Self {
+    pub(super) fn new(spec: &RunSpec) -> Self {
         let policy = spec.load_balancing;
         let switches = spec
             .nodes
@@ -117,12 +117,12 @@ impl Spreading {
     }
 
     /// Whether packets are spread at all.
-    pub(crate) fn is_on(&self) -> bool {
+    pub(super) fn is_on(&self) -> bool {
         !self.rng.is_empty()
     }
 
     /// The topology has changed: next hops are computed anew. Flowlets go on where they can.
-    pub(crate) fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.column_of.as_mut_slice().fill(ColumnId::NONE);
         self.stretches.clear();
         self.hops.clear();
@@ -137,7 +137,7 @@ impl Spreading {
     }
 
     /// Ports of switch `switch` that lead nearer to the switch of column `column`.
-    pub(crate) fn next_hops(&self, column: ColumnId, switch: SwitchId) -> &[PortId] {
+    pub(super) fn next_hops(&self, column: ColumnId, switch: SwitchId) -> &[PortId] {
         let Stretch { first, count } = self.stretch(column, switch);
         &self.hops[first as usize..(first + count) as usize]
     }
@@ -153,7 +153,7 @@ impl Spreading {
 
 impl Switches {
     /// The egress port of a packet whose way every switch chooses.
-    pub(crate) fn spread(
+    pub(super) fn spread(
         &mut self,
         world: &World,
         core: &mut Core,
@@ -290,7 +290,7 @@ impl Switches {
 
     /// The column of next hops to switch `root`, the run's `owner`-th.
     #[cold]
-    pub(crate) fn column(&mut self, world: &World, root: NodeId, owner: SwitchId) -> ColumnId {
+    pub(super) fn column(&mut self, world: &World, root: NodeId, owner: SwitchId) -> ColumnId {
         let known = self.spreading.column_of[owner];
         if known != ColumnId::NONE {
             return known;

@@ -9,13 +9,13 @@ use crate::world::links::LinkProfile;
 
 /// How telemetry is written.
 #[derive(Clone, Debug)]
-pub(crate) struct Telemetry {
+pub(super) struct Telemetry {
     /// Whether any scheme reads INT.
-    pub(crate) on: bool,
+    pub(super) on: bool,
     /// With the reference's header: units of byte counts and queue lengths.
-    pub(crate) wire_units: Option<(u32, u32)>,
-    pub(crate) format: IntFormat,
-    pub(crate) pint: Option<crate::switch::pint::PintPorts>,
+    pub(super) wire_units: Option<(u32, u32)>,
+    pub(super) format: IntFormat,
+    pub(super) pint: Option<crate::switch::pint::PintPorts>,
 }
 
 /// Widths of its fields.
@@ -25,7 +25,7 @@ const WIRE_QUEUE: u32 = 1 << 17;
 
 /// The rate in Gbit/s that the reference's sender reads in its header: the code of a rate that it does not
 /// know is not written, and is the zero of a fresh header, which stands for the first of those that it does.
-pub(crate) fn coded_rate(rate: BitRate) -> u32 {
+pub(super) fn coded_rate(rate: BitRate) -> u32 {
     let known = [25, 50, 100, 200, 400];
     let find = |gbps: &u32| BitRate::from_gbps(u64::from(*gbps)) == rate;
     known.into_iter().find(find).unwrap_or(known[0])
@@ -33,7 +33,7 @@ pub(crate) fn coded_rate(rate: BitRate) -> u32 {
 
 impl Telemetry {
     /// `multi` multiplies the units of the reference's header; `None` for exact telemetry.
-    pub(crate) fn new(on: bool, multi: Option<u32>, pint: Option<crate::switch::pint::PintPorts>) -> Self {
+    pub(super) fn new(on: bool, multi: Option<u32>, pint: Option<crate::switch::pint::PintPorts>) -> Self {
         let wire_units = multi.map(|multi| (128 * multi.max(1), 80 * multi.max(1)));
         let format = match wire_units {
             None => IntFormat::EXACT,
@@ -56,7 +56,7 @@ impl Telemetry {
     /// Stamps a data packet that leaves `port`: time, bytes sent before it, bytes it leaves behind. Beyond the
     /// longest path (after a failure) there is no room, and it is only counted.
     #[inline(always)]
-    pub(crate) fn stamp(
+    pub(super) fn stamp(
         &self,
         now: u64,
         port: &Port,

@@ -8,30 +8,31 @@ mod tasks;
 use crate::core::Core;
 use crate::core::flows::Underway;
 use crate::ids::FlowId;
-use crate::outcome::{EndedFlow, FlowRecord};
-use crate::spec::RunSpec;
+use crate::outcome::{EndedFlow, FlowRecord, FlowStatus};
+use crate::spec::{Awaited, RunSpec};
 use crate::world::World;
+use paceline_kernel::{Bytes, Time};
 
-pub(crate) use records::Records;
-pub(crate) use stream::FlowStream;
-pub(crate) use tasks::Dependencies;
+use records::Records;
+use stream::FlowStream;
+use tasks::Dependencies;
 pub use tasks::find_cycle;
 
 /// Flows: what they wait for and what became of them.
 #[derive(Clone, Default)]
 pub(crate) struct Traffic {
-    pub(crate) flows: Records,
-    pub(crate) dependencies: Dependencies,
+    flows: Records,
+    dependencies: Dependencies,
     /// Flows of a list that have completed, in that order.
-    pub(crate) completions: Vec<FlowId>,
+    completions: Vec<FlowId>,
     /// How many flows have completed.
-    pub(crate) completed: u64,
+    completed: u64,
     /// Where flows come as a stream, what is still to come.
-    pub(crate) stream: Option<FlowStream>,
+    stream: Option<FlowStream>,
     /// Flows of the stream so far.
-    pub(crate) begun: u32,
+    begun: u32,
     /// Flows of the stream that are over and that nobody has taken yet.
-    pub(crate) ended: Vec<EndedFlow>,
+    ended: Vec<EndedFlow>,
 }
 
 impl Traffic {
@@ -48,6 +49,57 @@ impl Traffic {
             stream,
             ..Self::default()
         }
+    }
+
+    /// What there would be of it where nothing starts any more: what has become of flows.
+    pub(crate) fn without_starts(&self) -> Self {
+        Self {
+            flows: self.flows.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// How many flows have completed.
+    pub(crate) fn completed(&self) -> u64 {
+        self.completed
+    }
+
+    /// What has become of a flow, unless it is one of a stream and over.
+    pub(crate) fn record(&self, flow: FlowId) -> Option<&FlowRecord> {
+        self.flows.get(flow)
+    }
+
+    /// The same of a flow that is not over, to be changed.
+    pub(crate) fn record_mut(&mut self, flow: FlowId) -> &mut FlowRecord {
+        &mut self.flows[flow]
+    }
+
+    /// A flow starts.
+    pub(crate) fn start(&mut self, world: &World, core: &mut Core, flow: FlowId) {
+        let record = &mut self.flows[flow];
+        record.status = FlowStatus::Unfinished;
+        record.start = Time::from_ps(core.now);
+        self.release(world, core, flow, Awaited::Started);
+    }
+
+    /// So much has arrived of a flow, which is not complete.
+    pub(crate) fn has_delivered(&mut self, flow: FlowId, bytes: Bytes) {
+        if let Some(record) = self.flows.get_mut(flow)
+            && matches!(record.status, FlowStatus::Unfinished | FlowStatus::Unreachable)
+        {
+            record.delivered = bytes;
+        }
+    }
+
+    /// There is no way for a flow, and will be none.
+    pub(crate) fn give_up(&mut self, world: &World, core: &mut Core, flow: FlowId) {
+        self.flows[flow].status = FlowStatus::Unreachable;
+        self.end(world, core, flow, |_| false);
+    }
+
+    /// Whether a flow has yet to start that waits for nothing but time, as far as is known.
+    pub(crate) fn is_expecting(&self, now: u64) -> bool {
+        self.dependencies.latest > now || self.dependencies.is_someone_due(self.flows.listed())
     }
 
     /// A flow has completed.
@@ -81,6 +133,11 @@ impl Traffic {
         core.described.end(flow, &core.packets, asks);
     }
 
+    /// Takes the flows of a stream that are over.
+    pub(crate) fn take_ended(&mut self) -> Vec<EndedFlow> {
+        std::mem::take(&mut self.ended)
+    }
+
     /// Gives away what there is of the flows of a stream that are not over.
     pub(crate) fn end_all(&mut self, world: &World, core: &Core) {
         let Records::Streamed(underway) = &self.flows else {
@@ -103,5 +160,50 @@ impl Traffic {
             (record.start + record.fct, *flow)
         };
         self.completions.sort_by_key(completed);
+    }
+
+    /// The run is over: the records of a list's flows, flows of a stream that nobody has taken, how many have begun, and
+    /// which of a list have completed, in that order.
+    pub(crate) fn close(self) -> (Vec<FlowRecord>, Vec<EndedFlow>, u32, Vec<u32>) {
+        let completions = self.completions.iter().map(|flow| flow.0).collect();
+        (self.flows.into_list(), self.ended, self.begun, completions)
+    }
+
+    /// No flow has started before what it waits for, and those that have completed have come whole, and no sooner than
+    /// they could where `bounded` says so.
+    pub(crate) fn verify(&self, world: &World, core: &Core, bounded: bool) {
+        for dependency in &world.spec.dependencies {
+            let (record, before) = (
+                &self.flows[FlowId(dependency.flow)],
+                &self.flows[FlowId(dependency.after)],
+            );
+            let happened = match dependency.awaited {
+                Awaited::Started => (before.status != FlowStatus::NotStarted).then_some(before.start),
+                Awaited::Received => before.received,
+                Awaited::Acknowledged => {
+                    (before.status == FlowStatus::Completed).then(|| before.start + before.fct)
+                }
+            };
+            assert!(
+                record.status == FlowStatus::NotStarted
+                    || happened.is_some_and(|at| at + dependency.delay <= record.start),
+                "flow {}: it started before what it waits for",
+                dependency.flow
+            );
+        }
+        for (i, record) in self.flows.listed().iter().enumerate() {
+            if record.status == FlowStatus::Completed && core.share.is_none() {
+                assert_eq!(
+                    record.delivered, world.spec.flows[i].size,
+                    "flow {i}: every byte delivered, none twice"
+                );
+                assert!(
+                    record.fct >= record.ideal || !bounded,
+                    "flow {i}: done after {}, sooner than alone after {}",
+                    record.fct,
+                    record.ideal
+                );
+            }
+        }
     }
 }

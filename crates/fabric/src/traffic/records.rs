@@ -9,7 +9,7 @@ use paceline_kernel::ids::List;
 
 /// Records by flow.
 #[derive(Clone, Debug)]
-pub(crate) enum Records {
+pub(super) enum Records {
     Listed(List<FlowId, FlowRecord>),
     Streamed(Underway<FlowRecord>),
 }
@@ -22,7 +22,7 @@ impl Default for Records {
 
 impl Records {
     /// A flow's, unless it is one of a stream and over.
-    pub(crate) fn get(&self, flow: FlowId) -> Option<&FlowRecord> {
+    pub(super) fn get(&self, flow: FlowId) -> Option<&FlowRecord> {
         match self {
             Self::Listed(list) => list.get(flow),
             Self::Streamed(underway) => underway.get(flow),
@@ -30,7 +30,7 @@ impl Records {
     }
 
     /// The same, to be changed.
-    pub(crate) fn get_mut(&mut self, flow: FlowId) -> Option<&mut FlowRecord> {
+    pub(super) fn get_mut(&mut self, flow: FlowId) -> Option<&mut FlowRecord> {
         match self {
             Self::Listed(list) => list.get_mut(flow),
             Self::Streamed(underway) => underway.get_mut(flow),
@@ -38,14 +38,14 @@ impl Records {
     }
 
     /// A flow of a stream comes to its start.
-    pub(crate) fn begin(&mut self, flow: FlowId, record: FlowRecord) {
+    pub(super) fn begin(&mut self, flow: FlowId, record: FlowRecord) {
         if let Self::Streamed(underway) = self {
             underway.insert(flow, record);
         }
     }
 
     /// Those of a list, which has ended.
-    pub(crate) fn into_list(self) -> Vec<FlowRecord> {
+    pub(super) fn into_list(self) -> Vec<FlowRecord> {
         match self {
             Self::Listed(list) => list.into(),
             Self::Streamed(_) => Vec::new(),
@@ -53,7 +53,7 @@ impl Records {
     }
 
     /// Those of a list; none of a stream.
-    pub(crate) fn listed(&self) -> &[FlowRecord] {
+    pub(super) fn listed(&self) -> &[FlowRecord] {
         match self {
             Self::Listed(list) => list.as_slice(),
             Self::Streamed(_) => &[],
@@ -61,7 +61,7 @@ impl Records {
     }
 
     /// The same, to be changed.
-    pub(crate) fn listed_mut(&mut self) -> &mut [FlowRecord] {
+    pub(super) fn listed_mut(&mut self) -> &mut [FlowRecord] {
         match self {
             Self::Listed(list) => list.as_mut_slice(),
             Self::Streamed(_) => &mut [],

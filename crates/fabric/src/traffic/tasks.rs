@@ -17,7 +17,7 @@ use crate::world::World;
 
 /// What waits for whom.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Dependencies {
+pub(super) struct Dependencies {
     /// Where each flow's successors begin in `successors`, and where the last ones end; empty where
     /// no flow waits.
     first: List<FlowId, u32>,
@@ -27,7 +27,7 @@ pub(crate) struct Dependencies {
     /// The last flow that has come to its start time.
     due: Option<FlowId>,
     /// The latest start of a flow for which nothing but time is missing, in ps.
-    pub(crate) latest: u64,
+    pub(in crate::traffic) latest: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,13 +56,13 @@ impl Dependencies {
     }
 
     /// Whether a flow that waits for nothing any more has yet to start.
-    pub(crate) fn is_someone_due(&self, flows: &[FlowRecord]) -> bool {
+    pub(super) fn is_someone_due(&self, flows: &[FlowRecord]) -> bool {
         let mut waits = self.waits.iter().zip(flows);
         waits.any(|(wait, flow)| wait.pending == 0 && flow.status == FlowStatus::NotStarted)
     }
 
     /// Of a description that has been checked.
-    pub(crate) fn of(spec: &RunSpec) -> Self {
+    pub(super) fn of(spec: &RunSpec) -> Self {
         if spec.dependencies.is_empty() {
             return Self::default();
         }
@@ -180,7 +180,7 @@ impl Traffic {
     }
 
     /// The start time of a flow has come: whether nothing else keeps it.
-    pub(crate) fn comes_due(&mut self, core: &Core, flow: FlowId) -> bool {
+    pub(super) fn comes_due(&mut self, core: &Core, flow: FlowId) -> bool {
         let now = core.now;
         let Some(wait) = self.dependencies.waits.get(flow) else {
             return true;

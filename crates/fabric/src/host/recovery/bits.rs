@@ -3,7 +3,7 @@
 
 /// Bits of packets, of which those outside the window are zero.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bits {
+pub(in crate::host) struct Bits {
     words: Vec<u64>,
     /// How many are set.
     count: u32,

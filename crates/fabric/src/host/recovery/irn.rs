@@ -37,7 +37,7 @@ mod tests;
 
 /// What a sender knows of its packets, by their numbers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sender {
+pub(in crate::host) struct Sender {
     /// The first that is not acknowledged cumulatively; the next new one; how many there are.
     una: u32,
     next: u32,
@@ -214,7 +214,7 @@ impl Sender {
 
 impl Sender {
     /// How long the sender waits for progress now.
-    pub(crate) fn timeout(&self, irn: &Irn) -> u64 {
+    pub(in crate::host) fn timeout(&self, irn: &Irn) -> u64 {
         if self.in_flight() < irn.low_packets {
             irn.rto_low.as_ps()
         } else {
@@ -277,7 +277,7 @@ impl Receivers {
 
 impl Hosts {
     /// A queue pair in `slot` begins: its window in packets is `bdp`, if that bounds it.
-    pub(crate) fn begin_selective_repeat(&mut self, world: &World, slot: QpId, irn: &Irn, bdp: u64) {
+    pub(in crate::host) fn begin_selective_repeat(&mut self, world: &World, slot: QpId, irn: &Irn, bdp: u64) {
         let mtu = world.packet.mtu.get();
         self.repeats.reach(slot, Sender::default);
         let qp = &mut self.qps[slot];
@@ -332,12 +332,17 @@ impl Hosts {
     }
 
     /// The number of the next new packet; 0 without selective repeat.
-    pub(crate) fn next_number(&self, slot: QpId) -> u32 {
+    pub(in crate::host) fn next_number(&self, slot: QpId) -> u32 {
         self.repeats.get(slot).map_or(0, |sender| sender.next)
     }
 
     /// The number and first byte of the packet that is to be sent next, lost ones first.
-    pub(crate) fn next_of_selective_repeat(&mut self, world: &World, core: &Core, slot: QpId) -> (u32, u64) {
+    pub(in crate::host) fn next_of_selective_repeat(
+        &mut self,
+        world: &World,
+        core: &Core,
+        slot: QpId,
+    ) -> (u32, u64) {
         let mtu = world.packet.mtu.get();
         let qp = &mut self.qps[slot];
         let sender = &mut self.repeats[slot];
@@ -363,7 +368,7 @@ impl Hosts {
     }
 
     /// What sender and receiver know of one another's packets agrees.
-    pub(crate) fn verify_selective_repeat(&self, world: &World, slot: QpId) {
+    pub(in crate::host) fn verify_selective_repeat(&self, world: &World, slot: QpId) {
         if self.repeats.is_empty() {
             return;
         }

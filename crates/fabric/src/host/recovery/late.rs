@@ -15,7 +15,7 @@ impl Hosts {
     /// Data packet `id` of a flow that is complete. Its sender will not know what the answer is about, but it
     /// takes its way through the network.
     #[cold]
-    pub(crate) fn receive_late(&mut self, world: &World, core: &mut Core, id: PacketId) {
+    pub(in crate::host) fn receive_late(&mut self, world: &World, core: &mut Core, id: PacketId) {
         core.tell_at_receiver(id);
         let (answer, expected) = self.receivers.take_late(world, core, id);
         let kind = match answer {

@@ -17,25 +17,25 @@ use crate::spec::{AckPolicy, NicSpec, Quirks, Recovery};
 use crate::world::World;
 
 /// What the receiver answers to a data packet.
-pub(crate) enum Answer {
+pub(in crate::host) enum Answer {
     Ack,
     Nack,
     Nothing,
 }
 
 /// What an acknowledgement told the sender.
-pub(crate) struct Acknowledged {
+pub(in crate::host) struct Acknowledged {
     /// Bytes that it is the first to acknowledge.
-    pub(crate) newly: u64,
+    pub(in crate::host) newly: u64,
     /// Behind the highest byte that is known to have arrived.
-    pub(crate) highest: u64,
+    pub(in crate::host) highest: u64,
     /// Whether it tells of a loss.
-    pub(crate) loss: bool,
+    pub(in crate::host) loss: bool,
 }
 
 impl Recovery {
     /// The shortest time without progress after which a sender does something; `None`: it never does.
-    pub(crate) fn shortest_timeout(&self, nic: &NicSpec) -> Option<u64> {
+    pub(in crate::host) fn shortest_timeout(&self, nic: &NicSpec) -> Option<u64> {
         match self {
             Self::GoBackN => nic.rto.map(|rto| rto.as_ps()),
             Self::SelectiveRepeat(irn) => Some(irn.rto_low.as_ps()),
@@ -93,7 +93,7 @@ impl Receiver {
 impl Receivers {
     /// Data packet `id` reached its receiver: takes what is new of it.
     #[inline(always)]
-    pub(crate) fn take_data(
+    pub(in crate::host) fn take_data(
         &mut self,
         world: &World,
         core: &Core,
@@ -110,7 +110,7 @@ impl Receivers {
 impl Hosts {
     /// Acknowledgement `id` reached its sender.
     #[inline(always)]
-    pub(crate) fn take_acknowledgement(
+    pub(in crate::host) fn take_acknowledgement(
         &mut self,
         world: &World,
         core: &mut Core,
@@ -124,7 +124,7 @@ impl Hosts {
     }
 
     /// A new queue pair's retransmission timer starts.
-    pub(crate) fn start_timeout(&mut self, world: &World, core: &mut Core, slot: QpId) {
+    pub(in crate::host) fn start_timeout(&mut self, world: &World, core: &mut Core, slot: QpId) {
         if let Some(rto) = world.nic.recovery.shortest_timeout(&world.nic) {
             self.schedule_timeout(core, slot, core.now + rto);
         }

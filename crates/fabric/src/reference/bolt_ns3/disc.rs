@@ -184,8 +184,7 @@ impl BoltNs3 {
     fn report_congestion(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         let packet = *net.core.packets.get(id);
         net.core.counters.notices += 1;
-        let qp = &net.hosts.qps[packet.qp];
-        if qp.flow != packet.flow || qp.done {
+        if !net.hosts.is_current(net.core, id) {
             return;
         }
         if net.core.ports[port].is_host {
@@ -214,7 +213,7 @@ impl BoltNs3 {
             sent_at: packet.sent_at,
             note: packet.note,
             note_port: packet.note_port,
-            wire: net.world.packet.ack_wire(&qp.needs),
+            wire: net.world.packet.ack_wire(net.hosts.qp(packet.qp).needs()),
             path: net.world.routing.turn_back(packet.path),
             epoch: packet.epoch,
             class: STRICT,

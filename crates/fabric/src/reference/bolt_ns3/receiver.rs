@@ -2,11 +2,9 @@
 //! NACK.
 
 use paceline_congestion::bolt_ns3::FIN;
-use paceline_kernel::ids::Id;
 use paceline_kernel::{Bytes, Span, Time};
 
-use crate::core::packet::Packet;
-use crate::ids::{FlowId, PacketId, PortId, QpId};
+use crate::ids::{FlowId, PacketId, QpId};
 use crate::outcome::{FlowStatus, PacketKind};
 use crate::reference::Net;
 use crate::reference::bolt_ns3::BoltNs3;
@@ -31,38 +29,18 @@ impl BoltNs3 {
 
     fn message_data(&mut self, net: &mut Net<'_>, id: PacketId) {
         let packet = *net.core.packets.get(id);
-        let Some(receiver) = net.hosts.receivers.of(packet.flow) else {
+        let Some((port, answer)) = net.hosts.answer_in_order(&packet) else {
             return net.core.packets.remove(id);
         };
-        let mut kind = PacketKind::Nack;
-        if packet.seq == receiver.expected {
-            receiver.expected += u64::from(packet.payload);
-            kind = PacketKind::Ack;
-        } else {
-            net.core.counters.nacks += 1;
-        }
-        let expected = receiver.expected;
-        let port = receiver.path.ack_port;
-        // The data packet's slot becomes the acknowledgement's: tag, note and time stamp stay.
-        let mut answer = Packet {
-            kind,
-            seq: expected,
-            wire: receiver.path.ack_wire,
-            payload: 0,
-            ingress: PortId::NONE,
-            ..packet
-        };
-        receiver.path.send_back(&mut answer);
+        // The data packet's slot becomes the acknowledgement's.
         *net.core.packets.get_mut(id) = answer;
+        net.core.counters.nacks += u64::from(answer.kind == PacketKind::Nack);
         self.device_enqueue(net, port, id);
-        if kind == PacketKind::Ack {
-            self.note_received(net, packet.qp, expected);
+        if answer.kind == PacketKind::Ack {
+            self.note_received(net, packet.qp, answer.seq);
             let sender = &self.senders[packet.qp];
             if packet.tag & FIN != 0 && sender.keep {
-                // What comes next on this flow starts anew.
-                if let Some(receiver) = net.hosts.receivers.of(packet.flow) {
-                    receiver.expected = 0;
-                }
+                net.hosts.receive_anew(packet.flow);
             }
         }
     }
@@ -77,7 +55,7 @@ impl BoltNs3 {
             }
             if !std::mem::replace(&mut message.received, true) {
                 let flow = message.flow;
-                net.traffic.flows[flow].received = Some(Time::from_ps(net.core.now));
+                net.traffic.record_mut(flow).received = Some(Time::from_ps(net.core.now));
                 net.traffic.release(net.world, net.core, flow, Awaited::Received);
             }
         }
@@ -88,8 +66,8 @@ impl Net<'_> {
     /// A message is acknowledged.
     pub(super) fn complete_message(&mut self, slot: QpId, flow: FlowId, size: Bytes) {
         let now = self.core.now;
-        let retransmitted = std::mem::take(&mut self.hosts.qps[slot].retransmitted);
-        let record = &mut self.traffic.flows[flow];
+        let retransmitted = self.hosts.qp_mut(slot).take_retransmitted();
+        let record = self.traffic.record_mut(flow);
         record.status = FlowStatus::Completed;
         record.fct = Span::from_ps(now - record.start.as_ps());
         record.retransmitted = Bytes::new(retransmitted);

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use paceline_congestion::bolt_ns3::FIN;
-use paceline_congestion::{AckInfo, Mark, Outgoing};
+use paceline_congestion::{AckInfo, Mark};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, ns3};
 
@@ -66,11 +66,11 @@ pub(super) struct Message {
 impl BoltNs3 {
     /// A flow begins: its first window leaves, paced.
     pub(crate) fn begin(&mut self, net: &mut Net<'_>, slot: QpId, own: OwnFlow) {
-        let qp = &net.hosts.qps[slot];
-        net.hosts.receivers.begin(net.world, net.core, qp.flow, slot);
+        net.hosts.begin_receiver(net.world, net.core, slot);
+        let qp = net.hosts.qp(slot);
         let message = Message {
-            flow: qp.flow,
-            end: qp.size,
+            flow: qp.flow(),
+            end: qp.size(),
             received: false,
         };
         let sender = Sender {
@@ -79,7 +79,7 @@ impl BoltNs3 {
             messages: VecDeque::from([message]),
             keep: own.keep,
             key: self.enter_table(net, slot),
-            first_window: net.hosts.qps[slot].window,
+            first_window: net.hosts.qp(slot).window(),
             ..Sender::default()
         };
         let senders = &mut self.senders;
@@ -87,7 +87,7 @@ impl BoltNs3 {
         senders[slot] = sender;
         self.send_down(net, slot);
         self.senders[slot].known = true;
-        self.arm_timeout(net, slot, net.hosts.qps[slot].window);
+        self.arm_timeout(net, slot, net.hosts.qp(slot).window());
         if let Some(found) = own.found {
             net.inherit_window(slot, found);
         }
@@ -103,20 +103,19 @@ impl BoltNs3 {
             return self.set_clock(net, slot, sender.resume_at);
         }
         let (mtu, pauses) = (net.world.packet.mtu.get(), net.world.quirks.window_pause);
-        let qp = &net.hosts.qps[slot];
-        let payload = mtu.min(qp.size - qp.snd_nxt.min(qp.size));
-        let limit = qp.snd_una + qp.window;
-        if payload == 0 || limit <= qp.snd_nxt {
+        let qp = net.hosts.qp(slot);
+        let (payload, room) = (qp.next_payload(mtu), qp.room());
+        if payload == 0 || room == 0 {
             return;
         }
-        let part = qp.window < payload || pauses && limit - qp.snd_nxt < payload;
+        let part = qp.window() < payload || pauses && room < payload;
         if part {
             if net.core.now == sender.resume_at {
                 self.send_packet(net, slot, payload);
             }
             let (rtt, window) = (
                 self.senders[slot].rtt_ns as f64,
-                net.hosts.qps[slot].window as f64,
+                net.hosts.qp(slot).window() as f64,
             );
             let pause = (rtt * mtu as f64 / window) as u64;
             let until = net.core.now + pause * 1000;
@@ -124,10 +123,10 @@ impl BoltNs3 {
             return self.set_clock(net, slot, until);
         }
         self.send_packet(net, slot, payload);
-        let qp = &net.hosts.qps[slot];
-        if qp.snd_una + qp.window > qp.snd_nxt && qp.snd_nxt < qp.size {
-            let wire = payload as u32 + u32::from(qp.data_header);
-            let gap = ns3::whole_time_to_send(qp.path.line_rate, wire);
+        let qp = net.hosts.qp(slot);
+        if qp.room() > 0 && qp.next_payload(mtu) > 0 {
+            let wire = payload as u32 + u32::from(qp.data_header());
+            let gap = ns3::whole_time_to_send(qp.path().line_rate, wire);
             self.set_clock(net, slot, net.core.now + gap.as_ps());
         }
     }
@@ -137,7 +136,7 @@ impl BoltNs3 {
         sender.ticking = true;
         sender.setting = sender.setting.wrapping_add(1);
         let event = Event::Timer {
-            flow: net.hosts.qps[slot].flow,
+            flow: net.hosts.qp(slot).flow(),
             slot: CLOCK,
             generation: sender.setting,
         };
@@ -157,45 +156,20 @@ impl BoltNs3 {
     }
 
     fn send_packet(&mut self, net: &mut Net<'_>, slot: QpId, payload: u64) {
-        let qp = &net.hosts.qps[slot];
-        let packet = Outgoing {
-            seq: qp.snd_nxt,
-            payload,
-            snd_una: qp.snd_una,
-            end: qp.size,
-        };
+        let outgoing = net.hosts.qp(slot).outgoing(payload);
         let mut tag = 0;
         net.hosts.call_scheme(net.world, net.core, slot, |scheme, cx| {
-            tag = scheme.tag(cx, &packet)
+            tag = scheme.tag(cx, &outgoing)
         });
-        let qp = &mut net.hosts.qps[slot];
-        if qp.snd_nxt + payload >= qp.size {
+        if outgoing.seq + payload >= outgoing.end {
             tag |= FIN;
         }
-        let (seq, port) = (qp.snd_nxt, qp.port);
-        let id = net.core.packets.insert(Packet {
-            flow: qp.flow,
-            qp: slot,
-            path: qp.route,
-            seq,
-            sent_at: net.core.now,
-            wire: payload as u16 + qp.data_header,
-            payload: payload as u16,
-            epoch: qp.data_epoch,
-            kind: PacketKind::Data,
-            class: qp.class,
-            tag,
-            ..Packet::EMPTY
-        });
+        let qp = net.hosts.qp(slot);
+        let packet = qp.data_packet(slot, payload, net.core.now);
+        let port = qp.port();
+        let id = net.core.packets.insert(Packet { tag, ..packet });
         self.device_enqueue(net, port, id);
-        let qp = &mut net.hosts.qps[slot];
-        qp.snd_nxt = seq + payload;
-        if qp.snd_nxt > qp.max_sent {
-            qp.max_sent = qp.snd_nxt;
-        } else {
-            qp.retransmitted += payload;
-            net.core.counters.retransmitted_bytes += payload;
-        }
+        net.core.counters.retransmitted_bytes += net.hosts.qp_mut(slot).advance(payload);
     }
 
     /// An acknowledgement, positive or negative, arrived at the sender.
@@ -205,14 +179,12 @@ impl BoltNs3 {
         let rtt = net.core.now - packet.sent_at;
         self.senders[slot].rtt_ns = rtt / 1000;
         let nack = packet.kind == PacketKind::Nack;
-        let qp = &mut net.hosts.qps[slot];
-        qp.hears();
-        let before = qp.snd_una;
-        qp.snd_una = if nack { packet.seq } else { before.max(packet.seq) };
+        let qp = net.hosts.qp_mut(slot);
+        let before = qp.acknowledge(packet.seq, nack);
         let mut info = AckInfo {
             seq: packet.seq,
-            newly_acked: qp.snd_una.saturating_sub(before),
-            snd_nxt: qp.snd_nxt,
+            newly_acked: qp.snd_una().saturating_sub(before),
+            snd_nxt: qp.snd_nxt(),
             rtt: Span::from_ps(rtt),
             mark: Mark::None,
             hops: &[],
@@ -227,26 +199,26 @@ impl BoltNs3 {
             .record_rtt(net.world, net.core, slot, packet.seq, rtt, info.newly_acked);
         net.core.packets.remove(id);
         let lost_at = &mut self.senders[slot].before_loss;
-        let qp = &mut net.hosts.qps[slot];
+        let qp = net.hosts.qp_mut(slot);
         if nack {
             info.newly_acked = 0;
             info.nack = *lost_at == 0 || packet.seq < before;
             if info.nack {
-                *lost_at = (*lost_at).max(qp.snd_nxt);
-                qp.snd_nxt = packet.seq;
+                *lost_at = (*lost_at).max(qp.snd_nxt());
+                qp.go_back_to(packet.seq);
             }
         } else {
             self.complete_messages(net, slot);
         }
-        let qp = &net.hosts.qps[slot];
-        if !nack && qp.snd_una >= qp.size {
+        let qp = net.hosts.qp(slot);
+        if !nack && qp.is_finished() {
             return self.rest(net, slot, Some(&info));
         }
         net.hosts
             .call_scheme(net.world, net.core, slot, |scheme, cx| scheme.on_ack(cx, &info));
         self.send_down(net, slot);
         let sender = &mut self.senders[slot];
-        if !nack && net.hosts.qps[slot].snd_nxt >= sender.before_loss {
+        if !nack && net.hosts.qp(slot).snd_nxt() >= sender.before_loss {
             sender.before_loss = 0;
         }
     }
@@ -259,7 +231,7 @@ impl BoltNs3 {
         let at = net.core.now + rto.as_ps();
         let sender = &mut self.senders[slot];
         (sender.timeout_at, sender.timeout_offset) = (at, offset);
-        let flow = net.hosts.qps[slot].flow;
+        let flow = net.hosts.qp(slot).flow();
         net.core.schedule(LaneId::WHEEL, at, Event::Timeout { flow });
     }
 
@@ -270,15 +242,15 @@ impl BoltNs3 {
             return;
         };
         let sender = &mut self.senders[slot];
-        let qp = &mut net.hosts.qps[slot];
+        let qp = net.hosts.qp_mut(slot);
         if sender.timeout_at != net.core.now {
             return;
         }
         sender.timeout_at = u64::MAX;
-        if qp.snd_una > sender.timeout_offset {
+        if qp.snd_una() > sender.timeout_offset {
             sender.strikes = 0;
         } else {
-            qp.snd_nxt = qp.snd_una;
+            qp.go_back_to(qp.snd_una());
             sender.strikes += 1;
             net.core.counters.timeouts += 1;
             net.hosts
@@ -286,7 +258,7 @@ impl BoltNs3 {
             self.send_down(net, slot);
         }
         if self.senders[slot].strikes < net.world.spec.bolt_ns3.strikes {
-            return self.arm_timeout(net, slot, net.hosts.qps[slot].max_sent);
+            return self.arm_timeout(net, slot, net.hosts.qp(slot).max_sent());
         }
         self.give_up(net, slot);
     }
@@ -295,16 +267,16 @@ impl BoltNs3 {
     fn give_up(&mut self, net: &mut Net<'_>, slot: QpId) {
         let sender = &mut self.senders[slot];
         let (mut start, messages) = (sender.message_start, std::mem::take(&mut sender.messages));
-        let flow = net.hosts.qps[slot].flow;
-        let expected = net.hosts.receivers.arrived_of(flow).unwrap_or(0);
-        let mut retransmitted = std::mem::take(&mut net.hosts.qps[slot].retransmitted);
+        let flow = net.hosts.qp(slot).flow();
+        let expected = net.hosts.arrived_of(flow).unwrap_or(0);
+        let mut retransmitted = net.hosts.qp_mut(slot).take_retransmitted();
         for message in messages {
-            let record = &mut net.traffic.flows[message.flow];
+            let record = net.traffic.record_mut(message.flow);
             record.status = FlowStatus::GivenUp;
             // What was sent again was the first message's.
             record.retransmitted = Bytes::new(std::mem::take(&mut retransmitted));
             record.delivered = Bytes::new(expected.clamp(start, message.end) - start);
-            let (sent, unheard) = net.hosts.qps[slot].sent_within(start, message.end);
+            let (sent, unheard) = net.hosts.qp(slot).sent_within(start, message.end);
             (record.sent, record.sent_unheard) = (sent, unheard);
             start = message.end;
         }
@@ -313,15 +285,15 @@ impl BoltNs3 {
 
     /// The acknowledged messages of a flow are complete.
     fn complete_messages(&mut self, net: &mut Net<'_>, slot: QpId) {
-        let acked = net.hosts.qps[slot].snd_una;
+        let acked = net.hosts.qp(slot).snd_una();
         while let Some(&message) = self.senders[slot].messages.front()
             && message.end <= acked
         {
             let sender = &mut self.senders[slot];
             sender.messages.pop_front();
             let start = std::mem::replace(&mut sender.message_start, message.end);
-            let (sent, unheard) = net.hosts.qps[slot].sent_within(start, message.end);
-            let record = &mut net.traffic.flows[message.flow];
+            let (sent, unheard) = net.hosts.qp(slot).sent_within(start, message.end);
+            let record = net.traffic.record_mut(message.flow);
             (record.sent, record.sent_unheard) = (sent, unheard);
             net.complete_message(slot, message.flow, Bytes::new(message.end - start));
         }
@@ -334,8 +306,8 @@ impl BoltNs3 {
         };
         let mut start = sender.message_start;
         for message in &sender.messages {
-            let record = &mut net.traffic.flows[message.flow];
-            (record.sent, record.sent_unheard) = net.hosts.qps[slot].sent_within(start, message.end);
+            let record = net.traffic.record_mut(message.flow);
+            (record.sent, record.sent_unheard) = net.hosts.qp(slot).sent_within(start, message.end);
             start = message.end;
         }
     }
@@ -363,8 +335,6 @@ impl BoltNs3 {
             net.hosts
                 .call_scheme(net.world, net.core, slot, |scheme, cx| scheme.on_idle(cx, ack));
         }
-        let qp = &mut net.hosts.qps[slot];
-        (qp.size, qp.snd_una, qp.snd_nxt, qp.max_sent) = (0, 0, 0, 0);
-        (qp.sample_after, qp.sent_unheard) = (0, 0);
+        net.hosts.qp_mut(slot).begin_anew();
     }
 }

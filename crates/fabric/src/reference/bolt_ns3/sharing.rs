@@ -32,17 +32,17 @@ impl BoltNs3 {
             return Some(OwnFlow { keep, found });
         };
         let size = net.world.flow(net.core, flow).size.get();
-        let qp = &mut net.hosts.qps[slot];
-        if qp.max_sent >= qp.size {
+        let qp = net.hosts.qp_mut(slot);
+        if qp.max_sent() >= qp.size() {
             self.senders[slot].keep = false;
             return Some(OwnFlow { keep: true, found });
         }
         if size <= self.senders[slot].first_window {
             return Some(OwnFlow { keep: false, found });
         }
-        qp.size += size;
-        let end = qp.size;
-        net.traffic.flows[flow].ideal = net.traffic.flows[qp.flow].ideal;
+        let (end, shared) = (qp.extend(size), qp.flow());
+        let ideal = net.traffic.record_mut(shared).ideal;
+        net.traffic.record_mut(flow).ideal = ideal;
         let message = Message {
             flow,
             end,
@@ -58,20 +58,20 @@ impl BoltNs3 {
         let message = net.world.flow(net.core, flow);
         let table = self.tables.get(&message.src.0)?;
         table.iter().find(|&slot| {
-            let other = net.world.flow(net.core, net.hosts.qps[slot].flow);
+            let other = net.world.flow(net.core, net.hosts.qp(slot).flow());
             other.dst == message.dst
         })
     }
 
     /// A new flow enters its host's table; gives its key there.
     pub(super) fn enter_table(&mut self, net: &mut Net<'_>, slot: QpId) -> u16 {
-        let host = net.world.flow(net.core, net.hosts.qps[slot].flow).src.0;
+        let host = net.world.flow(net.core, net.hosts.qp(slot).flow()).src.0;
         self.tables.entry(host).or_default().insert(slot)
     }
 
     /// A flow is gone.
     pub(super) fn leave_table(&mut self, net: &mut Net<'_>, slot: QpId) {
-        let host = net.world.flow(net.core, net.hosts.qps[slot].flow).src.0;
+        let host = net.world.flow(net.core, net.hosts.qp(slot).flow()).src.0;
         let key = self.senders[slot].key;
         if let Some(table) = self.tables.get_mut(&host) {
             table.remove(key);
@@ -82,7 +82,7 @@ impl BoltNs3 {
 impl Net<'_> {
     /// A new flow takes over the window of the one that its message had been to share.
     pub(super) fn inherit_window(&mut self, slot: QpId, found: QpId) {
-        let window = Bytes::new(self.hosts.qps[found].window);
+        let window = Bytes::new(self.hosts.qp(found).window());
         self.hosts
             .call_scheme(self.world, self.core, slot, |scheme, _| scheme.inherit(window));
     }

@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports};
-use crate::host::qp::Qp;
+use crate::host::{Held, Qp};
 use crate::ids::{FlowId, PacketId, PortId};
 use crate::outcome::account::{FlowAccount, HopTime};
 use crate::outcome::{PacketKind, PortRef};
@@ -26,21 +26,19 @@ impl Sender {
         if now <= self.until {
             return 0;
         }
-        let reachable = qp.reachable && port.up;
-        if reachable && (qp.snd_nxt < qp.bound || qp.repairs) {
+        let held = if port.up { qp.held() } else { Held::Unreachable };
+        if held == Held::No {
             return self.settle_open(qp, port, now);
         }
         let waited = self.pass(now);
-        if !reachable {
-            self.time.unreachable += waited;
-        } else if qp.snd_nxt >= qp.size {
-            self.time.recovery += waited;
-        } else if qp.snd_nxt >= qp.limit || qp.in_flight() >= qp.window {
-            self.time.window += waited;
-            self.stalled += waited;
-        } else {
-            // The scheme lets nothing go: its rate is zero.
-            self.time.pacing += waited;
+        match held {
+            Held::Unreachable => self.time.unreachable += waited,
+            Held::AllSent => self.time.recovery += waited,
+            Held::Window => {
+                self.time.window += waited;
+                self.stalled += waited;
+            }
+            Held::Rate | Held::No => self.time.pacing += waited,
         }
         0
     }
@@ -48,10 +46,10 @@ impl Sender {
     /// The window was open: pacing, or others held the sender back.
     #[inline]
     fn settle_open(&mut self, qp: &Qp, port: &Port, now: u64) -> u64 {
-        if port.paused & 1 << qp.class == 0 && !qp.stands() {
+        if port.paused & 1 << qp.class() == 0 && !qp.stands() {
             return self.settle_unblocked(qp, now);
         }
-        let paced = if qp.stands() { now } else { qp.next_avail };
+        let paced = if qp.stands() { now } else { qp.next_avail() };
         self.settle_pacing(paced.min(now));
         let waited = self.pass(now);
         self.time.paused += waited;
@@ -61,7 +59,7 @@ impl Sender {
     /// Nothing but pacing and its NIC held the sender back.
     #[inline]
     fn settle_unblocked(&mut self, qp: &Qp, now: u64) -> u64 {
-        self.settle_pacing(qp.next_avail.min(now));
+        self.settle_pacing(qp.next_avail().min(now));
         if now <= self.until {
             return 0;
         }
@@ -74,7 +72,7 @@ impl Sender {
 impl Accounts {
     #[inline]
     fn of(&mut self, qp: &Qp) -> Option<&mut Sender> {
-        self.senders.get_mut(qp.account)
+        self.senders.get_mut(qp.account())
     }
 }
 
@@ -82,7 +80,7 @@ impl Core {
     /// A flow starts: so does its account.
     pub(crate) fn open_account(&mut self, world: &World, qp: &Qp, paths: Option<[&[PortId]; 2]>) {
         if let Some(sender) = self.watch.accounts.of(qp) {
-            *sender = Sender::new(qp.flow, self.now);
+            *sender = Sender::new(qp.flow(), self.now);
             if let Some(paths) = paths {
                 self.foresee_way(world, qp, paths);
             }
@@ -91,7 +89,7 @@ impl Core {
 
     /// Accounts for a sender's time until now. To be called before anything changes that says why it waits.
     pub(crate) fn settle(&mut self, qp: &Qp) {
-        if qp.done {
+        if qp.is_done() {
             return;
         }
         if self.watch.closeups.on() {
@@ -99,7 +97,7 @@ impl Core {
         }
         let waited = self.settle_account(qp);
         if waited > 0 && self.watch.closeups.on() {
-            self.look_at_nic(qp.flow, qp.port, Span::from_ps(waited));
+            self.look_at_nic(qp.flow(), qp.port(), Span::from_ps(waited));
         }
     }
 
@@ -108,7 +106,7 @@ impl Core {
     #[inline(never)]
     pub(crate) fn settle_account(&mut self, qp: &Qp) -> u64 {
         match self.watch.accounts.of(qp) {
-            Some(sender) => sender.settle(qp, &self.ports[qp.port], self.now),
+            Some(sender) => sender.settle(qp, &self.ports[qp.port()], self.now),
             None => 0,
         }
     }
@@ -135,16 +133,16 @@ impl Core {
             self.settle(qp);
         }
         let accounts = &mut self.watch.accounts;
-        let Some(sender) = accounts.senders.get_mut(qp.account) else {
+        let Some(sender) = accounts.senders.get_mut(qp.account()) else {
             return;
         };
-        let (port, packet) = (&self.ports[qp.port], self.packets.get_mut(id));
+        let (port, packet) = (&self.ports[qp.port()], self.packets.get_mut(id));
         let is_quiet = packet.wire == sender.known_wire;
         packet.flags |= match is_quiet {
             true => Packet::ACCOUNTED,
             false => Packet::ACCOUNTED | Packet::TOLD,
         };
-        match qp.snd_nxt < qp.bound {
+        match !qp.is_blocked(0) {
             true => sender.settle_unblocked(qp, self.now),
             // What is sent again may be all that there was to send.
             false => sender.settle(qp, port, self.now),
@@ -153,10 +151,10 @@ impl Core {
         if let Some((head, steps)) = journal.read() {
             accounts.totals[head.place].add(head, steps);
         }
-        journal.begin(qp.account, sender.time_until(self.now));
+        journal.begin(qp.account(), sender.time_until(self.now));
         (journal.head.start, journal.head.is_quiet) = (self.now, is_quiet);
         let profile = &world.profiles[port.profile];
-        let again = packet.seq + u64::from(packet.payload) <= qp.max_sent;
+        let again = qp.has_sent(packet.seq + u64::from(packet.payload));
         sender.send(self.now + profile.serialise(packet.wire).tx, again);
     }
 
@@ -262,17 +260,17 @@ impl Core {
         if !accounts.fixed_ways || self.watch.recorder.tracing {
             return;
         }
-        let wire = world.packet.mtu.get() as u16 + qp.data_header;
-        accounts.senders[qp.account].known_wire = wire;
+        let wire = world.packet.mtu.get() as u16 + qp.data_header();
+        accounts.senders[qp.account()].known_wire = wire;
         let ways = [
             (forward, wire, true),
-            (back, world.packet.ack_wire(&qp.needs), false),
+            (back, world.packet.ack_wire(qp.needs()), false),
         ];
         for (ports, wire, is_data) in ways {
             for &port in ports {
                 let profile = &world.profiles[self.ports[port].profile];
                 let flight = profile.serialise(wire).tx + profile.delay;
-                accounts.totals[qp.account].add_hop(key_of(port, is_data), flight);
+                accounts.totals[qp.account()].add_hop(key_of(port, is_data), flight);
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use super::{Cut, ITSELF, Limits, Told, Trigger, watched};
 use crate::core::Core;
-use crate::host::cnp::read_cnp;
-use crate::host::qp::Qp;
+use crate::host::Qp;
+use crate::host::read_cnp;
 use crate::ids::{PacketId, PortId, ProfileId};
 use crate::outcome::PacketKind;
 use crate::world::World;
@@ -15,11 +15,11 @@ impl Core {
     /// Before something changes that a sender's limits may follow: what has changed since the last time is the
     /// doing of the last such thing.
     pub(crate) fn look_at_limits(&mut self, qp: &Qp) {
-        let Some(place) = self.watch.closeups.find(qp.flow) else {
+        let Some(place) = self.watch.closeups.find(qp.flow()) else {
             return;
         };
         let after = limits_of(qp);
-        let (int, pint) = (qp.needs.int, qp.needs.pint);
+        let (int, pint) = (qp.needs().int, qp.needs().pint);
         let look = &mut self.watch.closeups.looks[place];
         let trigger = std::mem::replace(&mut look.trigger, ITSELF);
         let before = std::mem::replace(&mut look.limits, after);
@@ -47,7 +47,7 @@ impl Core {
 
     /// A timer or a decision of a sender's scheme, or a timeout.
     pub(crate) fn look_at_timer(&mut self, qp: &Qp, told: Told) {
-        let Some(place) = self.watch.closeups.find(qp.flow) else {
+        let Some(place) = self.watch.closeups.find(qp.flow()) else {
             return;
         };
         let now = self.now;
@@ -74,7 +74,7 @@ impl Core {
         };
         let seen = *self.watch.closeups.seen(id);
         let known = seen.flow == packet.flow;
-        if qp.flow != packet.flow
+        if qp.flow() != packet.flow
             || matches!(
                 packet.kind,
                 PacketKind::Data | PacketKind::Pause | PacketKind::Resume
@@ -82,8 +82,8 @@ impl Core {
         {
             return;
         }
-        let echoes = qp.needs.ecn && qp.echo_notifies;
-        let busiest = self.busiest_hop(place, &qp.path, id);
+        let echoes = qp.needs().ecn && qp.echo_notifies();
+        let busiest = self.busiest_hop(place, qp.path(), id);
         let look = &mut self.watch.closeups.looks[place];
         let mut trigger = Trigger {
             at: self.now,
@@ -158,7 +158,7 @@ impl Core {
 
 pub(super) fn limits_of(qp: &Qp) -> Limits {
     Limits {
-        rate: qp.rate,
-        window: Bytes::new(qp.window),
+        rate: qp.rate(),
+        window: Bytes::new(qp.window()),
     }
 }

@@ -4,7 +4,7 @@ use super::cuts::limits_of;
 use super::watched::Watched;
 use super::{Look, Seen};
 use crate::core::Core;
-use crate::host::qp::Qp;
+use crate::host::Qp;
 use crate::ids::{PacketId, PortId, QpId};
 use crate::outcome::closeup::{CloseUp, CutTotals, Marks};
 use crate::outcome::{PacketKind, PortRef, TraceKind};
@@ -25,11 +25,11 @@ impl Core {
 
     /// A looked-at flow starts.
     pub(crate) fn look_begins(&mut self, slot: QpId, qp: &Qp) {
-        let Some(place) = self.watch.closeups.find(qp.flow) else {
+        let Some(place) = self.watch.closeups.find(qp.flow()) else {
             return;
         };
-        let (limits, line) = (limits_of(qp), qp.path.line_rate);
-        let (port, class, now) = (qp.port, qp.class, self.now);
+        let (limits, line) = (limits_of(qp), qp.path().line_rate);
+        let (port, class, now) = (qp.port(), qp.class(), self.now);
         let look = &mut self.watch.closeups.looks[place];
         (look.slot, look.began, look.limits, look.line) = (slot, limits, limits, line);
         look.watched.push(Watched::new(port, class, now));

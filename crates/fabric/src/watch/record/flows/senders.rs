@@ -1,7 +1,7 @@
 //! What senders show of their flows.
 
 use super::{FlowRecorder, Watched};
-use crate::host::qp::Qp;
+use crate::host::Qp;
 use crate::ids::QpId;
 use crate::outcome::{Binned, Room};
 use paceline_kernel::ids::List;
@@ -9,10 +9,10 @@ use paceline_kernel::ids::List;
 impl FlowRecorder {
     /// A flow begins, in queue pair `slot`.
     pub(crate) fn started(&mut self, slot: QpId, qp: &Qp, now: u64) {
-        if let Some(watched) = self.watched.get_mut(qp.flow) {
+        if let Some(watched) = self.watched.get_mut(qp.flow()) {
             watched.slot = slot;
             watched.sample(now, self.period, qp, &mut self.room, self.reserved);
-            self.live.push(qp.flow);
+            self.live.push(qp.flow());
         }
     }
 
@@ -29,7 +29,7 @@ impl FlowRecorder {
         live.retain(|&flow| {
             let watched = &mut watched[flow];
             let qp = &qps[watched.slot];
-            let ended = qp.done || qp.flow != flow;
+            let ended = qp.is_done() || qp.flow() != flow;
             if ended {
                 self.left -= 1;
                 watched.finish(self.due / self.period);
@@ -61,9 +61,9 @@ impl Watched {
             });
             room.sample(series, number, value);
         };
-        take(&mut self.rate, qp.rate.as_bps());
-        if qp.window != u64::MAX {
-            take(&mut self.window, qp.window);
+        take(&mut self.rate, qp.rate().as_bps());
+        if qp.window() != u64::MAX {
+            take(&mut self.window, qp.window());
         }
         if self.last_rtt > 0 {
             take(&mut self.rtt, self.last_rtt);

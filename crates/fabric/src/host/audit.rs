@@ -1,0 +1,68 @@
+//! What senders and receivers say to those who look at a run as a whole: its invariants, and what a packet would meet.
+
+use crate::core::Core;
+use crate::core::packet::Packet;
+use crate::host::Hosts;
+use crate::host::qp::Qp;
+use crate::ids::QpId;
+use crate::traffic::Traffic;
+use crate::world::World;
+
+impl Hosts {
+    /// What has arrived of a flow lies between what was acknowledged and what was sent.
+    fn verify_arrived(&self, world: &World, traffic: &Traffic, qp: &Qp) {
+        let flow = qp.flow;
+        let arrived = self.receivers.arrived_of(flow).unwrap_or_else(|| {
+            let record = traffic.record(flow);
+            record.map_or(0, |record| record.received.map_or(0, |_| record.delivered.get()))
+        });
+        assert!(
+            qp.snd_una <= arrived || world.nic.back_to_chunk.is_some(),
+            "flow {flow}: acknowledged beyond what arrived"
+        );
+        assert!(
+            arrived <= qp.max_sent,
+            "flow {flow}: arrived beyond what was sent"
+        );
+    }
+
+    /// Senders and receivers agree on what can be known: nothing is acknowledged that did not
+    /// arrive, nothing arrived that was not sent.
+    pub(crate) fn verify_flows(&self, world: &World, core: &Core, traffic: &Traffic) {
+        for (slot, qp) in self.qps.numbered().filter(|(_, qp)| !qp.done) {
+            let flow = qp.flow;
+            if core.has(world.flow(core, flow).dst) {
+                self.verify_arrived(world, traffic, qp);
+            }
+            qp.verify();
+            self.verify_selective_repeat(world, slot);
+            assert!(
+                (qp.snd_una <= qp.snd_nxt || world.quirks.unsigned_in_flight) && qp.snd_nxt <= qp.size,
+                "flow {flow}: sequence numbers in order"
+            );
+        }
+    }
+
+    /// The next data packet of a sender, as its NIC would make it; a full one after the last.
+    pub(crate) fn probe(&self, world: &World, slot: QpId) -> Packet {
+        let qp = &self.qps[slot];
+        let mtu = world.packet.mtu.get();
+        let payload = match qp.size - qp.snd_nxt {
+            0 => mtu,
+            left => left.min(mtu),
+        } as u16;
+        Packet {
+            flow: qp.flow,
+            qp: slot,
+            path: qp.route,
+            seq: qp.snd_nxt,
+            wire: payload + qp.data_header,
+            payload,
+            epoch: qp.data_epoch,
+            class: qp.class,
+            flags: Packet::ACK_REQUEST,
+            answers: self.next_number(slot),
+            ..Packet::EMPTY
+        }
+    }
+}

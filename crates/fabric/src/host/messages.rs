@@ -1,0 +1,159 @@
+//! Queue pairs and receivers of a transport that is of another make ([`crate::reference`]): it decides when what is
+//! sent, and what is kept is kept here.
+
+use paceline_congestion::Outgoing;
+use paceline_kernel::ids::Id;
+
+use crate::core::Core;
+use crate::core::packet::Packet;
+use crate::host::Hosts;
+use crate::host::qp::Qp;
+use crate::ids::{FlowId, PortId, QpId};
+use crate::outcome::PacketKind;
+use crate::world::World;
+
+impl Qp {
+    /// All that its flow is to carry.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+    /// The next byte to be sent.
+    pub(crate) fn snd_nxt(&self) -> u64 {
+        self.snd_nxt
+    }
+    /// The first byte that is not acknowledged.
+    pub(crate) fn snd_una(&self) -> u64 {
+        self.snd_una
+    }
+    /// The byte after the last that was ever sent.
+    pub(crate) fn max_sent(&self) -> u64 {
+        self.max_sent
+    }
+    /// Payload of the next packet: zero if nothing is left.
+    pub(crate) fn next_payload(&self, mtu: u64) -> u64 {
+        mtu.min(self.size - self.snd_nxt.min(self.size))
+    }
+    /// Bytes for which the window has room.
+    pub(crate) fn room(&self) -> u64 {
+        (self.snd_una + self.window).saturating_sub(self.snd_nxt)
+    }
+
+    /// The next packet as its scheme sees it.
+    pub(crate) fn outgoing(&self, payload: u64) -> Outgoing {
+        Outgoing {
+            seq: self.snd_nxt,
+            payload,
+            snd_una: self.snd_una,
+            end: self.size,
+        }
+    }
+
+    /// The next packet; `slot` is this queue pair's.
+    pub(crate) fn data_packet(&self, slot: QpId, payload: u64, now: u64) -> Packet {
+        Packet {
+            flow: self.flow,
+            qp: slot,
+            path: self.route,
+            seq: self.snd_nxt,
+            sent_at: now,
+            wire: payload as u16 + self.data_header,
+            payload: payload as u16,
+            epoch: self.data_epoch,
+            kind: PacketKind::Data,
+            class: self.class,
+            ..Packet::EMPTY
+        }
+    }
+
+    /// The next packet has been sent: how many of its bytes were sent before.
+    pub(crate) fn advance(&mut self, payload: u64) -> u64 {
+        self.snd_nxt += payload;
+        if self.snd_nxt > self.max_sent {
+            self.max_sent = self.snd_nxt;
+            return 0;
+        }
+        self.retransmitted += payload;
+        payload
+    }
+
+    /// All before byte `seq` is acknowledged, or, by a NACK, no more than that. Returns what was before.
+    pub(crate) fn acknowledge(&mut self, seq: u64, nack: bool) -> u64 {
+        self.hears();
+        let before = self.snd_una;
+        self.snd_una = if nack { seq } else { before.max(seq) };
+        before
+    }
+
+    /// What follows byte `seq` is to be sent again.
+    pub(crate) fn go_back_to(&mut self, seq: u64) {
+        self.snd_nxt = seq;
+    }
+
+    /// The flow is to carry so many bytes more; returns where they end.
+    pub(crate) fn extend(&mut self, size: u64) -> u64 {
+        self.size += size;
+        self.size
+    }
+
+    /// Bytes that were sent again since this was asked.
+    pub(crate) fn take_retransmitted(&mut self) -> u64 {
+        std::mem::take(&mut self.retransmitted)
+    }
+
+    /// All is acknowledged or given up, and what comes next begins at byte zero.
+    pub(crate) fn begin_anew(&mut self) {
+        (self.size, self.snd_una, self.snd_nxt, self.max_sent) = (0, 0, 0, 0);
+        (self.sample_after, self.sent_unheard) = (0, 0);
+    }
+}
+
+impl Hosts {
+    /// Data will come for a flow.
+    pub(crate) fn begin_receiver(&mut self, world: &World, core: &Core, slot: QpId) {
+        self.receivers.begin(world, core, self.qps[slot].flow, slot);
+    }
+
+    /// How many of a flow's bytes have arrived in order, if it has a receiver.
+    pub(crate) fn arrived_of(&self, flow: FlowId) -> Option<u64> {
+        self.receivers.arrived_of(flow)
+    }
+
+    /// The answer to a data packet, and the port by which it leaves: an ACK of all that has come if it is the expected
+    /// one, else a NACK. Its tag, note and time stamp stay. `None` if the flow has no receiver.
+    pub(crate) fn answer_in_order(&mut self, packet: &Packet) -> Option<(PortId, Packet)> {
+        let receiver = self.receivers.of(packet.flow)?;
+        let kind = match packet.seq == receiver.expected {
+            true => PacketKind::Ack,
+            false => PacketKind::Nack,
+        };
+        if kind == PacketKind::Ack {
+            receiver.expected += u64::from(packet.payload);
+        }
+        let mut answer = Packet {
+            kind,
+            seq: receiver.expected,
+            wire: receiver.path.ack_wire,
+            payload: 0,
+            ingress: PortId::NONE,
+            ..*packet
+        };
+        receiver.path.send_back(&mut answer);
+        Some((receiver.path.ack_port, answer))
+    }
+
+    /// What comes next of a flow begins at byte zero.
+    pub(crate) fn receive_anew(&mut self, flow: FlowId) {
+        if let Some(receiver) = self.receivers.of(flow) {
+            receiver.expected = 0;
+        }
+    }
+
+    /// The flow of a queue pair is over.
+    pub(crate) fn end_message_flow(&mut self, slot: QpId) {
+        let qp = &mut self.qps[slot];
+        qp.done = true;
+        self.senders.take(qp.flow);
+        self.receivers.end(qp.flow);
+        self.free_qps.push(slot);
+    }
+}

@@ -1,0 +1,70 @@
+//! What the accounts of buffers say to those who look at a run as a whole.
+
+use crate::core::Core;
+use crate::core::port::{ClassQueue, Port};
+use crate::ids::{PortId, SwitchId};
+use crate::switch::Switches;
+use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
+use crate::world::World;
+use crate::world::classes::STRICT;
+use paceline_kernel::ids::{Grid, List};
+
+/// Switches from which all has left but what waits behind some ports.
+pub(crate) struct Drained<'a> {
+    rules: &'a BufferRules,
+    buffers: List<SwitchId, SwitchBuffer>,
+    queues: Grid<PortId, ClassQueue>,
+}
+
+impl Drained<'_> {
+    /// Whether the pause that `port` has asked for could end.
+    pub(crate) fn may_resume(&self, world: &World, (id, port): (PortId, &Port), class: u8) -> bool {
+        let (buffer, queue) = (&self.buffers[port.switch()], &self.queues[(id, class)]);
+        let shift = world.profiles[port.profile].shift;
+        self.rules.may_resume(buffer, queue, shift)
+    }
+}
+
+impl Switches {
+    /// What they are once all has left but `held` bytes that came in by each port.
+    pub(crate) fn drained(&self, core: &Core, held: &Grid<PortId, u32>) -> Drained<'_> {
+        let (mut buffers, mut queues) = (self.buffers.clone(), core.queues.clone());
+        for (id, port) in core.ports.numbered().filter(|(_, port)| !port.is_host) {
+            for class in STRICT + 1..core.class_count as u8 {
+                let queue = &mut queues[(id, class)];
+                let leaves = (queue.ingress + queue.headroom).saturating_sub(held[(id, class)]);
+                self.rules.release(&mut buffers[port.switch()], queue, leaves);
+            }
+        }
+        Drained {
+            rules: &self.rules,
+            buffers,
+            queues,
+        }
+    }
+
+    /// What came in and has not gone out is in the queues, and the pool knows its share.
+    pub(crate) fn verify_buffers(&self, core: &Core) {
+        let mut held: List<SwitchId, u64> = List::of(self.buffers.len(), 0);
+        let (mut counted, mut shared) = (held.clone(), held.clone());
+        for (id, port) in core.ports.numbered().filter(|(_, port)| !port.is_host) {
+            let switch = port.switch();
+            for queue in &core.queues.row(id)[usize::from(STRICT) + 1..] {
+                held[switch] += u64::from(queue.bytes);
+                counted[switch] += u64::from(queue.ingress) + u64::from(queue.headroom);
+                shared[switch] += u64::from(self.rules.shared_of(queue));
+            }
+        }
+        for switch in self.buffers.ids() {
+            assert_eq!(
+                held[switch], counted[switch],
+                "switch {switch}: bytes held against bytes counted at ingress"
+            );
+            assert_eq!(
+                shared[switch],
+                u64::from(self.buffers[switch].shared_used),
+                "switch {switch}: shared pool"
+            );
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! From a description to the switches of a network.
+
+use paceline_congestion::registry::AtWork;
+use paceline_kernel::Span;
+use paceline_kernel::ids::List;
+use paceline_kernel::rng::{Purpose, Rng};
+
+use crate::core::port::Ports;
+use crate::ids::SwitchId;
+use crate::spec::{NodeId, NodeKind, RunSpec};
+use crate::switch::Switches;
+use crate::switch::assist::Assists;
+use crate::switch::pint::PintPorts;
+use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
+use crate::switch::spread::Spreading;
+use crate::switch::telemetry::Telemetry;
+use crate::world::classes::Classes;
+use crate::world::links::Profiles;
+
+impl Switches {
+    /// Of a run that was checked, in a network with this longest round trip; `told` says whether somebody is told of
+    /// every packet.
+    pub(crate) fn new(
+        spec: &RunSpec,
+        schemes: &[AtWork],
+        ports: &Ports,
+        profiles: &Profiles,
+        classes: &Classes,
+        rtt: Span,
+        told: bool,
+    ) -> Self {
+        let (seed, quirks) = (spec.seed, &spec.quirks);
+        let int = schemes.iter().any(|scheme| scheme.needs().int);
+        let multi = quirks.int_wire_precision.then_some(spec.int_multi);
+        let code = spec.schemes.iter().find_map(|scheme| scheme.config.pint_code());
+        let pint =
+            code.map(|code| PintPorts::new(code, ports.len(), rtt, quirks.pint_approximate_logs, seed));
+        let assists = Assists::of(spec, schemes, ports, profiles, classes.count());
+        let rules = BufferRules::new(&spec.switch, classes, quirks.wrapping_threshold);
+        let straight = rules.alike && !assists.departures && pint.is_none() && !told;
+        let marks = profiles.iter().any(|profile| profile.red.is_on());
+        let marking = if marks { ports.len() as u64 } else { 0 };
+        Self {
+            rules,
+            buffers: buffers(spec, ports, profiles),
+            spreading: Spreading::new(spec),
+            telemetry: Telemetry::new(int, multi, pint),
+            straight,
+            plain: straight && !assists.arrivals,
+            assists,
+            mark_rng: (0..marking)
+                .map(|port| Rng::stream(seed, Purpose::Mark, port))
+                .collect(),
+        }
+    }
+}
+
+/// A pool per node (unused in hosts): buffer less every port's headroom and reserve.
+fn buffers(spec: &RunSpec, ports: &Ports, profiles: &Profiles) -> List<SwitchId, SwitchBuffer> {
+    let whole = SwitchBuffer {
+        shared_used: 0,
+        pool: spec.switch.buffer.get() as i64,
+    };
+    let mut by_node: List<NodeId, SwitchBuffer> = List::of(spec.nodes.len(), whole);
+    for port in ports {
+        let kept = u64::from(profiles[port.profile].headroom) + spec.switch.reserve.get();
+        by_node[port.node].pool -= kept as i64;
+    }
+    let buffers = by_node.into_iter().zip(&spec.nodes);
+    buffers
+        .filter(|&(_, &kind)| kind == NodeKind::Switch)
+        .map(|(buffer, _)| buffer)
+        .collect()
+}

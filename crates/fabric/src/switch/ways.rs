@@ -1,0 +1,99 @@
+//! The ways of a flow where switches choose among them.
+
+use paceline_kernel::ids::Id;
+
+use crate::core::Core;
+use crate::core::port::Port;
+use crate::ids::{ColumnId, PortId};
+use crate::spec::{LoadBalancing, NodeId};
+use crate::switch::Switches;
+use crate::switch::spread::Stage;
+use crate::world::{SPREAD, World};
+
+impl Switches {
+    /// What data packets of a flow with path `forward` to host `dst` carry: their way and the generation that
+    /// goes with it, or the port that they are to come to.
+    pub(crate) fn data_route(
+        &mut self,
+        world: &World,
+        core: &Core,
+        forward: &[PortId],
+        dst: NodeId,
+    ) -> (u64, u16) {
+        let last = forward[forward.len() - 1];
+        if !self.is_spread(world, forward, dst) {
+            return world.way_of(forward);
+        }
+        let Port { node, .. } = core.ports[last];
+        let switch = core.ports[last].switch();
+        self.column(world, node, switch);
+        (u64::from(last.0), SPREAD)
+    }
+
+    /// Whether switches choose the ways of a flow's packets.
+    fn is_spread(&self, world: &World, forward: &[PortId], dst: NodeId) -> bool {
+        self.spreading.policy != LoadBalancing::Ecmp && forward.len() > 2 && !world.routing.is_fixed(dst)
+    }
+
+    /// The links between the first and the last switch of `forward` that packets to host `dst` can take,
+    /// stage by stage; `None` where they have one way. The next hops must be known.
+    pub(crate) fn stages(
+        &self,
+        world: &World,
+        core: &Core,
+        forward: &[PortId],
+        dst: NodeId,
+    ) -> Option<Vec<Stage>> {
+        if !self.is_spread(world, forward, dst) {
+            return None;
+        }
+        let root = core.ports[forward[forward.len() - 1]].switch();
+        let column = self.spreading.column_of[root];
+        let beyond = |port: PortId| core.ports[core.ports[port].peer].switch();
+        let mut switches = vec![beyond(forward[0])];
+        let mut stages = Vec::with_capacity(forward.len() - 2);
+        while switches != [root] {
+            let (mut next, mut stage) = (Vec::new(), Stage::default());
+            for (from, &switch) in switches.iter().enumerate() {
+                for &port in self.spreading.next_hops(column, switch) {
+                    let switch = beyond(port);
+                    let known = next.iter().position(|&other| other == switch);
+                    let to = known.unwrap_or_else(|| {
+                        next.push(switch);
+                        next.len() - 1
+                    });
+                    let profile = &world.profiles[core.ports[port].profile];
+                    stage.rate += profile.rate.as_bps();
+                    stage.links.push((from, port, to));
+                }
+            }
+            if next.is_empty() {
+                return None;
+            }
+            stage.switches = next.len();
+            stages.push(stage);
+            switches = next;
+        }
+        Some(stages)
+    }
+
+    /// The rate in bit/s that a flow whose packets are spread one by one can have: of its own links,
+    /// and of all next hops together at every switch of `forward`, which is one of its paths. `None`
+    /// for other flows, which have one path at a time.
+    pub(crate) fn rate_of_all_ways(&self, world: &World, core: &Core, forward: &[PortId]) -> Option<u64> {
+        if !self.spreading.policy.is_per_packet() || forward.len() < 3 {
+            return None;
+        }
+        let (first, last) = (forward[0], forward[forward.len() - 1]);
+        let column = self.spreading.column_of[core.ports[last].switch()];
+        if column == ColumnId::NONE {
+            return None;
+        }
+        let rate = |port: PortId| world.profiles[core.ports[port].profile].rate.as_bps();
+        let switches = forward[1..forward.len() - 1].iter().map(|&port| {
+            let hops = self.spreading.next_hops(column, core.ports[port].switch());
+            hops.iter().map(|&hop| rate(hop)).sum()
+        });
+        switches.chain([rate(first), rate(last)]).min()
+    }
+}
