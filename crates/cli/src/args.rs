@@ -65,6 +65,7 @@ impl ChangeArgs {
             shuffle_ties: self.shuffle_ties,
             check: self.check,
             threads: threads.threads.and_then(NonZeroU32::new),
+            streams: true,
             ..Overrides::default()
         }
     }
@@ -167,6 +168,17 @@ pub(crate) struct ThreadArgs {
     /// share of the cores [default: the scenario's, or 1]; results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Option<u32>,
+}
+
+/// The most seeds of a comparison: each is a run of each scheme, and what comes of all is held.
+const MOST_REPEATS: u32 = 10_000;
+
+/// A number of seeds.
+pub(crate) fn repeats(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(count) if (1..=MOST_REPEATS).contains(&count) => Ok(count),
+        _ => Err(format!("expected a number of seeds from 1 to {MOST_REPEATS}")),
+    }
 }
 
 /// A number above zero.

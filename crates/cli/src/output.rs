@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use paceline_lab::Oddities;
 use paceline_lab::files::Folder;
 use paceline_lab::results::{Buckets, FlowRows, Summary};
+use paceline_lab::run::{free_memory, memory_warning};
 use paceline_lab::table;
 use paceline_scenario::Resolved;
 use serde::Serialize;
@@ -91,6 +92,12 @@ pub(crate) fn beware(warnings: &[String]) {
 /// Says what is odd about the runs of one input, each thing once, before they are run.
 pub(crate) fn odd_inputs<'a>(inputs: impl IntoIterator<Item = &'a Resolved>) {
     oddities(&Oddities::of(inputs).into_lines());
+}
+
+/// Says so if `held` of these runs at a time would take most of the memory that is free.
+pub(crate) fn memory(inputs: &[&Resolved], held: usize) {
+    let warning = free_memory().and_then(|free| memory_warning(inputs, held, free));
+    oddities(warning.as_slice());
 }
 
 /// Says these.

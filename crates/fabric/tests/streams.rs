@@ -40,16 +40,6 @@ fn sources(spec: &RunSpec, flows: u32, end: Time) -> Vec<ArrivalSource> {
     vec![source(0, poisson), source(1, incasts)]
 }
 
-/// The same run with its flows as a list.
-fn listed(spec: &RunSpec) -> RunSpec {
-    let arrivals = spec.arrivals.as_ref().unwrap();
-    RunSpec {
-        flows: arrivals.flows(spec.seed).collect(),
-        arrivals: None,
-        ..spec.clone()
-    }
-}
-
 /// Runs a stream in steps of so many events, after each of which what is over is taken.
 fn in_steps(spec: RunSpec, events: u64) -> (Vec<EndedFlow>, usize, Outcome) {
     let mut simulation = Simulation::new(spec).unwrap();
@@ -63,7 +53,7 @@ fn in_steps(spec: RunSpec, events: u64) -> (Vec<EndedFlow>, usize, Outcome) {
 
 /// Both runs leave the same behind, flow by flow.
 fn assert_same(spec: RunSpec, events: u64) {
-    let list = listed(&spec);
+    let list = spec.listed().unwrap();
     let expected = run(list.clone());
     let (mut ended, _, outcome) = in_steps(spec, events);
     ended.extend(outcome.ended.iter().copied());

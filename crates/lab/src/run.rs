@@ -19,9 +19,11 @@ use machine::Cpu;
 use paceline_scenario::Resolved;
 
 mod machine;
+mod memory;
 mod slowest;
 mod threads;
 
+pub use memory::{free_memory, memory_of_flows, memory_warning};
 pub use slowest::{AGAIN_MAX, SLOWEST, account_for_slowest, compare_accounted};
 pub use threads::{Cut, Resources, cores, idle_cores, parts_possible, threads_each};
 

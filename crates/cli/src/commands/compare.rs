@@ -12,7 +12,7 @@ use paceline_report::{repeat_names, write_comparison, write_repeats};
 use paceline_reproduce as reproduce;
 use paceline_scenario::Resolved;
 
-use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, JobArgs, OutputArgs, SayArgs, ThreadArgs};
+use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, JobArgs, OutputArgs, SayArgs, ThreadArgs, repeats};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::Meter;
 use crate::{input, interrupt, output};
@@ -39,7 +39,7 @@ pub(super) struct CompareArgs {
     schemes: Vec<String>,
     /// Runs of each scheme, with seeds one above the other: means with confidence intervals, and
     /// the differences from the first scheme seed by seed
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = repeats)]
     repeats: u32,
     /// Put published values beside ours [default: where the scenario has some]
     #[arg(long, value_name = "TABLE")]
@@ -133,6 +133,9 @@ impl Comparison<'_> {
         output::check_folder(self.folder, self.writing.force)?;
         if !self.say.quiet {
             output::odd_inputs(self.inputs.iter().flatten());
+            let all: Vec<&Resolved> = self.inputs.iter().flatten().collect();
+            // What came of a run is held until all are over.
+            output::memory(&all, all.len());
             self.tell_threads();
         }
         interrupt::listen();

@@ -57,6 +57,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     output::check_folder(&folder, args.output.force)?;
     if !args.say.quiet {
         output::odd_inputs([&input]);
+        output::memory(&[&input], 1);
     }
     let scratch = Some(output::scratch(&folder));
     let mut finished = watched(&input, scratch, args.say)?;

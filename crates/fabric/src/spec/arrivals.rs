@@ -3,7 +3,7 @@
 use paceline_kernel::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
-use super::NodeId;
+use super::{NodeId, RunSpec};
 
 /// Flows that wait for nothing and start at random, in place of a list: each is drawn when its start comes, and
 /// forgotten when it is over. They are the flows that the list would have, in its order.
@@ -62,6 +62,18 @@ pub enum ArrivalPattern {
         /// What each sends.
         size: Bytes,
     },
+}
+
+impl RunSpec {
+    /// The same run with its flows as a list, if they come as a stream.
+    pub fn listed(&self) -> Option<Self> {
+        let arrivals = self.arrivals.as_ref()?;
+        Some(Self {
+            flows: arrivals.flows(self.seed).collect(),
+            arrivals: None,
+            ..self.clone()
+        })
+    }
 }
 
 impl ArrivalPattern {

@@ -21,20 +21,14 @@ pub(super) struct Dependencies {
     /// Where each flow's successors begin in `successors`, and where the last ones end; empty where
     /// no flow waits.
     first: List<FlowId, u32>,
-    successors: Vec<Successor>,
+    /// Dependencies by their numbers in the specification, which are met by what a flow does.
+    successors: Vec<u32>,
     /// A place per flow; empty where no flow waits.
     waits: List<FlowId, Wait>,
     /// The last flow that has come to its start time.
     due: Option<FlowId>,
     /// The latest start of a flow for which nothing but time is missing, in ps.
     pub(in crate::traffic) latest: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Successor {
-    flow: FlowId,
-    awaited: Awaited,
-    delay: u64,
 }
 
 /// What a flow still waits for.
@@ -75,20 +69,11 @@ impl Dependencies {
         for flow in waits.ids() {
             first[flow.plus(1)] += first[flow];
         }
-        let nobody = Successor {
-            flow: FlowId::NONE,
-            awaited: Awaited::Started,
-            delay: 0,
-        };
-        let mut successors = vec![nobody; spec.dependencies.len()];
+        let mut successors = vec![0; spec.dependencies.len()];
         let mut next = first.clone();
-        for dependency in &spec.dependencies {
+        for (number, dependency) in (0..).zip(&spec.dependencies) {
             let place = &mut next[FlowId(dependency.after)];
-            successors[*place as usize] = Successor {
-                flow: FlowId(dependency.flow),
-                awaited: dependency.awaited,
-                delay: dependency.delay.as_ps(),
-            };
+            successors[*place as usize] = number;
             *place += 1;
         }
         Self {
@@ -197,18 +182,22 @@ impl Traffic {
         }
         let first = &self.dependencies.first;
         for place in first[flow] as usize..first[flow.plus(1)] as usize {
-            let successor = self.dependencies.successors[place];
-            if successor.awaited != what {
+            let met = self.dependencies.successors[place] as usize;
+            let Dependency {
+                flow, awaited, delay, ..
+            } = world.spec.dependencies[met];
+            if awaited != what {
                 continue;
             }
-            let wait = &mut self.dependencies.waits[successor.flow];
+            let flow = FlowId(flow);
+            let wait = &mut self.dependencies.waits[flow];
             wait.pending -= 1;
-            wait.ready_at = wait.ready_at.max(core.now.saturating_add(successor.delay));
+            wait.ready_at = wait.ready_at.max(core.now.saturating_add(delay.as_ps()));
             let (pending, ready_at) = (wait.pending, wait.ready_at);
-            let start = world.flow(core, successor.flow).start.as_ps();
+            let start = world.flow(core, flow).start.as_ps();
             // Otherwise it starts when its start time comes.
-            if pending == 0 && (ready_at > start || Some(successor.flow) <= self.dependencies.due) {
-                let event = Event::FlowStart { flow: successor.flow };
+            if pending == 0 && (ready_at > start || Some(flow) <= self.dependencies.due) {
+                let event = Event::FlowStart { flow };
                 let at = ready_at.max(start);
                 self.dependencies.latest = self.dependencies.latest.max(at);
                 core.schedule(LaneId::WHEEL, at, event);

@@ -297,3 +297,39 @@ impl FlowRows {
         rows.into_iter().collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use paceline_scenario::{Overrides, load_text};
+
+    use crate::run::{Control, Finished, execute};
+
+    const SCENARIO: &str = "duration = '100us'\n[topology.star]\nhosts = 8\n[[workload]]\n\
+        poisson = { load = 0.5, sizes = [{ size = '700B', share = 1.0 }] }\n[cc]\nscheme = 'hpcc'\n";
+
+    fn run(streams: bool) -> Finished {
+        let overrides = Overrides {
+            streams,
+            ..Overrides::default()
+        };
+        let input = load_text("test.toml", SCENARIO, &overrides).unwrap();
+        execute(&input, &mut |_| Control::Continue).unwrap()
+    }
+
+    /// More than what stays in memory here.
+    #[test]
+    fn a_stream_gives_the_rows_of_its_list() {
+        let (list, stream) = (run(false), run(true));
+        assert!(stream.flows.len() > 5000 && stream.outcome.flows.is_empty());
+        assert_eq!(list.flows, stream.flows);
+        assert!(list.flows.completions().eq(stream.flows.completions()));
+        let rows = list.flows.completions().count();
+        assert_eq!(rows, list.outcome.completions.len());
+        // Read in any order.
+        for place in [0, 5000, 1, 4000, 2000, list.flows.len() - 1] {
+            assert_eq!(list.flows.rows().nth(place), stream.flows.get(place));
+        }
+        assert_eq!(stream.flows.get(stream.flows.len()), None);
+        stream.flows.check().unwrap();
+    }
+}

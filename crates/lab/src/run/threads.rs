@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use paceline_fabric::Simulation;
 use paceline_scenario::Resolved;
@@ -47,9 +48,15 @@ fn share(asked: usize, runs: usize, jobs: usize, cores: usize) -> usize {
     }
 }
 
-/// In how many parts `input` could go on `threads` threads: 1 if it cannot be cut. Builds the network for that.
+/// In how many parts `input` could go on `threads` threads: 1 if it cannot be cut. Builds the network for that, and
+/// lists flows that come as a stream, if they are few enough that this is nothing to think of.
 pub fn parts_possible(input: &Resolved, threads: usize) -> usize {
-    let built = Simulation::new(input.run.clone()).ok();
+    const FEW: usize = 1_000_000;
+    let run = match input.run.arrivals {
+        Some(_) if input.run.flow_count() > FEW => return 1,
+        _ => input.run.listed().map_or_else(|| input.run.clone(), Arc::new),
+    };
+    let built = Simulation::new(run).ok();
     built.and_then(|mut run| run.cut(threads).ok()).unwrap_or(1)
 }
 

@@ -14,30 +14,72 @@ use super::Cx;
 use super::reach::Reach;
 use super::workload::Collective;
 
-/// A flow without its ports, and where it was written.
+/// A flow without its ports. There may be very many of them.
 pub(super) struct Draft {
-    pub(super) message: Message,
+    message: Message,
+    /// Place in [`Drafts::blocks`].
+    block: u32,
+    /// Flows of one block and one pair of hosts with the same connection have the same ports; [`Draft::ALONE`] is
+    /// none.
+    connection: u32,
+}
+
+const _: () = assert!(size_of::<Draft>() == 32);
+
+impl Draft {
+    const ALONE: u32 = u32::MAX;
+}
+
+/// What flows have in common that were written together, and where that was.
+pub(super) struct Block {
     pub(super) class: u8,
     pub(super) dport: u16,
     pub(super) label: u16,
     pub(super) scheme: u16,
-    /// Flows of one pair of hosts with the same connection have the same ports.
-    pub(super) connection: Option<u64>,
     pub(super) place: Place,
 }
 
 /// All of them; everything names them by their places.
 #[derive(Default)]
 pub(super) struct Drafts {
-    pub(super) list: Vec<Draft>,
+    list: Vec<Draft>,
+    blocks: Vec<Block>,
     pub(super) dependencies: Vec<Dependency>,
     pub(super) collectives: Vec<Collective>,
     /// Whether flows are to come as a stream, which then all do: what they are drawn from, and where that was written.
     pub(super) streams: bool,
     pub(super) sources: Vec<(ArrivalSource, Place)>,
+    /// The first workload whose arrivals the run ends before.
+    pub(super) late: Option<Place>,
 }
 
 impl Drafts {
+    /// How many there are.
+    pub(super) const fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Adds flows of a block, each of its own connection unless these are told.
+    pub(super) fn add(
+        &mut self,
+        block: Block,
+        messages: impl IntoIterator<Item = Message>,
+        connections: &[u32],
+    ) {
+        let number = self.blocks.len() as u32;
+        self.blocks.push(block);
+        let new = messages.into_iter().enumerate().map(|(i, message)| Draft {
+            message,
+            block: number,
+            connection: connections.get(i).copied().unwrap_or(Draft::ALONE),
+        });
+        self.list.extend(new);
+    }
+
+    fn block(&self, draft: &Draft) -> &Block {
+        &self.blocks[draft.block as usize]
+    }
+
     /// Takes over dependencies that count from `first`.
     pub(super) fn wait(&mut self, first: usize, dependencies: &[Dependency]) {
         let first = first as u32;
@@ -51,39 +93,37 @@ impl Drafts {
 
     /// All come from a list after all.
     pub(super) fn list_sources(&mut self, seed: u64) {
-        for (source, place) in self.sources.drain(..) {
-            self.list.extend(source.messages(seed).map(|message| Draft {
-                message,
+        for (source, place) in std::mem::take(&mut self.sources) {
+            let block = Block {
                 class: source.class,
                 dport: source.dport,
                 label: source.label,
                 scheme: source.scheme,
-                connection: None,
-                place: place.clone(),
-            }));
+                place,
+            };
+            self.add(block, source.messages(seed), &[]);
         }
         self.streams = false;
     }
 
     /// The stream, if flows come as one.
-    pub(super) fn arrivals(&mut self, cx: &Cx<'_>) -> Result<Option<Arrivals>, Problem> {
-        let Some((_, first)) = self.sources.first().filter(|_| self.streams) else {
-            return Ok(None);
-        };
-        let first = first.clone();
-        let sources = self.sources.drain(..).map(|(source, _)| source);
-        let arrivals = Arrivals::of(sources.collect(), cx.seed);
-        if arrivals.flows > 0 && arrivals.first >= cx.stop {
-            return Err(all_late(cx, arrivals.first, &first));
+    pub(super) fn arrivals(&mut self, seed: u64) -> Option<Arrivals> {
+        if !self.streams || self.sources.is_empty() {
+            return None;
         }
-        Ok(Some(arrivals))
+        let sources = self.sources.drain(..).map(|(source, _)| source);
+        Some(Arrivals::of(sources.collect(), seed))
     }
 
     /// Brings them into the order of their starts.
     pub(super) fn sort(&mut self) {
+        let start = |draft: &Draft| draft.message.start;
+        if self.dependencies.is_empty() && self.collectives.is_empty() {
+            return self.list.sort_by_key(start);
+        }
         let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
-        order.sort_by_key(|&i| self.list[i as usize].message.start);
-        self.list.sort_by_key(|draft| draft.message.start);
+        order.sort_by_key(|&i| start(&self.list[i as usize]));
+        self.list.sort_by_key(start);
         let mut place = vec![0; order.len()];
         for (new, &old) in (0u32..).zip(&order) {
             place[old as usize] = new;
@@ -104,7 +144,7 @@ impl Drafts {
     /// The source port counts the connections of a pair of hosts, as in the original simulator.
     pub(super) fn with_ports(&self) -> Vec<FlowSpec> {
         let mut counts: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
-        let mut known: BTreeMap<(NodeId, NodeId, u64), u16> = BTreeMap::new();
+        let mut known: BTreeMap<(NodeId, NodeId, u32, u32), u16> = BTreeMap::new();
         let flows = self.list.iter().map(|draft| {
             let Message {
                 src,
@@ -118,19 +158,23 @@ impl Drafts {
                 source_port(*count - 1)
             };
             let sport = match draft.connection {
-                Some(connection) => *known.entry((src, dst, connection)).or_insert_with(next),
-                None => next(),
+                Draft::ALONE => next(),
+                connection => {
+                    let same = (src, dst, draft.block, connection);
+                    *known.entry(same).or_insert_with(next)
+                }
             };
+            let block = self.block(draft);
             FlowSpec {
                 src,
                 dst,
                 size,
                 start,
-                class: draft.class,
+                class: block.class,
                 sport,
-                dport: draft.dport,
-                label: draft.label,
-                scheme: draft.scheme,
+                dport: block.dport,
+                label: block.label,
+                scheme: block.scheme,
             }
         });
         flows.collect()
@@ -145,14 +189,22 @@ impl Drafts {
                 return Err(no_path(&reach, net, src, dst, place));
             }
         }
-        check(cx, &self.list, net, &reach)
+        let drawn = self
+            .sources
+            .iter()
+            .any(|(source, _)| source.window.0 < source.window.1);
+        if let Some(place) = self.late.as_ref().filter(|_| self.list.is_empty() && !drawn) {
+            return Err(all_late(cx, cx.stop, place));
+        }
+        check(cx, self, net, &reach)
     }
 }
 
-fn check(cx: &Cx<'_>, drafts: &[Draft], net: &Net, reach: &Reach) -> Result<(), Problem> {
-    for draft in drafts {
+fn check(cx: &Cx<'_>, drafts: &Drafts, net: &Net, reach: &Reach) -> Result<(), Problem> {
+    for draft in &drafts.list {
+        let place = &drafts.block(draft).place;
         let Message { src, dst, size, .. } = draft.message;
-        let wrong = |message: String| Err(Problem::new(message).at(&draft.place));
+        let wrong = |message: String| Err(Problem::new(message).at(place));
         for node in [src, dst] {
             if let Some(message) = not_a_host(node, net) {
                 return wrong(message);
@@ -165,18 +217,16 @@ fn check(cx: &Cx<'_>, drafts: &[Draft], net: &Net, reach: &Reach) -> Result<(), 
             return wrong("a flow of no bytes".to_string());
         }
         if !reach.connected(src, dst) {
-            return Err(no_path(reach, net, src, dst, &draft.place));
+            return Err(no_path(reach, net, src, dst, place));
         }
     }
-    let late = drafts
-        .iter()
-        .filter(|draft| draft.message.start >= cx.stop)
-        .count();
-    if late > 0 && late == drafts.len() {
-        let first = &drafts[0];
-        return Err(all_late(cx, first.message.start, &first.place));
+    let late = |draft: &Draft| draft.message.start >= cx.stop;
+    match drafts.list.first() {
+        Some(first) if drafts.list.iter().all(late) => {
+            Err(all_late(cx, first.message.start, &drafts.block(first).place))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Two hosts that cannot reach each other have flows.
@@ -195,8 +245,13 @@ fn no_path(reach: &Reach, net: &Net, src: NodeId, dst: NodeId, place: &Place) ->
 
 /// Nothing of this runs.
 fn all_late(cx: &Cx<'_>, first: Time, place: &Place) -> Problem {
+    let here = if first > cx.stop {
+        format!("the first here at {first}")
+    } else {
+        "none here before".to_string()
+    };
     Problem::new(format!(
-        "every flow starts after the end of the run at {}: the first here at {first}",
+        "every flow starts after the end of the run at {}: {here}",
         cx.stop
     ))
     .at(place)

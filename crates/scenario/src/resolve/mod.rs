@@ -29,7 +29,7 @@ use paceline_kernel::{Span, Time};
 use crate::diagnostics::{Diagnostics, Problem, Source};
 use crate::document::Texts;
 use crate::files::Files;
-use crate::schema::{Fidelity, Scenario, Ties};
+use crate::schema::{Fidelity, Nodes, Scenario, Ties};
 use crate::{Origin, Resolved};
 
 use fill::{fill, fill_at};
@@ -131,7 +131,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         fidelity: fill(&mut scenario.fidelity, Fidelity::Exact),
         seed,
         stop: Time::from_ps(duration.get_ref().as_ps()),
-        streams: streams && scenario.fidelity.unwrap_or_default() == Fidelity::Exact,
+        streams: streams && may_stream(&scenario),
         ns3_source: origin == Origin::Ns3Config,
         warnings,
         unused: Vec::new(),
@@ -169,6 +169,19 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         collectives,
         run: run.into(),
     })
+}
+
+/// Whether flows may come as a stream, as far as that does not hang on the flows: simulators of others keep them
+/// all, a run that is cut shares a list, and what is written of single packets names flows that are over.
+fn may_stream(scenario: &Scenario) -> bool {
+    let record = &scenario.record;
+    let some_nodes = |nodes: &Nodes| !matches!(nodes, Nodes::List(list) if list.is_empty());
+    let of_packets = record.pcap == Some(true)
+        || record.rtt_samples == Some(true)
+        || (record.trace.as_ref()).is_some_and(|nodes| some_nodes(nodes.get_ref()))
+        || record.trace_ports.as_ref().is_some_and(|ports| !ports.is_empty());
+    let alone = scenario.threads.is_none_or(|threads| threads.get() == 1);
+    scenario.fidelity.unwrap_or_default() == Fidelity::Exact && alone && !of_packets
 }
 
 /// A name becomes part of a folder's name.

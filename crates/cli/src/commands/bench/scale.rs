@@ -1,6 +1,7 @@
 //! `paceline bench --scale`: what runs cost by how many flows they have, and by how many hosts.
 //!
-//! Flows: short ones at random on a fat tree of 16 hosts, which come as a stream. Hosts: the first steps of an
+//! Flows: short ones at random on a fat tree of 16 hosts, which come as a stream; the engine alone, and all that
+//! `paceline run` does with them, with what it records by default and the files that it writes. Hosts: the first steps of an
 //! all-to-all on fat trees; in a step each host sends to the one that is so many places further, and it takes the
 //! next when it is done with both what it sends and what it receives.
 
@@ -9,7 +10,10 @@ use std::time::Instant;
 use paceline_fabric::Simulation;
 use paceline_fabric::spec::{Awaited, Dependency, FlowSpec, NodeId, NodeKind, RunSpec};
 use paceline_kernel::{Bytes, Span, Time};
-use paceline_scenario::Overrides;
+use paceline_lab::files::Writing;
+use paceline_lab::run::{Control, Resources, account_for_slowest, execute_on};
+use paceline_report::write_run;
+use paceline_scenario::{Overrides, Resolved};
 use serde::{Deserialize, Serialize};
 
 use super::{BenchArgs, BenchWorkloadArgs, SLICE, cpu_s, measure_by, peak_rss_bytes};
@@ -17,23 +21,25 @@ use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
 
 /// What is measured, the larger ones last; the quick version leaves out those.
-const POINTS: [Point; 10] = [
+const POINTS: [Point; 13] = [
     Point::Flows(1_000),
     Point::Flows(10_000),
     Point::Flows(100_000),
+    Point::Run(100_000),
     Point::Hosts { k: 8, steps: 4 },
     Point::Hosts { k: 16, steps: 4 },
     Point::Flows(1_000_000),
     Point::Flows(10_000_000),
+    Point::Run(1_000_000),
+    Point::Run(10_000_000),
     Point::Hosts { k: 32, steps: 4 },
     Point::Hosts { k: 64, steps: 1 },
     Point::Start { k: 64, steps: 16 },
 ];
-const QUICK: usize = 5;
+const QUICK: usize = 6;
 
 /// The quiet network; flows are given beside it.
-const NETWORK: &str = r#"
-name = "scale"
+const NETWORK: &str = r#"name = "scale"
 duration = "1s"
 [topology.fat-tree]
 k = 4
@@ -41,7 +47,10 @@ rate = "100Gbps"
 delay = "1us"
 [cc]
 scheme = "hpcc"
-[record]
+"#;
+
+/// Nothing is recorded.
+const QUIET: &str = r#"[record]
 queue = "off"
 rates = "off"
 ports = "off"
@@ -58,6 +67,8 @@ const BLOCK: u64 = 64_000;
 enum Point {
     /// About so many flows.
     Flows(u32),
+    /// The same as `paceline run` runs them.
+    Run(u32),
     /// A fat tree of switches with `k` ports.
     Hosts { k: u32, steps: u32 },
     /// The same up to its first packet.
@@ -89,6 +100,7 @@ impl Point {
     fn name(self) -> String {
         match self {
             Self::Flows(flows) => format!("flows-{flows}"),
+            Self::Run(flows) => format!("run-{flows}"),
             Self::Hosts { k, steps } => format!("hosts-{}-steps-{steps}", k * k * k / 4),
             Self::Start { k, steps } => format!("start-{}-steps-{steps}", k * k * k / 4),
         }
@@ -100,17 +112,17 @@ impl Point {
     }
 
     /// The run.
-    fn resolve(self) -> Result<std::sync::Arc<RunSpec>, Failure> {
-        let load = |text: &str, set: &[String]| {
+    fn resolve(self) -> Result<Resolved, Failure> {
+        let load = |parts: &[&str], set: &[String]| {
             let overrides = Overrides {
                 set: set.to_vec(),
                 streams: true,
                 ..Overrides::default()
             };
-            paceline_scenario::load_text("scale.toml", text, &overrides)
+            paceline_scenario::load_text("scale.toml", &parts.concat(), &overrides)
         };
         match self {
-            Self::Flows(flows) => {
+            Self::Flows(flows) | Self::Run(flows) => {
                 // 16 hosts of 100 Gbit/s at a load of 0.3.
                 let seconds = f64::from(flows) * SHORT as f64 * 8.0 / (0.3 * 16.0 * 100e9);
                 let workload = format!(
@@ -118,12 +130,13 @@ impl Point {
                      to = \"{:.0}ns\" }}\n",
                     seconds * 1e9
                 );
-                Ok(load(&[NETWORK, &workload].concat(), &[])?.run)
+                let quiet = if matches!(self, Self::Flows(_)) { QUIET } else { "" };
+                Ok(load(&[NETWORK, &workload, quiet], &[])?)
             }
             Self::Hosts { k, steps } | Self::Start { k, steps } => {
-                let mut resolved = load(NETWORK, &[format!("topology.fat-tree.k={k}")])?;
+                let mut resolved = load(&[NETWORK, QUIET], &[format!("topology.fat-tree.k={k}")])?;
                 add_steps(resolved.run_mut(), steps);
-                Ok(resolved.run)
+                Ok(resolved)
             }
         }
     }
@@ -190,9 +203,12 @@ pub(super) fn bench(args: &BenchArgs) -> Ended {
 pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
     let wall = Instant::now();
     let point = Point::by_name(&args.name)?;
-    let run = point.resolve()?;
-    let hosts = run.nodes.iter().filter(|kind| **kind == NodeKind::Host).count();
-    let flows = run.flow_count();
+    let input = point.resolve()?;
+    if matches!(point, Point::Run(_)) {
+        return output::print_json(&measure_run(point, &input, wall)?).map(|()| Done::All);
+    }
+    let run = input.run;
+    let (hosts, flows) = (hosts(&run), run.flow_count());
     let mut simulation = Simulation::new(run).map_err(Failure::arguments)?;
     while simulation.progress().packet_hops == 0 && !simulation.advance(1).done {}
     let (start_s, start_cpu_s) = (wall.elapsed().as_secs_f64(), cpu_s());
@@ -220,6 +236,39 @@ pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
         flows_held,
     })?;
     Ok(Done::All)
+}
+
+fn hosts(run: &RunSpec) -> usize {
+    run.nodes.iter().filter(|kind| **kind == NodeKind::Host).count()
+}
+
+/// All of `paceline run`: what it records by default, its folder with its page.
+fn measure_run(point: Point, input: &Resolved, wall: Instant) -> Result<Measured, Failure> {
+    let (start_s, start_cpu_s) = (wall.elapsed().as_secs_f64(), cpu_s());
+    let start_rss_bytes = peak_rss_bytes();
+    let folder = tempfile::tempdir().map_err(Failure::run)?;
+    let resources = Resources {
+        scratch: Some(folder.path()),
+        ..Resources::ONE_THREAD
+    };
+    let mut finished = execute_on(input, resources, &mut |_| Control::Continue)?;
+    account_for_slowest(input, &mut finished, resources, &mut |_| Control::Continue)?;
+    write_run(&folder.path().join("run"), input, &finished, Writing::default())?;
+    let packet_hops = finished.summary.packet_hops;
+    let run_cpu_s = cpu_s() - start_cpu_s;
+    Ok(Measured {
+        name: point.name(),
+        hosts: hosts(&input.run),
+        flows: input.run.flow_count(),
+        packet_hops,
+        start_s,
+        start_cpu_s,
+        run_cpu_s,
+        ns_per_hop: (packet_hops > 0).then(|| run_cpu_s * 1e9 / packet_hops as f64),
+        start_rss_bytes,
+        peak_rss_bytes: peak_rss_bytes(),
+        flows_held: 0,
+    })
 }
 
 fn table(rows: &[Measured]) -> String {

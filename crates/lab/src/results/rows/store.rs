@@ -8,8 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Rows of a page.
 const PAGE: usize = 1024;
-/// Pages that stay in memory: those of the last 160 000 rows.
-const PAGES: usize = 160;
+/// Pages that stay in memory: those of the last 160 000 rows (of few in tests, so that they have a file).
+const PAGES: usize = if cfg!(test) { 2 } else { 160 };
 
 /// The rows. They may come in any order, though few should come long after their neighbours: those are written one
 /// by one.

@@ -4,7 +4,7 @@ use paceline_fabric::spec::NodeId;
 use paceline_kernel::Span;
 
 use crate::diagnostics::{Problem, suggestion};
-use crate::resolve::drafts::{Draft, Drafts};
+use crate::resolve::drafts::{Block, Drafts};
 use crate::resolve::fill::fill;
 use crate::resolve::schemes::Schemes;
 use crate::traffic::{self, Message};
@@ -53,15 +53,14 @@ impl Maker<'_, '_> {
                 (None, 200) => "incast".to_string(),
                 (None, other) => format!("dport-{other}"),
             };
-            drafts.list.push(Draft {
-                message,
+            let block = Block {
                 class: class.unwrap_or(line.class),
                 dport: line.dport,
                 label: self.labels.index(&label),
                 scheme: self.scheme,
-                connection: None,
                 place: source.at(line.span.clone()),
-            });
+            };
+            drafts.add(block, [message], &[]);
         }
         Ok(())
     }
@@ -106,7 +105,7 @@ impl Maker<'_, '_> {
         let mut messages: Vec<_> = trace.rows.iter().map(|row| row.message).collect();
         let jitter = fill(&mut written.start_jitter, Span::ZERO);
         traffic::jitter(&mut messages, &trace.dependencies, jitter, self.seeds);
-        drafts.wait(drafts.list.len(), &trace.dependencies);
+        drafts.wait(drafts.len(), &trace.dependencies);
         for (row, message) in trace.rows.into_iter().zip(messages) {
             let place = source.at(row.span);
             let scheme = match (&written.scheme, &row.scheme) {
@@ -114,15 +113,14 @@ impl Maker<'_, '_> {
                 _ => self.scheme,
             };
             let label = written.label.as_ref().or(row.label.as_ref());
-            drafts.list.push(Draft {
-                message,
+            let block = Block {
                 class: class.or(row.class).unwrap_or(3),
                 dport: 100,
                 label: self.labels.index(label.map_or("trace", String::as_str)),
                 scheme,
-                connection: None,
                 place,
-            });
+            };
+            drafts.add(block, [message], &[]);
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use crate::topology::Net;
 use crate::traffic::{self, Message, Seeds};
 
 use super::Cx;
-use super::drafts::{Draft, Drafts};
+use super::drafts::{Block, Drafts};
 use super::fill::{fill, fill_at, fill_value, only_block};
 use super::hosts::{self, Holds};
 use super::schemes::Schemes;
@@ -77,10 +77,8 @@ pub(super) fn resolve(
     net: &Net,
     schemes: &mut Schemes<'_>,
 ) -> Result<Traffic, Problem> {
-    let mut drafts = Drafts {
-        streams: cx.streams && are_drawn(workloads),
-        ..Drafts::default()
-    };
+    let mut drafts = Drafts::default();
+    drafts.streams = cx.streams && are_drawn(workloads);
     let mut labels = Labels::default();
     for (i, spanned) in workloads.iter_mut().enumerate() {
         let place = cx.texts.of_value(spanned);
@@ -106,7 +104,7 @@ pub(super) fn resolve(
     drafts.check(cx, net)?;
     drafts.sort();
     Ok(Traffic {
-        arrivals: drafts.arrivals(cx)?,
+        arrivals: drafts.arrivals(cx.seed),
         flows: drafts.with_ports(),
         dependencies: drafts.dependencies,
         collectives: drafts.collectives,
@@ -238,6 +236,9 @@ impl Maker<'_, '_> {
         let mut made = self.block(name, written)?;
         let jitter = fill(&mut written.start_jitter, Span::ZERO);
         if let Some((pattern, window)) = made.arrivals.take() {
+            if window.0 == window.1 {
+                drafts.late.get_or_insert(self.place.clone());
+            }
             let source = ArrivalSource {
                 workload: self.seeds.workload,
                 window,
@@ -285,7 +286,7 @@ impl Maker<'_, '_> {
     /// Puts what the block `name` made to the rest.
     fn add(&mut self, made: Made, name: &str, label: &str, class: u8, drafts: &mut Drafts) {
         let dport = destination_port(name);
-        let first = drafts.list.len();
+        let first = drafts.len();
         if let Some(collective) = made.collective {
             let iterations = (0..made.messages.len() / collective.per_iteration).map(|i| {
                 let from = first + i * collective.per_iteration;
@@ -301,19 +302,19 @@ impl Maker<'_, '_> {
         }
         drafts.wait(first, &made.dependencies);
         let label = self.labels.index(label);
-        let (places, connections) = (&made.places, &made.connections);
-        let new = made.messages.into_iter().enumerate().map(|(i, message)| Draft {
-            message,
+        let block = |place: &Place| Block {
             class,
             dport,
             label,
             scheme: self.scheme,
-            connection: connections
-                .get(i)
-                .map(|&c| self.seeds.workload << 32 | u64::from(c)),
-            place: places.get(i).unwrap_or(&self.place).clone(),
-        });
-        drafts.list.extend(new);
+            place: place.clone(),
+        };
+        if made.places.is_empty() {
+            return drafts.add(block(&self.place), made.messages, &made.connections);
+        }
+        for (message, place) in made.messages.into_iter().zip(&made.places) {
+            drafts.add(block(place), [message], &[]);
+        }
     }
 
     /// Not so many flows that they would exhaust memory.
@@ -411,8 +412,9 @@ impl Maker<'_, '_> {
         Ok(value)
     }
 
+    /// When arrivals begin and are over: none are drawn that the run would end before.
     fn window(
-        &self,
+        &mut self,
         from: &mut Option<Spanned<Time>>,
         to: &mut Option<Spanned<Time>>,
     ) -> Result<(Time, Time), Problem> {
@@ -425,7 +427,16 @@ impl Maker<'_, '_> {
             );
             return Err(Problem::new(message).at(&self.cx.texts.of_value(&until)));
         }
-        Ok((from, until.into_inner()))
+        let (place, until) = (self.cx.texts.of_value(&until), until.into_inner());
+        if until > self.cx.stop {
+            let warning = format!(
+                "{place}: arrivals go on until {until}, and the run ends at {}: those after that are left out",
+                self.cx.stop
+            );
+            self.cx.warnings.push(warning);
+        }
+        let end = until.min(self.cx.stop);
+        Ok((from.min(end), end))
     }
 
     fn flows(&self, flows: &mut [Spanned<schema::Flow>]) -> Result<Made, Problem> {

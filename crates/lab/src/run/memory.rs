@@ -1,0 +1,99 @@
+//! What runs take of memory for their flows, to be told before they begin.
+
+use std::fs;
+
+use paceline_scenario::Resolved;
+
+/// What a flow of a list takes while its run goes on, in bytes, as measured: what it is (twice while the list is
+/// made), its record, and the queue pair and the receiver that it is held ready for.
+const LISTED: u64 = 250;
+/// What a dependency adds.
+const DEPENDENCY: u64 = 40;
+/// What any flow takes at most while a run is summed up: see [`crate::results::Buckets::of`].
+const SUMMED_UP: u64 = 36;
+
+/// What the flows of a run take, in bytes: while it goes on, and most of that for as long as its results are held.
+pub fn memory_of_flows(input: &Resolved) -> u64 {
+    let run = &input.run;
+    LISTED * run.flows.len() as u64
+        + DEPENDENCY * run.dependencies.len() as u64
+        + SUMMED_UP * run.flow_count() as u64
+}
+
+/// What programs may still take of this machine's memory, in bytes; `None` where that is unknown (elsewhere than on
+/// Linux).
+pub fn free_memory() -> Option<u64> {
+    parse_available(&fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+/// The line `MemAvailable:   123 kB`.
+fn parse_available(meminfo: &str) -> Option<u64> {
+    let line = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// What to know of runs of which so many are held at a time, if their flows take most of the memory that is `free`.
+pub fn memory_warning(inputs: &[&Resolved], held: usize, free: u64) -> Option<String> {
+    let mut each: Vec<(u64, &Resolved)> = inputs
+        .iter()
+        .map(|input| (memory_of_flows(input), *input))
+        .collect();
+    each.sort_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
+    let needed: u64 = each.iter().take(held).map(|&(bytes, _)| bytes).sum();
+    let (_, largest) = *each.first()?;
+    if needed <= free / 4 * 3 {
+        return None;
+    }
+    let gigabytes = |bytes: u64| format!("{:.1} GB", bytes as f64 / 1e9);
+    let runs = match held.min(each.len()) {
+        1 => "the run".to_string(),
+        several => format!("{several} runs at a time"),
+    };
+    let advice = if largest.run.arrivals.is_some() {
+        "they come as a stream already: fewer runs at a time take less"
+    } else {
+        "flows of Poisson arrivals alone, exact, on one thread, without a trace of packets, need no list and hardly \
+         any memory"
+    };
+    Some(format!(
+        "{} flows: {runs} will take about {} of memory, and {} are free: {advice}",
+        largest.run.flow_count(),
+        gigabytes(needed),
+        gigabytes(free),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn what_does_not_fit_is_told_with_numbers() {
+        let (mut input, _) = sample::incast();
+        let flow = input.run.flows[0];
+        input.run_mut().flows = vec![flow; 1000];
+        assert_eq!(memory_of_flows(&input), 286_000);
+        let two = [&input, &input];
+        assert_eq!(memory_warning(&two, 2, 800_000), None);
+        assert_eq!(memory_warning(&two, 1, 400_000), None);
+        let text = memory_warning(&two, 2, 700_000).unwrap();
+        assert!(
+            text.starts_with(
+                "1000 flows: 2 runs at a time will take about 0.0 GB of memory, and 0.0 GB are free: "
+            ),
+            "{text}"
+        );
+        assert_eq!(memory_warning(&[], 1, 0), None);
+    }
+
+    #[test]
+    fn reads_what_is_available() {
+        let text = "MemTotal: 8 kB\nMemFree:  1 kB\nMemAvailable:       3 kB\n";
+        assert_eq!(parse_available(text), Some(3072));
+        assert_eq!(parse_available("MemTotal: 8 kB\n"), None);
+    }
+}
