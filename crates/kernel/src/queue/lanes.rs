@@ -1,5 +1,8 @@
 //! FIFO lanes for constant delays over a timing wheel for the rest.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use super::heads::{Heads, MAX_LANES, NEVER};
 use super::ring::Ring;
 use super::wheel::Wheel;
@@ -9,6 +12,9 @@ use super::{LaneId, Timed};
 const WHEEL: usize = LaneId::WHEEL.0 as usize;
 /// A lane that has room for more events than this belongs to a network that the cache does not hold.
 const CACHE_HOLDS: usize = 8192;
+/// Events of the current instant that are kept in order while others come to it. Of more, those behind wait in
+/// a heap, so that in a crowd that meets in one instant each costs no more than in a small one.
+const IN_ORDER: usize = 128;
 /// How far ahead [`Lanes::for_upcoming`] looks within an instant, and in a lane.
 const LOOK_AHEAD: usize = 5;
 const LOOK_AHEAD_IN_LANE: usize = 2;
@@ -27,6 +33,8 @@ pub(super) struct Lanes<E> {
     /// Its events, in order; those from `next` on are still to run.
     instant: Vec<E>,
     next: usize,
+    /// Its events behind all of those, if there are so many; as long as some are here, the wheel's head is now.
+    behind: BinaryHeap<Reverse<E>>,
 }
 
 impl<E: Copy + Default + Ord> Lanes<E> {
@@ -39,6 +47,7 @@ impl<E: Copy + Default + Ord> Lanes<E> {
             now: 0,
             instant: Vec::new(),
             next: 0,
+            behind: BinaryHeap::new(),
         }
     }
 
@@ -95,8 +104,16 @@ impl<E: Copy + Default + Ord> Lanes<E> {
             self.instant.clear();
             self.next = 0;
         }
+        if self.behind.peek().is_some_and(|Reverse(first)| *first < event) {
+            return self.behind.push(Reverse(event));
+        }
         let place = self.instant[self.next..].partition_point(|other| *other < event);
         self.instant.insert(self.next + place, event);
+        if self.instant.len() - self.next > 2 * IN_ORDER {
+            let far = self.instant.drain(self.next + IN_ORDER..);
+            self.behind.extend(far.map(Reverse));
+            self.heads.set(WHEEL, self.now);
+        }
     }
 
     #[inline]
@@ -168,6 +185,15 @@ impl<E: Copy + Default + Ord> Lanes<E> {
 
     #[inline(never)]
     fn pop_odd(&mut self, at: u64) -> E {
+        if let Some(Reverse(event)) = self.behind.pop() {
+            let next = if self.behind.is_empty() {
+                self.wheel.first_time(at)
+            } else {
+                at
+            };
+            self.heads.set(WHEEL, next);
+            return event;
+        }
         let (event, next) = self.wheel.pop(at);
         self.heads.set(WHEEL, next);
         event
@@ -180,7 +206,8 @@ impl<E: Copy + Default + Ord> Lanes<E> {
         self.instant.push(event);
         loop {
             let first = self.heads.first();
-            if first.time() != self.now {
+            // From `behind` they come in order, and as many as are kept so.
+            if first.time() != self.now || self.instant.len() >= IN_ORDER && !self.behind.is_empty() {
                 break;
             }
             let lane = first.lane();
@@ -206,6 +233,9 @@ impl<E: Copy + Default + Ord> Lanes<E> {
 
     pub(super) fn for_each(&self, mut show: impl FnMut(&Timed<E>)) {
         for &event in &self.instant[self.next..] {
+            show(&Timed { at: self.now, event });
+        }
+        for &Reverse(event) in &self.behind {
             show(&Timed { at: self.now, event });
         }
         self.lanes.iter().flat_map(Ring::iter).for_each(&mut show);

@@ -142,6 +142,54 @@ fn an_event_pushed_for_now_takes_its_place_among_those_still_to_run() {
     assert_eq!(order, [2, 0]);
 }
 
+/// A crowd's events in an order that has little to do with the one they come in.
+fn scattered(n: u64) -> impl Iterator<Item = u64> {
+    (0..n).map(move |i| i * 247_213 % n)
+}
+
+/// Each of so many would otherwise move half of the others.
+#[test]
+fn a_crowd_that_meets_in_one_instant_costs_each_of_it_little() {
+    const N: u64 = 400_000;
+    for mut queue in [EventQueue::untied(), EventQueue::new()] {
+        let lane = queue.add_lane(7);
+        queue.push(LaneId::WHEEL, entry(0, 0));
+        queue.push(LaneId::WHEEL, entry(9, 1));
+        assert_eq!(queue.pop(), Some(entry(0, 0)));
+        scattered(N).for_each(|tie| queue.push(LaneId::WHEEL, entry(0, tie)));
+        assert_eq!(queue.len() as u64, N + 1);
+        // Each of them has another come after it, in the same instant and a later one.
+        for tie in 0..N {
+            assert_eq!(queue.pop(), Some(entry(0, tie)));
+            queue.push(LaneId::WHEEL, entry(0, N + (tie ^ 0xff)));
+            queue.push(lane, entry(7, tie));
+        }
+        let (mut last, mut count) = ((0, N), 0);
+        while let Some(Entry { at, tie, .. }) = queue.pop_before(9) {
+            assert!((at, tie) >= last);
+            (last, count) = ((at, tie), count + 1);
+        }
+        assert_eq!(count, 2 * N);
+        assert_eq!(queue.pop(), Some(entry(9, 1)));
+        assert!(queue.is_empty());
+    }
+}
+
+/// Each of so many would otherwise be led past half of the others.
+#[test]
+fn a_crowd_within_a_nanosecond_costs_each_of_it_little() {
+    const N: u64 = 400_000;
+    let mut queue = EventQueue::untied();
+    scattered(N).for_each(|n| queue.push(LaneId::WHEEL, entry(1024 + n % 1000, n)));
+    let mut last = (0, 0);
+    for _ in 0..N {
+        let Entry { at, tie, .. } = queue.pop().unwrap();
+        assert!((at, tie) > last);
+        last = (at, tie);
+    }
+    assert!(queue.is_empty());
+}
+
 /// The wheel turns many times, its lists are found wherever in the turn they stand, and what lies
 /// a turn ahead of another event does not come with it.
 #[test]

@@ -10,6 +10,9 @@ use super::heads::NEVER;
 const BUCKET_BITS: u32 = 10;
 /// The wheel spans 4096 buckets, 4.2 µs: ends of transmissions and most of pacing.
 const BUCKETS: usize = 64 * 64;
+/// In a list that is longer than this up to its place, an event is put beside the wheel: its place would be sought
+/// for too long.
+const STEPS: u32 = 256;
 /// The end of every list: a node that comes after all others.
 const END: u32 = 0;
 
@@ -35,7 +38,7 @@ pub(super) struct Wheel<E> {
     nodes: Vec<Node<E>>,
     /// Nodes to be used again, linked.
     free: u32,
-    /// What lay beyond the wheel when it came.
+    /// What lay beyond the wheel when it came, or too far down in a list.
     far: BinaryHeap<Reverse<Timed<E>>>,
     /// The time of the first of those.
     far_first: u64,
@@ -67,7 +70,12 @@ impl<E: Copy + Default + Ord> Wheel<E> {
         }
         let slot = bucket as usize % BUCKETS;
         let (mut before, mut next) = (END, self.lists[slot]);
+        let mut steps = 0;
         while self.nodes[next as usize].entry.at < entry.at {
+            steps += 1;
+            if steps > STEPS {
+                return self.push_far(entry);
+            }
             before = next;
             next = self.nodes[next as usize].next;
         }
@@ -133,7 +141,7 @@ impl<E: Copy + Default + Ord> Wheel<E> {
 
     /// The time of the first event, of which none lies before `now`.
     #[inline]
-    fn first_time(&self, now: u64) -> u64 {
+    pub(super) fn first_time(&self, now: u64) -> u64 {
         match self.first_slot(now) {
             Some(slot) => self.far_first.min(self.nodes[self.lists[slot] as usize].entry.at),
             None => self.far_first,
