@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use common::{SMALL, assert_same, command, folder_with, interrupt, run, said, stdout};
 use insta::assert_snapshot;
@@ -364,6 +364,49 @@ fn cost_is_measured_by_flows_and_by_hosts() {
     assert!(of(2, "flows_held") < 2 * of(1, "flows_held"));
     assert_eq!((of(3, "hosts"), of(4, "hosts")), (128, 1024));
     assert!(of(4, "packet_hops") > of(4, "flows") * 64 * 2);
+}
+
+/// While input is read there is nothing to keep: the first interruption ends the program.
+#[cfg(unix)]
+#[test]
+fn an_interruption_where_nothing_is_to_keep_ends_at_once() {
+    let folder = small();
+    run(folder.path(), &["run", "my.toml", "--out", "a", "--quiet"]);
+    let slow = folder.path().join("a/scenario.toml");
+    fs::remove_file(&slow).unwrap();
+    assert!(Command::new("mkfifo").arg(&slow).status().unwrap().success());
+    let before = files_of(folder.path());
+    for arguments in [
+        &["report", "a"][..],
+        &["diff", "a", "a"],
+        &["report", "a", "-o", "b.html"],
+    ] {
+        let mut child = command(folder.path())
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // It opens once the program does, which then waits for what never comes.
+        let _pipe = fs::File::options().write(true).open(&slow).unwrap();
+        interrupt(&child);
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{arguments:?}");
+        assert_eq!(files_of(folder.path()), before, "{arguments:?}");
+    }
+}
+
+/// The names of the files in a folder and in those within.
+fn files_of(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_of(&path));
+        }
+        found.push(path);
+    }
+    found.sort();
+    found
 }
 
 /// The first interruption ends a run at its next slice and keeps what ran.

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use paceline_fabric::outcome::EndedFlow;
 use paceline_fabric::{BuildError, Makers, Outcome, Progress, Simulation};
@@ -27,8 +27,10 @@ pub use memory::{free_memory, memory_of_flows, memory_warning};
 pub use slowest::{AGAIN_MAX, SLOWEST, account_for_slowest, compare_accounted};
 pub use threads::{Cut, Resources, cores, idle_cores, parts_possible, threads_each};
 
-/// Events between two calls of the progress function: some tens of milliseconds.
-const SLICE: u64 = 200_000;
+/// About how long it takes from one call of the progress function to the next.
+const SLICE: Duration = Duration::from_millis(40);
+/// Events of a part until the first call, and the fewest and the most until the next.
+const SLICE_EVENTS: (u64, u64, u64) = (20_000, 1_000, 4_000_000);
 
 /// What the caller wants next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -176,9 +178,12 @@ fn drive<E: Engine>(
             parts = cut.unwrap_or(1);
         }
         let mut over = Gathering::new(input, &scratch);
+        let mut events = SLICE_EVENTS.0 * parts.min(cores()) as u64;
         let status = loop {
-            let now = engine.advance(SLICE * parts.min(cores()) as u64);
+            let begun = Instant::now();
+            let now = engine.advance(events);
             over.take(&engine.take_ended())?;
+            events = next_slice(events, begun.elapsed());
             seen.set((now.now, now.events));
             let control = progress(&now);
             if now.done {
@@ -250,6 +255,13 @@ impl From<io::Error> for Failed {
     fn from(source: io::Error) -> Self {
         Self::Scratch(source)
     }
+}
+
+/// How many events to make at once, where so many took that long.
+fn next_slice(events: u64, took: Duration) -> u64 {
+    let share = SLICE.as_secs_f64() / took.as_secs_f64().max(1e-9);
+    let next = (events as f64 * share.clamp(0.1, 2.0)) as u64;
+    next.clamp(SLICE_EVENTS.1, SLICE_EVENTS.2)
 }
 
 fn broken(input: &Resolved, (now, events): (Time, u64), panic: &(dyn Any + Send)) -> RunError {
@@ -364,7 +376,8 @@ mod tests {
             calls.push((now.events, now.done));
             Control::Continue
         });
-        assert_eq!(calls, [(SLICE, false), (2 * SLICE, false), (3 * SLICE, true)]);
+        let dones: Vec<bool> = calls.iter().map(|&(_, done)| done).collect();
+        assert_eq!((calls[0].0, dones), (SLICE_EVENTS.0, vec![false, false, true]));
         let summary = finished.unwrap().summary;
         assert_eq!(
             (summary.status, summary.simulated_s),
@@ -397,6 +410,22 @@ mod tests {
     }
 
     #[test]
+    fn slices_take_about_as_long_whatever_an_event_costs() {
+        let mut events = SLICE_EVENTS.0;
+        for ns_each in [50, 5_000, 400, 100_000] {
+            for _ in 0..12 {
+                events = next_slice(events, Duration::from_nanos(events * ns_each));
+            }
+            let takes = Duration::from_nanos(events * ns_each);
+            assert!(takes <= 3 * SLICE, "{ns_each} ns each: {takes:?}");
+            assert!(
+                takes >= SLICE / 2 || events == SLICE_EVENTS.2,
+                "{ns_each} ns each: {takes:?}"
+            );
+        }
+    }
+
+    #[test]
     fn a_panic_becomes_an_error_with_its_place() {
         let (input, _) = sample::incast();
         let error = drive(&input, clockwork(3, true), Resources::ONE_THREAD, &mut |_| {
@@ -408,7 +437,7 @@ mod tests {
             "`tiny`",
             "`none`",
             "seed 7",
-            "400000 events",
+            " events at",
             "2ns",
             "bytes in 3 are not bytes out 2",
         ] {

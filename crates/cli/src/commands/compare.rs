@@ -138,7 +138,7 @@ impl Comparison<'_> {
             output::memory(&all, all.len());
             self.tell_threads();
         }
-        interrupt::listen();
+        let _kept = interrupt::keep();
         let (finished, failure) = self.run_all();
         if !finished.is_empty() {
             let runs: Vec<_> = finished.iter().map(|one| (one.input, &one.run)).collect();

@@ -1,10 +1,12 @@
 //! `paceline generate`: topology and flow files.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use paceline_kernel::Span;
+use paceline_lab::files::{clear_leftovers, write_file};
 use paceline_scenario::builtin::Entry;
 use paceline_scenario::topology::Topology;
 use paceline_scenario::{Overrides, Resolved, builtin, generate as write};
@@ -293,12 +295,13 @@ impl FileArgs {
             return output::print(text);
         };
         let shown = file.display();
-        if file.exists() && !self.force {
+        if fs::symlink_metadata(file).is_ok() && !self.force {
             return Err(Failure::arguments(format!(
                 "{shown} exists: choose another file with --out, or replace it with --force"
             )));
         }
-        fs::write(file, text).map_err(|error| Failure::run(format!("cannot write {shown}: {error}")))?;
+        clear_leftovers(file);
+        write_file(file, |out| out.write_all(text.as_bytes()))?;
         eprintln!("wrote {shown}: {} lines", text.lines().count());
         Ok(())
     }

@@ -20,6 +20,7 @@ mod why;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Ended;
+use crate::interrupt;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,7 +80,9 @@ enum Command {
 
 /// Does what the command line asks for.
 pub(crate) fn dispatch() -> Ended {
-    match Cli::parse().command {
+    let command = Cli::parse().command;
+    interrupt::listen();
+    match command {
         Command::Demo(args) => demo::demo(&args),
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),

@@ -1,10 +1,11 @@
 //! `paceline report`: the page about finished runs, again.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use paceline_lab::files::RunData;
+use paceline_lab::files::{RunData, clear_leftovers, write_file};
 use paceline_lab::repeats::{OneRun, Repeats};
 use paceline_lab::results::{FlowRows, Summary};
 use paceline_lab::sweep::SweepData;
@@ -121,7 +122,8 @@ impl ReportArgs {
 }
 
 fn write(file: &Path, page: &str) -> Result<(), Failure> {
-    fs::write(file, page).map_err(|error| Failure::run(format!("cannot write {}: {error}", file.display())))
+    clear_leftovers(file);
+    Ok(write_file(file, |out| out.write_all(page.as_bytes()))?)
 }
 
 /// What a comparison in `folder` says of its repeats, if it has several seeds.

@@ -64,7 +64,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     }
     let chosen = chosen(&args.ids)?;
     output::check_folder(&args.out, args.force)?;
-    interrupt::listen();
+    let _kept = interrupt::keep();
     let (mut runs, mut failure) = run_all(&chosen, args)?;
     let stopped = match interrupt::asked() {
         true => true,

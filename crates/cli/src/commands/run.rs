@@ -11,8 +11,9 @@ use paceline_scenario::Resolved;
 
 use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, OutputArgs, SayArgs, ThreadArgs};
 use crate::failure::{Done, Ended};
+use crate::interrupt::{self, Kept};
+use crate::output;
 use crate::progress::Meter;
-use crate::{interrupt, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,7 +61,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         output::memory(&[&input], 1);
     }
     let scratch = Some(output::scratch(&folder));
-    let mut finished = watched(&input, scratch, args.say)?;
+    let (mut finished, _kept) = watched(&input, scratch, args.say)?;
     account_for_slowest(&input, &mut finished, scratch, args.say)?;
     write_run(&folder, &input, &finished, args.output.writing())?;
     let summary = &finished.summary;
@@ -83,19 +84,24 @@ pub(super) fn run(args: &RunArgs) -> Ended {
 }
 
 /// Runs the input to its end, or until the user stops it, and shows how far it is; `scratch` is for what does not
-/// fit in memory.
-pub(super) fn watched(input: &Resolved, scratch: Option<&Path>, say: SayArgs) -> Result<Finished, RunError> {
-    interrupt::listen();
+/// fit in memory. What ran is to be kept.
+pub(super) fn watched(
+    input: &Resolved,
+    scratch: Option<&Path>,
+    say: SayArgs,
+) -> Result<(Finished, Kept), RunError> {
+    let kept = interrupt::keep();
     let meter = Meter::new(std::slice::from_ref(input), say);
     let resources = Resources {
         threads: input.threads,
         told: &|cut| meter.tell_cut("the run", input.threads, cut),
         scratch,
     };
-    execute_on(input, resources, &mut |now| {
+    let finished = execute_on(input, resources, &mut |now| {
         meter.update(0, now);
         interrupt::control()
-    })
+    })?;
+    Ok((finished, kept))
 }
 
 /// What `--threads` would do for a run that took long on one thread, while cores had nothing to do.

@@ -130,7 +130,7 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
         jobs: args.jobs.count(),
         force: args.force,
     };
-    interrupt::listen();
+    let _kept = interrupt::keep();
     let meter = SweepMeter::new(&plan.scenario, args.say);
     let ran = job.run(&meter)?;
     drop(meter);

@@ -23,7 +23,7 @@ use crate::{interrupt, output};
 pub(super) fn train(args: &TrainArgs) -> Ended {
     args.check()?;
     output::check_folder(&args.folder(), args.force)?;
-    interrupt::listen();
+    let _kept = interrupt::keep();
     match args.what {
         Trainee::Lstm => network::train(args, Network::Lstm),
         Trainee::Gru => network::train(args, Network::Gru),

@@ -145,7 +145,7 @@ fn again(flow: u32, of_run: Option<(&FlowRow<'_>, &RunData)>, args: &WhyArgs) ->
     if let Some(end) = completed.and_then(FlowRow::end_ps) {
         input.run_mut().stop = input.run.stop.min(Time::from_ps(end));
     }
-    let finished = super::run::watched(&input, None, args.say)?;
+    let (finished, _kept) = super::run::watched(&input, None, args.say)?;
     let row = &find(&finished.flows, flow)?;
     if !accounts {
         let end = finished.outcome.end.as_ps();
@@ -235,7 +235,7 @@ fn list_again(args: &WhyArgs, which: &dyn Fn(&Resolved) -> Vec<u32>) -> Ended {
     if input.fidelity != Fidelity::BoltNs3 {
         input.run_mut().record.accounts = paceline_fabric::spec::Accounted::Flows(which(&input));
     }
-    let finished = super::run::watched(&input, None, args.say)?;
+    let (finished, _kept) = super::run::watched(&input, None, args.say)?;
     let times = flow_times(&finished.outcome);
     let slow = slowest(finished.flows.rows(), &times, args.top as usize, &args.run);
     list(&slow, finished.flows.len(), args)?;

@@ -1,8 +1,5 @@
 //! FIFO lanes for constant delays over a timing wheel for the rest.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::heads::{Heads, MAX_LANES, NEVER};
 use super::ring::Ring;
 use super::wheel::Wheel;
@@ -13,7 +10,7 @@ const WHEEL: usize = LaneId::WHEEL.0 as usize;
 /// A lane that has room for more events than this belongs to a network that the cache does not hold.
 const CACHE_HOLDS: usize = 8192;
 /// Events of the current instant that are kept in order while others come to it. Of more, those behind wait in
-/// a heap, so that in a crowd that meets in one instant each costs no more than in a small one.
+/// the wheel, so that in a crowd that meets in one instant each costs no more than in a small one.
 const IN_ORDER: usize = 128;
 /// How far ahead [`Lanes::for_upcoming`] looks within an instant, and in a lane.
 const LOOK_AHEAD: usize = 5;
@@ -30,11 +27,9 @@ pub(super) struct Lanes<E> {
     wheel: Wheel<E>,
     /// The current instant: that of the event taken last.
     now: u64,
-    /// Its events, in order; those from `next` on are still to run.
+    /// Its events, in order; those from `next` on are still to run. If others are in the wheel, they come after these.
     instant: Vec<E>,
     next: usize,
-    /// Its events behind all of those, if there are so many; as long as some are here, the wheel's head is now.
-    behind: BinaryHeap<Reverse<E>>,
 }
 
 impl<E: Copy + Default + Ord> Lanes<E> {
@@ -47,7 +42,6 @@ impl<E: Copy + Default + Ord> Lanes<E> {
             now: 0,
             instant: Vec::new(),
             next: 0,
-            behind: BinaryHeap::new(),
         }
     }
 
@@ -104,15 +98,17 @@ impl<E: Copy + Default + Ord> Lanes<E> {
             self.instant.clear();
             self.next = 0;
         }
-        if self.behind.peek().is_some_and(|Reverse(first)| *first < event) {
-            return self.behind.push(Reverse(event));
+        let at = self.now;
+        if self.wheel.first_of_crowd().is_some_and(|first| first < event) {
+            return self.wheel.push_crowd(Timed { at, event });
         }
         let place = self.instant[self.next..].partition_point(|other| *other < event);
         self.instant.insert(self.next + place, event);
         if self.instant.len() - self.next > 2 * IN_ORDER {
-            let far = self.instant.drain(self.next + IN_ORDER..);
-            self.behind.extend(far.map(Reverse));
-            self.heads.set(WHEEL, self.now);
+            for event in self.instant.drain(self.next + IN_ORDER..) {
+                self.wheel.push_crowd(Timed { at, event });
+            }
+            self.heads.set(WHEEL, at);
         }
     }
 
@@ -185,15 +181,6 @@ impl<E: Copy + Default + Ord> Lanes<E> {
 
     #[inline(never)]
     fn pop_odd(&mut self, at: u64) -> E {
-        if let Some(Reverse(event)) = self.behind.pop() {
-            let next = if self.behind.is_empty() {
-                self.wheel.first_time(at)
-            } else {
-                at
-            };
-            self.heads.set(WHEEL, next);
-            return event;
-        }
         let (event, next) = self.wheel.pop(at);
         self.heads.set(WHEEL, next);
         event
@@ -204,10 +191,12 @@ impl<E: Copy + Default + Ord> Lanes<E> {
     fn gather(&mut self, event: E) -> E {
         self.instant.clear();
         self.instant.push(event);
+        if self.wheel.has_crowd() {
+            return self.gather_some();
+        }
         loop {
             let first = self.heads.first();
-            // From `behind` they come in order, and as many as are kept so.
-            if first.time() != self.now || self.instant.len() >= IN_ORDER && !self.behind.is_empty() {
+            if first.time() != self.now {
                 break;
             }
             let lane = first.lane();
@@ -225,6 +214,17 @@ impl<E: Copy + Default + Ord> Lanes<E> {
         self.instant[0]
     }
 
+    /// Goes on with an instant of which the wheel has what comes after all that has run, in order.
+    #[cold]
+    fn gather_some(&mut self) -> E {
+        while self.instant.len() < IN_ORDER && self.wheel.has_crowd() {
+            let event = self.pop_odd(self.now);
+            self.instant.push(event);
+        }
+        self.next = 1;
+        self.instant[0]
+    }
+
     pub(super) fn len(&self) -> usize {
         let mut len = 0;
         self.for_each(|_| len += 1);
@@ -233,9 +233,6 @@ impl<E: Copy + Default + Ord> Lanes<E> {
 
     pub(super) fn for_each(&self, mut show: impl FnMut(&Timed<E>)) {
         for &event in &self.instant[self.next..] {
-            show(&Timed { at: self.now, event });
-        }
-        for &Reverse(event) in &self.behind {
             show(&Timed { at: self.now, event });
         }
         self.lanes.iter().flat_map(Ring::iter).for_each(&mut show);

@@ -10,9 +10,8 @@ use super::heads::NEVER;
 const BUCKET_BITS: u32 = 10;
 /// The wheel spans 4096 buckets, 4.2 µs: ends of transmissions and most of pacing.
 const BUCKETS: usize = 64 * 64;
-/// In a list that is longer than this up to its place, an event is put beside the wheel: its place would be sought
-/// for too long.
-const STEPS: u32 = 256;
+/// In lists that are longer than this the place of an event would be sought for too long.
+const LONG: usize = 1024;
 /// The end of every list: a node that comes after all others.
 const END: u32 = 0;
 
@@ -38,10 +37,14 @@ pub(super) struct Wheel<E> {
     nodes: Vec<Node<E>>,
     /// Nodes to be used again, linked.
     free: u32,
-    /// What lay beyond the wheel when it came, or too far down in a list.
+    /// How many buckets are in use: all, or none as long as a list is too long.
+    span: u64,
+    /// What lay beyond those when it came, and the crowd.
     far: BinaryHeap<Reverse<Timed<E>>>,
     /// The time of the first of those.
     far_first: u64,
+    /// How many events came for an instant that was running already, and are still here.
+    crowd: usize,
 }
 
 impl<E: Copy + Default + Ord> Wheel<E> {
@@ -56,8 +59,10 @@ impl<E: Copy + Default + Ord> Wheel<E> {
             words: 0,
             nodes: vec![Node { entry, next: END }],
             free: END,
+            span: BUCKETS as u64,
             far: BinaryHeap::new(),
             far_first: NEVER,
+            crowd: 0,
         }
     }
 
@@ -65,21 +70,16 @@ impl<E: Copy + Default + Ord> Wheel<E> {
     #[inline]
     pub(super) fn push(&mut self, now: u64, entry: Timed<E>) {
         let bucket = entry.at >> BUCKET_BITS;
-        if bucket - (now >> BUCKET_BITS) >= BUCKETS as u64 {
+        if bucket - (now >> BUCKET_BITS) >= self.span {
             return self.push_far(entry);
         }
         let slot = bucket as usize % BUCKETS;
         let (mut before, mut next) = (END, self.lists[slot]);
-        let mut steps = 0;
         while self.nodes[next as usize].entry.at < entry.at {
-            steps += 1;
-            if steps > STEPS {
-                return self.push_far(entry);
-            }
             before = next;
             next = self.nodes[next as usize].next;
         }
-        let node = self.add_node(Node { entry, next });
+        let node = self.add_node(slot, Node { entry, next });
         if before == END {
             self.lists[slot] = node;
             self.occupied[slot / 64] |= 1 << (slot % 64);
@@ -87,6 +87,24 @@ impl<E: Copy + Default + Ord> Wheel<E> {
         } else {
             self.nodes[before as usize].next = node;
         }
+    }
+
+    /// Adds an event of the current instant, of which none is in a list.
+    pub(super) fn push_crowd(&mut self, entry: Timed<E>) {
+        self.push_far(entry);
+        self.crowd += 1;
+    }
+
+    /// Whether events of the current instant are here.
+    #[inline]
+    pub(super) fn has_crowd(&self) -> bool {
+        self.crowd > 0
+    }
+
+    /// The first event of the current instant, if some are here.
+    pub(super) fn first_of_crowd(&self) -> Option<E> {
+        let first = self.far.peek().map(|Reverse(entry)| entry.event);
+        first.filter(|_| self.has_crowd())
     }
 
     #[cold]
@@ -97,21 +115,40 @@ impl<E: Copy + Default + Ord> Wheel<E> {
 
     #[cold]
     fn pop_far(&mut self) -> E {
+        self.crowd = self.crowd.saturating_sub(1);
+        if self.words == 0 {
+            self.span = BUCKETS as u64;
+        }
         let first = self.far.pop();
         self.far_first = self.far.peek().map_or(NEVER, |Reverse(entry)| entry.at);
         first.map_or(E::default(), |Reverse(entry)| entry.event)
     }
 
     #[inline]
-    fn add_node(&mut self, node: Node<E>) -> u32 {
+    fn add_node(&mut self, slot: usize, node: Node<E>) -> u32 {
         let place = self.free;
         if place == END {
-            self.nodes.push(node);
-            return self.nodes.len() as u32 - 1;
+            return self.grow(slot, node);
         }
         self.free = self.nodes[place as usize].next;
         self.nodes[place as usize] = node;
         place
+    }
+
+    #[cold]
+    fn grow(&mut self, slot: usize, node: Node<E>) -> u32 {
+        let place = self.nodes.len();
+        self.nodes.push(node);
+        // Looked at so rarely that it costs little.
+        if place >= LONG && place.is_power_of_two() && self.is_long(self.lists[slot]) {
+            self.span = 0;
+        }
+        place as u32
+    }
+
+    fn is_long(&self, list: u32) -> bool {
+        let after = |&place: &u32| Some(self.nodes[place as usize].next).filter(|&next| next != END);
+        std::iter::successors(Some(list), after).nth(LONG / 2).is_some()
     }
 
     /// Takes an event at `at`, the time of the first one; tells the time of the next.
@@ -141,7 +178,7 @@ impl<E: Copy + Default + Ord> Wheel<E> {
 
     /// The time of the first event, of which none lies before `now`.
     #[inline]
-    pub(super) fn first_time(&self, now: u64) -> u64 {
+    fn first_time(&self, now: u64) -> u64 {
         match self.first_slot(now) {
             Some(slot) => self.far_first.min(self.nodes[self.lists[slot] as usize].entry.at),
             None => self.far_first,

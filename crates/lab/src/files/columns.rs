@@ -2,17 +2,18 @@
 
 use std::io::{self, Write};
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
+
+mod read;
+
+pub use read::{read_metadata, read_parquet, read_table};
 
 /// Rows of a row group: what a reader holds at a time.
 pub(super) const GROUP_ROWS: usize = 1 << 17;
@@ -185,119 +186,6 @@ fn dense<T, U>(rows: &[Option<T>], value: impl FnMut(&T) -> U) -> (Vec<U>, Vec<i
     (values, present)
 }
 
-/// Reads a Parquet file whose columns are texts and numbers: all of its columns, in their order.
-///
-/// # Errors
-/// The file cannot be read, is damaged, or has a column of another kind.
-pub fn read_parquet(path: &Path) -> Result<Vec<Column>, ParquetError> {
-    let reader = SerializedFileReader::new(std::fs::File::open(path)?)?;
-    let schema = reader.metadata().file_metadata().schema_descr_ptr();
-    let mut columns: Vec<Column> = Vec::with_capacity(schema.num_columns());
-    for column in schema.columns() {
-        let values = match column.physical_type() {
-            Physical::BYTE_ARRAY => Values::Text(Vec::new()),
-            Physical::INT64 | Physical::INT32 => Values::Int(Vec::new()),
-            Physical::DOUBLE | Physical::FLOAT => Values::Real(Vec::new()),
-            other => {
-                let name = column.name();
-                return Err(ParquetError::General(format!(
-                    "column `{name}` is {other}: expected texts, whole or real numbers"
-                )));
-            }
-        };
-        if column.max_rep_level() > 0 {
-            let name = column.name();
-            return Err(ParquetError::General(format!(
-                "column `{name}` has lists: expected one value a row"
-            )));
-        }
-        columns.push(Column::new(column.path().string(), values));
-    }
-    for group in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(group)?;
-        let rows = group.metadata().num_rows() as usize;
-        for (i, column) in columns.iter_mut().enumerate() {
-            read_column(group.get_column_reader(i)?, rows, &mut column.values)?;
-        }
-    }
-    Ok(columns)
-}
-
-/// What the file's metadata have under `key`.
-///
-/// # Errors
-/// The file cannot be read, or is damaged.
-pub fn read_metadata(path: &Path, key: &str) -> Result<Option<String>, ParquetError> {
-    let reader = SerializedFileReader::new(std::fs::File::open(path)?)?;
-    let pairs = reader.metadata().file_metadata().key_value_metadata();
-    let found = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == key));
-    Ok(found.and_then(|pair| pair.value.clone()))
-}
-
-/// Appends a column's next `rows` rows to `values`.
-fn read_column(reader: ColumnReader, rows: usize, values: &mut Values) -> Result<(), ParquetError> {
-    use ColumnReader as R;
-    match (reader, values) {
-        (R::ByteArrayColumnReader(mut reader), Values::Text(all)) => {
-            let mut last: Option<Arc<str>> = None;
-            for value in rows_of(&mut reader, rows)? {
-                let Some(bytes) = value else {
-                    all.push(None);
-                    continue;
-                };
-                let text = bytes.as_utf8()?;
-                // Neighbours are often the same: they share one allocation.
-                if last.as_deref() != Some(text) {
-                    last = Some(Arc::from(text));
-                }
-                all.push(last.clone());
-            }
-        }
-        (R::Int64ColumnReader(mut reader), Values::Int(all)) => all.extend(rows_of(&mut reader, rows)?),
-        (R::Int32ColumnReader(mut reader), Values::Int(all)) => {
-            all.extend(rows_of(&mut reader, rows)?.into_iter().map(|v| v.map(i64::from)));
-        }
-        (R::DoubleColumnReader(mut reader), Values::Real(all)) => all.extend(rows_of(&mut reader, rows)?),
-        (R::FloatColumnReader(mut reader), Values::Real(all)) => {
-            all.extend(rows_of(&mut reader, rows)?.into_iter().map(|v| v.map(f64::from)));
-        }
-        _ => {
-            return Err(ParquetError::General(
-                "a row group differs from the schema".into(),
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn rows_of<T: DataType>(
-    reader: &mut ColumnReaderImpl<T>,
-    rows: usize,
-) -> Result<Vec<Option<T::T>>, ParquetError> {
-    let (mut values, mut present) = (Vec::new(), Vec::new());
-    let mut all = Vec::with_capacity(rows);
-    while all.len() < rows {
-        values.clear();
-        present.clear();
-        let (read, ..) = reader.read_records(rows - all.len(), Some(&mut present), None, &mut values)?;
-        if read == 0 {
-            return Err(ParquetError::EOF("the file ends early".into()));
-        }
-        let mut values = values.drain(..);
-        if present.is_empty() {
-            // A column that always has a value has no levels.
-            all.extend(values.map(Some));
-        } else {
-            all.extend(
-                present
-                    .iter()
-                    .map(|&level| if level > 0 { values.next() } else { None }),
-            );
-        }
-    }
-    Ok(all)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -336,17 +224,5 @@ mod tests {
         let path = tmp.path().join("a.parquet");
         write_parquet(&mut std::fs::File::create(&path).unwrap(), &columns, &[]).unwrap();
         assert_eq!(read_parquet(&path).unwrap(), columns);
-    }
-
-    #[test]
-    fn damage_is_an_error() {
-        let tmp = tempfile::tempdir().unwrap();
-        let path = tmp.path().join("a.parquet");
-        let columns = [Column::new("a", Values::Int((0..1000).map(Some).collect()))];
-        let mut bytes = Vec::new();
-        write_parquet(&mut bytes, &columns, &[]).unwrap();
-        std::fs::write(&path, &bytes[..bytes.len() - 3]).unwrap();
-        assert!(read_parquet(&path).is_err());
-        assert!(read_parquet(tmp.path()).is_err());
     }
 }

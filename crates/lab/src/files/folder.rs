@@ -1,15 +1,15 @@
 //! A folder that appears whole or not at all.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Format;
+use super::foreign::keep_foreign;
+use super::staging::{self, Staged};
 
 /// Files by which the folder of an earlier run is known: nothing else is ever replaced.
-const OURS: [&str; 5] = [
+pub(super) const OURS: [&str; 5] = [
     "summary.json",
     "comparison.json",
     "sweep.json",
@@ -39,6 +39,12 @@ pub enum OutputError {
     /// There is something in the way that is not a folder.
     #[error("{} exists and is not a folder: choose another with --out", path.display())]
     NotAFolder {
+        /// What is in the way.
+        path: PathBuf,
+    },
+    /// There is something in the way that is not a file.
+    #[error("{} exists and is not a file: choose another name, or remove it", path.display())]
+    NotAFile {
         /// What is in the way.
         path: PathBuf,
     },
@@ -95,10 +101,9 @@ pub fn check_destination(destination: &Path, force: bool) -> Result<(), OutputEr
 #[derive(Debug)]
 pub struct Folder {
     destination: PathBuf,
-    staging: PathBuf,
+    staged: Staged,
     force: bool,
     format: Format,
-    committed: bool,
 }
 
 impl Folder {
@@ -107,27 +112,22 @@ impl Folder {
         check_destination(destination, force)?;
         // `.`, `..` and symbolic links have no name of their own to rename to.
         let destination = fs::canonicalize(destination).unwrap_or_else(|_| destination.to_path_buf());
-        let parent = match destination.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-            _ => PathBuf::from("."),
-        };
+        let parent = staging::parent(&destination);
         fs::create_dir_all(&parent).map_err(|source| OutputError::Io {
             action: "create",
             path: parent.clone(),
             source,
         })?;
-        let staging = parent.join(hidden_name(&destination, "partial"));
-        fs::create_dir(&staging).map_err(|source| OutputError::Io {
+        let staged = Staged::folder(&destination).map_err(|source| OutputError::Io {
             action: "create",
             path: destination.clone(),
             source,
         })?;
         Ok(Self {
             destination,
-            staging,
+            staged,
             force,
             format: Format::default(),
-            committed: false,
         })
     }
 
@@ -153,12 +153,8 @@ impl Folder {
         name: &Path,
         fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> Result<(), OutputError> {
-        let staged = self.staged(name)?;
-        let attempt = || {
-            let mut out = BufWriter::with_capacity(1 << 16, File::create(&staged)?);
-            fill(&mut out)?;
-            out.flush()
-        };
+        let path = self.staged(name)?;
+        let attempt = || staging::fill(File::create(&path)?, fill);
         attempt().map_err(|source| OutputError::Io {
             action: "write",
             path: self.destination.join(name),
@@ -175,8 +171,8 @@ impl Folder {
                 path: name.to_path_buf(),
             });
         }
-        let staged = self.staging.join(name);
-        let parent = staged.parent().unwrap_or(&self.staging);
+        let staged = self.staged.path().join(name);
+        let parent = staging::parent(&staged);
         fs::create_dir_all(parent).map_err(|source| OutputError::Io {
             action: "write",
             path: self.destination.join(name),
@@ -185,78 +181,56 @@ impl Folder {
         Ok(staged)
     }
 
-    /// Puts the folder in its place.
-    pub fn commit(mut self) -> Result<(), OutputError> {
+    /// Puts the folder in its place. What no run has written into that of an earlier run stays in it.
+    pub fn commit(self) -> Result<(), OutputError> {
         check_destination(&self.destination, self.force)?;
         let failed = |action| {
             let path = self.destination.clone();
             move |source| OutputError::Io { action, path, source }
         };
-        let old = self.staging.with_file_name(hidden_name(&self.destination, "old"));
-        let replaces = self.destination.exists();
-        if replaces {
-            fs::rename(&self.destination, &old).map_err(failed("replace"))?;
+        if !self.destination.exists() {
+            return self.staged.publish(&self.destination).map_err(failed("create"));
         }
-        if let Err(source) = fs::rename(&self.staging, &self.destination) {
-            if replaces {
-                // Back to where it was; the first error is the one to tell.
-                let _ = fs::rename(&old, &self.destination);
-            }
+        keep_foreign(&self.destination, self.staged.path()).map_err(failed("keep what is in"))?;
+        let old = Staged::former(&self.destination).map_err(failed("replace"))?;
+        if let Err(source) = self.staged.publish(&self.destination) {
+            // Back to where it was; the first error is the one to tell.
+            let _ = old.publish(&self.destination);
             return Err(failed("create")(source));
         }
-        self.committed = true;
-        if replaces {
-            fs::remove_dir_all(&old).map_err(failed("remove the former"))?;
-        }
-        Ok(())
+        old.remove().map_err(failed("remove the former"))
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if !self.committed {
-            // Nobody is left to tell.
-            let _ = fs::remove_dir_all(&self.staging);
-        }
-    }
-}
-
-/// Writes a single file: it appears whole or not at all, in the place of an earlier one.
+/// Writes a single file: it appears whole or not at all, in the place of an earlier one. What is not a file
+/// stays as it is, a link too: nothing is written where it leads.
 pub fn write_file(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), OutputError> {
-    let staged = path.with_file_name(hidden_name(path, "partial"));
-    let attempt = || {
-        let mut out = BufWriter::with_capacity(1 << 16, File::create(&staged)?);
-        fill(&mut out)?;
-        out.flush()?;
-        drop(out);
-        fs::rename(&staged, path)
-    };
-    attempt().map_err(|source| {
-        // The first error is the one to tell.
-        let _ = fs::remove_file(&staged);
-        OutputError::Io {
-            action: "write",
-            path: path.to_path_buf(),
-            source,
+    match fs::symlink_metadata(path) {
+        Ok(there) if !there.is_file() => {
+            let path = path.to_path_buf();
+            return Err(OutputError::NotAFile { path });
         }
+        _ => {}
+    }
+    let attempt = || {
+        let (staged, file) = Staged::file(path)?;
+        staging::fill(file, fill)?;
+        staged.publish(path)
+    };
+    attempt().map_err(|source| OutputError::Io {
+        action: "write",
+        path: path.to_path_buf(),
+        source,
     })
-}
-
-/// A name beside `destination` that no other process and no other folder of this one uses.
-fn hidden_name(destination: &Path, what: &str) -> OsString {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let mut name = OsString::from(".");
-    name.push(destination.file_name().unwrap_or_default());
-    let n = NEXT.fetch_add(1, Ordering::Relaxed);
-    name.push(format!(".{what}-{}-{n}", std::process::id()));
-    name
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     fn names(path: &Path) -> Vec<String> {
@@ -367,6 +341,63 @@ mod tests {
         assert!(error.to_string().contains("a.json: no storage space"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "2");
         assert_eq!(names(tmp.path()), ["a.json"]);
+    }
+
+    /// Neither is a link followed nor what stands for a device replaced.
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_written_through() {
+        let tmp = tempfile::tempdir().unwrap();
+        let (file, link) = (tmp.path().join("thesis.tex"), tmp.path().join("a.json"));
+        fs::write(&file, "years of work").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let error = write_file(&link, |out| out.write_all(b"1")).unwrap_err();
+        assert!(
+            error.to_string().contains("a.json exists and is not a file"),
+            "{error}"
+        );
+        assert_eq!(fs::read_to_string(&file).unwrap(), "years of work");
+        assert!(link.is_symlink());
+        let error = write_file(tmp.path(), |out| out.write_all(b"1")).unwrap_err();
+        assert!(matches!(error, OutputError::NotAFile { .. }), "{error}");
+    }
+
+    #[test]
+    fn what_no_run_has_written_stays() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("a");
+        make(&path, false, "1").unwrap();
+        let write = |name: &str| {
+            let file = path.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, name).unwrap();
+        };
+        fs::write(path.join("scenario.toml"), "flows = { file = \"in/flows.csv\" }").unwrap();
+        let ours = [
+            "in/flows.csv",
+            "why/3.json",
+            "why/3.csv",
+            "report.html",
+            "trace.tr",
+            "flows.parquet",
+        ];
+        let theirs = [
+            "notes.txt",
+            "in/notes.txt",
+            "why/why not.csv",
+            "figures/a/b.pdf",
+            ".hidden",
+        ];
+        ours.iter().chain(&theirs).for_each(|name| write(name));
+        make(&path, true, "2").unwrap();
+        for name in theirs {
+            assert_eq!(fs::read_to_string(path.join(name)).unwrap(), name);
+        }
+        for name in ours {
+            assert!(!path.join(name).exists(), "{name}");
+        }
+        assert_eq!(fs::read_to_string(path.join("summary.json")).unwrap(), "2");
+        assert_eq!(names(tmp.path()), ["a"]);
     }
 
     #[test]

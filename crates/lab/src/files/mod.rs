@@ -6,9 +6,11 @@ mod data;
 mod flow_time;
 mod flows;
 mod folder;
+mod foreign;
 pub mod ns3;
 pub mod ports;
 mod series;
+mod staging;
 mod trace;
 
 pub use data::{ReadError, RunData};
@@ -18,6 +20,8 @@ pub(crate) use flows::{read_flows_csv, read_flows_parquet};
 pub use folder::{Folder, OutputError, check_destination, write_file};
 pub(crate) use series::read_series;
 pub use series::{GOODPUT, QUEUE, RATE, RTT, Range, Series, WINDOW, series_of};
+pub(crate) use staging::remove_if_left;
+pub use staging::{abandon, clear_leftovers};
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};

@@ -9,14 +9,14 @@ use serde::Serialize;
 
 use super::data::{plan_file, read_plan, read_row, row_file};
 use super::{Keep, Plan, Row, Shard, Status, SweepError};
-use crate::files::{OutputError, check_destination, write_file};
+use crate::files::{OutputError, check_destination, clear_leftovers, remove_if_left, write_file};
 
 /// A sweep's folder that this process may write.
 #[derive(Debug)]
 pub(super) struct Store {
     folder: PathBuf,
-    /// Held as long as this lives; the system lets go of it even when the process is killed.
-    _lock: File,
+    /// Held as long as this lives; the system lets go of them even when the process is killed.
+    _locks: Vec<File>,
     /// Whether the folder held another plan.
     pub(super) plan_changed: bool,
 }
@@ -30,7 +30,7 @@ impl Store {
             check_empty(folder)?;
         }
         make(folder)?;
-        let lock = lock(folder, shard)?;
+        let locks = lock(folder, shard)?;
         let mut plan_changed = false;
         if resumes && force {
             clear(folder)?;
@@ -39,10 +39,13 @@ impl Store {
         }
         make(&folder.join("runs"))?;
         make(&folder.join("rows"))?;
+        for name in ["sweep.json", "results.csv", "results.parquet", "report.html"] {
+            clear_leftovers(&folder.join(name));
+        }
         write_file(&plan_file(folder), json(plan))?;
         let store = Self {
             folder: folder.to_path_buf(),
-            _lock: lock,
+            _locks: locks,
             plan_changed,
         };
         let all = plan.runs();
@@ -87,7 +90,7 @@ impl Store {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let Some(id) = owner(&name) else { continue };
                 if mine.contains(id) {
-                    remove(&entry.path())?;
+                    remove_if_left(&entry.path());
                 }
             }
         }
@@ -141,23 +144,39 @@ fn fits(folder: &Path, plan: &Plan) -> Result<bool, SweepError> {
     Ok(!old.same_as(plan))
 }
 
-/// Keeps a second process from the same part of the same sweep.
-fn lock(folder: &Path, shard: Shard) -> Result<File, SweepError> {
-    let name = match shard {
-        Shard::WHOLE => ".lock".to_string(),
-        shard => format!(".lock-{}-of-{}", shard.index(), shard.count()),
+/// Keeps a second process from the same part of the same sweep: the whole keeps all others away, a shard the whole
+/// and its like.
+fn lock(folder: &Path, shard: Shard) -> Result<Vec<File>, SweepError> {
+    let open = |name: &str| {
+        let path = folder.join(name);
+        let mut options = File::options();
+        let file = options.create(true).truncate(false).write(true).open(&path);
+        file.map_err(io_error("create", &path))
     };
-    let path = folder.join(name);
-    let mut options = File::options();
-    let file = options.create(true).truncate(false).write(true).open(&path);
-    let file = file.map_err(io_error("create", &path))?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(SweepError::Refused(format!(
-            "another `paceline sweep` is at work in {}",
-            folder.display()
-        ))),
+    let all = open(".lock")?;
+    if shard == Shard::WHOLE {
+        let taken = all.try_lock();
+        return unless_at_work(taken, folder, "another `paceline sweep`").map(|()| vec![all]);
+    }
+    unless_at_work(all.try_lock_shared(), folder, "a `paceline sweep` of the whole")?;
+    let one = open(&format!(".lock-{}-of-{}", shard.index(), shard.count()))?;
+    let taken = one.try_lock();
+    unless_at_work(
+        taken,
+        folder,
+        &format!("another `paceline sweep --shard {shard}`"),
+    )?;
+    Ok(vec![all, one])
+}
+
+fn unless_at_work(taken: Result<(), TryLockError>, folder: &Path, who: &str) -> Result<(), SweepError> {
+    match taken {
+        Err(TryLockError::WouldBlock) => {
+            let place = folder.display();
+            Err(SweepError::Refused(format!("{who} is at work in {place}")))
+        }
         // Some network file systems have no locks.
-        Err(TryLockError::Error(_)) | Ok(()) => Ok(file),
+        Err(TryLockError::Error(_)) | Ok(()) => Ok(()),
     }
 }
 

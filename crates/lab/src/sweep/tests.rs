@@ -424,6 +424,20 @@ fn another_plan_in_the_same_folder() {
 }
 
 #[test]
+fn a_whole_sweep_and_its_shards_keep_each_other_away() {
+    let lab = Lab::new(&["cc.scheme=hpcc,dctcp"], 1);
+    let (plan, folder) = (lab.study.plan(1).unwrap(), lab.path("out"));
+    let open = |shard: &str| store::Store::open(&folder, &plan, shard.parse().unwrap(), false);
+    let refused = |shard: &str| open(shard).unwrap_err().to_string();
+    let whole = open("1/1").unwrap();
+    assert!(refused("1/2").contains("a `paceline sweep` of the whole is at work"));
+    drop(whole);
+    let (_one, _two) = (open("1/2").unwrap(), open("2/2").unwrap());
+    assert!(refused("1/2").contains("another `paceline sweep --shard 1/2` is at work"));
+    assert!(refused("1/1").contains("another `paceline sweep` is at work"));
+}
+
+#[test]
 fn two_at_once_are_refused() {
     let lab = Lab::new(&["cc.scheme=hpcc,dctcp"], 1);
     let (plan, folder) = (lab.study.plan(1).unwrap(), lab.path("out"));

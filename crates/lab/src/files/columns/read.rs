@@ -1,0 +1,320 @@
+//! Parquet files, which may come from anywhere: what is damaged is an error, and so is what would not fit in memory.
+
+use std::any::Any;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
+
+use super::{Column, Values};
+
+/// The most memory that the values of a file may take, in bytes.
+const ROOM: usize = 1 << 31;
+/// What a value takes, whatever its kind.
+const CELL: usize = size_of::<Option<Arc<str>>>();
+
+/// Reads a Parquet file whose columns are texts and numbers: all of its columns, in their order.
+///
+/// # Errors
+/// The file cannot be read, is damaged, has a column of another kind, or holds more than fits in memory.
+pub fn read_parquet(path: &Path) -> Result<Vec<Column>, ParquetError> {
+    read_table(File::open(path)?)
+}
+
+/// The same of what `source` gives, such as the bytes of a file.
+///
+/// # Errors
+/// As [`read_parquet`].
+pub fn read_table(source: impl ChunkReader + 'static) -> Result<Vec<Column>, ParquetError> {
+    unbroken(|| read_within(source, ROOM))
+}
+
+/// What the file's metadata have under `key`.
+///
+/// # Errors
+/// The file cannot be read, or is damaged.
+pub fn read_metadata(path: &Path, key: &str) -> Result<Option<String>, ParquetError> {
+    unbroken(|| {
+        let reader = SerializedFileReader::new(File::open(path)?)?;
+        let pairs = reader.metadata().file_metadata().key_value_metadata();
+        let found = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == key));
+        Ok(found.and_then(|pair| pair.value.clone()))
+    })
+}
+
+/// The library trusts some numbers of a file, and panics where they are wrong.
+fn unbroken<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
+        let message = text_of(panic.as_ref());
+        Err(ParquetError::General(format!("the file is damaged: {message}")))
+    })
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("its numbers contradict each other")
+}
+
+/// The memory that is left for a file's values.
+struct Room {
+    whole: usize,
+    left: usize,
+}
+
+impl Room {
+    fn take(&mut self, bytes: usize) -> Result<(), ParquetError> {
+        let left = self.left.checked_sub(bytes).ok_or_else(|| {
+            let most = self.whole >> 20;
+            ParquetError::General(format!(
+                "its values take more than {most} MiB of memory, which is the most"
+            ))
+        })?;
+        self.left = left;
+        Ok(())
+    }
+}
+
+fn read_within(source: impl ChunkReader + 'static, room: usize) -> Result<Vec<Column>, ParquetError> {
+    let size = source.len();
+    let reader = SerializedFileReader::new(source)?;
+    let schema = reader.metadata().file_metadata().schema_descr_ptr();
+    let mut columns = schema
+        .columns()
+        .iter()
+        .map(|column| Ok(Column::new(column.path().string(), empty(column)?)))
+        .collect::<Result<Vec<Column>, ParquetError>>()?;
+    let mut room = Room {
+        whole: room,
+        left: room,
+    };
+    check(reader.metadata(), size, &mut room)?;
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group)?;
+        let rows = group.metadata().num_rows() as usize;
+        for (i, column) in columns.iter_mut().enumerate() {
+            read_column(group.get_column_reader(i)?, rows, &mut column.values, &mut room)?;
+        }
+    }
+    Ok(columns)
+}
+
+/// What a column will hold; an error if that is neither texts nor plain numbers.
+fn empty(column: &ColumnDescriptor) -> Result<Values, ParquetError> {
+    let wrong = |what: &str| {
+        let name = column.name();
+        Err(ParquetError::General(format!("column `{name}` {what}")))
+    };
+    if column.max_rep_level() > 0 {
+        return wrong("has lists: expected one value a row");
+    }
+    // A number that means something else, in a unit of its own, is not ours to read.
+    let meaning = match (column.logical_type_ref(), column.converted_type()) {
+        (Some(LogicalType::Timestamp { .. }), _) => Some("timestamps"),
+        (_, ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIMESTAMP_MICROS) => Some("timestamps"),
+        (Some(LogicalType::Time { .. }), _) => Some("times of day"),
+        (_, ConvertedType::TIME_MILLIS | ConvertedType::TIME_MICROS) => Some("times of day"),
+        (Some(LogicalType::Date), _) | (_, ConvertedType::DATE) => Some("dates"),
+        (Some(LogicalType::Decimal { .. }), _) | (_, ConvertedType::DECIMAL) => Some("decimals"),
+        _ => None,
+    };
+    if let Some(meaning) = meaning {
+        return wrong(&format!(
+            "has {meaning}: expected texts, whole or real numbers, with the unit in the column's name"
+        ));
+    }
+    match column.physical_type() {
+        Physical::BYTE_ARRAY => Ok(Values::Text(Vec::new())),
+        Physical::INT64 | Physical::INT32 => Ok(Values::Int(Vec::new())),
+        Physical::DOUBLE | Physical::FLOAT => Ok(Values::Real(Vec::new())),
+        other => wrong(&format!("is {other}: expected texts, whole or real numbers")),
+    }
+}
+
+/// Whether what a file of this size says of itself can be, and fits.
+fn check(file: &ParquetMetaData, size: u64, room: &mut Room) -> Result<(), ParquetError> {
+    for group in file.row_groups() {
+        let cells = usize::try_from(group.num_rows())
+            .ok()
+            .and_then(|rows| rows.checked_mul(group.num_columns()));
+        let bytes = cells.and_then(|cells| cells.checked_mul(CELL));
+        room.take(bytes.unwrap_or(usize::MAX))?;
+        for column in group.columns() {
+            let (start, length) = column.byte_range();
+            if start.checked_add(length).is_none_or(|end| end > size) {
+                return Err(ParquetError::EOF("the file ends early".into()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Appends a column's next `rows` rows to `values`; takes the room of their texts from `room`.
+fn read_column(
+    reader: ColumnReader,
+    rows: usize,
+    values: &mut Values,
+    room: &mut Room,
+) -> Result<(), ParquetError> {
+    use ColumnReader as R;
+    match (reader, values) {
+        (R::ByteArrayColumnReader(mut reader), Values::Text(all)) => {
+            let mut last: Option<Arc<str>> = None;
+            for value in rows_of(&mut reader, rows)? {
+                let Some(bytes) = value else {
+                    all.push(None);
+                    continue;
+                };
+                let text = bytes.as_utf8()?;
+                // Neighbours are often the same: they share one allocation.
+                if last.as_deref() != Some(text) {
+                    room.take(text.len())?;
+                    last = Some(Arc::from(text));
+                }
+                all.push(last.clone());
+            }
+        }
+        (R::Int64ColumnReader(mut reader), Values::Int(all)) => all.extend(rows_of(&mut reader, rows)?),
+        (R::Int32ColumnReader(mut reader), Values::Int(all)) => {
+            all.extend(rows_of(&mut reader, rows)?.into_iter().map(|v| v.map(i64::from)));
+        }
+        (R::DoubleColumnReader(mut reader), Values::Real(all)) => all.extend(rows_of(&mut reader, rows)?),
+        (R::FloatColumnReader(mut reader), Values::Real(all)) => {
+            all.extend(rows_of(&mut reader, rows)?.into_iter().map(|v| v.map(f64::from)));
+        }
+        _ => {
+            return Err(ParquetError::General(
+                "a row group differs from the schema".into(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn rows_of<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+) -> Result<Vec<Option<T::T>>, ParquetError> {
+    let (mut values, mut present) = (Vec::new(), Vec::new());
+    let mut all = Vec::with_capacity(rows);
+    while all.len() < rows {
+        values.clear();
+        present.clear();
+        let (read, ..) = reader.read_records(rows - all.len(), Some(&mut present), None, &mut values)?;
+        if read == 0 {
+            return Err(ParquetError::EOF("the file ends early".into()));
+        }
+        let mut values = values.drain(..);
+        if present.is_empty() {
+            // A column that always has a value has no levels.
+            all.extend(values.map(Some));
+        } else {
+            all.extend(
+                present
+                    .iter()
+                    .map(|&level| if level > 0 { values.next() } else { None }),
+            );
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::files::columns::write_parquet;
+
+    fn written(columns: &[Column]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write_parquet(&mut bytes, columns, &[]).unwrap();
+        bytes
+    }
+
+    fn table() -> Vec<Column> {
+        let text = |i: usize| Some(Arc::from(["a", "bc"][i % 2]));
+        vec![
+            Column::new("n", Values::Int((0..100).map(Some).collect())),
+            Column::new("t", Values::Text((0..100).map(text).collect())),
+            Column::new("x", Values::Real((0..100).map(|i| Some(f64::from(i))).collect())),
+        ]
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        let bytes = written(&table());
+        assert!(read_table(Bytes::from(bytes[..bytes.len() - 3].to_vec())).is_err());
+        let tmp = tempfile::tempdir().unwrap();
+        assert!(read_parquet(tmp.path()).is_err());
+    }
+
+    /// Each byte in turn is another: that is an error, or another table, and never a panic.
+    #[test]
+    fn no_damaged_byte_is_a_panic() {
+        let bytes = written(&table());
+        let mut errors = 0;
+        for at in 0..bytes.len() {
+            for flip in [0x01, 0x80, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= flip;
+                errors += usize::from(read_table(Bytes::from(damaged)).is_err());
+            }
+        }
+        assert!(errors > bytes.len() / 2, "{errors} of {}", bytes.len());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let bytes = Bytes::from(written(&table()));
+        let room = 3 * 100 * CELL + 150;
+        assert_eq!(read_within(bytes.clone(), room).unwrap(), table());
+        for room in [3 * 100 * CELL - 1, room - 1] {
+            let error = read_within(bytes.clone(), room).unwrap_err().to_string();
+            assert!(error.contains("take more than 0 MiB of memory"), "{error}");
+        }
+    }
+
+    /// Few bytes, in which texts that come again and again stand once.
+    #[test]
+    fn a_small_file_with_large_values_is_refused() {
+        let long = |c: &str| -> Arc<str> { Arc::from(c.repeat(1 << 10)) };
+        let (a, b) = (long("a"), long("b"));
+        let text = |i: usize| Some(if i.is_multiple_of(2) { a.clone() } else { b.clone() });
+        let bytes = written(&[Column::new("t", Values::Text((0..100_000).map(text).collect()))]);
+        assert!(bytes.len() < 1 << 18, "{}", bytes.len());
+        let error = read_within(Bytes::from(bytes), 64 << 20).unwrap_err().to_string();
+        assert!(error.contains("take more than 64 MiB of memory"), "{error}");
+    }
+
+    #[test]
+    fn a_timestamp_is_not_a_number() {
+        use parquet::file::properties::WriterProperties;
+        use parquet::file::writer::SerializedFileWriter;
+        use parquet::schema::parser::parse_message_type;
+        for (kind, meaning) in [
+            ("INT64 start_us (TIMESTAMP(MICROS,true))", "timestamps"),
+            ("INT64 start_us (TIMESTAMP_MILLIS)", "timestamps"),
+            ("INT32 start_us (DATE)", "dates"),
+        ] {
+            let schema = parse_message_type(&format!("message m {{ REQUIRED {kind}; }}")).unwrap();
+            let mut bytes = Vec::new();
+            let properties = WriterProperties::builder().build();
+            let file = SerializedFileWriter::new(&mut bytes, Arc::new(schema), Arc::new(properties)).unwrap();
+            file.close().unwrap();
+            let error = read_table(Bytes::from(bytes)).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("column `start_us` has {meaning}: expected")),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What is in a run's folder that no run has written.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::folder::OURS;
+
+/// Files of fixed names that runs, comparisons, sweeps, reproductions and trainings write.
+const WRITTEN: [&str; 22] = [
+    "comparison.json",
+    "dataset.parquet",
+    "fct.txt",
+    "fct_table.tsv",
+    "flow_time.csv",
+    "flows.csv",
+    "flows.parquet",
+    "gains.toml",
+    "index.html",
+    "pfc.txt",
+    "qlen.txt",
+    "report.html",
+    "results.csv",
+    "results.parquet",
+    "rtt_samples.txt",
+    "scenario.toml",
+    "series.parquet",
+    "topology.txt",
+    "trace.parquet",
+    "trace.pcapng",
+    "trace.tr",
+    ".lock",
+];
+
+/// Gives what no run has written in `from` a name in `to` as well.
+pub(super) fn keep_foreign(from: &Path, to: &Path) -> io::Result<()> {
+    keep(from, to, (&files_named(from), Path::new("")))
+}
+
+/// The same of a folder that is at `within` in that of a run whose scenario names the files `named`.
+fn keep(from: &Path, to: &Path, (named, within): (&BTreeSet<String>, &Path)) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let (entry, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
+        let (target, relative) = (to.join(&name), within.join(&name));
+        if !fs::symlink_metadata(&entry)?.is_dir() {
+            let is_named = relative.to_str().is_some_and(|path| named.contains(path));
+            if !is_named && !is_written(&name, within) && !target.exists() {
+                copy(&entry, &target)?;
+            }
+        } else if OURS.iter().any(|mark| entry.join(mark).is_file()) {
+            keep(&entry, &target, (&files_named(&entry), Path::new("")))?;
+        } else {
+            keep(&entry, &target, (named, &relative))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file of this name is one that is written `within` a folder.
+fn is_written(name: &OsStr, within: &Path) -> bool {
+    let (Some(name), Some(within)) = (name.to_str(), within.to_str()) else {
+        return false;
+    };
+    let stem = |ending: &str| name.strip_suffix(ending);
+    let is_model = name.starts_with("rtt-") && (name.ends_with(".safetensors") || name.ends_with(".json"));
+    match within {
+        "" if OURS.contains(&name) || WRITTEN.contains(&name) || is_model => true,
+        "" => name.starts_with(".lock-") || stem(".html").is_some_and(|stem| stem.starts_with("seed-")),
+        "why" => stem(".json")
+            .or_else(|| stem(".csv"))
+            .is_some_and(|flow| flow.parse::<u32>().is_ok()),
+        "rows" | "outcomes" => name.ends_with(".json"),
+        _ => within.starts_with("checkpoints") && is_model,
+    }
+}
+
+/// The files that the scenario of a run's folder names: copies of them are written beside it.
+fn files_named(run: &Path) -> BTreeSet<String> {
+    let text = fs::read_to_string(run.join("scenario.toml")).unwrap_or_default();
+    let mut named = BTreeSet::new();
+    if let Ok(table) = text.parse::<toml::Table>() {
+        texts(&toml::Value::Table(table), &mut named);
+    }
+    named
+}
+
+fn texts(value: &toml::Value, into: &mut BTreeSet<String>) {
+    match value {
+        toml::Value::String(text) => {
+            into.insert(text.clone());
+        }
+        toml::Value::Array(all) => all.iter().for_each(|value| texts(value, into)),
+        toml::Value::Table(table) => table.values().for_each(|value| texts(value, into)),
+        _ => {}
+    }
+}
+
+/// A second name for a file, or a copy where that cannot be; of a link, the link.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match fs::hard_link(from, to) {
+        Err(_) => fs::copy(from, to).map(|_| ()),
+        Ok(()) => Ok(()),
+    }
+}

@@ -1,0 +1,228 @@
+//! What is in the making: hidden beside its place, and gone if it never gets there.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// What is in the making in this process.
+static STAGED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A hidden file or folder beside the place where it is to be.
+///
+/// Dropped before that, it is removed. Where the process is killed, it stays; it is locked as long as the process
+/// lives, so that others know ([`clear_leftovers`]).
+#[derive(Debug)]
+pub(super) struct Staged {
+    path: PathBuf,
+    /// Nothing where the system has no locks on such.
+    _lock: Option<File>,
+}
+
+impl Staged {
+    /// An empty folder that is to be `destination`.
+    pub(super) fn folder(destination: &Path) -> io::Result<Self> {
+        loop {
+            let path = hidden(destination, "partial");
+            fs::create_dir(&path)?;
+            // Another process may have taken it for a leftover before it was locked.
+            if let Some(staged) = Self::locked(path, None) {
+                return Ok(staged);
+            }
+        }
+    }
+
+    /// An empty file that is to be `destination`.
+    pub(super) fn file(destination: &Path) -> io::Result<(Self, File)> {
+        loop {
+            let path = hidden(destination, "partial");
+            let file = File::create_new(&path)?;
+            if let Some(staged) = Self::locked(path, Some(file.try_clone()?)) {
+                return Ok((staged, file));
+            }
+        }
+    }
+
+    /// What is at `destination`, moved aside.
+    pub(super) fn former(destination: &Path) -> io::Result<Self> {
+        let path = hidden(destination, "old");
+        let lock = lock_of(destination);
+        fs::rename(destination, &path)?;
+        Ok(Self { path, _lock: lock })
+    }
+
+    fn locked(path: PathBuf, file: Option<File>) -> Option<Self> {
+        let file = file.or_else(|| File::open(&path).ok());
+        let lock = match file.map(|file| (file.try_lock(), file)) {
+            Some((Ok(()), file)) => Some(file),
+            Some((Err(fs::TryLockError::WouldBlock), _)) => return None,
+            _ => None,
+        };
+        if !path.exists() {
+            return None;
+        }
+        list().push(path.clone());
+        Some(Self { path, _lock: lock })
+    }
+
+    /// Where it is as long as it is hidden.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts it in its place.
+    pub(super) fn publish(self, destination: &Path) -> io::Result<()> {
+        fs::rename(&self.path, destination)?;
+        // The name is as lasting as the content; where folders cannot be synced, it is so soon.
+        if let Ok(parent) = File::open(parent(destination)) {
+            let _ = parent.sync_all();
+        }
+        Ok(())
+    }
+
+    /// Removes it.
+    pub(super) fn remove(self) -> io::Result<()> {
+        remove(&self.path)
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        list().retain(|path| *path != self.path);
+        // Either it is in its place and nothing is here, or nobody is left to tell.
+        let _ = remove(&self.path);
+    }
+}
+
+fn list() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
+    STAGED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes a file through a buffer, to the disk: what gets its name after that has its content whatever happens.
+pub(super) fn fill(file: File, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, file);
+    fill(&mut out)?;
+    out.flush()?;
+    out.get_ref().sync_all()
+}
+
+/// Removes all that this process has in the making: for one that is about to end in the middle of it.
+pub fn abandon() {
+    /// A folder that another thread still writes into is not always empty when it is to be removed.
+    const TRIES: usize = 3;
+    for path in list().drain(..) {
+        let _ = (0..TRIES).find(|_| remove(&path).is_ok());
+    }
+}
+
+/// Removes what processes that were killed have left of `destination`. If one was killed while it put another in
+/// the place of a former one, this is that again.
+pub fn clear_leftovers(destination: &Path) {
+    let Some(name) = destination.file_name().map(|name| name.to_string_lossy()) else {
+        return;
+    };
+    let (partial, old) = (format!(".{name}.partial-"), format!(".{name}.old-"));
+    // What cannot be read or removed is in nobody's way.
+    for entry in fs::read_dir(parent(destination)).into_iter().flatten().flatten() {
+        let found = entry.file_name().to_string_lossy().into_owned();
+        if found.starts_with(&old) && !destination.exists() && is_left(&entry.path()) {
+            let _ = fs::rename(entry.path(), destination);
+        } else if found.starts_with(&partial) || found.starts_with(&old) {
+            remove_if_left(&entry.path());
+        }
+    }
+}
+
+/// Removes what is in the making, unless the process that makes it lives.
+pub(crate) fn remove_if_left(path: &Path) {
+    if is_left(path) {
+        let _ = remove(path);
+    }
+}
+
+/// Whether nobody holds it any more; where there are no locks, nobody knows.
+fn is_left(path: &Path) -> bool {
+    lock_of(path).is_some()
+}
+
+fn lock_of(path: &Path) -> Option<File> {
+    let file = File::open(path).ok()?;
+    file.try_lock().ok()?;
+    Some(file)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    let there = match fs::symlink_metadata(path) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if there.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    }
+}
+
+/// The folder that `path` is in.
+pub(super) fn parent(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// A path beside `destination` that no other process and nothing else in this one uses.
+fn hidden(destination: &Path, what: &str) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let mut name = OsString::from(".");
+    name.push(destination.file_name().unwrap_or_default());
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    name.push(format!(".{what}-{}-{n}", std::process::id()));
+    parent(destination).join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(path: &Path) -> Vec<String> {
+        let entries = fs::read_dir(path).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_killed_processes_leave_is_cleared_and_what_lives_is_not() {
+        let tmp = tempfile::tempdir().unwrap();
+        let place = tmp.path().join("a");
+        fs::create_dir(&place).unwrap();
+        fs::create_dir_all(tmp.path().join(".a.partial-1-0/sub")).unwrap();
+        fs::create_dir(tmp.path().join(".a.old-1-1")).unwrap();
+        fs::write(tmp.path().join(".a.partial-1-2"), "").unwrap();
+        fs::write(tmp.path().join(".ab.partial-1-2"), "").unwrap();
+        let alive = Staged::folder(&place).unwrap();
+        clear_leftovers(&place);
+        let living = alive.path().file_name().unwrap().to_string_lossy().into_owned();
+        assert_eq!(names(tmp.path()), [living.as_str(), ".ab.partial-1-2", "a"]);
+        drop(alive);
+        assert_eq!(names(tmp.path()), [".ab.partial-1-2", "a"]);
+    }
+
+    #[test]
+    fn a_replacement_that_was_cut_short_is_undone() {
+        let tmp = tempfile::tempdir().unwrap();
+        let place = tmp.path().join("a");
+        let old = tmp.path().join(".a.old-1-1");
+        fs::create_dir(&old).unwrap();
+        fs::write(old.join("summary.json"), "1").unwrap();
+        clear_leftovers(&place);
+        assert_eq!(fs::read_to_string(place.join("summary.json")).unwrap(), "1");
+        assert_eq!(names(tmp.path()), ["a"]);
+    }
+}
