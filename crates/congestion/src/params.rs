@@ -191,12 +191,22 @@ pub(crate) fn doc_of<T: ParamValue>(
     }
 }
 
+/// The largest plain number: of more no parameter makes sense, and what is made of it would not fit.
+const NUMBER_MAX: f64 = 1e9;
+
 /// Checks one parameter's range.
 pub(crate) fn check<T: ParamValue>(field: &str, value: &T, range: Range) -> Result<(), ParamError> {
     match value.number() {
         Some(number) if !range.contains(number) => Err(ParamError::new(
             &key(field),
             format!("{} is out of range: expected a value {range}", value.show()),
+        )),
+        Some(number) if T::UNIT.is_empty() && number.abs() > NUMBER_MAX => Err(ParamError::new(
+            &key(field),
+            format!(
+                "{} is out of range: expected a value of at most {NUMBER_MAX}",
+                value.show()
+            ),
         )),
         _ => Ok(()),
     }

@@ -35,6 +35,8 @@ impl Time {
     pub const ZERO: Self = Self(0);
     /// Later than every event.
     pub const MAX: Self = Self(u64::MAX);
+    /// The latest that a scenario may name: a day.
+    pub const LATEST: Self = Self(86_400 * PS_PER_S);
 
     /// An instant `ps` picoseconds after the start.
     pub const fn from_ps(ps: u64) -> Self {

@@ -327,7 +327,7 @@ tables! {
         fixed: Spanned<StaticThreshold>,
     }
     struct DynamicThreshold {
-        shift: u32,
+        shift: Spanned<u32>,
         reference_rate: BitRate,
     }
     struct StaticThreshold {
@@ -381,7 +381,7 @@ tables! {
 pub(crate) struct Cc {
     pub(crate) scheme: Option<Spanned<String>>,
     pub(crate) window: Option<Spanned<WindowMode>>,
-    pub(crate) windows: Option<BTreeMap<String, WindowMode>>,
+    pub(crate) windows: Option<Spanned<BTreeMap<String, WindowMode>>>,
     /// The blocks again, every parameter with its value, for writing.
     #[serde(skip)]
     pub(crate) explicit: toml::Table,

@@ -126,7 +126,7 @@ snapshots! {
     toml_flow_to_itself: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "flows = [\n  { src = 1, dst = 2, size = '1MB' },\n  { src = 2, dst = 2, size = '1MB' },\n]");
     toml_priority_out_of_range: star("[[workload]]", "[[workload]]\npriority = 8");
     toml_load_of_nothing: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "poisson = { sizes = 'websearch', load = -0.3 }");
-    toml_too_many_flows: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "poisson = { sizes = 'google-rpc', load = 9e9 }");
+    toml_too_many_flows: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "poisson = { sizes = 'google-rpc', load = 900.0 }");
     toml_header_too_large: star_with("[network]\ncnp = '1MB'\n");
     toml_unknown_distribution: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "poisson = { sizes = 'web-search', load = 0.3 }");
     toml_misspelt_scheme: star("dcqcn", "dcqnc");
@@ -138,6 +138,11 @@ snapshots! {
     toml_headroom_larger_than_buffer: star_with("[network]\nbuffer = '1MB'\nheadroom.fixed = '300KB'\n");
     toml_ecn_without_a_rate: star_with("[network.ecn]\ncurves = [{ rate = '25Gbps', kmin = '100KB', kmax = '400KB', pmax = 0.2 }]\n");
     toml_kmin_above_kmax: star_with("[network.ecn]\nkmin = '400KB'\nkmax = '100KB'\n");
+    toml_xoff_above_the_buffer: star_with("[network]\nbuffer = '1MB'\n[network.pfc.static]\nxoff = '2MB'\nxon = '90KB'\n");
+    toml_pfc_shift: star_with("[network.pfc]\ndynamic.shift = 64\n");
+    toml_window_of_an_unknown_scheme: star_with("[cc.windows]\ndcqnc = 'fixed'\n");
+    toml_more_sizes_than_senders: star("size = \"1MB\"", "sizes = ['1KB', '2KB', '3KB', '4KB']");
+    toml_time_too_long: star("hosts = 4", "hosts = 4\ndelay = '9000000s'");
     toml_xon_above_xoff: star_with("[network.pfc.static]\nxoff = '80KB'\nxon = '90KB'\n");
     toml_failure_of_no_link: star_with("[[network.failure]]\nnodes = [1, 2]\nat = '1ms'\n");
     toml_hpcc_without_window: star("scheme = \"dcqcn\"", "scheme = \"hpcc\"\nwindow = \"off\"");

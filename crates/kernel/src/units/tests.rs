@@ -21,6 +21,34 @@ fn a_byte_at_round_rates_is_a_whole_number_of_picoseconds() {
 }
 
 #[test]
+fn what_is_too_large_is_refused_with_the_largest() {
+    for text in [
+        "86400.000000000001s",
+        "9223372036854775807ps",
+        "99999999999999999999999999s",
+    ] {
+        let error = text.parse::<Span>().unwrap_err().to_string();
+        assert_eq!(error, format!("`{text}` is too large: expected at most 86400s"));
+        assert!(text.parse::<Time>().is_err());
+    }
+    assert_eq!("86400s".parse::<Time>().unwrap(), Time::LATEST);
+    assert!(
+        "1001TB"
+            .parse::<Bytes>()
+            .unwrap_err()
+            .to_string()
+            .ends_with("at most 1000TB")
+    );
+    assert!(
+        "1001Tbps"
+            .parse::<BitRate>()
+            .unwrap_err()
+            .to_string()
+            .ends_with("at most 1000Tbps")
+    );
+}
+
+#[test]
 fn quantities_read_and_write() {
     assert_eq!("1.5us".parse::<Span>().unwrap(), Span::from_ps(1_500_000));
     assert_eq!("100 Gbps".parse::<BitRate>().unwrap(), BitRate::from_gbps(100));
@@ -47,7 +75,11 @@ fn quantities_read_and_write() {
 
 proptest::proptest! {
     #[test]
-    fn what_is_written_reads_back(ps in 0u64.., bytes in 0u64.., bps in 0u64..) {
+    fn what_is_written_reads_back(
+        ps in 0..=86_400_000_000_000_000u64,
+        bytes in 0..=1_000_000_000_000_000u64,
+        bps in 0..=1_000_000_000_000_000u64,
+    ) {
         proptest::prop_assert_eq!(Span::from_ps(ps).to_string().parse::<Span>().unwrap(), Span::from_ps(ps));
         proptest::prop_assert_eq!(Bytes::new(bytes).to_string().parse::<Bytes>().unwrap(), Bytes::new(bytes));
         proptest::prop_assert_eq!(BitRate::from_bps(bps).to_string().parse::<BitRate>().unwrap(), BitRate::from_bps(bps));

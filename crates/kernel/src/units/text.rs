@@ -33,15 +33,43 @@ pub enum QuantityError {
         expected: &'static str,
     },
     /// The value does not fit.
-    #[error("`{found}` is too large")]
+    #[error("`{found}` is too large: expected at most {most}")]
     TooLarge {
         /// What the text was.
         found: String,
+        /// The largest that would do.
+        most: &'static str,
     },
 }
 
+/// What is written of a quantity.
+struct Kind {
+    /// A text that would do.
+    example: &'static str,
+    units: &'static str,
+    /// The largest value: what is made of two of them, or of one and a number of hosts, still fits in 64 bits.
+    most: (u64, &'static str),
+}
+
+/// A day: a few of them one after another lie before the end of time ([`crate::queue::EventQueue::END_OF_TIME`]).
+const TIME: Kind = Kind {
+    example: "\"1us\"",
+    units: "s, ms, us, ns or ps",
+    most: (Time::LATEST.as_ps(), "86400s"),
+};
+const SIZE: Kind = Kind {
+    example: "\"64KB\"",
+    units: "B, KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB (powers of 1024)",
+    most: (1_000_000_000_000_000, "1000TB"),
+};
+const RATE: Kind = Kind {
+    example: "\"100Gbps\"",
+    units: "bps, Kbps, Mbps, Gbps or Tbps",
+    most: (1_000_000_000_000_000, "1000Tbps"),
+};
+
 /// Splits `text` into its decimal number (as digits and a power of ten) and its unit.
-fn split(text: &str, example: &'static str) -> Result<(u128, u32, String), QuantityError> {
+fn split(text: &str, kind: &Kind) -> Result<(u128, u32, String), QuantityError> {
     let trimmed = text.trim();
     let end = trimmed
         .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
@@ -50,7 +78,7 @@ fn split(text: &str, example: &'static str) -> Result<(u128, u32, String), Quant
     let unit = trimmed[end..].trim().to_string();
     let no_number = || QuantityError::NoNumber {
         found: trimmed.to_string(),
-        example,
+        example: kind.example,
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
@@ -60,6 +88,7 @@ fn split(text: &str, example: &'static str) -> Result<(u128, u32, String), Quant
     if whole.len() + fraction.len() > 24 {
         return Err(QuantityError::TooLarge {
             found: trimmed.to_string(),
+            most: kind.most.1,
         });
     }
     let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| no_number())?;
@@ -67,34 +96,32 @@ fn split(text: &str, example: &'static str) -> Result<(u128, u32, String), Quant
 }
 
 /// Reads `text` as a whole multiple of the smallest unit, fractions of that unit cut off.
-fn parse(
-    text: &str,
-    example: &'static str,
-    expected: &'static str,
-    unit_size: impl Fn(&str) -> Option<u128>,
-) -> Result<u64, QuantityError> {
-    let (digits, decimals, unit) = split(text, example)?;
+fn parse(text: &str, kind: &Kind, unit_size: impl Fn(&str) -> Option<u128>) -> Result<u64, QuantityError> {
+    let (digits, decimals, unit) = split(text, kind)?;
     if unit.is_empty() {
         return Err(QuantityError::NoUnit {
             found: text.trim().to_string(),
-            example,
+            example: kind.example,
         });
     }
     let Some(size) = unit_size(&unit) else {
+        let expected = kind.units;
         return Err(QuantityError::UnknownUnit { unit, expected });
     };
     let too_large = || QuantityError::TooLarge {
         found: text.trim().to_string(),
+        most: kind.most.1,
     };
     let value = digits.checked_mul(size).ok_or_else(too_large)? / 10u128.pow(decimals);
-    u64::try_from(value).map_err(|_| too_large())
+    let value = u64::try_from(value).ok().filter(|value| *value <= kind.most.0);
+    value.ok_or_else(too_large)
 }
 
 impl FromStr for Span {
     type Err = QuantityError;
     /// Reads `"1us"`, `"2.5 ms"`; a fraction of a picosecond is cut off.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        parse(text, "\"1us\"", "s, ms, us, ns or ps", |unit| match unit {
+        parse(text, &TIME, |unit| match unit {
             "s" => Some(PS_PER_S as u128),
             "ms" => Some(1_000_000_000),
             "us" | "µs" => Some(1_000_000),
@@ -110,22 +137,17 @@ impl FromStr for Bytes {
     type Err = QuantityError;
     /// Reads `"500KB"` (1000 bytes each, as in the field), `"64KiB"` (1024 each), `"300B"`.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        parse(
-            text,
-            "\"64KB\"",
-            "B, KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB (powers of 1024)",
-            |unit| match unit {
-                "B" | "bytes" | "byte" => Some(1),
-                "KB" | "kB" => Some(1_000),
-                "MB" => Some(1_000_000),
-                "GB" => Some(1_000_000_000),
-                "TB" => Some(1_000_000_000_000),
-                "KiB" => Some(1 << 10),
-                "MiB" => Some(1 << 20),
-                "GiB" => Some(1 << 30),
-                _ => None,
-            },
-        )
+        parse(text, &SIZE, |unit| match unit {
+            "B" | "bytes" | "byte" => Some(1),
+            "KB" | "kB" => Some(1_000),
+            "MB" => Some(1_000_000),
+            "GB" => Some(1_000_000_000),
+            "TB" => Some(1_000_000_000_000),
+            "KiB" => Some(1 << 10),
+            "MiB" => Some(1 << 20),
+            "GiB" => Some(1 << 30),
+            _ => None,
+        })
         .map(Self)
     }
 }
@@ -134,7 +156,7 @@ impl FromStr for BitRate {
     type Err = QuantityError;
     /// Reads `"100Gbps"`, `"50Mb/s"`, `"25 Gbit/s"`.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        parse(text, "\"100Gbps\"", "bps, Kbps, Mbps, Gbps or Tbps", |unit| {
+        parse(text, &RATE, |unit| {
             let prefix = ["bps", "b/s", "bit/s", "bits/s"]
                 .iter()
                 .find_map(|suffix| unit.strip_suffix(suffix))?;

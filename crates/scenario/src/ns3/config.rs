@@ -39,17 +39,14 @@ pub(crate) fn scenario(
     Ok((scenario, places))
 }
 
-/// The name of the scheme that CC_MODE selects.
-const fn scheme_of(mode: u64) -> &'static str {
-    match mode {
-        1 => "dcqcn",
-        3 => "hpcc",
-        7 => "timely",
-        8 => "dctcp",
-        10 => "hpcc-pint",
-        _ => "none",
-    }
-}
+/// The schemes that CC_MODE selects. With another one the original controls nothing.
+const SCHEMES: [(u64, &str); 5] = [
+    (1, "dcqcn"),
+    (3, "hpcc"),
+    (7, "timely"),
+    (8, "dctcp"),
+    (10, "hpcc-pint"),
+];
 
 struct Reader<'a> {
     config: &'a Config,
@@ -72,7 +69,17 @@ impl Reader<'_> {
         warnings: &mut Vec<String>,
     ) -> Result<(Scenario, Places), Problem> {
         let config = self.config;
-        let own = scheme_of(config.int("CC_MODE", 1));
+        let mode = config.int("CC_MODE", 1);
+        let known = SCHEMES.iter().find(|(known, _)| *known == mode);
+        let own = known.map_or("none", |(_, name)| name);
+        if known.is_none() {
+            let modes = SCHEMES.map(|(mode, name)| format!("{mode} ({name})"));
+            warnings.push(format!(
+                "{}: CC_MODE {mode} is no scheme of the original, nothing controls its flows; there are {}",
+                config.source.at(config.span("CC_MODE")),
+                modes.join(", ")
+            ));
+        }
         let kept = scheme.is_none_or(|scheme| scheme == own);
         if !kept {
             warnings.push(format!(

@@ -69,6 +69,9 @@ pub(super) fn loss(
     })
 }
 
+/// With so much a queue is held back by the buffer alone.
+const ALPHA_MAX: f64 = 1e6;
+
 /// Priorities 1 to 7. (0 is for control, and is not accounted for.)
 const ALL: u8 = 0b1111_1110;
 
@@ -159,9 +162,9 @@ fn tail(
 fn dynamic(cx: &Cx<'_>, drop: &mut schema::Drop) -> Result<DropPolicy, Problem> {
     let alpha: Spanned<f64> = fill_at(&mut drop.alpha, 1.0);
     let value = *alpha.get_ref();
-    if value > 0.0 && value.is_finite() {
+    if value > 0.0 && value <= ALPHA_MAX {
         return Ok(DropPolicy::Dynamic { alpha: value });
     }
-    let message = format!("alpha is {value}: expected more than zero");
+    let message = format!("alpha is {value}: expected more than zero, and at most {ALPHA_MAX}");
     Err(Problem::new(message).at(&cx.texts.of_value(&alpha)))
 }

@@ -12,6 +12,7 @@ mod drafts;
 mod endpoint;
 mod fill;
 mod hosts;
+mod idle;
 mod loss;
 mod models;
 mod network;
@@ -202,6 +203,7 @@ type Built = (RunSpec, Vec<String>, Vec<Collective>);
 /// Everything but the frame.
 fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let ns3 = cx.fidelity != Fidelity::Exact;
+    idle::tell(cx, &scenario.network);
     let mut net = topology::resolve(cx, &mut scenario.topology)?;
     hosts::name(cx, scenario, &mut net)?;
     models::attach(cx, &mut scenario.cc_blocks)?;
@@ -249,7 +251,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     }
     let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count())?;
     scenario.record.pcap = Some(pcap);
-    cx.unused = schemes.unused(cx)?;
+    cx.unused.extend(schemes.unused(cx)?);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
     let configs = schemes.iter().map(|scheme| &scheme.config);

@@ -109,6 +109,9 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network) -> Result<NicSpec, Probl
     })
 }
 
+/// The largest factor of a headroom: of more no buffer has room.
+const FACTOR_MAX: f64 = 1e6;
+
 /// Switches.
 pub(super) fn switch(
     cx: &mut Cx<'_>,
@@ -131,14 +134,19 @@ pub(super) fn switch(
         extra: Bytes::new(extra),
     };
     let headroom = fill_at(&mut n.headroom, schema::Headroom::PerLink(per_link));
+    let is_default = matches!(headroom.get_ref(), schema::Headroom::PerLink(link)
+        if link.factor == per_link.factor && link.extra == per_link.extra);
     let spec = SwitchSpec {
         buffer: above_zero(cx, &buffer, "the buffer")?,
         reserve,
         headroom: match *headroom.get_ref() {
             schema::Headroom::Fixed(bytes) => Headroom::Fixed(bytes),
             schema::Headroom::PerLink(link) => {
-                if !(link.factor >= 0.0 && link.factor.is_finite()) {
-                    let message = format!("the headroom's factor is {}: expected zero or more", link.factor);
+                if !(link.factor >= 0.0 && link.factor <= FACTOR_MAX) {
+                    let message = format!(
+                        "the headroom's factor is {}: expected zero or more, and at most {FACTOR_MAX}",
+                        link.factor
+                    );
                     return Err(Problem::new(message).at(&cx.texts.of_value(&headroom)));
                 }
                 Headroom::PerLink {
@@ -147,18 +155,28 @@ pub(super) fn switch(
                 }
             }
         },
-        flow_control: flow_control(cx, n, net)?,
+        flow_control: flow_control(cx, n, net, &buffer)?,
         ecn: ecn(cx, n, net, scheme.marking())?,
         loss: LossSpec::NONE,
         assist: None,
     };
-    if spec.flow_control != FlowControl::None {
+    if spec.flow_control == FlowControl::None {
+        if !is_default {
+            let why = "network.flow_control is `none`";
+            cx.idle(Some(headroom.span()), "network.headroom", why);
+        }
+    } else {
         check_buffer(cx, &spec, net, &buffer, &headroom)?;
     }
     Ok(spec)
 }
 
-fn flow_control(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<FlowControl, Problem> {
+fn flow_control(
+    cx: &Cx<'_>,
+    n: &mut schema::Network,
+    net: &Net,
+    buffer: &Spanned<Bytes>,
+) -> Result<FlowControl, Problem> {
     let default = match cx.fidelity {
         Fidelity::BoltNs3 => FlowControlKind::None,
         Fidelity::Exact | Fidelity::Ns3Hpcc => FlowControlKind::Pfc,
@@ -177,27 +195,43 @@ fn flow_control(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<FlowC
         }
     };
     let threshold = match &pfc.fixed {
-        Some(fixed) => static_threshold(cx, fixed, pfc.dynamic.is_some())?,
+        Some(fixed) => static_threshold(cx, fixed, pfc.dynamic.is_some(), buffer)?,
         None => {
             let dynamic = pfc.dynamic.get_or_insert_default();
             let reference = net.topology.first_host_rate().unwrap_or(BitRate::from_gbps(100));
             PfcThreshold::Dynamic {
-                shift: fill(&mut dynamic.shift, 3),
+                shift: shift(cx, &mut dynamic.shift)?,
                 reference_rate: fill(&mut dynamic.reference_rate, reference),
             }
         }
     };
     Ok(FlowControl::Pfc(Pfc {
         threshold,
-        resume_offset: fill(&mut pfc.resume_offset, Bytes::new(3072)),
+        resume_offset: fill(&mut pfc.resume_offset, super::idle::RESUME_OFFSET),
         mode,
     }))
+}
+
+/// The largest shift: 2^-63 of any buffer is nothing.
+const SHIFT_MAX: u32 = 63;
+
+fn shift(cx: &Cx<'_>, slot: &mut Option<Spanned<u32>>) -> Result<u32, Problem> {
+    let shift = fill_at(slot, 3);
+    if *shift.get_ref() <= SHIFT_MAX {
+        return Ok(*shift.get_ref());
+    }
+    let message = format!(
+        "the threshold's shift is {}: expected 0 to {SHIFT_MAX}",
+        shift.get_ref()
+    );
+    Err(Problem::new(message).at(&cx.texts.of_value(&shift)))
 }
 
 fn static_threshold(
     cx: &Cx<'_>,
     fixed: &Spanned<schema::StaticThreshold>,
     both: bool,
+    buffer: &Spanned<Bytes>,
 ) -> Result<PfcThreshold, Problem> {
     let place = cx.texts.of_value(fixed);
     if both {
@@ -212,6 +246,18 @@ fn static_threshold(
             .at(&cx.texts.of_value(xon))
             .label("resume above the pause threshold")
             .see(&cx.texts.of_value(xoff), "xoff is here"));
+    }
+    if xoff.get_ref() > buffer.get_ref() {
+        let message = format!(
+            "xoff ({}) is above the switch's buffer ({}): nothing would ever pause",
+            xoff.get_ref(),
+            buffer.get_ref()
+        );
+        let problem = Problem::new(message).at(&cx.texts.of_value(xoff));
+        return Err(match buffer.span().is_empty() {
+            true => problem,
+            false => problem.see(&cx.texts.of_value(buffer), "the buffer is here"),
+        });
     }
     Ok(PfcThreshold::Static {
         xoff: *xoff.get_ref(),
@@ -260,18 +306,27 @@ fn check_buffer(
         worst.0,
         spec.buffer
     );
-    let place = cx.texts.of_value(buffer);
+    let written = [buffer.span(), headroom.span()]
+        .into_iter()
+        .find(|span| !span.is_empty());
+    let place = written.map_or(cx.texts.main().end(), |span| cx.texts.at(span));
     if cx.fidelity == Fidelity::Ns3Hpcc {
         cx.warnings.push(format!(
             "{place}: {message}: thresholds wrap, as in the original simulator"
         ));
         return Ok(());
     }
-    let problem = Problem::new(message).at(&place).label("the buffer");
-    Err(if headroom.span().is_empty() {
-        problem.help("make the buffer larger, or set `network.headroom`")
+    let problem = Problem::new(message).at(&place);
+    Err(if buffer.span().is_empty() {
+        problem.help("make `network.buffer` larger, or `network.headroom` smaller")
+    } else if headroom.span().is_empty() {
+        problem
+            .label("the buffer")
+            .help("make the buffer larger, or set `network.headroom`")
     } else {
-        problem.see(&cx.texts.of_value(headroom), "the headroom is here")
+        problem
+            .label("the buffer")
+            .see(&cx.texts.of_value(headroom), "the headroom is here")
     })
 }
 

@@ -1,6 +1,8 @@
 //! From `[cc]` to schemes with parameters and windows.
 
-use paceline_congestion::registry::{SchemeConfig, SchemeParams, WindowMode};
+use std::collections::BTreeMap;
+
+use paceline_congestion::registry::{SchemeConfig, SchemeParams, WindowMode, find};
 use paceline_fabric::spec::SchemeSpec;
 use toml::Spanned;
 
@@ -10,12 +12,28 @@ use crate::schema::{self, Fidelity};
 
 use super::Cx;
 
+/// The windows of schemes, by names that there are.
+fn windows(
+    cx: &Cx<'_>,
+    written: Option<&Spanned<BTreeMap<String, WindowMode>>>,
+) -> Result<BTreeMap<String, WindowMode>, Problem> {
+    let Some(written) = written else {
+        return Ok(BTreeMap::new());
+    };
+    for name in written.get_ref().keys() {
+        find(name).map_err(|unknown| {
+            Problem::new(format!("cc.windows: {unknown}")).at(&cx.texts.of_value(written))
+        })?;
+    }
+    Ok(written.get_ref().clone())
+}
+
 /// The schemes of a run, in the order in which they are first named.
 pub(super) struct Schemes<'a> {
     blocks: &'a SchemeParams,
     /// The window mode of every scheme, if it is given.
     window: Option<WindowMode>,
-    windows: std::collections::BTreeMap<String, WindowMode>,
+    windows: BTreeMap<String, WindowMode>,
     named: Vec<(String, SchemeSpec)>,
 }
 
@@ -33,7 +51,7 @@ impl<'a> Schemes<'a> {
         let mut schemes = Self {
             blocks,
             window: written.window.as_ref().map(|window| *window.get_ref()),
-            windows: written.windows.clone().unwrap_or_default(),
+            windows: windows(cx, written.windows.as_ref())?,
             named: Vec::new(),
         };
         let config = schemes.add(cx, scheme.get_ref(), &cx.texts.of_value(scheme))?;
@@ -84,6 +102,13 @@ impl<'a> Schemes<'a> {
             let at = place.map_or_else(String::new, |place| format!("{place}: "));
             unused.push(format!("{at}[cc.{name}] is not used: no flow runs under {name}"));
         }
+        for name in self.windows.keys() {
+            if self.named.iter().all(|(known, _)| known != name) {
+                unused.push(format!(
+                    "cc.windows.{name} is not used: no flow runs under {name}"
+                ));
+            }
+        }
         Ok(unused)
     }
 
@@ -123,7 +148,7 @@ impl<'a> Schemes<'a> {
         } else {
             let windows = self.named.iter().map(|(name, spec)| (name.clone(), spec.window));
             written.window = None;
-            written.windows = Some(windows.collect());
+            written.windows = Some(Spanned::new(0..0, windows.collect()));
         }
         let (names, schemes) = self.named.into_iter().unzip();
         (schemes, names)

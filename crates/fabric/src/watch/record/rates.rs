@@ -35,20 +35,23 @@ impl Rates {
 
     /// So many bytes of a flow were acknowledged at `now`.
     pub(super) fn add(&mut self, flow: FlowId, now: u64, bytes: u64) {
-        let bin = now / self.bin;
-        let record = self.of.entry(flow).or_insert_with(|| RateRecord {
-            flow: flow.0,
-            first_bin: bin,
-            bytes: Vec::new(),
-        });
-        let index = (bin - record.first_bin) as usize;
-        if record.bytes.len() <= index {
-            self.bins += index + 1 - record.bytes.len();
-            record.bytes.resize(index + 1, 0);
-        }
-        record.bytes[index] += bytes;
-        if self.bins > self.most {
-            self.widen();
+        loop {
+            let bin = now / self.bin;
+            let record = self.of.entry(flow).or_insert_with(|| RateRecord {
+                flow: flow.0,
+                first_bin: bin,
+                bytes: Vec::new(),
+            });
+            let index = (bin - record.first_bin) as usize;
+            let more = (index + 1).saturating_sub(record.bytes.len());
+            // Wider bins before there are more than may be: a flow that was silent for long adds many at once.
+            if more == 0 || self.bins + more <= self.most {
+                record.bytes.resize(record.bytes.len() + more, 0);
+                record.bytes[index] += bytes;
+                self.bins += more;
+                return;
+            }
+            self.double();
         }
     }
 
@@ -96,6 +99,21 @@ impl Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A flow is silent for a second, of which a bin for each picosecond would fill terabytes.
+    #[test]
+    fn bins_of_a_long_silence_are_as_few_as_may_be() {
+        let mut rates = Rates::new(Some(Span::from_ps(1)), 2);
+        rates.add(FlowId(0), 5, 7);
+        rates.add(FlowId(1), 1_000_000_000_000, 9);
+        rates.add(FlowId(0), 1_000_000_000_007, 11);
+        assert!(rates.bins <= rates.most, "{}", rates.bins);
+        let (records, bin) = rates.finish();
+        let ends = |record: &RateRecord| (record.bytes[0], *record.bytes.last().unwrap());
+        assert_eq!((ends(&records[0]), ends(&records[1])), ((7, 11), (9, 9)));
+        let last = records[0].first_bin + records[0].bytes.len() as u64 - 1;
+        assert_eq!(last, 1_000_000_000_007 / bin.as_ps());
+    }
 
     /// Three flows that begin at other times, one of which pauses: in wide bins is the sum of what narrow ones have.
     #[test]

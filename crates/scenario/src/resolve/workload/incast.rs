@@ -1,5 +1,7 @@
 //! Several hosts send to one.
 
+use std::collections::BTreeSet;
+
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Bytes, Span, Time};
 use toml::Spanned;
@@ -26,8 +28,23 @@ impl Maker<'_, '_> {
             (None, _) => vec![self.size(&fill_at(&mut block.size, Bytes::new(500_000)))?],
             _ => return Err(Problem::new("an incast has either `size` or a list of `sizes`").at(&self.place)),
         };
+        if let Some(written) = &block.sizes
+            && let Some(first) = written.get(senders.len())
+        {
+            let message = format!("{} sizes for {} senders", written.len(), senders.len());
+            return Err(Problem::new(message)
+                .at(&self.cx.texts.of_value(first))
+                .label("nobody is left to send this"));
+        }
         let start = fill(&mut block.start, Time::ZERO);
         let rounds = fill(&mut block.rounds, 1);
+        if let Some(period) = &block.period
+            && rounds <= 1
+        {
+            let what = format!("period = {}", period.get_ref());
+            self.cx
+                .idle(Some(period.span()), &what, &format!("rounds is {rounds}"));
+        }
         let period = match (&block.period, rounds) {
             (Some(period), _) => *period.get_ref(),
             (None, 0 | 1) => Span::ZERO,
@@ -54,18 +71,26 @@ impl Maker<'_, '_> {
     }
 
     /// The senders by name, or the first `fan-in` hosts that are not the receiver.
-    fn senders(&self, block: &mut schema::Incast, dst: NodeId) -> Result<Vec<NodeId>, Problem> {
+    fn senders(&mut self, block: &mut schema::Incast, dst: NodeId) -> Result<Vec<NodeId>, Problem> {
         match (&block.senders, &block.fan_in) {
             (Some(senders), None) => {
                 let hosts = hosts::set(self.cx, self.net, senders, Holds::Repeats)?;
-                if !hosts.contains(&dst) {
-                    return Ok(hosts);
+                let place = self.cx.texts.of_value(senders);
+                if hosts.contains(&dst) {
+                    return Err(
+                        Problem::new(format!("the flow goes from host {} to itself", dst.0))
+                            .at(&place)
+                            .label("the receiver is one of these"),
+                    );
                 }
-                Err(
-                    Problem::new(format!("the flow goes from host {} to itself", dst.0))
-                        .at(&self.cx.texts.of_value(senders))
-                        .label("the receiver is one of these"),
-                )
+                let mut seen = BTreeSet::new();
+                if let Some(twice) = hosts.iter().find(|host| !seen.insert(host.0)) {
+                    self.cx.warnings.push(format!(
+                        "{place}: sender {} is named twice: a host sends once for each time",
+                        twice.0
+                    ));
+                }
+                Ok(hosts)
             }
             (None, Some(fan_in)) => {
                 let others: Vec<_> = self.net.topology.hosts().filter(|&host| host != dst).collect();

@@ -6,7 +6,7 @@ mod incast;
 mod random;
 mod sizes;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
@@ -80,10 +80,18 @@ pub(super) fn resolve(
     let mut drafts = Drafts::default();
     drafts.streams = cx.streams && are_drawn(workloads);
     let mut labels = Labels::default();
+    let mut given = BTreeMap::new();
     for (i, spanned) in workloads.iter_mut().enumerate() {
         let place = cx.texts.of_value(spanned);
         let written = spanned.get_mut();
         let scheme = schemes.index(cx, written.scheme.as_ref())?;
+        if let Some(label) = written.label.as_deref()
+            && let Some(other) = given.insert(label.to_string(), place.clone())
+        {
+            cx.warnings.push(format!(
+                "{place}: another workload has the label `{label}` ({other}): results show both as one"
+            ));
+        }
         let seeds = Seeds {
             seed: cx.seed,
             workload: i as u64,
@@ -178,6 +186,9 @@ struct Maker<'a, 'b> {
     labels: &'a mut Labels,
     scheme: u16,
 }
+
+/// The most that links can be asked to carry, as a multiple of what they do.
+const LOAD_MAX: f64 = 1000.0;
 
 /// The destination port of the flows of a block.
 fn destination_port(name: &str) -> u16 {
@@ -399,9 +410,9 @@ impl Maker<'_, '_> {
         let load = slot.as_ref().ok_or_else(|| self.missing("load"))?;
         let value = *load.get_ref();
         let place = self.cx.texts.of_value(load);
-        if !(value > 0.0 && value.is_finite()) {
+        if !(value > 0.0 && value <= LOAD_MAX) {
             return Err(Problem::new(format!(
-                "a load of {value}: expected a number above zero, such as 0.3"
+                "a load of {value}: expected a number above zero, such as 0.3, and at most {LOAD_MAX}"
             ))
             .at(&place));
         }

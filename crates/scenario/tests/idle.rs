@@ -1,0 +1,124 @@
+//! What is written and does nothing is told before a run, with what makes it so.
+
+use paceline_scenario::{Overrides, Resolved, load_text};
+
+const WORKLOAD: &str = "[[workload]]\nincast = { fan-in = 2, receiver = 3 }\n";
+
+fn load(rest: &str) -> Resolved {
+    let workload = if rest.contains("[[workload]]") {
+        ""
+    } else {
+        WORKLOAD
+    };
+    let text = format!(
+        "name = \"idle\"\nduration = \"1ms\"\n[topology.star]\nhosts = 4\n{workload}[cc]\nscheme = \"dcqcn\"\n{rest}"
+    );
+    load_text("idle.toml", &text, &Overrides::default()).unwrap()
+}
+
+#[test]
+fn what_does_nothing_is_told() {
+    for (written, told) in [
+        (
+            "[network.irn]\nrto-low = \"10us\"\n",
+            "idle.toml:10:11: [network.irn] does nothing: network.recovery is `go-back-n`",
+        ),
+        (
+            "[network.flowlet]\ngap = \"10us\"\n",
+            "idle.toml:10:7: [network.flowlet] does nothing: network.load-balancing is `ecmp`",
+        ),
+        (
+            "[network]\nload-balancing = \"adaptive\"\nirn.reordering = 64\nrecovery = \"irn\"\n[network.flowlet]\ngap = \"10us\"\n",
+            "idle.toml:14:7: [network.flowlet] does nothing: network.adaptive.per is `packet`",
+        ),
+        (
+            "[network]\nload-balancing = \"flowlet\"\nadaptive.per = \"packet\"\n",
+            "idle.toml:11:16: [network.adaptive] does nothing: network.load-balancing is `flowlet`",
+        ),
+        (
+            "[network]\nflow_control = \"none\"\n[network.pfc]\npause = \"1us\"\n",
+            "idle.toml:12:9: [network.pfc] does nothing: network.flow_control is `none`",
+        ),
+        (
+            "[network.pfc]\npause = \"1us\"\n",
+            "idle.toml:10:9: network.pfc.pause does nothing: network.pfc.mode is `on-off`",
+        ),
+        (
+            "[network.pfc]\nresume-offset = \"1KB\"\nstatic = { xoff = \"9KB\", xon = \"8KB\" }\n",
+            "network.pfc.resume-offset = 1KB does nothing: the threshold is network.pfc.static, which has an xon of its own",
+        ),
+        (
+            "[network]\nflow_control = \"none\"\nheadroom = { fixed = \"1KB\" }\n",
+            "idle.toml:11:12: network.headroom does nothing: network.flow_control is `none`",
+        ),
+        (
+            "[network.drop]\npolicy = \"tail\"\npackets = 9\n",
+            "idle.toml:10:10: [network.drop] does nothing: with network.flow_control `pfc` and all classes in network.lossless nothing is dropped",
+        ),
+        (
+            "[network]\nflow_control = \"none\"\ndrop = { policy = \"tail\", limit = \"9KB\", alpha = 2.0, headers = \"1KB\" }\n",
+            "idle.toml:11:50: network.drop.alpha does nothing: network.drop.policy is `tail`",
+        ),
+        (
+            "[[network.failure]]\nlink = 0\nat = \"2ms\"\n",
+            "idle.toml:11:6: the failure at 2ms does nothing: the run ends at 1ms",
+        ),
+        (
+            "[[network.pause-storm]]\nnode = 1\nat = \"1ms\"\n",
+            "idle.toml:11:6: the pause storm at 1ms does nothing: the run ends at 1ms",
+        ),
+        (
+            "[[workload]]\nincast = { fan-in = 2, receiver = 3, period = \"10us\" }\n",
+            "idle.toml:8:47: period = 10us does nothing: rounds is 1",
+        ),
+        (
+            "[cc.windows]\ntimely = \"fixed\"\n",
+            "cc.windows.timely is not used: no flow runs under timely",
+        ),
+    ] {
+        let resolved = load(written);
+        assert!(
+            resolved.unused.iter().any(|line| line == told),
+            "{written}: {:?}, not `{told}`",
+            resolved.unused
+        );
+    }
+}
+
+#[test]
+fn what_is_there_twice_is_told() {
+    let twice = "[[workload]]\nlabel = \"a\"\nincast = { senders = [1, 2, 1], receiver = 3 }\n";
+    let resolved = load(twice);
+    assert_eq!(
+        resolved.warnings,
+        ["idle.toml:9:22: sender 1 is named twice: a host sends once for each time"]
+    );
+    let resolved = load(&format!(
+        "{twice}[[workload]]\nlabel = \"a\"\npermutation = {{}}\n"
+    ));
+    let told = "idle.toml:10:1: another workload has the label `a` (idle.toml:7:1): results show both as one";
+    assert!(
+        resolved.warnings.iter().any(|line| line == told),
+        "{:?}",
+        resolved.warnings
+    );
+}
+
+/// A resolved scenario has every default, also those of what does nothing: of these nothing is said.
+#[test]
+fn defaults_are_not_told() {
+    for rest in [
+        "",
+        "[network]\nflow_control = \"none\"\n",
+        "[network]\nlossless = [3]\n",
+        "[network]\nrecovery = \"irn\"\n",
+        "[network]\nload-balancing = \"flowlet\"\n",
+        "[network.pfc]\nstatic = { xoff = \"9KB\", xon = \"8KB\" }\n",
+    ] {
+        let resolved = load(rest);
+        assert_eq!(resolved.unused, [""; 0], "{rest}");
+        let again = load_text("again.toml", &resolved.toml, &Overrides::default()).unwrap();
+        assert_eq!(again.unused, [""; 0], "{rest}");
+        assert_eq!(again.warnings, resolved.warnings, "{rest}");
+    }
+}
