@@ -225,7 +225,9 @@ mod tests {
 
     #[test]
     fn a_comparisons_folder() {
-        let (input, outcome) = sample::incast();
+        let (mut input, outcome) = sample::incast();
+        // What is beside a resolved scenario is named in it.
+        input.toml.push_str("[[workload]]\nfile = \"flows/f.csv\"\n");
         let finished = sample::finished(&input, outcome);
         let other = Resolved {
             scheme: "a/b".into(),
