@@ -71,7 +71,8 @@ impl ChangeArgs {
     }
 }
 
-const OUT_HELP: &str = "Folder for the results [default: results/<name>-<scheme>-<seed>]";
+const OUT_HELP: &str = "Folder for the results [default: results/<name>-<scheme>-<seed>; with a number \
+                        behind it where that has another run]";
 
 /// Where results go.
 #[derive(Clone, Debug, Args)]
@@ -82,28 +83,37 @@ pub(crate) struct OutputArgs {
     /// Replace the folder of an earlier run
     #[arg(long)]
     pub(crate) force: bool,
-    /// Format of the table of flows: flows.csv or flows.parquet
-    #[arg(long, value_enum, default_value_t = Format::Csv)]
-    pub(crate) format: Format,
+    /// The table of flows as flows.csv or flows.parquet; perfetto adds timeline.json, which
+    /// ui.perfetto.dev shows: flows, collectives, pauses, queues. May be a list
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT,..",
+        value_delimiter = ',',
+        default_value = "csv"
+    )]
+    pub(crate) format: Vec<Format>,
 }
 
-/// Formats of the table of flows.
+/// Formats of what runs write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Csv,
     Parquet,
+    Perfetto,
 }
 
 impl OutputArgs {
     /// How results are to be written.
     pub(crate) fn writing(&self) -> Writing {
-        let format = match self.format {
-            Format::Csv => files::Format::Csv,
-            Format::Parquet => files::Format::Parquet,
+        let format = match self.format.contains(&Format::Parquet) {
+            true => files::Format::Parquet,
+            false => files::Format::Csv,
         };
         Writing {
             force: self.force,
             format,
+            timeline: self.format.contains(&Format::Perfetto),
         }
     }
 }

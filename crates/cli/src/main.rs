@@ -10,6 +10,7 @@ mod failure;
 mod input;
 mod interrupt;
 mod output;
+mod place;
 mod progress;
 mod text;
 

@@ -96,13 +96,24 @@ pub(crate) fn sparkline(values: &[f64]) -> String {
 
 /// The one of `names` that `word` was probably meant to be.
 pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_few(word, names, 1).pop()
+}
+
+/// The nearest of `names`, so many, if `word` was probably meant to be the first of them.
+pub(crate) fn nearest_few<'a>(
+    word: &str,
+    names: impl IntoIterator<Item = &'a str>,
+    most: usize,
+) -> Vec<&'a str> {
     let word = word.to_lowercase();
-    names
-        .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&word, &name.to_lowercase()), name))
-        .filter(|(distance, name)| distance * 5 <= name.len().max(word.len()) * 2)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+    let distance = |name: &str| strsim::damerau_levenshtein(&word, &name.to_lowercase());
+    let mut near: Vec<(usize, &str)> = names.into_iter().map(|name| (distance(name), name)).collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    let close = |(distance, name): &(usize, &str)| distance * 5 <= name.len().max(word.len()) * 2;
+    if !near.first().is_some_and(close) {
+        return Vec::new();
+    }
+    near.into_iter().take(most).map(|(_, name)| name).collect()
 }
 
 /// Columns of a terminal; of none, those that a table may have.
@@ -142,5 +153,9 @@ mod tests {
         assert_eq!(nearest("hpc", names), Some("hpcc"));
         assert_eq!(nearest("FatTree", names), Some("fat-tree"));
         assert_eq!(nearest("reno", names), None);
+        assert_eq!(
+            nearest_few("hpcn", ["hpcc", "pcn", "dx", "hpc"], 2),
+            ["hpcc", "pcn"]
+        );
     }
 }

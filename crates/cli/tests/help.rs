@@ -30,6 +30,7 @@ fn help_of_commands() {
         "list",
         "explain",
         "report",
+        "plot",
         "reproduce",
         "train",
         "bench",

@@ -336,7 +336,7 @@ pub fn rows(input: &Resolved, outcome: &Outcome) -> FlowRows {
 
 /// Writes the folder of a run.
 pub fn write(folder: &Path, input: &Resolved, finished: &Finished, how: Writing) {
-    let folder = Folder::create(folder, how.force).unwrap().with_format(how.format);
+    let folder = Folder::create(folder, how.force).unwrap().written(how);
     write_run_into(&folder, Path::new(""), input, finished).unwrap();
     folder.commit().unwrap();
 }

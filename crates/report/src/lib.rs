@@ -6,6 +6,7 @@
 mod bytes;
 pub mod charts;
 pub mod decimate;
+pub mod figure;
 pub mod palette;
 mod repeats;
 mod sheet;
@@ -42,15 +43,17 @@ const TOPOLOGY: &str = include_str!("../assets/topology.html.j2");
 const SEEDS: &str = include_str!("../assets/seeds.html.j2");
 const STYLE: &str = include_str!("../assets/report.css");
 const STYLES: [&str; 2] = [STYLE, include_str!("../assets/topology.css")];
-const CHART_SCRIPTS: [&str; 3] = [
+const CHART_SCRIPTS: [&str; 4] = [
     include_str!("../assets/common.js"),
     include_str!("../assets/track.js"),
+    include_str!("../assets/export.js"),
     include_str!("../assets/report.js"),
 ];
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 8] = [
     CHART_SCRIPTS[0],
     CHART_SCRIPTS[1],
     CHART_SCRIPTS[2],
+    CHART_SCRIPTS[3],
     include_str!("../assets/topology/model.js"),
     include_str!("../assets/topology/picture.js"),
     include_str!("../assets/topology/detail.js"),
@@ -88,6 +91,10 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
         })
         .collect();
     let single = summaries.len() == 1;
+    let slow = match runs {
+        [run] => slow::rows(run),
+        _ => Vec::new(),
+    };
     let page = Page {
         title: title(&summaries),
         description: description(runs),
@@ -108,10 +115,8 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
         metrics: METRICS.iter().map(|metric| metric.name).collect(),
         rows: rows(runs, &names, &styles),
         sizes: if single { sizes(summaries[0]) } else { Vec::new() },
-        slow: match runs {
-            [run] => slow::rows(run),
-            _ => Vec::new(),
-        },
+        more_flows: runs[0].flows.len().saturating_sub(slow.len()),
+        slow,
         single,
         topology: match runs {
             [run] => topology::view(run).map(|view| script_json(&view)),
@@ -186,6 +191,8 @@ struct Page<'a> {
     rows: Vec<Row>,
     sizes: Vec<Vec<String>>,
     slow: Vec<slow::Row>,
+    /// Flows that are not in that list.
+    more_flows: usize,
     single: bool,
     topology: Option<String>,
     charts: String,

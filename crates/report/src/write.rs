@@ -24,7 +24,7 @@ pub fn write_run(
     finished: &Finished,
     how: Writing,
 ) -> Result<(), OutputError> {
-    let folder = Folder::create(destination, how.force)?.with_format(how.format);
+    let folder = Folder::create(destination, how.force)?.written(how);
     write_run_into(&folder, Path::new(""), input, finished)?;
     folder.commit()
 }
@@ -40,7 +40,7 @@ pub fn write_comparison(
     how: Writing,
 ) -> Result<(), OutputError> {
     let summaries: Vec<&Summary> = runs.iter().map(|(_, finished)| &finished.summary).collect();
-    let folder = Folder::create(destination, how.force)?.with_format(how.format);
+    let folder = Folder::create(destination, how.force)?.written(how);
     let data = write_runs(&folder, &folder_names(runs), runs, &summaries)?;
     write_report(&folder, Path::new("report.html"), &data)?;
     let flows: Vec<(&str, &[FlowRows])> = data
@@ -66,7 +66,7 @@ pub fn write_repeats(
         .filter_map(|run| Some(runs[named.iter().position(|name| *name == run.folder)?]))
         .collect();
     let names: Vec<String> = repeats.runs.iter().map(|run| run.folder.clone()).collect();
-    let folder = Folder::create(destination, how.force)?.with_format(how.format);
+    let folder = Folder::create(destination, how.force)?.written(how);
     let data = write_runs(&folder, &names, &listed, repeats)?;
     for (name, page) in repeats_pages(repeats, &data) {
         folder.write(Path::new(&name), |out| {

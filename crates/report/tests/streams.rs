@@ -82,6 +82,7 @@ impl Case {
             } else {
                 Format::Csv
             },
+            ..Writing::default()
         }
     }
 

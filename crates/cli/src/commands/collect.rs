@@ -13,7 +13,11 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline collect results/my-sweep-1                 shards that shared a folder
+  paceline sweep my.toml --shard 1/2                  one machine
+  paceline sweep my.toml --shard 2/2                  another, which has the same folder
+  paceline collect results/my-sweep-1
+  paceline sweep my.toml --shard 1/2 --out node1/sweep
+  paceline sweep my.toml --shard 2/2 --out node2/sweep
   paceline collect node1/sweep node2/sweep --out results/all
 
 The folders must be parts of one sweep, made by one version of the program. What is in several of
@@ -55,7 +59,7 @@ pub(super) fn collect(args: &CollectArgs) -> Ended {
     show(&data, args.say)?;
     if !args.say.quiet {
         eprintln!(
-            "results in {}: report.html to look at, all numbers in results.csv and results.parquet",
+            "results in {}: report.html to look at, all numbers in results.csv, means over seeds in points.csv",
             out.display()
         );
     }

@@ -15,7 +15,7 @@ use paceline_scenario::Resolved;
 use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, JobArgs, OutputArgs, SayArgs, ThreadArgs, repeats};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::Meter;
-use crate::{input, interrupt, output};
+use crate::{input, interrupt, output, place};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,8 +70,11 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     let buckets = args.buckets.asked(args.say)?;
     let inputs = inputs(args)?;
     let first = &inputs[0][0];
-    let folder = (args.output.out.clone())
-        .unwrap_or_else(|| output::default_folder(&first.name, "compare", first.seed));
+    let default = output::default_folder(&first.name, "compare", first.seed);
+    let (asked, force) = (args.output.out.as_ref(), args.output.force);
+    let folder = place::choose(asked, &default, force, |folder| {
+        place::is_comparison(folder, &inputs)
+    })?;
     let beside = match args.beside {
         Some(Beside::ThesisTable6) => true,
         Some(Beside::None) => false,

@@ -8,6 +8,7 @@ use paceline_lab::files::Writing;
 use paceline_scenario::Overrides;
 
 use super::compare::{Comparison, interrupted};
+use super::example;
 use crate::args::{JobArgs, SayArgs, positive};
 use crate::failure::{Ended, Failure};
 use crate::input;
@@ -15,7 +16,7 @@ use crate::input;
 const EXAMPLES: &str = "\
 Examples:
   paceline demo
-  paceline demo --scale 0.1 --schemes hpcc,timely-patched";
+  paceline demo --scale 0.1 --schemes hpcc,timely-patched --out results/small";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -89,24 +90,20 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
         eprint!(
             "\n\
              look at it     {folder}/report.html\n\
-             change it      paceline run {folder}/{again}{}\n\
+             change it      paceline run {folder}/{again} --set {}\n\
              another one    paceline compare permutation-k8 --schemes {}\n\
              what is what   paceline explain {again}; paceline list scenarios\n",
-            setting(&again),
+            change(&again),
             args.schemes.join(","),
         );
     }
     Ok(done)
 }
 
-/// An option that sets the scheme's first parameter, to its default: to be changed.
-fn setting(scheme: &str) -> String {
-    let Ok((scheme, _)) = registry::find(scheme) else {
-        return String::new();
-    };
-    let parameters = (scheme.params)();
-    let first = parameters.first();
-    first.map_or_else(String::new, |first| {
-        format!(" --set cc.{}.{}={}", scheme.name, first.name, first.default)
-    })
+/// What to change of a run under the scheme: a parameter, or of a scheme without any the length of the cables.
+fn change(scheme: &str) -> String {
+    let found = registry::find(scheme).ok();
+    found
+        .and_then(|(scheme, _)| example::setting(scheme))
+        .unwrap_or_else(|| "topology.star.delay=2us".to_string())
 }

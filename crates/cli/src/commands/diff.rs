@@ -13,7 +13,7 @@ const EXAMPLES: &str = "\
 Examples:
   paceline diff results/incast-16-hpcc-1 results/mine
   paceline diff results/demo/hpcc results/demo/dcqcn     two runs of a comparison
-  paceline diff a b --json | jq .results
+  paceline diff results/demo/hpcc results/demo/dcqcn --json | jq .results
 
 Inputs are compared key by key, every default filled in (scenario.toml); results number by number
 (summary.json), but for what measures the machine; flows one by one where both runs have the same.";

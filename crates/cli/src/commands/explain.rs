@@ -1,31 +1,49 @@
 //! `paceline explain`: a page about anything that has a name.
 
 use clap::Args;
-use paceline_congestion::learned::shipped::SHIPPED;
-use paceline_congestion::registry::{Alias, SCHEMES, Scheme, SchemeParams, WindowMode};
+use paceline_congestion::registry::{Alias, Scheme, SchemeParams, WindowMode};
 use paceline_scenario::builtin::{self, Entry, Parameter};
 
-use super::models;
+use super::{example, models};
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
 
+mod index;
 mod mechanisms;
 
+const EXAMPLES: &str = "\
+Examples:
+  paceline explain                     everything that has a page
+  paceline explain dcqcn               what a scheme does, its parameters, their sources
+  paceline explain network.ecn         a section of a scenario
+  paceline explain incast-16 > mine.toml
+                                       a scenario that ships, to start your own from";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
     /// A scheme, topology, workload, distribution, scenario, mechanism or model; or a model's file
-    name: String,
+    /// [default: list them all]
+    name: Option<String>,
 }
 
 /// Prints the page about a name.
 pub(super) fn explain(args: &ExplainArgs) -> Ended {
-    let name = args.name.trim().trim_start_matches("cc.");
     let width = output::stdout_width();
+    let Some(name) = &args.name else {
+        output::print(&index::index(width))?;
+        return Ok(Done::All);
+    };
+    let name = name.trim().trim_start_matches("cc.");
     let page = match page(name, width) {
         Some(page) => page,
-        None => models::page_of_file(name, width)?.ok_or_else(|| unknown(name))?,
+        None => models::page_of_file(name, width)?.ok_or_else(|| Failure::arguments(index::missing(name)))?,
     };
     output::print(&page)?;
+    // Of a scenario the page is the file: what may be done with it stands beside it.
+    if builtin::scenarios().iter().any(|shipped| shipped.name == name) {
+        eprintln!("Example:\n  paceline run {name}");
+    }
     Ok(Done::All)
 }
 
@@ -35,7 +53,8 @@ fn page(name: &str, width: usize) -> Option<String> {
     }
     let named = |entries: &'static [Entry]| entries.iter().find(|entry| entry.name == name);
     if let Some(entry) = named(builtin::topologies()) {
-        return Some(entry_page(entry, &format!("[topology.{name}]"), &[], width));
+        let page = entry_page(entry, &format!("[topology.{name}]"), &[], width);
+        return Some(page + &example::shown(&example::topology(name)));
     }
     if let Some(entry) = named(builtin::workloads()) {
         let shared = builtin::sections()
@@ -43,7 +62,8 @@ fn page(name: &str, width: usize) -> Option<String> {
             .find(|section| section.name == "workload");
         let shared = shared.map_or(&[][..], |section| section.parameters);
         let place = format!("[[workload]]\n  {name} = {{ .. }}");
-        return Some(entry_page(entry, &place, shared, width));
+        let page = entry_page(entry, &place, shared, width);
+        return Some(page + &example::shown(&example::workload(name)));
     }
     if let Some((_, source)) = builtin::distributions().find(|(known, _)| *known == name) {
         return Some(distribution_page(name, source, width));
@@ -51,25 +71,8 @@ fn page(name: &str, width: usize) -> Option<String> {
     if let Some(shipped) = builtin::scenarios().iter().find(|shipped| shipped.name == name) {
         return Some(shipped.text.to_string());
     }
-    mechanisms::page(name, width).or_else(|| models::page(name, width))
-}
-
-fn unknown(name: &str) -> Failure {
-    let schemes = SCHEMES
-        .iter()
-        .flat_map(|scheme| std::iter::once(scheme.name).chain(scheme.aliases.iter().map(|a| a.name)));
-    let entries = builtin::topologies().iter().chain(builtin::workloads());
-    let names: Vec<&str> = schemes
-        .chain(entries.map(|entry| entry.name))
-        .chain(builtin::distributions().map(|(name, _)| name))
-        .chain(builtin::scenarios().iter().map(|shipped| shipped.name))
-        .chain(mechanisms::names())
-        .chain(SHIPPED.iter().map(|shipped| shipped.name))
-        .collect();
-    Failure::arguments(match text::nearest(name, names.iter().copied()) {
-        Some(near) => format!("there is nothing called `{name}`: did you mean `{near}`?"),
-        None => format!("there is nothing called `{name}`; there is: {}", names.join(", ")),
-    })
+    mechanisms::page(name, width)
+        .or_else(|| Some(models::page(name, width)? + &example::shown(&example::model(name))))
 }
 
 fn scheme_page(scheme: &Scheme, alias: Option<&Alias>, width: usize) -> String {
@@ -98,6 +101,7 @@ fn scheme_page(scheme: &Scheme, alias: Option<&Alias>, width: usize) -> String {
         scheme.name
     ));
     page.push_str(&window_of(scheme, width));
+    page.push_str(&example::shown(&example::scheme(scheme, alias)));
     if !scheme.aliases.is_empty() {
         page.push_str("\nVariants with names of their own:\n");
         let row = |alias: &Alias| vec![format!("  {}", alias.name), alias.help.to_string()];
@@ -211,5 +215,5 @@ fn distribution_page(name: &str, source: &str, width: usize) -> String {
     page.push_str(&format!(
         "In a scenario:\n  [[workload]]\n  poisson = {{ sizes = \"{name}\", load = 0.3 }}\n"
     ));
-    page
+    page + &example::shown(&example::distribution(name))
 }

@@ -30,7 +30,7 @@ Examples:
   paceline generate flows poisson sizes=websearch load=0.5 to=10ms --topology hpcc-fat -o flow.txt
   paceline generate flows all-reduce size=8MB --topology star,hosts=8 -o ring.csv
   paceline generate flows incast receiver=16 fan-in=15 size=1MB --topology star,hosts=16
-  paceline generate flows fat320-hadoop30-2ms --seed 7 -o flow.txt    the flows of a scenario";
+  paceline generate flows fat320-hadoop30-2ms --seed 7 -o flow7.txt   the flows of a scenario";
 
 #[derive(Debug, Subcommand)]
 enum Generated {

@@ -6,10 +6,12 @@ mod compare;
 mod completions;
 mod demo;
 mod diff;
+mod example;
 mod explain;
 mod generate;
 mod list;
 mod models;
+mod plot;
 mod report;
 mod reproduce;
 mod run;
@@ -61,6 +63,8 @@ enum Command {
     Generate(generate::GenerateArgs),
     /// Render the report of finished runs again
     Report(report::ReportArgs),
+    /// Draw a figure of runs or of a sweep, as SVG, PDF or CSV
+    Plot(plot::PlotArgs),
     /// Run what a published table or figure shows, and put ours beside it
     Reproduce(reproduce::ReproduceArgs),
     /// Train a learned scheme: its predictor, or its gains
@@ -92,6 +96,7 @@ pub(crate) fn dispatch() -> Ended {
         Command::Explain(args) => explain::explain(&args),
         Command::Generate(args) => generate::generate(&args),
         Command::Report(args) => report::report(&args),
+        Command::Plot(args) => plot::plot(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Train(args) => train::train(&args),
         Command::Why(args) => why::why(&args),

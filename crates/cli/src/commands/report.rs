@@ -41,17 +41,7 @@ pub(super) fn report(args: &ReportArgs) -> Ended {
     {
         return report_repeats(args, folder, &repeats);
     }
-    let mut runs = Vec::new();
-    for folder in &args.folders {
-        for run in runs_in(folder)? {
-            let mut data = RunData::read(&folder.join(&run)).map_err(Failure::arguments)?;
-            // Beside the runs of a comparison it can lead to their pages.
-            if run != Path::new("") && file.parent() == Some(folder) {
-                data.folder = Some(run.to_string_lossy().into_owned());
-            }
-            runs.push(data);
-        }
-    }
+    let runs = read_runs(&args.folders, file.parent())?;
     let page = report::render(&runs).map_err(Failure::run)?;
     write(&file, &page)?;
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
@@ -60,6 +50,22 @@ pub(super) fn report(args: &ReportArgs) -> Ended {
     let by_size = output::by_size(args.buckets.buckets.as_ref(), &names, &flows);
     output::print(&format!("{}\n{by_size}", file.display()))?;
     Ok(Done::All)
+}
+
+/// The runs of folders, each of a run or a comparison, for something that is to be written in `place`.
+pub(super) fn read_runs(folders: &[PathBuf], place: Option<&Path>) -> Result<Vec<RunData>, Failure> {
+    let mut runs = Vec::new();
+    for folder in folders {
+        for run in runs_in(folder)? {
+            let mut data = RunData::read(&folder.join(&run)).map_err(Failure::arguments)?;
+            // Beside the runs of a comparison it can lead to their pages.
+            if run != Path::new("") && place == Some(folder) {
+                data.folder = Some(run.to_string_lossy().into_owned());
+            }
+            runs.push(data);
+        }
+    }
+    Ok(runs)
 }
 
 /// The pages about a comparison with several seeds. Those of the single seeds stand beside the runs, where

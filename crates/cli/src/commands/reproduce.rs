@@ -1,6 +1,6 @@
 //! `paceline reproduce`: published tables and figures, ours beside them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_lab::results::RunStatus;
@@ -10,7 +10,7 @@ use paceline_scenario::Resolved;
 use crate::args::{JobArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::{Meter, StepMeter};
-use crate::{interrupt, output, text};
+use crate::{interrupt, output, place, text};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,14 +40,10 @@ pub(super) struct ReproduceArgs {
     /// Fail when a value or an ordering is not within its tolerance
     #[arg(long)]
     check: bool,
-    /// Folder for the page and the runs
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "results/reproduce",
-        help_heading = "Output"
-    )]
-    out: PathBuf,
+    /// Folder for the page and the runs [default: results/reproduce; with a number behind it where
+    /// there is an earlier one]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
     /// Replace the folder of earlier reproductions
     #[arg(long, help_heading = "Output")]
     force: bool,
@@ -63,15 +59,17 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
         return super::list::list_reproductions(args.say.json);
     }
     let chosen = chosen(&args.ids)?;
-    output::check_folder(&args.out, args.force)?;
+    let default = Path::new("results/reproduce");
+    let folder = place::choose(args.out.as_ref(), default, args.force, |_| false)?;
+    output::check_folder(&folder, args.force)?;
     let _kept = interrupt::keep();
     let (mut runs, mut failure) = run_all(&chosen, args)?;
     let stopped = match interrupt::asked() {
         true => true,
         false => step_all(&chosen, args, &mut runs, &mut failure),
     };
-    reproduce::write(&args.out, &chosen, &runs, args.force)?;
-    show(&chosen, &runs, args)?;
+    reproduce::write(&folder, &chosen, &runs, args.force)?;
+    show(&chosen, &runs, args, &folder)?;
     if let Some(failure) = failure {
         return Err(failure);
     }
@@ -171,7 +169,7 @@ fn step_all(
     stopped
 }
 
-fn show(chosen: &[&Reproduction], runs: &Runs, args: &ReproduceArgs) -> Result<(), Failure> {
+fn show(chosen: &[&Reproduction], runs: &Runs, args: &ReproduceArgs, folder: &Path) -> Result<(), Failure> {
     if args.say.json {
         output::print_json(&reproduce::entries(chosen, runs))?;
     } else {
@@ -184,10 +182,10 @@ fn show(chosen: &[&Reproduction], runs: &Runs, args: &ReproduceArgs) -> Result<(
         output::print(&output::coloured(&all))?;
     }
     if !args.say.quiet {
-        let page = args.out.join("index.html");
+        let page = folder.join("index.html");
         eprintln!(
             "results in {}, with a page to look at: {}",
-            args.out.display(),
+            folder.display(),
             page.display()
         );
     }

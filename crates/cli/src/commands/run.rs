@@ -13,6 +13,7 @@ use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, OutputArgs, SayArgs, Threa
 use crate::failure::{Done, Ended};
 use crate::interrupt::{self, Kept};
 use crate::output;
+use crate::place;
 use crate::progress::Meter;
 
 const EXAMPLES: &str = "\
@@ -53,8 +54,9 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         &args.input,
         &args.changes.overrides(args.scheme.as_deref(), args.threads),
     )?;
-    let folder = (args.output.out.clone())
-        .unwrap_or_else(|| output::default_folder(&input.name, &input.scheme, input.seed));
+    let default = output::default_folder(&input.name, &input.scheme, input.seed);
+    let (asked, force) = (args.output.out.as_ref(), args.output.force);
+    let folder = place::choose(asked, &default, force, |folder| place::is_run(folder, &input))?;
     output::check_folder(&folder, args.output.force)?;
     if !args.say.quiet {
         output::odd_inputs([&input]);

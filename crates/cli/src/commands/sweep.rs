@@ -153,7 +153,7 @@ fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
     if !say.quiet {
         if whole || job.shard == Shard::WHOLE {
             eprintln!(
-                "results in {place}: report.html to look at, all numbers in results.csv and results.parquet"
+                "results in {place}: report.html to look at, all numbers in results.csv, means over seeds in points.csv"
             );
         } else {
             eprintln!(

@@ -17,12 +17,18 @@ use paceline_learn::train::Network;
 use serde_json::Value;
 
 use crate::failure::{Ended, Failure};
-use crate::{interrupt, output};
+use crate::{interrupt, output, place};
 
 /// Trains what was asked for.
 pub(super) fn train(args: &TrainArgs) -> Ended {
     args.check()?;
-    output::check_folder(&args.folder(), args.force)?;
+    // What was trained before stays: whether this came to the same would be known after hours.
+    let folder = place::choose(args.out.as_ref(), &args.folder(), args.force, |_| false)?;
+    output::check_folder(&folder, args.force)?;
+    let args = &TrainArgs {
+        out: Some(folder),
+        ..args.clone()
+    };
     let _kept = interrupt::keep();
     match args.what {
         Trainee::Lstm => network::train(args, Network::Lstm),

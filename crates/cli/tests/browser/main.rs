@@ -8,6 +8,7 @@ mod chrome;
 #[path = "../common/mod.rs"]
 mod common;
 mod controls;
+mod export;
 mod harness;
 mod page;
 mod pages;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         topology::TESTS,
         tracks::TESTS,
         controls::TESTS,
+        export::TESTS,
     ]
     .concat();
     let browser = if arguments.list {

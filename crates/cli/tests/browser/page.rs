@@ -315,7 +315,7 @@ impl Page {
     pub(crate) fn fits_paper(&self, name: &str) {
         self.emulate(Theme::Light, "print");
         self.eval("void (document.querySelector('main').style.width = '700px')");
-        let beyond = "[...document.querySelectorAll('figure, canvas')]\
+        let beyond = "[...document.querySelectorAll('figure, canvas, table')]\
             .filter((e) => e.getBoundingClientRect().right > document.querySelector('main').getBoundingClientRect().right + 1).map((e) => e.outerHTML.slice(0, 80))";
         assert_eq!(self.eval(beyond), Value::Array(Vec::new()), "{name}");
         self.picture(&format!("{name}-paper"), true);

@@ -120,6 +120,15 @@ pub(crate) fn demo() -> PathBuf {
     folder().join("demo/hpcc")
 }
 
+/// The folder of a run that ends in a deadlock.
+pub(crate) fn deadlock() -> PathBuf {
+    static MADE: OnceLock<()> = OnceLock::new();
+    MADE.get_or_init(|| {
+        common::stdout(folder(), &["run", "pfc-deadlock", "--out", "deadlock", "--quiet"]);
+    });
+    folder().join("deadlock")
+}
+
 /// The folder of a comparison of three schemes with four seeds.
 pub(crate) fn repeats() -> PathBuf {
     folder().join("repeats")

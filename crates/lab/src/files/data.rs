@@ -233,6 +233,7 @@ mod tests {
         let parquet = Writing {
             force: true,
             format: Format::Parquet,
+            ..Writing::default()
         };
         sample::write(&folder, &input, &finished, parquet);
         assert!(!folder.join("flows.csv").exists());

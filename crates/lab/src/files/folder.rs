@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Component, Path, PathBuf};
 
-use super::Format;
 use super::foreign::keep_foreign;
 use super::staging::{self, Staged};
+use super::{Format, Writing};
 
 /// Files by which the folder of an earlier run is known: nothing else is ever replaced.
 pub(super) const OURS: [&str; 5] = [
@@ -104,6 +104,7 @@ pub struct Folder {
     staged: Staged,
     force: bool,
     format: Format,
+    timeline: bool,
 }
 
 impl Folder {
@@ -128,18 +129,24 @@ impl Folder {
             staged,
             force,
             format: Format::default(),
+            timeline: false,
         })
     }
 
-    /// The same with another format of tables.
-    pub const fn with_format(mut self, format: Format) -> Self {
-        self.format = format;
+    /// The same, written as that says.
+    pub const fn written(mut self, how: Writing) -> Self {
+        (self.format, self.timeline) = (how.format, how.timeline);
         self
     }
 
     /// The format of tables.
     pub const fn format(&self) -> Format {
         self.format
+    }
+
+    /// Whether runs get a timeline.
+    pub(super) const fn timeline(&self) -> bool {
+        self.timeline
     }
 
     /// Where the folder will be.

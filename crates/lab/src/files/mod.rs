@@ -11,6 +11,7 @@ pub mod ns3;
 pub mod ports;
 mod series;
 mod staging;
+mod timeline;
 mod trace;
 
 pub use data::{ReadError, RunData};
@@ -60,6 +61,8 @@ pub struct Writing {
     pub force: bool,
     /// Format of the table of flows.
     pub format: Format,
+    /// Whether each run gets a `timeline.json` for Perfetto.
+    pub timeline: bool,
 }
 
 /// What Parquet files say about where they come from.
@@ -176,6 +179,11 @@ pub fn write_run_into(
     }
     if spec.record.rtt_samples {
         folder.write(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, spec, outcome))?;
+    }
+    if folder.timeline() {
+        folder.write(&at("timeline.json"), |out| {
+            timeline::write(out, &data, &outcome.pfc)
+        })?;
     }
     if input.pcap {
         folder.write(&at("trace.pcapng"), |out| {

@@ -86,11 +86,25 @@ pub fn interval(values: &[f64], confidence: f64) -> Option<Interval> {
     Some(Interval { mean, lo, hi, n })
 }
 
-/// Standard error of the mean, from the sample's variance with n - 1.
+/// Standard error of the mean.
 fn standard_error(values: &[f64], mean: f64) -> f64 {
-    let n = values.len() as f64;
+    (variance(values, mean) / values.len() as f64).sqrt()
+}
+
+/// Standard deviation of a sample; `None` of fewer than two values.
+pub fn standard_deviation(values: &[f64]) -> Option<f64> {
+    let mean = mean(values).filter(|_| values.len() > 1)?;
+    if values.iter().all(|value| value == &values[0]) {
+        // Without the noise of the last digit.
+        return Some(0.0);
+    }
+    Some(variance(values, mean).sqrt())
+}
+
+/// The sample's variance, with n - 1.
+fn variance(values: &[f64], mean: f64) -> f64 {
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-    (squares / (n - 1.0) / n).sqrt()
+    squares / (values.len() as f64 - 1.0)
 }
 
 #[cfg(test)]

@@ -37,5 +37,5 @@ mod quantiles;
 pub use bootstrap::bootstrap;
 pub(crate) use distribution::Moments;
 pub use distribution::{Distribution, RttSummary, jain, mean, percentile, quantile_of_kb_bins};
-pub use interval::{BOOTSTRAP_FROM, CONFIDENCE, Interval, interval};
+pub use interval::{BOOTSTRAP_FROM, CONFIDENCE, Interval, interval, standard_deviation};
 pub use paired::{Paired, paired};

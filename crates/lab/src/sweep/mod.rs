@@ -8,6 +8,7 @@
 //! | `rows/<id>.json` | a [`Row`] per finished run |
 //! | `runs/<id>/` | its folder |
 //! | `results.csv`, `results.parquet` | a row per run of the plan, all numbers of its summary |
+//! | `points.csv`, `points.parquet` | a row per point and number: its mean over the seeds, and how sure that is |
 //!
 //! Each of these appears whole or not at all. A run's id is a digest of all that it is a function
 //! of, so a row that is there is never computed again.
@@ -17,6 +18,7 @@ mod data;
 mod id;
 mod metrics;
 mod plan;
+mod points;
 mod results;
 mod rows;
 mod run;
@@ -28,6 +30,7 @@ pub use collect::{Collected, collect};
 pub use data::{SweepData, read_plan};
 pub use metrics::{Metric, metrics};
 pub use plan::{Plan, Point, Study};
+pub use points::{Estimate, estimates};
 pub use results::write_results;
 pub use rows::{Keep, Row, Status};
 pub use run::{Job, Ran, Watch, WriteRun};

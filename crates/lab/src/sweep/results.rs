@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use paceline_scenario::sweep::{Axis, AxisValue};
 
+use super::points::write_points;
 use super::{Row, Status, SweepData, metrics};
 use crate::files::columns::{Column, Values, write_parquet};
 use crate::files::{OutputError, write_file};
 
 /// Writes `results.csv` and `results.parquet` into a sweep's folder: a row for each run of the
-/// plan, in its order, also for those that failed or are not there (status `missing`).
+/// plan, in its order, also for those that failed or are not there (status `missing`). Beside them
+/// `points.csv` and `points.parquet`: a row for each point and number, over the seeds.
 ///
 /// What measures the machine is left out, so the bytes are those of the plan alone.
 pub fn write_results(folder: &Path, data: &SweepData) -> Result<(), OutputError> {
@@ -23,7 +25,8 @@ pub fn write_results(folder: &Path, data: &SweepData) -> Result<(), OutputError>
     ];
     write_file(&folder.join("results.parquet"), |out| {
         write_parquet(out, &columns, &metadata)
-    })
+    })?;
+    write_points(folder, data)
 }
 
 /// The table, column by column.
@@ -64,7 +67,7 @@ fn columns(data: &SweepData) -> Vec<Column> {
     columns
 }
 
-fn texts<'a>(name: &str, values: impl Iterator<Item = Option<&'a str>>) -> Column {
+pub(super) fn texts<'a>(name: &str, values: impl Iterator<Item = Option<&'a str>>) -> Column {
     Column::new(
         name,
         Values::Text(values.map(|text| text.map(Arc::from)).collect()),
@@ -72,7 +75,7 @@ fn texts<'a>(name: &str, values: impl Iterator<Item = Option<&'a str>>) -> Colum
 }
 
 /// Whole numbers, real numbers, or texts if some value is neither.
-fn axis_column<'a>(axis: &Axis, values: impl Iterator<Item = &'a AxisValue>) -> Column {
+pub(super) fn axis_column<'a>(axis: &Axis, values: impl Iterator<Item = &'a AxisValue>) -> Column {
     let whole = |value: &AxisValue| match value {
         AxisValue::Int(value) => Some(*value),
         _ => None,
@@ -109,7 +112,7 @@ fn metric_columns(rows: &[Option<&Row>]) -> Vec<Column> {
         .collect()
 }
 
-fn write_csv(out: &mut impl io::Write, columns: &[Column]) -> io::Result<()> {
+pub(super) fn write_csv(out: &mut impl io::Write, columns: &[Column]) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(columns.iter().map(|column| column.name.as_str()))?;
     for row in 0..columns.first().map_or(0, |column| column.values.len()) {

@@ -182,7 +182,15 @@ fn unless_at_work(taken: Result<(), TryLockError>, folder: &Path, who: &str) -> 
 
 /// Removes everything that sweeps write.
 fn clear(folder: &Path) -> Result<(), OutputError> {
-    for name in ["rows", "runs", "results.csv", "results.parquet", "report.html"] {
+    for name in [
+        "rows",
+        "runs",
+        "results.csv",
+        "results.parquet",
+        "points.csv",
+        "points.parquet",
+        "report.html",
+    ] {
         remove(&folder.join(name))?;
     }
     Ok(())

@@ -150,6 +150,8 @@ fn a_sweeps_folder() {
         names(&folder),
         [
             ".lock",
+            "points.csv",
+            "points.parquet",
             "results.csv",
             "results.parquet",
             "rows",

@@ -2,7 +2,7 @@
 Paceline.topology = (() => {
   const element = document.getElementById("topology-data");
   if (!element) return null;
-  const { nodes, links, origin_ps: origin, timeline, flows } = JSON.parse(element.textContent);
+  const { nodes, links, origin_ps: origin, timeline, flows, deadlocks } = JSON.parse(element.textContent);
   const frames = timeline?.bins ?? 0;
 
   nodes.forEach((node, id) => Object.assign(node, { id, ports: [] }));
@@ -17,6 +17,15 @@ Paceline.topology = (() => {
   });
   const byName = new Map(ports.map((port) => [port.name, port]));
   const nodeName = (id) => `${nodes[id].host ? "host" : "switch"} ${id}`;
+
+  /* What a run stands still in. */
+  const note = document.getElementById("topology-deadlock");
+  note.hidden = !deadlocks.length;
+  note.textContent = deadlocks.map(({ ports: ids, closing, at_ps: at }) => {
+    const { from, to } = ports[closing];
+    return `Deadlock: each port that is outlined waits for the next one to be resumed, ${ids.length} in a cycle. ` +
+      `The pause of switch ${from} by switch ${to} closed it, ${Paceline.scaled((at - origin) / 1e6, Paceline.MICROSECONDS)} after the start.`;
+  }).join(" ");
 
   /* Reads what the program's `Packer` wrote. */
   const unpack = ({ bytes: size, data }, rows) => {
@@ -80,7 +89,7 @@ Paceline.topology = (() => {
   const duration = (us) => Paceline.scaled(us, Paceline.MICROSECONDS);
 
   return {
-    nodes, links, ports, byName, nodeName, quantities, flows,
+    nodes, links, ports, byName, nodeName, quantities, flows, deadlocks,
     frames, busiest: timeline?.busiest ?? 0, bin: (timeline?.bin_ps ?? 0) / 1e6,
     timeOf, frameAt, micros, duration,
   };

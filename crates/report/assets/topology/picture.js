@@ -6,12 +6,16 @@ Paceline.picture = Paceline.topology && (() => {
   const pen = canvas.getContext("2d");
   const SHADES = 32;
   const FONT = { host: "10.5px system-ui, sans-serif", switch: "11px system-ui, sans-serif" };
-  const MARGIN = { left: 16, right: 16, top: 34, bottom: 34 };
   const tiers = 1 + Math.max(0, ...model.nodes.map((node) => node.tier));
+  /* Over the highest switches is room for links that go around what stands between them. */
+  const around = model.links.some(({ bent, nodes }) => bent && nodes.some((id) => model.nodes[id].tier === tiers - 1));
+  const ARC = 96;
+  const MARGIN = { left: 16, right: 16, top: 34 + (around ? ARC : 0), bottom: 34 };
   const fastest = Math.max(1, ...model.links.map((link) => link.bps));
   /* How far apart the closest hosts are, in parts of the width: links are no wider. */
   const rowX = model.nodes.filter((node) => node.host).map((node) => node.x).sort((a, b) => a - b);
   const pitch = Math.min(1, ...rowX.slice(1).map((x, i) => x - rowX[i]).filter((gap) => gap > 0));
+  const hosts = model.nodes.filter((node) => node.host).sort((a, b) => a.x - b.x);
   const zoom = { k: 1, x: 0, y: 0 };
   let size = { width: 0, height: 0 };
   let colors = {};
@@ -41,7 +45,8 @@ Paceline.picture = Paceline.topology && (() => {
     };
     const [from, to] = [edge(a, b, link.x[0]), edge(b, a, link.x[1])];
     if (!link.bent) return [from, to];
-    const rise = Math.min(Math.abs(to.x - from.x) * 0.3, inner().h * zoom.k / Math.max(1, tiers - 1) * 0.7);
+    const room = around ? ARC * zoom.k : inner().h * zoom.k / Math.max(1, tiers - 1) * 0.7;
+    const rise = Math.min(Math.abs(to.x - from.x) * 0.3, room);
     return Array.from({ length: 13 }, (_, i) => {
       const t = i / 12;
       return { x: from.x + (to.x - from.x) * t, y: from.y + (to.y - from.y) * t - rise * 4 * t * (1 - t) };
@@ -143,6 +148,19 @@ Paceline.picture = Paceline.topology && (() => {
     pen.globalAlpha = 1;
   };
 
+  /* Hosts from left to right, but for those whose names would lie on that of the one before. */
+  const namedHosts = () => {
+    const found = new Set();
+    let free = -Infinity;
+    for (const node of hosts) {
+      const half = pen.measureText(String(node.id)).width / 2, { x } = box(node);
+      if (x - half < free) continue;
+      found.add(node.id);
+      free = x + half + 4;
+    }
+    return found;
+  };
+
   const paintNodes = (state) => {
     const buffer = model.quantities.buffer;
     const label = (text, x, y, color) => {
@@ -152,7 +170,7 @@ Paceline.picture = Paceline.topology && (() => {
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     pen.font = FONT.host;
-    const named = pitch * inner().w * zoom.k > pen.measureText(String(model.nodes.length)).width + 4;
+    const named = namedHosts();
     for (const node of model.nodes) {
       const { x, y, w, h } = box(node);
       if (x + w < 0 || x - w > size.width || y + h < 0 || y - h > size.height) continue;
@@ -169,7 +187,7 @@ Paceline.picture = Paceline.topology && (() => {
       pen.font = node.host ? FONT.host : FONT.switch;
       const text = String(node.id), wide = pen.measureText(text).width;
       if (!node.host && 2 * w > wide + 4) label(text, x, y - (held > 0 ? 1.5 : 0), colors.ink);
-      if (node.host && named) label(text, x, y + w + 9, colors.soft);
+      if (node.host && named.has(node.id)) label(text, x, y + w + 9, colors.soft);
     }
   };
 
@@ -184,6 +202,21 @@ Paceline.picture = Paceline.topology && (() => {
     pen.globalAlpha = 1;
   };
 
+  /* The link whose pause closed a cycle: outlined, and named. */
+  const paintClosing = (id) => {
+    outline(id, colors.pick, 9);
+    const { x, y } = middle(id), words = "closes the cycle";
+    pen.font = "600 11px system-ui, sans-serif";
+    const half = pen.measureText(words).width / 2 + 5;
+    const at = { x: Math.min(Math.max(x, half), size.width - half), y: Math.max(y - 14, 10) };
+    pen.fillStyle = colors.card;
+    pen.beginPath();
+    pen.roundRect(at.x - half, at.y - 9, 2 * half, 18, 4);
+    pen.fill();
+    pen.fillStyle = colors.pick;
+    pen.fillText(words, at.x, at.y);
+  };
+
   /* `state`: frame, metric, port under the pointer, chosen port, chosen flow. */
   const paint = (state) => {
     const ratio = window.devicePixelRatio || 1;
@@ -194,9 +227,11 @@ Paceline.picture = Paceline.topology && (() => {
     if (state.hover !== null) outline(state.hover, colors.soft, 5);
     for (const id of state.path) outline(id, colors.pick, 7);
     if (state.port !== null) outline(state.port, colors.pick, 7);
+    for (const { ports } of model.deadlocks) for (const id of ports) outline(id, colors.pause, 5);
     paintLinks(state);
     paintPauses(state);
     paintNodes(state);
+    for (const { closing } of model.deadlocks) paintClosing(closing);
     if (state.flow) {
       pen.strokeStyle = colors.pick;
       pen.lineWidth = 2.5;
@@ -215,7 +250,7 @@ Paceline.picture = Paceline.topology && (() => {
   const resize = () => {
     const ratio = window.devicePixelRatio || 1;
     const width = Math.max(260, canvas.parentNode.clientWidth);
-    size = { width, height: Math.min(560, 170 + 110 * tiers) };
+    size = { width, height: Math.min(560, 170 + 110 * tiers) + (around ? ARC : 0) };
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(size.height * ratio);
     canvas.style.height = size.height + "px";

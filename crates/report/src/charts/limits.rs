@@ -10,51 +10,93 @@ use paceline_lab::results::FlowRow;
 /// Flows of which there are lines: the largest.
 const FLOWS_MAX: usize = 16;
 
+/// What is recorded of flows.
+struct Quantity {
+    metric: &'static str,
+    title: &'static str,
+    label: &'static str,
+    unit: &'static str,
+    /// The unit of the axis, and what values are whole multiples of.
+    scale: (f64, f64),
+}
+
+const QUANTITIES: [Quantity; 3] = [
+    Quantity {
+        metric: RATE,
+        title: "Rates that the scheme allows",
+        label: "rate",
+        unit: "Gbit/s",
+        scale: (1e9, 1.0),
+    },
+    Quantity {
+        metric: WINDOW,
+        title: "Windows that the scheme allows",
+        label: "window",
+        unit: "KB",
+        scale: (1e3, 1.0),
+    },
+    Quantity {
+        metric: RTT,
+        title: "Round trips",
+        label: "round-trip time",
+        unit: "µs",
+        scale: (1.0, 1e-6),
+    },
+];
+
 /// Charts of one run, of what was recorded of its flows.
 pub(super) fn limits(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
-    let [run] = runs else {
-        return Vec::new();
-    };
-    let quantities = [
-        (RATE, "Rates that the scheme allows", "rate", "Gbit/s", (1e9, 1.0)),
-        (
-            WINDOW,
-            "Windows that the scheme allows",
-            "window",
-            "KB",
-            (1e3, 1.0),
-        ),
-        (RTT, "Round trips", "round-trip time", "µs", (1.0, 1e-6)),
-    ];
-    let mut charts: Vec<Chart> = Vec::new();
-    for (metric, title, label, unit, scale) in quantities {
-        let chosen = chosen(run, metric);
-        if chosen.is_empty() {
-            continue;
-        }
-        let line = |(k, (row, one)): (usize, &(FlowRow<'_>, &Series))| Line {
-            dash: k / COLORS,
-            ..Line::over_time(flow_name(row), k % COLORS, clock.source(0, Track::of(one), scale))
-        };
-        let recorded = run.data.series.iter().filter(|one| one.metric == metric).count();
-        let note = match recorded > chosen.len() {
-            true => format!("The largest {} of {recorded} flows.", chosen.len()),
-            false => "At the sender, for each flow.".to_string(),
-        };
-        charts.push(Chart {
-            title: title.into(),
-            note,
-            x: clock.axis(),
-            y: Axis::new(label, unit),
-            kind: Kind::Track,
-            width: Width::Third,
-            lines: chosen.iter().enumerate().map(line).collect(),
-        });
-    }
+    let charts = QUANTITIES
+        .iter()
+        .filter_map(|quantity| chart(runs, clock, quantity));
+    let mut charts: Vec<Chart> = charts.collect();
     if charts.len() < 3 {
         charts.iter_mut().for_each(|chart| chart.width = Width::Half);
     }
     charts
+}
+
+/// That of one metric.
+pub(crate) fn limit(runs: &[Named<'_>], clock: &Clock, metric: &str) -> Option<Chart> {
+    let quantity = QUANTITIES.iter().find(|quantity| quantity.metric == metric)?;
+    chart(runs, clock, quantity)
+}
+
+fn chart(runs: &[Named<'_>], clock: &Clock, of: &Quantity) -> Option<Chart> {
+    let [run] = runs else {
+        return None;
+    };
+    let chosen = chosen(run, of.metric);
+    let line = |(k, (row, one)): (usize, &(FlowRow<'_>, &Series))| Line {
+        dash: k / COLORS,
+        ..Line::over_time(
+            flow_name(row),
+            k % COLORS,
+            clock.source(0, Track::of(one), of.scale),
+        )
+    };
+    let recorded = run
+        .data
+        .series
+        .iter()
+        .filter(|one| one.metric == of.metric)
+        .count();
+    let note = match recorded > chosen.len() {
+        true => format!(
+            "The largest {} of {recorded} flows; all are in series.parquet.",
+            chosen.len()
+        ),
+        false => "At the sender, for each flow.".to_string(),
+    };
+    (!chosen.is_empty()).then(|| Chart {
+        title: of.title.into(),
+        note,
+        x: clock.axis(),
+        y: Axis::new(of.label, of.unit),
+        kind: Kind::Track,
+        width: Width::Third,
+        lines: chosen.iter().enumerate().map(line).collect(),
+    })
 }
 
 /// The largest flows that have the metric, in the order of their numbers.

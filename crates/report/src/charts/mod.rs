@@ -8,9 +8,11 @@ mod per_flow;
 use serde::Serialize;
 
 use super::track::{Packed, Track};
+pub(crate) use limits::limit;
 pub(super) use over_seeds::{Seeds, over_seeds};
-use over_time::Clock;
+pub(crate) use over_time::{Clock, pauses, queues, rates_in_one};
 use paceline_lab::files::RunData;
+pub(crate) use per_flow::{QUANTILES, size_groups};
 
 /// A chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -286,7 +288,7 @@ fn fill_rows(charts: &mut [Chart]) {
 }
 
 /// The unit in which times up to `longest` ps read best, and its size in ps.
-fn unit_of_time(longest: u64) -> (&'static str, f64) {
+pub(crate) fn unit_of_time(longest: u64) -> (&'static str, f64) {
     match longest {
         0..2_000_000 => ("ns", 1e3),
         2_000_000..2_000_000_000 => ("µs", 1e6),

@@ -13,7 +13,7 @@ const FLOWS_MAX: usize = 32;
 /// Ports of a single run of which the queue is drawn.
 const PORTS_MAX: usize = 4;
 /// Time since the first start of a flow, in a unit that suits the longest run.
-pub(super) struct Clock {
+pub(crate) struct Clock {
     starts_ps: Vec<u64>,
     longest: u64,
     unit: &'static str,
@@ -21,7 +21,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub(super) fn of(runs: &[Named<'_>]) -> Self {
+    pub(crate) fn of(runs: &[Named<'_>]) -> Self {
         let start = |run: &Named<'_>| run.data.flows.rows().map(|flow| flow.start_ps).min().unwrap_or(0);
         let end = |run: &Named<'_>| {
             let flows = run.data.flows.rows().filter_map(|flow| flow.end_ps());
@@ -70,13 +70,15 @@ impl Clock {
 }
 
 /// The queues of the busiest ports of a single run, of the busiest port of each of several.
-pub(super) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
+pub(crate) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     let shown = if runs.len() == 1 { PORTS_MAX } else { 1 };
     let mut lines: Vec<Line> = Vec::new();
+    let mut filled = 0;
     for (i, run) in runs.iter().enumerate() {
         let series = run.data.series.iter().filter(|series| series.metric == QUEUE);
         let mut tracks: Vec<(&Series, Track)> = series.map(|one| (one, Track::of(one))).collect();
         tracks.retain(|(_, track)| track.largest() > 0.0);
+        filled += tracks.len();
         tracks.sort_by(|(_, a), (_, b)| b.area().total_cmp(&a.area()));
         for (place, (one, track)) in tracks.into_iter().take(shown).enumerate() {
             let port = port_name(&one.entity);
@@ -103,7 +105,10 @@ pub(super) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
             "Queue of the busiest port"
         }
         .into(),
-        note: "Bytes in all queues of a switch port.".into(),
+        note: match filled - lines.len() {
+            0 => "Bytes in all queues of a switch port.".into(),
+            more => format!("Bytes in all queues of a switch port; {more} more in series.parquet."),
+        },
         x: clock.axis(),
         y: Axis::new("queue", unit),
         kind: Kind::Track,
@@ -151,21 +156,20 @@ fn port_name(entity: &str) -> String {
     parts().unwrap_or_else(|| entity.to_string())
 }
 
-/// Goodput over time: of each flow if there are few, of all together otherwise.
-pub(super) fn rates(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
+/// The recorded goodputs of the flows of each run.
+fn goodputs(runs: &[Named<'_>]) -> Vec<Vec<Series>> {
     let of_run = |run: &Named<'_>| -> Vec<Series> {
-        run.data
-            .series
-            .iter()
+        let series = run.data.series.iter();
+        series
             .filter(|series| series.metric == GOODPUT)
             .cloned()
             .collect()
     };
-    let all: Vec<Vec<Series>> = runs.iter().map(of_run).collect();
-    if all.iter().all(Vec::is_empty) {
-        return Vec::new();
-    }
-    let chart = |title: String, width, lines| Chart {
+    runs.iter().map(of_run).collect()
+}
+
+fn chart_of_rates(title: String, width: Width, lines: Vec<Line>, clock: &Clock) -> Chart {
+    Chart {
         title,
         note: "Payload acknowledged at the sender.".into(),
         x: clock.axis(),
@@ -173,48 +177,59 @@ pub(super) fn rates(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
         kind: Kind::Track,
         width,
         lines,
-    };
-    if all.iter().all(|series| series.len() <= FLOWS_MAX) {
-        let many = runs.len() > 1;
-        let mut charts: Vec<Chart> = Vec::new();
-        for (i, (run, series)) in runs
-            .iter()
-            .zip(&all)
-            .enumerate()
-            .filter(|(_, (_, series))| !series.is_empty())
-        {
-            let title = if many {
-                format!("Rates of flows, {}", run.name)
-            } else {
-                "Rates of flows".into()
-            };
-            charts.push(chart(title, Width::Half, flow_lines(i, run, series, clock)));
-        }
-        let lines = || charts.iter().flat_map(|chart| &chart.lines);
-        let highest = lines().map(Line::largest).fold(0.0, f64::max);
-        let latest = clock.latest(lines());
-        for chart in charts.iter_mut().filter(|_| many) {
-            chart.x.max = Some(latest);
-            chart.y.max = Some(round(highest * 1.05, 3));
-        }
-        return charts;
     }
+}
+
+/// Goodput over time: of each flow if there are few, of all together otherwise.
+pub(super) fn rates(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
+    let all = goodputs(runs);
+    if all.iter().any(|series| series.len() > FLOWS_MAX) {
+        return rates_together(runs, &all, clock).into_iter().collect();
+    }
+    let many = runs.len() > 1;
+    let mut charts: Vec<Chart> = Vec::new();
+    for (i, (run, series)) in (runs.iter().zip(&all).enumerate()).filter(|(_, (_, s))| !s.is_empty()) {
+        let title = if many {
+            format!("Rates of flows, {}", run.name)
+        } else {
+            "Rates of flows".into()
+        };
+        let lines = flow_lines(i, run, series, clock);
+        charts.push(chart_of_rates(title, Width::Half, lines, clock));
+    }
+    let lines = || charts.iter().flat_map(|chart| &chart.lines);
+    let highest = lines().map(Line::largest).fold(0.0, f64::max);
+    let latest = clock.latest(lines());
+    for chart in charts.iter_mut().filter(|_| many) {
+        chart.x.max = Some(latest);
+        chart.y.max = Some(round(highest * 1.05, 3));
+    }
+    charts
+}
+
+/// The same in one chart: of each flow of one run with few, of all flows of each run together otherwise.
+pub(crate) fn rates_in_one(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
+    match runs {
+        [_] => rates(runs, clock).pop(),
+        several => rates_together(several, &goodputs(several), clock),
+    }
+}
+
+/// A line for each run: the rates of all its flows.
+fn rates_together(runs: &[Named<'_>], all: &[Vec<Series>], clock: &Clock) -> Option<Chart> {
+    let recorded = runs
+        .iter()
+        .zip(all)
+        .enumerate()
+        .filter(|(_, (_, series))| !series.is_empty());
     let line = |(i, (run, series)): (usize, (&Named<'_>, &Vec<Series>))| Line {
         dash: run.dash,
         ..Line::over_time(run.name, run.color, clock.source(i, total(series), GBPS))
     };
     let width = if runs.len() == 1 { Width::Half } else { Width::Full };
-    let mut chart = chart(
-        "Rate of all flows together".into(),
-        width,
-        runs.iter().zip(&all).enumerate().map(line).collect(),
-    );
-    chart.lines.retain(|line| line.largest() > 0.0);
-    if chart.lines.is_empty() {
-        Vec::new()
-    } else {
-        vec![chart]
-    }
+    let mut lines: Vec<Line> = recorded.map(line).collect();
+    lines.retain(|line| line.largest() > 0.0);
+    (!lines.is_empty()).then(|| chart_of_rates("Rate of all flows together".into(), width, lines, clock))
 }
 
 /// Bit/s, which are whole, on an axis in Gbit/s.
@@ -267,7 +282,7 @@ fn total(series: &[Series]) -> Track {
 }
 
 /// PFC pauses over time, when there were any.
-pub(super) fn pauses(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
+pub(crate) fn pauses(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     const BINS: u64 = 1 << 13;
     let since = |run: usize, ns: u64| (ns * 1000).saturating_sub(clock.starts_ps[run]);
     let last = |(i, run): (usize, &Named<'_>)| run.data.pauses_ns.last().map(|&ns| since(i, ns));

@@ -12,7 +12,7 @@ use paceline_lab::stats::percentile;
 pub(super) const SIZE_GROUPS: usize = 20;
 
 /// Quantiles of slowdowns that are drawn over sizes.
-pub(super) const QUANTILES: [(&str, f64); 3] = [
+pub(crate) const QUANTILES: [(&str, f64); 3] = [
     ("median", 0.50),
     ("95th percentile", 0.95),
     ("99th percentile", 0.99),
@@ -20,7 +20,7 @@ pub(super) const QUANTILES: [(&str, f64); 3] = [
 
 /// (largest size, ascending slowdowns) of groups of flows of neighbouring sizes: of each size if
 /// there are few, of equally many flows otherwise.
-pub(super) fn size_groups(run: &RunData) -> Vec<(f64, Vec<f64>)> {
+pub(crate) fn size_groups(run: &RunData) -> Vec<(f64, Vec<f64>)> {
     let mut flows: Vec<(u64, f64)> = run
         .flows
         .rows()

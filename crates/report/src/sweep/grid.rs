@@ -122,7 +122,7 @@ fn axis(axis: &Axis) -> GridAxis {
     } else {
         plain_styles(values.len())
     };
-    let scale = scale(&axis.values);
+    let scale = places(&axis.values);
     GridAxis {
         name: axis.key.rsplit('.').next().unwrap_or(&axis.key).to_string(),
         key: axis.key.clone(),
@@ -153,7 +153,7 @@ fn plain_styles(count: usize) -> Vec<(usize, usize)> {
 }
 
 /// The values on a scale: numbers, or quantities that were all written in the same unit.
-fn scale(values: &[AxisValue]) -> Option<(Vec<f64>, String)> {
+pub(crate) fn places(values: &[AxisValue]) -> Option<(Vec<f64>, String)> {
     let split = |value: &AxisValue| -> Option<(f64, String)> {
         if let Some(number) = value.number() {
             return Some((number, String::new()));

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::{RenderError, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, environment, script_json};
 use grid::Grid;
+pub(crate) use grid::places;
 use paceline_lab::sweep::SweepData;
 
 const TEMPLATE: &str = include_str!("../../assets/sweep.html.j2");

@@ -12,6 +12,7 @@ use paceline_scenario::topology::Topology;
 use serde::Serialize;
 
 use paceline_lab::files::RunData;
+use paceline_lab::results::{Cycle, EndlessPause};
 
 /// What the page's script gets.
 #[derive(Debug, Serialize)]
@@ -22,6 +23,17 @@ pub(super) struct View {
     origin_ps: u64,
     timeline: Option<timeline::Timeline>,
     flows: flows::Listed,
+    deadlocks: Vec<Deadlock>,
+}
+
+/// Ports whose pauses wait for each other for ever, by their rows.
+#[derive(Debug, PartialEq, Serialize)]
+struct Deadlock {
+    ports: Vec<usize>,
+    /// The one that was paused last: with it the cycle was closed.
+    closing: usize,
+    /// When that was, in ps.
+    at_ps: u64,
 }
 
 /// A node; positions are in parts of the picture's width.
@@ -71,7 +83,35 @@ pub(super) fn view(run: &RunData) -> Option<View> {
         origin_ps: run.flows.rows().map(|flow| flow.start_ps).min().unwrap_or(0),
         timeline: timeline::timeline(&run.series, &rows),
         flows: flows::listed(run, &rows),
+        deadlocks: deadlocks(run, &rows),
     })
+}
+
+/// The cycles of pauses that a run ended in.
+fn deadlocks(run: &RunData, rows: &BTreeMap<String, usize>) -> Vec<Deadlock> {
+    let Some(found) = &run.summary.standstill else {
+        return Vec::new();
+    };
+    let deadlock = |cycle: &Cycle| {
+        let next = cycle.nodes.iter().cycle().skip(1);
+        let pause_of = |(&node, &by): (&u32, &u32)| {
+            let is_it =
+                |pause: &&EndlessPause| (pause.node, pause.by, pause.priority) == (node, by, cycle.priority);
+            found.pauses.iter().find(is_it)
+        };
+        let pauses: Option<Vec<&EndlessPause>> = cycle.nodes.iter().zip(next).map(pause_of).collect();
+        let pauses = pauses?;
+        let last = pauses.iter().max_by(|a, b| a.since_s.total_cmp(&b.since_s))?;
+        Some(Deadlock {
+            ports: pauses
+                .iter()
+                .filter_map(|pause| rows.get(&pause.port).copied())
+                .collect(),
+            closing: *rows.get(&last.port)?,
+            at_ps: (last.since_s * 1e12).round() as u64,
+        })
+    };
+    found.cycles.iter().filter_map(deadlock).collect()
 }
 
 /// A hundred-thousandth of the width is less than a pixel, magnified too.

@@ -1,10 +1,12 @@
 //! What is built in: topologies, workloads, scenarios. The tables behind `list` and `explain`.
 
+mod extents;
 mod sections;
 mod workloads;
 
 use crate::traffic::DISTRIBUTIONS;
 
+pub use extents::{Extent, GROUPS, Group};
 pub use sections::sections;
 pub use workloads::workloads;
 

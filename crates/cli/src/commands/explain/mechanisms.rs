@@ -3,6 +3,7 @@
 
 use paceline_scenario::builtin::{self, Parameter};
 
+use crate::commands::example;
 use crate::text;
 
 /// A mechanism of the network.
@@ -10,6 +11,7 @@ struct Mechanism {
     name: &'static str,
     also: &'static [&'static str],
     about: &'static str,
+    example: &'static str,
     /// Sections of a scenario, and which of their keys; none for all.
     keys: &'static [(&'static str, &'static [&'static str])],
 }
@@ -22,6 +24,7 @@ const MECHANISMS: &[Mechanism] = &[
                 class. Above a threshold it sends the port's neighbour a pause frame, below another one a \
                 resume frame; the headroom takes what is still on its way. Switch it off with \
                 network.flow_control = \"none\".",
+        example: "paceline run incast-16 --set network.flow_control=none",
         keys: &[
             (
                 "network",
@@ -37,6 +40,7 @@ const MECHANISMS: &[Mechanism] = &[
                 probability that rises from 0 at kmin to pmax at kmax bytes in the queue, and is 1 above. A \
                 step (kmin = kmax, pmax = 1) is what DCTCP wants. The defaults depend on the scheme; \
                 [network.ecn] replaces them.",
+        example: "paceline run incast-16 --scheme dcqcn --set network.ecn.pmax=0.5",
         keys: &[("network.ecn", &[])],
     },
     Mechanism {
@@ -45,6 +49,7 @@ const MECHANISMS: &[Mechanism] = &[
         about: "In-band network telemetry. Every switch port writes into data packets when they leave: the \
                 time, the bytes it has sent, the bytes it still holds. The receiver sends it all back in \
                 acknowledgements. There is INT in runs with a scheme that reads it.",
+        example: "paceline run incast-16 --scheme hpcc --set network.int-header=30B",
         keys: &[(
             "network",
             &["int-header", "int-multi", "pint-header", "timestamp-header"],
@@ -66,6 +71,7 @@ const MECHANISMS: &[Mechanism] = &[
                 repeat): the receiver keeps what comes out of order and names it; the sender sends again \
                 only what is missing, with at most a bandwidth-delay product in flight. A timeout repairs \
                 losses that leave no gap to see: the last packets of a flow.",
+        example: "paceline run incast-16 --set network.recovery=irn",
         keys: &[
             (
                 "network",
@@ -81,18 +87,20 @@ const MECHANISMS: &[Mechanism] = &[
         about: "What happens to packets of classes that are not under flow control when there is no room for \
                 them: they are dropped, or trimmed: the payload is cut off, and the headers go on to the \
                 receiver in class 0, so that it asks for the packet at once.",
+        example: "paceline run incast-16 --set network.flow_control=none --set network.buffer=1MB",
         keys: &[
             ("network", &["flow_control", "lossless", "buffer"]),
             ("network.drop", &[]),
         ],
     },
     Mechanism {
-        name: "load-balancing",
-        also: &["ecmp", "flowlet", "spray", "adaptive"],
+        name: "ecmp",
+        also: &["flowlet", "spray", "adaptive"],
         about: "Which of several equally short ways a packet takes. ECMP: a flow's own, by a hash with a \
                 seed per switch. Flowlets: a flow may change after a pause. Spraying: every packet at \
                 random. Adaptive: the port that is soonest empty. What reorders packets wants a NIC \
                 that bears it: network.recovery = \"irn\".",
+        example: "paceline run load-balancing --set network.load-balancing=spray",
         keys: &[
             ("network", &["load-balancing"]),
             ("network.flowlet", &[]),
@@ -106,6 +114,7 @@ const MECHANISMS: &[Mechanism] = &[
                 its tokens for capacity that is about to be free (PRU) or is (SM), QCN's congestion point. \
                 There is as much of it as the schemes of a run ask for; their blocks in [cc] have its \
                 parameters.",
+        example: "paceline run incast-16 --scheme bolt --set network.assist=none",
         keys: &[("network", &["assist", "assist-ports"])],
     },
     Mechanism {
@@ -114,6 +123,7 @@ const MECHANISMS: &[Mechanism] = &[
         about: "What the receiver's host adds to a round trip: packets wait for an engine that takes each for \
                 so long, then a delay, perhaps with jitter. ACKs tell the sender how long it was; Swift has a \
                 window of its own for it.",
+        example: "paceline run incast-16 --scheme swift --set network.endpoint.delay=5us",
         keys: &[("network.endpoint", &[])],
     },
     Mechanism {
@@ -124,12 +134,51 @@ const MECHANISMS: &[Mechanism] = &[
                 reproduced; a config.txt runs so unless told otherwise. `bolt-ns3`: the simulator of Bolt's authors in the \
                 same way. The scenario.toml in a run's folder \
                 names every quirk as a switch of [quirks].",
+        example: "paceline run incast-16 --fidelity ns3-hpcc",
         keys: &[
             ("", &["fidelity", "ties", "shuffle-ties", "check", "quirks"]),
             ("network.bolt-ns3", &[]),
         ],
     },
 ];
+
+/// What shows a section of a scenario at work.
+fn example_of_section(name: &str) -> &'static str {
+    match name {
+        "workload" => "paceline run incast-16 --set workload.incast.priority=2",
+        "network" => "paceline run incast-16 --set network.mtu=4096B",
+        "network.irn" => "paceline run incast-16 --set network.recovery=irn --set network.irn.rto-low=50us",
+        "network.drop" => {
+            "paceline run incast-16 --set network.flow_control=none --set network.drop.trim=true"
+        }
+        "network.pfc" => "paceline run incast-16 --set network.pfc.mode=quanta",
+        "network.ecn" => "paceline run incast-16 --scheme dcqcn --set network.ecn.kmin=50KB",
+        "network.bolt-ns3" => "paceline run bolt-join100 --set network.bolt-ns3.buffer-packets=500",
+        "network.endpoint" => "paceline run incast-16 --set network.endpoint.delay=5us",
+        "network.flowlet" => {
+            "paceline run load-balancing --set network.load-balancing=flowlet --set network.flowlet.gap=50us"
+        }
+        "network.adaptive" => "paceline run load-balancing --set network.load-balancing=adaptive",
+        "network.failure" => "paceline run link-flap",
+        "network.pause-storm" => "paceline run pfc-storm",
+        "network.route" => "paceline run pfc-deadlock",
+        "record" => "paceline run incast-16 --set record.queue=100ns",
+        "sweep" => "paceline sweep incast-16 --over cc.scheme=hpcc,dctcp --over cc.window=off,fixed",
+        _ => "paceline run incast-16 --set cc.window=fixed",
+    }
+}
+
+/// The mechanisms, and a few words on each.
+pub(super) fn list() -> impl Iterator<Item = (&'static str, String)> {
+    MECHANISMS.iter().map(|mechanism| {
+        let end = mechanism.about.find(['.', ':']).unwrap_or(mechanism.about.len());
+        let also = match mechanism.also {
+            [] => String::new(),
+            also => format!(" (also {})", also.join(", ")),
+        };
+        (mechanism.name, format!("{}{also}", &mechanism.about[..end]))
+    })
+}
 
 /// All names, sections of a scenario included.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
@@ -145,11 +194,17 @@ pub(super) fn page(name: &str, width: usize) -> Option<String> {
         return None;
     }
     let known = |mechanism: &&Mechanism| mechanism.name == name || mechanism.also.contains(&name);
-    let (title, about, keys) = match MECHANISMS.iter().find(known) {
-        Some(mechanism) => (mechanism.name, mechanism.about, mechanism.keys.to_vec()),
+    let (title, about, keys, example) = match MECHANISMS.iter().find(known) {
+        Some(mechanism) => (
+            mechanism.name,
+            mechanism.about,
+            mechanism.keys.to_vec(),
+            mechanism.example,
+        ),
         None => {
             let section = builtin::sections().iter().find(|section| section.name == name)?;
-            (section.name, section.summary, vec![(section.name, &[][..])])
+            let keys = vec![(section.name, &[][..])];
+            (section.name, section.summary, keys, example_of_section(name))
         }
     };
     let head = ["key", "default", "what"].map(str::to_string).to_vec();
@@ -161,7 +216,11 @@ pub(super) fn page(name: &str, width: usize) -> Option<String> {
         rows.extend(parameters.iter().filter(wanted).map(|p| row(section, p)));
     }
     let about = text::paragraph(about, width);
-    Some(format!("{title}\n\n{about}\n{}", text::columns(&rows, width)))
+    let example = example::shown(example);
+    Some(format!(
+        "{title}\n\n{about}\n{}{example}",
+        text::columns(&rows, width)
+    ))
 }
 
 fn row(section: &str, parameter: &Parameter) -> Vec<String> {

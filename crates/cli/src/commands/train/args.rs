@@ -15,8 +15,8 @@ Examples:
   paceline train lstm --compare              with GRU, RNN, AR(3), persistence beside it
   paceline train ar3 --on-policy 2           learns from the runs that it predicts in, in two rounds
   paceline train gru --scenarios my.toml --schemes timely,pidnn --rounds 30
-  paceline train lstm --data results/train-lstm --seed 2
-  paceline train lstm --data my-runs --resume results/train-lstm/checkpoints/round-07
+  paceline train lstm --data results/train-lstm/dataset.parquet --seed 2
+  paceline train lstm --scenarios my.toml --resume results/train-lstm/checkpoints/round-07
   paceline train pidnn                       the gains of the controller, in the simulator
   paceline train pidnn --units norm --start=-0.1,-0.05,0 --target 6us
 
@@ -49,7 +49,7 @@ pub(crate) enum Trainee {
     Pidnn,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TrainArgs {
     /// What to train
@@ -158,7 +158,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "TIME", help_heading = "Gains (pidnn)")]
     pub(crate) target: Option<Span>,
 
-    /// Folder for everything [default: results/train-NAME]
+    /// Folder for everything [default: results/train-NAME; with a number behind it where that has another]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
     /// Replace the folder of an earlier training

@@ -1,0 +1,143 @@
+//! Commands that are shown as examples of a scheme: they work, and do something.
+
+use paceline_congestion::params::ParamDoc;
+use paceline_congestion::registry::{Alias, Scheme};
+use paceline_scenario::Overrides;
+
+/// An example at the end of a page.
+pub(super) fn shown(command: &str) -> String {
+    format!("\nExample:\n  {command}\n")
+}
+
+/// A run under a scheme, or a variant of one, with a parameter changed.
+pub(super) fn scheme(scheme: &Scheme, alias: Option<&Alias>) -> String {
+    let name = alias.map_or(scheme.name, |alias| alias.name);
+    let set = setting(scheme).filter(|_| alias.is_none());
+    let set = set.map_or_else(String::new, |set| format!(" --set {set}"));
+    format!("paceline run incast-16 --scheme {name}{set}")
+}
+
+/// A topology's file.
+pub(super) fn topology(name: &str) -> String {
+    let parameters = match name {
+        // Nodes and links one by one, or a file's: the first is in a scenario, the second is made here.
+        "graph" => return "paceline run pfc-deadlock".to_string(),
+        "file" => return "paceline generate topology star hosts=16 -o topology.txt".to_string(),
+        "star" => " hosts=16 rate=400Gbps",
+        "dumbbell" => " left=4 right=4 bottleneck-rate=25Gbps",
+        "parking-lot" => " hops=3",
+        "leaf-spine" => " leaves=4 spines=2 hosts-per-leaf=8",
+        "fat-tree" => " k=8",
+        _ => "",
+    };
+    format!("paceline generate topology {name}{parameters} -o {name}.txt")
+}
+
+/// A workload's flows.
+pub(super) fn workload(name: &str) -> String {
+    let parameters = match name {
+        "flows" => return "paceline run two-flow-join".to_string(),
+        "trace" => return "paceline generate flows incast-16 -o trace.csv".to_string(),
+        "incast" => "receiver=16 fan-in=15 size=1MB",
+        "poisson" => "sizes=websearch load=0.5 to=1ms",
+        "incast-poisson" => "fan-in=8 to=1ms",
+        "closed-loop" => "messages=10 outstanding=4",
+        _ => "size=8MB",
+    };
+    format!("paceline generate flows {name} {parameters} --topology star,hosts=16 -o {name}.csv")
+}
+
+/// Flows of a distribution of sizes.
+pub(super) fn distribution(name: &str) -> String {
+    format!(
+        "paceline generate flows poisson sizes={name} load=0.5 to=1ms --topology star,hosts=16 -o {name}.csv"
+    )
+}
+
+/// A run with a model that ships.
+pub(super) fn model(name: &str) -> String {
+    let predictor = name.trim_start_matches("rtt-");
+    format!("paceline run incast-16 --scheme lstm-pid --set cc.lstm-pid.predictor={predictor}")
+}
+
+/// An option that sets a parameter of the scheme to another value than its default; nothing of a scheme that has
+/// no parameter.
+pub(super) fn setting(scheme: &Scheme) -> Option<String> {
+    let docs = (scheme.params)();
+    let numbers = docs
+        .iter()
+        .flat_map(|doc| numbers(doc).map(move |value| (doc, value)));
+    let names = docs
+        .iter()
+        .flat_map(|doc| names(doc).map(move |value| (doc, value)));
+    let zeros = docs
+        .iter()
+        .filter(|doc| doc.default == "0")
+        .map(|doc| (doc, "8".to_string()));
+    numbers
+        .chain(names)
+        .chain(zeros)
+        .map(|(doc, value)| format!("cc.{}.{}={value}", scheme.name, doc.name))
+        .find(|set| fits(scheme, set))
+}
+
+/// Whether a run takes it.
+fn fits(scheme: &Scheme, set: &str) -> bool {
+    let overrides = Overrides {
+        scheme: Some(scheme.name.to_string()),
+        set: vec![set.to_string()],
+        ..Overrides::default()
+    };
+    paceline_scenario::load_text("example.toml", &paceline_scenario::demo(1.0), &overrides).is_ok()
+}
+
+/// Other values of a parameter that is a number, with its unit: round ones near the default. A zero stands for a
+/// default of another kind, so it comes last.
+fn numbers(doc: &ParamDoc) -> impl Iterator<Item = String> {
+    let end = doc.default.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+    let (number, unit) = doc.default.split_at(end.unwrap_or(doc.default.len()));
+    let whole = !number.contains('.');
+    let default: f64 = number.parse().unwrap_or(0.0);
+    let unit = unit.to_string();
+    let is_unit = unit.chars().all(char::is_alphabetic);
+    let values = [0.9, 0.5, 2.0]
+        .into_iter()
+        .map(move |factor| rounded(default * factor));
+    values
+        .filter(move |&value| is_unit && value > 0.0 && value != default && (!whole || value.fract() == 0.0))
+        .map(move |value| format!("{value}{unit}"))
+}
+
+/// The nearest number with one digit that is not zero.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.0e}").parse().unwrap_or(value)
+}
+
+/// The other values of a parameter that is one of several words.
+fn names(doc: &ParamDoc) -> impl Iterator<Item = String> {
+    let words = doc.range.strip_prefix("one of ").unwrap_or_default().split(", ");
+    let default = doc.default.clone();
+    words
+        .filter(move |word| !word.is_empty() && *word != default)
+        .map(str::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_congestion::registry::{self, SCHEMES};
+
+    #[test]
+    fn examples_change_a_value() {
+        let of = |name| setting(registry::find(name).unwrap().0);
+        assert_eq!(of("hpcc").as_deref(), Some("cc.hpcc.eta=0.9"));
+        assert_eq!(of("none"), None);
+        for scheme in SCHEMES.iter().filter(|scheme| !(scheme.params)().is_empty()) {
+            let set = setting(scheme).unwrap_or_else(|| panic!("no example of {}", scheme.name));
+            let same = (scheme.params)()
+                .iter()
+                .any(|doc| set == format!("cc.{}.{}={}", scheme.name, doc.name, doc.default));
+            assert!(!same, "{set} is the default");
+        }
+    }
+}

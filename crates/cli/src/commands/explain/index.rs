@@ -1,0 +1,165 @@
+//! Everything that has a name: by group, and found by what its page says.
+
+use std::fmt::Write as _;
+
+use paceline_congestion::learned::shipped::SHIPPED;
+use paceline_congestion::registry::SCHEMES;
+use paceline_scenario::builtin::{self, Entry};
+
+use super::{mechanisms, page};
+use crate::text;
+
+/// Names of one kind: what they are called, and a few words on each.
+struct Group {
+    title: &'static str,
+    rows: Vec<(&'static str, String)>,
+}
+
+/// How wide a page is that is only searched: no phrase is broken.
+const UNBROKEN: usize = 2000;
+/// So many pages with what was looked for are named.
+const FOUND_MAX: usize = 6;
+
+fn groups() -> Vec<Group> {
+    let group = |title, rows| Group { title, rows };
+    let aliases = SCHEMES.iter().flat_map(|scheme| {
+        let row = |alias: &paceline_congestion::registry::Alias| {
+            (alias.name, format!("{}: {}", scheme.name, alias.help))
+        };
+        scheme.aliases.iter().map(row)
+    });
+    let entries = |entries: &'static [Entry]| entries.iter().map(|e| (e.name, first_sentence(e.summary)));
+    let schemes = SCHEMES
+        .iter()
+        .map(|scheme| (scheme.name, scheme.title.to_string()));
+    let sizes = builtin::distributions().map(|(name, source)| (name, source.to_string()));
+    let sections = builtin::sections()
+        .iter()
+        .filter(|section| !section.name.is_empty());
+    let scenarios = builtin::scenarios().iter();
+    vec![
+        group("Schemes", schemes.collect()),
+        group("Variants of schemes", aliases.collect()),
+        group("Topologies", entries(builtin::topologies()).collect()),
+        group("Workloads", entries(builtin::workloads()).collect()),
+        group("Distributions of flow sizes", sizes.collect()),
+        group("Mechanisms of the network", mechanisms::list().collect()),
+        group(
+            "Sections of a scenario",
+            sections.map(|s| (s.name, first_sentence(s.summary))).collect(),
+        ),
+        group(
+            "Scenarios",
+            scenarios.map(|s| (s.name, s.description().to_string())).collect(),
+        ),
+        group(
+            "Models",
+            SHIPPED
+                .iter()
+                .map(|model| (model.name, "a trained predictor".to_string()))
+                .collect(),
+        ),
+    ]
+}
+
+fn first_sentence(text: &str) -> String {
+    let end = text.find(". ").map_or(text.len(), |end| end + 1);
+    text[..end].to_string()
+}
+
+/// All names, those of other words for a mechanism too.
+fn names() -> Vec<&'static str> {
+    let groups = groups();
+    let known = groups.iter().flat_map(|group| group.rows.iter().map(|row| row.0));
+    let mut names: Vec<&str> = known.chain(mechanisms::names()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The page that lists all of them.
+pub(super) fn index(width: usize) -> String {
+    let mut text = String::new();
+    for group in groups() {
+        let _ = writeln!(text, "{}", group.title);
+        let row = |(name, about): &(&str, String)| vec![name.to_string(), about.clone()];
+        let rows: Vec<_> = group.rows.iter().map(row).collect();
+        for line in text::columns(&rows, width.saturating_sub(2)).lines() {
+            let _ = writeln!(text, "  {line}");
+        }
+        text.push('\n');
+    }
+    text.push_str("paceline explain NAME, or a word that you look for\n");
+    text
+}
+
+/// What is said of a name that there is not: those that are nearly it, and the pages that have the word.
+pub(super) fn missing(name: &str) -> String {
+    let names = names();
+    let near: Vec<String> = text::nearest_few(name, names.iter().copied(), 3)
+        .into_iter()
+        .map(|near| format!("`{near}`"))
+        .collect();
+    let mut message = format!("there is nothing called `{name}`");
+    if let Some((last, others)) = near.split_last() {
+        let others = if others.is_empty() {
+            String::new()
+        } else {
+            format!("{} or ", others.join(", "))
+        };
+        let _ = write!(message, ": did you mean {others}{last}?");
+    }
+    let found = pages_with(name, &names);
+    if !found.is_empty() {
+        let shown = found
+            .iter()
+            .take(FOUND_MAX)
+            .copied()
+            .collect::<Vec<_>>()
+            .join(", ");
+        let more = match found.len().saturating_sub(FOUND_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let _ = write!(message, "\n  `{name}` stands in the pages of {shown}{more}");
+    } else if near.is_empty() {
+        message.push_str("; paceline explain, without a name, lists everything");
+    }
+    message
+}
+
+/// The names on whose pages the word or phrase stands, in any case.
+fn pages_with(word: &str, names: &[&'static str]) -> Vec<&'static str> {
+    let word = word.to_lowercase();
+    // A letter or two stand everywhere.
+    if word.chars().count() < 3 {
+        return Vec::new();
+    }
+    let has = |name: &&&str| page(name, UNBROKEN).is_some_and(|page| page.to_lowercase().contains(&word));
+    names.iter().filter(has).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_miss_names_three_and_searches() {
+        let said = missing("pcf");
+        assert!(said.contains("`pfc`") && said.matches('`').count() == 8, "{said}");
+        let said = missing("congestion point");
+        assert!(said.contains("qcn"), "{said}");
+        assert!(missing("zzzzzzzzzz").contains("lists everything"));
+    }
+
+    #[test]
+    fn everything_in_the_index_has_a_page() {
+        for group in groups() {
+            assert!(!group.rows.is_empty(), "{}", group.title);
+            for (name, about) in group.rows {
+                assert!(page(name, 100).is_some(), "{name}");
+                assert!(!about.is_empty(), "{name}");
+            }
+        }
+    }
+}

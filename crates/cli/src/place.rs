@@ -1,0 +1,104 @@
+//! Where results go when nobody says: each input has a folder of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paceline_lab::files::{OutputError, check_destination};
+use paceline_lab::repeats::Repeats;
+use paceline_lab::results::Summary;
+use paceline_scenario::Resolved;
+
+use crate::failure::Failure;
+
+/// The folder that `asked` names; of none, the first of `default`, `default-2`, `default-3`, .. that has
+/// nothing in it, or what these inputs left when they were run before (`same` says so). With `force` what is in
+/// `default` is replaced rather than avoided.
+///
+/// # Errors
+/// If these inputs have been run, and that is not to be replaced: to run them again would give the same bytes.
+pub(crate) fn choose(
+    asked: Option<&PathBuf>,
+    default: &Path,
+    force: bool,
+    same: impl Fn(&Path) -> bool,
+) -> Result<PathBuf, Failure> {
+    if let Some(folder) = asked {
+        return Ok(folder.clone());
+    }
+    let mut folder = default.to_path_buf();
+    // What else may be in the way is told by whoever makes the folder.
+    for n in 2.. {
+        if !matches!(
+            check_destination(&folder, false),
+            Err(OutputError::NotEmpty { .. })
+        ) {
+            break;
+        }
+        if same(&folder) {
+            return if force { Ok(folder) } else { Err(there(&folder)) };
+        }
+        folder = PathBuf::from(format!("{}-{n}", default.display()));
+    }
+    Ok(if force { default.to_path_buf() } else { folder })
+}
+
+fn there(folder: &Path) -> Failure {
+    Failure::arguments(format!(
+        "{} has this run: the same input, seed and version give the same bytes. Make it again with --force, or \
+         elsewhere with --out",
+        folder.display()
+    ))
+}
+
+/// Whether `folder` is what a run of `input` left.
+pub(crate) fn is_run(folder: &Path, input: &Resolved) -> bool {
+    let is = |name: &str, text: &str| fs::read_to_string(folder.join(name)).is_ok_and(|there| there == text);
+    folder.join("summary.json").is_file()
+        && is("scenario.toml", &input.toml)
+        && input.files.iter().all(|(name, text)| is(name, text))
+}
+
+/// Whether `folder` is what a comparison of these left: of each scheme the same seeds.
+pub(crate) fn is_comparison(folder: &Path, inputs: &[Vec<Resolved>]) -> bool {
+    let Ok(text) = fs::read_to_string(folder.join("comparison.json")) else {
+        return false;
+    };
+    let (seeds, schemes) = if let Ok(repeats) = serde_json::from_str::<Repeats>(&text) {
+        (repeats.asked, repeats.intervals.len())
+    } else {
+        let list = serde_json::from_str::<Vec<Summary>>(&text);
+        (1, list.map_or(0, |list| list.len()))
+    };
+    let runs: Vec<PathBuf> = fs::read_dir(folder).map_or_else(
+        |_| Vec::new(),
+        |entries| entries.flatten().map(|entry| entry.path()).collect(),
+    );
+    let there = |input: &Resolved| runs.iter().any(|run| is_run(run, input));
+    schemes == inputs.len()
+        && inputs
+            .iter()
+            .all(|repeats| repeats.len() == seeds && there(&repeats[0]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_input_gets_another_folder() {
+        let tmp = tempfile::tempdir().unwrap();
+        let default = tmp.path().join("a");
+        let chosen = |force, same: &str| choose(None, &default, force, |folder| folder.ends_with(same)).ok();
+        assert_eq!(chosen(false, "none"), Some(default.clone()));
+        for name in ["a", "a-2"] {
+            fs::create_dir(tmp.path().join(name)).unwrap();
+            fs::write(tmp.path().join(name).join("summary.json"), "{}").unwrap();
+        }
+        assert_eq!(chosen(false, "none"), Some(tmp.path().join("a-3")));
+        assert_eq!(chosen(false, "a-2"), None);
+        assert_eq!(chosen(true, "a-2"), Some(tmp.path().join("a-2")));
+        assert_eq!(chosen(true, "none"), Some(default.clone()));
+        let named = tmp.path().join("b");
+        assert_eq!(choose(Some(&named), &default, false, |_| false).ok(), Some(named));
+    }
+}

@@ -1,0 +1,45 @@
+//! What a reader types works: every command of the README, of each page of the book, of each command's help and of
+//! what the demo suggests, one after the other in the same folder, as they stand there.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod guide;
+mod hints;
+mod shell;
+mod sources;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() -> ExitCode {
+    let trial = |page: sources::Page| {
+        Trial::test(page.name.clone(), move || {
+            let reader = shell::Reader::new();
+            let shown = reader.types(&page.commands);
+            if let Some(file) = &page.file {
+                guide::keep(file, &shown, reader.folder());
+            }
+            Ok(())
+        })
+    };
+    let pages = sources::pages();
+    let count: usize = pages.iter().map(|page| page.commands.len()).sum();
+    let mut trials: Vec<Trial> = pages.into_iter().map(trial).collect();
+    trials.push(Trial::test("hints of the demo", || {
+        hints::those_of_the_demo_work();
+        Ok(())
+    }));
+    trials.push(Trial::test(
+        "a change that is suggested changes something",
+        || {
+            hints::a_suggested_change_changes_something();
+            Ok(())
+        },
+    ));
+    trials.push(Trial::test("commands are found", move || {
+        assert!(count > 60, "{count} commands are found");
+        Ok(())
+    }));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}

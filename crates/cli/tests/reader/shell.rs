@@ -1,0 +1,158 @@
+//! A reader's folder and shell.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command as Process, Output};
+
+use crate::common::stdout;
+use crate::guide::Shown;
+use crate::sources::Command;
+
+/// What a reader has written before: the pages say that it is his.
+const MY: &str = r#"name = "my"
+duration = "2ms"
+[topology.star]
+hosts = 5
+[[workload]]
+incast = { fan-in = 4, receiver = 5, size = "2MB" }
+[cc]
+scheme = "hpcc"
+[sweep]
+"cc.scheme" = ["hpcc", "dctcp"]
+repeats = 2
+"#;
+
+/// What takes minutes or hours as it stands, by a part of it: it is run with these words in place of those, or with
+/// these behind it. So that it ends soon it is shorter, or less is trained; all else is as a reader types it.
+const SHORTER: &[(&str, Shorter)] = &[
+    ("cargo run --release -- ", Shorter::As("paceline ")),
+    ("fat320-", Shorter::With("--duration 20us")),
+    ("permutation-k8", Shorter::With("--duration 50us")),
+    ("recovery-loss", Shorter::With("--duration 50us")),
+    ("hpcc-recovery", Shorter::With("--duration 50us")),
+    ("reproduce all", Shorter::As("reproduce thesis-table6")),
+    ("thesis-table8 hpcc-fct", Shorter::As("thesis-table6")),
+    ("thesis-table6 hpcc-fct", Shorter::As("thesis-table6")),
+    (
+        "train pidnn",
+        Shorter::With("--scenarios my.toml --episodes 2 --settle 1"),
+    ),
+    ("train ", Shorter::With("--pairs 300 --rounds 7")),
+    ("bench", Shorter::With("--quick --only incast-20")),
+    // No cluster here.
+    (" | sbatch", Shorter::As("")),
+];
+
+enum Shorter {
+    As(&'static str),
+    With(&'static str),
+}
+
+/// A folder in which commands are typed.
+pub(crate) struct Reader {
+    folder: tempfile::TempDir,
+}
+
+impl Reader {
+    pub(crate) fn new() -> Self {
+        let reader = Self {
+            folder: tempfile::tempdir().expect("a folder"),
+        };
+        let folder = reader.folder();
+        let given = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/incast16");
+        fs::create_dir(folder.join("mix")).expect("a folder");
+        for file in ["config.txt", "flow.txt", "topology.txt", "trace.txt"] {
+            fs::copy(given.join(file), folder.join("mix").join(file)).expect("a file");
+        }
+        fs::write(folder.join("my.toml"), MY).expect("a file");
+        // The mistake that the README makes.
+        let mine = stdout(folder, &["explain", "incast-16"]);
+        fs::write(folder.join("mine.toml"), mine.replace("size =", "szie =")).expect("a file");
+        reader
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Types these one after the other; each must do what it is shown to do. Gives what is shown of outputs, and
+    /// what they are now.
+    pub(crate) fn types(&self, commands: &[Command]) -> Vec<Shown> {
+        let mut all = Vec::new();
+        for command in commands {
+            let Some(line) = to_run(&command.line) else {
+                continue;
+            };
+            let output = self.types_line(&line);
+            let said = String::from_utf8_lossy(&output.stderr);
+            let expected = if command.fails { 2 } else { 0 };
+            assert_eq!(
+                output.status.code(),
+                Some(expected),
+                "`{}` (run as `{line}`)\n{said}",
+                command.line
+            );
+            assert!(!said.contains("internal error"), "`{line}`\n{said}");
+            if let Some((typed, shown)) = &command.shown {
+                let now = String::from_utf8(output.stdout).expect("output is UTF-8");
+                all.push((format!("{typed}{shown}"), format!("{typed}{now}")));
+            }
+        }
+        all
+    }
+
+    /// What a shell makes of a line.
+    pub(crate) fn types_line(&self, line: &str) -> Output {
+        let program = env!("CARGO_BIN_EXE_paceline");
+        let function = format!("paceline() {{ '{program}' \"$@\"; }}\n{line}");
+        let mut shell = Process::new("bash");
+        shell.args(["-o", "pipefail", "-c", &function]);
+        shell
+            .current_dir(self.folder())
+            .output()
+            .expect("there is a shell")
+    }
+}
+
+/// A line as it is run; nothing of one that is not about this program.
+fn to_run(line: &str) -> Option<String> {
+    let mut line = line.to_string();
+    for (part, shorter) in SHORTER {
+        if !line.contains(part) {
+            continue;
+        }
+        match shorter {
+            Shorter::As(words) => line = line.replace(part, words),
+            Shorter::With(words) => {
+                line = with(&line, words);
+                break;
+            }
+        }
+    }
+    let ours = line.starts_with("paceline ");
+    ours.then(|| if has_jq() { line.clone() } else { without_jq(&line) })
+}
+
+/// Options behind a command, before what its output goes to; those that it has already stay.
+fn with(line: &str, words: &str) -> String {
+    let end = line.find([';', '|', '>']).unwrap_or(line.len());
+    let (command, rest) = line.split_at(end);
+    let mut options = words.split(" --").map(|option| option.trim_start_matches("--"));
+    let added = options.by_ref().filter(|option| {
+        let name = option.split(' ').next().unwrap_or_default();
+        // A dataset has been drawn.
+        let settled = name == "pairs" && command.contains(".parquet");
+        !settled && !command.contains(&format!("--{name}"))
+    });
+    let added: String = added.map(|option| format!(" --{option}")).collect();
+    format!("{}{added} {rest}", command.trim_end())
+}
+
+fn has_jq() -> bool {
+    let found = Process::new("jq").arg("--version").output();
+    found.is_ok_and(|output| output.status.success())
+}
+
+fn without_jq(line: &str) -> String {
+    line.split(" | jq").next().unwrap_or_default().to_string()
+}

@@ -1,0 +1,183 @@
+//! `timeline.json`: a run as Perfetto (ui.perfetto.dev) and Chrome's tracing show it: the Trace Event Format.
+//!
+//! Hosts that send, collectives and ports are processes. A flow is a slice in the first row of its sender in which
+//! no other is under way, and so is an iteration of a collective; a pause is a slice in the row of
+//! the port that it holds back, the queue of a port is a counter. Times are microseconds, with all digits.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use paceline_fabric::outcome::PfcEvent;
+use serde_json::{Value, json};
+
+use super::{QUEUE, RunData};
+use crate::results::FlowRow;
+
+/// Processes that are no hosts; that of a host is its node's number after these.
+const QUEUES: u64 = 1;
+const PAUSES: u64 = 2;
+const COLLECTIVES: u64 = 3;
+const HOSTS: u64 = 10;
+
+/// Writes the timeline of a run.
+pub(super) fn write(out: &mut impl Write, data: &RunData, pfc: &[PfcEvent]) -> io::Result<()> {
+    out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+    let mut events = Events { out, first: true };
+    for (process, name) in [
+        (QUEUES, "queues"),
+        (PAUSES, "pauses"),
+        (COLLECTIVES, "collectives"),
+    ] {
+        events.name("process_name", (process, 0), name)?;
+    }
+    flows(&mut events, data)?;
+    collectives(&mut events, data)?;
+    pauses(&mut events, data, pfc)?;
+    queues(&mut events, data)?;
+    out.write_all(b"\n]}\n")
+}
+
+struct Events<'a, W> {
+    out: &'a mut W,
+    first: bool,
+}
+
+impl<W: Write> Events<'_, W> {
+    fn add(&mut self, event: &Value) -> io::Result<()> {
+        let before: &[u8] = if std::mem::take(&mut self.first) {
+            b"\n"
+        } else {
+            b",\n"
+        };
+        self.out.write_all(before)?;
+        serde_json::to_writer(&mut *self.out, event)?;
+        Ok(())
+    }
+
+    fn name(&mut self, what: &str, (process, row): (u64, usize), name: &str) -> io::Result<()> {
+        self.add(&json!({ "ph": "M", "name": what, "pid": process, "tid": row, "args": { "name": name } }))
+    }
+
+    fn slice(
+        &mut self,
+        name: &str,
+        (process, row): (u64, usize),
+        (from_ps, to_ps): (u64, u64),
+        args: &Value,
+    ) -> io::Result<()> {
+        let (at, duration) = (micros(from_ps), micros(to_ps.saturating_sub(from_ps)));
+        self.add(&json!({
+            "ph": "X", "name": name, "pid": process, "tid": row, "ts": at, "dur": duration, "args": args,
+        }))
+    }
+}
+
+fn micros(ps: u64) -> f64 {
+    ps as f64 / 1e6
+}
+
+/// Rows of a process whose slices do not overlap: when the last slice of each ends.
+#[derive(Default)]
+struct Rows(Vec<u64>);
+
+impl Rows {
+    /// The first that is free at `from`, taken until `to`.
+    fn take(&mut self, from: u64, to: u64) -> usize {
+        let free = self.0.iter().position(|&busy| busy <= from);
+        let row = free.unwrap_or(self.0.len());
+        match free {
+            Some(row) => self.0[row] = to,
+            None => self.0.push(to),
+        }
+        row
+    }
+}
+
+fn flows<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()> {
+    let end = data.end_ps();
+    let started = |flow: &FlowRow<'_>| flow.start_ps <= end && flow.sent_bytes > 0;
+    let mut flows: Vec<FlowRow<'_>> = data.flows.rows().filter(started).collect();
+    flows.sort_by_key(|flow| (flow.src, flow.start_ps, flow.flow_id));
+    for of_host in flows.chunk_by(|a, b| a.src == b.src) {
+        let process = HOSTS + u64::from(of_host[0].src);
+        events.name("process_name", (process, 0), &format!("host {}", of_host[0].src))?;
+        let mut rows = Rows::default();
+        for flow in of_host {
+            let to = flow.end_ps().unwrap_or(end);
+            let row = rows.take(flow.start_ps, to);
+            let name = format!("flow {} to {}", flow.flow_id, flow.dst);
+            let args = json!({
+                "flow_id": flow.flow_id, "label": flow.label, "scheme": flow.scheme, "size_bytes": flow.size_bytes,
+                "slowdown": flow.slowdown, "retransmitted_bytes": flow.retransmitted_bytes, "status": flow.status,
+            });
+            events.slice(&name, (process, row), (flow.start_ps, to), &args)?;
+        }
+    }
+    Ok(())
+}
+
+/// Iterations: a host may begin the next while others are not done with the last.
+fn collectives<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()> {
+    let ps = |seconds: f64| (seconds * 1e12).round() as u64;
+    let end = data.end_ps();
+    let mut all: Vec<_> = (data.summary.collectives.iter())
+        .filter_map(|one| Some((ps(one.start_s?), one.end_s.map_or(end, ps), one)))
+        .collect();
+    all.sort_by_key(|(from, ..)| *from);
+    let mut rows = Rows::default();
+    for (from, to, one) in all {
+        let args = json!({ "iteration": one.iteration, "busbw_gbps": one.busbw_gbps });
+        let name = format!("{} {}", one.label, one.iteration);
+        events.slice(&name, (COLLECTIVES, rows.take(from, to)), (from, to), &args)?;
+    }
+    Ok(())
+}
+
+/// From each pause to its resume, or the end of the run. A port that is paused again meanwhile stays so: the slice
+/// counts the frames.
+fn pauses<W: Write>(events: &mut Events<'_, W>, data: &RunData, pfc: &[PfcEvent]) -> io::Result<()> {
+    let mut held: BTreeMap<(u32, u32, u8), Vec<&PfcEvent>> = BTreeMap::new();
+    for event in pfc {
+        let port = (event.node.0, event.interface, event.class);
+        held.entry(port).or_default().push(event);
+    }
+    for (row, ((node, interface, class), frames)) in held.iter().enumerate() {
+        let name = format!("node {node} interface {interface} class {class}");
+        events.name("thread_name", (PAUSES, row), &name)?;
+        // Since when it is paused, and by how many frames.
+        let mut open: Option<(u64, u64)> = None;
+        for frame in frames {
+            open = match (open, frame.pause) {
+                (None, true) => Some((frame.at.as_ps(), 1)),
+                (Some((since, count)), true) => Some((since, count + 1)),
+                (Some((since, count)), false) => {
+                    let args = json!({ "frames": count });
+                    events.slice("paused", (PAUSES, row), (since, frame.at.as_ps()), &args)?;
+                    None
+                }
+                (None, false) => None,
+            };
+        }
+        if let Some((since, count)) = open {
+            let args = json!({ "frames": count });
+            events.slice("paused", (PAUSES, row), (since, data.end_ps()), &args)?;
+        }
+    }
+    Ok(())
+}
+
+/// A counter changes where its value does.
+fn queues<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()> {
+    for series in data.series.iter().filter(|series| series.metric == QUEUE) {
+        let mut last = None;
+        for &(at, value) in &series.points {
+            if last.replace(value) != Some(value) {
+                events.add(&json!({
+                    "ph": "C", "name": series.entity, "pid": QUEUES, "tid": 0, "ts": micros(at),
+                    "args": { "bytes": value },
+                }))?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! `points.csv` and `points.parquet`: what the seeds of each point amount to.
+
+use std::path::Path;
+
+use super::results::{axis_column, texts, write_csv};
+use super::{SweepData, metrics};
+use crate::files::columns::{Column, Values, write_parquet};
+use crate::files::{OutputError, write_file};
+use crate::stats::{CONFIDENCE, interval, mean, standard_deviation};
+
+/// A number of a point's runs together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Runs that have it. Runs that are the same with every seed count once.
+    pub n: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// Standard deviation of the sample; of one run there is none.
+    pub sd: Option<f64>,
+    /// Ends of the mean's interval; of one run there are none.
+    pub ends: Option<(f64, f64)>,
+}
+
+impl Estimate {
+    fn of(values: &[f64]) -> Option<Self> {
+        let found = interval(values, CONFIDENCE);
+        Some(Self {
+            n: values.len(),
+            mean: found.map_or_else(|| mean(values), |found| Some(found.mean))?,
+            sd: standard_deviation(values),
+            ends: found.map(|found| (found.lo, found.hi)),
+        })
+    }
+}
+
+/// The numbers of a point, by their places in the summary such as `fct_slowdown.p99`, in the order in which they
+/// appear there.
+pub fn estimates(data: &SweepData, point: usize) -> Vec<(String, Estimate)> {
+    let mut names: Vec<String> = Vec::new();
+    let mut values: Vec<Vec<f64>> = Vec::new();
+    let seeds = if data.point_is_fixed(point) { 1 } else { usize::MAX };
+    for (_, summary) in data.summaries(point).take(seeds) {
+        for (name, value) in metrics(summary) {
+            let place = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+                names.push(name);
+                values.push(Vec::new());
+                names.len() - 1
+            });
+            values[place].push(value);
+        }
+    }
+    let estimates = values.iter().map(|values| Estimate::of(values));
+    names
+        .into_iter()
+        .zip(estimates)
+        .filter_map(|(name, estimate)| Some((name, estimate?)))
+        .collect()
+}
+
+/// Writes a row for each point and number: the values of the axes, which number, its `n`, `mean`, `sd`, and the ends
+/// `lo` and `hi` of its interval.
+pub(super) fn write_points(folder: &Path, data: &SweepData) -> Result<(), OutputError> {
+    let rows: Vec<(usize, String, Estimate)> = (0..data.plan.points.len())
+        .flat_map(|point| {
+            let all = estimates(data, point).into_iter();
+            all.map(move |(name, estimate)| (point, name, estimate))
+        })
+        .collect();
+    let mut columns: Vec<Column> = Vec::new();
+    for (number, axis) in data.plan.axes.iter().enumerate() {
+        let value = |row: &(usize, String, Estimate)| &axis.values[data.plan.points[row.0].values[number]];
+        columns.push(axis_column(axis, rows.iter().map(value)));
+    }
+    columns.push(texts("metric", rows.iter().map(|row| Some(row.1.as_str()))));
+    let of = |pick: fn(&Estimate) -> Option<f64>| Values::Real(rows.iter().map(|row| pick(&row.2)).collect());
+    let n = rows.iter().map(|row| Some(row.2.n as i64));
+    columns.push(Column::new("n", Values::Int(n.collect())));
+    columns.push(Column::new("mean", of(|estimate| Some(estimate.mean))));
+    columns.push(Column::new("sd", of(|estimate| estimate.sd)));
+    columns.push(Column::new("lo", of(|estimate| Some(estimate.ends?.0))));
+    columns.push(Column::new("hi", of(|estimate| Some(estimate.ends?.1))));
+    write_file(&folder.join("points.csv"), |out| write_csv(out, &columns))?;
+    let metadata = [
+        ("version", data.plan.version.clone()),
+        ("scenario", data.plan.scenario.clone()),
+        ("confidence", CONFIDENCE.to_string()),
+    ];
+    write_file(&folder.join("points.parquet"), |out| {
+        write_parquet(out, &columns, &metadata)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_one_run_there_is_no_spread() {
+        let one = Estimate::of(&[3.0]).unwrap();
+        assert_eq!((one.n, one.mean, one.sd, one.ends), (1, 3.0, None, None));
+        assert_eq!(Estimate::of(&[]), None);
+        let five = Estimate::of(&[8.0, 9.0, 10.0, 11.0, 12.0]).unwrap();
+        assert_eq!((five.n, five.mean), (5, 10.0));
+        assert!((five.sd.unwrap() - 2.5f64.sqrt()).abs() < 1e-12);
+        let (lo, hi) = five.ends.unwrap();
+        assert!(
+            (lo - 8.037).abs() < 1e-3 && (hi - 11.963).abs() < 1e-3,
+            "{lo} {hi}"
+        );
+    }
+}

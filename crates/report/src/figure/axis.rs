@@ -1,0 +1,147 @@
+//! Where an axis goes from and to, and its ticks.
+
+use super::Scale;
+
+/// An axis as it is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ticked {
+    pub(super) low: f64,
+    pub(super) high: f64,
+    log: bool,
+    /// Places and what stands there.
+    pub(super) ticks: Vec<(f64, String)>,
+}
+
+impl Ticked {
+    /// Of values, with about so many ticks.
+    pub(super) fn of(scale: &Scale, values: &[f64], wanted: usize) -> Self {
+        if !scale.names.is_empty() {
+            let ticks = (0..).map(f64::from).zip(scale.names.iter().cloned());
+            return Self {
+                low: -0.5,
+                high: scale.names.len() as f64 - 0.5,
+                log: false,
+                ticks: ticks.collect(),
+            };
+        }
+        let above = values.iter().copied().filter(|&value| !scale.log || value > 0.0);
+        let low = above.clone().fold(f64::INFINITY, f64::min);
+        let high = above.fold(f64::NEG_INFINITY, f64::max);
+        match scale.log {
+            true if low.is_finite() => Self::logarithmic(scale, low / 1.1, high * 1.1, wanted),
+            _ => Self::linear(scale, low.min(0.0), high, wanted),
+        }
+    }
+
+    fn linear(scale: &Scale, low: f64, high: f64, wanted: usize) -> Self {
+        let low = if low.is_finite() { low } else { 0.0 };
+        let high = scale.max.unwrap_or(if high > low { high } else { low + 1.0 });
+        let step = nice((high - low) / wanted.max(2) as f64);
+        let first = (low / step).floor() as i64;
+        // The last tick is at the end, or beyond it.
+        let last = (high / step - 1e-9).ceil() as i64;
+        let ticks = (first..=last).map(|k| k as f64 * step);
+        Self {
+            low: first as f64 * step,
+            high: last as f64 * step,
+            log: false,
+            ticks: ticks.map(|value| (value, text(value, scale))).collect(),
+        }
+    }
+
+    fn logarithmic(scale: &Scale, low: f64, high: f64, wanted: usize) -> Self {
+        let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+        let make = |steps: &[f64]| -> Vec<f64> {
+            let all = (first..=last).flat_map(|e| steps.iter().map(move |step| step * 10f64.powi(e)));
+            all.filter(|&value| value >= low && value <= high).collect()
+        };
+        let decades = make(&[1.0]);
+        let fine = make(&[1.0, 2.0, 5.0]);
+        let every = decades.len().div_ceil(wanted + 1).max(1);
+        let chosen = match fine.len() <= wanted + 2 {
+            true => fine,
+            false => decades.into_iter().step_by(every).collect(),
+        };
+        Self {
+            low,
+            high,
+            log: true,
+            ticks: chosen
+                .into_iter()
+                .map(|value| (value, text(value, scale)))
+                .collect(),
+        }
+    }
+
+    /// Where a value is, from 0 at the lower end to 1 at the upper. What lies outside is at the end.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let share = match self.log {
+            true => (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln(),
+            false => (value - self.low) / (self.high - self.low),
+        };
+        share.clamp(0.0, 1.0)
+    }
+}
+
+/// The next larger of 1, 2, 5 times a power of ten.
+fn nice(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    let digit = step / power;
+    let whole = [1.0, 2.0, 5.0]
+        .into_iter()
+        .find(|&whole| digit <= whole * (1.0 + 1e-9));
+    whole.unwrap_or(10.0) * power
+}
+
+/// A number at a tick.
+fn text(value: f64, scale: &Scale) -> String {
+    if !scale.bytes {
+        return number(value);
+    }
+    let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "KB")];
+    let unit = units.into_iter().find(|(size, _)| value >= *size);
+    let (size, unit) = unit.unwrap_or((1.0, "B"));
+    format!("{} {unit}", number(value / size))
+}
+
+/// Without the noise of the last digits.
+fn number(value: f64) -> String {
+    let rounded: f64 = format!("{value:.9e}").parse().unwrap_or(value);
+    format!("{rounded}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(scale: &Scale, values: &[f64]) -> Vec<String> {
+        let ticked = Ticked::of(scale, values, 5);
+        ticked.ticks.into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        let linear = Scale::new("x");
+        assert_eq!(labels(&linear, &[0.0, 9.3]), ["0", "2", "4", "6", "8", "10"]);
+        assert_eq!(labels(&linear, &[0.1, 0.3]), ["0", "0.1", "0.2", "0.3"]);
+        let log = Scale {
+            log: true,
+            bytes: true,
+            ..Scale::new("x")
+        };
+        assert_eq!(
+            labels(&log, &[900.0, 2e7]),
+            ["1 KB", "10 KB", "100 KB", "1 MB", "10 MB"]
+        );
+        assert_eq!(labels(&linear, &[]), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
+    }
+
+    #[test]
+    fn places_are_shares_of_the_axis() {
+        let ticked = Ticked::of(&Scale::new("x"), &[0.0, 10.0], 5);
+        assert_eq!(
+            [0.0, 2.5, 10.0, 11.0].map(|x| ticked.place(x)),
+            [0.0, 0.25, 1.0, 1.0]
+        );
+    }
+}

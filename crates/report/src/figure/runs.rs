@@ -1,0 +1,270 @@
+//! Figures of runs: distributions of their flows, and what happened over time.
+
+use paceline_lab::files::{RTT, RunData, WINDOW};
+use paceline_lab::results::Summary;
+use paceline_lab::stats::percentile;
+use paceline_lab::table;
+
+use super::{Curve, Figure, NoFigure, Point, Scale, Shape};
+use crate::charts::{self, Axis, Chart, Clock, Line, Named};
+use crate::palette;
+
+/// What of runs can be drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Which share of the flows took at most so long.
+    FctCdf,
+    /// Which share of the flows had at most so large a slowdown.
+    SlowdownCdf,
+    /// Slowdown by size of flow: three quantiles of one run, the 99th percentile of each of several.
+    Slowdown,
+    /// Queues of the busiest ports of one run, of the busiest port of each of several.
+    Queue,
+    /// Goodput: of each flow of one run with few, else of all flows together.
+    Rate,
+    /// PFC pauses.
+    Pauses,
+    /// Round-trip times of flows of one run.
+    Rtt,
+    /// Windows that the scheme allows flows of one run.
+    Window,
+}
+
+impl What {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::FctCdf,
+        Self::SlowdownCdf,
+        Self::Slowdown,
+        Self::Queue,
+        Self::Rate,
+        Self::Pauses,
+        Self::Rtt,
+        Self::Window,
+    ];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FctCdf => "fct-cdf",
+            Self::SlowdownCdf => "slowdown-cdf",
+            Self::Slowdown => "slowdown",
+            Self::Queue => "queue",
+            Self::Rate => "rate",
+            Self::Pauses => "pauses",
+            Self::Rtt => "rtt",
+            Self::Window => "window",
+        }
+    }
+
+    /// What runs without it lack.
+    const fn lacking(self) -> &'static str {
+        match self {
+            Self::FctCdf | Self::SlowdownCdf => "no flow has completed",
+            Self::Slowdown => "all flows that completed have one size: slowdown-cdf shows them",
+            Self::Queue => {
+                "no queue was recorded, or none was ever filled: --set record.queue=1us records them"
+            }
+            Self::Rate => "no rates were recorded: --set record.rates=10us records them",
+            Self::Pauses => "there was no pause",
+            Self::Rtt | Self::Window => {
+                "it is drawn of one run, in which flows were recorded: --set record.flows=1us records them"
+            }
+        }
+    }
+}
+
+/// The figure of runs; there is at least one.
+///
+/// # Errors
+/// If they do not have what is to be drawn: says what they lack.
+pub fn of_runs(runs: &[RunData], what: What) -> Result<Figure, NoFigure> {
+    let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
+    let names = table::row_names(&summaries);
+    let schemes: Vec<&str> = summaries.iter().map(|summary| summary.scheme.as_str()).collect();
+    let styles = palette::assign(&schemes);
+    let named: Vec<Named<'_>> = (runs.iter().zip(&names).zip(&styles))
+        .map(|((data, name), &(color, dash))| Named {
+            name,
+            color,
+            dash,
+            data,
+        })
+        .collect();
+    let clock = Clock::of(&named);
+    let chart = match what {
+        What::FctCdf => return completion_times(&named).ok_or_else(|| lacking(what)),
+        What::SlowdownCdf => return slowdowns(&named).ok_or_else(|| lacking(what)),
+        What::Slowdown => return slowdown_by_size(&named).ok_or_else(|| lacking(what)),
+        What::Queue => charts::queues(&named, &clock),
+        What::Rate => charts::rates_in_one(&named, &clock),
+        What::Pauses => charts::pauses(&named, &clock),
+        What::Rtt => charts::limit(&named, &clock, RTT),
+        What::Window => charts::limit(&named, &clock, WINDOW),
+    };
+    chart.map(|chart| over_time(&chart)).ok_or_else(|| lacking(what))
+}
+
+fn lacking(what: What) -> NoFigure {
+    NoFigure(format!("there is no {} to draw: {}", what.name(), what.lacking()))
+}
+
+fn scale(axis: &Axis) -> Scale {
+    let bytes = axis.unit == "B";
+    let label = match axis.unit {
+        _ if bytes => axis.label.clone(),
+        "" => axis.label.clone(),
+        unit => format!("{} ({unit})", axis.label),
+    };
+    Scale {
+        bytes,
+        log: axis.log,
+        max: axis.max,
+        ..Scale::new(label)
+    }
+}
+
+/// A curve for each run, in its colour.
+fn curves(runs: &[Named<'_>], points: impl Fn(&RunData) -> Vec<Point>) -> Vec<Curve> {
+    let curve = |run: &Named<'_>| Curve {
+        name: run.name.to_string(),
+        color: run.color,
+        dash: run.dash,
+        points: points(run.data),
+    };
+    runs.iter().map(curve).collect()
+}
+
+/// Which share of ascending values is at most each, in percent.
+fn shares(values: &[f64]) -> Vec<Point> {
+    let share = |(i, &value): (usize, &f64)| Point::at(value, (i + 1) as f64 / values.len() as f64 * 100.0);
+    values.iter().enumerate().map(share).collect()
+}
+
+fn distribution(x: Scale, curves: Vec<Curve>) -> Option<Figure> {
+    let any = curves.iter().any(|curve| !curve.points.is_empty());
+    any.then(|| Figure {
+        x,
+        y: Scale {
+            max: Some(100.0),
+            ..Scale::new("flows (%)")
+        },
+        shape: Shape::Steps,
+        curves,
+    })
+}
+
+fn completion_times(runs: &[Named<'_>]) -> Option<Figure> {
+    let flows = runs.iter().flat_map(|run| run.data.flows.rows());
+    let times: Vec<u64> = flows.filter_map(|flow| flow.fct_ps).collect();
+    let (unit, ps) = charts::unit_of_time(times.iter().copied().max()?);
+    let axis = Axis::new("flow completion time", unit).log_if_wide(times.iter().map(|&ps| ps as f64));
+    let points = |run: &RunData| {
+        let mut all: Vec<u64> = run.flows.rows().filter_map(|flow| flow.fct_ps).collect();
+        all.sort_unstable();
+        shares(&all.iter().map(|&time| time as f64 / ps).collect::<Vec<_>>())
+    };
+    distribution(scale(&axis), curves(runs, points))
+}
+
+fn slowdowns(runs: &[Named<'_>]) -> Option<Figure> {
+    let of = |run: &RunData| {
+        let mut all: Vec<f64> = run.flows.rows().filter_map(|flow| flow.slowdown).collect();
+        all.sort_by(f64::total_cmp);
+        all
+    };
+    let all: Vec<f64> = runs.iter().flat_map(|run| of(run.data)).collect();
+    let axis = Axis::new("FCT slowdown", "").log_if_wide(all.iter().copied());
+    distribution(scale(&axis), curves(runs, |run| shares(&of(run))))
+}
+
+fn slowdown_by_size(runs: &[Named<'_>]) -> Option<Figure> {
+    let groups: Vec<_> = runs.iter().map(|run| charts::size_groups(run.data)).collect();
+    if groups.iter().all(|groups| groups.len() < 2) {
+        return None;
+    }
+    let curve = |run: usize, name: &str, p: f64, dash: usize| Curve {
+        name: name.to_string(),
+        color: runs[run].color,
+        dash,
+        points: (groups[run].iter())
+            .filter_map(|(size, all)| Some(Point::at(*size, percentile(all, p)?)))
+            .collect(),
+    };
+    let [median, p95, p99] = charts::QUANTILES;
+    let (label, curves) = if runs.len() == 1 {
+        let all = [p99, p95, median].into_iter().enumerate();
+        let all = all.map(|(dash, (name, p))| curve(0, name, p, dash));
+        ("FCT slowdown".to_string(), all.collect::<Vec<_>>())
+    } else {
+        let each = runs.iter().enumerate();
+        let each = each.map(|(i, run)| curve(i, run.name, p99.1, run.dash));
+        (format!("FCT slowdown, {}", p99.0), each.collect())
+    };
+    let values: Vec<f64> = (curves.iter().flat_map(|curve| &curve.points))
+        .filter_map(|point| point.y)
+        .collect();
+    Some(Figure {
+        x: Scale {
+            bytes: true,
+            log: true,
+            ..Scale::new("flow size")
+        },
+        y: scale(&Axis::new(label, "").log_if_wide(values.iter().copied())),
+        shape: Shape::Points,
+        curves,
+    })
+}
+
+/// A chart of tracks, with all that is in them.
+fn over_time(chart: &Chart) -> Figure {
+    Figure {
+        x: Scale {
+            max: None,
+            ..scale(&chart.x)
+        },
+        y: Scale {
+            max: None,
+            ..scale(&chart.y)
+        },
+        shape: Shape::Steps,
+        curves: chart.lines.iter().map(curve_of).collect(),
+    }
+}
+
+/// The bins of a line over time: a point where each begins, and one without a value where a gap or the end does.
+fn curve_of(line: &Line) -> Curve {
+    let mut points: Vec<Point> = Vec::new();
+    if let Some(source) = &line.source {
+        let track = &source.track;
+        let at = |number: u64| {
+            let ps = (track.origin_ps + number * track.width_ps).max(track.begin_ps);
+            (ps as f64 - source.zero_ps as f64) / source.clock_ps
+        };
+        let end = |x| Point {
+            x,
+            y: None,
+            range: None,
+        };
+        let mut next = None;
+        for run in &track.runs {
+            if let Some(gap) = next.filter(|&next| next < run.number) {
+                points.push(end(at(gap)));
+            }
+            let range = (run.min < run.max).then(|| (run.min / source.scale, run.max / source.scale));
+            points.push(Point {
+                x: at(run.number),
+                y: Some(run.mean / source.scale),
+                range,
+            });
+            next = Some(run.number + run.count);
+        }
+        points.extend(next.map(|next| end(at(next))));
+    }
+    Curve {
+        name: line.name.replace('→', "to"),
+        color: line.color,
+        dash: line.dash,
+        points,
+    }
+}

@@ -1,0 +1,145 @@
+//! Figures of sweeps: a number of the runs over an axis of the grid, with its interval.
+
+use paceline_lab::sweep::{Estimate, SweepData, estimates};
+use paceline_scenario::sweep::Axis;
+
+use super::{Curve, Figure, NoFigure, Point, Scale, Shape};
+use crate::palette;
+use crate::sweep::places;
+
+/// The number `metric` (a place in the summary, such as `fct_slowdown.p99`) over the axis `over` of the grid; where none
+/// is named, over the first with numbers, else the first of all. Each combination of the others' values is a curve.
+///
+/// # Errors
+/// If there is no such number or axis: says which there are.
+pub fn of_sweep(data: &SweepData, metric: &str, over: Option<&str>) -> Result<Figure, NoFigure> {
+    let axes = &data.plan.axes;
+    let across = across(axes, over)?;
+    let points: Vec<Vec<(String, Estimate)>> = (0..data.plan.points.len())
+        .map(|point| estimates(data, point))
+        .collect();
+    let of = |point: usize| points[point].iter().find(|(name, _)| name == metric);
+    if (0..points.len()).all(|point| of(point).is_none()) {
+        return Err(no_metric(metric, &points));
+    }
+    let numbers = places(&axes[across].values);
+    let mut curves: Vec<(Vec<usize>, Curve)> = Vec::new();
+    for (number, point) in data.plan.points.iter().enumerate() {
+        let mut others = point.values.clone();
+        let place = others.remove(across);
+        let found = curves.iter().position(|(known, _)| *known == others);
+        let index = found.unwrap_or_else(|| {
+            curves.push((others.clone(), empty(name(axes, across, &others))));
+            curves.len() - 1
+        });
+        let x = numbers
+            .as_ref()
+            .map_or(place as f64, |(numbers, _)| numbers[place]);
+        curves[index]
+            .1
+            .points
+            .extend(of(number).map(|(_, estimate)| Point {
+                x,
+                y: Some(estimate.mean),
+                range: estimate.ends,
+            }));
+    }
+    let mut curves: Vec<Curve> = curves.into_iter().map(|(_, curve)| curve).collect();
+    style(&mut curves);
+    let unit = numbers.as_ref().map_or("", |(_, unit)| unit.as_str());
+    let label = match unit {
+        "" => axes[across].key.clone(),
+        unit => format!("{} ({unit})", axes[across].key),
+    };
+    let names = match numbers {
+        Some(_) => Vec::new(),
+        None => axes[across].values.iter().map(ToString::to_string).collect(),
+    };
+    Ok(Figure {
+        x: Scale {
+            names,
+            ..Scale::new(label)
+        },
+        y: Scale::new(metric),
+        shape: Shape::Points,
+        curves,
+    })
+}
+
+fn empty(name: String) -> Curve {
+    Curve {
+        name,
+        color: 0,
+        dash: 0,
+        points: Vec::new(),
+    }
+}
+
+/// Points in order of places, and a colour for each curve: a scheme's own.
+fn style(curves: &mut [Curve]) {
+    let names: Vec<String> = curves.iter().map(|curve| curve.name.clone()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    for (curve, (color, dash)) in curves.iter_mut().zip(palette::assign(&names)) {
+        (curve.color, curve.dash) = (color, dash);
+        curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    }
+}
+
+fn across(axes: &[Axis], over: Option<&str>) -> Result<usize, NoFigure> {
+    let keys = || {
+        axes.iter()
+            .map(|axis| axis.key.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    if axes.is_empty() {
+        return Err(NoFigure("the sweep has no axis: only its seeds vary".into()));
+    }
+    match over {
+        Some(key) => (axes.iter())
+            .position(|axis| axis.key == key || axis.key.ends_with(&format!(".{key}")))
+            .ok_or_else(|| NoFigure(format!("the sweep has no axis `{key}`: it has {}", keys()))),
+        None => {
+            let varied = |axis: &Axis| axis.values.len() > 1;
+            let numbers = axes
+                .iter()
+                .position(|axis| varied(axis) && places(&axis.values).is_some());
+            Ok(numbers.or_else(|| axes.iter().position(varied)).unwrap_or(0))
+        }
+    }
+}
+
+/// What tells a curve from others: the values of the other axes, with their keys but for schemes.
+fn name(axes: &[Axis], across: usize, others: &[usize]) -> String {
+    let rest = axes.iter().enumerate().filter(|(i, _)| *i != across);
+    let parts = rest.zip(others).filter(|((_, axis), _)| axis.values.len() > 1);
+    let part = |((_, axis), &value): ((usize, &Axis), &usize)| match axis.key.rsplit('.').next() {
+        Some("scheme") | None => axis.values[value].to_string(),
+        Some(key) => format!("{key}={}", axis.values[value]),
+    };
+    parts.map(part).collect::<Vec<_>>().join(", ")
+}
+
+fn no_metric(metric: &str, points: &[Vec<(String, Estimate)>]) -> NoFigure {
+    let mut names: Vec<&str> = points.iter().flatten().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let word = metric.split(['.', '-', '_']).next().unwrap_or(metric);
+    let near: Vec<&str> = names
+        .iter()
+        .copied()
+        .filter(|name| name.contains(word))
+        .take(12)
+        .collect();
+    NoFigure(if names.is_empty() {
+        "no run of the sweep is finished".to_string()
+    } else if near.is_empty() {
+        format!("runs of the sweep have no number `{metric}`; the column `metric` of points.csv lists all")
+    } else {
+        format!(
+            "runs of the sweep have no number `{metric}`: did you mean one of {}? The column `metric` of points.csv \
+             lists all",
+            near.join(", ")
+        )
+    })
+}

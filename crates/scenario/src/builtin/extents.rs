@@ -1,0 +1,163 @@
+//! How large the scenarios that ship are, in groups.
+
+/// Scenarios of a kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// What they have in common.
+    pub title: &'static str,
+    /// They.
+    pub scenarios: &'static [Extent],
+}
+
+/// How large a scenario is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Its name.
+    pub name: &'static str,
+    /// Hosts.
+    pub hosts: usize,
+    /// Flows.
+    pub flows: usize,
+    /// Packet-hops of a run as it ships.
+    pub packet_hops: u64,
+}
+
+const fn of(name: &'static str, hosts: usize, flows: usize, packet_hops: u64) -> Extent {
+    Extent {
+        name,
+        hosts,
+        flows,
+        packet_hops,
+    }
+}
+
+/// All scenarios that ship.
+pub const GROUPS: &[Group] = &[
+    Group {
+        title: "Incasts",
+        scenarios: &[
+            of("incast-20", 21, 20, 2_540_000),
+            of("incast-16", 17, 16, 32_000),
+            of("many-to-one-512", 64, 8192, 4_202_336),
+            of("many-to-one-2048", 64, 8192, 4_210_584),
+            of("many-to-one-8192", 64, 16384, 8_413_954),
+            of("swift-incast", 101, 3200, 472_410),
+            of("swift-many-flows", 51, 5000, 800_000),
+            of("qcn-incast", 9, 8, 640_665),
+            of("bolt-incast50x100", 51, 5000, 2_499_997),
+        ],
+    },
+    Group {
+        title: "Few flows: fairness, joining, leaving",
+        scenarios: &[
+            of("two-flow-join", 3, 2, 600_000),
+            of("fairness-4", 5, 4, 400_000),
+            of("long-flows-short-flows", 16, 165, 1_638_144),
+            of("swift-target-scaling", 65, 32, 940_426),
+            of("swift-long-flows", 65, 16, 566_148),
+            of("pcn-head-of-line", 12, 66, 225_539),
+        ],
+    },
+    Group {
+        title: "All-to-all, collectives, permutations",
+        scenarios: &[
+            of("ring-all-reduce", 32, 3968, 8_928_000),
+            of("hierarchical-all-reduce", 32, 1280, 8_704_000),
+            of("all-to-all-linear", 64, 4032, 3_637_354),
+            of("all-to-all-pairwise", 64, 4032, 3_637_248),
+            of("all-to-all-1", 64, 6144, 2_763_008),
+            of("all-to-all-4", 64, 6144, 2_763_008),
+            of("all-to-all-16", 64, 6144, 2_763_008),
+            of("permutation-k8", 128, 128, 1_436_000),
+            of("load-balancing", 64, 64, 4_880_000),
+        ],
+    },
+    Group {
+        title: "Traffic of data centres: HPCC's network",
+        scenarios: &[
+            of("fat320-websearch30", 320, 1403, 27_329_892),
+            of("fat320-websearch30-incast", 320, 1823, 29_657_892),
+            of("fat320-websearch50", 320, 2317, 47_163_504),
+            of("fat320-websearch50-incast", 320, 2737, 49_491_504),
+            of("fat320-hadoop30", 320, 20030, 26_178_868),
+            of("fat320-hadoop30-2ms", 320, 20450, 28_506_868),
+            of("fat320-hadoop30-10ms", 320, 101174, 140_263_308),
+            of("fat320-hadoop50", 320, 33177, 43_424_276),
+            of("fat320-hadoop50-incast", 320, 33597, 45_752_276),
+        ],
+    },
+    Group {
+        title: "Failures, losses, pauses without end",
+        scenarios: &[
+            of("leaf-spine-failure", 32, 234, 3_309_481),
+            of("link-flap", 32, 355, 4_936_072),
+            of("recovery-loss", 16, 647, 11_332_352),
+            of("hpcc-recovery", 16, 1623, 2_209_287),
+            of("pfc-storm", 16, 19, 355_614),
+            of("pfc-deadlock", 4, 4, 2_672),
+        ],
+    },
+    Group {
+        title: "Learned control",
+        scenarios: &[
+            of("decision-latency", 21, 20, 2_540_000),
+            of("decisions-in-service", 3, 20, 1_600_000),
+            of("prediction-value", 21, 20, 2_540_000),
+            of("lstm-pid-rates", 21, 20, 2_540_000),
+            of("lstm-pid-senders", 201, 20, 320_000),
+            of("lstm-pid-rtts", 21, 20, 2_540_000),
+            of("lstm-pid-leaf-spine", 16, 28, 1_560_000),
+        ],
+    },
+    Group {
+        title: "Bolt's evaluation",
+        scenarios: &[
+            of("bolt-single", 4, 1, 30_852),
+            of("bolt-join100", 4, 2, 30_878),
+            of("bolt-join1000", 4, 2, 82_332),
+            of("bolt-leave200", 4, 2, 82_577),
+            of("bolt-leave4000", 4, 2, 310_709),
+            of("bolt-down400", 4, 2, 102_571),
+            of("bolt-fair5", 10, 5, 937_283),
+            of("bolt-star5-1500", 6, 5, 7_816),
+            of("bolt-star5-5000", 6, 5, 2_314),
+            of("bolt-util60", 16, 688, 1_794_465),
+            of("bolt-star16-fb", 16, 3944, 428_390),
+            of("bolt-fat32-fb", 32, 3913, 985_806),
+            of("bolt-solo-star16", 16, 25, 428),
+            of("bolt-solo-fat32", 32, 39, 432),
+            of("bolt-lab80", 5, 363, 322_283),
+            of("bolt-fat256-100", 256, 3082, 3_394_940),
+            of("bolt-fat256-400", 256, 12257, 13_665_212),
+        ],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtin::scenarios;
+    use crate::{Overrides, load};
+
+    /// How many packet-hops a run has only the run tells: those of the smallest are tested where runs are.
+    #[test]
+    fn hosts_and_flows_are_those_of_the_files() {
+        let all = || GROUPS.iter().flat_map(|group| group.scenarios);
+        assert_eq!(all().count(), scenarios().len());
+        for shipped in scenarios() {
+            let run = load(shipped.name, &Overrides::default()).unwrap().run;
+            let known = all().find(|extent| extent.name == shipped.name).unwrap();
+            let hosts = run
+                .nodes
+                .iter()
+                .filter(|&&node| node == paceline_fabric::spec::NodeKind::Host)
+                .count();
+            assert_eq!(
+                (known.hosts, known.flows),
+                (hosts, run.flows.len()),
+                "{}",
+                shipped.name
+            );
+        }
+    }
+}
