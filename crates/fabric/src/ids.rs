@@ -16,7 +16,7 @@ ids! {
     pub(crate) SwitchId: u32;
     /// A host's port.
     pub(crate) NicId: u32;
-    /// A switch that packets are spread to ([`crate::switch::spread`]).
+    /// A switch that packets are spread to (`switch/spread.rs`).
     pub(crate) ColumnId: u32;
     /// A packet: its slot.
     pub(crate) PacketId: u32;

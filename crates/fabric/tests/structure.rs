@@ -19,6 +19,58 @@ const ALL_MAY_NAME: [&str; 4] = ["ids", "spec", "outcome", "common"];
 /// As many files may name each other in a circle.
 const LARGEST_CIRCLE: usize = 5;
 
+/// Fields that other folders may name, by struct: all else is asked for by methods. An empty list is all of them.
+const OPEN_FIELDS: [(&str, &[&str], &str); 14] = [
+    (
+        "core::Core",
+        &[
+            "agenda",
+            "packets",
+            "ports",
+            "queues",
+            "shared_rng",
+            "counters",
+            "watch",
+        ],
+        "the ground that switches and hosts stand on: a hop borrows several at once",
+    ),
+    ("core::packet::Packet", &[], "what all hand on"),
+    (
+        "core::port::Port",
+        &[],
+        "what all hand packets to, in one line of the cache",
+    ),
+    (
+        "core::port::ClassQueue",
+        &[],
+        "its accounts are the switch's, its packets the core's",
+    ),
+    ("core::paths::Paths", &[], "an answer"),
+    ("core::parts::Posted", &[], "an answer"),
+    ("host::qp::Way", &[], "an answer, handed on to the queue pair"),
+    ("switch::spread::Stage", &[], "an answer"),
+    ("reference::Net", &[], "what is lent"),
+    (
+        "traffic::stream::Message",
+        &[],
+        "an answer, which other crates have too",
+    ),
+    ("watch::Watch", &[], "recorders, which all tell"),
+    (
+        "watch::record::Recorder",
+        &[],
+        "series, which become the outcome where the run ends",
+    ),
+    (
+        "watch::standstill::Watch",
+        &[],
+        "when run/standstill.rs looks, and what it found",
+    ),
+    ("world::", &[], "all have the world to read, and nobody to change"),
+];
+/// Folders whose files nobody else names: what others may know of is named in their `mod.rs`.
+const CLOSED: [&str; 2] = ["host", "switch"];
+
 /// A module's path, and what its file names of the crate.
 type Modules = BTreeMap<Vec<String>, Vec<Vec<String>>>;
 
@@ -231,4 +283,86 @@ fn no_circle_is_large() {
         "{} files in a circle: {largest:?}",
         largest.len()
     );
+}
+
+/// The structs of a source, each with its fields that the whole crate may name.
+fn open_fields(source: &str) -> Vec<(String, Vec<String>)> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for line in source.lines() {
+        let words: Vec<&str> = line.split(['(', ')', '<', ' ', ';']).collect();
+        if let Some(at) = words.iter().position(|&word| word == "struct")
+            && !line.trim_start().starts_with("//")
+        {
+            found.push((words[at + 1].to_owned(), Vec::new()));
+        }
+        let field = line
+            .strip_prefix("    pub(crate) ")
+            .or(line.strip_prefix("    pub "));
+        let name = field
+            .and_then(|field| field.split_once(": "))
+            .map(|(name, _)| name);
+        if let (Some(name), Some((_, fields))) = (name, found.last_mut())
+            && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        {
+            fields.push(name.to_owned());
+        }
+    }
+    found.retain(|(_, fields)| !fields.is_empty());
+    found
+}
+
+/// What a folder holds is its own, but for what is said here with a reason; and what is said here is so.
+#[test]
+fn fields_are_their_folders_own() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut needed = BTreeSet::new();
+    for (folder, _) in MAY_NAME {
+        let mut files = Vec::new();
+        sources(&root.join(folder), &mut files);
+        for file in files {
+            let inside = file.strip_prefix(&root).expect("a source").with_extension("");
+            let module = inside.to_string_lossy().replace('/', "::").replace("::mod", "");
+            for (name, fields) in open_fields(&fs::read_to_string(&file).expect("a source")) {
+                let full = format!("{module}::{name}");
+                let open = OPEN_FIELDS
+                    .iter()
+                    .position(|(of, _, _)| full == *of || of.ends_with("::") && full.starts_with(of));
+                let Some(place) = open else {
+                    panic!(
+                        "{full}: `{}` can be named from other folders",
+                        fields.join("`, `")
+                    );
+                };
+                let allowed = OPEN_FIELDS[place].1;
+                for field in fields {
+                    assert!(
+                        allowed.is_empty() || allowed.contains(&field.as_str()),
+                        "{full}: `{field}` can be named from other folders"
+                    );
+                    needed.insert((place, if allowed.is_empty() { String::new() } else { field }));
+                }
+            }
+        }
+    }
+    for (place, (of, fields, _)) in OPEN_FIELDS.iter().enumerate() {
+        let all = if fields.is_empty() { &[""] } else { *fields };
+        for field in all {
+            let is_needed = needed.contains(&(place, (*field).to_owned()));
+            assert!(is_needed, "{of}: `{field}` is its folder's own by now");
+        }
+    }
+}
+
+/// A queue pair, a buffer: outside they have the names that their folder gives them.
+#[test]
+fn files_of_closed_folders_are_their_own() {
+    for folder in CLOSED {
+        let path = format!("{}/src/{folder}/mod.rs", env!("CARGO_MANIFEST_DIR"));
+        let source = fs::read_to_string(path).expect("a folder has a `mod.rs`");
+        let modules: Vec<&str> = source.lines().filter(|line| line.contains("mod ")).collect();
+        assert!(modules.len() > 5, "{folder}: its modules are found no more");
+        for line in modules {
+            assert!(!line.starts_with("pub"), "{folder}: `{line}` opens a file to all");
+        }
+    }
 }

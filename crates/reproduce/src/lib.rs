@@ -3,7 +3,7 @@
 //! A [`Reproduction`] says where numbers were printed, which runs give ours, and how close is close
 //! enough. [`Plan`] makes the list of runs that several reproductions need, each once; [`Done`] is
 //! what came of them; [`Reproduction::panels`] puts both side by side, judged. Rendered they are by
-//! [`text`] for a terminal, [`records`] for programs, and [`write()`] as a page with the runs' folders.
+//! [`text()`] for a terminal, [`records`] for programs, and [`write()`] as a page with the runs' folders.
 
 mod bolt;
 mod choice;

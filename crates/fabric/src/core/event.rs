@@ -38,7 +38,7 @@ pub(crate) enum Event {
     Refill { port: PortId },
     /// A host has brought the first packet that it holds to who answers.
     HostDone { nic: NicId },
-    /// A NIC has computed a decision ([`crate::host::decisions`]).
+    /// A NIC has computed a decision (`host/decisions.rs`).
     Decided { nic: NicId },
 }
 
@@ -55,7 +55,7 @@ impl Event {
 
     /// The event in 64 bits: kind 5, entity 27, argument 32.
     #[inline(always)]
-    pub(crate) fn encode(self) -> u64 {
+    pub(super) fn encode(self) -> u64 {
         let (kind, a, b) = match self {
             Self::Topology { change } => (0, 0, change),
             Self::FlowDue { flow } => (1, 0, flow.0),
@@ -139,7 +139,7 @@ pub(crate) struct Ties {
 }
 
 impl Ties {
-    pub(crate) fn new(order: TieOrder) -> Self {
+    pub(super) fn new(order: TieOrder) -> Self {
         Self { order, counter: 0 }
     }
 
@@ -149,7 +149,7 @@ impl Ties {
     /// for the same instant that another could tell apart (a port ends one transmission and starts
     /// one arrival at a time), so nothing more is needed, and nothing hangs on the moment of the call.
     #[inline(always)]
-    pub(crate) fn next(&mut self, what: u64) -> u64 {
+    pub(super) fn next(&mut self, what: u64) -> u64 {
         match self.order {
             TieOrder::Insertion => {
                 self.counter += 1;

@@ -65,7 +65,7 @@ impl<T: Copy> Underway<T> {
     }
 
     /// Places that there are: as many as there were flows at a time.
-    pub(crate) fn places(&self) -> usize {
+    pub(super) fn places(&self) -> usize {
         self.list.len()
     }
 }
@@ -84,12 +84,12 @@ impl Described {
     /// Fewer flows are not worth looking for.
     const FEW: usize = 1024;
 
-    pub(crate) fn begin(&mut self, flow: FlowId, spec: FlowSpec) {
+    pub(super) fn begin(&mut self, flow: FlowId, spec: FlowSpec) {
         self.flows.insert(flow, spec);
     }
 
     /// A flow is over; `asks` says of one whether its receiver may still ask for it.
-    pub(crate) fn end(&mut self, flow: FlowId, packets: &PacketSlab, asks: impl Fn(FlowId) -> bool) {
+    pub(super) fn end(&mut self, flow: FlowId, packets: &PacketSlab, asks: impl Fn(FlowId) -> bool) {
         self.over.push(flow);
         if self.over.len() < self.look_at.max(Self::FEW) {
             return;
@@ -110,7 +110,7 @@ impl Described {
     }
 
     /// The most flows that were described at a time.
-    pub(crate) fn most(&self) -> usize {
+    pub(super) fn most(&self) -> usize {
         self.flows.places()
     }
 }

@@ -27,7 +27,7 @@ impl Sent {
     }
 
     /// Adds what was sent in another part of the network.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         for kind in 0..PacketKind::COUNT {
             self.hops[kind] += other.hops[kind];
             self.bytes[kind] += other.bytes[kind];
@@ -35,12 +35,12 @@ impl Sent {
     }
 
     /// Of all kinds.
-    pub(crate) fn hops(&self) -> u64 {
+    pub(super) fn hops(&self) -> u64 {
         self.hops.iter().sum()
     }
 
     /// Writes them into a run's counters.
-    pub(crate) fn write(&self, counters: &mut Counters) {
+    pub(super) fn write(&self, counters: &mut Counters) {
         let [data, ack, nack, others @ ..] = self.hops;
         (counters.data_hops, counters.ack_hops) = (data, ack + nack);
         counters.control_hops = others.iter().sum();
@@ -51,37 +51,37 @@ impl Sent {
 /// What is to happen, and what has been sent: all that a transmission adds to.
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
-    pub(crate) queue: EventQueue,
-    pub(crate) ties: Ties,
-    pub(crate) sent: Sent,
+    pub(super) queue: EventQueue,
+    pub(super) ties: Ties,
+    pub(super) sent: Sent,
     /// Packets that are on their way to other parts of the run.
-    pub(crate) outbox: Vec<Crossing>,
+    pub(super) outbox: Vec<Crossing>,
     /// Where those from other parts are put in order.
-    pub(crate) trays: Vec<Tray>,
+    pub(super) trays: Vec<Tray>,
 }
 
 /// A packet on a link to another part of the run: when it arrives, and where, and the lane of packets like it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
-    pub(crate) at: u64,
-    pub(crate) port: PortId,
-    pub(crate) packet: PacketId,
-    pub(crate) lane: LaneId,
+    pub(super) at: u64,
+    pub(super) port: PortId,
+    pub(super) packet: PacketId,
+    pub(super) lane: LaneId,
 }
 
 /// Packets from other parts that would share a lane if they were from here: what comes in one window is put in order,
 /// and comes before what comes in the next, so they have a lane too.
 #[derive(Clone, Debug)]
 pub(crate) struct Tray {
-    pub(crate) of: LaneId,
-    pub(crate) lane: LaneId,
+    pub(super) of: LaneId,
+    pub(super) lane: LaneId,
     /// Time and event of each, as one word: those are compared without branches.
     arrivals: Vec<u128>,
 }
 
 impl Tray {
     #[inline]
-    pub(crate) fn put(&mut self, at: u64, event: Event) {
+    pub(super) fn put(&mut self, at: u64, event: Event) {
         self.arrivals
             .push(u128::from(at) << 64 | u128::from(event.encode()));
     }
@@ -89,7 +89,7 @@ impl Tray {
 
 impl Agenda {
     /// Makes a tray for packets that share `lane`, if there is room for another lane.
-    pub(crate) fn add_tray(&mut self, of: LaneId) {
+    pub(super) fn add_tray(&mut self, of: LaneId) {
         let is_new = of != LaneId::WHEEL && self.trays.iter().all(|tray| tray.of != of);
         if !is_new {
             return;
@@ -102,7 +102,7 @@ impl Agenda {
     }
 
     /// All of a window has come.
-    pub(crate) fn empty_trays(&mut self) {
+    pub(super) fn empty_trays(&mut self) {
         for tray in &mut self.trays {
             tray.arrivals.sort_unstable();
             for arrival in tray.arrivals.drain(..) {
@@ -175,6 +175,12 @@ impl Core {
     #[inline]
     pub(crate) fn is_busy(&self, port: PortId) -> bool {
         self.ports[port].is_busy(self.now, self.tie)
+    }
+
+    /// Whether the running event is the end of a port's transmission.
+    #[inline(always)]
+    pub(crate) fn is_end(&self, port: &Port) -> bool {
+        port.free_at == self.now && port.free_tie == self.tie
     }
 
     /// Makes the end of the current transmission an event, now that something waits for it.
@@ -276,7 +282,7 @@ impl Core {
         } else {
             p.asked &= !(1 << class);
         }
-        if let Some(streams) = &mut self.shared_rng.ns3 {
+        if let Some(streams) = self.shared_rng.ns3() {
             // The frame's IP identification is a random number.
             streams.skip();
         }
@@ -302,7 +308,7 @@ impl Core {
         };
         if let (PfcMode::Quanta { pause: span }, true) = (mode, pause) {
             let at = self.now + span.as_ps() / 2;
-            self.renew_at[(port, class)] = at;
+            self.pauses.renew_at[(port, class)] = at;
             self.schedule(LaneId::WHEEL, at, Event::PauseRenew { port, class });
         }
         Some(id)

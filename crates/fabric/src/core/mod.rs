@@ -1,5 +1,6 @@
 //! The clock, the packets and the links: what switches and hosts stand on.
 
+mod clock;
 pub(crate) mod event;
 pub(crate) mod flow_table;
 pub(crate) mod flows;
@@ -7,20 +8,24 @@ pub(crate) mod link;
 pub(crate) mod packet;
 pub(crate) mod parts;
 pub(crate) mod paths;
+mod pauses;
 pub(crate) mod port;
 pub(crate) mod random;
 
 use std::sync::Arc;
 
-use paceline_kernel::queue::{Entry, EventQueue, LaneId};
+use paceline_kernel::queue::EventQueue;
 
-use crate::core::event::Event;
-use crate::core::link::Agenda;
+use crate::core::event::Ties;
+use crate::core::flows::Described;
+use crate::core::link::{Agenda, Sent};
 use crate::core::packet::PacketSlab;
+use crate::core::pauses::Pauses;
 use crate::core::port::{ClassQueue, Ports};
-use crate::ids::{LinkId, PortId};
+use crate::core::random::{LinkErrors, SharedRandom};
+use crate::ids::{FlowId, LinkId, PortId};
 use crate::outcome::Counters;
-use crate::spec::NodeId;
+use crate::spec::{FlowSpec, NodeId, RunSpec};
 use crate::watch::Watch;
 use paceline_kernel::ids::{Grid, List};
 
@@ -28,49 +33,132 @@ use paceline_kernel::ids::{Grid, List};
 #[derive(Clone)]
 pub(crate) struct Core {
     /// The current instant in ps, and the place of the running event in it.
-    pub(crate) now: u64,
-    pub(crate) tie: u64,
+    now: u64,
+    tie: u64,
     pub(crate) agenda: Agenda,
-    pub(crate) class_count: usize,
+    class_count: usize,
     pub(crate) packets: PacketSlab,
     pub(crate) ports: Ports,
     /// Queues of all ports, by class.
     pub(crate) queues: Grid<PortId, ClassQueue>,
-    pub(crate) link_down_at: List<LinkId, u64>,
-    pub(crate) link_errors: crate::core::random::LinkErrors,
-    pub(crate) shared_rng: crate::core::random::SharedRandom,
-    /// When each (port, class) was paused, and, with timed pauses, until when.
-    pub(crate) paused_since: Grid<PortId, u64>,
-    pub(crate) paused_until: Grid<PortId, u64>,
-    /// With timed pauses: when each (port, class) renews the one that it asked for.
-    pub(crate) renew_at: Grid<PortId, u64>,
+    link_down_at: List<LinkId, u64>,
+    link_errors: LinkErrors,
+    pub(crate) shared_rng: SharedRandom,
+    pauses: Pauses,
     pub(crate) counters: Counters,
-    pub(crate) digest: u64,
-    pub(crate) done: bool,
+    digest: u64,
+    done: bool,
     pub(crate) watch: Watch,
     /// What of a run that is cut is here; `None` for all.
-    pub(crate) share: Option<Share>,
-    pub(crate) described: crate::core::flows::Described,
-}
-
-/// What an event adds to a run's digest: it hangs on its time, its kind and whose it is. The digest is the sum, so
-/// it does not hang on the order of events of the same instant in different places.
-#[inline(always)]
-const fn mark(at: u64, what: u64) -> u64 {
-    let mixed = (at ^ (what >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    mixed ^ mixed >> 32
+    share: Option<Share>,
+    described: Described,
 }
 
 /// One part of a run that is cut ([`crate::run::cut`]).
 #[derive(Clone, Debug)]
-pub(crate) struct Share {
+struct Share {
     /// Which part it is.
-    pub(crate) part: u8,
+    part: u8,
     /// The part of each node.
-    pub(crate) of_node: Arc<List<NodeId, u8>>,
+    of_node: Arc<List<NodeId, u8>>,
 }
 
 impl Core {
+    /// Of a run that has not begun.
+    pub(crate) fn new(
+        spec: &RunSpec,
+        class_count: usize,
+        queue: EventQueue,
+        ports: Ports,
+        packets: PacketSlab,
+        watch: Watch,
+    ) -> Self {
+        Self {
+            now: 0,
+            tie: 0,
+            agenda: Agenda {
+                queue,
+                ties: Ties::new(spec.ties),
+                sent: Sent::default(),
+                outbox: Vec::new(),
+                trays: Vec::new(),
+            },
+            class_count,
+            packets,
+            queues: Grid::of(ports.len(), class_count, ClassQueue::EMPTY),
+            link_down_at: List::of(spec.links.len(), u64::MAX),
+            link_errors: LinkErrors::of(spec),
+            shared_rng: SharedRandom::of(spec),
+            pauses: Pauses::new(ports.len(), class_count),
+            counters: Counters::default(),
+            digest: 0,
+            done: false,
+            share: None,
+            described: Described::default(),
+            ports,
+            watch,
+        }
+    }
+
+    /// What goes on from here, written down in `watch`; nothing has been counted.
+    pub(crate) fn fork(&self, watch: Watch) -> Self {
+        Self {
+            share: None,
+            // Nothing streams where schemes ask for foresight.
+            described: Described::default(),
+            now: self.now,
+            tie: self.tie,
+            agenda: self.agenda.clone(),
+            class_count: self.class_count,
+            packets: self.packets.without_journals(),
+            ports: self.ports.clone(),
+            queues: self.queues.clone(),
+            link_down_at: self.link_down_at.clone(),
+            link_errors: self.link_errors.clone(),
+            shared_rng: self.shared_rng.clone(),
+            pauses: self.pauses.clone(),
+            counters: Counters::default(),
+            digest: 0,
+            done: false,
+            watch,
+        }
+    }
+
+    /// Dense classes, those without accounts among them.
+    pub(crate) fn class_count(&self) -> usize {
+        self.class_count
+    }
+
+    /// Whether it is the whole network, and no part of one.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.share.is_none()
+    }
+
+    /// A link fails: what is on it is lost.
+    pub(crate) fn link_fails(&mut self, link: LinkId) {
+        self.link_down_at[link] = self.now;
+    }
+
+    /// Whether links have drawn from a stream of the seed: see `run/chance.rs`.
+    pub(crate) fn have_links_drawn(&self, seed: u64) -> bool {
+        self.link_errors.have_drawn(seed)
+    }
+
+    /// A flow of a stream comes to its start.
+    pub(crate) fn describe(&mut self, flow: FlowId, spec: FlowSpec) {
+        self.described.begin(flow, spec);
+    }
+
+    /// A flow of a stream is over; `asks` says of one whether its receiver may still ask for it.
+    pub(crate) fn flow_is_over(&mut self, flow: FlowId, asks: impl Fn(FlowId) -> bool) {
+        self.described.end(flow, &self.packets, asks);
+    }
+
+    /// The most flows of a stream that were described at a time.
+    pub(crate) fn most_described(&self) -> usize {
+        self.described.most()
+    }
+
     /// Whether what happens at a node happens here.
     #[inline]
     pub(crate) fn has(&self, node: NodeId) -> bool {
@@ -88,30 +176,5 @@ impl Core {
     /// Whether this part counts what happens to all at once.
     pub(crate) fn is_first(&self) -> bool {
         self.share.as_ref().is_none_or(|share| share.part == 0)
-    }
-
-    /// An event happens.
-    #[inline(always)]
-    pub(crate) fn count_event(&mut self, at: u64, what: u64) {
-        self.counters.events += 1;
-        self.digest = self.digest.wrapping_add(mark(at, what));
-    }
-
-    /// The event that happens is none of the network's: how many of its kind there are hangs on how the run is
-    /// arranged.
-    #[cold]
-    pub(crate) fn discount_event(&mut self, event: Event) {
-        self.counters.events -= 1;
-        self.digest = self.digest.wrapping_sub(mark(self.now, event.encode()));
-    }
-
-    /// Schedules `event` for `at`, in `lane`. Every run stops before the end of time, so what would
-    /// come later may as well come there.
-    #[inline]
-    pub(crate) fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
-        let at = at.min(EventQueue::END_OF_TIME - 1);
-        let what = event.encode();
-        let tie = self.agenda.ties.next(what);
-        self.agenda.queue.push(lane, Entry { at, tie, what });
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Packet {
     /// Port through which it entered the switch that holds it.
     pub(crate) ingress: PortId,
     /// Its way on, and the way back ([`crate::world::routing`]); of data that is spread, the port that it is
-    /// to come to ([`crate::switch::spread`]).
+    /// to come to (`switch/spread.rs`).
     pub(crate) path: u64,
     /// Data: offset of the payload. ACK, NACK: next expected byte.
     pub(crate) seq: u64,
@@ -137,7 +137,7 @@ impl PacketSlab {
     }
 
     /// The same packets where nobody accounts for their ways.
-    pub(crate) fn without_journals(&self) -> Self {
+    pub(super) fn without_journals(&self) -> Self {
         let mut slab = self.clone();
         for packet in &mut slab.packets {
             packet.flags &= !(Packet::ACCOUNTED | Packet::TOLD);
@@ -193,7 +193,7 @@ impl PacketSlab {
     }
 
     /// Gives a packet its telemetry, which is the first of `samples`; returns the others.
-    pub(crate) fn fill_hops<'a>(&mut self, id: PacketId, samples: &'a [HopSample]) -> &'a [HopSample] {
+    pub(super) fn fill_hops<'a>(&mut self, id: PacketId, samples: &'a [HopSample]) -> &'a [HopSample] {
         let count = usize::from(self.get(id).hops).min(self.samples);
         let (own, others) = samples.split_at(count);
         let first = id.index() * self.samples;
@@ -214,7 +214,7 @@ impl PacketSlab {
 
     /// Has a packet and its first samples fetched into the cache.
     #[inline]
-    pub(crate) fn prefetch(&self, id: PacketId) {
+    pub(super) fn prefetch(&self, id: PacketId) {
         self.packets.prefetch(id);
         prefetch(&self.telemetry, id.index().wrapping_mul(self.samples));
     }
@@ -231,7 +231,7 @@ impl PacketSlab {
     }
 
     /// What stands in all slots, those without a packet too.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Packet> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Packet> {
         self.packets.iter()
     }
 

@@ -1,19 +1,21 @@
 //! What parts of a run exchange while it goes, and how they become one again ([`crate::run::cut`]).
 
-use paceline_kernel::ids::Id;
-use std::sync::MutexGuard;
+use paceline_kernel::ids::{Id, List};
+use std::sync::{Arc, MutexGuard};
 
 use paceline_congestion::HopSample;
 use paceline_kernel::queue::LaneId;
 
-use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::link::Crossing;
 use crate::core::packet::Packet;
 use crate::core::port::ClassQueue;
 use crate::core::random::LinkErrors;
+use crate::core::{Core, Share};
 use crate::ids::{PacketId, PortId};
+use crate::spec::NodeId;
 use crate::watch::account::{Head, Step};
+use crate::world::World;
 
 /// Packets on their way to another part, a list for each thing that is to be known of them.
 #[derive(Debug, Default)]
@@ -142,6 +144,50 @@ impl Core {
         adopted
     }
 
+    /// Becomes the part of the nodes for which `of_node` says so: what is to happen elsewhere is forgotten.
+    pub(crate) fn become_part(
+        &mut self,
+        world: &World,
+        part: u8,
+        of_node: Arc<List<NodeId, u8>>,
+        is_here: impl Fn(&Self, Event) -> bool,
+    ) {
+        let share = Share { part, of_node };
+        let part_of = |node: NodeId| share.of_node[node];
+        for port in self.ports.ids() {
+            let peer = self.ports[port].peer;
+            let (here, there) = (self.ports[port].node, self.ports[peer].node);
+            self.ports[port].crosses = part_of(here) != part_of(there);
+        }
+        let emptied = self.agenda.queue.emptied();
+        let pending = std::mem::replace(&mut self.agenda.queue, emptied);
+        self.share = Some(share);
+        for port in self.ports.iter().filter(|port| port.crosses) {
+            for common in &world.profiles[port.profile].common {
+                self.agenda.add_tray(common.arrive_lane);
+            }
+        }
+        pending.for_each(|entry| {
+            let event = Event::decode(entry.what);
+            if is_here(self, event) {
+                self.schedule(LaneId::WHEEL, entry.at, event);
+            }
+        });
+    }
+
+    /// Has taken over all other parts.
+    pub(crate) fn become_whole(&mut self) {
+        self.share = None;
+        for port in &mut self.ports {
+            port.crosses = false;
+        }
+    }
+
+    /// All that the others have sent in a window has come.
+    pub(crate) fn empty_trays(&mut self) {
+        self.agenda.empty_trays();
+    }
+
     /// Takes over what another part has: its ports, and what is to happen there.
     pub(crate) fn take_over(&mut self, other: &mut Self) {
         for port in self.ports.ids() {
@@ -153,9 +199,7 @@ impl Core {
                 let place = (port, class);
                 let queue = other.queues[place];
                 self.queues[place] = self.adopt_queue(other, &queue);
-                self.paused_since[place] = other.paused_since[place];
-                self.paused_until[place] = other.paused_until[place];
-                self.renew_at[place] = other.renew_at[place];
+                self.pauses.take_over(&other.pauses, place);
             }
             if let (LinkErrors::Ports(mine), LinkErrors::Ports(theirs)) =
                 (&mut self.link_errors, &mut other.link_errors)

@@ -10,13 +10,13 @@ use crate::spec::RunSpec;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedRandom {
     /// A new stream of ns-3's generator for every draw.
-    pub(crate) ns3: Option<Ns3Streams>,
+    ns3: Option<Ns3Streams>,
     /// The C library's `rand`.
-    pub(crate) c_library: Option<Rng>,
+    c_library: Option<Rng>,
 }
 
 impl SharedRandom {
-    pub(crate) fn of(spec: &RunSpec) -> Self {
+    pub(super) fn of(spec: &RunSpec) -> Self {
         if !spec.quirks.ns3_random {
             return Self::default();
         }
@@ -29,15 +29,34 @@ impl SharedRandom {
 
 /// Decides which packets links lose.
 #[derive(Clone, Debug)]
-pub(crate) enum LinkErrors {
+pub(super) enum LinkErrors {
     /// A stream for each port, of the packets that arrive there: each direction of a link has its own.
     Ports(List<PortId, Rng>),
     /// ns-3's generators: one for each link, or the reference's one for all.
     Links(List<LinkId, Mrg32k3a>),
 }
 
+impl SharedRandom {
+    /// That of ns-3, if it is shared.
+    #[inline]
+    pub(crate) fn ns3(&mut self) -> Option<&mut Ns3Streams> {
+        self.ns3.as_mut()
+    }
+
+    /// That from which schemes draw, if it is shared.
+    #[inline]
+    pub(crate) fn of_schemes(&mut self) -> Option<&mut Rng> {
+        self.c_library.as_mut()
+    }
+}
+
 impl LinkErrors {
-    pub(crate) fn of(spec: &RunSpec) -> Self {
+    /// Whether it has drawn from a stream of the seed. (The reference's generators know no seed of ours.)
+    pub(super) fn have_drawn(&self, seed: u64) -> bool {
+        matches!(self, Self::Ports(streams) if have_moved(streams, seed, Purpose::LinkError))
+    }
+
+    pub(super) fn of(spec: &RunSpec) -> Self {
         if !spec.quirks.ns3_random {
             let stream = |port| Rng::stream(spec.seed, Purpose::LinkError, port as u64);
             return Self::Ports((0..2 * spec.links.len()).map(stream).collect());
@@ -51,7 +70,7 @@ impl LinkErrors {
     }
 
     /// A number for a packet that arrives at `port` of `link`.
-    pub(crate) fn next_f64(&mut self, port: PortId, link: LinkId) -> f64 {
+    pub(super) fn next_f64(&mut self, port: PortId, link: LinkId) -> f64 {
         match self {
             Self::Ports(streams) => streams[port].next_f64(),
             Self::Links(generators) => {

@@ -88,7 +88,7 @@ impl Hosts {
 
     /// Round robin from the queue pair served last, in a NIC that has gathered.
     pub(super) fn choose_of_crowd(&mut self, core: &Core, nic: NicId) -> Option<usize> {
-        let now = core.now;
+        let now = core.now();
         let Nic { served, crowd, .. } = &mut self.nics[nic];
         if crowd.soonest > now {
             return None;

@@ -56,7 +56,7 @@ impl Hosts {
         };
         let sent_at = packet.sent_at;
         let half = self.receivers.list[place].half.as_mut()?;
-        let reaction = half.on_data(Time::from_ps(core.now), &arrived);
+        let reaction = half.on_data(Time::from_ps(core.now()), &arrived);
         self.carry_out(world, core, place, sent_at, reaction);
         reaction.echo
     }
@@ -71,8 +71,8 @@ impl Hosts {
         let Some(half) = &mut receiver.half else {
             return;
         };
-        let reaction = half.on_timer(Time::from_ps(core.now));
-        self.carry_out(world, core, place, core.now, reaction);
+        let reaction = half.on_timer(Time::from_ps(core.now()));
+        self.carry_out(world, core, place, core.now(), reaction);
         let receiver = &self.receivers.list[place];
         if receiver.expected >= receiver.path.size {
             self.forget_receiver(world, place);
@@ -93,7 +93,7 @@ impl Hosts {
         if let Some(span) = reaction.timer {
             assert!(!receiver.timer_runs, "a receiver has one timer");
             receiver.timer_runs = true;
-            let at = core.now + span.as_ps();
+            let at = core.now() + span.as_ps();
             core.schedule(LaneId::WHEEL, at, Event::ReceiverTimer { flow });
         }
         if let Some(cnp) = reaction.cnp {

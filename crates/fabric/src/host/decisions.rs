@@ -5,7 +5,7 @@
 //! its turn otherwise; it takes its latency, and then the sender's scheme is called. What a decision is
 //! made of was fixed when it was asked for; all that is simulated here is when it takes effect. Where it is made
 //! outside the run (by what learns in it), it waits for the answer first, and then goes the same way: see
-//! [`crate::run::stepping`].
+//! `run/stepping.rs`.
 //!
 //! A flow that has ended leaves its decision behind: one that waits is passed over when its turn comes,
 //! one that is being worked on keeps its processor to the end. Schemes with different numbers of
@@ -120,7 +120,7 @@ impl Hosts {
         }
         let asked = Asked {
             flow: qp.flow,
-            at: core.now,
+            at: core.now(),
             answer: None,
         };
         if cost(qp).outside {
@@ -169,7 +169,7 @@ impl Hosts {
                 .resize_with(self.nics.len(), Processors::default);
         }
         let processors = &mut self.decisions.nics[nic];
-        processors.note(cost, core.now);
+        processors.note(cost, core.now());
         let first = cost.in_service == 0 || processors.waiting.is_empty();
         if first && processors.has_room(cost) {
             self.start_decision(core, nic, slot, asked);
@@ -180,9 +180,12 @@ impl Hosts {
 
     fn start_decision(&mut self, core: &mut Core, nic: NicId, slot: QpId, asked: Asked) {
         let latency = cost(&self.qps[slot]).latency.as_ps();
-        let ends = core.now.saturating_add(latency).min(EventQueue::END_OF_TIME - 1);
+        let ends = core
+            .now()
+            .saturating_add(latency)
+            .min(EventQueue::END_OF_TIME - 1);
         let bank = &mut self.decisions;
-        let waited = core.now - asked.at;
+        let waited = core.now() - asked.at;
         bank.started += 1;
         bank.waited_ps += u128::from(waited);
         bank.waited_max = bank.waited_max.max(waited);
@@ -193,7 +196,7 @@ impl Hosts {
             place,
             Job {
                 asked,
-                started: core.now,
+                started: core.now(),
                 ends,
             },
         );
@@ -207,8 +210,8 @@ impl Hosts {
         let Some(job) = processors.in_service.pop_front() else {
             return;
         };
-        processors.busy_ps += u128::from(core.now - job.started);
-        processors.last_ended = core.now;
+        processors.busy_ps += u128::from(core.now() - job.started);
+        processors.last_ended = core.now();
         let Asked { flow, answer, .. } = job.asked;
         if let Some(slot) = self.sender_of(flow) {
             self.decisions.made += 1;
@@ -264,11 +267,11 @@ impl Hosts {
                 continue;
             };
             let works = processors.in_service.iter();
-            let unfinished: u128 = works.map(|job| u128::from(core.now - job.started)).sum();
+            let unfinished: u128 = works.map(|job| u128::from(core.now() - job.started)).sum();
             let until = if processors.in_service.is_empty() && processors.waiting.is_empty() {
                 processors.last_ended
             } else {
-                core.now
+                core.now()
             };
             stats.under_way += (processors.in_service.len() + processors.waiting.len()) as u64;
             stats.nics += 1;

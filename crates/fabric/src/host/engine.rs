@@ -107,13 +107,14 @@ impl Hosts {
     /// A data packet arrived at a host's NIC.
     #[inline(never)]
     pub(super) fn enter_host(&mut self, core: &mut Core, port: PortId, id: PacketId) {
+        let now = core.now();
         let Some(endpoints) = &mut self.endpoints else {
             return;
         };
         let nic = core.ports[port].nic();
         let packet = core.packets.get_mut(id);
-        let at = endpoints.admit(nic, core.now, packet.wire);
-        let inside = Span::from_ps(at - core.now);
+        let at = endpoints.admit(nic, now, packet.wire);
+        let inside = Span::from_ps(at - now);
         if packet.note_port == ProfileId::NONE {
             packet.note = u32::try_from(inside.as_ns()).unwrap_or(u32::MAX);
         }

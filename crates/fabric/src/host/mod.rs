@@ -60,7 +60,7 @@ pub(crate) struct Hosts {
     repeats: List<QpId, recovery::irn::Sender>,
     /// Queue pairs that no flow has any more.
     free_qps: Vec<QpId>,
-    /// Whether the scheme of a flow whose queue pair another has taken over had drawn: see [`crate::run::chance`].
+    /// Whether the scheme of a flow whose queue pair another has taken over had drawn: see `run/chance.rs`.
     qps_drew: bool,
 }
 

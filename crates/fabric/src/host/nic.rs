@@ -45,9 +45,9 @@ impl Hosts {
         slot: QpId,
         call: impl FnOnce(&mut dyn CongestionControl, &mut Ctx<'_>),
     ) {
-        let now = Time::from_ps(core.now);
+        let now = Time::from_ps(core.now());
         let qp = &mut self.qps[slot];
-        let rng = core.shared_rng.c_library.as_mut().unwrap_or(&mut qp.rng);
+        let rng = core.shared_rng.of_schemes().unwrap_or(&mut qp.rng);
         let mut cx = Ctx {
             now,
             path: &qp.path,
@@ -95,7 +95,7 @@ impl Hosts {
         let nic = core.ports[qp.port].nic();
         let wake_at = self.nics[nic].wake_at;
         if qp.next_avail < wake_at && wake_at != u64::MAX {
-            self.set_wake(core, nic, qp.next_avail.max(core.now));
+            self.set_wake(core, nic, qp.next_avail.max(core.now()));
         }
     }
 
@@ -131,7 +131,7 @@ impl Hosts {
         let qp = &mut self.qps[slot];
         let event = TimerEvent {
             slot: TimerSlot(timer),
-            at: Time::from_ps(core.now),
+            at: Time::from_ps(core.now()),
             generation,
         };
         match qp.timers.expire(event) {
@@ -219,7 +219,7 @@ impl Hosts {
         if let [only] = n.qps[..] {
             let qp = &self.qps[only];
             if !qp.is_blocked(paused) {
-                return if qp.next_avail <= core.now {
+                return if qp.next_avail <= core.now() {
                     Choice::Now(0, only)
                 } else {
                     Choice::Later(qp.next_avail)
@@ -264,7 +264,7 @@ impl Hosts {
         for place in (start..count).chain(0..start) {
             let qp = &self.qps[nic.qps[place]];
             if !qp.is_blocked(paused) {
-                if qp.next_avail <= core.now {
+                if qp.next_avail <= core.now() {
                     chosen = Some(place);
                     break;
                 }
@@ -314,7 +314,7 @@ impl Hosts {
     #[inline(always)]
     fn arm_wake(&mut self, world: &World, core: &mut Core, nic: NicId, at: u64) {
         let wake_at = self.nics[nic].wake_at;
-        if at > core.now && (wake_at == u64::MAX || !world.quirks.wakeup_suppression && at < wake_at) {
+        if at > core.now() && (wake_at == u64::MAX || !world.quirks.wakeup_suppression && at < wake_at) {
             self.set_wake(core, nic, at);
         }
     }
@@ -344,7 +344,7 @@ impl Hosts {
             qp: slot,
             path: qp.route,
             seq,
-            sent_at: core.now,
+            sent_at: core.now(),
             wire,
             payload,
             epoch: qp.data_epoch,
@@ -360,7 +360,7 @@ impl Hosts {
         }
         if qp.snd_nxt == qp.snd_una {
             // With nothing in flight there was nothing to wait for: the timeout starts here.
-            qp.last_progress = core.now;
+            qp.last_progress = core.now();
         }
         let end = seq + u64::from(payload);
         if is_new {
@@ -382,7 +382,7 @@ impl Hosts {
         let rate = if pacing { qp.rate } else { qp.path.line_rate };
         qp.last_wire = wire;
         qp.gap = gap_after(wire, rate, truncate);
-        qp.next_avail = core.now + qp.gap;
+        qp.next_avail = core.now() + qp.gap;
         if !pacing && world.quirks.repaces_unpaced {
             // A change of rate takes this from the gap all the same.
             qp.gap = gap_after(wire, qp.rate, truncate);
@@ -469,7 +469,7 @@ impl Hosts {
     fn follows(&mut self, world: &World, core: &mut Core, nic: NicId, wire: u16, at: u64) -> bool {
         let n = &self.nics[nic];
         let profile = &world.profiles[core.ports[n.port].profile];
-        if at <= core.now + profile.serialise(wire).tx {
+        if at <= core.now() + profile.serialise(wire).tx {
             return true;
         }
         if at < n.wake_at {

@@ -25,7 +25,7 @@ impl World {
         match packet.kind {
             PacketKind::Src => Some(Notice::Congested {
                 port: self.congested_port(packet)?,
-                rtt: Span::from_ps(core.now - packet.sent_at),
+                rtt: Span::from_ps(core.now() - packet.sent_at),
             }),
             _ => Some(Notice::Feedback {
                 fb: packet.note as u8,

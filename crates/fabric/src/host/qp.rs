@@ -17,7 +17,7 @@ pub(super) const STANDSTILL: BitRate = BitRate::from_bps(0);
 pub(crate) struct Qp {
     pub(super) flow: FlowId,
     pub(super) port: PortId,
-    /// Its place in its NIC's list, where the NIC has gathered (see [`crate::host::choose`]).
+    /// Its place in its NIC's list, where the NIC has gathered (see `host/choose.rs`).
     pub(super) place: u32,
     /// The account of its time ([`crate::watch::account`]); `AccountId::NONE` without one.
     pub(super) account: AccountId,
@@ -49,7 +49,7 @@ pub(crate) struct Qp {
     pub(super) done: bool,
     /// Whether lost packets are to be sent again, before new ones.
     pub(super) repairs: bool,
-    /// The way of its data (see [`crate::switch::spread`] for what is spread), and the generation of that: an
+    /// The way of its data (see `switch/spread.rs` for what is spread), and the generation of that: an
     /// older one than the network's where there is no path any more.
     pub(super) route: u64,
     pub(super) data_epoch: u16,
@@ -197,7 +197,7 @@ impl Qp {
             sacked: 0,
             limit: size,
             repairs: false,
-            next_avail: core.now,
+            next_avail: core.now(),
             gap: 0,
             window: u64::MAX,
             bound: 0,
@@ -214,7 +214,7 @@ impl Qp {
             max_sent: 0,
             sent_unheard: u64::MAX,
             sample_after: 0,
-            last_progress: core.now,
+            last_progress: core.now(),
             retransmitted: 0,
             needs,
             echo_notifies: (at_work.receiver_half()).is_none_or(|half| !half.replaces_echo()),

@@ -43,7 +43,7 @@ impl Hosts {
         ways: Option<[&[PortId]; 2]>,
     ) {
         let qp = &self.qps[slot];
-        core.watch.recorder.flows.started(slot, qp, core.now);
+        core.watch.recorder.flows.started(slot, qp, core.now());
         core.open_account(world, qp, ways);
         if core.watch.closeups.on() {
             core.look_begins(slot, qp);
@@ -141,7 +141,7 @@ impl Hosts {
         }
     }
 
-    /// Whether a scheme or a host's engine has drawn from its stream: see [`crate::run::chance`].
+    /// Whether a scheme or a host's engine has drawn from its stream: see `run/chance.rs`.
     pub(crate) fn have_drawn(&self, world: &World) -> bool {
         let begun = |nic: usize| Rng::stream(world.spec.seed, Purpose::Endpoint, nic as u64);
         self.qps_drew

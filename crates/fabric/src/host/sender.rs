@@ -68,7 +68,7 @@ impl Hosts {
                 core.close_account(world, flow, fct, id);
             }
         }
-        let rtt = core.now - sent_at;
+        let rtt = core.now() - sent_at;
         self.record_rtt(world, core, slot, acknowledged.highest, rtt, acknowledged.newly);
         self.react(world, core, slot, id, &acknowledged, rtt);
         core.packets.remove(id);
@@ -111,9 +111,10 @@ impl Hosts {
             congested,
             endpoint_delay,
         };
-        let rng = core.shared_rng.c_library.as_mut().unwrap_or(&mut qp.rng);
+        let now = core.now();
+        let rng = core.shared_rng.of_schemes().unwrap_or(&mut qp.rng);
         let mut cx = paceline_congestion::Ctx {
-            now: Time::from_ps(core.now),
+            now: Time::from_ps(now),
             path: &qp.path,
             timers: &mut qp.timers,
             rng,
@@ -145,7 +146,7 @@ impl Hosts {
             core.watch.recorder.rtt.record(rtt);
             if world.spec.record.rtt_samples {
                 let sample = RttSample {
-                    at: Time::from_ps(core.now),
+                    at: Time::from_ps(core.now()),
                     flow: qp.flow.0,
                     seq,
                     rtt: Span::from_ps(rtt),
@@ -165,7 +166,7 @@ impl Hosts {
         let flow = qp.flow;
         let record = traffic.record_mut(flow);
         record.status = FlowStatus::Completed;
-        record.fct = Span::from_ps(core.now - record.start.as_ps());
+        record.fct = Span::from_ps(core.now() - record.start.as_ps());
         record.retransmitted = Bytes::new(qp.retransmitted);
         (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
         traffic.complete(flow);

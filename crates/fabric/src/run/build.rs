@@ -1,15 +1,11 @@
 //! From a description to a network that is ready to run.
 
 use crate::core::Core;
-use crate::core::event::{Event, Ties};
-use crate::core::flows::Described;
-use crate::core::link::{Agenda, Sent};
+use crate::core::event::Event;
 use crate::core::packet::{PacketSlab, WIRE_HOPS};
-use crate::core::port::{ClassQueue, Port, Ports};
-use crate::core::random::{LinkErrors, SharedRandom};
+use crate::core::port::{Port, Ports};
 use crate::host::Hosts;
 use crate::ids::{FlowId, LinkId, PortId, ProfileId};
-use crate::outcome::Counters;
 use crate::run::check::{BuildError, check};
 use crate::run::kind::Kind;
 use crate::run::profiles::build_profiles;
@@ -24,7 +20,7 @@ use crate::world::World;
 use crate::world::classes::Classes;
 use crate::world::routing::{Extent, FirstPaths, FlowKey, LinkEnd, Routing};
 use paceline_congestion::registry::{AtWork, Maker};
-use paceline_kernel::ids::{Grid, Id, List};
+use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Span, Time};
@@ -80,33 +76,9 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
     let traffic = Traffic::of(&spec);
     let told = tracing || !kind.is_own() || foresight.is_some();
     ports.iter_mut().for_each(|port| port.odd |= told);
-    let core = Core {
-        class_count,
-        now: 0,
-        tie: 0,
-        agenda: Agenda {
-            queue,
-            ties: Ties::new(spec.ties),
-            sent: Sent::default(),
-            outbox: Vec::new(),
-            trays: Vec::new(),
-        },
-        packets: PacketSlab::new(if int { telemetry_samples(&spec, extent) } else { 0 }, packets),
-        queues: Grid::of(ports.len(), class_count, ClassQueue::EMPTY),
-        link_down_at: List::of(spec.links.len(), u64::MAX),
-        link_errors: LinkErrors::of(&spec),
-        shared_rng: SharedRandom::of(&spec),
-        paused_since: Grid::of(ports.len(), class_count, 0),
-        paused_until: Grid::of(ports.len(), class_count, 0),
-        renew_at: Grid::of(ports.len(), class_count, 0),
-        counters: Counters::default(),
-        digest: 0,
-        done: false,
-        share: None,
-        described: Described::default(),
-        ports,
-        watch,
-    };
+    let samples = if int { telemetry_samples(&spec, extent) } else { 0 };
+    let packets = PacketSlab::new(samples, packets);
+    let core = Core::new(&spec, class_count, queue, ports, packets, watch);
     let world = World {
         nic: spec.nic,
         quirks: spec.quirks,

@@ -5,23 +5,15 @@
 //! flows it is the same run under any other seed. That is a proof, which two equal runs are not: what is
 //! rare may not have happened in either.
 
-use paceline_kernel::rng::Purpose;
-
-use crate::core::random::{LinkErrors, have_moved};
 use crate::run::simulation::Simulation;
 
 impl Simulation {
     /// Whether something was drawn from a stream of the seed, or a switch chose a path by its hash.
-    pub(crate) fn hangs_on_seed(&self) -> bool {
+    pub(super) fn hangs_on_seed(&self) -> bool {
         let seed = self.world.spec.seed;
-        let loses = match &self.core.link_errors {
-            LinkErrors::Ports(streams) => have_moved(streams, seed, Purpose::LinkError),
-            // The reference's generators know no seed of ours.
-            LinkErrors::Links(_) => false,
-        };
         self.hosts.have_drawn(&self.world)
             || self.world.routing.chose_by_seed()
-            || loses
+            || self.core.have_links_drawn(seed)
             || self.switches.have_drawn(seed)
     }
 }

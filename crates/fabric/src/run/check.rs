@@ -112,7 +112,7 @@ pub enum BuildError {
 }
 
 /// Everything that would make the run fail or lie later.
-pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError> {
+pub(super) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError> {
     if spec.quirks.device_fifo != spec.quirks.bolt_ns3_sender {
         let why =
             "the quirks device-fifo and bolt-ns3-sender go together: senders leave their pace to those hosts";

@@ -11,15 +11,14 @@
 
 use std::sync::Arc;
 
-use paceline_kernel::queue::LaneId;
-
-use crate::core::Share;
+use crate::core::Core;
 use crate::core::event::Event;
 use crate::ids::PortId;
 use crate::run::partition::{Partition, partition};
 use crate::run::simulation::{OtherPart, Parts, Simulation};
 use crate::run::windows::{WindowCounts, Windows};
 use crate::spec::{NodeId, TieOrder};
+use crate::world::World;
 use paceline_kernel::ids::List;
 
 impl Simulation {
@@ -111,42 +110,13 @@ impl Simulation {
 
     /// Keeps what belongs to the nodes of one part.
     fn become_part(&mut self, part: u8, of_node: Arc<List<NodeId, u8>>) {
-        let share = Share { part, of_node };
-        let part_of = |node: NodeId| share.of_node[node];
-        for port in self.core.ports.ids() {
-            let peer = self.core.ports[port].peer;
-            let (here, there) = (self.core.ports[port].node, self.core.ports[peer].node);
-            self.core.ports[port].crosses = part_of(here) != part_of(there);
-        }
-        let emptied = self.core.agenda.queue.emptied();
-        let pending = std::mem::replace(&mut self.core.agenda.queue, emptied);
-        self.core.share = Some(share);
-        for port in self.core.ports.iter().filter(|port| port.crosses) {
-            for common in &self.world.profiles[port.profile].common {
-                self.core.agenda.add_tray(common.arrive_lane);
-            }
-        }
-        pending.for_each(|entry| {
-            let event = Event::decode(entry.what);
-            if self.is_here(event) {
-                self.core.schedule(LaneId::WHEEL, entry.at, event);
-            }
-        });
-    }
-
-    /// Whether an event that is known before the run happens in this part.
-    fn is_here(&self, event: Event) -> bool {
-        let spec = &self.world.spec;
-        match event {
-            Event::FlowStart { flow } => self.core.has(self.world.flow(&self.core, flow).src),
-            Event::Storm { storm, .. } => self.core.has(spec.storms[storm as usize].node),
-            // Topology changes for all, and each finds its own flows among all that are due.
-            _ => true,
-        }
+        let world = &self.world;
+        self.core
+            .become_part(world, part, of_node, |core, event| is_here(world, core, event));
     }
 
     /// Makes the parts of a run one again, to end it: records are closed.
-    pub(crate) fn join(&mut self) {
+    pub(super) fn join(&mut self) {
         let Some(mut parts) = self.parts.take() else {
             return;
         };
@@ -173,23 +143,31 @@ impl Simulation {
             self.core.merge_records(core, &|port| theirs[port]);
         }
         self.hosts.tell_places(&mut self.core);
-        self.core.share = None;
-        for port in &mut self.core.ports {
-            port.crosses = false;
-        }
+        self.core.become_whole();
     }
 
     /// All parts take their last samples, at the same instant.
     fn close_records(&mut self, others: &mut [OtherPart]) {
         let all = || std::iter::once(&*self).chain(others.iter().map(|other| &**other));
-        let now = all().map(|part| part.core.now).max().unwrap_or(0);
+        let now = all().map(|part| part.core.now()).max().unwrap_or(0);
         let completed: u64 = all().map(|part| part.traffic.completed()).sum();
         let all_done = completed == self.world.spec.flow_count() as u64;
         let is_over = all_done && all().all(|part| part.core.packets.live() == 0);
         let others = others.iter_mut().map(|other| &mut **other);
         for part in std::iter::once(self).chain(others) {
-            part.core.now = now;
+            part.core.set_clock(now);
             part.take_last_samples(all_done, is_over);
         }
+    }
+}
+
+/// Whether an event that is known before the run happens in this part.
+fn is_here(world: &World, core: &Core, event: Event) -> bool {
+    let spec = &world.spec;
+    match event {
+        Event::FlowStart { flow } => core.has(world.flow(core, flow).src),
+        Event::Storm { storm, .. } => core.has(spec.storms[storm as usize].node),
+        // Topology changes for all, and each finds its own flows among all that are due.
+        _ => true,
     }
 }

@@ -13,7 +13,7 @@ use crate::world::{Change, SPREAD};
 
 impl Simulation {
     /// Applies a change of topology: drops what is lost, recomputes every flow's path.
-    pub(crate) fn change_topology(&mut self, change: usize) {
+    pub(super) fn change_topology(&mut self, change: usize) {
         let Change { link, up, .. } = self.world.changes[change];
         if self.world.quirks.gentle_failures {
             // What is queued or under way still arrives, and nobody looks for another way.
@@ -33,7 +33,7 @@ impl Simulation {
             }
         }
         if !up {
-            self.core.link_down_at[link] = self.core.now;
+            self.core.link_fails(link);
         }
         let world = Arc::make_mut(&mut self.world);
         world.routing.set_link(link, up);
@@ -50,12 +50,13 @@ impl Simulation {
 
     /// A port goes down: its queues are lost, and pauses in both directions are void.
     fn take_down(&mut self, port: PortId) {
+        let now = self.core.now();
         let keeps_bytes = self.world.quirks.lost_bytes_stay;
         // First, so that packets that turned back here do not end a pause through it as they go.
         if !keeps_bytes {
             self.core.ports[port].asked = 0;
         }
-        for class in 0..self.core.class_count as u8 {
+        for class in 0..self.core.class_count() as u8 {
             while self.core.queues[(port, class)].head != PacketId::NONE {
                 let (id, _) = self.core.queues[(port, class)].pop(&self.core.packets);
                 let wire = u32::from(self.core.packets.get(id).wire);
@@ -70,19 +71,21 @@ impl Simulation {
             }
             let p = &mut self.core.ports[port];
             if p.paused & 1 << class != 0 {
-                let span = self.core.now - self.core.paused_since[(port, class)];
-                self.core.counters.paused_ps += span;
-                self.core.watch.accounts.pause_ended((port, class), span);
+                self.core.count_pause(port, class);
             }
         }
         self.switches.link_down(port);
         let p = &mut self.core.ports[port];
         p.ready = 0;
         p.paused = 0;
-        p.free_at = p.free_at.min(self.core.now);
+        p.free_at = p.free_at.min(now);
         p.free_tie = 0;
         p.done_pending = false;
-        self.core.watch.recorder.ports.paused(port, false, self.core.now);
+        self.core
+            .watch
+            .recorder
+            .ports
+            .paused(port, false, self.core.now());
     }
 
     /// Gives a live queue pair the path that it has in the new topology, if it has one.

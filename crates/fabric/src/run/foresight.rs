@@ -25,12 +25,11 @@ use paceline_kernel::Span;
 
 use crate::core::Core;
 use crate::core::event::Event;
-use crate::core::flows::Described;
 use crate::core::packet::Packet;
 use crate::core::port::Ports;
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId, QpId};
-use crate::outcome::{Counters, PacketKind};
+use crate::outcome::PacketKind;
 use crate::run::simulation::{Foresight, Simulation};
 use crate::spec::{RecordSpec, RunSpec};
 use crate::switch::Switches;
@@ -57,7 +56,7 @@ struct Probe {
 
 impl Foresight {
     /// Of a run whose schemes ask for it.
-    pub(crate) fn of(
+    pub(super) fn of(
         spec: &RunSpec,
         schemes: &[AtWork],
         ports: &Ports,
@@ -78,7 +77,7 @@ impl Foresight {
 impl Simulation {
     /// Tells the sender that acknowledgement `id` reaches what its next packet would meet, if it asks.
     #[cold]
-    pub(crate) fn tell_foresight(&mut self, id: PacketId) {
+    pub(super) fn tell_foresight(&mut self, id: PacketId) {
         let packet = self.core.packets.get(id);
         let slot = packet.qp;
         let told = is_acknowledgement(packet)
@@ -112,30 +111,8 @@ impl Simulation {
 
     /// The run, as far as it goes on without senders.
     fn fork(&self, Foresight(watch): Foresight) -> Box<Fork> {
-        let core = &self.core;
         Box::new(Fork {
-            core: Core {
-                share: None,
-                // Nothing streams where schemes ask for foresight.
-                described: Described::default(),
-                now: core.now,
-                tie: core.tie,
-                agenda: core.agenda.clone(),
-                class_count: core.class_count,
-                packets: core.packets.without_journals(),
-                ports: core.ports.clone(),
-                queues: core.queues.clone(),
-                link_down_at: core.link_down_at.clone(),
-                link_errors: core.link_errors.clone(),
-                shared_rng: core.shared_rng.clone(),
-                paused_since: core.paused_since.clone(),
-                paused_until: core.paused_until.clone(),
-                renew_at: core.renew_at.clone(),
-                counters: Counters::default(),
-                digest: 0,
-                done: false,
-                watch: *watch,
-            },
+            core: self.core.fork(*watch),
             switches: self.switches.clone(),
             hosts: self.hosts.without_senders(),
             // Receivers ask which flows are over; nothing waits for them.
@@ -155,16 +132,14 @@ impl Simulation {
     fn run_until_back(&mut self, mut probe: Probe) -> Option<Span> {
         let end = self.world.spec.stop.as_ps() + 1;
         self.send_probe(&mut probe);
-        while let Some(entry) = self.core.agenda.queue.pop_before(end) {
-            self.core.now = entry.at;
-            self.core.tie = entry.tie;
-            match Event::decode(entry.what) {
+        while let Some(event) = self.core.next_uncounted(end) {
+            match event {
                 Event::Arrive { port, packet } => {
                     if self.comes_back(port, packet) {
                         let sent_at = self.core.packets.get(packet).sent_at;
                         let lost = self.core.ports[port].odd && self.core.is_lost(&self.world, port, packet);
                         if packet == probe.id {
-                            return (!lost).then(|| Span::from_ps(self.core.now - sent_at));
+                            return (!lost).then(|| Span::from_ps(self.core.now() - sent_at));
                         }
                         self.core.packets.remove(packet);
                     } else {
@@ -213,7 +188,7 @@ impl Simulation {
             return;
         }
         probe.sent = true;
-        self.core.packets.get_mut(probe.id).sent_at = self.core.now;
+        self.core.packets.get_mut(probe.id).sent_at = self.core.now();
         let more = port.ready != 0;
         self.core
             .start_transmission(&self.world, probe.port, probe.id, more);

@@ -81,7 +81,7 @@ struct Wire {
 
 impl Simulation {
     /// The completion time of flow `flow` alone, with the path and the way back that it has at its start.
-    pub(crate) fn ideal_fct(&self, flow: FlowId, forward: &[PortId], back: &[PortId]) -> Span {
+    pub(super) fn ideal_fct(&self, flow: FlowId, forward: &[PortId], back: &[PortId]) -> Span {
         if self.world.quirks.ideal_by_formula {
             return self.formula_fct(flow, forward);
         }
@@ -109,7 +109,7 @@ impl Simulation {
     /// packet, a scheme that asks for answers at other packets can have the last one overtake the time by one
     /// acknowledgement's; where links fail or come back, a flow may find a better path than at its start; and
     /// where acknowledgements are lost that are the bottleneck, the last is back the sooner.
-    pub(crate) fn bounds_completion(&self) -> bool {
+    pub(super) fn bounds_completion(&self) -> bool {
         let quirks = &self.world.quirks;
         let exact = !quirks.ideal_by_formula && !quirks.ack_threshold;
         let lost = self.core.counters.buffer_drops + self.core.counters.link_drops > 0;

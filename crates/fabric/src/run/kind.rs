@@ -14,7 +14,7 @@ use crate::spec::{PacketFormat, RunSpec};
 
 /// Whose ports and hosts a network has.
 #[derive(Clone)]
-pub(crate) enum Kind {
+pub(super) enum Kind {
     /// This crate's.
     Own,
     /// Those of the Bolt authors' simulator.

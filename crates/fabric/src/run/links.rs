@@ -7,16 +7,16 @@ use crate::run::simulation::Simulation;
 use crate::spec::{FlowControl, PfcMode};
 use crate::world::classes::LINK_CONTROL;
 use paceline_kernel::Time;
-use paceline_kernel::queue::LaneId;
 
 impl Simulation {
     #[inline(always)]
-    pub(crate) fn transmission_done(&mut self, port: PortId) {
-        let p = &mut self.core.ports[port];
+    pub(super) fn transmission_done(&mut self, port: PortId) {
+        let p = &self.core.ports[port];
         // A link that failed and came back may have started another transmission since.
-        if p.free_at != self.core.now || p.free_tie != self.core.tie {
+        if !self.core.is_end(p) {
             return;
         }
+        let p = &mut self.core.ports[port];
         p.done_pending = false;
         if !self.kind.is_own() {
             self.tell_kind(Event::TxDone { port });
@@ -29,7 +29,7 @@ impl Simulation {
 
     /// The last bit of a packet arrived.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, port: PortId, id: PacketId) {
+    pub(super) fn arrive(&mut self, port: PortId, id: PacketId) {
         let p = &self.core.ports[port];
         if p.odd || self.core.packets.get(id).kind.is_pfc() {
             return self.arrive_oddly(port, id);
@@ -68,7 +68,7 @@ impl Simulation {
         let p = &self.core.ports[port];
         if !self.world.spec.record.omit_pfc {
             self.core.watch.recorder.pfc.push(PfcEvent {
-                at: Time::from_ps(self.core.now),
+                at: Time::from_ps(self.core.now()),
                 node: p.node,
                 is_switch: !p.is_host,
                 interface: self.core.watch.recorder.interface(port),
@@ -82,64 +82,39 @@ impl Simulation {
         }
         self.core.counters.pauses += 1;
         self.settle_port(port, packet.class, true);
-        let slot = (port, packet.class);
-        let p = &mut self.core.ports[port];
-        if p.paused & 1 << packet.class == 0 {
-            p.paused |= 1 << packet.class;
-            self.core.paused_since[slot] = self.core.now;
-            self.core.watch.recorder.ports.paused(port, true, self.core.now);
-        }
+        self.core.pause(port, packet.class);
         if let FlowControl::Pfc(pfc) = self.world.spec.switch.flow_control
             && let PfcMode::Quanta { pause } = pfc.mode
         {
-            let until = self.core.now + pause.as_ps();
-            self.core.paused_until[slot] = until;
-            self.core.schedule(
-                LaneId::WHEEL,
-                until,
-                Event::PauseEnd {
-                    port,
-                    class: packet.class,
-                },
-            );
+            let until = self.core.now() + pause.as_ps();
+            self.core.pause_until(port, packet.class, until);
         }
     }
 
     /// Ends a pause, if there is one, and sends what waited.
-    pub(crate) fn unpause(&mut self, port: PortId, class: u8) {
+    pub(super) fn unpause(&mut self, port: PortId, class: u8) {
         if self.core.ports[port].paused & 1 << class != 0 {
             self.settle_port(port, class, false);
-            let p = &mut self.core.ports[port];
-            p.paused &= !(1 << class);
-            let still = p.paused != 0;
-            self.core.watch.recorder.ports.paused(port, still, self.core.now);
-            let slot = (port, class);
-            let span = self.core.now - self.core.paused_since[slot];
-            self.core.counters.paused_ps += span;
-            self.core.watch.accounts.pause_ended(slot, span);
+            self.core.resume(port, class);
             self.switches.pause_ended(&self.world, &self.core, port, class);
         }
         self.kick(port);
     }
 
-    pub(crate) fn pause_end(&mut self, port: PortId, class: u8) {
-        let slot = (port, class);
-        // A later pause frame may have moved the end.
-        if self.core.now >= self.core.paused_until[slot] {
+    pub(super) fn pause_end(&mut self, port: PortId, class: u8) {
+        if self.core.is_pause_over(port, class) {
             self.unpause(port, class);
         }
     }
 
-    pub(crate) fn pause_renew(&mut self, port: PortId, class: u8) {
-        // A resume and another pause since have their own renewal.
-        let slot = (port, class);
-        if self.core.ports[port].asked & 1 << class != 0 && self.core.renew_at[slot] == self.core.now {
+    pub(super) fn pause_renew(&mut self, port: PortId, class: u8) {
+        if self.core.must_renew(port, class) {
             self.send_pfc(port, class, true);
         }
     }
 
     /// Sends a PFC frame about `class` out of `port`.
-    pub(crate) fn send_pfc(&mut self, port: PortId, class: u8, pause: bool) {
+    pub(super) fn send_pfc(&mut self, port: PortId, class: u8, pause: bool) {
         if let Some(id) = self.core.pfc_frame(&self.world, port, class, pause) {
             self.enqueue(port, LINK_CONTROL, id);
         }
@@ -147,7 +122,7 @@ impl Simulation {
 
     /// Sends from a port if it is idle and something may go.
     #[inline]
-    pub(crate) fn kick(&mut self, port: PortId) {
+    pub(super) fn kick(&mut self, port: PortId) {
         if self.core.ports[port].is_host {
             self.hosts.kick(&self.world, &mut self.core, port);
         } else {
@@ -157,7 +132,7 @@ impl Simulation {
 
     /// Appends a packet to a port's queue and sends if the port is idle.
     #[inline]
-    pub(crate) fn enqueue(&mut self, port: PortId, class: u8, id: PacketId) {
+    pub(super) fn enqueue(&mut self, port: PortId, class: u8, id: PacketId) {
         self.core.push(&self.world, port, class, id);
         self.kick(port);
     }
@@ -165,14 +140,14 @@ impl Simulation {
 
 /// What links and changes of topology show, of whichever end.
 impl Simulation {
-    pub(crate) fn trace(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
+    pub(super) fn trace(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
         self.hosts
             .trace(&self.world, &mut self.core, port, event, id, queue_bytes);
     }
-    pub(crate) fn settle_port(&mut self, port: PortId, class: u8, pause: bool) {
+    pub(super) fn settle_port(&mut self, port: PortId, class: u8, pause: bool) {
         self.hosts.settle_port(&mut self.core, port, class, pause);
     }
-    pub(crate) fn settle_all(&mut self) {
+    pub(super) fn settle_all(&mut self) {
         self.hosts.settle_all(&mut self.core);
     }
 }

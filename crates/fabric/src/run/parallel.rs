@@ -142,7 +142,7 @@ impl<'a> Table<'a> {
         for from in 0..parts {
             part.core.collect(&mut lock(&read[from * parts + me]));
         }
-        part.core.agenda.empty_trays();
+        part.core.empty_trays();
         match task {
             Task::Run { end } => part.run_until(end, u64::MAX),
             Task::Sample {
@@ -169,7 +169,7 @@ impl<'a> Table<'a> {
     fn tell(&self, me: usize, part: &Simulation, posted: Posted) {
         let (told, core) = (&self.told[me], &part.core);
         let set = |place: &AtomicU64, value: u64| place.store(value, Ordering::Relaxed);
-        let next = core.agenda.queue.peek_time().unwrap_or(u64::MAX);
+        let next = core.next_event_at().unwrap_or(u64::MAX);
         set(&told.next, next.min(posted.first));
         set(&told.free_until, core.watch.recorder.free_until());
         set(&told.events, core.counters.events);
@@ -232,7 +232,7 @@ impl Simulation {
     /// Executes events before the instant `limit` until there have been `last` of them, or some more: windows are not
     /// broken off.
     pub(super) fn execute_parts(&mut self, last: u64, limit: u64) {
-        while !self.core.done && self.progress().events < last {
+        while !self.core.is_over() && self.progress().events < last {
             let Some(mut parts) = self.parts.take() else {
                 return;
             };
@@ -300,11 +300,12 @@ impl Simulation {
         let mut whole = self.clone();
         whole.join();
         whole.look_for_standstill(at);
+        let is_over = whole.core.is_over();
         self.core.watch.standstill = whole.core.watch.standstill;
-        if whole.core.done {
-            self.core.now = now;
+        if is_over {
+            self.core.set_clock(now);
             self.join();
-            self.core.done = true;
+            self.core.end();
         }
     }
 }

@@ -8,8 +8,8 @@ use paceline_kernel::queue::LaneId;
 impl Simulation {
     /// The first sample of the queues is arranged for. Where events of one instant run in the order in which
     /// they were scheduled, as in the reference, it is one of them; elsewhere samples are no events and move
-    /// nothing (see [`ports`]).
-    pub(crate) fn arrange_queue_samples(&mut self) {
+    /// nothing (see `watch/record/ports.rs`).
+    pub(super) fn arrange_queue_samples(&mut self) {
         if self.world.spec.record.queue_every.is_none() {
             return;
         }
@@ -22,9 +22,9 @@ impl Simulation {
     }
 
     /// A sample of the queues that is an event.
-    pub(crate) fn queue_sample_event(&mut self) {
+    pub(super) fn queue_sample_event(&mut self) {
         let all_done = self.is_all_completed();
-        let now = self.core.now;
+        let now = self.core.now();
         if let Some(at) = self.core.sample_queues(&self.world, now, all_done) {
             self.core.schedule(LaneId::WHEEL, at, Event::Sample);
         }
@@ -33,7 +33,7 @@ impl Simulation {
     /// Takes the samples that are due before the event at `at` happens: whether all flows have completed, and
     /// nothing is under way any more.
     #[cold]
-    pub(crate) fn sample_until(&mut self, at: u64, all_done: bool, is_over: bool) {
+    pub(super) fn sample_until(&mut self, at: u64, all_done: bool, is_over: bool) {
         let Self {
             world, core, hosts, ..
         } = self;
@@ -50,7 +50,7 @@ impl Simulation {
 
     /// The same of a part of a run.
     pub(super) fn take_last_samples(&mut self, all_done: bool, is_over: bool) {
-        self.sample_until(self.core.now, all_done, is_over);
+        self.sample_until(self.core.now(), all_done, is_over);
         self.core.close_ports();
     }
 

@@ -59,16 +59,16 @@ pub struct Simulation {
     pub(crate) hosts: Hosts,
     pub(crate) traffic: Traffic,
     pub(super) kind: Kind,
-    pub(crate) foresight: Option<Foresight>,
+    pub(super) foresight: Option<Foresight>,
     /// Where the run is cut, the other parts.
-    pub(crate) parts: Option<Box<Parts>>,
+    pub(super) parts: Option<Box<Parts>>,
     /// Where it was cut, and its parts are one again, what their windows were.
     pub(super) window_counts: Option<WindowCounts>,
 }
 
 /// The other parts of a run that is cut.
 #[derive(Clone)]
-pub(crate) struct Parts {
+pub(super) struct Parts {
     pub(super) others: Vec<OtherPart>,
     pub(super) windows: Windows,
     /// How many threads take the parts through their windows.
@@ -95,10 +95,10 @@ impl DerefMut for OtherPart {
 
 /// What forks write their records into, where a scheme asks for foresight: nobody reads it.
 #[derive(Clone)]
-pub(crate) struct Foresight(pub(super) Box<Watch>);
+pub(super) struct Foresight(pub(super) Box<Watch>);
 
 /// Events between two looks at the invariants.
-pub(crate) const LOOK_EVERY: u64 = 1 << 10;
+pub(super) const LOOK_EVERY: u64 = 1 << 10;
 
 /// A run, or its parts, may go from one thread to another.
 const _: () = {
@@ -127,7 +127,7 @@ impl Simulation {
             Until::Time(at) => self.execute_until(at.as_ps()),
             Until::Decisions => self.execute_until_asked(),
         }
-        if self.core.done && self.world.spec.check {
+        if self.core.is_over() && self.world.spec.check {
             self.verify();
         }
         self.progress()
@@ -139,9 +139,9 @@ impl Simulation {
             return self.execute(u64::MAX, u64::MAX);
         }
         self.execute(u64::MAX, at + 1);
-        if !self.core.done && self.core.now <= at {
+        if !self.core.is_over() && self.core.now() <= at {
             // Behind all events of this instant.
-            (self.core.now, self.core.tie) = (at, u64::MAX);
+            self.core.go_to(at);
         }
     }
 
@@ -150,12 +150,12 @@ impl Simulation {
         if self.parts.is_some() {
             return self.execute_parts(last, limit);
         }
-        while self.core.counters.events < last && !self.core.done {
+        while self.core.counters.events < last && !self.core.is_over() {
             self.run_until(self.horizon().min(limit), last);
             if self.core.counters.events >= last {
                 return;
             }
-            match self.core.agenda.queue.peek_time() {
+            match self.core.next_event_at() {
                 Some(at) if at >= limit => return,
                 next => self.reach_horizon(next),
             }
@@ -179,20 +179,13 @@ impl Simulation {
 
     #[inline]
     fn run_a_while(&mut self, end: u64, last: u64) {
-        let large = self.core.agenda.queue.is_large();
+        let large = self.core.is_large();
         while self.core.counters.events < last
-            && let Some(entry) = self.core.agenda.queue.pop_before(end)
+            && let Some(what) = self.core.next_event(end, large)
         {
-            assert!(entry.at >= self.core.now, "time never runs back");
-            self.core.now = entry.at;
-            self.core.tie = entry.tie;
-            self.core.count_event(entry.at, entry.what);
-            if large {
-                self.fetch_upcoming();
-            }
-            match Event::arrival(entry.what) {
+            match Event::arrival(what) {
                 Some((port, packet)) => self.arrive(port, packet),
-                None => self.dispatch(Event::decode(entry.what)),
+                None => self.dispatch(Event::decode(what)),
             }
         }
     }
@@ -213,8 +206,8 @@ impl Simulation {
                 let look_at = self.core.watch.standstill.due();
                 if look_at <= at {
                     self.look_for_standstill(at);
-                    if self.core.done {
-                        self.core.now = look_at;
+                    if self.core.is_over() {
+                        self.core.set_clock(look_at);
                         return;
                     }
                 }
@@ -227,24 +220,11 @@ impl Simulation {
 
     /// The run is over: nothing is to happen any more, or only after its stop.
     pub(super) fn end(&mut self, next: Option<u64>) {
-        self.core.done = true;
+        self.core.end();
         if next.is_some() {
             // It stays pending: its packet, if it has one, is still under way.
-            self.core.now = self.world.spec.stop.as_ps();
+            self.core.set_clock(self.world.spec.stop.as_ps());
         }
-    }
-
-    /// Fetches what events that are soon to run will touch first.
-    #[inline(always)]
-    fn fetch_upcoming(&self) {
-        let core = &self.core;
-        core.agenda.queue.for_upcoming(|what| {
-            if let Some((port, packet)) = Event::arrival(what) {
-                core.packets.prefetch(packet);
-                core.ports.prefetch(port);
-                core.queues.prefetch(port);
-            }
-        });
     }
 
     #[inline(always)]
@@ -285,13 +265,13 @@ impl Simulation {
     /// How far the run is.
     pub fn progress(&self) -> Progress {
         let sum = |of: fn(&Self) -> u64| self.all_parts().map(of).sum();
-        let now = self.all_parts().map(|part| part.core.now).max();
+        let now = self.all_parts().map(|part| part.core.now()).max();
         Progress {
             now: Time::from_ps(now.unwrap_or(0)),
             events: sum(|part| part.core.counters.events),
-            packet_hops: sum(|part| part.core.agenda.sent.hops()),
+            packet_hops: sum(|part| part.core.hops()),
             completed: sum(|part| part.traffic.completed()),
-            done: self.core.done,
+            done: self.core.is_over(),
         }
     }
 
@@ -302,7 +282,7 @@ impl Simulation {
 
     /// The most flows of a stream that were held at a time: those under way, and those of which packets were.
     pub fn most_flows_held(&self) -> usize {
-        self.core.described.most()
+        self.core.most_described()
     }
 
     /// The largest queue of any switch port so far.
@@ -315,12 +295,8 @@ impl Simulation {
     pub fn finish(mut self) -> Outcome {
         self.join();
         self.last_look();
-        let now = self.core.now;
-        for ((port, class), &since) in self.core.paused_since.numbered() {
-            if self.core.ports[port].paused & 1 << class != 0 {
-                self.core.counters.paused_ps += now - since;
-            }
-        }
+        let now = self.core.now();
+        self.core.count_lasting_pauses();
         self.settle_all();
         for slot in self.hosts.slots() {
             self.hosts.record_unfinished(&mut self.traffic, slot);
@@ -335,12 +311,13 @@ impl Simulation {
         let decisions = self.hosts.decision_stats(&self.core);
         self.core.tell_all();
         self.core.watch.recorder.finish_queues();
-        self.core.agenda.sent.write(&mut self.core.counters);
+        self.core.count_sent();
         let hangs_on_seed = self.hangs_on_seed();
         if self.world.spec.ties == TieOrder::Structural {
             self.core.watch.recorder.put_in_order();
             self.traffic.put_in_order();
         }
+        let (counters, digest) = self.core.counts();
         let Recorder {
             ports,
             flows: flow_series,
@@ -363,7 +340,7 @@ impl Simulation {
             ended,
             begun,
             completions,
-            counters: self.core.counters,
+            counters,
             pfc,
             rtt: rtt.finish(),
             rtt_all: rtt_all.finish(),
@@ -383,7 +360,7 @@ impl Simulation {
             standstill: self.core.watch.standstill.found,
             decisions,
             hangs_on_seed,
-            digest: self.core.digest,
+            digest,
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::world::classes::STRICT;
 impl Simulation {
     /// A NIC begins to pause for ever, or ends.
     #[cold]
-    pub(crate) fn storm(&mut self, storm: u32, begins: bool) {
+    pub(super) fn storm(&mut self, storm: u32, begins: bool) {
         let storm = &self.world.spec.storms[storm as usize];
         let (node, class) = (storm.node, self.world.classes.dense(storm.class));
         let ports = self.world.routing.ports_of(node).to_vec();
@@ -38,8 +38,8 @@ impl Simulation {
     }
 
     /// A link came back: the storms of its host go on through it.
-    pub(crate) fn resume_storms(&mut self, port: PortId) {
-        let (node, now) = (self.core.ports[port].node, self.core.now);
+    pub(super) fn resume_storms(&mut self, port: PortId) {
+        let (node, now) = (self.core.ports[port].node, self.core.now());
         for i in 0..self.world.spec.storms.len() {
             let storm = &self.world.spec.storms[i];
             let over = storm.until.is_some_and(|until| until.as_ps() <= now);
@@ -50,7 +50,7 @@ impl Simulation {
         }
     }
 
-    pub(crate) fn schedule_storms(&mut self) {
+    pub(super) fn schedule_storms(&mut self) {
         for i in 0..self.world.spec.storms.len() {
             let (at, until) = (self.world.spec.storms[i].at, self.world.spec.storms[i].until);
             let event = |ends| Event::Storm {
@@ -67,7 +67,7 @@ impl Simulation {
     /// Looks for endless pauses, before the event at `at`; ends the run if there are some, and nothing else has moved
     /// since the last look.
     #[cold]
-    pub(crate) fn look_for_standstill(&mut self, at: u64) {
+    pub(super) fn look_for_standstill(&mut self, at: u64) {
         let watch = &mut self.core.watch.standstill;
         let (now, received) = (watch.due, watch.received);
         watch.next_after(at);
@@ -86,22 +86,19 @@ impl Simulation {
         let same = before == standstill.pauses.len();
         if same && received == self.core.counters.data_received && !self.is_expecting(now) {
             standstill.ended = true;
-            self.core.done = true;
+            self.core.end();
         }
         self.core.watch.standstill.found = Some(standstill);
     }
 
     /// Whether a pause has lasted long enough to be looked at. (Most last for microseconds.)
     pub(super) fn has_long_pause(&self, now: u64) -> bool {
-        self.core.paused_since.numbered().any(|((port, class), since)| {
-            let is_paused = self.core.ports[port].paused & 1 << class != 0;
-            is_paused && now - since >= LONG
-        })
+        self.core.has_pause_of(now, LONG)
     }
 
     /// Looks for endless pauses when the run is over.
-    pub(crate) fn last_look(&mut self) {
-        let mut last = self.standstill(self.core.now);
+    pub(super) fn last_look(&mut self) {
+        let mut last = self.standstill(self.core.now());
         if let (Some(last), Some(before)) = (&mut last, &self.core.watch.standstill.found) {
             (last.found, last.ended) = (before.found, before.ended);
         }
@@ -154,7 +151,7 @@ impl Simulation {
                 },
                 is_switch: !p.is_host,
                 class: self.world.classes.priority(class),
-                since: Time::from_ps(self.core.paused_since[slot]),
+                since: Time::from_ps(self.core.paused_since(port, class)),
                 waits_for,
             });
             standstill
@@ -168,7 +165,7 @@ impl Simulation {
     }
 
     /// Packets that wait behind pauses that never end.
-    pub(crate) fn packets_in_standstill(&self) -> u32 {
+    pub(super) fn packets_in_standstill(&self) -> u32 {
         let stuck = self.endless().unwrap_or_default();
         let packets = stuck.iter().map(|&slot| self.waiting_in(slot).count() as u32);
         packets.sum()
@@ -233,7 +230,7 @@ impl Simulation {
     }
 
     fn storms_for_ever(&self, node: NodeId, class: u8) -> bool {
-        let (stop, now) = (self.world.spec.stop, self.core.now);
+        let (stop, now) = (self.world.spec.stop, self.core.now());
         self.world.spec.storms.iter().any(|storm| {
             let lasts = storm.until.is_none_or(|until| until > stop);
             storm.node == node

@@ -12,7 +12,7 @@ use crate::world::routing::bdp;
 
 impl Simulation {
     /// The path as the scheme sees it.
-    pub(crate) fn path_info(&self, forward: &[PortId], data_header: u16) -> PathInfo {
+    pub(super) fn path_info(&self, forward: &[PortId], data_header: u16) -> PathInfo {
         let mtu = self.world.packet.mtu;
         let rate = |port: PortId| self.world.profiles[self.core.ports[port].profile].rate;
         let (rtt, bps) = self.round_trip_of(forward);
@@ -44,7 +44,7 @@ impl Simulation {
     }
 
     /// Source and destination of a path.
-    pub(crate) fn hosts_of(&self, forward: &[PortId]) -> (NodeId, NodeId) {
+    pub(super) fn hosts_of(&self, forward: &[PortId]) -> (NodeId, NodeId) {
         let last = self.core.ports[forward[forward.len() - 1]].peer;
         (self.core.ports[forward[0]].node, self.core.ports[last].node)
     }
@@ -60,7 +60,7 @@ impl Simulation {
     }
 
     /// A flow starts: a queue pair begins to send.
-    pub(crate) fn flow_start(&mut self, flow: FlowId) {
+    pub(super) fn flow_start(&mut self, flow: FlowId) {
         self.traffic.start(&self.world, &mut self.core, flow);
         let (kind, mut net) = self.split();
         let Some(own) = kind.share(&mut net, flow) else {

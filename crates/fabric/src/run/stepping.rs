@@ -21,8 +21,8 @@ impl Simulation {
     /// Instant by instant until somebody asks who did not before.
     pub(super) fn execute_until_asked(&mut self) {
         let before = self.hosts.asked_outside();
-        while !self.core.done && self.hosts.asked_outside() == before {
-            let next = self.core.agenda.queue.peek_time();
+        while !self.core.is_over() && self.hosts.asked_outside() == before {
+            let next = self.core.next_event_at();
             self.execute_until(next.unwrap_or(u64::MAX));
         }
     }

@@ -23,7 +23,7 @@ impl Simulation {
         self.switches.verify_assists(&self.core);
         self.hosts.verify_crowds();
         self.hosts.verify_decisions();
-        if self.core.agenda.queue.is_empty() && self.core.share.is_none() {
+        if self.core.is_idle() && self.core.is_whole() {
             assert_eq!(
                 self.core.packets.live(),
                 self.packets_in_standstill(),

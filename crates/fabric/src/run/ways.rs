@@ -7,8 +7,8 @@ use crate::spec::NodeId;
 use crate::world::World;
 
 impl Simulation {
-    /// Finds what [`FirstPaths`] knows of the ways to host `dst`.
-    pub(crate) fn find_first_path(&mut self, dst: NodeId) {
+    /// Finds what [`crate::world::routing::FirstPaths`] knows of the ways to host `dst`.
+    pub(super) fn find_first_path(&mut self, dst: NodeId) {
         if !self.world.quirks.first_path_found {
             return;
         }
@@ -30,7 +30,7 @@ impl Simulation {
     }
 
     /// Before a link fails: finds them for all flows that may still ask.
-    pub(crate) fn find_first_paths(&mut self) {
+    pub(super) fn find_first_paths(&mut self) {
         if self.world.epoch == 0 {
             let spec = self.world.spec.clone();
             let sources = spec.arrivals.iter().flat_map(|arrivals| &arrivals.sources);

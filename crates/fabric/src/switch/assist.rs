@@ -174,7 +174,7 @@ fn egress<'a, 'w>(
     let at = &core.ports[port];
     let profile = &world.profiles[at.profile];
     let egress = Egress {
-        now: Time::from_ps(core.now),
+        now: Time::from_ps(core.now()),
         rate: profile.rate,
         queued: at.queued,
         rng: &mut rngs[port],
@@ -302,8 +302,8 @@ impl Switches {
     pub(crate) fn verify_assists(&self, core: &Core) {
         for half in &self.assists.halves {
             for port in core.ports.ids() {
-                for class in 0..core.class_count as u8 {
-                    let now = Time::from_ps(core.now);
+                for class in 0..core.class_count() as u8 {
+                    let now = Time::from_ps(core.now());
                     half.ports
                         .verify(port.index(), now, class, core.queue(port, class));
                 }

@@ -30,7 +30,7 @@ impl Switches {
     pub(crate) fn drained(&self, core: &Core, held: &Grid<PortId, u32>) -> Drained<'_> {
         let (mut buffers, mut queues) = (self.buffers.clone(), core.queues.clone());
         for (id, port) in core.ports.numbered().filter(|(_, port)| !port.is_host) {
-            for class in STRICT + 1..core.class_count as u8 {
+            for class in STRICT + 1..core.class_count() as u8 {
                 let queue = &mut queues[(id, class)];
                 let leaves = (queue.ingress + queue.headroom).saturating_sub(held[(id, class)]);
                 self.rules.release(&mut buffers[port.switch()], queue, leaves);

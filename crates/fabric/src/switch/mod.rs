@@ -61,7 +61,7 @@ impl Switches {
         self.assists.link_down(port);
     }
 
-    /// Whether switches have drawn from a stream of the seed, or chose by it: see [`crate::run::chance`].
+    /// Whether switches have drawn from a stream of the seed, or chose by it: see `run/chance.rs`.
     pub(crate) fn have_drawn(&self, seed: u64) -> bool {
         let pint = self.telemetry.pint.as_ref();
         have_moved(&self.mark_rng, seed, Purpose::Mark)

@@ -125,6 +125,7 @@ fn log2_approximate(x: u32, rng: &mut Rng) -> i32 {
 impl Switches {
     /// A packet left `egress`: a data packet takes the larger of its digest and the port's.
     pub(super) fn pint_departed(&mut self, world: &World, core: &mut Core, egress: PortId, id: PacketId) {
+        let now = core.now();
         let Some(pint) = &mut self.telemetry.pint else {
             return;
         };
@@ -133,17 +134,13 @@ impl Switches {
         let rate = world.profiles[p.profile].rate.as_bps();
         let packet = core.packets.get_mut(id);
         if packet.kind == PacketKind::Data {
-            let rng = core
-                .shared_rng
-                .c_library
-                .as_mut()
-                .unwrap_or(&mut pint.rng[egress]);
+            let rng = core.shared_rng.of_schemes().unwrap_or(&mut pint.rng[egress]);
             let utilisation = if pint.approximate {
                 let window = pint.window_ns as u64;
-                let dt = ((core.now - port.last_at) / 1000).min(window);
+                let dt = ((now - port.last_at) / 1000).min(window);
                 approximate(port, dt, window, rate / 8, p.queued, rng)
             } else {
-                let dt = ((core.now - port.last_at) as f64 / 1000.0).min(pint.window_ns);
+                let dt = ((now - port.last_at) as f64 / 1000.0).min(pint.window_ns);
                 exact(port, dt, pint.window_ns, rate as f64 / 8e9, p.queued)
             };
             let power = pint.code.encode(utilisation, rng);
@@ -152,7 +149,7 @@ impl Switches {
             }
             port.utilisation = utilisation;
         }
-        port.last_at = core.now;
+        port.last_at = now;
         port.last_wire = packet.wire;
     }
 }

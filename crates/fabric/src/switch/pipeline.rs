@@ -75,7 +75,7 @@ impl Switches {
         egress: PortId,
         id: PacketId,
     ) -> bool {
-        let (now, tie, ports) = (core.now, core.tie, &mut core.ports);
+        let ((now, tie), ports) = (core.instant(), &mut core.ports);
         let port = &ports[egress];
         if !port.is_clear() || port.is_busy(now, tie) {
             return false;
@@ -290,12 +290,13 @@ impl Switches {
         id: PacketId,
         left: u32,
     ) {
+        let now = core.now();
         let port = &core.ports[egress];
         let profile = &world.profiles[port.profile];
         let (packet, room) = core.packets.with_room(id);
         let (kind, wire, accounted) = (packet.kind, packet.wire, packet.is_accounted());
         if self.telemetry.on && kind == PacketKind::Data {
-            self.telemetry.stamp(core.now, port, profile, packet, room);
+            self.telemetry.stamp(now, port, profile, packet, room);
         }
         if TOLD {
             if self.telemetry.pint.is_some() {
@@ -312,9 +313,9 @@ impl Switches {
         let more = port.has_sendable();
         let arrives = core
             .agenda
-            .transmit(core.now, profile, (egress, port), (id, kind, wire), more);
+            .transmit(now, profile, (egress, port), (id, kind, wire), more);
         if accounted {
-            core.watch.accounts.step(id, egress, kind, core.now, arrives);
+            core.watch.accounts.step(id, egress, kind, core.now(), arrives);
         }
     }
 
@@ -346,7 +347,7 @@ impl Switches {
         if !is_data && !world.quirks.mark_acks {
             return;
         }
-        let marks = profile.red.marks(left, || match &mut core.shared_rng.ns3 {
+        let marks = profile.red.marks(left, || match core.shared_rng.ns3() {
             Some(ns3) => ns3.next_f64(),
             None => self.mark_rng[egress].next_f64(),
         });

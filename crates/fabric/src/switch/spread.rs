@@ -253,7 +253,7 @@ impl Switches {
         let profile = &world.profiles[port.profile];
         let queued = (u64::from(port.queued) * profile.ps_per_kib) >> 10;
         let paused = if port.paused & 1 << class != 0 { 1 << 62 } else { 0 };
-        port.free_at.saturating_sub(core.now) + queued + paused
+        port.free_at.saturating_sub(core.now()) + queued + paused
     }
 
     /// The port that the flowlet in progress takes, if it still leads there and the gap is not over.
@@ -266,7 +266,7 @@ impl Switches {
         hops: std::ops::Range<usize>,
         gap: u64,
     ) -> Option<PortId> {
-        let now = core.now;
+        let now = core.now();
         let flowlet = &mut self.spreading.flowlets[entry];
         let idle = now - flowlet.last_seen;
         flowlet.last_seen = now;

@@ -78,7 +78,7 @@ impl Traffic {
     pub(crate) fn start(&mut self, world: &World, core: &mut Core, flow: FlowId) {
         let record = &mut self.flows[flow];
         record.status = FlowStatus::Unfinished;
-        record.start = Time::from_ps(core.now);
+        record.start = Time::from_ps(core.now());
         self.release(world, core, flow, Awaited::Started);
     }
 
@@ -130,7 +130,7 @@ impl Traffic {
             spec: world.flow(core, flow),
             record,
         });
-        core.described.end(flow, &core.packets, asks);
+        core.flow_is_over(flow, asks);
     }
 
     /// Takes the flows of a stream that are over.
@@ -192,7 +192,7 @@ impl Traffic {
             );
         }
         for (i, record) in self.flows.listed().iter().enumerate() {
-            if record.status == FlowStatus::Completed && core.share.is_none() {
+            if record.status == FlowStatus::Completed && core.is_whole() {
                 assert_eq!(
                     record.delivered, world.spec.flows[i].size,
                     "flow {i}: every byte delivered, none twice"

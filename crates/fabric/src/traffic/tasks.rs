@@ -134,7 +134,7 @@ impl Traffic {
         {
             if core.has(flow.src) && self.comes_due(core, next) {
                 // An event of its own, so that what was already due at this instant comes first.
-                core.schedule(LaneId::WHEEL, core.now, Event::FlowStart { flow: next });
+                core.schedule(LaneId::WHEEL, core.now(), Event::FlowStart { flow: next });
             }
             next = next.plus(1);
         }
@@ -148,15 +148,15 @@ impl Traffic {
         let (Some(stream), Some(arrivals)) = (&mut self.stream, &world.spec.arrivals) else {
             return;
         };
-        let now = Time::from_ps(core.now);
+        let now = Time::from_ps(core.now());
         while stream.next_start() == Some(now)
             && let Some(spec) = stream.draw(arrivals)
         {
             let flow = FlowId(self.begun);
             self.begun += 1;
-            core.described.begin(flow, spec);
+            core.describe(flow, spec);
             self.flows.begin(flow, FlowRecord::not_started(&spec));
-            core.schedule(LaneId::WHEEL, core.now, Event::FlowStart { flow });
+            core.schedule(LaneId::WHEEL, core.now(), Event::FlowStart { flow });
         }
         if let Some(start) = stream.next_start() {
             let next = FlowId(self.begun);
@@ -166,7 +166,7 @@ impl Traffic {
 
     /// The start time of a flow has come: whether nothing else keeps it.
     pub(super) fn comes_due(&mut self, core: &Core, flow: FlowId) -> bool {
-        let now = core.now;
+        let now = core.now();
         let Some(wait) = self.dependencies.waits.get(flow) else {
             return true;
         };
@@ -192,7 +192,7 @@ impl Traffic {
             let flow = FlowId(flow);
             let wait = &mut self.dependencies.waits[flow];
             wait.pending -= 1;
-            wait.ready_at = wait.ready_at.max(core.now.saturating_add(delay.as_ps()));
+            wait.ready_at = wait.ready_at.max(core.now().saturating_add(delay.as_ps()));
             let (pending, ready_at) = (wait.pending, wait.ready_at);
             let start = world.flow(core, flow).start.as_ps();
             // Otherwise it starts when its start time comes.
@@ -211,7 +211,7 @@ impl Traffic {
             return;
         };
         if record.received.is_none() {
-            record.received = Some(Time::from_ps(core.now));
+            record.received = Some(Time::from_ps(core.now()));
             record.delivered = bytes;
             self.release(world, core, flow, Awaited::Received);
         }

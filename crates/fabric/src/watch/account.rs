@@ -48,7 +48,7 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    pub(crate) fn new(spec: &RunSpec, (ports, classes): (usize, usize), packets: usize) -> Self {
+    pub(super) fn new(spec: &RunSpec, (ports, classes): (usize, usize), packets: usize) -> Self {
         let (asked, closeups, flows) = (&spec.record.accounts, &spec.record.closeups, spec.flow_count());
         let named: &[u32] = match asked {
             Accounted::Flows(list) => list,
@@ -162,7 +162,7 @@ impl Accounts {
 
     /// Adds the accounts of another part of the same run. Each flow's sender is in one of them; its packets
     /// have been added up wherever they ended.
-    pub(crate) fn merge(&mut self, mut other: Self) {
+    pub(super) fn merge(&mut self, mut other: Self) {
         self.add_up_all();
         other.add_up_all();
         for (mine, theirs) in self.senders.iter_mut().zip(other.senders) {

@@ -100,7 +100,7 @@ pub(crate) struct CloseUps {
 }
 
 impl CloseUps {
-    pub(crate) fn new(asked: &[u32], flows: usize) -> Self {
+    pub(super) fn new(asked: &[u32], flows: usize) -> Self {
         let flows = asked
             .iter()
             .map(|&flow| FlowId(flow))

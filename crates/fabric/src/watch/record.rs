@@ -58,7 +58,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(run: &RunSpec, ports: &Ports, profiles: &Profiles) -> Self {
+    pub(super) fn new(run: &RunSpec, ports: &Ports, profiles: &Profiles) -> Self {
         let (spec, nodes) = (&run.record, run.nodes.len());
         let traced = traced(spec, ports);
         let mut interfaces: List<PortId, u32> = List::new();
@@ -122,7 +122,7 @@ impl Recorder {
         self.interfaces[port]
     }
 
-    pub(crate) fn record_rate(&mut self, flow: FlowId, now: u64, bytes: u64) {
+    pub(super) fn record_rate(&mut self, flow: FlowId, now: u64, bytes: u64) {
         self.rates.add(flow, now, bytes);
     }
 
@@ -130,7 +130,7 @@ impl Recorder {
         clippy::too_many_arguments,
         reason = "a record of many fields, built in one place"
     )]
-    pub(crate) fn trace(
+    pub(super) fn trace(
         &mut self,
         now: u64,
         node: NodeId,

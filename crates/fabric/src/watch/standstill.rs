@@ -19,7 +19,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Looks are as far from each other as the longest retransmission timeout.
-    pub(crate) fn of(spec: &RunSpec) -> Self {
+    pub(super) fn of(spec: &RunSpec) -> Self {
         let patience = spec.nic.recovery.longest_timeout(&spec.nic);
         let every = patience.unwrap_or(0).max(LONG);
         Self {

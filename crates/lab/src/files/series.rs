@@ -114,7 +114,7 @@ fn resolution(all: &[Series]) -> BTreeMap<&str, Resolution> {
     found
 }
 
-/// The series of a file that [`write`] wrote, in its order.
+/// The series of a file that [`write()`] wrote, in its order.
 pub(crate) fn read_series(path: &Path) -> Result<Vec<Series>, String> {
     let columns = read_parquet(path).map_err(|error| error.to_string())?;
     let find = |name: &str| {

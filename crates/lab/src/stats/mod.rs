@@ -7,7 +7,7 @@
 //! 1996). Flows of a run share queues, so they are not independent samples: no interval is given
 //! for them. How sure a number is, repeats with other seeds tell.
 //!
-//! **Over repeats** ([`interval`]) each run gives one value (its mean, its 99th percentile, ...): the
+//! **Over repeats** ([`interval()`]) each run gives one value (its mean, its 99th percentile, ...): the
 //! values are independent. The interval is that of their mean: Student's t for fewer than
 //! [`BOOTSTRAP_FROM`] values, the bootstrap for more. Bootstrap intervals of few values are too
 //! narrow: a resampled mean has only (n-1)/n of the variance, and the tails of the normal
@@ -16,9 +16,9 @@
 //! American Statistician, 2015).
 //! With more values it is the other way round: the bootstrap (BCa: bias-corrected and accelerated;
 //! Efron, *Better bootstrap confidence intervals*, 1987) follows the skew that tail latencies have,
-//! and t does not. [`bootstrap`] itself takes any statistic: a median over repeats, a ratio of sums.
+//! and t does not. [`bootstrap()`] itself takes any statistic: a median over repeats, a ratio of sums.
 //!
-//! **Between schemes** ([`paired`], [`pair_flows`](crate::results::pair_flows)) the same seed gives both schemes the same flows
+//! **Between schemes** ([`paired()`], [`pair_flows`](crate::results::pair_flows)) the same seed gives both schemes the same flows
 //! (common random numbers), so what the traffic does to both cancels in the difference of a pair.
 //! The intervals are those of the mean difference and of the geometric mean of the ratios; the
 //! latter because the ratio of a to b is then the inverse of that of b to a, and one repeat with a

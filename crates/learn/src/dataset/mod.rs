@@ -2,7 +2,7 @@
 //!
 //! The way of a round-trip time through this module:
 //!
-//! 1. [`record`] runs [`Source`]s and keeps each flow's samples, one per completion window: a [`Trace`].
+//! 1. [`record()`] runs [`Source`]s and keeps each flow's samples, one per completion window: a [`Trace`].
 //! 2. [`Trace::candidates`] smooths them and makes a [`Pair`] of every four that follow one another:
 //!    `K[t-2], K[t-1], K[t]` and `L[t]`.
 //! 3. [`Dataset::draw`] draws from them by [`stratum`], so that the many calm moments do not drown the

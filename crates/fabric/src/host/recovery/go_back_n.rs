@@ -59,7 +59,7 @@ impl Receivers {
             return self.reach_trimmed(world, core, place, answer);
         }
         if packet.seq > receiver.expected {
-            return receiver.report_gap(core.now, nic);
+            return receiver.report_gap(core.now(), nic);
         }
         // Old data. The reference says nothing, so a lost last ACK is lost for good.
         if quirks.ignore_duplicates {
@@ -92,7 +92,7 @@ impl Receivers {
         if !is_missing {
             return answer;
         }
-        receiver.nack_until = core.now + world.nic.nack_interval.as_ps();
+        receiver.nack_until = core.now() + world.nic.nack_interval.as_ps();
         receiver.last_nack = receiver.expected;
         Answer::Nack
     }
@@ -121,7 +121,7 @@ impl Hosts {
         let newly = seq.saturating_sub(qp.snd_una);
         qp.snd_una += newly;
         if newly > 0 {
-            qp.last_progress = core.now;
+            qp.last_progress = core.now();
             // An acknowledgement may overtake a go-back.
             if !quirks.unsigned_in_flight {
                 qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);

@@ -214,7 +214,7 @@ impl Sender {
 
 impl Sender {
     /// How long the sender waits for progress now.
-    pub(in crate::host) fn timeout(&self, irn: &Irn) -> u64 {
+    pub(crate) fn timeout(&self, irn: &Irn) -> u64 {
         if self.in_flight() < irn.low_packets {
             irn.rto_low.as_ps()
         } else {
@@ -313,7 +313,7 @@ impl Hosts {
         let before = qp.snd_una + qp.sacked;
         if packet.seq > qp.snd_una {
             qp.snd_una = packet.seq;
-            qp.last_progress = core.now;
+            qp.last_progress = core.now();
         }
         // The last packet ends where the flow does.
         let una = qp.snd_una.div_ceil(mtu) as u32;
@@ -346,7 +346,11 @@ impl Hosts {
         let mtu = world.packet.mtu.get();
         let qp = &mut self.qps[slot];
         let sender = &mut self.repeats[slot];
-        let again = if qp.repairs { sender.resend(core.now) } else { None };
+        let again = if qp.repairs {
+            sender.resend(core.now())
+        } else {
+            None
+        };
         qp.repairs = sender.lost.count() > 0;
         qp.reckon();
         let Some(packet) = again else {
@@ -355,7 +359,7 @@ impl Hosts {
         };
         if packet == sender.una {
             // The wait for what it repairs starts anew.
-            qp.last_progress = core.now;
+            qp.last_progress = core.now();
         }
         (packet, u64::from(packet) * mtu)
     }

@@ -63,7 +63,7 @@ impl Receivers {
             let end = packet.seq + u64::from(packet.payload);
             receiver.take_in_order(end, u64::MAX, false, nic, quirks)
         } else if packet.seq > receiver.expected {
-            receiver.report_gap(core.now, nic)
+            receiver.report_gap(core.now(), nic)
         } else {
             Answer::Nothing
         };

@@ -126,7 +126,7 @@ impl Hosts {
     /// A new queue pair's retransmission timer starts.
     pub(in crate::host) fn start_timeout(&mut self, world: &World, core: &mut Core, slot: QpId) {
         if let Some(rto) = world.nic.recovery.shortest_timeout(&world.nic) {
-            self.schedule_timeout(core, slot, core.now + rto);
+            self.schedule_timeout(core, slot, core.now() + rto);
         }
     }
 
@@ -152,25 +152,25 @@ impl Hosts {
         let due = qp.last_progress + rto;
         if qp.snd_nxt <= qp.snd_una {
             // With nothing in flight, the timeout of what is sent next is more than this away.
-            return self.schedule_timeout(core, slot, core.now + shortest);
+            return self.schedule_timeout(core, slot, core.now() + shortest);
         }
-        if core.now < due {
+        if core.now() < due {
             // By then the shorter timeout may be the one that counts.
-            return self.schedule_timeout(core, slot, due.min(core.now + shortest));
+            return self.schedule_timeout(core, slot, due.min(core.now() + shortest));
         }
         if core.watch.is_told() {
             core.settle(&self.qps[slot]);
             core.account_timeout(&self.qps[slot]);
             core.look_at_timer(&self.qps[slot], crate::outcome::closeup::Told::Timeout);
         }
-        self.qps[slot].last_progress = core.now;
+        self.qps[slot].last_progress = core.now();
         match world.nic.recovery {
             Recovery::GoBackN => self.go_back(slot),
             Recovery::SelectiveRepeat(irn) => self.resend_after_timeout(slot, &irn),
         }
         core.counters.timeouts += 1;
         self.call_scheme(world, core, slot, |scheme, cx| scheme.on_timeout(cx));
-        self.schedule_timeout(core, slot, core.now + shortest);
+        self.schedule_timeout(core, slot, core.now() + shortest);
         self.nic_send(world, core, self.qps[slot].port);
     }
 }

@@ -135,6 +135,7 @@ fn drain_ns(queued: u32, rate: BitRate) -> u64 {
 
 impl BoltNs3 {
     pub(super) fn disc_enqueue(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
+        let now = net.core.now();
         let p = &net.core.ports[port];
         let rate_of = |profile: ProfileId| net.world.profiles[profile].rate;
         let packet = net.core.packets.get_mut(id);
@@ -151,12 +152,7 @@ impl BoltNs3 {
         let Some(disc) = &mut self.discs[port] else {
             return;
         };
-        disc.supply(
-            net.core.now / 1000,
-            at.rate,
-            packet.wire,
-            net.world.quirks.sm_drift,
-        );
+        disc.supply(now / 1000, at.rate, packet.wire, net.world.quirks.sm_drift);
         let mut class = STRICT;
         if packet.kind == PacketKind::Data {
             class = packet.class;
@@ -198,7 +194,7 @@ impl BoltNs3 {
                     queue: Bytes::new(u64::from(packet.note)),
                     rate: net.world.profiles[packet.note_port].rate,
                 },
-                rtt: Span::from_ps(net.core.now - packet.sent_at),
+                rtt: Span::from_ps(net.core.now() - packet.sent_at),
             };
             return net
                 .hosts

@@ -86,7 +86,7 @@ impl BoltNs3 {
         let waiting = net.core.ports[port].ready != 0;
         if waiting {
             net.core
-                .schedule(LaneId::WHEEL, net.core.now, Event::Refill { port });
+                .schedule(LaneId::WHEEL, net.core.now(), Event::Refill { port });
         }
         if id != PacketId::NONE {
             net.core.start_transmission(net.world, port, id, waiting);

@@ -55,7 +55,7 @@ impl BoltNs3 {
             }
             if !std::mem::replace(&mut message.received, true) {
                 let flow = message.flow;
-                net.traffic.record_mut(flow).received = Some(Time::from_ps(net.core.now));
+                net.traffic.record_mut(flow).received = Some(Time::from_ps(net.core.now()));
                 net.traffic.release(net.world, net.core, flow, Awaited::Received);
             }
         }
@@ -65,7 +65,7 @@ impl BoltNs3 {
 impl Net<'_> {
     /// A message is acknowledged.
     pub(super) fn complete_message(&mut self, slot: QpId, flow: FlowId, size: Bytes) {
-        let now = self.core.now;
+        let now = self.core.now();
         let retransmitted = self.hosts.qp_mut(slot).take_retransmitted();
         let record = self.traffic.record_mut(flow);
         record.status = FlowStatus::Completed;

@@ -74,7 +74,7 @@ impl BoltNs3 {
             received: false,
         };
         let sender = Sender {
-            resume_at: net.core.now,
+            resume_at: net.core.now(),
             timeout_at: u64::MAX,
             messages: VecDeque::from([message]),
             keep: own.keep,
@@ -99,7 +99,7 @@ impl BoltNs3 {
         if sender.ticking {
             return;
         }
-        if net.core.now < sender.resume_at {
+        if net.core.now() < sender.resume_at {
             return self.set_clock(net, slot, sender.resume_at);
         }
         let (mtu, pauses) = (net.world.packet.mtu.get(), net.world.quirks.window_pause);
@@ -110,7 +110,7 @@ impl BoltNs3 {
         }
         let part = qp.window() < payload || pauses && room < payload;
         if part {
-            if net.core.now == sender.resume_at {
+            if net.core.now() == sender.resume_at {
                 self.send_packet(net, slot, payload);
             }
             let (rtt, window) = (
@@ -118,7 +118,7 @@ impl BoltNs3 {
                 net.hosts.qp(slot).window() as f64,
             );
             let pause = (rtt * mtu as f64 / window) as u64;
-            let until = net.core.now + pause * 1000;
+            let until = net.core.now() + pause * 1000;
             self.senders[slot].resume_at = until;
             return self.set_clock(net, slot, until);
         }
@@ -127,7 +127,7 @@ impl BoltNs3 {
         if qp.room() > 0 && qp.next_payload(mtu) > 0 {
             let wire = payload as u32 + u32::from(qp.data_header());
             let gap = ns3::whole_time_to_send(qp.path().line_rate, wire);
-            self.set_clock(net, slot, net.core.now + gap.as_ps());
+            self.set_clock(net, slot, net.core.now() + gap.as_ps());
         }
     }
 
@@ -165,7 +165,7 @@ impl BoltNs3 {
             tag |= FIN;
         }
         let qp = net.hosts.qp(slot);
-        let packet = qp.data_packet(slot, payload, net.core.now);
+        let packet = qp.data_packet(slot, payload, net.core.now());
         let port = qp.port();
         let id = net.core.packets.insert(Packet { tag, ..packet });
         self.device_enqueue(net, port, id);
@@ -176,7 +176,7 @@ impl BoltNs3 {
     pub(super) fn message_ack(&mut self, net: &mut Net<'_>, id: PacketId) {
         let packet = *net.core.packets.get(id);
         let slot = packet.qp;
-        let rtt = net.core.now - packet.sent_at;
+        let rtt = net.core.now() - packet.sent_at;
         self.senders[slot].rtt_ns = rtt / 1000;
         let nack = packet.kind == PacketKind::Nack;
         let qp = net.hosts.qp_mut(slot);
@@ -228,7 +228,7 @@ impl BoltNs3 {
         let Some(rto) = net.world.nic.rto else {
             return;
         };
-        let at = net.core.now + rto.as_ps();
+        let at = net.core.now() + rto.as_ps();
         let sender = &mut self.senders[slot];
         (sender.timeout_at, sender.timeout_offset) = (at, offset);
         let flow = net.hosts.qp(slot).flow();
@@ -243,7 +243,7 @@ impl BoltNs3 {
         };
         let sender = &mut self.senders[slot];
         let qp = net.hosts.qp_mut(slot);
-        if sender.timeout_at != net.core.now {
+        if sender.timeout_at != net.core.now() {
             return;
         }
         sender.timeout_at = u64::MAX;

@@ -79,8 +79,9 @@ impl Accounts {
 impl Core {
     /// A flow starts: so does its account.
     pub(crate) fn open_account(&mut self, world: &World, qp: &Qp, paths: Option<[&[PortId]; 2]>) {
+        let now = self.now();
         if let Some(sender) = self.watch.accounts.of(qp) {
-            *sender = Sender::new(qp.flow(), self.now);
+            *sender = Sender::new(qp.flow(), now);
             if let Some(paths) = paths {
                 self.foresee_way(world, qp, paths);
             }
@@ -105,8 +106,9 @@ impl Core {
     /// waited for its NIC.
     #[inline(never)]
     pub(crate) fn settle_account(&mut self, qp: &Qp) -> u64 {
+        let now = self.now();
         match self.watch.accounts.of(qp) {
-            Some(sender) => sender.settle(qp, &self.ports[qp.port()], self.now),
+            Some(sender) => sender.settle(qp, &self.ports[qp.port()], now),
             None => 0,
         }
     }
@@ -129,6 +131,7 @@ impl Core {
     /// A data packet is about to leave its sender, whose state is still as before: its journal begins.
     #[inline(never)]
     pub(crate) fn account_send(&mut self, world: &World, qp: &Qp, id: PacketId) {
+        let now = self.now();
         if self.watch.closeups.on() {
             self.settle(qp);
         }
@@ -143,19 +146,19 @@ impl Core {
             false => Packet::ACCOUNTED | Packet::TOLD,
         };
         match !qp.is_blocked(0) {
-            true => sender.settle_unblocked(qp, self.now),
+            true => sender.settle_unblocked(qp, now),
             // What is sent again may be all that there was to send.
-            false => sender.settle(qp, port, self.now),
+            false => sender.settle(qp, port, now),
         };
         let journal = accounts.journals.open(id);
         if let Some((head, steps)) = journal.read() {
             accounts.totals[head.place].add(head, steps);
         }
-        journal.begin(qp.account(), sender.time_until(self.now));
-        (journal.head.start, journal.head.is_quiet) = (self.now, is_quiet);
+        journal.begin(qp.account(), sender.time_until(now));
+        (journal.head.start, journal.head.is_quiet) = (now, is_quiet);
         let profile = &world.profiles[port.profile];
         let again = qp.has_sent(packet.seq + u64::from(packet.payload));
-        sender.send(self.now + profile.serialise(packet.wire).tx, again);
+        sender.send(now + profile.serialise(packet.wire).tx, again);
     }
 
     /// There have been pauses, and a packet joins a queue.
@@ -193,7 +196,7 @@ impl Core {
         let lasts = class > STRICT && p.paused & 1 << class != 0;
         self.watch.accounts.paused[slot]
             + if lasts {
-                self.now - self.paused_since[slot]
+                self.now() - self.paused_since(port, class)
             } else {
                 0
             }
@@ -320,8 +323,8 @@ impl Core {
             return;
         }
         let mut under_way = Vec::new();
-        self.agenda.queue.for_each(|entry| {
-            if let Event::Arrive { port, packet } = Event::decode(entry.what) {
+        self.for_each_pending(|event| {
+            if let Event::Arrive { port, packet } = event {
                 under_way.push((packet, self.came_by(port, packet)));
             }
         });

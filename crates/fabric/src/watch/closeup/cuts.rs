@@ -14,7 +14,7 @@ use paceline_kernel::{Bytes, Span, Time};
 impl Core {
     /// Before something changes that a sender's limits may follow: what has changed since the last time is the
     /// doing of the last such thing.
-    pub(crate) fn look_at_limits(&mut self, qp: &Qp) {
+    pub(in crate::watch) fn look_at_limits(&mut self, qp: &Qp) {
         let Some(place) = self.watch.closeups.find(qp.flow()) else {
             return;
         };
@@ -50,7 +50,7 @@ impl Core {
         let Some(place) = self.watch.closeups.find(qp.flow()) else {
             return;
         };
-        let now = self.now;
+        let now = self.now();
         let look = &mut self.watch.closeups.looks[place];
         // Which round-trip time a decision is about is not known here: where the last packet waited.
         let port = if told == Told::Delay {
@@ -68,6 +68,7 @@ impl Core {
 
     /// An answer reaches its sender, which is about to learn something.
     pub(crate) fn look_at_answer(&mut self, world: &World, qp: &Qp, id: PacketId) {
+        let now = self.now();
         let packet = *self.packets.get(id);
         let Some(place) = self.watch.closeups.find(packet.flow) else {
             return;
@@ -86,7 +87,7 @@ impl Core {
         let busiest = self.busiest_hop(place, qp.path(), id);
         let look = &mut self.watch.closeups.looks[place];
         let mut trigger = Trigger {
-            at: self.now,
+            at: now,
             told: Told::Delay,
             port: if known { seen.longest.0 } else { PortId::NONE },
             rtt: None,
@@ -104,7 +105,7 @@ impl Core {
             }
             PacketKind::Nack => trigger.told = Told::Loss,
             _ => {
-                trigger.rtt = Some(self.now - packet.sent_at);
+                trigger.rtt = Some(now - packet.sent_at);
                 let noted = packet.note_port != ProfileId::NONE
                     && told_by != PortId::NONE
                     && world.nic.endpoint.is_none();

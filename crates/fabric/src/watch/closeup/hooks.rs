@@ -29,7 +29,7 @@ impl Core {
             return;
         };
         let (limits, line) = (limits_of(qp), qp.path().line_rate);
-        let (port, class, now) = (qp.port(), qp.class(), self.now);
+        let (port, class, now) = (qp.port(), qp.class(), self.now());
         let look = &mut self.watch.closeups.looks[place];
         (look.slot, look.began, look.limits, look.line) = (slot, limits, limits, line);
         look.watched.push(Watched::new(port, class, now));
@@ -54,7 +54,7 @@ impl Core {
 
     /// Something happened to a packet at a port.
     #[cold]
-    pub(crate) fn look(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
+    pub(in crate::watch) fn look(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
         let packet = *self.packets.get(id);
         let is_host = self.ports[port].is_host;
         match event {
@@ -88,7 +88,7 @@ impl Core {
 
     /// A data packet joins a queue.
     fn look_at_arrival(&mut self, place: usize, port: PortId, id: PacketId) {
-        let (now, class) = (self.now, self.packets.get(id).class);
+        let (now, class) = (self.now(), self.packets.get(id).class);
         let seen = self.watch.closeups.seen(id);
         (seen.inside, seen.since) = (port, now);
         let look = &mut self.watch.closeups.looks[place];
@@ -123,7 +123,7 @@ impl Core {
         if !newly {
             return;
         }
-        let (at, queue) = (Time::from_ps(self.now), Bytes::new(u64::from(queue_bytes)));
+        let (at, queue) = (Time::from_ps(self.now()), Bytes::new(u64::from(queue_bytes)));
         match self.watch.closeups.looks[place]
             .marks
             .iter_mut()
@@ -162,7 +162,7 @@ impl Core {
     fn close_look(&self, look: Look) -> CloseUp {
         let mut causes: Vec<CutTotals> = look.causes.into_values().collect();
         causes.sort_by_key(|totals| std::cmp::Reverse(totals.count));
-        let now = self.now;
+        let now = self.now();
         CloseUp {
             flow: look.flow.0,
             began: look.began,

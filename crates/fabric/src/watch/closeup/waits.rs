@@ -14,7 +14,7 @@ const DEPTH: usize = 16;
 impl Core {
     /// Tells the time of all that waits at a port, before it changes for whom they wait.
     pub(super) fn look_at_wait(&mut self, port: PortId) {
-        let now = self.now;
+        let now = self.now();
         let flow = self
             .watch
             .closeups
@@ -47,7 +47,7 @@ impl Core {
             .on_wire
             .reach(PortId::new(ports - 1), || FlowId::NONE);
         self.watch.closeups.on_wire[port] = flow;
-        let now = self.now;
+        let now = self.now();
         for watched in self
             .watch
             .closeups
@@ -64,7 +64,7 @@ impl Core {
 
     /// A packet of a looked-at flow leaves the queue that it is in, if it is in one.
     pub(super) fn leave_queue(&mut self, port: PortId, id: PacketId) {
-        let now = self.now;
+        let now = self.now();
         let flow = self.packets.get(id).flow;
         let Some(place) = self.watch.closeups.find(flow) else {
             return;
@@ -92,7 +92,7 @@ impl Core {
     }
 
     /// A sender has waited for its NIC.
-    pub(crate) fn look_at_nic(&mut self, flow: FlowId, port: PortId, span: Span) {
+    pub(in crate::watch) fn look_at_nic(&mut self, flow: FlowId, port: PortId, span: Span) {
         let other = self
             .watch
             .closeups
@@ -167,7 +167,7 @@ impl Core {
     #[cold]
     pub(crate) fn look_at_pause(&mut self, port: PortId, class: u8, pause: bool) {
         self.look_at_wait(port);
-        let now = self.now;
+        let now = self.now();
         let already = self.is_held(port, class);
         let origin = self
             .watch

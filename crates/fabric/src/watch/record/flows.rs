@@ -41,7 +41,7 @@ struct Watched {
 }
 
 impl FlowRecorder {
-    pub(crate) fn new(spec: &RunSpec) -> Self {
+    pub(in crate::watch) fn new(spec: &RunSpec) -> Self {
         let period = spec.record.flow_every.map_or(0, |every| every.as_ps().max(1));
         let count = if period == 0 {
             0

@@ -25,7 +25,7 @@ impl Core {
         }
         let node = self.ports[port].node;
         self.watch.recorder.trace(
-            self.now,
+            self.now(),
             node,
             port,
             event,
@@ -101,7 +101,7 @@ impl Core {
     pub(crate) fn record_flow(&mut self, world: &World, flow: FlowId, rtt: u64, newly_acked: u64) {
         self.watch.recorder.flows.heard(flow, rtt);
         if newly_acked > 0 && world.spec.record.rate_every.is_some() {
-            self.watch.recorder.record_rate(flow, self.now, newly_acked);
+            self.watch.recorder.record_rate(flow, self.now(), newly_acked);
         }
     }
 }
@@ -124,9 +124,10 @@ impl Core {
 
     /// Closes the bin that is open.
     pub(crate) fn close_ports(&mut self) {
+        let now = self.now();
         let recorder = &mut self.watch.recorder.ports;
         if recorder.due != u64::MAX {
-            recorder.close(self.now, &mut self.ports);
+            recorder.close(now, &mut self.ports);
             recorder.due = u64::MAX;
         }
     }

@@ -11,9 +11,7 @@ impl Core {
     /// Adds what has been counted and written down in another part of the network, up to the same instant: both
     /// have taken their last samples.
     pub(crate) fn merge_records(&mut self, other: Self, theirs: Theirs<'_>) {
-        self.agenda.sent.merge(&other.agenda.sent);
-        self.counters.merge(&other.counters);
-        self.digest = self.digest.wrapping_add(other.digest);
+        self.merge_counts(&other);
         self.watch.recorder.merge(other.watch.recorder, theirs);
         self.watch.accounts.merge(other.watch.accounts);
     }
@@ -112,15 +110,15 @@ mod tests {
         let Simulation {
             world, core, traffic, ..
         } = &mut simulation;
-        while core.agenda.queue.pop_before(1).is_some() {}
+        while core.next_uncounted(1).is_some() {}
         traffic.flow_due(world, core, FlowId(0));
         let mut pending = Vec::new();
-        while let Some(entry) = core.agenda.queue.pop_before(1) {
-            pending.push(entry);
+        while let Some(event) = core.next_uncounted(1) {
+            pending.push(event);
         }
-        for entry in pending {
-            if !matches!(Event::decode(entry.what), Event::FlowStart { flow } if !starts(flow.0)) {
-                core.agenda.queue.push(LaneId::WHEEL, entry);
+        for event in pending {
+            if !matches!(event, Event::FlowStart { flow } if !starts(flow.0)) {
+                core.schedule(LaneId::WHEEL, 0, event);
             }
         }
         while !simulation.advance(1 << 20).done {}

@@ -129,7 +129,7 @@ impl Open {
 }
 
 impl PortRecorder {
-    pub(crate) fn new(spec: &RunSpec, ports: &Ports, profiles: &Profiles) -> Self {
+    pub(in crate::watch) fn new(spec: &RunSpec, ports: &Ports, profiles: &Profiles) -> Self {
         let mut recorder = Self {
             due: u64::MAX,
             bin: 0,

@@ -1,0 +1,103 @@
+//! Which classes of ports are paused, since when, and with timed pauses for how long.
+
+use crate::core::Core;
+use crate::core::event::Event;
+use crate::ids::PortId;
+use paceline_kernel::ids::Grid;
+use paceline_kernel::queue::LaneId;
+
+/// Times of pauses by (port, class), in ps.
+#[derive(Clone, Debug)]
+pub(super) struct Pauses {
+    /// When it was paused.
+    pub(super) since: Grid<PortId, u64>,
+    /// With timed pauses: until when, and when the one that it asked for is renewed.
+    pub(super) until: Grid<PortId, u64>,
+    pub(super) renew_at: Grid<PortId, u64>,
+}
+
+impl Pauses {
+    pub(super) fn new(ports: usize, classes: usize) -> Self {
+        let never = Grid::of(ports, classes, 0);
+        Self {
+            since: never.clone(),
+            until: never.clone(),
+            renew_at: never,
+        }
+    }
+
+    /// Takes over those of another part.
+    pub(super) fn take_over(&mut self, other: &Self, place: (PortId, u8)) {
+        self.since[place] = other.since[place];
+        self.until[place] = other.until[place];
+        self.renew_at[place] = other.renew_at[place];
+    }
+}
+
+impl Core {
+    /// The other end has paused a class.
+    pub(crate) fn pause(&mut self, port: PortId, class: u8) {
+        let p = &mut self.ports[port];
+        if p.paused & 1 << class == 0 {
+            p.paused |= 1 << class;
+            self.pauses.since[(port, class)] = self.now;
+            self.watch.recorder.ports.paused(port, true, self.now);
+        }
+    }
+
+    /// The pause of a class lasts until then at the longest.
+    pub(crate) fn pause_until(&mut self, port: PortId, class: u8, until: u64) {
+        self.pauses.until[(port, class)] = until;
+        self.schedule(LaneId::WHEEL, until, Event::PauseEnd { port, class });
+    }
+
+    /// A class is paused no more.
+    pub(crate) fn resume(&mut self, port: PortId, class: u8) {
+        let p = &mut self.ports[port];
+        p.paused &= !(1 << class);
+        let still = p.paused != 0;
+        self.watch.recorder.ports.paused(port, still, self.now);
+        self.count_pause(port, class);
+    }
+
+    /// Counts a pause that ends now.
+    pub(crate) fn count_pause(&mut self, port: PortId, class: u8) {
+        let slot = (port, class);
+        let span = self.now - self.pauses.since[slot];
+        self.counters.paused_ps += span;
+        self.watch.accounts.pause_ended(slot, span);
+    }
+
+    /// Counts the pauses that there are, as if they ended now.
+    pub(crate) fn count_lasting_pauses(&mut self) {
+        for ((port, class), &since) in self.pauses.since.numbered() {
+            if self.ports[port].paused & 1 << class != 0 {
+                self.counters.paused_ps += self.now - since;
+            }
+        }
+    }
+
+    /// Whether a timed pause is over: a later frame may have moved its end.
+    pub(crate) fn is_pause_over(&self, port: PortId, class: u8) -> bool {
+        self.now >= self.pauses.until[(port, class)]
+    }
+
+    /// Whether the pause that a port asked for is to be renewed now: a resume and another pause since have their own
+    /// renewal.
+    pub(crate) fn must_renew(&self, port: PortId, class: u8) -> bool {
+        self.ports[port].asked & 1 << class != 0 && self.pauses.renew_at[(port, class)] == self.now
+    }
+
+    /// When a class was paused that still is.
+    pub(crate) fn paused_since(&self, port: PortId, class: u8) -> u64 {
+        self.pauses.since[(port, class)]
+    }
+
+    /// Whether a class has been paused for so long at `now`.
+    pub(crate) fn has_pause_of(&self, now: u64, least: u64) -> bool {
+        self.pauses.since.numbered().any(|((port, class), since)| {
+            let is_paused = self.ports[port].paused & 1 << class != 0;
+            is_paused && now - since >= least
+        })
+    }
+}
