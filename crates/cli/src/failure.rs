@@ -104,7 +104,7 @@ impl From<LearnError> for Failure {
             LearnError::Scenario(diagnostics) => Self::Input(diagnostics),
             LearnError::Run(error) => error.into(),
             LearnError::Output(error) => error.into(),
-            LearnError::Library(_) | LearnError::Page(_) => Self::run(error),
+            LearnError::Page(_) => Self::run(error),
             error => Self::arguments(error),
         }
     }

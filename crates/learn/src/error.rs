@@ -96,9 +96,6 @@ pub enum Error {
     /// A page cannot be made: a fault of the program.
     #[error(transparent)]
     Page(#[from] paceline_report::RenderError),
-    /// The training library failed: a fault of the program.
-    #[error("the training library failed: {0} (this is a fault of the program: please report it)")]
-    Library(#[from] candle_core::Error),
 }
 
 impl Error {

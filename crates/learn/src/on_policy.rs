@@ -264,7 +264,7 @@ impl OnPolicy {
     /// What each round came to. `check` are runs of the loop with the last predictor, after the last round.
     ///
     /// # Errors
-    /// Those of the training library.
+    /// The weights are not those of such a network.
     pub fn report(&self, check: &[Recorded]) -> Result<Vec<Report>, Error> {
         let report = |(number, lap): (usize, &Lap)| {
             let next = self.laps.get(number + 1);

@@ -14,9 +14,6 @@ use crate::Error;
 use crate::dataset::{Dataset, Origin, SMOOTHING};
 use crate::train::{Network, Round, Tensor, Trained, Weights};
 
-/// The library that trains, as cards name it.
-const LIBRARY: &str = "candle 0.11";
-
 /// A model's two files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelFiles {
@@ -87,7 +84,7 @@ pub fn write(
             .into(),
             loss: if recurrent { "L1" } else { "L2" }.into(),
             seed: options.seed,
-            library: if recurrent { LIBRARY } else { "none" }.into(),
+            library: "none".into(),
         },
         metrics: metrics(rounds),
         version: env!("CARGO_PKG_VERSION").into(),

@@ -1,5 +1,4 @@
-//! The models that ship: their data can be recorded again, and inside a run they say what the training
-//! library says.
+//! The models that ship: their data can be recorded again, and inside a run they say what training says.
 
 use paceline_congestion::learned::model::{Card, Model};
 use paceline_congestion::learned::shipped::{self, SHIPPED};
@@ -82,16 +81,16 @@ fn as_model(network: Network, hidden: usize, weights: &Weights) -> Model {
     Model::parse(&files.card, &files.weights).unwrap()
 }
 
-/// Our own inference against the library's, on random weights and on those that ship.
+/// The forward pass of runs against that of training, on random weights and on those that ship.
 #[test]
-fn networks_in_a_run_say_what_the_training_library_says() {
+fn networks_in_a_run_say_what_training_says() {
     let pairs = features(400);
-    let agree = |what: &str, model: &Model, by_library: &[f32]| {
-        for (pair, by_library) in pairs.iter().zip(by_library) {
+    let agree = |what: &str, model: &Model, by_training: &[f32]| {
+        for (pair, by_training) in pairs.iter().zip(by_training) {
             let ours = model.predict(&pair.k);
             assert!(
-                (ours - by_library).abs() < 1e-5,
-                "{what}: {ours} {by_library} for {:?}",
+                (ours - by_training).abs() < 1e-5,
+                "{what}: {ours} {by_training} for {:?}",
                 pair.k
             );
         }
@@ -99,16 +98,16 @@ fn networks_in_a_run_say_what_the_training_library_says() {
     for network in [Network::Lstm, Network::Gru, Network::Rnn] {
         for (hidden, seed) in [(16, 1), (16, 2), (5, 3)] {
             let weights = random_weights(network, hidden, seed);
-            let by_library = train::predict(network, &weights, &pairs).unwrap();
-            agree(network.name(), &as_model(network, hidden, &weights), &by_library);
+            let by_training = train::predict(network, &weights, &pairs).unwrap();
+            agree(network.name(), &as_model(network, hidden, &weights), &by_training);
         }
     }
     let models = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../congestion/models");
     for shipped in SHIPPED {
         let (card, weights) = paceline_learn::read(&models.join(shipped.name)).unwrap();
         let network = card.kind.name().parse().unwrap();
-        let by_library = train::predict(network, &weights, &pairs).unwrap();
-        agree(shipped.name, &shipped::find(shipped.name).unwrap(), &by_library);
+        let by_training = train::predict(network, &weights, &pairs).unwrap();
+        agree(shipped.name, &shipped::find(shipped.name).unwrap(), &by_training);
     }
 }
 

@@ -116,7 +116,10 @@ fn card_page(card: &Card, place: &str, width: usize) -> String {
         ("by", how(card)),
         (
             "made by",
-            format!("Paceline {}, {}", card.version, training.library),
+            match training.library.as_str() {
+                "none" => format!("Paceline {}", card.version),
+                library => format!("Paceline {}, {library}", card.version),
+            },
         ),
         ("again", training.command.clone()),
         ("weights", format!("SHA-256 {}", card.weights_sha256)),

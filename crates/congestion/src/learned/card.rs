@@ -161,7 +161,7 @@ pub struct Training {
     pub loss: String,
     /// Seed of the initial weights and of the order of pairs.
     pub seed: u64,
-    /// The library, with its version.
+    /// The library that trained, with its version; "none" where Paceline itself did.
     pub library: String,
 }
 

@@ -89,7 +89,7 @@ pub fn errors_by_course(predictors: &[Judged<'_>], courses: &[Course]) -> Result
 /// The output for three features.
 type Predict = Box<dyn Fn(&[f32; 3]) -> f32>;
 
-/// As a run predicts, which is much faster than the training library: courses have many pairs.
+/// As a run predicts, which is faster than what trains: courses have many pairs.
 fn predict(one: &Judged<'_>) -> Result<Predict, Error> {
     if one.trained.options.network == Network::Persistence {
         return Ok(Box::new(|k| k[2]));

@@ -44,7 +44,7 @@ impl<'a> Judged<'a> {
     /// Judges by `test`, pairs that the training never saw.
     ///
     /// # Errors
-    /// Those of the training library.
+    /// The weights are not those of such a network.
     pub fn new(trained: &'a Trained, test: &[Pair]) -> Result<Self, Error> {
         let out = train::predict(trained.options.network, &trained.weights, test)?;
         Ok(Self {
@@ -104,7 +104,7 @@ pub struct NetworkPage<'a> {
 /// Renders the page of a network.
 ///
 /// # Errors
-/// The training library or the template is at fault.
+/// The weights are not those of such a network, or the template is at fault.
 pub fn network(page: &NetworkPage<'_>) -> Result<String, Error> {
     let first = &page.predictors[0];
     let parts = [

@@ -4,6 +4,7 @@
 //! learn from, in small batches, then pairs to test on. (What the thesis calls an epoch: 19 rounds of
 //! 800 and 200 use up its 19 058 pairs once.)
 
+mod adam;
 mod linear;
 mod net;
 #[cfg(test)]
@@ -13,8 +14,9 @@ mod weights;
 use std::fmt;
 use std::str::FromStr;
 
-use candle_nn::{AdamW, Optimizer as _};
+use adam::Adam;
 use linear::LeastSquares;
+use net::Net;
 use paceline_kernel::rng::Rng;
 pub use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
@@ -22,7 +24,6 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::dataset::{Dataset, Pair};
 use crate::rng::Stream;
-pub use net::Net;
 pub use weights::{Tensor, Weights};
 pub use weights::{flat, shaped};
 
@@ -76,7 +77,7 @@ impl Network {
                 ("linear.bias".to_string(), vec![1]),
             ],
             Self::Persistence => Vec::new(),
-            network => net::shapes(network, hidden),
+            network => net::shapes(network, hidden).into(),
         }
     }
 
@@ -235,7 +236,7 @@ impl Trained {
 /// Called after every step and every round; may stop the training, which then has its rounds so far.
 pub type Watch<'a> = &'a mut dyn FnMut(Progress<'_>) -> Control;
 
-/// Trains on the pairs of `data`, in their order. On one machine the result is the same bits every time.
+/// Trains on the pairs of `data`, in their order. The result is the same bits every time, on every machine.
 ///
 /// # Errors
 /// The options do not fit the data, or it was stopped before the first round was over.
@@ -285,7 +286,7 @@ fn run(
             loss: losses.iter().copied().map(f64::from).sum::<f64>() / losses.len().max(1) as f64,
             losses,
         };
-        weights = training.weights()?;
+        weights = training.weights();
         let control = watch(Progress::Round(&round, &weights));
         rounds.push(round);
         if control == Control::Stop {
@@ -319,7 +320,8 @@ pub fn predict(network: Network, weights: &Weights, pairs: &[Pair]) -> Result<Ve
             let hidden = weights
                 .get("linear.weight")
                 .and_then(|tensor| tensor.shape.get(1));
-            Net::new(network, hidden.copied().unwrap_or_default(), weights)?.predict(pairs)
+            let net = Net::new(network, hidden.copied().unwrap_or_default(), weights)?;
+            Ok(net.predict(pairs))
         }
         Network::Ar3 => Ok(linear::predict(weights, pairs)),
         Network::Persistence => Ok(pairs.iter().map(|pair| pair.k[2]).collect()),
@@ -335,7 +337,7 @@ enum Training {
 
 struct Recurrent {
     net: Net,
-    adam: AdamW,
+    adam: Adam,
     rng: Rng,
     batch: usize,
     /// Steps that are done, and the rate of learning by them.
@@ -378,7 +380,7 @@ impl Training {
                 let drawn = net::initial(network, options.hidden, &mut rng);
                 let weights = start.cloned().unwrap_or(drawn);
                 let net = Net::new(network, options.hidden, &weights)?;
-                let adam = net::adam(&net, options.learning_rate)?;
+                let adam = Adam::new(&net.values);
                 Self::Recurrent(Box::new(Recurrent {
                     net,
                     adam,
@@ -415,12 +417,10 @@ impl Training {
         recurrent.rng.shuffle(&mut order);
         let (mut errors, mut losses) = (0.0, Vec::new());
         for (batch, step) in order.chunks(recurrent.batch).zip(1..) {
-            let (out, loss) = recurrent.net.loss(batch)?;
+            let (out, loss, slopes) = recurrent.net.learn(batch);
             let rate = recurrent.rate.at(recurrent.steps);
-            recurrent.adam.set_learning_rate(rate);
+            recurrent.adam.step(&mut recurrent.net.values, &slopes, rate);
             recurrent.steps += 1;
-            recurrent.adam.backward_step(&loss)?;
-            let loss = loss.to_scalar::<f32>()?;
             errors += mape(batch, &out) * batch.len() as f64;
             losses.push(loss);
             if watch(Progress::Step { round, step, loss }) == Control::Stop {
@@ -432,17 +432,17 @@ impl Training {
 
     fn predict(&self, pairs: &[Pair]) -> Result<Vec<f32>, Error> {
         match self {
-            Self::Recurrent(recurrent) => recurrent.net.predict(pairs),
+            Self::Recurrent(recurrent) => Ok(recurrent.net.predict(pairs)),
             Self::Linear(_, weights) => Ok(linear::predict(weights, pairs)),
             Self::Persistence => predict(Network::Persistence, &Weights::new(), pairs),
         }
     }
 
-    fn weights(&self) -> Result<Weights, Error> {
+    fn weights(&self) -> Weights {
         match self {
             Self::Recurrent(recurrent) => recurrent.net.weights(),
-            Self::Linear(_, weights) => Ok(weights.clone()),
-            Self::Persistence => Ok(Weights::new()),
+            Self::Linear(_, weights) => weights.clone(),
+            Self::Persistence => Weights::new(),
         }
     }
 }

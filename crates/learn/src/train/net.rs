@@ -1,49 +1,45 @@
-//! The recurrent networks, in the training library.
+//! The recurrent networks: outputs, and the derivatives of a loss by every weight.
+//!
+//! Networks of 10^3 weights that read three numbers need no library: loops in a fixed order, which give the same bits
+//! on every machine. Their tests hold them against one, and the derivatives against differences.
 
-use std::collections::HashMap;
+mod cell;
 
-use candle_core::{DType, Device, Tensor as Array, Var};
-use candle_nn::rnn::{GRU, GRUConfig, LSTM, LSTMConfig, RNN as _};
-use candle_nn::{AdamW, Optimizer as _, ParamsAdamW, VarBuilder};
 use paceline_kernel::rng::Rng;
 
 use super::{Network, Tensor, Weights};
 use crate::Error;
 use crate::dataset::Pair;
+use cell::{Cell, Slopes, State};
 
-/// Pairs that are computed at once where nothing is learned: enough to be fast, and so few that the
-/// library stays on one thread.
-const AT_ONCE: usize = 200;
+/// Numbers that a network reads.
+const STEPS: usize = 3;
+
+/// The places of a network's tensors, in the order of [`shapes`].
+const W_IH: usize = 0;
+const W_HH: usize = 1;
+const B_IH: usize = 2;
+const B_HH: usize = 3;
+const LINEAR: usize = 4;
+const LINEAR_BIAS: usize = 5;
+
+/// A value for every weight: the weights themselves, or derivatives by them.
+pub(super) type Values = [Vec<f32>; 6];
 
 /// A recurrent network over three features, and a linear layer on its last state.
-pub struct Net {
+pub(super) struct Net {
+    network: Network,
     cell: Cell,
-    linear: (Array, Array),
-    /// What is trained, by name.
-    pub(super) vars: Vec<(String, Var)>,
-}
-
-enum Cell {
-    Lstm(LSTM),
-    Gru(GRU),
-    /// `h = tanh(W x + b + U h + c)`: the library has none.
-    Simple([Array; 4]),
-}
-
-/// The factor on the hidden size that the gates make.
-const fn gates(network: Network) -> usize {
-    match network {
-        Network::Lstm => 4,
-        Network::Gru => 3,
-        _ => 1,
-    }
+    hidden: usize,
+    /// What is trained.
+    pub(super) values: Values,
 }
 
 /// Names and shapes of a network's tensors, in the order in which they are drawn.
-pub(super) fn shapes(network: Network, hidden: usize) -> Vec<(String, Vec<usize>)> {
-    let rows = gates(network) * hidden;
+pub(super) fn shapes(network: Network, hidden: usize) -> [(String, Vec<usize>); 6] {
+    let rows = Cell::of(network).map_or(1, Cell::gates) * hidden;
     let cell = |name: &str, shape: &[usize]| (format!("{}.{name}_l0", network.name()), shape.to_vec());
-    vec![
+    [
         cell("weight_ih", &[rows, 1]),
         cell("weight_hh", &[rows, hidden]),
         cell("bias_ih", &[rows]),
@@ -69,116 +65,132 @@ pub(super) fn initial(network: Network, hidden: usize, rng: &mut Rng) -> Weights
         .collect()
 }
 
+/// A step of the cell: what it read, and what came of it.
+struct Step {
+    x: f32,
+    before: Vec<f32>,
+    state: State,
+}
+
 impl Net {
     /// The network with these weights.
     ///
     /// # Errors
-    /// A tensor is missing or of another shape.
-    pub fn new(network: Network, hidden: usize, weights: &Weights) -> Result<Self, Error> {
-        let mut vars = Vec::new();
-        for (name, shape) in shapes(network, hidden) {
+    /// A tensor is missing or of another shape, or it is not a recurrent network.
+    pub(super) fn new(network: Network, hidden: usize, weights: &Weights) -> Result<Self, Error> {
+        let cell = Cell::of(network)
+            .ok_or_else(|| Error::Options(format!("{network} is not a recurrent network")))?;
+        let mut values = Values::default();
+        for (values, (name, shape)) in values.iter_mut().zip(shapes(network, hidden)) {
             let tensor = weights.get(&name).filter(|tensor| tensor.shape == shape);
             let tensor = tensor.ok_or_else(|| {
                 Error::Options(format!(
                     "weights of a {network} of {hidden} need `{name}` of shape {shape:?}"
                 ))
             })?;
-            vars.push((name, Var::from_tensor(&tensor.to_library()?)?));
+            values.clone_from(&tensor.values);
         }
-        let arrays: HashMap<String, Array> = vars
-            .iter()
-            .map(|(name, var)| (name.clone(), var.as_tensor().clone()))
-            .collect();
-        let builder = VarBuilder::from_tensors(arrays, DType::F32, &Device::Cpu);
-        let own = builder.pp(network.name());
-        let cell = match network {
-            Network::Lstm => Cell::Lstm(LSTM::new(1, hidden, LSTMConfig::default(), own)?),
-            Network::Gru => Cell::Gru(GRU::new(1, hidden, GRUConfig::default(), own)?),
-            Network::Rnn => Cell::Simple([
-                own.get((hidden, 1), "weight_ih_l0")?,
-                own.get((hidden, hidden), "weight_hh_l0")?,
-                own.get(hidden, "bias_ih_l0")?,
-                own.get(hidden, "bias_hh_l0")?,
-            ]),
-            Network::Ar3 | Network::Persistence => {
-                return Err(Error::Options(format!("{network} is not a recurrent network")));
-            }
-        };
-        let linear = (
-            builder.get((1, hidden), "linear.weight")?,
-            builder.get(1, "linear.bias")?,
-        );
-        Ok(Self { cell, linear, vars })
-    }
-
-    /// The outputs for features `[n, 3, 1]`, as `[n]`.
-    fn forward(&self, input: &Array) -> Result<Array, Error> {
-        let last = match &self.cell {
-            Cell::Lstm(lstm) => lstm.seq(input)?.last().map(|state| state.h().clone()),
-            Cell::Gru(gru) => gru.seq(input)?.last().map(|state| state.h.clone()),
-            Cell::Simple(weights) => Some(simple(weights, input)?),
-        };
-        let last = last.expect("there are three steps");
-        let (weight, bias) = &self.linear;
-        Ok(last.matmul(&weight.t()?)?.broadcast_add(bias)?.squeeze(1)?)
+        Ok(Self {
+            network,
+            cell,
+            hidden,
+            values,
+        })
     }
 
     /// The outputs for each pair's features.
-    ///
-    /// # Errors
-    /// Those of the library.
-    pub fn predict(&self, pairs: &[Pair]) -> Result<Vec<f32>, Error> {
-        let mut out = Vec::with_capacity(pairs.len());
-        for chunk in pairs.chunks(AT_ONCE) {
-            out.extend(self.forward(&features(chunk)?)?.to_vec1::<f32>()?);
-        }
-        Ok(out)
+    pub(super) fn predict(&self, pairs: &[Pair]) -> Vec<f32> {
+        let one = |pair: &Pair| self.output(&self.steps(&pair.k));
+        pairs.iter().map(one).collect()
     }
 
-    /// The outputs and the mean absolute error against `L`, which can be differentiated.
-    pub(super) fn loss(&self, pairs: &[Pair]) -> Result<(Vec<f32>, Array), Error> {
-        let out = self.forward(&features(pairs)?)?;
-        let labels: Vec<f32> = pairs.iter().map(|pair| pair.l).collect();
-        let labels = Array::from_vec(labels, pairs.len(), &Device::Cpu)?;
-        let loss = (&out - labels)?.abs()?.mean_all()?;
-        Ok((out.to_vec1::<f32>()?, loss))
+    /// The outputs, the mean absolute error against `L`, and its derivatives.
+    pub(super) fn learn(&self, pairs: &[Pair]) -> (Vec<f32>, f32, Values) {
+        let mut slopes = self.values.each_ref().map(|values| vec![0.0; values.len()]);
+        let count = pairs.len() as f32;
+        let mut sum = 0.0;
+        let one = |pair: &Pair| {
+            let steps = self.steps(&pair.k);
+            let out = self.output(&steps);
+            sum += (out - pair.l).abs();
+            let slope = if out >= pair.l { 1.0 } else { -1.0 };
+            self.back(&steps, slope / count, &mut slopes);
+            out
+        };
+        let outputs = pairs.iter().map(one).collect();
+        (outputs, sum / count, slopes)
     }
 
     /// The weights as they are now.
-    pub(super) fn weights(&self) -> Result<Weights, Error> {
-        let tensors = self.vars.iter();
+    pub(super) fn weights(&self) -> Weights {
+        let tensors = self.values.iter().zip(shapes(self.network, self.hidden));
         tensors
-            .map(|(name, var)| Ok((name.clone(), Tensor::of_library(var.as_tensor())?)))
+            .map(|(values, (name, shape))| (name, Tensor::new(&shape, values.clone())))
             .collect()
     }
-}
 
-fn features(pairs: &[Pair]) -> Result<Array, Error> {
-    let values: Vec<f32> = pairs.iter().flat_map(|pair| pair.k).collect();
-    Ok(Array::from_vec(values, (pairs.len(), 3, 1), &Device::Cpu)?)
-}
-
-fn simple([w, u, b, c]: &[Array; 4], input: &Array) -> Result<Array, Error> {
-    let (n, steps, _) = input.dims3()?;
-    let mut h = Array::zeros((n, u.dim(0)?), DType::F32, &Device::Cpu)?;
-    for step in 0..steps {
-        let x = input.narrow(1, step, 1)?.squeeze(1)?.contiguous()?;
-        let seen = x.matmul(&w.t()?)?.broadcast_add(b)?;
-        let kept = h.matmul(&u.t()?)?.broadcast_add(c)?;
-        h = (seen + kept)?.tanh()?;
+    fn steps(&self, features: &[f32; STEPS]) -> Vec<Step> {
+        let nothing = vec![0.0; self.hidden];
+        let mut steps: Vec<Step> = Vec::with_capacity(STEPS);
+        for &x in features {
+            let last = steps.last().map(|step| &step.state);
+            let (h, c) = last.map_or((&nothing, &nothing), |state| (&state.h, &state.c));
+            let by_input = self.affine(B_IH, |row| self.values[W_IH][row] * x);
+            let rows = &self.values[W_HH];
+            let by_hidden = self.affine(B_HH, |row| dot(&rows[row * self.hidden..][..self.hidden], h));
+            steps.push(Step {
+                x,
+                before: h.clone(),
+                state: self.cell.step(&by_input, by_hidden, h, c),
+            });
+        }
+        steps
     }
-    Ok(h)
+
+    /// The bias of every row, and what `of` says of it.
+    fn affine(&self, bias: usize, of: impl Fn(usize) -> f32) -> Vec<f32> {
+        let rows = self.values[bias].iter().enumerate();
+        rows.map(|(row, bias)| of(row) + bias).collect()
+    }
+
+    fn output(&self, steps: &[Step]) -> f32 {
+        dot(&self.values[LINEAR], &steps[STEPS - 1].state.h) + self.values[LINEAR_BIAS][0]
+    }
+
+    /// Adds to `slopes` the derivatives by the weights of what has the derivative `slope` by the output.
+    fn back(&self, steps: &[Step], slope: f32, slopes: &mut Values) {
+        add(&mut slopes[LINEAR], slope, &steps[STEPS - 1].state.h);
+        slopes[LINEAR_BIAS][0] += slope;
+        let mut by_h: Vec<f32> = self.values[LINEAR].iter().map(|weight| slope * weight).collect();
+        let mut by_c = vec![0.0; self.hidden];
+        for (at, step) in steps.iter().enumerate().rev() {
+            let c_before = at.checked_sub(1).map_or(&[][..], |at| &steps[at].state.c);
+            let Slopes {
+                input,
+                hidden,
+                before,
+            } = self
+                .cell
+                .back(&step.state, &step.before, c_before, &by_h, &mut by_c);
+            by_h = before;
+            for (row, (&by_input, &by_hidden)) in input.iter().zip(&hidden).enumerate() {
+                slopes[W_IH][row] += by_input * step.x;
+                slopes[B_IH][row] += by_input;
+                slopes[B_HH][row] += by_hidden;
+                let own = row * self.hidden..(row + 1) * self.hidden;
+                add(&mut slopes[W_HH][own.clone()], by_hidden, &step.before);
+                add(&mut by_h, by_hidden, &self.values[W_HH][own]);
+            }
+        }
+    }
 }
 
-/// Adam, without decay of weights.
-pub(super) fn adam(net: &Net, learning_rate: f64) -> Result<AdamW, Error> {
-    let params = ParamsAdamW {
-        lr: learning_rate,
-        beta1: 0.9,
-        beta2: 0.999,
-        eps: 1e-8,
-        weight_decay: 0.0,
-    };
-    let vars = net.vars.iter().map(|(_, var)| var.clone()).collect();
-    Ok(AdamW::new(vars, params)?)
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn add(sums: &mut [f32], factor: f32, values: &[f32]) {
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum += factor * value;
+    }
 }

@@ -82,7 +82,27 @@ fn the_same_seed_gives_the_same_bits() {
     }
 }
 
-/// The library's gradient of the loss against differences of the loss, weight by weight.
+/// FNV-1a over the bits of weights: another machine that rounded once otherwise would differ.
+#[test]
+fn the_bits_are_the_same_everywhere() {
+    let hash = |network| {
+        let trained = go(&data(1_200), &tiny(network));
+        let bytes = flat(&trained.weights).flat_map(|value| value.to_bits().to_le_bytes());
+        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    };
+    assert_eq!(
+        [Network::Lstm, Network::Gru, Network::Rnn].map(hash),
+        [
+            10_217_933_168_090_670_442,
+            6_007_900_032_664_926_960,
+            16_947_810_087_105_519_378
+        ]
+    );
+}
+
+/// Derivatives of the loss against differences of the loss, weight by weight.
 #[test]
 fn gradients_are_those_of_finite_differences() {
     let mut pairs = data(12).pairs;
@@ -91,16 +111,16 @@ fn gradients_are_those_of_finite_differences() {
         let weights = net::initial(network, hidden, &mut Stream::Weights.rng(3));
         let net = Net::new(network, hidden, &weights).unwrap();
         // The loss has a kink where an output is a label: labels are well away from outputs.
-        let outputs = net.predict(&pairs).unwrap();
+        let outputs = net.predict(&pairs);
         for (i, (pair, out)) in pairs.iter_mut().zip(outputs).enumerate() {
             pair.l = if i % 3 == 0 { out - 0.2 } else { out + 0.2 };
         }
         let pairs = &pairs;
-        let gradients = net.loss(pairs).unwrap().1.backward().unwrap();
+        let slopes = net.learn(pairs).2;
         // The outputs as doubles: the loss of floats is too coarse to be differenced.
         let loss = |weights: &Weights| -> f64 {
             let net = Net::new(network, hidden, weights).unwrap();
-            let out = net.loss(pairs).unwrap().0;
+            let out = net.predict(pairs);
             let errors = out
                 .iter()
                 .zip(pairs)
@@ -108,25 +128,60 @@ fn gradients_are_those_of_finite_differences() {
             errors.sum::<f64>() / pairs.len() as f64
         };
         let mut largest = 0.0_f64;
-        for (name, var) in &net.vars {
-            let gradient = Tensor::of_library(gradients.get(var).unwrap()).unwrap().values;
-            for (i, &by_library) in gradient.iter().enumerate() {
+        for (slopes, (name, _)) in slopes.iter().zip(net::shapes(network, hidden)) {
+            for (i, &slope) in slopes.iter().enumerate() {
                 let step = 4e-3_f32;
                 let mut moved = weights.clone();
                 let at = |moved: &mut Weights, by: f32| {
-                    moved.get_mut(name).unwrap().values[i] = weights[name].values[i] + by;
+                    moved.get_mut(&name).unwrap().values[i] = weights[&name].values[i] + by;
                     loss(moved)
                 };
                 let by_difference = (at(&mut moved, step) - at(&mut moved, -step)) / (2.0 * f64::from(step));
-                let error = (by_difference - f64::from(by_library)).abs();
+                let error = (by_difference - f64::from(slope)).abs();
                 assert!(
-                    error < 2e-3 * (1.0 + by_library.abs() as f64),
-                    "{network} {name}[{i}]: {by_library} {by_difference}"
+                    error < 2e-3 * (1.0 + slope.abs() as f64),
+                    "{network} {name}[{i}]: {slope} {by_difference}"
                 );
-                largest = largest.max(f64::from(by_library).abs());
+                largest = largest.max(f64::from(slope).abs());
             }
         }
         assert!(largest > 0.05, "{network}: nothing was tested");
+    }
+}
+
+/// Outputs, the loss of fifteen steps of eight pairs and the weights after them, by candle 0.11 from the same weights.
+#[test]
+fn training_goes_as_with_a_library() {
+    #[derive(serde::Deserialize)]
+    struct Course {
+        outputs: Vec<f32>,
+        losses: Vec<f32>,
+        weights: std::collections::BTreeMap<String, Vec<f32>>,
+    }
+    let by_library: std::collections::HashMap<Network, Course> =
+        serde_json::from_str(include_str!("candle.json")).unwrap();
+    assert_eq!(by_library.len(), 3);
+    let close = |what: &str, ours: &[f32], theirs: &[f32]| {
+        assert_eq!(ours.len(), theirs.len(), "{what}");
+        let off = |(a, b): (&f32, &f32)| (a - b).abs();
+        let worst = ours.iter().zip(theirs).map(off).fold(0.0, f32::max);
+        assert!(worst < 1e-5, "{what}: {worst}");
+    };
+    let data = data(120);
+    for (network, course) in by_library {
+        let weights = net::initial(network, 4, &mut Stream::Weights.rng(3));
+        let mut net = Net::new(network, 4, &weights).unwrap();
+        let mut adam = Adam::new(&net.values);
+        close("outputs", &net.predict(&data.pairs[..8]), &course.outputs);
+        let losses = data.pairs.chunks(8).map(|batch| {
+            let (_, loss, slopes) = net.learn(batch);
+            adam.step(&mut net.values, &slopes, 5e-3);
+            loss
+        });
+        close("losses", &losses.collect::<Vec<f32>>(), &course.losses);
+        for (name, tensor) in net.weights() {
+            close(&name, &tensor.values, &course.weights[&name]);
+        }
     }
 }
 

@@ -2,10 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use candle_core::{DType, Device};
-
-use crate::Error;
-
 /// A tensor of weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
@@ -33,16 +29,6 @@ impl Tensor {
             shape: shape.to_vec(),
             values,
         }
-    }
-
-    pub(super) fn to_library(&self) -> Result<candle_core::Tensor, Error> {
-        let tensor = candle_core::Tensor::from_slice(&self.values, self.shape.as_slice(), &Device::Cpu)?;
-        Ok(tensor.to_dtype(DType::F32)?)
-    }
-
-    pub(super) fn of_library(tensor: &candle_core::Tensor) -> Result<Self, Error> {
-        let values = tensor.flatten_all()?.to_vec1::<f32>()?;
-        Ok(Self::new(tensor.dims(), values))
     }
 }
 
