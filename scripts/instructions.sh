@@ -8,7 +8,8 @@ if ! command -v valgrind >/dev/null 2>&1; then
     echo "instructions.sh: valgrind is not installed; it is what counts instructions" >&2
     exit 1
 fi
-cargo build --quiet --release --package paceline-fabric --example packet_hops
+# What is counted is found by its name.
+CARGO_PROFILE_RELEASE_STRIP=none cargo build --quiet --release --package paceline-fabric --example packet_hops
 program=${CARGO_TARGET_DIR:-target}/release/examples/packet_hops
 [ $# -gt 0 ] || set -- $("$program")
 log=$(mktemp)
