@@ -1,0 +1,151 @@
+//! Gives every reader of Paceline damaged and hostile input, and counts what comes of it: it may be read, or be
+//! refused with a message. Nothing else.
+//!
+//! Inputs are sound files (`sound.rs`), damaged (`mutate.rs`) the same way for the same seed, and those that broke a
+//! reader once (`kept/`). Readers (`targets.rs`) run in processes of their own (`worker.rs`), which may die or hang
+//! (`supervise.rs`).
+
+mod mutate;
+mod outcome;
+mod sound;
+mod supervise;
+mod targets;
+mod worker;
+
+use std::alloc::System;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use cap::Cap;
+use clap::Parser;
+
+use outcome::{Counts, Line, Outcome};
+use supervise::Portion;
+use targets::{TARGETS, Target};
+use worker::Source;
+
+/// What a reader may hold: sound inputs of these sizes take a hundredth of it.
+const MEMORY: usize = 1 << 30;
+
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+
+/// Damaged and hostile input for every reader of Paceline
+#[derive(Debug, Parser)]
+struct Args {
+    /// Targets [default: all]
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
+    /// Damaged inputs of each target, besides those that were kept
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    inputs: u64,
+    /// Seed of the first; the others follow
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    seed: u64,
+    /// Processes side by side [default: one per core]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Seconds that an input may take
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    seconds: u64,
+    /// Print the input of this seed, and what comes of it
+    #[arg(long)]
+    show: bool,
+    /// Only inputs that were kept; `seed` is the place of the first
+    #[arg(long)]
+    kept: bool,
+    /// Read as a process of its own
+    #[arg(long, hide = true, value_name = "TARGET")]
+    worker: Option<String>,
+}
+
+fn main() -> Result<ExitCode> {
+    let args = Args::parse();
+    let source = if args.kept { Source::Kept } else { Source::Damage };
+    let numbers = args.seed..args.seed.saturating_add(args.inputs);
+    if let Some(name) = &args.worker {
+        ALLOCATOR
+            .set_limit(MEMORY)
+            .ok()
+            .context("the limit is above what is held")?;
+        worker::work(named(name)?, source, numbers)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let chosen: Vec<&'static Target> = match args.targets.as_slice() {
+        [] => TARGETS.iter().collect(),
+        names => names.iter().map(|name| named(name)).collect::<Result<_>>()?,
+    };
+    if args.show {
+        for target in chosen {
+            worker::show(target, source, args.seed)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let counts = read(&chosen, &args)?;
+    Ok(tell(&counts))
+}
+
+fn named(name: &str) -> Result<&'static Target> {
+    let names = || {
+        TARGETS
+            .iter()
+            .map(|target| target.name)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    targets::named(name).with_context(|| format!("there is no target `{name}`: expected one of {}", names()))
+}
+
+/// What came of each target.
+fn read(chosen: &[&'static Target], args: &Args) -> Result<Vec<(&'static str, Counts)>> {
+    let mut portions = Vec::new();
+    for &target in chosen {
+        let portion = |source, numbers| Portion {
+            target,
+            source,
+            numbers,
+        };
+        portions.extend(portion(Source::Kept, 0..worker::kept(target)?.len() as u64).split());
+        if !args.kept {
+            let seeds = args.seed..args.seed.saturating_add(args.inputs);
+            portions.extend(portion(Source::Damage, seeds).split());
+        }
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let limit = Duration::from_secs(args.seconds);
+    let counts = supervise::all(&portions, args.jobs.unwrap_or(cores), limit)?;
+    let mut all: Vec<(&str, Counts)> = chosen
+        .iter()
+        .map(|target| (target.name, Counts::default()))
+        .collect();
+    for (portion, counts) in portions.iter().zip(counts) {
+        let own = all.iter_mut().find(|(name, _)| *name == portion.target.name);
+        own.context("every portion is of a chosen target")?.1.join(counts);
+    }
+    Ok(all)
+}
+
+/// Prints the counts, and what no reader may do.
+fn tell(all: &[(&str, Counts)]) -> ExitCode {
+    let heads = Outcome::ALL.map(|outcome| format!("{:>9}", outcome.name()));
+    println!("{:<18}{}", "target", heads.concat());
+    let mut sum = Counts::default();
+    for (name, counts) in all {
+        println!("{}", Line(name, counts));
+        sum.join(counts.clone());
+    }
+    println!("{}", Line("all", &sum));
+    for (name, counts) in all {
+        for ((outcome, message), (times, seed)) in &counts.faults {
+            println!(
+                "{name}: {} x{times}, first --seed {seed}: {message}",
+                outcome.name()
+            );
+        }
+    }
+    match sum.faults.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,99 @@
+//! What comes of an input.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What came of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Outcome {
+    /// It was read, and used.
+    Ok,
+    /// It was refused with a message.
+    Refused,
+    /// The reader panicked, or refused without a word.
+    Panic,
+    /// It asked for more memory than there is.
+    Memory,
+    /// It took too long.
+    Slow,
+    /// The process died otherwise.
+    Crash,
+}
+
+impl Outcome {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Ok,
+        Self::Refused,
+        Self::Panic,
+        Self::Memory,
+        Self::Slow,
+        Self::Crash,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Refused => "refused",
+            Self::Panic => "panic",
+            Self::Memory => "memory",
+            Self::Slow => "slow",
+            Self::Crash => "crash",
+        }
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.name() == name)
+    }
+
+    /// Whether a reader may do that.
+    pub(crate) const fn is_sound(self) -> bool {
+        matches!(self, Self::Ok | Self::Refused)
+    }
+}
+
+/// What came of the inputs of a target.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Counts {
+    pub(crate) outcomes: BTreeMap<Outcome, u64>,
+    /// What no reader may do, by its message: how often, and the first seed.
+    pub(crate) faults: BTreeMap<(Outcome, String), (u64, u64)>,
+}
+
+impl Counts {
+    /// One more.
+    pub(crate) fn add(&mut self, seed: u64, outcome: Outcome, message: &str) {
+        *self.outcomes.entry(outcome).or_default() += 1;
+        if !outcome.is_sound() {
+            let fault = self
+                .faults
+                .entry((outcome, message.to_string()))
+                .or_insert((0, seed));
+            *fault = (fault.0 + 1, fault.1.min(seed));
+        }
+    }
+
+    /// Those of other inputs of the same target.
+    pub(crate) fn join(&mut self, other: Self) {
+        for (outcome, count) in other.outcomes {
+            *self.outcomes.entry(outcome).or_default() += count;
+        }
+        for (fault, (count, seed)) in other.faults {
+            let own = self.faults.entry(fault).or_insert((0, seed));
+            *own = (own.0 + count, own.1.min(seed));
+        }
+    }
+}
+
+/// A line of the table: a name, and a count for each outcome.
+pub(crate) struct Line<'a>(pub(crate) &'a str, pub(crate) &'a Counts);
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<18}", self.0)?;
+        for outcome in Outcome::ALL {
+            let count = self.1.outcomes.get(&outcome).copied().unwrap_or_default();
+            write!(f, "{count:>9}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,259 @@
+//! The readers, and what each is given.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::slice;
+use std::thread;
+
+use anyhow::{Context as _, Result};
+use miette::{GraphicalReportHandler, GraphicalTheme};
+use paceline_congestion::learned::model::{Card, Model, sha256};
+use paceline_lab::diff::Diff;
+use paceline_lab::files::RunData;
+use paceline_lab::files::columns::read_parquet;
+use paceline_lab::results::Summary;
+use paceline_lab::run::{Control, RunError, execute};
+use paceline_lab::sweep::{self, SweepData};
+use paceline_lab::table;
+use paceline_lab::why::{slowest, slowest_table};
+use paceline_learn::dataset::{Dataset, Trace};
+use paceline_scenario::{Diagnostics, Overrides};
+
+use crate::mutate::{Kind, Mutator};
+use crate::sound;
+
+/// Columns of a terminal.
+const WIDTH: usize = 100;
+
+/// What a reader says of a damaged file: nothing, or why it refuses it.
+type Said = Result<(), String>;
+
+/// A reader, and the file of it that is damaged.
+pub(crate) struct Target {
+    pub(crate) name: &'static str,
+    /// Within the folder of sound files; `*` is any of a folder's.
+    file: &'static str,
+    kind: Kind,
+    read: fn(&Path) -> Said,
+}
+
+const fn text(name: &'static str, file: &'static str, read: fn(&Path) -> Said) -> Target {
+    Target {
+        name,
+        file,
+        kind: Kind::Text,
+        read,
+    }
+}
+
+const fn binary(name: &'static str, file: &'static str, read: fn(&Path) -> Said) -> Target {
+    Target {
+        kind: Kind::Binary,
+        ..text(name, file, read)
+    }
+}
+
+/// All of them.
+pub(crate) static TARGETS: [Target; 22] = [
+    text("scenario", "scenario/*", scenario),
+    text("ns3-config", "ns3/config.txt", beside),
+    text("ns3-topology", "ns3/topology.txt", beside),
+    text("ns3-flows", "ns3/flow.txt", beside),
+    text("ns3-trace", "ns3/trace_all.txt", beside),
+    text("cdf", "drawn/sizes.txt", beside),
+    text("csv", "csv/flows.csv", beside),
+    binary("parquet", "parquet/flows.parquet", beside),
+    text("model-card", "model/mine.json", model),
+    binary("model-weights", "model/mine.safetensors", model_by_its_hash),
+    text("run-summary", "run/summary.json", run_folder),
+    text("run-scenario", "run/scenario.toml", run_folder),
+    text("run-network", "run/topology.txt", run_folder),
+    text("run-flows-csv", "run/flows.csv", run_folder),
+    binary("run-flows-parquet", "columns/flows.parquet", run_folder),
+    binary("run-series", "run/series.parquet", run_folder),
+    text("run-flow-time", "run/flow_time.csv", run_folder),
+    text("run-pauses", "run/pfc.txt", run_folder),
+    text("run-samples", "run/rtt_samples.txt", samples),
+    text("sweep-plan", "sweep/sweep.json", sweep_folder),
+    text("sweep-rows", "sweep/rows/*", sweep_folder),
+    binary("dataset", "dataset.parquet", dataset),
+];
+
+/// Readers that do what none may, by which the tests see that it is noticed.
+static FAULTY: [Target; 5] = [
+    text("faulty-panic", "scenario/*", |_| panic!("on purpose")),
+    text("faulty-silence", "scenario/*", |_| Err(String::new())),
+    text("faulty-memory", "scenario/*", |_| {
+        drop(vec![1u8; 1 << 40]);
+        Ok(())
+    }),
+    text("faulty-time", "scenario/*", |_| {
+        std::thread::sleep(std::time::Duration::from_secs(3600));
+        Ok(())
+    }),
+    text("faulty-crash", "scenario/*", |_| std::process::abort()),
+];
+
+/// The target of that name.
+pub(crate) fn named(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().chain(&FAULTY).find(|target| target.name == name)
+}
+
+/// A file that was damaged.
+pub(crate) struct Input {
+    /// Which, within the folder of sound files.
+    pub(crate) file: PathBuf,
+    /// What is in it now.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Target {
+    /// The files that it may damage, within the folder of sound ones.
+    fn files(&self, folder: &Path) -> Result<Vec<PathBuf>> {
+        let Some(parent) = self.file.strip_suffix("/*") else {
+            return Ok(vec![PathBuf::from(self.file)]);
+        };
+        let entries = fs::read_dir(folder.join(parent))?;
+        let names = entries.map(|entry| Ok(Path::new(parent).join(entry?.file_name())));
+        let mut names: Vec<PathBuf> = names.collect::<Result<_>>()?;
+        names.sort();
+        Ok(names)
+    }
+
+    /// What the reader gets with this seed.
+    pub(crate) fn input(&self, folder: &Path, seed: u64) -> Result<Input> {
+        let files = self.files(folder)?;
+        let read = |file: &PathBuf| fs::read(folder.join(file)).with_context(|| file.display().to_string());
+        let sound = files.iter().map(read).collect::<Result<Vec<_>>>()?;
+        let mut mutator = Mutator::new(seed);
+        let which = mutator.below(files.len());
+        let file = files[which].clone();
+        let table = file.extension().is_some_and(|extension| extension == "parquet");
+        if table && mutator.below(2) == 0 {
+            let columns = read_parquet(&folder.join(&file))?;
+            let bytes = sound::other_columns(&columns, &mut |n| mutator.below(n))?;
+            return Ok(Input { file, bytes });
+        }
+        let mut bytes = sound[which].clone();
+        mutator.damage(self.kind, &mut bytes, &sound);
+        Ok(Input { file, bytes })
+    }
+
+    /// An input that was kept, in the place of the first file.
+    pub(crate) fn kept(&self, folder: &Path, bytes: Vec<u8>) -> Result<Input> {
+        let file = self.files(folder)?.swap_remove(0);
+        Ok(Input { file, bytes })
+    }
+
+    /// Lets the reader read it, in the place of the sound file, which is then put back. A panic is an error.
+    pub(crate) fn read(&self, folder: &Path, input: &Input) -> Result<thread::Result<Said>> {
+        let path = folder.join(&input.file);
+        let sound = fs::read(&path)?;
+        fs::write(&path, &input.bytes)?;
+        let said = catch_unwind(AssertUnwindSafe(|| (self.read)(&path)));
+        fs::write(&path, sound)?;
+        Ok(said)
+    }
+}
+
+fn words(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// Diagnostics as a terminal shows them.
+fn shown(diagnostics: &Diagnostics) -> String {
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
+    let mut out = String::new();
+    for report in diagnostics.reports() {
+        handler
+            .render_report(&mut out, &report)
+            .unwrap_or_else(|_| panic!("a report cannot be shown: {report:?}"));
+    }
+    out
+}
+
+/// Reads and runs an input, for as long as it takes to call the progress function once.
+fn load_and_run(path: &Path) -> Said {
+    let input =
+        paceline_lab::load(&path.to_string_lossy(), &Overrides::default()).map_err(|said| shown(&said))?;
+    match execute(&input, &mut |_| Control::Stop) {
+        Ok(_) => Ok(()),
+        Err(broken @ RunError::Broken { .. }) => panic!("{broken}"),
+        Err(error) => Err(words(error)),
+    }
+}
+
+fn scenario(path: &Path) -> Said {
+    load_and_run(path)
+}
+
+/// What stands beside a damaged file and names it.
+fn beside(path: &Path) -> Said {
+    let folder = path.parent().expect("the file is in a folder");
+    let mine = folder.join("mine.toml");
+    load_and_run(if mine.is_file() { &mine } else { folder })
+}
+
+fn model(path: &Path) -> Said {
+    let read = |extension| fs::read(path.with_extension(extension)).map_err(words);
+    let model = Model::parse(&read("json")?, &read("safetensors")?).map_err(words)?;
+    model.predict(&[0.5, -0.5, 1e30]);
+    Ok(())
+}
+
+/// Weights whose card expects them: damage goes past the digest.
+fn model_by_its_hash(path: &Path) -> Said {
+    let read = |extension| fs::read(path.with_extension(extension)).map_err(words);
+    let weights = read("safetensors")?;
+    let card = Card {
+        weights_sha256: sha256(&weights),
+        ..Card::parse(&read("json")?).map_err(words)?
+    };
+    let card = serde_json::to_vec(&card).map_err(words)?;
+    let model = Model::parse(&card, &weights).map_err(words)?;
+    model.predict(&[0.5, -0.5, 1e30]);
+    Ok(())
+}
+
+/// What commands make of the folder of a run.
+fn run_folder(path: &Path) -> Said {
+    let folder = path.parent().expect("the file is in a folder");
+    let data = RunData::read(folder).map_err(words)?;
+    tables(&data.summary);
+    let diff = Diff::of(&data, &data)?;
+    diff.text(["a", "b"], WIDTH);
+    slowest_table(&slowest(&data.flows, &data.flow_times, 10, "run"));
+    if let Err(error) = paceline_report::render(slice::from_ref(&data)) {
+        panic!("there is no page: {error}");
+    }
+    load_and_run(&folder.join("scenario.toml"))
+}
+
+fn tables(summary: &Summary) {
+    table::comparison(&[summary], WIDTH);
+}
+
+fn samples(path: &Path) -> Said {
+    let folder = path.parent().expect("the file is in a folder");
+    let trace = Trace::from_folder(folder).map_err(words)?;
+    trace.candidates(0);
+    Ok(())
+}
+
+fn sweep_folder(path: &Path) -> Said {
+    let all = path
+        .ancestors()
+        .find(|folder| folder.join("sweep.json").is_file());
+    let folder = all.expect("the file is in the folder of a sweep");
+    let data = SweepData::read(folder).map_err(words)?;
+    sweep::table(&data);
+    if let Err(error) = paceline_report::render_sweep(&data) {
+        panic!("there is no page: {error}");
+    }
+    Ok(())
+}
+
+fn dataset(path: &Path) -> Said {
+    Dataset::read(path).map(drop).map_err(words)
+}
