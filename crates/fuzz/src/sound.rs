@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use paceline_congestion::learned::shipped::SHIPPED;
 use paceline_fabric::Progress;
 use paceline_lab::files::columns::{Column, Values, write_parquet};
-use paceline_lab::files::{Folder, Format, write_run_into};
+use paceline_lab::files::{Folder, Format, Writing, write_run_into};
 use paceline_lab::run::{Control, Cut, execute};
 use paceline_lab::sweep::{Job, Keep, Row, Shard, Study, Watch};
 use paceline_learn::dataset::{Dataset, Trace};
@@ -141,7 +141,11 @@ fn runs(folder: &Path) -> Result<()> {
     let input = paceline_scenario::load_text("fuzz.toml", RUN, &Overrides::default())?;
     let finished = execute(&input, &mut |_| Control::Continue)?;
     for (name, format) in [("run", Format::Csv), ("columns", Format::Parquet)] {
-        let made = Folder::create(&folder.join(name), true)?.with_format(format);
+        let how = Writing {
+            format,
+            ..Writing::default()
+        };
+        let made = Folder::create(&folder.join(name), true)?.written(how);
         write_run_into(&made, Path::new(""), &input, &finished)?;
         made.commit()?;
     }

@@ -223,7 +223,7 @@ fn run_folder(path: &Path) -> Said {
     tables(&data.summary);
     let diff = Diff::of(&data, &data)?;
     diff.text(["a", "b"], WIDTH);
-    slowest_table(&slowest(&data.flows, &data.flow_times, 10, "run"));
+    slowest_table(&slowest(data.flows.rows(), &data.flow_times, 10, "run"));
     if let Err(error) = paceline_report::render(slice::from_ref(&data)) {
         panic!("there is no page: {error}");
     }
