@@ -11,7 +11,7 @@ use paceline_lab::files::OutputError;
 use paceline_lab::run::RunError;
 use paceline_lab::sweep::SweepError;
 use paceline_learn::Error as LearnError;
-use paceline_scenario::Diagnostics;
+use paceline_scenario::{Diagnostics, visible};
 
 /// How a command ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,8 @@ impl Failure {
         let (text, code) = match self {
             Self::Input(diagnostics) if terminal => (drawn(diagnostics), 2),
             Self::Input(diagnostics) => (plain(diagnostics), 2),
-            Self::Arguments(message) => (format!("error: {message}\n"), 2),
-            Self::Run(message) => (format!("error: {message}\n"), 1),
+            Self::Arguments(message) => (format!("error: {}\n", visible(message)), 2),
+            Self::Run(message) => (format!("error: {}\n", visible(message)), 1),
             Self::NoReader => return ExitCode::SUCCESS,
         };
         // Without a standard error there is nobody to tell.
@@ -120,13 +120,22 @@ impl From<SweepError> for Failure {
     }
 }
 
+/// Problems that are told one by one.
+const TOLD: usize = 20;
+
 /// A line per problem: `error: file:line:column: message (help)`.
 fn plain(diagnostics: &Diagnostics) -> String {
-    diagnostics
-        .problems()
-        .iter()
-        .map(|problem| format!("error: {problem}\n"))
-        .collect()
+    let told = diagnostics.problems().iter().take(TOLD);
+    let lines = told.map(|problem| format!("error: {problem}\n"));
+    lines.collect::<String>() + &others(diagnostics)
+}
+
+/// How many there are beside those.
+fn others(diagnostics: &Diagnostics) -> String {
+    match diagnostics.problems().len().saturating_sub(TOLD) {
+        0 => String::new(),
+        more => format!("and {more} more errors\n"),
+    }
 }
 
 /// With the text around each place.
@@ -141,7 +150,7 @@ fn drawn(diagnostics: &Diagnostics) -> String {
     let handler = GraphicalReportHandler::new_themed(theme)
         .with_width(width)
         .with_links(false);
-    diagnostics.render(&handler)
+    diagnostics.render(&handler, TOLD) + &others(diagnostics)
 }
 
 /// The last panic: what it said, and where.

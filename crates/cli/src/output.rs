@@ -8,14 +8,19 @@ use paceline_lab::files::{Folder, clear_leftovers};
 use paceline_lab::results::{Buckets, FlowRows, Summary};
 use paceline_lab::run::{free_memory, memory_warning};
 use paceline_lab::table;
-use paceline_scenario::Resolved;
+use paceline_scenario::{Resolved, visible};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::text;
 
-/// Writes `text` on standard output.
+/// Shows `text` on standard output, also what in it would act on a terminal.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_raw(&visible(text))
+}
+
+/// Writes `text` on standard output.
+pub(crate) fn print_raw(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
@@ -28,16 +33,17 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_string_pretty(value).map_err(Failure::run)?;
     text.push('\n');
-    print(&text)
+    print_raw(&text)
 }
 
 /// `text` with its ✓ and ✗ in colour, if standard output is a terminal that may have some.
 pub(crate) fn coloured(text: &str) -> String {
     let colourless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if colourless || !std::io::stdout().is_terminal() {
-        return text.to_string();
+        return visible(text).into_owned();
     }
-    text.replace('✓', "\x1b[32m✓\x1b[0m")
+    visible(text)
+        .replace('✓', "\x1b[32m✓\x1b[0m")
         .replace('✗', "\x1b[31m✗\x1b[0m")
 }
 
@@ -85,7 +91,9 @@ pub(crate) fn by_size(asked: Option<&Buckets>, names: &[String], flows: &[Vec<Fl
 /// Says what to know before trusting a result, on standard error.
 pub(crate) fn beware(warnings: &[String]) {
     if !warnings.is_empty() {
-        let lines = warnings.iter().map(|warning| format!("  ! {warning}\n"));
+        let lines = warnings
+            .iter()
+            .map(|warning| format!("  ! {}\n", visible(warning)));
         eprint!("check before trusting:\n{}", lines.collect::<String>());
     }
 }
@@ -104,7 +112,7 @@ pub(crate) fn memory(inputs: &[&Resolved], held: usize) {
 /// Says these.
 pub(crate) fn oddities(lines: &[String]) {
     for line in lines {
-        eprintln!("warning: {line}");
+        eprintln!("warning: {}", visible(line));
     }
 }
 
@@ -128,7 +136,7 @@ pub(crate) fn warnings(summaries: &[&Summary]) -> String {
         } else {
             format!("{}: ", runs.join(", "))
         };
-        text.push_str(&format!("  ! {about}{warning}\n"));
+        text.push_str(&format!("  ! {about}{}\n", visible(warning)));
     }
     if text.is_empty() {
         return text;

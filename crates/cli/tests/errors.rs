@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{SMALL, folder_with, run, said};
+use common::{SMALL, command, folder_with, run, said};
 use insta::assert_snapshot;
 
 /// What is said of a scenario text, with further arguments.
@@ -186,4 +186,44 @@ fn a_full_disk() {
         "",
         "nothing is left behind"
     );
+}
+
+/// What a file says never moves the cursor or changes colours.
+#[test]
+fn what_would_act_on_a_terminal_is_shown() {
+    let text = SMALL.replace("incast = {", "label = \"=\\u001b[31mred\\u0007\"\nincast = {");
+    let folder = folder_with("my.toml", text);
+    let more = "\n[network]\n\"\\u001b]0;title\\u0007\" = 1\n";
+    fs::write(folder.path().join("odd.toml"), SMALL.to_string() + more).unwrap();
+    for arguments in [
+        &["run", "my.toml", "--out", "a", "--buckets", "2"][..],
+        &["run", "odd.toml"],
+        &["run", "\u{1b}[31m.toml"],
+        &["why", "a"],
+        &["report", "a"],
+    ] {
+        let output = command(folder.path()).args(arguments).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let acts = |byte: &u8| byte.is_ascii_control() && *byte != b'\n';
+        assert!(
+            !said.iter().any(acts),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&said)
+        );
+    }
+    let flows = fs::read_to_string(folder.path().join("a/flows.csv")).unwrap();
+    assert!(flows.contains(",'=\u{1b}[31mred"), "{flows}");
+}
+
+#[test]
+fn of_many_errors_the_first_are_told() {
+    let folder = folder_with("my.toml", "a = = 1\n".repeat(20_000));
+    let said = command(folder.path()).args(["run", "my.toml"]).output().unwrap();
+    let text = String::from_utf8(said.stderr).unwrap();
+    assert_eq!(text.lines().count(), 21, "{text}");
+    assert!(
+        text.lines().next().unwrap().starts_with("error: my.toml:1:5:"),
+        "{text}"
+    );
+    assert!(text.lines().last().unwrap().starts_with("and "), "{text}");
 }

@@ -366,6 +366,66 @@ fn cost_is_measured_by_flows_and_by_hosts() {
     assert!(of(4, "packet_hops") > of(4, "flows") * 64 * 2);
 }
 
+/// Neither threads nor recorders move a run: its files have the same bytes, but for what measures the machine.
+#[test]
+fn neither_threads_nor_recorders_move_a_run() {
+    let text = "name = \"four\"\n[topology.leaf-spine]\nleaves = 2\nspines = 2\nhosts-per-leaf = 3\n[[workload]]\n\
+                permutation = { size = \"200KB\" }\n[cc]\nscheme = \"dcqcn\"\n";
+    let folder = folder_with("my.toml", text);
+    let path = folder.path();
+    let all = [
+        "queue=1us",
+        "ports=1us",
+        "flows=1us",
+        "rates=5us",
+        "rtt-samples=true",
+        "accounts=all",
+        "trace=all",
+        "pcap=true",
+    ];
+    let none = [
+        "queue=off",
+        "ports=off",
+        "flows=off",
+        "rates=off",
+        "pfc=true",
+        "accounts=off",
+    ];
+    let made = |out: &str, threads: &str, record: &[&str]| {
+        let mut command = command(path);
+        command.args(["run", "my.toml", "--quiet", "--out", out, "--threads", threads]);
+        for setting in record {
+            command.args(["--set", &format!("record.{setting}")]);
+        }
+        assert!(command.output().unwrap().status.success());
+        path.join(out)
+    };
+    for (name, record) in [("all", &all[..]), ("none", &none)] {
+        let one = made(&format!("{name}-1"), "1", record);
+        assert_same(&one, &made(&format!("{name}-again"), "1", record));
+        assert_same(&one, &made(&format!("{name}-2"), "2", record));
+    }
+    let (a, b) = (path.join("all-1"), path.join("none-1"));
+    for file in ["flows.csv", "fct.txt", "pfc.txt", "topology.txt"] {
+        assert_eq!(
+            fs::read(a.join(file)).unwrap(),
+            fs::read(b.join(file)).unwrap(),
+            "{file}"
+        );
+    }
+    let summary = |folder: &Path| common::json(&folder.join("summary.json"));
+    for key in [
+        "digest",
+        "events",
+        "packet_hops",
+        "flows",
+        "fct_slowdown",
+        "rtt_us",
+    ] {
+        assert_eq!(summary(&a)[key], summary(&b)[key], "{key}");
+    }
+}
+
 /// While input is read there is nothing to keep: the first interruption ends the program.
 #[cfg(unix)]
 #[test]

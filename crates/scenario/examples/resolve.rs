@@ -17,7 +17,10 @@ fn main() {
             print!("{}", resolved.toml);
         }
         Err(error) => {
-            eprint!("{}", error.render(&miette::GraphicalReportHandler::new()));
+            eprint!(
+                "{}",
+                error.render(&miette::GraphicalReportHandler::new(), usize::MAX)
+            );
             std::process::exit(2);
         }
     }

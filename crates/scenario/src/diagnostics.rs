@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use miette::{LabeledSpan, NamedSource, SourceCode};
 
+use crate::visible::{masked, visible};
+
 /// A text that was read, and what to call it. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Source(Arc<NamedSource<String>>);
@@ -144,11 +146,11 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &self.0;
         match &inner.place {
-            Some(place) => write!(f, "{place}: {}", inner.message)?,
-            None => write!(f, "{}", inner.message)?,
+            Some(place) => write!(f, "{}: {}", visible(&place.to_string()), visible(&inner.message))?,
+            None => f.write_str(&visible(&inner.message))?,
         }
         if let Some(help) = &inner.help {
-            write!(f, " ({help})")?;
+            write!(f, " ({})", visible(help))?;
         }
         for related in &inner.related {
             write!(f, "; {related}")?;
@@ -184,15 +186,15 @@ impl Diagnostics {
     pub fn reports(&self) -> impl Iterator<Item = Report> + '_ {
         self.0.iter().map(Report::of)
     }
-    /// Every report as text, rendered by `handler`.
-    pub fn render(&self, handler: &impl miette::ReportHandler) -> String {
+    /// The first so many reports as text, rendered by `handler`.
+    pub fn render(&self, handler: &impl miette::ReportHandler, most: usize) -> String {
         struct Rendered<'a, H>(&'a H, &'a Report);
         impl<H: miette::ReportHandler> fmt::Display for Rendered<'_, H> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.debug(self.1, f)
             }
         }
-        let reports: Vec<_> = self.reports().collect();
+        let reports: Vec<_> = self.reports().take(most).collect();
         let texts = reports.iter().map(|report| Rendered(handler, report).to_string());
         texts.collect::<Vec<_>>().join("\n")
     }
@@ -213,6 +215,8 @@ impl std::error::Error for Diagnostics {}
 #[derive(Clone, Debug)]
 pub struct Report {
     problem: Problem,
+    /// The text around its place, as it can be shown.
+    around: Option<NamedSource<String>>,
     /// What the problem points at in other texts.
     elsewhere: Vec<Self>,
 }
@@ -225,6 +229,8 @@ impl Report {
             .iter()
             .filter(|other| !other.in_source_of(problem));
         Self {
+            around: (problem.place())
+                .map(|place| NamedSource::new(visible(place.source.name()), masked(place.source.text()))),
             problem: problem.clone(),
             elsewhere: elsewhere.map(Self::of).collect(),
         }
@@ -242,7 +248,7 @@ impl Problem {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.problem.message())
+        f.write_str(&visible(self.problem.message()))
     }
 }
 impl std::error::Error for Report {}
@@ -250,16 +256,15 @@ impl std::error::Error for Report {}
 impl miette::Diagnostic for Report {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         let help = self.problem.0.help.as_ref()?;
-        Some(Box::new(help))
+        Some(Box::new(visible(help)))
     }
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        let place = self.problem.0.place.as_ref()?;
-        Some(&*place.source.0)
+        self.around.as_ref().map(|around| around as &dyn SourceCode)
     }
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let place = self.problem.0.place.as_ref()?;
         let label = self.problem.0.label.as_deref().unwrap_or("here");
-        let main = LabeledSpan::new_primary_with_span(Some(label.to_string()), place.span.clone());
+        let main = LabeledSpan::new_primary_with_span(Some(visible(label).into_owned()), place.span.clone());
         let others = self
             .problem
             .0
@@ -268,7 +273,7 @@ impl miette::Diagnostic for Report {
             .filter(|other| other.in_source_of(&self.problem));
         let others = others.filter_map(|other| {
             let place = other.0.place.as_ref()?;
-            Some(LabeledSpan::at(place.span.clone(), other.message()))
+            Some(LabeledSpan::at(place.span.clone(), visible(other.message())))
         });
         Some(Box::new(std::iter::once(main).chain(others)))
     }

@@ -306,23 +306,20 @@ fn schema_problem(error: &toml::de::Error, texts: &Texts) -> Problem {
 
 /// Serde's message without the names of our types.
 fn in_words(message: &str) -> String {
-    let whole = "a whole number, not negative";
     let types = [
-        ("u8", whole),
-        ("u16", whole),
-        ("u32", whole),
-        ("u64", whole),
-        ("usize", whole),
-    ];
-    let others = [
+        ("u8", "a whole number from 0 to 255"),
+        ("u16", "a whole number from 0 to 65535"),
+        ("u32", "a whole number from 0 to 4294967295"),
+        ("u64", "a whole number, not negative"),
+        ("usize", "a whole number, not negative"),
         ("f64", "a number"),
-        ("a nonzero u32", "a whole number above zero"),
+        ("a nonzero u32", "a whole number from 1 to 4294967295"),
     ];
     let Some((found, expected)) = message.split_once(", expected ") else {
         return message.to_string();
     };
-    let mut known = types.iter().chain(&others);
-    let expected = known
+    let expected = types
+        .iter()
         .find(|(name, _)| *name == expected)
         .map_or(expected, |(_, words)| words);
     let found = ["invalid type: ", "invalid value: "]

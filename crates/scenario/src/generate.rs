@@ -6,6 +6,7 @@ use paceline_fabric::spec::{Awaited, Dependency, FlowSpec, NodeKind, RunSpec};
 use paceline_kernel::{BitRate, Span, Time};
 
 use crate::topology::Topology;
+use crate::visible::csv_cell;
 
 /// A rate as ns-3 reads it.
 fn rate(rate: BitRate) -> String {
@@ -92,10 +93,11 @@ pub fn flows_csv(run: &RunSpec) -> String {
                 .take_while(|dependency| dependency.flow as usize == id)
         };
         let label = run.labels.get(usize::from(flow.label)).map_or("", String::as_str);
+        let label = csv_cell(label);
         let label = if label.contains([',', '"', '\n', '\r']) {
             format!("\"{}\"", label.replace('"', "\"\""))
         } else {
-            label.to_string()
+            label.into_owned()
         };
         let _ = write!(
             text,

@@ -18,6 +18,7 @@ pub mod sweep;
 pub mod topology;
 mod trace;
 pub mod traffic;
+mod visible;
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,7 @@ pub use diagnostics::{Diagnostics, Problem};
 pub use resolve::Collective;
 pub use schema::Fidelity;
 pub use sweep::Grid;
+pub use visible::{csv_cell, csv_text, visible};
 
 use diagnostics::Source;
 use document::{Point, Setting};

@@ -242,7 +242,7 @@ tables! {
         ack_class: Spanned<AckClass>,
         nack_interval: Span,
         back_to_chunk: Spanned<OrOff<Bytes>>,
-        rto: OrOff<Span>,
+        rto: Spanned<OrOff<Span>>,
         recovery: Spanned<RecoveryKind>,
         nic: Spanned<ArrivalOrder>,
         pacing: Spanned<bool>,
@@ -356,15 +356,15 @@ tables! {
     }
     /// `[record]`.
     struct Record {
-        queue: OrOff<Span>,
+        queue: Spanned<OrOff<Span>>,
         queue_from: Spanned<Time>,
         queue_to: Spanned<Time>,
-        queue_dump: OrOff<Span>,
+        queue_dump: Spanned<OrOff<Span>>,
         ports: Spanned<PortBins>,
-        flows: OrOff<Span>,
+        flows: Spanned<OrOff<Span>>,
         flows_max: u32,
         pfc: bool,
-        rates: OrOff<Span>,
+        rates: Spanned<OrOff<Span>>,
         rtt_samples: bool,
         accounts: Spanned<Accounts>,
         pcap: bool,

@@ -5,10 +5,12 @@ use std::ops::Range;
 
 use paceline_fabric::find_cycle;
 use paceline_fabric::spec::{Awaited, Dependency, NodeId};
+use paceline_kernel::units::QuantityError;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::diagnostics::{Place, Problem, Source, nearest};
 use crate::traffic::Message;
+use crate::visible::csv_text;
 
 /// A flow of a trace.
 pub(crate) struct Row {
@@ -62,6 +64,8 @@ const RESULTS: [&str; 7] = [
 ];
 
 /// The columns that a time can stand in, and its unit there.
+/// The largest flow: a petabyte, as wherever sizes are written.
+const SIZE_MAX: u64 = 1_000_000_000_000_000;
 const STARTS: [(&str, &str); 3] = [("start_ps", "ps"), ("start_us", "us"), ("start_s", "s")];
 const DELAYS: [(&str, &str); 3] = [("delay_ps", "ps"), ("delay_us", "us"), ("delay_s", "s")];
 const WAITS: [(&str, Awaited); 3] = [
@@ -287,7 +291,10 @@ impl Line<'_> {
         let Some(text) = self.text(column) else {
             return Ok(None);
         };
-        let span = format!("{text}{unit}").parse().map_err(|_| {
+        let span = format!("{text}{unit}").parse().map_err(|error| {
+            if let QuantityError::TooLarge { .. } = error {
+                return self.wrong(column, error.to_string());
+            }
             let expected = format!("a number of {unit}, not negative");
             self.wrong(column, format!("`{text}` is not a time: expected {expected}"))
                 .label(format!("expected {expected}"))
@@ -300,7 +307,7 @@ impl Line<'_> {
             let number = self.number(column, u32::MAX.into())?;
             Ok(NodeId(number.ok_or_else(|| self.missing(column))? as u32))
         };
-        let size = self.number("size_bytes", u64::MAX)?;
+        let size = self.number("size_bytes", SIZE_MAX)?;
         let size = size.ok_or_else(|| self.missing("size_bytes"))?;
         let start = self.time(self.columns.start)?;
         let waits = WAITS.iter().any(|(name, _)| self.text(name).is_some());
@@ -324,7 +331,7 @@ impl Line<'_> {
                 size: Bytes::new(size),
                 start: Time::ZERO + start,
             },
-            label: self.text("label").map(str::to_string),
+            label: self.text("label").map(|cell| csv_text(cell).to_string()),
             class: class.map(|class| class as u8),
             scheme: self.text("scheme").map(str::to_string),
             span: line_of(self.source, self.record),

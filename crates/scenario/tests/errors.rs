@@ -22,7 +22,7 @@ fn outcome(files: &[(&str, &[u8])], set: &[&str]) -> String {
         Err(error) => {
             let handler =
                 GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(160);
-            let report = error.render(&handler);
+            let report = error.render(&handler, usize::MAX);
             format!("{error}\n\n{report}")
         }
     };
@@ -138,6 +138,11 @@ snapshots! {
     toml_headroom_larger_than_buffer: star_with("[network]\nbuffer = '1MB'\nheadroom.fixed = '300KB'\n");
     toml_ecn_without_a_rate: star_with("[network.ecn]\ncurves = [{ rate = '25Gbps', kmin = '100KB', kmax = '400KB', pmax = 0.2 }]\n");
     toml_kmin_above_kmax: star_with("[network.ecn]\nkmin = '400KB'\nkmax = '100KB'\n");
+    toml_no_timeout: star_with("[network]\nrto = '0s'\n");
+    toml_period_of_zero: star_with("[record]\nrates = '0s'\n");
+    toml_whole_number_too_large: star("hosts = 4", "hosts = 1_000_000_000_000");
+    toml_headroom_of_very_long_links: star("hosts = 4", "hosts = 4\ndelay = '100s'");
+    toml_terminal_escapes: star("hosts = 4", "hosts = 4\n\"\\u001b[2J\" = 1");
     toml_xoff_above_the_buffer: star_with("[network]\nbuffer = '1MB'\n[network.pfc.static]\nxoff = '2MB'\nxon = '90KB'\n");
     toml_pfc_shift: star_with("[network.pfc]\ndynamic.shift = 64\n");
     toml_window_of_an_unknown_scheme: star_with("[cc.windows]\ndcqnc = 'fixed'\n");

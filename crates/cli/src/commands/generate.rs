@@ -292,7 +292,7 @@ impl FileArgs {
 
     fn write(&self, text: &str) -> Result<(), Failure> {
         let Some(file) = &self.out else {
-            return output::print(text);
+            return output::print_raw(text);
         };
         let shown = file.display();
         if fs::symlink_metadata(file).is_ok() && !self.force {

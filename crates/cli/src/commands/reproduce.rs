@@ -179,7 +179,7 @@ fn show(chosen: &[&Reproduction], runs: &Runs, args: &ReproduceArgs, folder: &Pa
             .map(|one| reproduce::text(one, runs, width))
             .collect();
         let all = format!("{}\n{}", texts.join("\n"), counts(chosen, runs));
-        output::print(&output::coloured(&all))?;
+        output::print_raw(&output::coloured(&all))?;
     }
     if !args.say.quiet {
         let page = folder.join("index.html");

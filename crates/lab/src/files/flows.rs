@@ -1,12 +1,13 @@
 //! `flows.csv` or `flows.parquet`.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use csv::StringRecord;
-use paceline_scenario::Resolved;
+use paceline_scenario::{Resolved, csv_cell, csv_text};
 
 use super::columns::{Column, GROUP_ROWS, GroupWriter, Values, read_parquet};
 use super::{Format, metadata};
@@ -50,7 +51,10 @@ fn csv(out: &mut impl Write, flows: &FlowRows) -> io::Result<()> {
         // The writer derives the header from the first row.
         csv.write_record(COLUMNS).map_err(io::Error::from)?;
     }
-    for row in flows.rows() {
+    for mut row in flows.rows() {
+        if let Cow::Owned(label) = csv_cell(&row.label) {
+            row.label = Cow::Owned(label);
+        }
         csv.serialize(row).map_err(io::Error::from)?;
     }
     csv.flush()
@@ -129,7 +133,13 @@ pub(crate) fn read_flows_parquet(path: &Path) -> Result<FlowRows, RowError> {
 pub(crate) fn read_flows_csv(file: File) -> Result<FlowRows, RowError> {
     let mut csv = csv::Reader::from_reader(file);
     let rows = csv.deserialize::<FlowRow<'static>>();
-    let rows = rows.map(|row| row.map_err(|error| RowError(error.to_string())));
+    let rows = rows.map(|row| match row {
+        Ok(row) => Ok(FlowRow {
+            label: csv_text(&row.label).to_string().into(),
+            ..row
+        }),
+        Err(error) => Err(RowError(error.to_string())),
+    });
     FlowRows::of_rows(rows, &std::env::temp_dir())
 }
 
@@ -170,6 +180,7 @@ mod tests {
     fn flows_csv() {
         let (mut input, outcome) = sample::incast();
         input.run_mut().labels[1] = "big, \"quoted\"".into();
+        input.run_mut().labels[0] = "=1+1".into();
         let csv = text(&input, &outcome);
         assert_eq!(csv.lines().next().unwrap(), COLUMNS.join(","));
         insta::assert_snapshot!("flows_csv", csv);

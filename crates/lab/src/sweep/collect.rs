@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::data::{plan_file, read_plan, read_row, row_file};
+use super::data::{check_version, plan_file, read_plan, read_row, row_file, sealed};
 use super::store::{io_error, json, make, read_dir};
 use super::{Plan, Row, Status, SweepData, SweepError, write_results};
 use crate::files::{Folder, OutputError, check_destination, write_file};
@@ -49,7 +49,7 @@ pub fn collect(
     if !in_place {
         check_destination(out, force)?;
     }
-    let found = find(&plans)?;
+    let found = find(&plans, mix_versions)?;
     let mut merged = plan.clone();
     let mut rows = BTreeMap::new();
     let mut missing = Vec::new();
@@ -65,12 +65,12 @@ pub fn collect(
             }
         }
     }
-    merged.version = versions(&plans).join(", ");
+    merged.version = versions(&plans, rows.values()).join(", ");
     let data = SweepData { plan: merged, rows };
     let all = found.iter().flatten().flatten();
     if in_place {
         merge_into(out, all)?;
-        write_file(&plan_file(out), json(&data.plan))?;
+        write_file(&plan_file(out), sealed(&data.plan))?;
         write_results(out, &data)?;
     } else {
         copy_to(out, all, &data, force)?;
@@ -84,8 +84,13 @@ fn same_folder(folders: &[PathBuf], out: &Path) -> bool {
     out.is_some() && folders.iter().any(|folder| real(folder) == out)
 }
 
-fn versions(plans: &[(&Path, Plan)]) -> Vec<String> {
-    let mut versions: Vec<String> = plans.iter().map(|(_, plan)| plan.version.clone()).collect();
+fn versions<'a>(plans: &[(&Path, Plan)], rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
+    let of_rows = rows.map(|row| row.version.clone());
+    let mut versions: Vec<String> = plans
+        .iter()
+        .map(|(_, plan)| plan.version.clone())
+        .chain(of_rows)
+        .collect();
     versions.sort();
     versions.dedup();
     versions
@@ -131,7 +136,10 @@ fn check_same(
 
 /// For each point and seed the row, if some folder has it. A run that failed in one and succeeded
 /// in another has succeeded.
-fn find<'a>(plans: &[(&'a Path, Plan)]) -> Result<Vec<Vec<Option<Found<'a>>>>, SweepError> {
+fn find<'a>(
+    plans: &[(&'a Path, Plan)],
+    mix_versions: bool,
+) -> Result<Vec<Vec<Option<Found<'a>>>>, SweepError> {
     let (_, first) = &plans[0];
     let mut found: Vec<Vec<Option<Found<'_>>>> = vec![vec![None; first.seeds.len()]; first.points.len()];
     for (folder, plan) in plans {
@@ -140,6 +148,9 @@ fn find<'a>(plans: &[(&'a Path, Plan)]) -> Result<Vec<Vec<Option<Found<'a>>>>, S
                 let Some(row) = read_row(folder, id)? else {
                     continue;
                 };
+                if !mix_versions {
+                    check_version(folder, plan, &row)?;
+                }
                 match slot {
                     Some((known, place)) if known.status == row.status => {
                         check_equal((known, place), (&row, folder))?;
@@ -215,7 +226,7 @@ fn copy_to<'a>(
         let name = row_file(Path::new(""), &row.id);
         folder.write(&name, json(row))?;
     }
-    folder.write(&plan_file(Path::new("")), json(&data.plan))?;
+    folder.write(&plan_file(Path::new("")), sealed(&data.plan))?;
     folder.commit()?;
     Ok(write_results(out, data)?)
 }

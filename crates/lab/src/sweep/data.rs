@@ -1,9 +1,14 @@
 //! A sweep as it lies in its folder: what tables and pages are made of.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::store::json;
 use super::{Plan, Row, SweepError};
 use crate::results::Summary;
 
@@ -26,6 +31,7 @@ impl SweepData {
         let mut rows = BTreeMap::new();
         for (id, ..) in plan.runs() {
             if let Some(row) = read_row(folder, id)? {
+                check_version(folder, &plan, &row)?;
                 rows.insert(id.to_string(), row);
             }
         }
@@ -102,9 +108,58 @@ pub fn read_plan(folder: &Path) -> Result<Plan, SweepError> {
     };
     let text = fs::read_to_string(&file).map_err(|error| refused(&format!("sweep.json: {error}")))?;
     let plan: Plan = serde_json::from_str(&text).map_err(|error| refused(&format!("sweep.json: {error}")))?;
+    let seal: Seal = serde_json::from_str(&text).map_err(|error| refused(&format!("sweep.json: {error}")))?;
+    if seal.digest.is_some_and(|digest| digest != digest_of(&plan)) {
+        return Err(SweepError::Refused(format!(
+            "{} was edited: it is not what `paceline sweep` wrote, and its runs may stand at other points than they \
+             were made for (start again with --force; or take the line `digest` out of it, to have it as it is)",
+            file.display()
+        )));
+    }
     plan.check()
         .map_err(|error| refused(&format!("sweep.json: {error}")))?;
     Ok(plan)
+}
+
+/// What tells that a plan is as it was written.
+#[derive(Deserialize)]
+struct Seal {
+    digest: Option<String>,
+}
+
+/// Writes a plan, with what tells that it is as it was written.
+pub(super) fn sealed(plan: &Plan) -> impl FnOnce(&mut BufWriter<File>) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Sealed<'a> {
+        digest: String,
+        #[serde(flatten)]
+        plan: &'a Plan,
+    }
+    let digest = digest_of(plan);
+    move |out| json(&Sealed { digest, plan })(out)
+}
+
+fn digest_of(plan: &Plan) -> String {
+    /// As many hexadecimal digits as an edit by chance does not hit.
+    const DIGITS: usize = 16;
+    let text = serde_json::to_string(plan).unwrap_or_default();
+    let hash = Sha256::digest(text.as_bytes());
+    let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits[..DIGITS].to_string()
+}
+
+/// A row must be of a version that its plan is of.
+pub(super) fn check_version(folder: &Path, plan: &Plan, row: &Row) -> Result<(), SweepError> {
+    if plan.version.split(", ").any(|version| version == row.version) {
+        return Ok(());
+    }
+    Err(SweepError::Refused(format!(
+        "{} is by version {}, its sweep by {}: results of different versions are not mixed (remove it, and the run is \
+         made again; `paceline collect --mix-versions` takes it)",
+        row_file(folder, &row.id).display(),
+        row.version,
+        plan.version
+    )))
 }
 
 /// The row of a run, if it is there.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use paceline_scenario::csv_cell;
 use paceline_scenario::sweep::{Axis, AxisValue};
 
 use super::points::write_points;
@@ -117,7 +118,7 @@ pub(super) fn write_csv(out: &mut impl io::Write, columns: &[Column]) -> io::Res
     csv.write_record(columns.iter().map(|column| column.name.as_str()))?;
     for row in 0..columns.first().map_or(0, |column| column.values.len()) {
         let cell = |column: &Column| match &column.values {
-            Values::Text(values) => values[row].as_deref().unwrap_or_default().to_string(),
+            Values::Text(values) => csv_cell(values[row].as_deref().unwrap_or_default()).into_owned(),
             Values::Int(values) => values[row].map(|value| value.to_string()).unwrap_or_default(),
             Values::Real(values) => values[row].map(|value| value.to_string()).unwrap_or_default(),
         };

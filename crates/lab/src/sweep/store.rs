@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::data::{plan_file, read_plan, read_row, row_file};
+use super::data::{check_version, plan_file, read_plan, read_row, row_file, sealed};
 use super::{Keep, Plan, Row, Shard, Status, SweepError};
 use crate::files::{OutputError, check_destination, clear_leftovers, remove_if_left, write_file};
 
@@ -42,7 +42,7 @@ impl Store {
         for name in ["sweep.json", "results.csv", "results.parquet", "report.html"] {
             clear_leftovers(&folder.join(name));
         }
-        write_file(&plan_file(folder), json(plan))?;
+        write_file(&plan_file(folder), sealed(plan))?;
         let store = Self {
             folder: folder.to_path_buf(),
             _locks: locks,
@@ -50,6 +50,9 @@ impl Store {
         };
         let all = plan.runs();
         let mine: BTreeSet<&str> = shard.of(&all).into_iter().map(|&(id, ..)| id).collect();
+        for row in mine.iter().filter_map(|id| store.row(id)) {
+            check_version(folder, plan, &row)?;
+        }
         store.remove_leftovers(&mine)?;
         Ok(store)
     }

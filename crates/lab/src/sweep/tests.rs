@@ -408,7 +408,11 @@ fn another_plan_in_the_same_folder() {
     ] {
         let file = folder.join("sweep.json");
         let text = fs::read_to_string(&file).unwrap();
-        fs::write(&file, text.replacen(from, to, 1)).unwrap();
+        // Not as an edit, of which the plan's digest would tell.
+        let other = text
+            .replacen(from, to, 1)
+            .replacen("{\n  \"digest\"", "{\n  \"former\"", 1);
+        fs::write(&file, other).unwrap();
         let error = less.run(&Notes::default()).unwrap_err().to_string();
         assert!(error.contains(expected) && error.contains("--force"), "{error}");
         fs::write(&file, text).unwrap();
@@ -479,4 +483,44 @@ fn a_table_of_means_and_differences() {
         }
     }
     insta::assert_snapshot!(super::table(&data));
+}
+
+/// An edit could put runs to other points than they were made for.
+#[test]
+fn an_edited_plan_is_refused_and_so_is_a_row_of_another_version() {
+    let lab = Lab::new(&["cc.scheme=hpcc,dctcp"], 1);
+    let (plan, folder) = (lab.study.plan(1).unwrap(), lab.path("out"));
+    lab.job(&plan, &folder).run(&Notes::default()).unwrap();
+    let collected = || collect(std::slice::from_ref(&folder), &folder, false, false);
+    assert!(collected().is_ok());
+    let refused = |expected: &str| {
+        for error in [
+            lab.job(&plan, &folder).run(&Notes::default()).unwrap_err(),
+            SweepData::read(&folder).unwrap_err(),
+            collected().unwrap_err(),
+        ] {
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    };
+    let changed = |file: &std::path::Path, from: &str, to: &str| {
+        let text = fs::read_to_string(file).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(file, text.replacen(from, to, 1)).unwrap();
+        text
+    };
+    let file = folder.join("sweep.json");
+    let text = changed(&file, "\"dctcp\"", "\"dcqcn\"");
+    refused("sweep.json was edited");
+    fs::write(&file, text).unwrap();
+    let row = folder
+        .join("rows")
+        .join(format!("{}.json", plan.points[0].runs[0]));
+    changed(&row, env!("CARGO_PKG_VERSION"), "0.0.1");
+    refused("is by version 0.0.1");
+    let mixed = collect(std::slice::from_ref(&folder), &folder, true, false).unwrap();
+    assert!(
+        mixed.data.plan.version.starts_with("0.0.1, "),
+        "{}",
+        mixed.data.plan.version
+    );
 }

@@ -295,10 +295,10 @@ impl Reader<'_> {
             return schema::Record::default();
         }
         schema::Record {
-            queue: Some(OrOff(Some(Span::from_ns(100)))),
+            queue: Some(Spanned::new(0..0, OrOff(Some(Span::from_ns(100))))),
             queue_from: self.at("QLEN_MON_START", start),
             queue_to: self.at("QLEN_MON_END", end),
-            queue_dump: Some(OrOff(Some(Span::from_us(100_000)))),
+            queue_dump: Some(Spanned::new(0..0, OrOff(Some(Span::from_us(100_000))))),
             ..schema::Record::default()
         }
     }

@@ -102,7 +102,14 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network) -> Result<NicSpec, Probl
         endpoint: super::endpoint::resolve(cx, n)?,
         nack_interval: fill(&mut n.nack_interval, Span::from_us(500)),
         back_to_chunk: back_to_chunk.get_ref().0,
-        rto: fill(&mut n.rto, OrOff(rto)).0,
+        rto: match fill_at(&mut n.rto, OrOff(rto)) {
+            zero if zero.get_ref().0 == Some(Span::ZERO) => {
+                let problem =
+                    Problem::new("the retransmission timeout is zero").at(&cx.texts.of_value(&zero));
+                return Err(problem.help("write \"off\" for none"));
+            }
+            rto => rto.into_inner().0,
+        },
         recovery: super::recovery::recovery(cx, n)?,
         pacing: fill_value(&mut n.pacing, true),
         global_rtt: fill(&mut n.global_rtt, true),
@@ -301,8 +308,8 @@ fn check_buffer(
     }
     let message = format!(
         "headroom ({}) and reserve ({}) of the {ports} ports of switch {} do not fit in its buffer of {}",
-        Bytes::new(rooms),
-        Bytes::new(ports.saturating_mul(spec.reserve.get())),
+        about(rooms),
+        about(ports.saturating_mul(spec.reserve.get())),
         worst.0,
         spec.buffer
     );
@@ -328,6 +335,22 @@ fn check_buffer(
             .label("the buffer")
             .see(&cx.texts.of_value(headroom), "the headroom is here")
     })
+}
+
+/// So many bytes, no more exactly than one reads.
+fn about(bytes: u64) -> String {
+    /// Longer texts are hard to read.
+    const LONG: usize = 10;
+    let exact = Bytes::new(bytes).to_string();
+    let units = [
+        ("TB", 1_000_000_000_000),
+        ("GB", 1_000_000_000),
+        ("MB", 1_000_000),
+    ];
+    match units.into_iter().find(|(_, size)| bytes >= *size) {
+        Some((unit, size)) if exact.len() > LONG => format!("{:.1}{unit}", bytes as f64 / size as f64),
+        _ => exact,
+    }
 }
 
 /// Rates of links that leave a switch, each once, with the first link of that rate.

@@ -40,12 +40,12 @@ pub(super) fn resolve(
     let trace_ports = trace_ports(cx, record, &net.topology)?;
     let trace_window = trace_window(cx, record)?;
     let spec = RecordSpec {
-        queue_every: period(&mut record.queue, "queue")?,
+        queue_every: period(cx, &mut record.queue, "queue")?,
         queue_window: (from, to.into_inner()),
-        queue_dump_every: period(&mut record.queue_dump, "queue-dump")?,
+        queue_dump_every: period(cx, &mut record.queue_dump, "queue-dump")?,
         port_bin: port_bin(cx, &mut record.ports)?,
-        rate_every: period(&mut record.rates, "rates")?,
-        flow_every: period(&mut record.flows, "flows")?,
+        rate_every: period(cx, &mut record.rates, "rates")?,
+        flow_every: period(cx, &mut record.flows, "flows")?,
         flows_max: fill(&mut record.flows_max, FLOWS_MAX),
         omit_pfc: !fill(&mut record.pfc, true),
         trace_nodes,
@@ -135,9 +135,10 @@ fn accounts(cx: &Cx<'_>, record: &mut schema::Record, flows: usize) -> Result<Ac
 }
 
 /// A period, which is not zero.
-fn period(slot: &mut Option<OrOff<Span>>, key: &str) -> Result<Option<Span>, Problem> {
-    match fill(slot, OrOff(None)).0 {
-        Some(Span::ZERO) => Err(zero(key, "period")),
+fn period(cx: &Cx<'_>, slot: &mut Option<Spanned<OrOff<Span>>>, key: &str) -> Result<Option<Span>, Problem> {
+    let period = fill_at(slot, OrOff(None));
+    match period.get_ref().0 {
+        Some(Span::ZERO) => Err(zero(key, "period").at(&cx.texts.of_value(&period))),
         period => Ok(period),
     }
 }

@@ -1,0 +1,82 @@
+//! Texts of files as they are shown: what a terminal or a spreadsheet would take for more than text is visible.
+
+use std::borrow::Cow;
+
+/// Whether a character moves, colours or turns round what stands beside it, and is no plain break.
+fn acts(c: char) -> bool {
+    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control() && !matches!(c, '\n' | '\t')
+}
+
+/// `text` with what acts on a terminal written out: `\u{1b}`.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    let written = |c: char| {
+        if acts(c) {
+            c.escape_unicode().to_string()
+        } else {
+            c.to_string()
+        }
+    };
+    Cow::Owned(text.chars().map(written).collect())
+}
+
+/// The same with a character as long as it in its place, so that places in the text stay what they are.
+pub(crate) fn masked(text: &str) -> String {
+    let mask = |c: char| match (acts(c) && c != '\r', c.len_utf8()) {
+        (false, _) => c,
+        (true, 1) => '?',
+        (true, 2) => '\u{bf}',
+        (true, _) => '\u{fffd}',
+    };
+    text.chars().map(mask).collect()
+}
+
+/// A cell of a CSV file: behind an apostrophe where a spreadsheet would take it for a formula.
+pub fn csv_cell(text: &str) -> Cow<'_, str> {
+    if is_formula(text) {
+        Cow::Owned(format!("'{text}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// What a cell of a CSV file says.
+pub fn csv_text(cell: &str) -> &str {
+    cell.strip_prefix('\'')
+        .filter(|text| is_formula(text))
+        .unwrap_or(cell)
+}
+
+fn is_formula(text: &str) -> bool {
+    // One that is quoted is quoted again, so that what is read is what was written.
+    text.trim_start_matches('\'').starts_with(['=', '+', '-', '@'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_acts_is_shown() {
+        assert_eq!(visible("é\tb\n"), "é\tb\n");
+        assert_eq!(visible("a\u{1b}[31mb\r"), "a\\u{1b}[31mb\\u{d}");
+        assert_eq!(visible("a\u{202e}b\u{9b}"), "a\\u{202e}b\\u{9b}");
+        let text = "\u{1b}\u{9b}\u{202e}é";
+        assert_eq!(
+            (masked(text).as_str(), masked(text).len()),
+            ("?\u{bf}\u{fffd}é", text.len())
+        );
+    }
+
+    #[test]
+    fn cells_are_no_formulas_and_read_back() {
+        for text in ["=1+1", "+1", "-1", "@a", "'=1", "''-", "a", "'a", "", "a=b"] {
+            assert_eq!(csv_text(&csv_cell(text)), text);
+            assert!(!csv_cell(text).starts_with(['=', '+', '-', '@']), "{text}");
+        }
+        assert_eq!((csv_cell("=1"), csv_cell("'a")), ("'=1".into(), "'a".into()));
+    }
+}
