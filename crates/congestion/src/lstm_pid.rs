@@ -64,7 +64,9 @@
 //!   sent right now.
 //!
 //! # References
-//! A thesis on congestion control in data centres by neural networks (LSTM+PIDNN), chapters 3 and 4.
+//! 基于神经网络的拥塞控制算法研究 (research on a congestion control algorithm based on neural networks): a
+//! thesis in Chinese, of 2022 or later, chapters 3 and 4. The text that is known has neither title page nor author;
+//! that is the title of its third chapter.
 //! R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015.
 //! Y. Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, §5.3 (windows for rates).
 
@@ -187,7 +189,7 @@ impl Definition for Params {
             },
         ],
         title: "LSTM+PID",
-        paper: "A thesis on congestion control in data centres by neural networks (LSTM+PIDNN)",
+        paper: "基于神经网络的拥塞控制算法研究, a thesis (LSTM+PIDNN)",
         summary: "Predicts the next round-trip time with a small neural network and holds it at a target\n\
                   with a trained PID controller of the rate.",
         default_window: WindowMode::Off,

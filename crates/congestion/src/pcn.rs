@@ -34,7 +34,8 @@
 //!
 //! # Where we differ from the paper or public code
 //! * Reconstructed: the authors' code is not public. The laws (1) to (4), the period, 95 % and the
-//!   bounds of w are as their paper and a thesis from the same group give them; `min-rate`, the step
+//!   bounds of w are as their paper and a dissertation from the same group give them (無丟失網絡擁塞管理關鍵技術研究,
+//!   Tsinghua University, May 2022; the text that is known does not name its author); `min-rate`, the step
 //!   of marks and the following are ours.
 //! * A period begins with the first packet after the last one's end, so a silent flow costs nothing,
 //!   and gets no CNP.

@@ -16,7 +16,7 @@ use paceline_lab::stats::{CONFIDENCE, Interval, interval};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-figure19",
     title: "The controller with and without prediction, 20-to-1 incast",
-    source: "a thesis on congestion control by neural networks, sections 4.2.3 and 4.3.2, figure 19",
+    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), sections 4.2.3 and 4.3.2, figure 19",
     setting: "The incast of table 6 with a target of 5 µs, under the controller alone and with the LSTM before it; \
               round-trip times are the scheme's own samples. Besides, the same in exact fidelity with simultaneous \
               events in ten orders, drawn at random.",

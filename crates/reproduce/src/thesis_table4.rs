@@ -11,7 +11,7 @@ use super::thesis::{self, JAIN, LSTM_PID, MAX_RTT, MEAN_RTT, P99_RTT, Quantity, 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table4",
     title: "Round-trip times and rates by target, 20-to-1 incast",
-    source: "a thesis on congestion control by neural networks, section 4.3.2, table 4",
+    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 4.3.2, table 4",
     setting: "The incast of table 6 under the thesis's scheme with targets of 5, 6 and 7 µs, each flow from 10 Gbit/s. \
               Round-trip times are the scheme's own samples, one per round trip of a flow, as in the thesis.",
     notes: &[

@@ -22,7 +22,7 @@ use paceline_lab::table::{self, Published};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table6",
     title: "Round-trip times and rates, 20-to-1 incast",
-    source: "a thesis on congestion control by neural networks, section 4.4.1, table 6",
+    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 4.4.1, table 6",
     setting: "HPCC's ns-3 simulator with its launcher's parameters, flows of 200, 200, 150 MB and seventeen \
               of 5 MB. Round-trip times of every acknowledgement; the rate is the payload over the sum of the \
               completion times. The thesis's scheme counts one sample per round trip of a flow, on which it acts.",

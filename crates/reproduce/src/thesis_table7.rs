@@ -12,7 +12,7 @@ use super::thesis::{DRAWS, SEEDS, fat};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table7",
     title: "Sizes and numbers of flows, 320 hosts at 30 % load",
-    source: "a thesis on congestion control by neural networks, section 4.4.2, table 7 and text",
+    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 4.4.2, table 7 and text",
     setting: "The flows that table 8 runs: sizes of Facebook's Hadoop cluster, Poisson arrivals during 10 ms. \
               Nothing is simulated.",
     notes: &[

@@ -8,7 +8,8 @@ use super::need::{Done, Need};
 use super::panel::{Column, Curve, Drawing, Panel, Row};
 use super::thesis::{NODE1_RTT, NODE2_RATE, NODE2_RTT, PIDNN, SERIES, Variant, other};
 
-const SOURCE: &str = "a thesis on congestion control by neural networks, section 4.2";
+const SOURCE: &str =
+    "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 4.2";
 
 /// The thesis prints no numbers with these figures.
 const NOTES: &[&str] = &[

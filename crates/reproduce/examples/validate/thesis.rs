@@ -99,7 +99,7 @@ pub(crate) fn section(checked: &[Checked]) -> String {
             }
         }
     }
-    let introduction = "Table 6 of a thesis on congestion control by neural networks has the incast of 20 (`b_incast20`), run on the \
+    let introduction = "Table 6 of the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks) has the incast of 20 (`b_incast20`), run on the \
                         same simulator: RTT in µs, and payload over the sum of completion times in Gbit/s. Bold: the same in \
                         every digit.";
     let discussion = format!(

@@ -11,12 +11,13 @@ use super::{Line, column, panel};
 use paceline_learn::dataset::{Dataset, HELD_OUT, STRATA, Source, THESIS_PAIRS, Trace, apart, record};
 use paceline_learn::train::{Network, Options, Progress, Trained, mape, predict, train};
 
-const SOURCE: &str = "a thesis on congestion control by neural networks, section 3.4";
+const SOURCE: &str =
+    "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 3.4";
 
 pub(super) const TABLE_1: Reproduction = Reproduction {
     id: "thesis-table1",
     title: "Error of the predicted round-trip time, round by round",
-    source: "a thesis on congestion control by neural networks, section 3.4.3, table 1",
+    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 3.4.3, table 1",
     setting: "19 058 pairs from the incast of table 6 under TIMELY and under the untuned controller, as many calm as \
               restless ones; 19 rounds of 800 pairs to learn from and 200 to test on, mean absolute error, learning \
               rate 0.001. Adam and batches of 10, of which the thesis says nothing. The error of the training pairs is \
