@@ -13,7 +13,33 @@ pub(super) struct Ticked {
 }
 
 impl Ticked {
-    /// Of values, with about so many ticks.
+    /// Of places: from the first to the last, or from 0 where that is no farther than they are apart.
+    pub(super) fn across(scale: &Scale, places: &[f64], wanted: usize) -> Self {
+        let whole = Self::of(scale, places, wanted);
+        if scale.log || !scale.names.is_empty() || places.is_empty() {
+            return whole;
+        }
+        let first = places.iter().copied().fold(f64::INFINITY, f64::min);
+        let last = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if first == last {
+            return whole;
+        }
+        let low = if first > last / 2.0 { first } else { first.min(0.0) };
+        let step = nice((last - low) / wanted.max(2) as f64);
+        let (from, to) = (
+            (low / step - 1e-9).ceil() as i64,
+            (last / step + 1e-9).floor() as i64,
+        );
+        let ticks = (from..=to).map(|k| k as f64 * step);
+        Self {
+            low,
+            high: last,
+            log: false,
+            ticks: ticks.map(|value| (value, text(value, scale))).collect(),
+        }
+    }
+
+    /// Of values, with about so many ticks: from 0, to a tick.
     pub(super) fn of(scale: &Scale, values: &[f64], wanted: usize) -> Self {
         if !scale.names.is_empty() {
             let ticks = (0..).map(f64::from).zip(scale.names.iter().cloned());
@@ -134,6 +160,17 @@ mod tests {
             ["1 KB", "10 KB", "100 KB", "1 MB", "10 MB"]
         );
         assert_eq!(labels(&linear, &[]), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
+    }
+
+    #[test]
+    fn places_go_from_the_first_to_the_last() {
+        let of = |places: &[f64]| Ticked::across(&Scale::new("x"), places, 5);
+        let near = of(&[0.8, 0.9, 0.99]);
+        assert_eq!((near.low, near.high), (0.8, 0.99));
+        let texts: Vec<_> = near.ticks.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(texts, ["0.8", "0.85", "0.9", "0.95"]);
+        let far = of(&[1.0, 15.2]);
+        assert_eq!((far.low, far.high, far.ticks.len()), (0.0, 15.2, 4));
     }
 
     #[test]

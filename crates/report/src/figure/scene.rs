@@ -156,7 +156,7 @@ impl Scene {
         let points = || figure.curves.iter().flat_map(|curve| &curve.points);
         let xs: Vec<f64> = points().map(|point| point.x).collect();
         let ys: Vec<f64> = points().flat_map(values).collect();
-        let x = Ticked::of(&figure.x, &xs, (self.width / 45.0) as usize);
+        let x = Ticked::across(&figure.x, &xs, (self.width / 45.0) as usize);
         let y = Ticked::of(&figure.y, &ys, (self.height / 28.0) as usize);
         let widest = y.ticks.iter().map(|(_, text)| width_of(text)).fold(0.0, f64::max);
         let beyond = x.ticks.last().map_or(0.0, |(_, text)| width_of(text) / 2.0);

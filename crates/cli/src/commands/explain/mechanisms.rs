@@ -114,7 +114,7 @@ const MECHANISMS: &[Mechanism] = &[
                 its tokens for capacity that is about to be free (PRU) or is (SM), QCN's congestion point. \
                 There is as much of it as the schemes of a run ask for; their blocks in [cc] have its \
                 parameters.",
-        example: "paceline run incast-16 --scheme bolt --set network.assist=none",
+        example: "paceline run incast-16 --scheme bolt --set cc.bolt.src=false",
         keys: &[("network", &["assist", "assist-ports"])],
     },
     Mechanism {
