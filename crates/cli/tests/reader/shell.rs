@@ -129,7 +129,7 @@ fn to_run(line: &str) -> Option<String> {
             }
         }
     }
-    let ours = line.starts_with("paceline ");
+    let ours = line.starts_with("paceline ") || line.starts_with("cat ");
     ours.then(|| if has_jq() { line.clone() } else { without_jq(&line) })
 }
 
