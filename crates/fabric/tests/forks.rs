@@ -4,7 +4,7 @@ mod common;
 mod networks;
 
 use common::{add_flow, natural, run, scheme, scheme_with, star};
-use networks::{build, case, schemes};
+use networks::{build, case, known::known, schemes};
 use paceline_congestion::registry::WindowMode;
 use paceline_fabric::spec::*;
 use paceline_fabric::{Outcome, Simulation};
@@ -57,6 +57,16 @@ proptest! {
             record(&mut spec);
         }
         assert_forks(&spec, &steps);
+    }
+}
+
+#[test]
+fn known_runs_fork() {
+    for case in known() {
+        let mut spec = build(&case);
+        assert_forks(&spec, &[300, 1, 2304]);
+        record(&mut spec);
+        assert_forks(&spec, &[2304, 38]);
     }
 }
 

@@ -4,7 +4,7 @@ mod common;
 mod networks;
 
 use common::{G100, G400, add_flow, link, natural, run, scheme, scheme_with, star};
-use networks::{build, case, record, schemes};
+use networks::{build, case, known::known, record, schemes};
 use paceline_congestion::registry::{Maker, WindowMode};
 use paceline_fabric::spec::*;
 use paceline_fabric::{Makers, Outcome, Simulation};
@@ -75,6 +75,26 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn known_runs_in_parts() {
+    let mut cut = 0;
+    for case in known() {
+        let mut spec = natural(build(&case));
+        spec.record.closeups.clear();
+        spec.ties = TieOrder::Structural;
+        record(&mut spec);
+        let alone = run(spec.clone());
+        for parts in [2, 7] {
+            let Some((outcome, _)) = on_threads(&spec, parts, 4, 109_892) else {
+                continue;
+            };
+            assert_same(&outcome, &alone);
+            cut += 1;
+        }
+    }
+    assert!(cut >= 4, "{cut} could be cut");
 }
 
 /// A host that loses one of its two links moves its flows in their own order, not in that of the slots that they have:

@@ -6,7 +6,7 @@ mod networks;
 use std::sync::{Arc, Mutex};
 
 use common::{G100, add_flow, assert_complete, build_with, natural, run, run_with, scheme, star};
-use networks::{build, case};
+use networks::{build, case, known::known};
 use paceline_congestion::registry::{Maker, WindowMode};
 use paceline_congestion::{AckInfo, CongestionControl, Ctx, Decisions, Needs, SendLimits};
 use paceline_fabric::spec::*;
@@ -20,11 +20,59 @@ enum Step {
     Ns(u64),
 }
 
+/// In these steps, of events and of time, the run is the same; a step of time ends when all events up to then have run,
+/// none behind it has, and it is that time.
+fn assert_steps(mut spec: RunSpec, steps: Vec<Step>) {
+    spec.record.queue_every = Some(Span::from_us(1));
+    spec.record.queue_window = (Time::ZERO, Time::from_ns(200_000));
+    spec.record.port_bin = Some(Span::from_us(3));
+    spec.record.flow_every = Some(Span::from_us(1));
+    spec.record.flows_max = 4;
+    let mut simulation = Simulation::new(spec.clone()).unwrap();
+    // Event by event: when each is, and the time after it.
+    let mut single = simulation.clone();
+    let mut until = Time::ZERO;
+    for step in steps {
+        let before = simulation.progress();
+        match step {
+            Step::Events(events) => {
+                let now = simulation.advance_to(Until::Events(events));
+                assert!(now.done || now.events == before.events + events);
+                until = until.max(now.now);
+            }
+            Step::Ns(ns) => {
+                until += Span::from_ns(ns);
+                let now = simulation.advance_to(Until::Time(until));
+                assert!(now.done || now.now == until, "{} is not {until}", now.now);
+                single.advance(now.events - single.progress().events);
+                assert!(single.progress().now <= until);
+                let next = single.clone().advance(1);
+                assert!(next.done || next.now > until);
+                // A step to a time that has passed does nothing.
+                let passed = Time::from_ps(until.as_ps() / 2);
+                assert_eq!(simulation.advance_to(Until::Time(passed)), now);
+            }
+        }
+    }
+    assert_eq!(to_the_end(simulation), run(spec));
+}
+
+#[test]
+fn known_runs_in_steps() {
+    for case in known() {
+        let steps = [
+            Step::Ns(14_198),
+            Step::Events(359),
+            Step::Events(401),
+            Step::Ns(1),
+        ];
+        assert_steps(build(&case), steps.to_vec());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Whatever the steps, of events and of time, the run is the same; a step of time ends when all events up to
-    /// then have run, none behind it has, and it is that time.
     #[test]
     fn steps_do_not_change_a_run(
         case in case(&["hpcc", "dcqcn", "timely", "pcn"]),
@@ -33,39 +81,7 @@ proptest! {
             1..20,
         ),
     ) {
-        let mut spec = build(&case);
-        spec.record.queue_every = Some(Span::from_us(1));
-        spec.record.queue_window = (Time::ZERO, Time::from_ns(200_000));
-        spec.record.port_bin = Some(Span::from_us(3));
-        spec.record.flow_every = Some(Span::from_us(1));
-        spec.record.flows_max = 4;
-        let mut simulation = Simulation::new(spec.clone()).unwrap();
-        // Event by event: when each is, and the time after it.
-        let mut single = simulation.clone();
-        let mut until = Time::ZERO;
-        for step in steps {
-            let before = simulation.progress();
-            match step {
-                Step::Events(events) => {
-                    let now = simulation.advance_to(Until::Events(events));
-                    prop_assert!(now.done || now.events == before.events + events);
-                    until = until.max(now.now);
-                }
-                Step::Ns(ns) => {
-                    until += Span::from_ns(ns);
-                    let now = simulation.advance_to(Until::Time(until));
-                    prop_assert!(now.done || now.now == until, "{} is not {until}", now.now);
-                    single.advance(now.events - single.progress().events);
-                    prop_assert!(single.progress().now <= until);
-                    let next = single.clone().advance(1);
-                    prop_assert!(next.done || next.now > until);
-                    // A step to a time that has passed does nothing.
-                    let passed = Time::from_ps(until.as_ps() / 2);
-                    prop_assert_eq!(simulation.advance_to(Until::Time(passed)), now);
-                }
-            }
-        }
-        prop_assert_eq!(to_the_end(simulation), run(spec));
+        assert_steps(build(&case), steps);
     }
 }
 

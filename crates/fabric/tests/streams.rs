@@ -4,7 +4,7 @@ mod common;
 mod networks;
 
 use common::{G100, link, natural, run, scheme, star};
-use networks::{build, case, schemes};
+use networks::{build, case, known::known, schemes};
 use paceline_fabric::outcome::{EndedFlow, FlowRecord};
 use paceline_fabric::spec::*;
 use paceline_fabric::{Outcome, Simulation};
@@ -86,6 +86,27 @@ fn assert_same(spec: RunSpec, events: u64) {
     assert_eq!(as_list, expected);
 }
 
+/// The network of a case, with some `flows` that come as a stream.
+fn streamed(case: &networks::Case, flows: u32) -> RunSpec {
+    let mut spec = build(case);
+    spec.flows.clear();
+    let sources = sources(&spec, flows, Time::from_ns(60_000));
+    spec.arrivals = Some(Arrivals::of(sources, spec.seed));
+    spec
+}
+
+#[test]
+fn known_networks_with_streams() {
+    for case in known() {
+        for (flows, events) in [(1, 1), (44, 820)] {
+            let mut spec = streamed(&case, flows);
+            assert_same(spec.clone(), events);
+            networks::record(&mut spec);
+            assert_same(spec, events);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
@@ -98,10 +119,7 @@ proptest! {
         recorded in any::<bool>(),
         stop in prop::option::weighted(0.2, 1u64..80_000),
     ) {
-        let mut spec = build(&case);
-        spec.flows.clear();
-        let sources = sources(&spec, flows, Time::from_ns(60_000));
-        spec.arrivals = Some(Arrivals::of(sources, spec.seed));
+        let mut spec = streamed(&case, flows);
         spec.stop = stop.map_or(spec.stop, Time::from_ns);
         if recorded {
             networks::record(&mut spec);

@@ -1,6 +1,8 @@
 //! Random networks with random traffic, pauses, losses, failures, policies.
 #![allow(dead_code, unreachable_pub, reason = "each test uses what it needs")]
 
+pub mod known;
+
 use paceline_congestion::registry::{SCHEMES, Scheme, WindowMode};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
