@@ -21,11 +21,16 @@ impl Core {
         self.agenda.queue.peek_time()
     }
 
-    /// Goes to the next event, if it is before `end`, and counts it; it is returned encoded. In a `large` network what
-    /// comes after it is fetched early.
+    /// Takes the next event, if it is before `end`: it is to begin.
     #[inline(always)]
-    pub(crate) fn next_event(&mut self, end: u64, large: bool) -> Option<u64> {
-        let Entry { at, tie, what } = self.agenda.queue.pop_before(end)?;
+    pub(crate) fn take_event(&mut self, end: u64) -> Option<Entry> {
+        self.agenda.queue.pop_before(end)
+    }
+
+    /// Goes to an event that was taken, and counts it. In a `large` network what comes after it is fetched early.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, event: Entry, large: bool) {
+        let Entry { at, tie, what } = event;
         assert!(at >= self.now, "time never runs back");
         (self.now, self.tie) = (at, tie);
         self.counters.events += 1;
@@ -33,10 +38,9 @@ impl Core {
         if large {
             self.fetch_upcoming();
         }
-        Some(what)
     }
 
-    /// The same without counting.
+    /// Goes to the next event, if it is before `end`, without counting it.
     pub(crate) fn next_uncounted(&mut self, end: u64) -> Option<Event> {
         let Entry { at, tie, what } = self.agenda.queue.pop_before(end)?;
         (self.now, self.tie) = (at, tie);

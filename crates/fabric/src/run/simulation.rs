@@ -181,11 +181,12 @@ impl Simulation {
     fn run_a_while(&mut self, end: u64, last: u64) {
         let large = self.core.is_large();
         while self.core.counters.events < last
-            && let Some(what) = self.core.next_event(end, large)
+            && let Some(event) = self.core.take_event(end)
         {
-            match Event::arrival(what) {
+            self.core.begin(event, large);
+            match Event::arrival(event.what) {
                 Some((port, packet)) => self.arrive(port, packet),
-                None => self.dispatch(Event::decode(what)),
+                None => self.dispatch(Event::decode(event.what)),
             }
         }
     }
