@@ -227,3 +227,22 @@ fn of_many_errors_the_first_are_told() {
     );
     assert!(text.lines().last().unwrap().starts_with("and "), "{text}");
 }
+
+/// More seeds than anybody can wait for would take the memory of most machines before the first run begins.
+#[test]
+fn too_many_repeats() {
+    let folder = folder_with("my.toml", SMALL);
+    let args = [
+        "compare",
+        "my.toml",
+        "--schemes",
+        "hpcc",
+        "--repeats",
+        "4000000000",
+    ];
+    let text = said(folder.path(), &args);
+    assert!(
+        text.contains("expected a number of seeds from 1 to 10000"),
+        "{text}"
+    );
+}

@@ -72,3 +72,27 @@ fn mistakes_are_told() {
         );
     }
 }
+
+/// What the run ends before is not drawn, and that is said; all else is as without it.
+#[test]
+fn nothing_is_drawn_that_the_run_ends_before() {
+    let whole = [POISSON, INCASTS].concat();
+    let beyond = whole.replace("to = '1ms'", "from = '1ms', to = '9s'");
+    let later = format!(
+        "{POISSON}{}",
+        INCASTS.replace("to = '1ms'", "from = '3ms', to = '4ms'")
+    );
+    let alone = resolve(POISSON, true);
+    for streams in [false, true] {
+        let run = resolve(&beyond, streams).run;
+        assert!(run.last_start().unwrap() < run.stop && run.flow_count() > alone.run.flow_count());
+        let found = resolve(&later, streams);
+        assert_eq!(found.run.flow_count(), alone.run.flow_count());
+        let told = "arrivals go on until 4ms, and the run ends at 2ms: those after that are left out";
+        assert!(
+            found.warnings.iter().any(|text| text.contains(told)),
+            "{:?}",
+            found.warnings
+        );
+    }
+}
