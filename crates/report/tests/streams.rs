@@ -29,8 +29,9 @@ struct Case {
     stopped: bool,
 }
 
-/// Kinds of workloads; the last two go on beyond the end of the run, or begin there.
-const WORKLOADS: [&str; 7] = [
+/// Kinds of workloads: drawn, going on beyond the end of the run, beginning there; and, of which there are others
+/// beside them, told one by one.
+const WORKLOADS: [&str; 10] = [
     "poisson = { load = 0.3, sizes = 'websearch' }",
     "poisson = { load = 0.2, sizes = [{ size = '1KB', share = 0.7 }, { size = '30KB', share = 0.3 }] }",
     "poisson = { load = 0.02, sizes = [{ size = '700B', share = 1.0 }], from = '20us', to = '60us' }",
@@ -38,7 +39,13 @@ const WORKLOADS: [&str; 7] = [
     "scheme = 'timely'\npoisson = { load = 0.1, sizes = 'fb-hadoop' }",
     "poisson = { load = 0.1, sizes = 'google-rpc', to = '9ms' }",
     "poisson = { load = 0.1, sizes = 'google-rpc', from = '8ms', to = '9ms' }",
+    "incast = { fan-in = 9, receiver = 3, size = '10KB', period = '40us', rounds = 4 }",
+    "start-jitter = '2us'\npermutation = { size = '20KB' }",
+    "flows = [{ src = 4, dst = 1, size = '50KB', start = '30us' }, { src = 1, dst = 2, size = '9KB' }]",
 ];
+
+/// From here on they are told.
+const TOLD: usize = 7;
 
 /// Also where packets are lost, and where a link fails in the middle.
 const NETWORKS: [&str; 4] = [
@@ -177,7 +184,11 @@ fn compare(case: &Case) {
     let [list, stream] = [false, true].map(|streams| {
         let folder = tmp.path().join(streams.to_string());
         let input = case.load(streams, None)?;
-        assert_eq!(input.run.arrivals.is_some(), streams);
+        let drawn = |&(kind, _): &(usize, _)| kind < TOLD;
+        assert_eq!(
+            input.run.arrivals.is_some(),
+            streams && case.workloads.iter().any(drawn)
+        );
         let finished = case.run(&input);
         assert_eq!(finished.summary.status == RunStatus::Partial, case.stopped);
         write_run(&folder, &input, &finished, case.writing()).unwrap();

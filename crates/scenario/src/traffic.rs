@@ -3,8 +3,8 @@
 //! Every draw comes from a stream of its own (seed, purpose, workload and source), so neither the
 //! scheme nor another workload moves the traffic.
 
+pub use paceline_fabric::spec::Message;
 use paceline_fabric::spec::{ArrivalPattern, Awaited, Dependency, NodeId, size_at};
-pub use paceline_fabric::stream::Message;
 use paceline_fabric::stream::{SHARED, random_stream};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};

@@ -13,6 +13,11 @@ const INCASTS: &str =
 const FIXED: &str =
     "[[workload]]\nlabel = 'short'\npoisson = { load = 0.01, sizes = [{ size = '1KB', share = 1.0 }] }\n";
 
+/// Some of these start with others, some after the end of the run.
+const TOLD: &str = "[[workload]]\nlabel = 'all'\nstart-jitter = '1us'\npermutation = { size = '1MB' }\n[[workload]]\n\
+    incast = { fan-in = 3, receiver = 2, size = '9KB', rounds = 4, period = '700us' }\n[[workload]]\npriority = 5\n\
+    flows = [{ src = 4, dst = 1, size = '5KB', start = '3ms' }, { src = 5, dst = 1, size = '5KB' }]\n";
+
 fn resolve(workloads: &str, streams: bool) -> Resolved {
     let overrides = Overrides {
         streams,
@@ -28,6 +33,8 @@ fn a_stream_is_its_list() {
         INCASTS.to_string(),
         [POISSON, INCASTS, FIXED].concat(),
         [INCASTS, FIXED, POISSON].concat(),
+        [TOLD, POISSON].concat(),
+        [POISSON, TOLD, INCASTS].concat(),
     ] {
         let (list, stream) = (resolve(&workloads, false), resolve(&workloads, true));
         let arrivals = stream.run.arrivals.as_ref().unwrap();
@@ -44,12 +51,13 @@ fn a_stream_is_its_list() {
     }
 }
 
-/// What waits for others, is moved, or is told one by one is a list whatever is asked for.
+/// What waits for others, is moved, or has nothing that is drawn beside it is a list whatever is asked for.
 #[test]
 fn what_cannot_stream_is_a_list() {
     let jittered = POISSON.replace("label", "start-jitter = '1us'\nlabel");
-    let mixed = [POISSON, "[[workload]]\npermutation = { size = '1MB' }\n"].concat();
-    for workloads in [jittered, mixed] {
+    let waiting = [POISSON, "[[workload]]\nall-gather = { size = '1MB' }\n"].concat();
+    let told = "[[workload]]\npermutation = { size = '1MB' }\n".to_string();
+    for workloads in [jittered, waiting, told] {
         let (list, stream) = (resolve(&workloads, false), resolve(&workloads, true));
         assert!(stream.run == list.run && !stream.run.flows.is_empty());
     }

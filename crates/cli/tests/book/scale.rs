@@ -137,7 +137,8 @@ fn table(rows: &[Measured]) -> String {
 
 /// Whole runs of `paceline run`.
 fn runs_table(rows: &[Measured]) -> String {
-    let mut table = String::from("| flows | packet-hops | CPU s | ns per hop | peak MB |\n|---|---|---|---|---|\n");
+    let mut table =
+        String::from("| flows | packet-hops | CPU s | ns per hop | peak MB |\n|---|---|---|---|---|\n");
     for row in rows.iter().filter(|row| row.is("run")) {
         let _ = writeln!(
             table,

@@ -62,6 +62,25 @@ pub enum ArrivalPattern {
         /// What each sends.
         size: Bytes,
     },
+    /// Messages that are told one by one, beside others that are drawn.
+    Told {
+        /// In the order of their starts.
+        messages: Vec<Message>,
+    },
+}
+
+/// A flow before it has its ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Message {
+    /// Sender.
+    pub src: NodeId,
+    /// Receiver.
+    pub dst: NodeId,
+    /// Payload bytes.
+    pub size: Bytes,
+    /// When the sender starts.
+    pub start: Time,
 }
 
 impl RunSpec {
@@ -77,13 +96,16 @@ impl RunSpec {
 }
 
 impl ArrivalPattern {
-    /// The hosts.
+    /// The hosts; of messages that are told, those of each.
     pub fn hosts(&self) -> impl Iterator<Item = NodeId> {
-        let (linked, hosts) = match self {
-            Self::Poisson { hosts, .. } => (&hosts[..], &[][..]),
-            Self::Incasts { hosts, .. } => (&[][..], &hosts[..]),
+        let (linked, hosts, messages) = match self {
+            Self::Poisson { hosts, .. } => (&hosts[..], &[][..], &[][..]),
+            Self::Incasts { hosts, .. } => (&[][..], &hosts[..], &[][..]),
+            Self::Told { messages } => (&[][..], &[][..], &messages[..]),
         };
-        linked.iter().map(|&(host, _)| host).chain(hosts.iter().copied())
+        let linked = linked.iter().map(|&(host, _)| host);
+        let told = messages.iter().flat_map(|message| [message.src, message.dst]);
+        linked.chain(hosts.iter().copied()).chain(told)
     }
 
     /// The largest size that is drawn.
@@ -91,6 +113,10 @@ impl ArrivalPattern {
         match self {
             Self::Poisson { sizes, .. } => Bytes::new(sizes.last().map_or(0.0, |&(size, _)| size) as u64),
             Self::Incasts { size, .. } => *size,
+            Self::Told { messages } => {
+                let sizes = messages.iter().map(|message| message.size);
+                sizes.max().unwrap_or_default()
+            }
         }
     }
 }

@@ -8,22 +8,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use paceline_kernel::rng::{Purpose, Rng};
-use paceline_kernel::{Bytes, Span, Time};
+use paceline_kernel::{Span, Time};
 
-use crate::spec::{ArrivalPattern, ArrivalSource, Arrivals, FlowSpec, NodeId, size_at};
-
-/// A flow before it has its ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// Sender.
-    pub src: NodeId,
-    /// Receiver.
-    pub dst: NodeId,
-    /// Payload bytes.
-    pub size: Bytes,
-    /// When the sender starts.
-    pub start: Time,
-}
+use crate::spec::{ArrivalPattern, ArrivalSource, Arrivals, FlowSpec, Message, NodeId, size_at};
 
 /// The stream of what does not belong to one source.
 pub const SHARED: u64 = (1 << 40) - 1;
@@ -47,8 +34,8 @@ struct Lane {
     choices: Rng,
     /// Time since the window's begin at which the last one came, in ps.
     elapsed: f64,
-    /// Of a host: its place in the source's list.
-    host: usize,
+    /// A place in the source's list: of a host its own, of messages that are told that of the next.
+    place: usize,
     /// Of incasts: the hosts in the order last drawn, the receiver first, and how many of its senders have still to
     /// come.
     order: Vec<NodeId>,
@@ -63,7 +50,7 @@ impl Lane {
             arrivals: stream(Purpose::Arrival),
             choices: stream(Purpose::Workload),
             elapsed: 0.0,
-            host: 0,
+            place: 0,
             order: Vec::new(),
             left: 0,
         }
@@ -75,7 +62,7 @@ impl Lane {
             ArrivalPattern::Poisson { hosts, .. } if hosts.len() < 2 => Vec::new(),
             ArrivalPattern::Poisson { hosts, .. } => {
                 let lane = |(place, (host, _)): (usize, &(NodeId, f64))| Self {
-                    host: place,
+                    place,
                     ..Self::new(source, of, seed, u64::from(host.0))
                 };
                 hosts.iter().enumerate().map(lane).collect()
@@ -84,6 +71,7 @@ impl Lane {
                 order: hosts.clone(),
                 ..Self::new(source, of, seed, SHARED)
             }],
+            ArrivalPattern::Told { .. } => vec![Self::new(source, of, seed, SHARED)],
         }
     }
 
@@ -91,10 +79,10 @@ impl Lane {
     fn draw(&mut self, of: &ArrivalSource) -> Option<Message> {
         match &of.pattern {
             ArrivalPattern::Poisson { hosts, sizes } => {
-                let (src, mean_ps) = hosts[self.host];
+                let (src, mean_ps) = hosts[self.place];
                 let start = self.next_arrival(mean_ps, of.window)?;
                 let other = self.choices.below(hosts.len() as u64 - 1) as usize;
-                let (dst, _) = hosts[if other < self.host { other } else { other + 1 }];
+                let (dst, _) = hosts[if other < self.place { other } else { other + 1 }];
                 let size = size_at(sizes, self.choices.next_f64());
                 Some(Message {
                     src,
@@ -122,6 +110,11 @@ impl Lane {
                     size,
                     start: self.last_arrival(of.window)?,
                 })
+            }
+            ArrivalPattern::Told { messages } => {
+                let next = messages.get(self.place)?;
+                self.place += 1;
+                Some(*next)
             }
         }
     }

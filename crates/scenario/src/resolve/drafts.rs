@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_fabric::spec::{ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId};
+use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId};
 use paceline_fabric::stream::source_port;
 use paceline_kernel::{Bytes, Time};
 
@@ -31,7 +31,10 @@ impl Draft {
 }
 
 /// What flows have in common that were written together, and where that was.
+#[derive(Clone)]
 pub(super) struct Block {
+    /// The workload's number.
+    pub(super) workload: u64,
     pub(super) class: u8,
     pub(super) dport: u16,
     pub(super) label: u16,
@@ -47,6 +50,7 @@ pub(super) struct Drafts {
     pub(super) dependencies: Vec<Dependency>,
     pub(super) collectives: Vec<Collective>,
     /// Whether flows are to come as a stream, which then all do: what they are drawn from, and where that was written.
+    /// The list has those that are told one by one, until [`Drafts::arrivals`] takes them.
     pub(super) streams: bool,
     pub(super) sources: Vec<(ArrivalSource, Place)>,
     /// The first workload whose arrivals the run ends before.
@@ -95,6 +99,7 @@ impl Drafts {
     pub(super) fn list_sources(&mut self, seed: u64) {
         for (source, place) in std::mem::take(&mut self.sources) {
             let block = Block {
+                workload: source.workload,
                 class: source.class,
                 dport: source.dport,
                 label: source.label,
@@ -103,16 +108,41 @@ impl Drafts {
             };
             self.add(block, source.messages(seed), &[]);
         }
+        // As if all had been listed at once.
+        let blocks = &self.blocks;
+        self.list
+            .sort_by_key(|draft| blocks[draft.block as usize].workload);
         self.streams = false;
     }
 
-    /// The stream, if flows come as one.
-    pub(super) fn arrivals(&mut self, seed: u64) -> Option<Arrivals> {
+    /// The stream, if flows come as one; those of the list have been checked and are in the order of their starts.
+    pub(super) fn arrivals(&mut self, cx: &Cx<'_>) -> Option<Arrivals> {
         if !self.streams || self.sources.is_empty() {
             return None;
         }
-        let sources = self.sources.drain(..).map(|(source, _)| source);
-        Some(Arrivals::of(sources.collect(), seed))
+        let mut sources: Vec<ArrivalSource> = self.sources.drain(..).map(|(source, _)| source).collect();
+        let mut told: BTreeMap<u64, (Block, Vec<Message>)> = BTreeMap::new();
+        for draft in self.list.drain(..) {
+            let block = &self.blocks[draft.block as usize];
+            let of_workload = told.entry(block.workload);
+            let (_, messages) = of_workload.or_insert_with(|| (block.clone(), Vec::new()));
+            messages.push(draft.message);
+        }
+        sources.extend(
+            told.into_iter()
+                .map(|(workload, (block, messages))| ArrivalSource {
+                    workload,
+                    window: (Time::ZERO, cx.stop),
+                    class: block.class,
+                    dport: block.dport,
+                    label: block.label,
+                    scheme: block.scheme,
+                    pattern: ArrivalPattern::Told { messages },
+                }),
+        );
+        // Of flows that start together those of the first workload come first.
+        sources.sort_by_key(|source| source.workload);
+        Some(Arrivals::of(sources, cx.seed))
     }
 
     /// Brings them into the order of their starts.
@@ -196,11 +226,12 @@ impl Drafts {
         if let Some(place) = self.late.as_ref().filter(|_| self.list.is_empty() && !drawn) {
             return Err(all_late(cx, cx.stop, place));
         }
-        check(cx, self, net, &reach)
+        check(cx, self, net, &reach, drawn)
     }
 }
 
-fn check(cx: &Cx<'_>, drafts: &Drafts, net: &Net, reach: &Reach) -> Result<(), Problem> {
+/// Those of the list; `drawn` says whether there are others.
+fn check(cx: &Cx<'_>, drafts: &Drafts, net: &Net, reach: &Reach, drawn: bool) -> Result<(), Problem> {
     for draft in &drafts.list {
         let place = &drafts.block(draft).place;
         let Message { src, dst, size, .. } = draft.message;
@@ -222,7 +253,7 @@ fn check(cx: &Cx<'_>, drafts: &Drafts, net: &Net, reach: &Reach) -> Result<(), P
     }
     let late = |draft: &Draft| draft.message.start >= cx.stop;
     match drafts.list.first() {
-        Some(first) if drafts.list.iter().all(late) => {
+        Some(first) if !drawn && drafts.list.iter().all(late) => {
             Err(all_late(cx, first.message.start, &drafts.block(first).place))
         }
         _ => Ok(()),

@@ -82,6 +82,17 @@ fn check_source(spec: &RunSpec, source: &ArrivalSource, degree: &[u32]) -> Resul
                 return bad("a size or a time between incasts is not above zero".into());
             }
         }
+        ArrivalPattern::Told { messages } => {
+            if messages.windows(2).any(|pair| pair[0].start > pair[1].start) {
+                return bad("its messages are not in the order of their starts".into());
+            }
+            if let Some(message) = messages.iter().find(|message| message.src == message.dst) {
+                return bad(format!("a message goes from host {} to itself", message.src.0));
+            }
+            if messages.iter().any(|message| message.size == Bytes::ZERO) {
+                return bad("a message of no bytes".into());
+            }
+        }
     }
     Ok(())
 }

@@ -54,6 +54,7 @@ impl Maker<'_, '_> {
                 (None, other) => format!("dport-{other}"),
             };
             let block = Block {
+                workload: self.seeds.workload,
                 class: class.unwrap_or(line.class),
                 dport: line.dport,
                 label: self.labels.index(&label),
@@ -114,6 +115,7 @@ impl Maker<'_, '_> {
             };
             let label = written.label.as_ref().or(row.label.as_ref());
             let block = Block {
+                workload: self.seeds.workload,
                 class: class.or(row.class).unwrap_or(3),
                 dport: 100,
                 label: self.labels.index(label.map_or("trace", String::as_str)),

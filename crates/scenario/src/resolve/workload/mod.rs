@@ -78,7 +78,7 @@ pub(super) fn resolve(
     schemes: &mut Schemes<'_>,
 ) -> Result<Traffic, Problem> {
     let mut drafts = Drafts::default();
-    drafts.streams = cx.streams && are_drawn(workloads);
+    drafts.streams = cx.streams && may_stream(workloads);
     let mut labels = Labels::default();
     let mut given = BTreeMap::new();
     for (i, spanned) in workloads.iter_mut().enumerate() {
@@ -112,7 +112,7 @@ pub(super) fn resolve(
     drafts.check(cx, net)?;
     drafts.sort();
     Ok(Traffic {
-        arrivals: drafts.arrivals(cx.seed),
+        arrivals: drafts.arrivals(cx),
         flows: drafts.with_ports(),
         dependencies: drafts.dependencies,
         collectives: drafts.collectives,
@@ -195,13 +195,16 @@ fn destination_port(name: &str) -> u16 {
     if name.starts_with("incast") { 200 } else { 100 }
 }
 
-/// Whether flows of all these are drawn one by one, and none is moved afterwards.
-fn are_drawn(workloads: &[Spanned<schema::Workload>]) -> bool {
-    let mut workloads = workloads.iter().map(Spanned::get_ref);
-    workloads.all(|workload| {
-        let drawn = workload.poisson.is_some() || workload.incast_poisson.is_some();
-        drawn && workload.start_jitter.is_none_or(|jitter| jitter == Span::ZERO)
-    })
+/// Whether some flows of these are drawn one by one, and none is moved afterwards; and the others wait for nothing,
+/// and have in common what a stream tells of them.
+fn may_stream(workloads: &[Spanned<schema::Workload>]) -> bool {
+    let is_drawn = |written: &schema::Workload| written.poisson.is_some() || written.incast_poisson.is_some();
+    let is_told = |written: &schema::Workload| {
+        written.flows.is_some() || written.incast.is_some() || written.permutation.is_some()
+    };
+    let stays = |written: &schema::Workload| written.start_jitter.is_none_or(|jitter| jitter == Span::ZERO);
+    let mut all = workloads.iter().map(Spanned::get_ref);
+    all.clone().any(is_drawn) && all.all(|written| is_told(written) || is_drawn(written) && stays(written))
 }
 
 /// The block that is there, of several of which there must be exactly one.
@@ -314,6 +317,7 @@ impl Maker<'_, '_> {
         drafts.wait(first, &made.dependencies);
         let label = self.labels.index(label);
         let block = |place: &Place| Block {
+            workload: self.seeds.workload,
             class,
             dport,
             label,
