@@ -11,7 +11,8 @@ use paceline_fabric::{Outcome, Simulation};
 use paceline_kernel::{Bytes, Span, Time};
 use proptest::prelude::*;
 
-/// Poisson arrivals between all hosts that have links, and incasts of two; some `flows` in all until `end`.
+/// Poisson arrivals between all hosts that have links, and incasts of two, some `flows` in all until `end`; and
+/// messages that are told, of which some start together, and the last after the others.
 fn sources(spec: &RunSpec, flows: u32, end: Time) -> Vec<ArrivalSource> {
     let linked = |node: &u32| spec.links.iter().any(|link| [link.a.0, link.b.0].contains(node));
     let is_host = |node: &u32| spec.nodes[*node as usize] == NodeKind::Host;
@@ -35,9 +36,18 @@ fn sources(spec: &RunSpec, flows: u32, end: Time) -> Vec<ArrivalSource> {
         mean_ps: each,
         fan_in: 2,
         size: Bytes::new(9_000),
-        hosts,
+        hosts: hosts.clone(),
     };
-    vec![source(0, poisson), source(1, incasts)]
+    let told = (1..hosts.len() as u64).map(|number| Message {
+        src: hosts[0],
+        dst: hosts[number as usize],
+        size: Bytes::new(3_000 * number),
+        start: Time::from_ps(number / 2 * end.as_ps() / 3),
+    });
+    let told = ArrivalPattern::Told {
+        messages: told.collect(),
+    };
+    vec![source(0, poisson), source(1, incasts), source(2, told)]
 }
 
 /// Runs a stream in steps of so many events, after each of which what is over is taken.

@@ -60,7 +60,6 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     output::check_folder(&folder, args.output.force)?;
     if !args.say.quiet {
         output::odd_inputs([&input]);
-        output::memory(&[&input], 1);
     }
     let scratch = Some(output::scratch(&folder));
     let (mut finished, _kept) = watched(&input, scratch, args.say)?;
@@ -93,6 +92,9 @@ pub(super) fn watched(
     say: SayArgs,
 ) -> Result<(Finished, Kept), RunError> {
     let kept = interrupt::keep();
+    if !say.quiet {
+        output::memory(&[input], 1);
+    }
     let meter = Meter::new(std::slice::from_ref(input), say);
     let resources = Resources {
         threads: input.threads,

@@ -48,6 +48,12 @@ impl FlowRows {
         self.len() == 0
     }
 
+    /// What so many take of memory, in bytes.
+    pub(crate) fn memory(flows: usize) -> u64 {
+        let each = entry::SIZE + size_of::<u32>();
+        (each * flows.min(store::IN_MEMORY)) as u64
+    }
+
     /// The rows, as in `flows.csv`.
     pub fn rows(&self) -> impl Iterator<Item = FlowRow<'_>> {
         self.entries().map(|entry| self.row(&entry))

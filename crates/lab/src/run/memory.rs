@@ -4,6 +4,8 @@ use std::fs;
 
 use paceline_scenario::Resolved;
 
+use crate::results::FlowRows;
+
 /// What a flow of a list takes while its run goes on, in bytes, as measured: 310 MB in all for a million.
 const LISTED: u64 = 220;
 /// What each further part of a run that is cut adds: a record of its own.
@@ -18,6 +20,7 @@ pub fn memory_of_flows(input: &Resolved) -> u64 {
     let run = &input.run;
     (LISTED + PART * (input.threads as u64 - 1)) * run.flows.len() as u64
         + DEPENDENCY * run.dependencies.len() as u64
+        + FlowRows::memory(run.flow_count())
         + SUMMED_UP * run.flow_count() as u64
 }
 
@@ -77,13 +80,13 @@ mod tests {
         let (mut input, _) = sample::incast();
         let flow = input.run.flows[0];
         input.run_mut().flows = vec![flow; 1000];
-        assert_eq!(memory_of_flows(&input), 256_000);
+        assert_eq!(memory_of_flows(&input), 256_000 + FlowRows::memory(1000));
         input.threads = 3;
-        assert_eq!(memory_of_flows(&input), 436_000);
+        assert_eq!(memory_of_flows(&input), 436_000 + FlowRows::memory(1000));
         input.threads = 1;
         let two = [&input, &input];
-        assert_eq!(memory_warning(&two, 2, 800_000), None);
-        assert_eq!(memory_warning(&two, 1, 400_000), None);
+        assert_eq!(memory_warning(&two, 2, 1_000_000), None);
+        assert_eq!(memory_warning(&two, 1, 500_000), None);
         let text = memory_warning(&two, 2, 600_000).unwrap();
         assert!(
             text.starts_with(

@@ -11,6 +11,9 @@ const PAGE: usize = 1024;
 /// Pages that stay in memory: those of the last 160 000 rows (of few in tests, so that they have a file).
 const PAGES: usize = if cfg!(test) { 2 } else { 160 };
 
+/// The most rows that are in memory.
+pub(super) const IN_MEMORY: usize = PAGES * PAGE;
+
 /// The rows. They may come in any order, though few should come long after their neighbours: those are written one
 /// by one.
 pub(super) struct Store {
