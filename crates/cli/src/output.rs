@@ -88,6 +88,11 @@ pub(crate) fn by_size(asked: Option<&Buckets>, names: &[String], flows: &[Vec<Fl
     table::slowdown_by_size(&runs, buckets, stdout_width())
 }
 
+/// Tables of the labels, collectives and jobs of runs, where there is something to tell apart.
+pub(crate) fn details(summaries: &[&Summary]) -> String {
+    table::details_text(&table::details(summaries, &table::row_names(summaries)))
+}
+
 /// Says what to know before trusting a result, on standard error.
 pub(crate) fn beware(warnings: &[String]) {
     if !warnings.is_empty() {

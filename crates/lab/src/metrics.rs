@@ -27,7 +27,7 @@ const DONE: Metric = Metric {
     group: "flows",
     name: "done",
     key: "flows.completed",
-    text: |s| done(s.flows),
+    text: |s| done(s.flows, "/"),
     value: |s| Some(s.flows.completed as f64),
     show: whole,
     cost: |_| None,
@@ -172,11 +172,11 @@ fn mean_of(summary: &Summary, value: fn(&CollectiveTime) -> Option<f64>) -> Opti
 }
 
 /// How many flows finished, of how many.
-fn done(flows: FlowCount) -> String {
+pub(crate) fn done(flows: FlowCount, of: &str) -> String {
     if flows.completed == flows.total {
         format!("all {}", flows.total)
     } else {
-        format!("{}/{}", flows.completed, flows.total)
+        format!("{}{of}{}", flows.completed, flows.total)
     }
 }
 
@@ -187,10 +187,13 @@ mod tests {
     #[test]
     fn flows_that_are_done() {
         assert_eq!(
-            done(FlowCount {
-                total: 20,
-                completed: 20
-            }),
+            done(
+                FlowCount {
+                    total: 20,
+                    completed: 20
+                },
+                "/"
+            ),
             "all 20"
         );
     }

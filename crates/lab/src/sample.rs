@@ -227,6 +227,7 @@ pub fn incast() -> (Resolved, Outcome) {
         threads: 1,
         run: spec().into(),
         collectives: Vec::new(),
+        jobs: Vec::new(),
         toml: "name = \"tiny\"\ndescription = \"Three flows to one host.\"\n".into(),
         files: vec![("flows/f.csv".into(), "src,dst\n1,4\n".into())],
         warnings: Vec::new(),

@@ -1,8 +1,10 @@
 //! Tables for a terminal. Pure functions from numbers to text.
 
+mod details;
 mod repeats;
 mod sizes;
 
+pub use details::{Detail, details, details_text};
 pub use repeats::repeats;
 pub use repeats::{by_flow, difference, differing, with_interval};
 pub use sizes::slowdown_by_size;

@@ -115,6 +115,7 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
         metrics: METRICS.iter().map(|metric| metric.name).collect(),
         rows: rows(runs, &names, &styles),
         sizes: if single { sizes(summaries[0]) } else { Vec::new() },
+        details: details(&summaries, &names),
         more_flows: runs[0].flows.len().saturating_sub(slow.len()),
         slow,
         single,
@@ -190,6 +191,7 @@ struct Page<'a> {
     metrics: Vec<&'static str>,
     rows: Vec<Row>,
     sizes: Vec<Vec<String>>,
+    details: Vec<DetailTable>,
     slow: Vec<slow::Row>,
     /// Flows that are not in that list.
     more_flows: usize,
@@ -335,6 +337,23 @@ fn sizes(summary: &Summary) -> Vec<Vec<String>> {
         .filter(|bucket| bucket.flows > 0)
         .map(row)
         .collect()
+}
+
+/// A table of what the runs are made of.
+#[derive(Serialize)]
+struct DetailTable {
+    title: &'static str,
+    head: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+fn details(summaries: &[&Summary], names: &[String]) -> Vec<DetailTable> {
+    let table = |of: table::Detail| DetailTable {
+        title: of.title,
+        head: of.head,
+        rows: of.rows,
+    };
+    table::details(summaries, names).into_iter().map(table).collect()
 }
 
 /// A round size, such as an edge between buckets.

@@ -6,10 +6,14 @@
 //! of a call that returns when both directions are done (`MPI_Sendrecv`, `MPI_Waitall`), the
 //! acknowledgement of the host's own message is waited for as well.
 
-use paceline_fabric::spec::{Awaited, Dependency, NodeId};
+mod chain;
+
+use paceline_fabric::spec::{Dependency, NodeId};
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::traffic::Message;
+
+pub use chain::{Chain, Stage};
 
 /// How a collective is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,127 +222,16 @@ impl Algorithm {
     /// `iterations` of the collective one after the other. A host begins the next when it is done
     /// with the last, and has computed for `compute`.
     pub fn plan(self, hosts: &[NodeId], size: Bytes, start: Time, iterations: u32, compute: Span) -> Plan {
-        let n = hosts.len();
-        let steps = self.steps(n as u32, size);
-        let mut plan = Plan {
-            per_iteration: steps.len() * n,
-            ..Plan::default()
-        };
-        for _ in 0..iterations {
-            for step in &steps {
-                plan.messages.extend((0..n).map(|rank| Message {
-                    src: hosts[rank],
-                    dst: hosts[step.to[rank] as usize],
-                    size: Bytes::new(step.bytes[rank]),
-                    start,
-                }));
-            }
-        }
-        let froms: Vec<Vec<u32>> = steps.iter().map(|step| inverse(&step.to)).collect();
+        let all = (0..hosts.len() as u32).collect();
+        let stage = Stage::new(self, vec![all], size);
+        let mut chain = Chain::new(hosts, start);
         for iteration in 0..iterations {
-            let mut waits = Waits {
-                list: &mut plan.dependencies,
-                froms: &froms,
-                iteration: iteration as usize,
-                compute,
-            };
-            if self == Self::LinearAllToAll {
-                waits.at_once();
-            } else {
-                waits.step_by_step(self == Self::PairwiseAllToAll);
-            }
+            chain.add(&stage, if iteration == 0 { Span::ZERO } else { compute });
         }
-        plan
-    }
-}
-
-fn inverse(to: &[u32]) -> Vec<u32> {
-    let mut from = vec![0; to.len()];
-    for (rank, &other) in (0u32..).zip(to) {
-        from[other as usize] = rank;
-    }
-    from
-}
-
-/// Makes the dependencies of one iteration.
-struct Waits<'a> {
-    list: &'a mut Vec<Dependency>,
-    /// For each step, the rank that each rank receives from.
-    froms: &'a [Vec<u32>],
-    iteration: usize,
-    compute: Span,
-}
-
-impl Waits<'_> {
-    /// The place of what `rank` sends in the `step`-th step, counted through all iterations.
-    fn message(&self, step: usize, rank: usize) -> u32 {
-        (step * self.froms[0].len() + rank) as u32
-    }
-
-    fn add(&mut self, flow: u32, after: u32, awaited: Awaited, delay: Span) {
-        self.list.push(Dependency {
-            flow,
-            after,
-            awaited,
-            delay,
-        });
-    }
-
-    /// A rank's step waits for what it receives in the step before, and does not overtake its own:
-    /// that has started or, where both directions are waited for, is acknowledged.
-    fn step_by_step(&mut self, both_directions: bool) {
-        let steps = self.froms.len();
-        let own = if both_directions {
-            Awaited::Acknowledged
-        } else {
-            Awaited::Started
-        };
-        for step in self.iteration * steps..(self.iteration + 1) * steps {
-            let Some(before) = step.checked_sub(1) else {
-                continue;
-            };
-            let delay = if step % steps == 0 {
-                self.compute
-            } else {
-                Span::ZERO
-            };
-            for rank in 0..self.froms[0].len() {
-                let flow = self.message(step, rank);
-                let from = self.froms[before % steps][rank] as usize;
-                self.add(flow, self.message(before, from), Awaited::Received, delay);
-                self.add(flow, self.message(before, rank), own, delay);
-            }
-        }
-    }
-
-    /// A rank's first message waits for all of the iteration before, the others for the first.
-    fn at_once(&mut self) {
-        let steps = self.froms.len();
-        let Some(before) = self.iteration.checked_sub(1) else {
-            return;
-        };
-        for rank in 0..self.froms[0].len() {
-            let first = self.message(self.iteration * steps, rank);
-            for step in 0..steps {
-                let earlier = before * steps + step;
-                let from = self.froms[step][rank] as usize;
-                self.add(
-                    first,
-                    self.message(earlier, from),
-                    Awaited::Received,
-                    self.compute,
-                );
-                self.add(
-                    first,
-                    self.message(earlier, rank),
-                    Awaited::Acknowledged,
-                    self.compute,
-                );
-            }
-            for step in 1..steps {
-                let flow = self.message(self.iteration * steps + step, rank);
-                self.add(flow, first, Awaited::Started, Span::ZERO);
-            }
+        Plan {
+            messages: chain.messages,
+            dependencies: chain.dependencies,
+            per_iteration: stage.messages(),
         }
     }
 }

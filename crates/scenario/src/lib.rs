@@ -31,7 +31,7 @@ use paceline_kernel::Span;
 
 pub use builtin::{demo, scenarios, sections, topologies, workloads};
 pub use diagnostics::{Diagnostics, Problem};
-pub use resolve::Collective;
+pub use resolve::{Collective, Job};
 pub use schema::Fidelity;
 pub use sweep::Grid;
 pub use visible::{csv_cell, csv_text, visible};
@@ -103,6 +103,8 @@ pub struct Resolved {
     pub run: Arc<RunSpec>,
     /// Which flows make up which collective.
     pub collectives: Vec<Collective>,
+    /// Training jobs.
+    pub jobs: Vec<Job>,
     /// The same as a scenario, every parameter with its value: [`load`] gives an equal run.
     pub toml: String,
     /// Files that `toml` refers to, to be written beside it: name and text.

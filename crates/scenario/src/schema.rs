@@ -5,6 +5,7 @@
 //! nothing is absent.
 
 mod accounts;
+mod job;
 mod nodes;
 mod quirks;
 mod recovery;
@@ -27,6 +28,7 @@ use paceline_congestion::registry::SchemeParams;
 use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
+pub(crate) use job::*;
 pub(crate) use nodes::{NodeItem, Nodes};
 pub(crate) use quirks::Quirks;
 pub(crate) use recovery::{ArrivalOrder, DropKind, RecoveryKind};
@@ -119,6 +121,8 @@ pub(crate) struct Scenario {
     pub(crate) hosts: BTreeMap<String, Spanned<Nodes>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) workload: Vec<Spanned<Workload>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) job: Vec<Spanned<Job>>,
     pub(crate) network: Network,
     pub(crate) cc: Cc,
     /// The `[cc.<scheme>]` blocks; in the file they stand in `[cc]`.

@@ -5,7 +5,8 @@
 
 pub use paceline_fabric::spec::Message;
 use paceline_fabric::spec::{ArrivalPattern, Awaited, Dependency, NodeId, size_at};
-use paceline_fabric::stream::{SHARED, random_stream};
+pub(crate) use paceline_fabric::stream::SHARED;
+use paceline_fabric::stream::random_stream;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
@@ -183,7 +184,7 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    fn stream(self, purpose: Purpose, entity: u64) -> Rng {
+    pub(crate) fn stream(self, purpose: Purpose, entity: u64) -> Rng {
         random_stream(self.seed, purpose, self.workload, entity)
     }
 }

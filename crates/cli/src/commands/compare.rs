@@ -277,7 +277,7 @@ impl Comparison<'_> {
             _ => {
                 let mut text = match together {
                     Some(repeats) => table::repeats(repeats, width),
-                    None => table::comparison(&summaries, width),
+                    None => table::comparison(&summaries, width) + &details(&summaries),
                 };
                 text.push_str(&self.by_size(&runs));
                 // Published values are of single runs.
@@ -308,6 +308,14 @@ impl Comparison<'_> {
             .collect();
         output::by_size(self.buckets, &table::row_names(&summaries), &flows)
     }
+}
+
+/// What the runs are made of, where that is more than labels.
+fn details(summaries: &[&Summary]) -> String {
+    if summaries.iter().all(|summary| summary.collectives.is_empty()) {
+        return String::new();
+    }
+    output::details(summaries)
 }
 
 /// A run that has ended.

@@ -72,7 +72,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         let flows = [vec![finished.flows.clone()]];
         let by_size = output::by_size(buckets, &table::row_names(&[summary]), &flows);
         let width = output::stdout_width();
-        output::print(&(table::comparison(&[summary], width) + &by_size))?;
+        output::print(&(table::comparison(&[summary], width) + &output::details(&[summary]) + &by_size))?;
     }
     if !args.say.quiet {
         eprint!("{}", output::warnings(&[summary]));

@@ -59,6 +59,12 @@ pub struct Group {
     pub rate_mean_gbps: Option<f64>,
     /// Jain's index over the goodput of completed flows.
     pub jain: Option<f64>,
+    /// How many never started: their start lies after the end of the run, or they wait for what did not happen.
+    #[serde(default)]
+    pub not_started: u64,
+    /// Payload of all flows, whether or not it was sent.
+    #[serde(default)]
+    pub size_bytes: u64,
     /// Payload bytes sent more than once.
     pub retransmitted_bytes: u64,
     /// What had left before its sender heard anything; null of flows whose scheme does not react.
@@ -73,6 +79,8 @@ pub struct Group {
 #[derive(Default)]
 struct Sums {
     flows: FlowCount,
+    not_started: u64,
+    size: u64,
     bytes: u64,
     busy_ps: u128,
     retransmitted: u64,
@@ -83,6 +91,8 @@ struct Sums {
 impl Sums {
     fn add(&mut self, flow: &Entry, reacts: bool) {
         self.flows.total += 1;
+        self.not_started += u64::from(flow.status == FlowState::NotStarted);
+        self.size += flow.size;
         self.retransmitted += flow.retransmitted;
         if reacts {
             self.before_feedback.add(flow);
@@ -121,6 +131,8 @@ impl Group {
             goodput_gbps: sums.goodput.mean(),
             rate_mean_gbps: (sums.busy_ps > 0).then(|| sums.bytes as f64 * 8e3 / sums.busy_ps as f64),
             jain: sums.goodput.jain(),
+            not_started: sums.not_started,
+            size_bytes: sums.size,
             retransmitted_bytes: sums.retransmitted,
             before_feedback: sums.before_feedback.share(),
             labels: BTreeMap::new(),

@@ -13,6 +13,7 @@ use super::decisions::DecisionTimes;
 use super::feedback::{BeforeFeedback, reacting};
 use super::flows::{FlowState, IdealFct};
 use super::groups::{FlowCount, Group, SizeBucket};
+use super::jobs::{JobTimes, job_times};
 use super::ports::{PauseShare, Utilisation, pause_share, utilisation};
 use super::queues::{BusiestPort, QueueBytes, QueueCdf, busiest_port, queue_bytes, queue_cdf};
 use super::rows::FlowRows;
@@ -142,6 +143,9 @@ pub struct Summary {
     /// How long each iteration of each collective took; absent without collectives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveTime>,
+    /// How long the iterations of training jobs took; absent without jobs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobTimes>,
     /// What decisions that take time came to; absent if no sender asked for any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decisions: Option<DecisionTimes>,
@@ -261,6 +265,7 @@ pub fn summarise(
         machine.wall_s
     };
     let hops = counters.packet_hops();
+    let collectives = collective_times(input, outcome);
     Summary {
         version: env!("CARGO_PKG_VERSION").to_string(),
         scenario: input.name.clone(),
@@ -316,7 +321,8 @@ pub fn summarise(
         pause_share: busy.and_then(|time| pause_share(&input.run, outcome, &time)),
         jain_over_time: goodputs.as_ref().and_then(Goodputs::jain_over_time),
         convergence_us: goodputs.as_ref().and_then(Goodputs::convergence),
-        collectives: collective_times(input, outcome),
+        jobs: job_times(input, &collectives),
+        collectives,
         decisions: outcome.decisions.as_ref().map(DecisionTimes::of),
         counters: Totals::from(counters),
         warnings: checks::warnings(input, outcome, flows, all.before_feedback, status),

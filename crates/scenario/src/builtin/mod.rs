@@ -182,6 +182,7 @@ pub fn scenarios() -> &'static [Shipped] {
         "permutation-k8",
         "ring-all-reduce",
         "hierarchical-all-reduce",
+        "ai-cluster",
         "all-to-all-linear",
         "all-to-all-pairwise",
         "fat320-websearch30",

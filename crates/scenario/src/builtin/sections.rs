@@ -19,6 +19,7 @@ pub fn sections() -> &'static [Entry] {
             "topology", "", "", "the network: one block";
             "hosts", "", "", "names of sets of hosts";
             "workload", "", "", "the flows: one or more tables, each with one block";
+            "job", "", "", "training jobs: one or more tables";
             "network", "", "", "packets, hosts, switches, failures";
             "cc", "", "", "congestion control";
             "record", "", "", "what to record";
@@ -33,6 +34,25 @@ pub fn sections() -> &'static [Entry] {
             "scheme", "", "that of [cc]", "congestion control of these flows";
             "priority", "", "3", "priority class, 1 to 7";
             "start-jitter", TIME, "0s", "the start of each flow that waits for no other is delayed by a random time below this";
+        }
+        "job": "A training job: ranks, each of which is a host, that carry out the same steps in every iteration. The steps follow one another at each host, and iterations too; there is no barrier between hosts. Its flows are called `label/step`." {
+            "label", "", "job-0, job-1, ..", "its name in results";
+            "hosts", "", "", "its hosts by rank: a set of hosts";
+            "ranks", "", "", "instead of hosts: how many it has; they are chosen among those that no other job has";
+            "placement", "", "packed", "with ranks: `packed`: leaf by leaf; `spread`: one of each leaf in turn; `random`: drawn by the seed; `rail`: along one rail after another. In `topology.rail` the first three place whole servers: `packed` pod by pod, `spread` one of each pod in turn";
+            "among", "", "all", "with ranks: a set of hosts to choose from";
+            "share-hosts", "", "false", "whether it may have hosts that other jobs have";
+            "start", TIME, "0s", "when its hosts begin with the first iteration";
+            "iterations", "", "1", "how often it carries out its steps";
+            "scheme", "", "that of [cc]", "congestion control of its flows";
+            "priority", "", "3", "priority class, 1 to 7";
+            "step", "", "", "what an iteration consists of: a list of tables";
+        }
+        "job.step": "A step of a job: a host computes, then takes part in one collective: all-to-all, all-reduce, reduce-scatter or all-gather, with the keys of the workload of this name but `hosts`, `iterations`, `compute` and `start`." {
+            "label", "", "the collective's name", "its name in results";
+            "compute", TIME, "0s", "what a host computes before it";
+            "within", "", "all ranks", "each so many ranks next to each other carry it out by themselves (tensor parallelism)";
+            "across", "", "all ranks", "ranks that are at the same place in groups of so many carry it out by themselves (data parallelism across these groups)";
         }
         "network": "Packets, hosts, switches." {
             "mtu", SIZE, "1000B", "largest payload of a data packet";
@@ -219,13 +239,14 @@ mod tests {
         {
             let table = match section.name {
                 "" => String::new(),
-                "workload" | "network.failure" | "network.pause-storm" | "network.route" => {
+                "job.step" => "[[job]]\n[[job.step]]\n".to_string(),
+                "workload" | "job" | "network.failure" | "network.pause-storm" | "network.route" => {
                     format!("[[{}]]\n", section.name)
                 }
                 name => format!("[{name}]\n"),
             };
             let mut known = known(&table);
-            if section.name == "workload" {
+            if ["workload", "job.step"].contains(&section.name) {
                 known.retain(|key| !builtin::workloads().iter().any(|workload| workload.name == key));
             }
             // A second spelling.

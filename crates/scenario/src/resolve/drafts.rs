@@ -70,8 +70,23 @@ impl Drafts {
         messages: impl IntoIterator<Item = Message>,
         connections: &[u32],
     ) {
-        let number = self.blocks.len() as u32;
+        let number = self.begin(block);
+        self.extend(number, messages, connections);
+    }
+
+    /// Begins a block; gives its number.
+    pub(super) fn begin(&mut self, block: Block) -> u32 {
         self.blocks.push(block);
+        self.blocks.len() as u32 - 1
+    }
+
+    /// Adds flows to the block of this number.
+    pub(super) fn extend(
+        &mut self,
+        number: u32,
+        messages: impl IntoIterator<Item = Message>,
+        connections: &[u32],
+    ) {
         let new = messages.into_iter().enumerate().map(|(i, message)| Draft {
             message,
             block: number,

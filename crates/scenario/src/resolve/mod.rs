@@ -34,7 +34,7 @@ use crate::schema::{Fidelity, Nodes, Scenario, Ties};
 use crate::{Origin, Resolved};
 
 use fill::{fill, fill_at};
-pub use workload::Collective;
+pub use workload::{Collective, Job};
 
 /// A scenario as it was read.
 pub(crate) struct Input {
@@ -138,7 +138,12 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         unused: Vec::new(),
         kept: Vec::new(),
     };
-    let (run, schemes, collectives) = build(&mut cx, &mut scenario)?;
+    let Built {
+        run,
+        schemes,
+        collectives,
+        jobs,
+    } = build(&mut cx, &mut scenario)?;
     let Cx {
         warnings,
         unused,
@@ -168,6 +173,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         origin,
         sweep: scenario.sweep,
         collectives,
+        jobs,
         run: run.into(),
     })
 }
@@ -197,8 +203,13 @@ fn check_name(name: &str) -> Result<(), Problem> {
     )
 }
 
-/// A run, the names of its schemes, its collectives.
-type Built = (RunSpec, Vec<String>, Vec<Collective>);
+/// A run, and what is said of it.
+struct Built {
+    run: RunSpec,
+    schemes: Vec<String>,
+    collectives: Vec<Collective>,
+    jobs: Vec<Job>,
+}
 
 /// Everything but the frame.
 fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
@@ -208,7 +219,12 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     hosts::name(cx, scenario, &mut net)?;
     models::attach(cx, &mut scenario.cc_blocks)?;
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
-    let traffic = workload::resolve(cx, &mut scenario.workload, &net, &mut schemes)?;
+    let traffic = workload::resolve(
+        cx,
+        (&mut scenario.workload, &mut scenario.job),
+        &net,
+        &mut schemes,
+    )?;
     if traffic.count() == 0 {
         cx.warnings.push("the scenario has no flows".to_string());
     }
@@ -281,5 +297,10 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         check: scenario.check.unwrap_or(false),
     };
     delay::warn(cx, &run);
-    Ok((run, names, traffic.collectives))
+    Ok(Built {
+        run,
+        schemes: names,
+        collectives: traffic.collectives,
+        jobs: traffic.jobs,
+    })
 }

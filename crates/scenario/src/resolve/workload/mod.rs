@@ -3,6 +3,8 @@
 mod collectives;
 mod files;
 mod incast;
+mod jobs;
+mod placement;
 mod random;
 mod sizes;
 
@@ -24,13 +26,16 @@ use super::fill::{fill, fill_at, fill_value, only_block};
 use super::hosts::{self, Holds};
 use super::schemes::Schemes;
 use crate::schema::Nodes;
+use collectives::Operation;
 
-/// A collective operation of several hosts, and the flows that it is made of.
+pub use jobs::Job;
+
+/// A collective operation of several hosts, or of several groups of as many at a time, and the flows that it is made of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collective {
     /// The label of its flows.
     pub label: String,
-    /// How many hosts take part.
+    /// How many hosts take part; of several groups, in each.
     pub hosts: u32,
     /// The bytes by which its bandwidth is counted: those that a host has in all.
     pub size: Bytes,
@@ -49,6 +54,7 @@ pub(super) struct Traffic {
     pub(super) arrivals: Option<Arrivals>,
     pub(super) dependencies: Vec<Dependency>,
     pub(super) collectives: Vec<Collective>,
+    pub(super) jobs: Vec<Job>,
     pub(super) labels: Vec<String>,
 }
 
@@ -73,12 +79,12 @@ impl Traffic {
 /// Makes the flows.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
-    workloads: &mut [Spanned<schema::Workload>],
+    (workloads, jobs): (&mut [Spanned<schema::Workload>], &mut [Spanned<schema::Job>]),
     net: &Net,
     schemes: &mut Schemes<'_>,
 ) -> Result<Traffic, Problem> {
     let mut drafts = Drafts::default();
-    drafts.streams = cx.streams && may_stream(workloads);
+    drafts.streams = cx.streams && jobs.is_empty() && may_stream(workloads);
     let mut labels = Labels::default();
     let mut given = BTreeMap::new();
     for (i, spanned) in workloads.iter_mut().enumerate() {
@@ -106,6 +112,8 @@ pub(super) fn resolve(
         };
         maker.make(written, schemes, &mut drafts)?;
     }
+    let at = (&mut drafts, &mut labels, workloads.len());
+    let jobs = jobs::resolve(cx, jobs, net, schemes, at)?;
     if schemes.all().any(|scheme| scheme.needs().foresight) {
         drafts.list_sources(cx.seed);
     }
@@ -116,6 +124,7 @@ pub(super) fn resolve(
         flows: drafts.with_ports(),
         dependencies: drafts.dependencies,
         collectives: drafts.collectives,
+        jobs,
         labels: labels.names,
     })
 }
@@ -287,13 +296,20 @@ impl Maker<'_, '_> {
                 traffic::permutation(&hosts, size, start, self.seeds).into()
             }
             "closed-loop" => self.closed_loop(written.closed_loop.get_or_insert_default())?,
-            "all-to-all" => self.all_to_all(written.all_to_all.get_or_insert_default())?,
-            "all-reduce" => self.all_reduce(written.all_reduce.get_or_insert_default())?,
-            "reduce-scatter" => self.ring(
+            "all-to-all" => {
+                self.collective(Operation::AllToAll(written.all_to_all.get_or_insert_default()))?
+            }
+            "all-reduce" => {
+                self.collective(Operation::AllReduce(written.all_reduce.get_or_insert_default()))?
+            }
+            "reduce-scatter" => self.collective(Operation::Ring(
                 written.reduce_scatter.get_or_insert_default(),
                 Algorithm::ReduceScatter,
-            )?,
-            _ => self.ring(written.all_gather.get_or_insert_default(), Algorithm::AllGather)?,
+            ))?,
+            _ => self.collective(Operation::Ring(
+                written.all_gather.get_or_insert_default(),
+                Algorithm::AllGather,
+            ))?,
         })
     }
 
@@ -358,7 +374,11 @@ impl Maker<'_, '_> {
     }
 
     fn class(&self, written: &schema::Workload) -> Result<Option<u8>, Problem> {
-        let Some(priority) = &written.priority else {
+        self.checked_class(&written.priority)
+    }
+
+    fn checked_class(&self, slot: &Option<Spanned<u8>>) -> Result<Option<u8>, Problem> {
+        let Some(priority) = slot else {
             return Ok(None);
         };
         if (1..=7).contains(priority.get_ref()) {
