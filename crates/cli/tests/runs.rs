@@ -408,6 +408,19 @@ fn neither_threads_nor_recorders_move_a_run() {
         assert_same(&one, &made(&format!("{name}-again"), "1", record));
         assert_same(&one, &made(&format!("{name}-2"), "2", record));
     }
+    // Nothing of a run that wrote more stays in the folder of one that replaces it.
+    for format in ["parquet", "perfetto"] {
+        let again = [
+            "run", "all-1", "--quiet", "--out", "replaced", "--force", "--format", format,
+        ];
+        assert!(command(path).args(again).output().unwrap().status.success());
+    }
+    assert!(path.join("replaced/timeline.json").exists());
+    let forced = command(path)
+        .args(["run", "none-1", "--quiet", "--out", "replaced", "--force"])
+        .output();
+    assert!(forced.unwrap().status.success());
+    assert_same(&path.join("none-1"), &path.join("replaced"));
     let (a, b) = (path.join("all-1"), path.join("none-1"));
     for file in ["flows.csv", "fct.txt", "pfc.txt", "topology.txt"] {
         assert_eq!(

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::folder::OURS;
 
 /// Files of fixed names that runs, comparisons, sweeps, reproductions and trainings write.
-const WRITTEN: [&str; 22] = [
+const WRITTEN: [&str; 25] = [
     "comparison.json",
     "dataset.parquet",
     "fct.txt",
@@ -20,6 +20,8 @@ const WRITTEN: [&str; 22] = [
     "gains.toml",
     "index.html",
     "pfc.txt",
+    "points.csv",
+    "points.parquet",
     "qlen.txt",
     "report.html",
     "results.csv",
@@ -27,6 +29,7 @@ const WRITTEN: [&str; 22] = [
     "rtt_samples.txt",
     "scenario.toml",
     "series.parquet",
+    "timeline.json",
     "topology.txt",
     "trace.parquet",
     "trace.pcapng",
