@@ -199,11 +199,22 @@ fn topology_in(folder: &Path, scenario: &str) -> Result<Option<Topology>, ReadEr
 }
 
 fn read_pauses(path: &Path) -> Result<Vec<u64>, ReadError> {
+    /// Beyond it there are no picoseconds.
+    const LAST_NS: u64 = u64::MAX / 1000;
     let mut pauses = Vec::new();
+    let mut last = 0;
     for (number, line) in (1..).zip(read(path)?.lines()) {
         let fields: Option<Vec<u64>> = line.split_whitespace().map(|field| field.parse().ok()).collect();
         match fields.as_deref() {
-            Some([time, _, _, _, kind]) => pauses.extend((*kind == 1).then_some(*time)),
+            Some(&[time, _, _, _, kind]) if (last..=LAST_NS).contains(&time) => {
+                last = time;
+                pauses.extend((kind == 1).then_some(time));
+            }
+            Some(&[time, ..]) => {
+                let message =
+                    format!("line {number}: {time} ns: expected {last} to {LAST_NS}, times in order");
+                return Err(content(path, message));
+            }
             _ => {
                 return Err(content(
                     path,

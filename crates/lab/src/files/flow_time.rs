@@ -161,9 +161,14 @@ pub(crate) fn write(out: &mut impl Write, rows: &[FlowTime]) -> io::Result<()> {
 /// The rows of a file that [`write()`] wrote.
 pub(crate) fn read(path: &Path) -> Result<Vec<FlowTime>, String> {
     let mut csv = csv::Reader::from_path(path).map_err(|error| error.to_string())?;
-    csv.deserialize()
-        .map(|row| row.map_err(|error| error.to_string()))
-        .collect()
+    let mut sum = 0u64;
+    let row = |row: Result<FlowTime, csv::Error>| {
+        let row = row.map_err(|error| error.to_string())?;
+        let more = sum.checked_add(row.time_ps);
+        sum = more.ok_or_else(|| format!("the times sum to more than {} ps", u64::MAX))?;
+        Ok(row)
+    };
+    csv.deserialize().map(row).collect()
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ pub(crate) fn read_flows_parquet(path: &Path) -> Result<FlowRows, RowError> {
         let flow = flow.map_err(|error| RowError(format!("row {}: {error}", row + 1)))?;
         Ok(flow.into_owned())
     };
-    FlowRows::of_rows((0..rows).map(row), &std::env::temp_dir())
+    FlowRows::of_rows((0..rows).map(row).map(ended), &std::env::temp_dir())
 }
 
 /// The rows of a `flows.csv`.
@@ -140,7 +140,20 @@ pub(crate) fn read_flows_csv(file: File) -> Result<FlowRows, RowError> {
         }),
         Err(error) => Err(RowError(error.to_string())),
     });
-    FlowRows::of_rows(rows, &std::env::temp_dir())
+    FlowRows::of_rows(rows.map(ended), &std::env::temp_dir())
+}
+
+/// A row whose flow ends before time does.
+fn ended(row: Result<FlowRow<'static>, RowError>) -> Result<FlowRow<'static>, RowError> {
+    let row = row?;
+    match row.start_ps.checked_add(row.fct_ps.unwrap_or_default()) {
+        Some(_) => Ok(row),
+        None => Err(RowError(format!(
+            "flow {}: start_ps and fct_ps sum to more than {} ps",
+            row.flow_id,
+            u64::MAX
+        ))),
+    }
 }
 
 /// What is wrong with a table of flows.

@@ -175,6 +175,11 @@ fn samples_of(text: &str, flows: &[FlowSpec]) -> Result<Vec<RttSample>, String> 
         if rtt == 0 {
             return Err(format!("line {number}: a round-trip time of 0"));
         }
+        // Beyond it there are no picoseconds.
+        let last = u64::MAX / 1000;
+        if let Some(late) = [at, rtt].into_iter().find(|&ns| ns > last) {
+            return Err(format!("line {number}: {late} ns: expected at most {last}"));
+        }
         samples.push(RttSample {
             at: Time::from_ns(at),
             flow,
