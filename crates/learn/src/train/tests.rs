@@ -160,7 +160,6 @@ fn training_goes_as_with_a_library() {
     }
     let by_library: std::collections::HashMap<Network, Course> =
         serde_json::from_str(include_str!("candle.json")).unwrap();
-    assert_eq!(by_library.len(), 3);
     let close = |what: &str, ours: &[f32], theirs: &[f32]| {
         assert_eq!(ours.len(), theirs.len(), "{what}");
         let off = |(a, b): (&f32, &f32)| (a - b).abs();
@@ -168,7 +167,8 @@ fn training_goes_as_with_a_library() {
         assert!(worst < 1e-5, "{what}: {worst}");
     };
     let data = data(120);
-    for (network, course) in by_library {
+    for network in [Network::Lstm, Network::Gru, Network::Rnn] {
+        let course = &by_library[&network];
         let weights = net::initial(network, 4, &mut Stream::Weights.rng(3));
         let mut net = Net::new(network, 4, &weights).unwrap();
         let mut adam = Adam::new(&net.values);
