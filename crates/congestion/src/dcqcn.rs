@@ -31,6 +31,12 @@
 //!
 //! Rt and R are at most the line's rate, R at least `min-rate`.
 //!
+//! With ternary detection (`tcd`, flavour `paper`), at a CNP that says undetermined:
+//! ```text
+//! Rt = R;  T = B = 0, timers begin anew                                                (5)
+//! ```
+//! and with `aggressive`, in (1), `R = R (1 - max(alpha, alpha-floor)/2)`, and g is `g-factor` g.
+//!
 //! # Parameters
 //! [`Params`]; some defaults depend on `flavour`, and the steps on the line's rate: the launcher of HPCC's
 //! public code scales AI as 5 and HAI as 50 Mbit/s per 25 Gbit/s of line (20 and 200 at 100 Gbit/s); the
@@ -48,12 +54,15 @@
 //!   fourth step of α with default intervals) but not for the first step of α.
 //! * `paper`: timers and byte counter start at the first CNP; before, the rate is the line's. Fast
 //!   recovery has F steps.
+//! * `tcd = "hold"` is the public code of ternary detection; `aggressive` what its thesis says in words, in numbers of
+//!   ours. That code's CNPs go by a clock of 50 us for each flow, ours 50 us after the last.
 //! * There is no separate limit to α's or the increase's timer once the rate is the line's again.
 //!
 //! # References
 //! Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, §3.
 //! IEEE 802.1Qau (QCN), from which the increase phases come.
-//! Public code: alibaba-edu/High-Precision-Congestion-Control.
+//! Y. Zhang et al., "Congestion Detection in Lossless Networks", SIGCOMM 2021 (`tcd`).
+//! Public code: alibaba-edu/High-Precision-Congestion-Control; Yi-ran/DCQCN-TCD.
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
@@ -83,6 +92,19 @@ choice! {
         Nic = "nic",
         /// As published: a CNP cuts at once.
         Paper = "paper",
+    }
+}
+
+choice! {
+    /// What undetermined marks do (ternary congestion detection).
+    pub enum Tcd {
+        /// Nothing: only congested ones count.
+        Off = "off",
+        /// They hold the rate: the target becomes the rate, timers and stages begin anew, and nothing is cut.
+        Hold = "hold",
+        /// They hold, and congested ones cut deeper: by an alpha of `alpha-floor` at least, which grows by
+        /// `g-factor` times g.
+        Aggressive = "aggressive",
     }
 }
 
@@ -175,6 +197,14 @@ params! {
         min_rate: Option<BitRate> = None, shown by_flavour!(min_rate), in Range::Above(0.0), from "public code's launcher; public code's default";
         /// Flavour nic: every cut sets the target rate, not only one after an increase.
         clamp_target: bool = false, in Range::Any, from "public code";
+        /// Alpha before the first CNP.
+        initial_alpha: f64 = 1.0, in Range::AboveUpTo(0.0, 1.0), from "paper; public code of ternary detection: 0.5";
+        /// Flavour paper: what undetermined marks do, where `network.detection` makes such.
+        tcd: Tcd = Tcd::Off, in Range::Any, from "public code of ternary detection";
+        /// With tcd aggressive: alpha in a cut is at least this.
+        alpha_floor: f64 = 0.5, in Range::Between(0.0, 1.0), from "ours: the thesis says \"aggressive\"";
+        /// With tcd aggressive: how many times g alpha grows by at a CNP.
+        g_factor: f64 = 2.0, in Range::Above(0.0), from "ours: the thesis says \"aggressive\"";
         /// Flavour nic: factor of the rate at a flow's first CNP.
         rate_on_first_cnp: f64 = 1.0, in Range::AboveUpTo(0.0, 1.0), from "public code";
     }
@@ -229,6 +259,12 @@ impl Definition for Params {
                 settings: &[("flavour", "paper")],
                 window: None,
             },
+            Alias {
+                name: "dcqcn-tcd",
+                help: "as published, and undetermined marks hold the rate, as in the public code of ternary detection",
+                settings: &[("flavour", "paper"), ("tcd", "hold"), ("initial-alpha", "0.5")],
+                window: None,
+            },
         ],
         title: "DCQCN",
         paper: "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015",
@@ -275,6 +311,20 @@ impl Definition for Params {
                 ));
             }
         }
+        if self.tcd != Tcd::Off && self.flavour != Flavour::Paper {
+            let why = "it is the notifications of flavour `paper` that tell undetermined marks";
+            return Err(ParamError::new(
+                "tcd",
+                format!("{why}: expected `off` with this flavour"),
+            ));
+        }
+        let growth = self.g * self.g_factor;
+        if self.tcd == Tcd::Aggressive && growth > 1.0 {
+            return Err(ParamError::new(
+                "g-factor",
+                format!("g times it is {growth}: expected 1 at most"),
+            ));
+        }
         Ok(())
     }
 
@@ -299,7 +349,8 @@ impl Definition for Params {
 
     fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
         let interval = self.cnp_interval.unwrap_or(self.flavour.defaults().cnp_interval);
-        (interval > Span::ZERO).then(|| Box::new(NotificationPoint::new(interval)) as Box<dyn ReceiverHalf>)
+        let point = NotificationPoint::new(interval, self.tcd != Tcd::Off);
+        (interval > Span::ZERO).then(|| Box::new(point) as Box<dyn ReceiverHalf>)
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
@@ -310,32 +361,49 @@ impl Definition for Params {
     }
 }
 
-/// The receiver's half: the paper's notification point. A CNP for a marked packet, at most one per interval.
+/// The receiver's half: the paper's notification point. A CNP for a marked packet, at most one per interval; where
+/// undetermined marks count, it says the strongest mark since the last.
 #[derive(Clone, Copy, Debug)]
 pub struct NotificationPoint {
     interval: Span,
     /// When the next may be sent.
     next: Time,
+    /// What counts, and the strongest since the last.
+    counts: Mark,
+    strongest: Mark,
 }
 
 impl NotificationPoint {
     /// That has sent none.
-    pub const fn new(interval: Span) -> Self {
+    pub const fn new(interval: Span, ternary: bool) -> Self {
         Self {
             interval,
             next: Time::ZERO,
+            counts: if ternary {
+                Mark::Undetermined
+            } else {
+                Mark::Congested
+            },
+            strongest: Mark::None,
         }
     }
 }
 
 impl ReceiverHalf for NotificationPoint {
     fn on_data(&mut self, now: Time, data: &Arrived) -> Reaction {
-        if data.mark != Mark::Congested || now < self.next {
+        if data.mark < self.counts {
+            return Reaction::NONE;
+        }
+        self.strongest = self.strongest.max(data.mark);
+        if now < self.next {
             return Reaction::NONE;
         }
         self.next = now.saturating_add(self.interval);
+        let ternary = self.counts == Mark::Undetermined;
+        let mark = if ternary { self.strongest } else { data.mark };
+        self.strongest = Mark::None;
         Reaction {
-            cnp: Some(Cnp::MARKED),
+            cnp: Some(Cnp { mark, ..Cnp::MARKED }),
             ..Reaction::NONE
         }
     }
@@ -351,7 +419,7 @@ mod tests {
 
     #[test]
     fn one_notification_per_interval() {
-        let mut point = NotificationPoint::new(Span::from_us(50));
+        let mut point = NotificationPoint::new(Span::from_us(50), false);
         let mut told = |us: u64, mark| {
             let data = Arrived {
                 mark,
@@ -365,6 +433,28 @@ mod tests {
         assert_eq!(told(50, Mark::Congested), None);
         assert_eq!(told(51, Mark::Undetermined), None);
         assert_eq!(told(51, Mark::Congested), Some(Cnp::MARKED));
+    }
+
+    /// What is strongest since the last notification is told.
+    #[test]
+    fn undetermined_marks_are_told_where_they_count() {
+        let mut point = NotificationPoint::new(Span::from_us(50), true);
+        let mut told = |us: u64, mark| {
+            let data = Arrived {
+                mark,
+                wire: Bytes::new(1048),
+                tag: 0,
+            };
+            point
+                .on_data(Time::from_ns(us * 1000), &data)
+                .cnp
+                .map(|cnp| cnp.mark)
+        };
+        assert_eq!(told(1, Mark::Undetermined), Some(Mark::Undetermined));
+        assert_eq!(told(20, Mark::Congested), None);
+        assert_eq!(told(51, Mark::Undetermined), Some(Mark::Congested));
+        assert_eq!(told(101, Mark::Undetermined), Some(Mark::Undetermined));
+        assert_eq!(told(160, Mark::None), None);
     }
 
     /// The launcher's 5 and 50 Mbit/s per 25 Gbit/s, the paper's 40 and 200 per 40.

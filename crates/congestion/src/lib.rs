@@ -21,6 +21,7 @@
 pub mod params;
 
 pub mod api;
+pub mod detect;
 pub mod receiver;
 pub mod registry;
 pub mod switch;
@@ -38,6 +39,7 @@ pub mod bolt;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod dx;
+pub mod fixed;
 pub mod hpcc;
 pub mod hpcc_pint;
 pub mod lstm_pid;

@@ -50,13 +50,12 @@ use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits};
+use crate::detect::NonPausedEcn;
 use crate::params::{ParamError, Parameters, Range};
 use crate::rate::Bounds;
 use crate::receiver::{Arrived, Reaction, ReceiverHalf};
 use crate::registry::{Definition, Marking, NetworkFacts, Scheme, Setting, Unfit, WindowMode};
-use crate::switch::{
-    self, Egress, EgressPort, Hooks, Passing, PerPort, Queue, SwitchHalf, SwitchHalves, SwitchPart,
-};
+use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchPart};
 
 params! {
     /// Parameters of PCN.
@@ -133,7 +132,7 @@ impl Definition for Params {
             params: &[],
             hooks: Hooks {
                 departures: true,
-                resumes: true,
+                pauses: true,
                 ..Hooks::default()
             },
             turns_back: false,
@@ -158,53 +157,6 @@ impl Definition for Params {
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Pcn::new(self, path))
-    }
-}
-
-/// The switch's half: NP-ECN, of the queues of a port.
-#[derive(Clone, Debug)]
-pub struct NonPausedEcn {
-    /// Packets of each queue that were held back by a pause and have not left: N of (1).
-    held_back: Box<[u32]>,
-}
-
-impl NonPausedEcn {
-    /// Of empty queues.
-    pub fn new(port: &EgressPort) -> Self {
-        Self {
-            held_back: vec![0; port.classes].into(),
-        }
-    }
-}
-
-/// Equation (1).
-impl SwitchHalf for NonPausedEcn {
-    fn on_resume(&mut self, _at: &mut Egress<'_>, class: u8, queue: Queue) {
-        self.held_back[usize::from(class)] = queue.packets;
-    }
-
-    #[inline]
-    fn on_departure(&mut self, _at: &mut Egress<'_>, packet: &Passing) -> switch::Marking {
-        match &mut self.held_back[usize::from(packet.class)] {
-            0 => switch::Marking::Curve,
-            held => {
-                *held -= 1;
-                switch::Marking::Put(Mark::None)
-            }
-        }
-    }
-
-    fn on_link_down(&mut self) {
-        self.held_back.fill(0);
-    }
-
-    fn verify(&self, _now: Time, class: u8, queue: Queue) {
-        let held = self.held_back[usize::from(class)];
-        assert!(
-            held <= queue.packets,
-            "{held} of {} packets were held back",
-            queue.packets
-        );
     }
 }
 
@@ -350,7 +302,7 @@ impl CongestionControl for Pcn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testkit::{Pair, egress_port, passing, star_path, with_egress};
+    use crate::testkit::{Pair, star_path};
     use proptest::prelude::*;
 
     fn pair() -> Pair<Pcn> {
@@ -362,34 +314,6 @@ mod tests {
             mark: Mark::congested_if(congested),
             rate: Some(BitRate::from_gbps(gbps)),
         }
-    }
-
-    /// Three packets wait when a pause ends: those three are spared, of their class, and what comes after is not.
-    #[test]
-    fn equation_1_by_hand() {
-        let mut port = NonPausedEcn::new(&egress_port());
-        let queue = Queue {
-            bytes: 3144,
-            packets: 3,
-        };
-        with_egress(|at| port.on_resume(at, 2, queue));
-        let mut marking = |class| {
-            let packet = Passing {
-                class,
-                ..passing(100_000)
-            };
-            with_egress(|at| port.on_departure(at, &packet))
-        };
-        let spared = switch::Marking::Put(Mark::None);
-        assert_eq!(
-            [2, 1, 2].map(&mut marking),
-            [spared, switch::Marking::Curve, spared]
-        );
-        assert_eq!([2, 2].map(&mut marking), [spared, switch::Marking::Curve]);
-        with_egress(|at| port.on_resume(at, 2, queue));
-        port.on_link_down();
-        let after = with_egress(|at| port.on_departure(at, &passing(100_000)));
-        assert_eq!(after, switch::Marking::Curve);
     }
 
     /// Nine packets, of which `marked` are marked: the first is not counted among the bytes of its period.

@@ -175,6 +175,7 @@ macro_rules! schemes {
 
 schemes! {
     None(none),
+    Fixed(fixed),
     Dcqcn(dcqcn),
     Dctcp(dctcp),
     Timely(timely),

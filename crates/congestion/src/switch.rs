@@ -9,6 +9,7 @@ use std::fmt::Debug;
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Span, Time};
 
+use crate::detect::PortState;
 use crate::mark::Mark;
 
 mod ports;
@@ -37,12 +38,14 @@ pub struct Hooks {
     pub arrivals: bool,
     /// [`SwitchHalf::on_departure`].
     pub departures: bool,
-    /// [`SwitchHalf::on_resume`].
-    pub resumes: bool,
+    /// [`SwitchHalf::on_pause`] and [`SwitchHalf::on_resume`].
+    pub pauses: bool,
+    /// [`SwitchHalf::on_curve`].
+    pub curves: bool,
 }
 
 /// An egress port that takes part, before anything has passed it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EgressPort {
     /// Classes of traffic, a queue each.
     pub classes: usize,
@@ -50,6 +53,12 @@ pub struct EgressPort {
     pub full_packet: Span,
     /// Bytes of such a packet.
     pub full_bytes: u32,
+    /// The port's rate.
+    pub rate: BitRate,
+    /// What its link takes.
+    pub delay: Span,
+    /// The network's curve.
+    pub red: Red,
 }
 
 /// An egress port at the moment of a call.
@@ -173,10 +182,19 @@ pub trait SwitchHalf: Clone + Debug + Send + 'static {
     fn on_departure(&mut self, _at: &mut Egress<'_>, _packet: &Passing) -> Marking {
         Marking::Curve
     }
+    /// What the network's curve says of a data packet that has left its queue, where the halves leave it to that.
+    #[inline]
+    fn on_curve(&mut self, _packet: &Passing, _marked: bool) {}
+    /// A pause of a class begins.
+    fn on_pause(&mut self, _at: &mut Egress<'_>, _class: u8) {}
     /// A pause of a class ends; nothing has left its queue since.
     fn on_resume(&mut self, _at: &mut Egress<'_>, _class: u8, _queue: Queue) {}
     /// The link failed: what waited is lost, and pauses are over.
     fn on_link_down(&mut self) {}
+    /// What a class with such a queue is, for a half that tells.
+    fn state(&self, _now: Time, _class: u8, _queue: Queue) -> Option<PortState> {
+        None
+    }
     /// Checks what always holds, of a class with such a queue.
     ///
     /// # Panics

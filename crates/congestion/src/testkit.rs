@@ -30,7 +30,7 @@ use crate::api::{
     SenderQuirks, SentInfo, TimerBank, TimerEvent, TimerSlot,
 };
 
-use crate::switch::{Egress, EgressPort, Load, Passing};
+use crate::switch::{Egress, EgressPort, Load, Passing, Red};
 
 /// Timers that may expire at one instant before [`Pair`] calls it a loop.
 const STORM: u32 = 1000;
@@ -74,6 +74,9 @@ pub fn egress_port() -> EgressPort {
         classes: 3,
         full_packet: Span::from_ps(83_840),
         full_bytes: 1048,
+        rate: BitRate::from_gbps(100),
+        delay: Span::from_us(1),
+        red: Red::OFF,
     }
 }
 

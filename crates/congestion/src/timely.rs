@@ -19,6 +19,8 @@
 //! gradient <= 0:  R = R + delta, or the larger step after 5 increases in a row
 //! otherwise:      R = R max(0, 1 - beta gradient)
 //! ```
+//! With `tcd`, R stays as it is in the last case if the packet was marked as undetermined.
+//!
 //! Patched, between the thresholds (Algorithm 2 of Zhu et al.):
 //! ```text
 //! w = 0 for gradient <= -1/4, 1 for gradient >= 1/4, 2 gradient + 1/2 between
@@ -52,7 +54,7 @@
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::{Bounds, in_proportion};
 use crate::registry::{Alias, Definition, DelayLimit, Scheme, WindowMode};
@@ -124,6 +126,9 @@ params! {
         rate_ai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "the papers, scaled as by the launcher of HPCC's public code";
         /// Step of an increase after `hai-after` others in a row; `auto`: 50 Mbit/s per 10 Gbit/s of the line.
         rate_hai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "the paper's N = 5 steps, scaled as by the launcher of HPCC's public code";
+        /// Variant original: no update between the thresholds as the gradient rises, where packets are marked as
+        /// undetermined (ternary congestion detection).
+        tcd: bool = false, in Range::Any, from "Zhang et al., SIGCOMM 2021";
         /// Increases in a row after which the step is `rate-hai`.
         hai_after: u32 = 5, in Range::AtLeast(0.0), from "paper §4.3";
         /// The lowest rate; `auto`: 1 % of the line's.
@@ -266,7 +271,7 @@ impl Timely {
         now.saturating_since(self.last_update) >= self.params.min_rtt
     }
 
-    fn update(&mut self, rtt: Span) {
+    fn update(&mut self, rtt: Span, mark: Mark) {
         let new_diff = (rtt.as_ps() as i64 - self.last_rtt.as_ps() as i64) as f64 / 1000.0;
         let a = self.params.ewma;
         self.rtt_diff = (1.0 - a) * self.rtt_diff + a * new_diff;
@@ -280,7 +285,7 @@ impl Timely {
             self.pull(gradient, rtt);
         } else if gradient <= 0.0 {
             self.increase();
-        } else {
+        } else if !(self.params.tcd && mark == Mark::Undetermined) {
             self.decrease((1.0 - self.beta * gradient).max(0.0));
         }
     }
@@ -327,7 +332,7 @@ impl CongestionControl for Timely {
             Some(segment) => (ack.seq + segment.get()).saturating_sub(1),
         };
         if self.last_update_seq != 0 {
-            self.update(ack.rtt);
+            self.update(ack.rtt, ack.mark);
         }
         if next > self.last_update_seq {
             self.last_update_seq = next;
@@ -357,6 +362,34 @@ mod tests {
         };
         feed(first_us);
         rest_us.iter().map(|&rtt| feed(rtt)).collect()
+    }
+
+    /// Between the thresholds, rising: 0.72 of the rate, but for an undetermined mark where that counts.
+    #[test]
+    fn undetermined_marks_hold_the_rate() {
+        let after = |tcd, mark, rtt_us| {
+            let params = Params {
+                tcd,
+                ..Params::default()
+            };
+            let mut pair = Pair::new(star_path(), |path| Timely::new(&params, path));
+            for (seq, rtt_us) in [(1000, 60), (2000, rtt_us)] {
+                pair.advance(Span::from_us(20));
+                pair.ack(&AckInfo {
+                    rtt: Span::from_us(rtt_us),
+                    mark,
+                    ..ack(seq, seq + 500)
+                });
+            }
+            pair.rate().as_bps()
+        };
+        assert_eq!(after(true, Mark::Undetermined, 68), 100_000_000_000);
+        assert_eq!(after(true, Mark::Congested, 68), 72_000_000_000);
+        assert_eq!(after(false, Mark::Undetermined, 68), 72_000_000_000);
+        assert!(
+            after(true, Mark::Undetermined, 600) < 100_000_000_000,
+            "above T_high"
+        );
     }
 
     #[test]

@@ -138,6 +138,9 @@ pub struct Counters {
     pub link_drops: u64,
     /// Data packets marked "congestion experienced" (each counted once).
     pub marked: u64,
+    /// Data packets marked as undetermined where they had no mark (ternary detection; some are marked as above further
+    /// on).
+    pub undetermined: u64,
     /// Congestion notifications that reached a sender (as packets or as flags in ACKs).
     pub notifications: u64,
     /// Packets that switches sent to senders about congestion (SRC, CNM).
@@ -171,6 +174,7 @@ impl Counters {
             trimmed,
             link_drops,
             marked,
+            undetermined,
             notifications,
             notices,
             nacks,
@@ -191,6 +195,7 @@ impl Counters {
         self.trimmed += trimmed;
         self.link_drops += link_drops;
         self.marked += marked;
+        self.undetermined += undetermined;
         self.notifications += notifications;
         self.notices += notices;
         self.nacks += nacks;

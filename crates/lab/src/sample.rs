@@ -67,6 +67,7 @@ pub fn spec() -> RunSpec {
                 mode: PfcMode::OnOff,
             }),
             ecn: Vec::new(),
+            detection: Detection::Red,
             loss: LossSpec::NONE,
             assist: None,
         },

@@ -5,6 +5,7 @@
 //! nothing is absent.
 
 mod accounts;
+mod detection;
 mod job;
 mod nodes;
 mod quirks;
@@ -28,6 +29,7 @@ use paceline_congestion::registry::SchemeParams;
 use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
+pub(crate) use detection::{DetectionKind, TcdKind};
 pub(crate) use job::*;
 pub(crate) use nodes::{NodeItem, Nodes};
 pub(crate) use quirks::Quirks;
@@ -261,6 +263,7 @@ tables! {
         drop: Drop,
         pfc: Pfc,
         ecn: Spanned<Ecn>,
+        detection: Spanned<Detection>,
         bolt_ns3: Spanned<BoltNs3>,
         load_balancing: Spanned<Balancing>,
         flowlet: Flowlet,
@@ -337,6 +340,14 @@ tables! {
     struct StaticThreshold {
         xoff: Spanned<Bytes>,
         xon: Spanned<Bytes>,
+    }
+    /// `[network.detection]`.
+    struct Detection {
+        kind: Spanned<DetectionKind>,
+        variant: Spanned<TcdKind>,
+        epsilon: Spanned<f64>,
+        max_ton: Spanned<OrAuto<Span>>,
+        times: Spanned<f64>,
     }
     /// Scaled with the rate, or one curve for each rate.
     struct Ecn {

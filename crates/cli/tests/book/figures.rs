@@ -32,8 +32,12 @@ const QUEUE: RGBColor = RGBColor(0x3a, 0x3a, 0x3a);
 
 /// What a scheme cannot have as its default on this path: a key, a value, and why.
 fn setting(scheme: &Scheme) -> Option<(&'static str, &'static str, &'static str)> {
-    // The default is for half the round trip: the sender would stay at its lowest rate.
-    (scheme.name == "lstm-pid").then_some(("target", "10us", "above this path's round trip"))
+    match scheme.name {
+        // The default is for half the round trip: the sender would stay at its lowest rate.
+        "lstm-pid" => Some(("target", "10us", "above this path's round trip")),
+        "fixed" => Some(("rate", "60Gbps", "so that two are more than the link carries")),
+        _ => None,
+    }
 }
 
 /// The figure in a scheme's page.

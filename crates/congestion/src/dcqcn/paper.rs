@@ -2,7 +2,7 @@
 
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use super::{ALPHA, INCREASE, Params, Settings};
+use super::{ALPHA, INCREASE, Params, Settings, Tcd};
 use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Mark, PathInfo, SendLimits, SentInfo, TimerSlot};
 use crate::rate::{Bounds, average};
 
@@ -10,6 +10,11 @@ use crate::rate::{Bounds, average};
 #[derive(Clone, Debug)]
 pub struct Paper {
     settings: Settings,
+    /// What undetermined marks do.
+    tcd: Tcd,
+    /// The least alpha of a cut, and what alpha grows by at a CNP.
+    alpha_floor: f64,
+    growth: f64,
     byte_counter: u64,
     bounds: Bounds,
     rate: BitRate,
@@ -29,13 +34,20 @@ impl Paper {
     /// A sender at line rate.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         let settings = params.settings(path.line_rate);
+        let (alpha_floor, growth) = match params.tcd {
+            Tcd::Aggressive => (params.alpha_floor, params.g * params.g_factor),
+            Tcd::Off | Tcd::Hold => (0.0, params.g),
+        };
         Self {
             settings,
+            tcd: params.tcd,
+            alpha_floor,
+            growth,
             byte_counter: params.byte_counter.get().max(1),
             bounds: Bounds::new(settings.min_rate, path.line_rate),
             rate: path.line_rate,
             target: path.line_rate,
-            alpha: 1.0,
+            alpha: params.initial_alpha,
             congested: false,
             sent: 0,
             timer_stage: 0,
@@ -76,12 +88,17 @@ impl CongestionControl for Paper {
         }
     }
 
-    fn on_cnp(&mut self, cx: &mut Ctx<'_>, _cnp: &Cnp) {
-        // (1)
-        let g = self.settings.g;
-        self.target = self.rate;
-        self.rate = self.bounds.clamp(self.rate.scale(1.0 - self.alpha / 2.0));
-        self.alpha = (1.0 - g) * self.alpha + g;
+    fn on_cnp(&mut self, cx: &mut Ctx<'_>, cnp: &Cnp) {
+        if cnp.mark == Mark::Undetermined && self.tcd == Tcd::Off {
+            return;
+        }
+        self.target = self.rate; // (5), and:
+        if cnp.mark == Mark::Congested {
+            // (1)
+            let (g, alpha) = (self.growth, self.alpha.max(self.alpha_floor));
+            self.rate = self.bounds.clamp(self.rate.scale(1.0 - alpha / 2.0));
+            self.alpha = (1.0 - g) * self.alpha + g;
+        }
         self.congested = true;
         (self.timer_stage, self.byte_stage, self.sent) = (0, 0, 0);
         cx.arm(ALPHA, self.settings.alpha_interval);
@@ -156,6 +173,57 @@ mod tests {
         assert_eq!(pair.rate(), BitRate::from_gbps(75).scale(1.0 - 255.0 / 512.0));
         assert_eq!(pair.cc.target_rate(), BitRate::from_gbps(75));
         assert_eq!(pair.cc.alpha(), 255.0 / 256.0 * (255.0 / 256.0) + 1.0 / 256.0);
+    }
+
+    const UNDETERMINED: Cnp = Cnp {
+        mark: Mark::Undetermined,
+        rate: None,
+    };
+
+    fn with(tcd: Tcd) -> Pair<Paper> {
+        let params = Params {
+            flavour: Flavour::Paper,
+            initial_alpha: 0.25,
+            tcd,
+            ..Params::default()
+        };
+        Pair::new(star_path(), |path| Paper::new(&params, path))
+    }
+
+    #[test]
+    fn equation_5_by_hand() {
+        for (tcd, waits) in [(Tcd::Off, false), (Tcd::Hold, true)] {
+            let mut pair = with(tcd);
+            pair.cnp(&Cnp::MARKED); // R = 87.5
+            pair.advance(Span::from_us(50));
+            pair.cnp(&UNDETERMINED);
+            let alpha = 0.25 * 255.0 / 256.0 + 1.0 / 256.0;
+            assert_eq!(
+                (pair.cc.alpha(), pair.rate()),
+                (alpha, BitRate::from_bps(87_500_000_000))
+            );
+            // Its timer would have been over after 55 us: the increase waits for 50 more, and is none then.
+            pair.advance(Span::from_us(54));
+            let grown = BitRate::from_bps(93_750_000_000);
+            let rate = if waits {
+                BitRate::from_bps(87_500_000_000)
+            } else {
+                grown
+            };
+            assert_eq!(pair.rate(), rate, "{tcd:?}");
+            pair.advance(Span::from_us(1));
+            assert_eq!(pair.rate(), rate, "{tcd:?}");
+        }
+    }
+
+    #[test]
+    fn aggressive_cuts_are_deeper() {
+        let mut pair = with(Tcd::Aggressive);
+        pair.cnp(&Cnp::MARKED);
+        assert_eq!(pair.rate(), BitRate::from_gbps(75), "by 0.5, not 0.25");
+        assert_eq!(pair.cc.alpha(), 0.25 * 254.0 / 256.0 + 2.0 / 256.0);
+        pair.cnp(&UNDETERMINED);
+        assert_eq!(pair.rate(), BitRate::from_gbps(75));
     }
 
     #[test]

@@ -56,9 +56,9 @@ fn an_unknown_name_gets_a_hint() {
     let error = SchemeParams::default().configure("HPPC").unwrap_err();
     assert_eq!(error.nearest, Some("hpcc"));
     assert!(
-        error
-            .to_string()
-            .starts_with("unknown scheme `HPPC` (did you mean `hpcc`?); expected one of: none, dcqcn,")
+        error.to_string().starts_with(
+            "unknown scheme `HPPC` (did you mean `hpcc`?); expected one of: none, fixed, dcqcn,"
+        )
     );
     assert_eq!(
         SchemeParams::default()

@@ -8,6 +8,7 @@ use paceline_kernel::rng::Rng;
 
 use super::{Egress, EgressPort, Marking, Passing, Queue, SwitchHalf, Verdict};
 use crate::copies::copies;
+use crate::detect::PortState;
 
 /// A scheme's halves of all egress ports: the hooks of [`SwitchHalf`], of a port by its number.
 pub trait SwitchHalves: CloneHalves + Debug + Send {
@@ -15,10 +16,16 @@ pub trait SwitchHalves: CloneHalves + Debug + Send {
     fn on_arrival(&mut self, port: usize, at: &mut Egress<'_>, packet: &Passing) -> Verdict;
     /// See [`SwitchHalf::on_departure`].
     fn on_departure(&mut self, port: usize, at: &mut Egress<'_>, packet: &Passing) -> Marking;
+    /// See [`SwitchHalf::on_curve`].
+    fn on_curve(&mut self, port: usize, packet: &Passing, marked: bool);
+    /// See [`SwitchHalf::on_pause`].
+    fn on_pause(&mut self, port: usize, at: &mut Egress<'_>, class: u8);
     /// See [`SwitchHalf::on_resume`].
     fn on_resume(&mut self, port: usize, at: &mut Egress<'_>, class: u8, queue: Queue);
     /// See [`SwitchHalf::on_link_down`].
     fn on_link_down(&mut self, port: usize);
+    /// See [`SwitchHalf::state`].
+    fn state(&self, port: usize, now: Time, class: u8, queue: Queue) -> Option<PortState>;
     /// See [`SwitchHalf::verify`].
     fn verify(&self, port: usize, now: Time, class: u8, queue: Queue);
     /// Whether the port takes part.
@@ -66,6 +73,18 @@ impl<H: SwitchHalf> SwitchHalves for PerPort<H> {
         }
     }
 
+    fn on_curve(&mut self, port: usize, packet: &Passing, marked: bool) {
+        if let Some(half) = &mut self.0[port] {
+            half.on_curve(packet, marked);
+        }
+    }
+
+    fn on_pause(&mut self, port: usize, at: &mut Egress<'_>, class: u8) {
+        if let Some(half) = &mut self.0[port] {
+            half.on_pause(at, class);
+        }
+    }
+
     fn on_resume(&mut self, port: usize, at: &mut Egress<'_>, class: u8, queue: Queue) {
         if let Some(half) = &mut self.0[port] {
             half.on_resume(at, class, queue);
@@ -76,6 +95,10 @@ impl<H: SwitchHalf> SwitchHalves for PerPort<H> {
         if let Some(half) = &mut self.0[port] {
             half.on_link_down();
         }
+    }
+
+    fn state(&self, port: usize, now: Time, class: u8, queue: Queue) -> Option<PortState> {
+        self.0[port].as_ref()?.state(now, class, queue)
     }
 
     fn verify(&self, port: usize, now: Time, class: u8, queue: Queue) {

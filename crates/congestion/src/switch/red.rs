@@ -23,6 +23,11 @@ impl Red {
         self.kmin != u32::MAX
     }
 
+    /// Bytes up to which nothing is marked.
+    pub const fn kmin(&self) -> u32 {
+        self.kmin
+    }
+
     /// Whether a packet that leaves `left` bytes behind may be marked at all: what is asked of every packet.
     #[inline(always)]
     pub const fn may_mark(&self, left: u32) -> bool {

@@ -82,7 +82,11 @@ impl Simulation {
         }
         self.core.counters.pauses += 1;
         self.settle_port(port, packet.class, true);
-        self.core.pause(port, packet.class);
+        if self.core.ports[port].paused & 1 << packet.class == 0 {
+            self.core.pause(port, packet.class);
+            self.switches
+                .pause_began(&self.world, &self.core, port, packet.class);
+        }
         if let FlowControl::Pfc(pfc) = self.world.spec.switch.flow_control
             && let PfcMode::Quanta { pause } = pfc.mode
         {

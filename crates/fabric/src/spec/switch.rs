@@ -1,5 +1,6 @@
 //! Switches: buffers, flow control, what is lost, marks.
 
+use paceline_congestion::detect::{Detector, tcd};
 use paceline_kernel::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
@@ -17,11 +18,81 @@ pub struct SwitchSpec {
     pub flow_control: FlowControl,
     /// Marking curves by rate of the egress port; empty for no marking.
     pub ecn: Vec<EcnCurve>,
+    /// What overrules the curves.
+    pub detection: Detection,
     /// Which ports do what schemes ask of switches beside marks and telemetry; `None`: none, and no
     /// scheme may ask.
     pub assist: Option<AssistPorts>,
     /// What happens to packets for which there is no room.
     pub loss: LossSpec,
+}
+
+/// How ports tell that they are congested.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detection {
+    /// By the curves alone.
+    #[default]
+    Red,
+    /// By the curves, and packets that a pause held back are spared ([`paceline_congestion::detect::NonPausedEcn`]).
+    NpEcn,
+    /// Ternary ([`paceline_congestion::detect::tcd`]).
+    Tcd(Tcd),
+}
+
+/// Ternary congestion detection.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tcd {
+    /// Which.
+    pub variant: TcdVariant,
+    /// How much more congested flows bring than leaves, as a share of the link's rate: ε.
+    pub epsilon: f64,
+    /// max(Ton) of all ports; `None`: each port's own, by ε, its link and the thresholds of pauses.
+    pub max_ton: Option<Span>,
+}
+
+/// Which ternary congestion detection.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcdVariant {
+    /// The thesis's.
+    Thesis,
+    /// That of its authors' simulator.
+    AsCoded,
+    /// With so many times the longest time that a port sent in one go of late.
+    Adaptive(f64),
+}
+
+impl SwitchSpec {
+    /// Bytes between the threshold of a pause and that of its end; none without flow control.
+    pub fn pause_gap(&self) -> Option<Bytes> {
+        let FlowControl::Pfc(pfc) = self.flow_control else {
+            return None;
+        };
+        Some(match pfc.threshold {
+            PfcThreshold::Dynamic { .. } => pfc.resume_offset,
+            PfcThreshold::Static { xoff, xon } => Bytes::new(xoff.get().saturating_sub(xon.get())),
+        })
+    }
+
+    /// What overrules the curves, if anything does.
+    pub fn detector(&self) -> Option<Detector> {
+        match self.detection {
+            Detection::Red => None,
+            Detection::NpEcn => Some(Detector::NonPaused),
+            Detection::Tcd(tcd) => Some(Detector::Ternary(tcd::Settings {
+                variant: match tcd.variant {
+                    TcdVariant::Thesis => tcd::Variant::Thesis,
+                    TcdVariant::AsCoded => tcd::Variant::AsCoded,
+                    TcdVariant::Adaptive(times) => tcd::Variant::Adaptive(times),
+                },
+                epsilon: tcd.epsilon,
+                gap: self.pause_gap().unwrap_or(Bytes::ZERO),
+                max_ton: tcd.max_ton,
+            })),
+        }
+    }
 }
 
 /// What happens to packets for which there is no room.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use paceline_congestion::Needs;
 use paceline_congestion::registry::AtWork;
 use paceline_congestion::switch::{
     Egress, EgressPort, Hooks, Load, Marking, Passing, Queue, SwitchHalves, Tell, Verdict,
@@ -16,7 +17,7 @@ use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports};
 use crate::ids::{PacketId, PortId, ProfileId};
 use crate::outcome::PacketKind;
-use crate::spec::{AssistPorts, RunSpec};
+use crate::spec::{AssistPorts, Detection, RunSpec};
 use crate::switch::Switches;
 use crate::world::World;
 use crate::world::classes::STRICT;
@@ -29,10 +30,10 @@ pub(super) struct Assists {
     halves: Vec<Half>,
     /// A stream for each port.
     rngs: List<PortId, Rng>,
-    /// Whether any half is called for arrivals, departures, the ends of pauses.
+    /// Whether any half is called for arrivals, departures, pauses.
     pub(super) arrivals: bool,
     pub(super) departures: bool,
-    resumes: bool,
+    pauses: bool,
 }
 
 /// A scheme's, of all ports.
@@ -77,6 +78,18 @@ fn takes_part(assist: Option<AssistPorts>, port: &Port, ports: &Ports) -> bool {
     }
 }
 
+/// A port whose full packets have so many bytes.
+fn egress_port(profile: &LinkProfile, full: u16, classes: usize) -> EgressPort {
+    EgressPort {
+        classes,
+        full_packet: Span::from_ps(profile.serialise(full).tx),
+        full_bytes: u32::from(full),
+        rate: profile.rate,
+        delay: Span::from_ps(profile.delay),
+        red: profile.red,
+    }
+}
+
 impl Assists {
     /// Of a run that was checked.
     pub(super) fn of(
@@ -96,32 +109,39 @@ impl Assists {
             .filter(|scheme| scheme.switch_part().is_some())
             .map(|scheme| (scheme.config().name(), scheme))
             .collect();
-        if asking.is_empty() {
+        if asking.is_empty() && spec.switch.detection == Detection::Red {
             return assists;
         }
         let stream = |port| Rng::stream(spec.seed, Purpose::Switch, port);
         assists.rngs = (0..ports.len() as u64).map(stream).collect();
+        // The ports that take part, with full packets of a scheme that needs so much in them.
+        let part = |needs: &Needs, assist| -> Vec<Option<EgressPort>> {
+            let full = spec.packet.mtu.get() as u16 + spec.packet.data_headers(needs);
+            let egress = |port: &Port| egress_port(&profiles[port.profile], full, classes);
+            let part = |port| takes_part(assist, port, ports).then(|| egress(port));
+            ports.iter().map(part).collect()
+        };
+        if let Some(detector) = spec.switch.detector() {
+            let part = part(&Needs::default(), Some(AssistPorts::Switches));
+            let halves = detector.halves(&part, assists.rngs.as_mut_slice());
+            assists.add(detector.hooks(), halves);
+        }
         for scheme in asking.into_values() {
-            let full = spec.packet.mtu.get() as u16 + spec.packet.data_headers(&scheme.needs());
-            let egress = |port: &Port| EgressPort {
-                classes,
-                full_packet: Span::from_ps(profiles[port.profile].serialise(full).tx),
-                full_bytes: u32::from(full),
-            };
-            let part: Vec<Option<EgressPort>> = ports
-                .iter()
-                .map(|port| takes_part(spec.switch.assist, port, ports).then(|| egress(port)))
-                .collect();
+            let part = part(&scheme.needs(), spec.switch.assist);
             let hooks = scheme.switch_part().map(|part| part.hooks);
             let ports = scheme.switch_halves(&part, assists.rngs.as_mut_slice());
             if let (Some(hooks), Some(ports)) = (hooks, ports) {
-                assists.arrivals |= hooks.arrivals;
-                assists.departures |= hooks.departures;
-                assists.resumes |= hooks.resumes;
-                assists.halves.push(Half { hooks, ports });
+                assists.add(hooks, ports);
             }
         }
         assists
+    }
+
+    fn add(&mut self, hooks: Hooks, ports: Box<dyn SwitchHalves>) {
+        self.arrivals |= hooks.arrivals;
+        self.departures |= hooks.departures;
+        self.pauses |= hooks.pauses;
+        self.halves.push(Half { hooks, ports });
     }
 
     /// Exchanges what is known of a port with another part of the run.
@@ -247,23 +267,42 @@ impl Switches {
         for half in halves.iter_mut().filter(|half| half.hooks.departures) {
             marking = marking.and(half.ports.on_departure(egress_port.index(), &mut at, &packet));
         }
-        match marking {
-            Marking::Curve if profile.red.may_mark(left) => {
-                self.mark_by_curve(world, core, egress_port, id, left);
+        if let Marking::Put(mark) = marking {
+            if packet.load != Load::Control {
+                core.mark(egress_port, id, mark);
             }
-            Marking::Put(mark) if packet.load != Load::Control => core.mark(egress_port, id, mark),
-            Marking::Curve | Marking::Put(_) => {}
+            return;
+        }
+        let marked = profile.red.may_mark(left) && self.mark_by_curve(world, core, egress_port, id, left);
+        if packet.load == Load::Data {
+            let asks = |half: &&mut Half| half.hooks.curves;
+            for half in self.assists.halves.iter_mut().filter(asks) {
+                half.ports.on_curve(egress_port.index(), &packet, marked);
+            }
+        }
+    }
+
+    /// A pause of a port's class begins.
+    #[inline]
+    pub(crate) fn pause_began(&mut self, world: &World, core: &Core, port: PortId, class: u8) {
+        if !self.assists.pauses {
+            return;
+        }
+        let Assists { halves, rngs, .. } = &mut self.assists;
+        for half in halves.iter_mut().filter(|half| half.hooks.pauses) {
+            let (mut at, _) = egress(world, core, rngs, port);
+            half.ports.on_pause(port.index(), &mut at, class);
         }
     }
 
     /// A pause of a port's class has ended.
     #[inline]
     pub(crate) fn pause_ended(&mut self, world: &World, core: &Core, port: PortId, class: u8) {
-        if !self.assists.resumes {
+        if !self.assists.pauses {
             return;
         }
         let Assists { halves, rngs, .. } = &mut self.assists;
-        let takes_part = |half: &&mut Half| half.hooks.resumes && half.ports.takes_part(port.index());
+        let takes_part = |half: &&mut Half| half.hooks.pauses && half.ports.takes_part(port.index());
         for half in halves.iter_mut().filter(takes_part) {
             let (mut at, _) = egress(world, core, rngs, port);
             half.ports

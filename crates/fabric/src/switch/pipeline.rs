@@ -17,11 +17,15 @@ impl Core {
     #[inline]
     pub(super) fn mark(&mut self, egress: PortId, id: PacketId, mark: Mark) {
         let packet = self.packets.get_mut(id);
-        if !packet.mark.is_set() && mark.is_set() {
-            self.counters.marked += 1;
-            self.watch.recorder.ports.marked(egress);
+        if mark <= packet.mark {
+            return;
         }
-        packet.mark = packet.mark.max(mark);
+        match mark {
+            Mark::Congested => self.counters.marked += 1,
+            _ => self.counters.undetermined += 1,
+        }
+        packet.mark = mark;
+        self.watch.recorder.ports.marked(egress);
     }
 }
 
@@ -332,7 +336,8 @@ impl Switches {
                 .may_resume(buffer, queue, world.profiles[port.profile].shift)
     }
 
-    /// RED: by the bytes of the class that are left in the egress queue, which may be enough for a mark.
+    /// RED: by the bytes of the class that are left in the egress queue, which may be enough for a mark; whether they
+    /// were.
     #[inline(never)]
     pub(super) fn mark_by_curve(
         &mut self,
@@ -341,11 +346,11 @@ impl Switches {
         egress: PortId,
         id: PacketId,
         left: u32,
-    ) {
+    ) -> bool {
         let profile = &world.profiles[core.ports[egress].profile];
         let is_data = core.packets.get(id).kind == PacketKind::Data;
         if !is_data && !world.quirks.mark_acks {
-            return;
+            return false;
         }
         let marks = profile.red.marks(left, || match core.shared_rng.ns3() {
             Some(ns3) => ns3.next_f64(),
@@ -354,6 +359,7 @@ impl Switches {
         if marks && is_data {
             core.mark(egress, id, Mark::Congested);
         }
+        marks
     }
 
     /// Appends a packet to a port's queue and sends if the port is idle.

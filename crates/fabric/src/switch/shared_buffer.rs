@@ -283,7 +283,7 @@ mod tests {
         );
         assert_eq!([count(100, 40), count(25, 10)], [2, 2]);
     }
-    use crate::spec::{Headroom, LossSpec, Pfc, PfcMode};
+    use crate::spec::{Detection, Headroom, LossSpec, Pfc, PfcMode};
     use paceline_kernel::{BitRate, Bytes};
 
     /// Of priority 3, the only one.
@@ -301,6 +301,7 @@ mod tests {
             headroom: Headroom::Fixed(Bytes::new(10_000)),
             flow_control: FlowControl::Pfc(pfc),
             ecn: Vec::new(),
+            detection: Detection::Red,
             loss: LossSpec::NONE,
             assist: None,
         };
@@ -384,6 +385,7 @@ mod tests {
                 headroom: Headroom::Fixed(Bytes::new(10_000)),
                 flow_control: FlowControl::Pfc(pfc),
                 ecn: Vec::new(),
+                detection: Detection::Red,
                 assist: None,
                 loss: LossSpec {
                     lossless: 1 << 3,

@@ -67,6 +67,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
                 mode: PfcMode::OnOff,
             }),
             ecn,
+            detection: Detection::Red,
             loss: LossSpec::NONE,
             assist: Some(AssistPorts::Switches),
         },

@@ -299,7 +299,7 @@ pub fn summarise(
         credits: Credits::default(),
         ecn: Ecn {
             ce: counters.marked,
-            ue: 0,
+            ue: counters.undetermined,
         },
         cnps: counters.notifications,
         drops: counters.buffer_drops + counters.link_drops,
@@ -354,7 +354,8 @@ totals! {
     lossless_drops: "Of these, packets of classes under flow control.",
     trimmed: "Data packets of which switches dropped only the payload, not among the drops.",
     link_drops: "Packets lost on links or without a route.",
-    marked: "Data packets marked, each counted once.",
+    marked: "Data packets marked as congested, each counted once.",
+    undetermined: "Data packets marked as undetermined where they had no mark.",
     notifications: "Congestion notifications that reached a sender.",
     notices: "Packets that switches sent to senders about congestion.",
     nacks: "Negative acknowledgements sent.",

@@ -56,6 +56,7 @@ pub const GROUPS: &[Group] = &[
             of("swift-target-scaling", 65, 32, 940_426),
             of("swift-long-flows", 65, 16, 566_148),
             of("pcn-head-of-line", 12, 66, 225_539),
+            of("tcd-single-point", 20, 1203, 1_219_644),
         ],
     },
     Group {

@@ -204,6 +204,7 @@ pub fn scenarios() -> &'static [Shipped] {
         "pfc-deadlock",
         "load-balancing",
         "pcn-head-of-line",
+        "tcd-single-point",
         "qcn-incast",
         "swift-many-flows",
         "swift-long-flows",

@@ -89,6 +89,7 @@ pub fn sections() -> &'static [Entry] {
             "drop", "", "", "what happens to packets of lossy classes";
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "marking";
+            "detection", "", "", "how ports tell congestion from what pauses leave behind; without it by `ecn` alone";
             "bolt-ns3", "", "", "what the simulator of Bolt's authors is told beside its quirks; other fidelities ignore it";
             "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
             "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
@@ -126,6 +127,13 @@ pub fn sections() -> &'static [Entry] {
             "pmax", "", "0.2", "probability at kmax";
             "reference-rate", RATE, "25Gbps", "the rate that kmin and kmax are for";
             "curves", "", "", "list of { rate, kmin, kmax, pmax }, one for each rate, instead; [] for no marks";
+        }
+        "network.detection": "How ports tell congestion from what pauses leave behind: what overrules the curves of `[network.ecn]`." {
+            "kind", "", "", "`red`: nothing does; `np-ecn`: packets that a pause held back are not marked; `tcd`: a port that pauses stop and start is undetermined, and marks its packets so";
+            "variant", "", "thesis", "with tcd: as in the `thesis`, `as-coded` in its authors' simulator, or `adaptive`, by the times that a port was seen to send in one go";
+            "epsilon", "", "0.05", "with tcd: how much more congested flows bring to a port than leaves it, as a share of its rate; smaller is surer and slower";
+            "max-ton", TIME, "auto", "with tcd: the longest time that an undetermined port sends in one go; `auto`: each port's own, by epsilon, its link, and the thresholds of pauses";
+            "times", "", "2", "with variant adaptive: so many times the longest of late";
         }
         "network.bolt-ns3": "What the simulator of Bolt's authors is told beside its quirks; read with `fidelity = \"bolt-ns3\"` only." {
             "ports", "", "all", "ports with Bolt's queues: `all`, those of hosts too, or `between-switches`; the others have one FIFO each";

@@ -8,6 +8,7 @@ mod assist;
 mod balancing;
 mod bolt_ns3;
 mod delay;
+mod detection;
 mod drafts;
 mod endpoint;
 mod fill;

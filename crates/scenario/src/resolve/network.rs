@@ -143,6 +143,7 @@ pub(super) fn switch(
     let headroom = fill_at(&mut n.headroom, schema::Headroom::PerLink(per_link));
     let is_default = matches!(headroom.get_ref(), schema::Headroom::PerLink(link)
         if link.factor == per_link.factor && link.extra == per_link.extra);
+    let flow_control = flow_control(cx, n, net, &buffer)?;
     let spec = SwitchSpec {
         buffer: above_zero(cx, &buffer, "the buffer")?,
         reserve,
@@ -162,8 +163,9 @@ pub(super) fn switch(
                 }
             }
         },
-        flow_control: flow_control(cx, n, net, &buffer)?,
+        flow_control,
         ecn: ecn(cx, n, net, scheme.marking())?,
+        detection: super::detection::resolve(cx, n, net, packet, flow_control)?,
         loss: LossSpec::NONE,
         assist: None,
     };

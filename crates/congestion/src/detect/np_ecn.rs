@@ -1,0 +1,92 @@
+//! NP-ECN: marks that spare the packets that a pause held back ([`crate::pcn`]).
+//!
+//! # Equations
+//! For each queue, at the end of a pause, at each departure:
+//! ```text
+//! N = packets in the queue;  N = max(0, N - 1);  a packet may be marked if N was 0     (1)
+//! ```
+//!
+//! # References
+//! W. Cheng et al., "Re-architecting Congestion Management in Lossless Ethernet", NSDI 2020.
+
+use paceline_kernel::Time;
+
+use crate::mark::Mark;
+use crate::switch::{Egress, EgressPort, Marking, Passing, Queue, SwitchHalf};
+
+/// NP-ECN, of the queues of a port.
+#[derive(Clone, Debug)]
+pub struct NonPausedEcn {
+    /// Packets of each queue that were held back by a pause and have not left: N.
+    held_back: Box<[u32]>,
+}
+
+impl NonPausedEcn {
+    /// Of empty queues.
+    pub fn new(port: &EgressPort) -> Self {
+        Self {
+            held_back: vec![0; port.classes].into(),
+        }
+    }
+}
+
+impl SwitchHalf for NonPausedEcn {
+    fn on_resume(&mut self, _at: &mut Egress<'_>, class: u8, queue: Queue) {
+        self.held_back[usize::from(class)] = queue.packets;
+    }
+
+    #[inline]
+    fn on_departure(&mut self, _at: &mut Egress<'_>, packet: &Passing) -> Marking {
+        match &mut self.held_back[usize::from(packet.class)] {
+            0 => Marking::Curve,
+            held => {
+                *held -= 1;
+                Marking::Put(Mark::None)
+            }
+        }
+    }
+
+    fn on_link_down(&mut self) {
+        self.held_back.fill(0);
+    }
+
+    fn verify(&self, _now: Time, class: u8, queue: Queue) {
+        let held = self.held_back[usize::from(class)];
+        assert!(
+            held <= queue.packets,
+            "{held} of {} packets were held back",
+            queue.packets
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{egress_port, passing, with_egress};
+
+    /// Three packets wait when a pause ends: those three are spared, of their class, and what comes after is not.
+    #[test]
+    fn equation_1_by_hand() {
+        let mut port = NonPausedEcn::new(&egress_port());
+        let queue = Queue {
+            bytes: 3144,
+            packets: 3,
+        };
+        with_egress(|at| port.on_resume(at, 2, queue));
+        let mut marking = |class| {
+            let packet = Passing {
+                class,
+                ..passing(100_000)
+            };
+            with_egress(|at| port.on_departure(at, &packet))
+        };
+        let spared = Marking::Put(Mark::None);
+        assert_eq!([2, 1, 2].map(&mut marking), [spared, Marking::Curve, spared]);
+        assert_eq!([2, 2].map(&mut marking), [spared, Marking::Curve]);
+        with_egress(|at| port.on_resume(at, 2, queue));
+        port.on_link_down();
+        let after = with_egress(|at| port.on_departure(at, &passing(100_000)));
+        assert_eq!(after, Marking::Curve);
+    }
+}

@@ -1,0 +1,359 @@
+//! TCD: ternary congestion detection, the states of the queues of one egress port of a lossless network.
+//!
+//! # What it does
+//! A queue that grows need not be congested: where flow control stops and starts a port, packets pile up whose sum of
+//! rates nobody can see. TCD tells three states apart. A port that was let go less than max(Ton) ago sends in ON-OFF
+//! mode: it is *undetermined*, and its packets are marked so. One that has sent longer than that in one go is let out
+//! of that state by what its queue does: a queue that shrinks is what pauses left behind, and nothing is marked
+//! until it is gone; a queue that does not shrink grows by its own input: the port is *congested*. A port that
+//! is not paused is congested by the network's curve, as ever.
+//!
+//! # Signal it needs
+//! The ends of pauses, the queue's length as packets leave it, and as many bits of ECN: a congested mark wins over an
+//! undetermined one along a path.
+//!
+//! # Equations
+//! In ON-OFF mode a queue downstream that rises to `B1` asks for a pause, and ends it at `B0`, both with a delay of
+//! τ. If C is the link's rate, and congested flows bring at least ε C more than leaves, a port sends at most for
+//! ```text
+//! max(Ton) = (B1 - B0 + C tau / 2) / (eps C) + tau,   tau = 2 MTU / C + 2 tp           (3.3)
+//! ```
+//! at a time. For each queue, with T = max(Ton), as a packet leaves `q` bytes behind:
+//! ```text
+//! now - resume <= T:                  undetermined: the packet is marked so            (3), (6)
+//! else, if undetermined, or each T while checking, with q' of the resume, or of the last check:
+//!   q >= q' and q > threshold:        congested, marked by the curve                   (5)
+//!   q <= threshold:                   not congested                                    (4)
+//!   else:                             checking, with q' = q: no mark
+//! else, if q <= threshold:            not congested
+//! else:                               by the curve                                     (1), (2)
+//! ```
+//! The numbers in circles are those of the thesis's figure 3.6.
+//!
+//! # Where we differ from the thesis or public code
+//! * `thesis` has times in picoseconds; the threshold is where the curve begins to mark. What becomes of a queue that
+//!   has shrunk in a period without being gone is not said in so many words: it is checked again.
+//! * `as-coded` is the public code: whole microseconds, so that a port stays undetermined for up to a microsecond
+//!   more; queues without the first 1030 bytes; thresholds of 2060 bytes, and of 900 by which a queue may grow in a
+//!   period and still count as shrinking; a queue that is to be checked at all is not compared with a threshold
+//!   first.
+//! * `adaptive` is ours: T is a multiple of the longest time for which the port has sent in one go of late, at most
+//!   (3.3).
+//!
+//! # References
+//! Y. Zhang, Y. Liu, Q. Meng, F. Ren, "Congestion Detection in Lossless Networks", SIGCOMM 2021; Y. Zhang's thesis,
+//! Tsinghua University 2022, chapter 3. Public code: Yi-ran/DCQCN-TCD.
+
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+use crate::mark::Mark;
+use crate::switch::{self, Egress, EgressPort, Load, Marking, Passing, SwitchHalf};
+
+/// What a queue is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PortState {
+    /// It sends as it likes, and has no queue to speak of: 0.
+    #[default]
+    NotCongested,
+    /// Let out of ON-OFF mode, with a queue of which it is not known yet whose it is.
+    Checking,
+    /// It is stopped and started: "/".
+    Undetermined,
+    /// A root of congestion: 1.
+    Congested,
+}
+
+/// Which TCD.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Variant {
+    /// As in the thesis.
+    Thesis,
+    /// As its authors' simulator has it.
+    AsCoded,
+    /// With T by the times that are seen: so many of the longest of late.
+    Adaptive(f64),
+}
+
+/// What the machine goes by, at one port.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// Which.
+    pub variant: Variant,
+    /// T, max(Ton).
+    pub max_ton: Span,
+    /// A queue up to this many bytes is none to speak of (not `AsCoded`).
+    pub threshold: u32,
+}
+
+/// How a network has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Which.
+    pub variant: Variant,
+    /// How much more congested flows bring than leaves, as a share of the link's rate: ε.
+    pub epsilon: f64,
+    /// B1 - B0: bytes between the thresholds of a pause and of its end.
+    pub gap: Bytes,
+    /// max(Ton) of all ports, where it is not each port's own by (3.3).
+    pub max_ton: Option<Span>,
+}
+
+impl Settings {
+    /// At a port.
+    pub fn rule(&self, port: &EgressPort) -> Rule {
+        let full = Bytes::new(port.full_bytes.into());
+        let own = || max_ton(self.epsilon, self.gap, port.rate, full, port.delay);
+        Rule {
+            variant: self.variant,
+            max_ton: self.max_ton.unwrap_or_else(own),
+            threshold: match port.red.is_on() {
+                true => port.red.kmin(),
+                false => 2 * port.full_bytes,
+            },
+        }
+    }
+}
+
+/// Equation (3.3): `gap` is B1 - B0, `delay` the link's.
+///
+/// ```
+/// use paceline_congestion::detect::tcd::{max_ton, response_time};
+/// use paceline_kernel::{BitRate, Bytes, Span};
+/// let (rate, mtu, delay) = (BitRate::from_gbps(40), Bytes::new(1000), Span::from_us(4));
+/// assert_eq!(response_time(rate, mtu, delay), Span::from_ns(8400));
+/// assert_eq!(max_ton(0.05, Bytes::new(2000), rate, mtu, delay), Span::from_ns(100_400));
+/// ```
+pub fn max_ton(epsilon: f64, gap: Bytes, rate: BitRate, mtu: Bytes, delay: Span) -> Span {
+    let tau = response_time(rate, mtu, delay).as_ps() as f64;
+    let gap = rate.time_to_send(gap).as_ps() as f64;
+    Span::from_ps(((gap + tau / 2.0) / epsilon + tau).round() as u64)
+}
+
+/// τ: the longest time from the moment a port asks for a pause, or its end, to the moment it sees that.
+pub fn response_time(rate: BitRate, mtu: Bytes, delay: Span) -> Span {
+    rate.time_to_send(mtu) * 2 + delay * 2
+}
+
+/// By what a packet is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// As undetermined.
+    Undetermined,
+    /// Not at all.
+    Spared,
+    /// By the network's curve.
+    Curve,
+}
+
+/// What is known of one queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Machine {
+    state: PortState,
+    /// When a pause last ended, and what the queue was then.
+    resume: Option<(Time, u32)>,
+    /// When the queue was last looked at, and what it was.
+    check: (Time, u32),
+    /// Whether the curve says what the port is.
+    by_curve: bool,
+    /// The longest time for which it sent in one go, of late.
+    longest: Span,
+}
+
+/// Of the public code: what a queue keeps for itself, in bytes.
+const RESERVED: u32 = 1030;
+/// Of the public code: a queue up to this many bytes is none to speak of.
+const DRAINED: u32 = 2 * RESERVED;
+/// Of the public code: what a queue may grow in a period, and still counts as shrinking.
+const TOLERATED: u32 = 900;
+
+/// Whole microseconds from `from` to `to`, each cut off.
+fn microseconds(from: Time, to: Time) -> u64 {
+    to.as_ps() / 1_000_000 - from.as_ps() / 1_000_000
+}
+
+impl Machine {
+    /// What it is, as the last packet left it.
+    pub fn state(&self) -> PortState {
+        self.state
+    }
+
+    /// What it is now that it has `queue` bytes: a port that has nothing to send leaves ON-OFF mode by the clock.
+    pub fn state_at(&self, rule: &Rule, now: Time, queue: u32) -> PortState {
+        let waits = matches!(self.state, PortState::Undetermined | PortState::Checking);
+        if waits && queue == 0 && !self.in_on_off_mode(rule, now) {
+            return PortState::NotCongested;
+        }
+        self.state
+    }
+
+    /// A pause begins.
+    pub fn on_pause(&mut self, now: Time) {
+        if let Some((resume, _)) = self.resume {
+            let ton = now.saturating_since(resume);
+            self.longest = ton.max(Span::from_ps(self.longest.as_ps() / 8 * 7));
+        }
+    }
+
+    /// A pause ends; the queue has `queue` bytes.
+    pub fn on_resume(&mut self, now: Time, queue: u32) {
+        self.resume = Some((now, queue));
+    }
+
+    /// A data packet has left `left` bytes behind.
+    pub fn on_departure(&mut self, rule: &Rule, now: Time, left: u32) -> Verdict {
+        self.by_curve = false;
+        if self.in_on_off_mode(rule, now) {
+            self.state = PortState::Undetermined;
+            return Verdict::Undetermined;
+        }
+        match rule.variant {
+            Variant::AsCoded => self.look_as_coded(rule, now, left),
+            Variant::Thesis | Variant::Adaptive(_) => self.look(rule, now, left),
+        }
+    }
+
+    /// What the network's curve said of the packet.
+    pub fn on_curve(&mut self, marked: bool) {
+        if self.by_curve {
+            self.state = match marked {
+                true => PortState::Congested,
+                false => PortState::NotCongested,
+            };
+        }
+    }
+
+    fn period(&self, rule: &Rule) -> Span {
+        match rule.variant {
+            Variant::Adaptive(times) if self.longest > Span::ZERO => {
+                let seen = (self.longest.as_ps() as f64 * times).round() as u64;
+                Span::from_ps(seen).min(rule.max_ton)
+            }
+            _ => rule.max_ton,
+        }
+    }
+
+    /// Transitions (3) and (6).
+    fn in_on_off_mode(&self, rule: &Rule, now: Time) -> bool {
+        let Some((resume, _)) = self.resume else {
+            return false;
+        };
+        match rule.variant {
+            Variant::AsCoded => microseconds(resume, now) <= rule.max_ton.as_ps() / 1_000_000,
+            _ => now.saturating_since(resume) <= self.period(rule),
+        }
+    }
+
+    /// Transitions (1), (2), (4) and (5).
+    fn look(&mut self, rule: &Rule, now: Time, left: u32) -> Verdict {
+        let before = match self.state {
+            PortState::NotCongested | PortState::Congested => {
+                self.by_curve = true;
+                return Verdict::Curve;
+            }
+            PortState::Undetermined => self.resume.map_or(0, |(_, queue)| queue),
+            PortState::Checking => self.check.1,
+        };
+        if left <= rule.threshold {
+            self.state = PortState::NotCongested;
+            return Verdict::Spared;
+        }
+        let is_due = now.saturating_since(self.check.0) >= self.period(rule);
+        if self.state == PortState::Checking && !is_due {
+            return Verdict::Spared;
+        }
+        if left >= before {
+            self.state = PortState::Congested;
+            return Verdict::Curve;
+        }
+        (self.state, self.check) = (PortState::Checking, (now, left));
+        Verdict::Spared
+    }
+
+    fn look_as_coded(&mut self, rule: &Rule, now: Time, left: u32) -> Verdict {
+        let shared = |queue: u32| queue.saturating_sub(RESERVED);
+        let left = shared(left);
+        match self.state {
+            PortState::NotCongested | PortState::Congested => {
+                self.by_curve = true;
+                return Verdict::Curve;
+            }
+            PortState::Undetermined => {
+                if left >= self.resume.map_or(0, |(_, queue)| shared(queue)) {
+                    self.state = PortState::Congested;
+                    return Verdict::Curve;
+                }
+                (self.state, self.check) = (PortState::Checking, (now, left));
+            }
+            PortState::Checking => {
+                if microseconds(self.check.0, now) >= rule.max_ton.as_ps() / 1_000_000 {
+                    if left >= self.check.1 + TOLERATED {
+                        self.state = PortState::Congested;
+                        return Verdict::Curve;
+                    }
+                    self.check = (now, left);
+                }
+                if left <= DRAINED {
+                    self.state = PortState::NotCongested;
+                }
+            }
+        }
+        Verdict::Spared
+    }
+}
+
+/// The switch's half: a machine for each queue of a port.
+#[derive(Clone, Debug)]
+pub struct Ternary {
+    rule: Rule,
+    queues: Box<[Machine]>,
+}
+
+impl Ternary {
+    /// Of queues that were never paused.
+    pub fn new(rule: Rule, port: &EgressPort) -> Self {
+        Self {
+            rule,
+            queues: vec![Machine::default(); port.classes].into(),
+        }
+    }
+}
+
+impl SwitchHalf for Ternary {
+    fn on_pause(&mut self, at: &mut Egress<'_>, class: u8) {
+        self.queues[usize::from(class)].on_pause(at.now);
+    }
+
+    fn on_resume(&mut self, at: &mut Egress<'_>, class: u8, queue: switch::Queue) {
+        self.queues[usize::from(class)].on_resume(at.now, queue.bytes);
+    }
+
+    #[inline]
+    fn on_departure(&mut self, at: &mut Egress<'_>, packet: &Passing) -> Marking {
+        if packet.load != Load::Data {
+            return Marking::Curve;
+        }
+        let machine = &mut self.queues[usize::from(packet.class)];
+        match machine.on_departure(&self.rule, at.now, packet.queue) {
+            Verdict::Undetermined => Marking::Put(Mark::Undetermined),
+            Verdict::Spared => Marking::Put(Mark::None),
+            Verdict::Curve => Marking::Curve,
+        }
+    }
+
+    #[inline]
+    fn on_curve(&mut self, packet: &Passing, marked: bool) {
+        self.queues[usize::from(packet.class)].on_curve(marked);
+    }
+
+    fn on_link_down(&mut self) {
+        self.queues.fill(Machine::default());
+    }
+
+    fn state(&self, now: Time, class: u8, queue: switch::Queue) -> Option<PortState> {
+        let machine = &self.queues[usize::from(class)];
+        Some(machine.state_at(&self.rule, now, queue.bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+use super::*;
+
+const T: Span = Span::from_us(100);
+
+fn rule(variant: Variant) -> Rule {
+    Rule {
+        variant,
+        max_ton: T,
+        threshold: 5000,
+    }
+}
+
+fn us(us: u64) -> Time {
+    Time::from_ns(us * 1000)
+}
+
+/// A machine, and what it says of packets that leave so many bytes behind, with curves that mark above 5000 bytes.
+struct Port {
+    rule: Rule,
+    machine: Machine,
+}
+
+impl Port {
+    fn new(variant: Variant) -> Self {
+        Self {
+            rule: rule(variant),
+            machine: Machine::default(),
+        }
+    }
+
+    fn leaves(&mut self, at: Time, left: u32) -> (Verdict, PortState) {
+        let verdict = self.machine.on_departure(&self.rule, at, left);
+        if verdict == Verdict::Curve {
+            self.machine.on_curve(left > 5000);
+        }
+        (verdict, self.machine.state())
+    }
+}
+
+use PortState::{Checking, Congested, NotCongested, Undetermined};
+use Verdict::{Curve, Spared, Undetermined as Ue};
+
+/// The table of the thesis for several links, ε = 0.05 (MTUs as they are given there).
+#[test]
+fn equation_3_3() {
+    let ns = |gbps, delay_us, mtu| {
+        let (rate, mtu) = (BitRate::from_gbps(gbps), Bytes::new(mtu));
+        let gap = Bytes::new(2 * mtu.get());
+        max_ton(0.05, gap, rate, mtu, Span::from_us(delay_us)).as_ps() as f64 / 1e6
+    };
+    let close = |found: f64, printed: f64| assert!((found - printed).abs() < 0.06, "{found} {printed}");
+    close(ns(40, 4, 1000), 100.4);
+    close(ns(100, 1, 1000), 27.0);
+    close(ns(100, 2, 1030), 49.1);
+    close(ns(200, 1, 4096), 32.2);
+    close(ns(400, 1, 4096), 27.1);
+}
+
+#[test]
+fn without_pauses_it_is_the_curve() {
+    for variant in [Variant::Thesis, Variant::AsCoded, Variant::Adaptive(2.0)] {
+        let mut port = Port::new(variant);
+        assert_eq!(port.leaves(us(1), 4000), (Curve, NotCongested));
+        assert_eq!(port.leaves(us(2), 6000), (Curve, Congested));
+        assert_eq!(port.leaves(us(3), 5000), (Curve, NotCongested));
+    }
+}
+
+/// (3), (6), and the way out by a queue that drains, (4).
+#[test]
+fn a_victim_is_undetermined_then_free() {
+    let mut port = Port::new(Variant::Thesis);
+    assert_eq!(port.leaves(us(10), 90_000), (Curve, Congested));
+    port.machine.on_resume(us(50), 300_000);
+    assert_eq!(port.leaves(us(51), 299_000), (Ue, Undetermined));
+    // Paused once more: T counts from the last resume.
+    port.machine.on_resume(us(140), 320_000);
+    assert_eq!(port.leaves(us(240), 200_000), (Ue, Undetermined));
+    assert_eq!(port.leaves(us(241), 199_000), (Spared, Checking));
+    assert_eq!(port.leaves(us(300), 210_000), (Spared, Checking), "not due");
+    assert_eq!(
+        port.leaves(us(341), 120_000),
+        (Spared, Checking),
+        "less than at 241 us"
+    );
+    assert_eq!(port.leaves(us(400), 5000), (Spared, NotCongested));
+    assert_eq!(port.leaves(us(401), 6000), (Curve, Congested));
+}
+
+/// (5): at once, where the queue is not shorter than at the resume; after a period, where it shrank only at first.
+#[test]
+fn a_queue_that_does_not_shrink_is_congested() {
+    let mut port = Port::new(Variant::Thesis);
+    port.machine.on_resume(us(50), 300_000);
+    assert_eq!(port.leaves(us(60), 299_000), (Ue, Undetermined));
+    assert_eq!(port.leaves(us(151), 300_000), (Curve, Congested));
+    let mut port = Port::new(Variant::Thesis);
+    port.machine.on_resume(us(50), 300_000);
+    assert_eq!(port.leaves(us(60), 299_000), (Ue, Undetermined));
+    assert_eq!(port.leaves(us(151), 250_000), (Spared, Checking));
+    assert_eq!(port.leaves(us(250), 250_000), (Spared, Checking));
+    assert_eq!(port.leaves(us(251), 250_000), (Curve, Congested));
+}
+
+/// Where the public code differs: whole microseconds, the queue's first 1030 bytes, what may grow in a period, what
+/// is none to speak of.
+#[test]
+fn as_coded_is_another_machine() {
+    let at = |ps| Time::from_ps(ps);
+    let both = |left: &[(Time, u32)]| {
+        [Variant::Thesis, Variant::AsCoded].map(|variant| {
+            let mut port = Port::new(variant);
+            port.machine.on_resume(at(50_900_000), 300_000);
+            let states = left.iter().map(|&(at, left)| port.leaves(at, left));
+            states.last().expect("there are packets")
+        })
+    };
+    // 100.05 us after the resume: 150 - 50 whole microseconds are 100.
+    let late = (at(150_950_000), 300_000);
+    assert_eq!(both(&[late]), [(Curve, Congested), (Ue, Undetermined)]);
+    let begin = (at(60_000_000), 299_000);
+    assert_eq!(both(&[begin, late]), [(Curve, Congested), (Ue, Undetermined)]);
+    // A queue that stays as it is counts as shrinking there.
+    let stays = [begin, (at(152_000_000), 200_000), (at(252_000_000), 200_899)];
+    assert_eq!(both(&stays), [(Curve, Congested), (Spared, Checking)]);
+    let grows = [begin, (at(152_000_000), 200_000), (at(252_000_000), 200_900)];
+    assert_eq!(both(&grows), [(Curve, Congested); 2]);
+    // 3090 bytes are 2060 beside the first 1030.
+    let drains = |left| both(&[begin, (at(152_000_000), 200_000), (at(160_000_000), left)]);
+    assert_eq!(drains(5000), [(Spared, NotCongested), (Spared, Checking)]);
+    assert_eq!(drains(3091), [(Spared, NotCongested), (Spared, Checking)]);
+    assert_eq!(drains(3090), [(Spared, NotCongested); 2]);
+}
+
+/// 30 us at a time: out of it after 60, unless (3.3) is shorter.
+#[test]
+fn adaptive_goes_by_what_was_seen() {
+    let mut port = Port::new(Variant::Adaptive(2.0));
+    for i in 0..3 {
+        port.machine.on_resume(us(100 * i), 300_000);
+        assert_eq!(port.leaves(us(100 * i + 29), 299_000), (Ue, Undetermined));
+        port.machine.on_pause(us(100 * i + 30));
+    }
+    port.machine.on_resume(us(300), 300_000);
+    assert_eq!(port.leaves(us(360), 299_000), (Ue, Undetermined));
+    assert_eq!(port.leaves(us(361), 280_000), (Spared, Checking));
+    let mut port = Port::new(Variant::Adaptive(20.0));
+    port.machine.on_resume(us(0), 300_000);
+    port.machine.on_pause(us(30));
+    port.machine.on_resume(us(50), 300_000);
+    assert_eq!(port.leaves(us(151), 4000), (Curve, NotCongested));
+}
+
+/// A port with nothing to send leaves ON-OFF mode by the clock.
+#[test]
+fn an_idle_port_is_free_in_time() {
+    let mut port = Port::new(Variant::Thesis);
+    port.machine.on_resume(us(50), 3000);
+    port.leaves(us(51), 0);
+    let state = |at, queue| port.machine.state_at(&port.rule, us(at), queue);
+    assert_eq!(state(150, 0), Undetermined);
+    assert_eq!(state(151, 0), NotCongested);
+    assert_eq!(state(151, 1000), Undetermined);
+}

@@ -1,0 +1,96 @@
+//! A fixed rate: the sender sends at the rate that it is given.
+//!
+//! # What it does
+//! Nothing but to pace. Traffic that is what it is, beside which others are looked at: the victims of the studies of
+//! congestion detection, a stream that a user knows.
+//!
+//! # Signal it needs
+//! None.
+//!
+//! # Equations
+//! `R = min(rate, C)`, where C is the rate of the sender's link. Headers count.
+//!
+//! # Parameters
+//! [`Params`].
+//!
+//! # Where we differ from the paper or public code
+//! There is nothing to differ from.
+//!
+//! # References
+//! None.
+
+use paceline_kernel::{BitRate, Bytes};
+
+use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
+use crate::params::{Parameters, Range};
+use crate::registry::{Definition, Scheme, WindowMode};
+
+params! {
+    /// Parameters of a fixed rate.
+    pub struct Params {
+        /// The rate on the wire; at most the line's.
+        rate: BitRate = BitRate::from_gbps(10), in Range::Above(0.0), from "ours";
+    }
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "fixed",
+        aliases: &[],
+        title: "Fixed rate",
+        paper: "-",
+        summary: "Sends at a given rate, whatever happens.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("fixed.rs"),
+    };
+
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    fn reacts(&self) -> bool {
+        false
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(Fixed(SendLimits {
+            rate: self.rate.min(path.line_rate),
+            window: Bytes::MAX,
+        }))
+    }
+}
+
+/// A sender at that rate.
+#[derive(Clone, Copy, Debug)]
+struct Fixed(SendLimits);
+
+impl CongestionControl for Fixed {
+    fn limits(&self) -> SendLimits {
+        self.0
+    }
+    fn on_ack(&mut self, _cx: &mut Ctx<'_>, _ack: &AckInfo<'_>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{Pair, ack, star_path};
+
+    #[test]
+    fn the_rate_is_the_given_one_or_the_lines() {
+        let rate = |gbps| {
+            let params = Params {
+                rate: BitRate::from_gbps(gbps),
+            };
+            let mut pair = Pair::new(star_path(), |path| params.build(path));
+            pair.ack(&AckInfo {
+                mark: crate::Mark::Congested,
+                ..ack(1000, 50_000)
+            });
+            pair.timeout();
+            pair.rate()
+        };
+        assert_eq!([5, 400].map(rate), [5, 100].map(BitRate::from_gbps));
+    }
+}

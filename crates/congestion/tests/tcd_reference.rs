@@ -1,0 +1,191 @@
+//! Ternary detection as coded by its authors, against the state changes of ports in runs of their simulator
+//! (`validation/tcd-ns3`): each of them, at its nanosecond, and no other.
+//!
+//! The runs tell the moments at which pauses begin and end and at which a port's state changes, with the queue. What
+//! leaves in between is filled in: a packet of 1020 bytes every 204 ns up to the next event, with queues between two
+//! samples on a line. Where a queue is nearly empty its port may be idle, and nothing is filled in. What the curve's
+//! coin said between its thresholds is the recorded state.
+
+use std::collections::BTreeMap;
+
+use paceline_congestion::detect::tcd::{Machine, PortState, Rule, Variant, Verdict};
+use paceline_kernel::{Span, Time};
+
+const RULE: Rule = Rule {
+    variant: Variant::AsCoded,
+    max_ton: Span::from_us(97),
+    threshold: 0,
+};
+
+/// What a full packet takes at 40 Gbit/s, in ns.
+const PACKET: u64 = 204;
+/// A queue above this has more than two full packets behind the one that leaves: its port is busy.
+const BUSY: u64 = 2040;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Change {
+    at: u64,
+    old: PortState,
+    new: PortState,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    On(u64),
+    Off,
+    Change(PortState, PortState, u64),
+}
+
+#[derive(Default)]
+struct Port {
+    events: Vec<(u64, What)>,
+    samples: Vec<(u64, u64)>,
+}
+
+fn state(code: &str) -> PortState {
+    match code {
+        "0" => PortState::NotCongested,
+        "1" => PortState::Checking,
+        "2" => PortState::Undetermined,
+        "3" => PortState::Congested,
+        _ => panic!("`{code}` is no state"),
+    }
+}
+
+fn read(name: &str) -> BTreeMap<String, Port> {
+    let path = format!(
+        "{}/../../validation/tcd-ns3/{name}.tsv",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let text = std::fs::read_to_string(&path).expect("the file is there");
+    let mut ports = BTreeMap::<String, Port>::new();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let number = |i: usize| fields[i].parse::<u64>().expect("a number");
+        let port = ports.entry(format!("{}-{}", fields[0], fields[1])).or_default();
+        let what = match fields[3] {
+            "Q" => {
+                port.samples.push((number(2), number(4)));
+                continue;
+            }
+            "ON" => What::On(number(4)),
+            "OFF" => What::Off,
+            "S" => What::Change(state(fields[4]), state(fields[5]), number(6)),
+            other => panic!("`{other}` is no event"),
+        };
+        port.events.push((number(2), what));
+    }
+    ports
+}
+
+impl Port {
+    /// The queue, on a line between two samples.
+    fn queue(&self, at: u64) -> u64 {
+        let after = self.samples.partition_point(|&(time, _)| time <= at);
+        let (Some(&(t0, q0)), Some(&(t1, q1))) = (
+            after.checked_sub(1).and_then(|i| self.samples.get(i)),
+            self.samples.get(after),
+        ) else {
+            return 0;
+        };
+        let part = (at - t0) as f64 / (t1 - t0) as f64;
+        (q0 as f64 + (q1 as f64 - q0 as f64) * part) as u64
+    }
+
+    fn recorded(&self) -> Vec<Change> {
+        let changes = self.events.iter().filter_map(|&(at, what)| match what {
+            What::Change(old, new, _) => Some(Change { at, old, new }),
+            _ => None,
+        });
+        changes.collect()
+    }
+
+    fn found(&self, rule: &Rule) -> Vec<Change> {
+        let mut machine = Machine::default();
+        let mut found = Vec::new();
+        let mut leaves = |machine: &mut Machine, at: u64, left: u64, marked: bool| {
+            let old = machine.state();
+            if machine.on_departure(rule, Time::from_ns(at), left as u32) == Verdict::Curve {
+                machine.on_curve(marked);
+            }
+            let new = machine.state();
+            if new != old {
+                found.push(Change { at, old, new });
+            }
+        };
+        let (mut paused, mut before, mut congested) = (false, 0, false);
+        for &(at, what) in &self.events {
+            let packets = (at - before).saturating_sub(1) / PACKET;
+            let mut left_to_come = (1..=packets).rev().map(|i| at - i * PACKET);
+            while !paused
+                && before > 0
+                && matches!(machine.state(), PortState::Undetermined | PortState::Checking)
+                && let Some(time) = left_to_come.next()
+            {
+                let queue = self.queue(time);
+                // Whether it is gone is for the recorded packet to say.
+                let shown = match machine.state() {
+                    PortState::Checking => queue.max(3100),
+                    _ => queue,
+                };
+                if queue > BUSY {
+                    leaves(&mut machine, time, shown, congested);
+                }
+            }
+            match what {
+                What::On(queue) => {
+                    machine.on_resume(Time::from_ns(at), queue as u32);
+                    paused = false;
+                }
+                What::Off => {
+                    machine.on_pause(Time::from_ns(at));
+                    paused = true;
+                }
+                What::Change(_, new, left) => {
+                    congested = new == PortState::Congested;
+                    leaves(&mut machine, at, left, congested);
+                }
+            }
+            before = at;
+        }
+        found
+    }
+}
+
+/// Runs, and how many state changes their ports have together.
+const RUNS: [(&str, usize); 6] = [
+    ("s1_single", 41),
+    ("s1_single_150us", 62),
+    ("s2_multi_150us", 29),
+    ("b_burstflow_4x30us", 40),
+    ("b_burstflow_f_15x150us", 49),
+    ("b_testflow_17to1", 178),
+];
+
+#[test]
+fn every_state_change_at_its_nanosecond_and_no_other() {
+    for (name, count) in RUNS {
+        let ports = read(name);
+        let all: usize = ports.values().map(|port| port.recorded().len()).sum();
+        assert_eq!(all, count, "{name}");
+        for (port, facts) in &ports {
+            assert_eq!(facts.found(&RULE), facts.recorded(), "{name}, port {port}");
+        }
+    }
+}
+
+/// A microsecond more or less, and the changes are others: the test can fail.
+#[test]
+fn another_period_gives_others() {
+    for us in [96, 98] {
+        let rule = Rule {
+            max_ton: Span::from_us(us),
+            ..RULE
+        };
+        let ports = read("s1_single");
+        assert!(
+            ports.values().any(|port| port.found(&rule) != port.recorded()),
+            "{us} us"
+        );
+    }
+}
