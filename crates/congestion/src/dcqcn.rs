@@ -64,18 +64,20 @@
 //! Y. Zhang et al., "Congestion Detection in Lossless Networks", SIGCOMM 2021 (`tcd`).
 //! Public code: alibaba-edu/High-Precision-Congestion-Control; Yi-ran/DCQCN-TCD.
 
-use paceline_kernel::{BitRate, Bytes, Span, Time};
+use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::api::{Cnp, CongestionControl, Mark, Needs, PathInfo, TimerSlot};
+use crate::api::{CongestionControl, Needs, PathInfo, TimerSlot};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::in_proportion;
-use crate::receiver::{Arrived, Reaction, ReceiverHalf};
+use crate::receiver::ReceiverHalf;
 use crate::registry::{Alias, Definition, Marking, Scheme, WindowMode};
 
 mod nic;
+mod notification;
 mod paper;
 
 pub use nic::Nic;
+pub use notification::NotificationPoint;
 pub use paper::Paper;
 
 /// Steps of α.
@@ -361,101 +363,9 @@ impl Definition for Params {
     }
 }
 
-/// The receiver's half: the paper's notification point. A CNP for a marked packet, at most one per interval; where
-/// undetermined marks count, it says the strongest mark since the last.
-#[derive(Clone, Copy, Debug)]
-pub struct NotificationPoint {
-    interval: Span,
-    /// When the next may be sent.
-    next: Time,
-    /// What counts, and the strongest since the last.
-    counts: Mark,
-    strongest: Mark,
-}
-
-impl NotificationPoint {
-    /// That has sent none.
-    pub const fn new(interval: Span, ternary: bool) -> Self {
-        Self {
-            interval,
-            next: Time::ZERO,
-            counts: if ternary {
-                Mark::Undetermined
-            } else {
-                Mark::Congested
-            },
-            strongest: Mark::None,
-        }
-    }
-}
-
-impl ReceiverHalf for NotificationPoint {
-    fn on_data(&mut self, now: Time, data: &Arrived) -> Reaction {
-        if data.mark < self.counts {
-            return Reaction::NONE;
-        }
-        self.strongest = self.strongest.max(data.mark);
-        if now < self.next {
-            return Reaction::NONE;
-        }
-        self.next = now.saturating_add(self.interval);
-        let ternary = self.counts == Mark::Undetermined;
-        let mark = if ternary { self.strongest } else { data.mark };
-        self.strongest = Mark::None;
-        Reaction {
-            cnp: Some(Cnp { mark, ..Cnp::MARKED }),
-            ..Reaction::NONE
-        }
-    }
-
-    fn replaces_echo(&self) -> bool {
-        true
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn one_notification_per_interval() {
-        let mut point = NotificationPoint::new(Span::from_us(50), false);
-        let mut told = |us: u64, mark| {
-            let data = Arrived {
-                mark,
-                wire: Bytes::new(1048),
-                tag: 0,
-            };
-            point.on_data(Time::from_ns(us * 1000), &data).cnp
-        };
-        assert_eq!(told(0, Mark::None), None);
-        assert_eq!(told(1, Mark::Congested), Some(Cnp::MARKED));
-        assert_eq!(told(50, Mark::Congested), None);
-        assert_eq!(told(51, Mark::Undetermined), None);
-        assert_eq!(told(51, Mark::Congested), Some(Cnp::MARKED));
-    }
-
-    /// What is strongest since the last notification is told.
-    #[test]
-    fn undetermined_marks_are_told_where_they_count() {
-        let mut point = NotificationPoint::new(Span::from_us(50), true);
-        let mut told = |us: u64, mark| {
-            let data = Arrived {
-                mark,
-                wire: Bytes::new(1048),
-                tag: 0,
-            };
-            point
-                .on_data(Time::from_ns(us * 1000), &data)
-                .cnp
-                .map(|cnp| cnp.mark)
-        };
-        assert_eq!(told(1, Mark::Undetermined), Some(Mark::Undetermined));
-        assert_eq!(told(20, Mark::Congested), None);
-        assert_eq!(told(51, Mark::Undetermined), Some(Mark::Congested));
-        assert_eq!(told(101, Mark::Undetermined), Some(Mark::Undetermined));
-        assert_eq!(told(160, Mark::None), None);
-    }
 
     /// The launcher's 5 and 50 Mbit/s per 25 Gbit/s, the paper's 40 and 200 per 40.
     #[test]

@@ -116,15 +116,20 @@ impl Track {
             return track;
         };
         let base = number(first);
-        (track.origin_ps, track.begin_ps) = ((base * width + phase).saturating_sub(width), first);
+        (track.origin_ps, track.begin_ps) = (
+            base.saturating_mul(width)
+                .saturating_add(phase)
+                .saturating_sub(width),
+            first,
+        );
         let nexts = series.points.iter().skip(1).map(|point| number(point.0));
-        let nexts = nexts.chain([number(last) + 1]);
+        let nexts = nexts.chain([number(last).saturating_add(1)]);
         for ((i, &(at, mean)), next) in series.points.iter().enumerate().zip(nexts) {
             let range = series.range(i);
             let number = number(at);
             track.push(Run {
-                number: number - base,
-                count: (next - number).max(1),
+                number: number.saturating_sub(base),
+                count: next.saturating_sub(number).max(1),
                 min: range.min,
                 max: range.max,
                 mean,

@@ -65,7 +65,7 @@ const RESULTS: [&str; 7] = [
 
 /// The columns that a time can stand in, and its unit there.
 /// The largest flow: a petabyte, as wherever sizes are written.
-const SIZE_MAX: u64 = 1_000_000_000_000_000;
+pub(crate) const SIZE_MAX: u64 = 1_000_000_000_000_000;
 const STARTS: [(&str, &str); 3] = [("start_ps", "ps"), ("start_us", "us"), ("start_s", "s")];
 const DELAYS: [(&str, &str); 3] = [("delay_ps", "ps"), ("delay_us", "us"), ("delay_s", "s")];
 const WAITS: [(&str, Awaited); 3] = [

@@ -6,6 +6,7 @@ use paceline_kernel::{Bytes, Time};
 
 use crate::diagnostics::{Problem, Source};
 use crate::schema::Fidelity;
+use crate::trace::SIZE_MAX;
 
 use super::Tokens;
 use super::quantities;
@@ -43,7 +44,15 @@ pub(crate) fn read(
                 .label("expected 1 to 7"));
         }
         let dport = tokens.value(&what("port"))?;
-        let size: u64 = tokens.value(&what("size"))?;
+        let written = tokens.word(&what("size"))?;
+        let size: u64 = tokens.read(&written, &what("size"))?;
+        if size > SIZE_MAX {
+            return Err(
+                Problem::new(format!("a flow of {size} bytes: expected {SIZE_MAX} at most"))
+                    .at(&tokens.place(&written))
+                    .label("too many bytes"),
+            );
+        }
         let start = tokens.word(&what("start time"))?;
         let at = quantities::seconds(start.text, fidelity).ok_or_else(|| {
             Problem::new(format!(

@@ -10,6 +10,7 @@ mod bolt_ns3;
 mod delay;
 mod detection;
 mod drafts;
+mod ecn;
 mod endpoint;
 mod fill;
 mod hosts;
@@ -212,6 +213,9 @@ struct Built {
     jobs: Vec<Job>,
 }
 
+/// The largest factor of telemetry's units: a unit of 128 MB.
+const INT_MULTI_MAX: u32 = 1_000_000;
+
 /// Everything but the frame.
 fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let ns3 = cx.fidelity != Fidelity::Exact;
@@ -260,6 +264,13 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let int_multi = fill_at(&mut written.int_multi, 1);
     if *int_multi.get_ref() == 0 {
         return Err(Problem::new("int-multi is zero").at(&cx.texts.of_value(&int_multi)));
+    }
+    if *int_multi.get_ref() > INT_MULTI_MAX {
+        let message = format!(
+            "int-multi is {}: expected {INT_MULTI_MAX} at most",
+            int_multi.get_ref()
+        );
+        return Err(Problem::new(message).at(&cx.texts.of_value(&int_multi)));
     }
     let mut links = net.topology.links.clone();
     // A link's own rate wins, as in the original simulator.

@@ -148,6 +148,14 @@ fn check(file: &ParquetMetaData, size: u64, room: &mut Room) -> Result<(), Parqu
         let bytes = cells.and_then(|cells| cells.checked_mul(CELL));
         room.take(bytes.unwrap_or(usize::MAX))?;
         for column in group.columns() {
+            let places = [
+                column.dictionary_page_offset().unwrap_or(0),
+                column.data_page_offset(),
+                column.compressed_size(),
+            ];
+            if places.iter().any(|&place| place < 0) {
+                return Err(ParquetError::General("a column begins before the file".into()));
+            }
             let (start, length) = column.byte_range();
             if start.checked_add(length).is_none_or(|end| end > size) {
                 return Err(ParquetError::EOF("the file ends early".into()));

@@ -1,0 +1,105 @@
+//! The receiver's half of DCQCN.
+
+use paceline_kernel::{Span, Time};
+
+use crate::api::{Cnp, Mark};
+use crate::receiver::{Arrived, Reaction, ReceiverHalf};
+
+/// The paper's notification point. A CNP for a marked packet, at most one per interval; where
+/// undetermined marks count, it says the strongest mark since the last.
+#[derive(Clone, Copy, Debug)]
+pub struct NotificationPoint {
+    interval: Span,
+    /// When the next may be sent.
+    next: Time,
+    /// What counts, and the strongest since the last.
+    counts: Mark,
+    strongest: Mark,
+}
+
+impl NotificationPoint {
+    /// That has sent none.
+    pub const fn new(interval: Span, ternary: bool) -> Self {
+        Self {
+            interval,
+            next: Time::ZERO,
+            counts: if ternary {
+                Mark::Undetermined
+            } else {
+                Mark::Congested
+            },
+            strongest: Mark::None,
+        }
+    }
+}
+
+impl ReceiverHalf for NotificationPoint {
+    fn on_data(&mut self, now: Time, data: &Arrived) -> Reaction {
+        if data.mark < self.counts {
+            return Reaction::NONE;
+        }
+        self.strongest = self.strongest.max(data.mark);
+        if now < self.next {
+            return Reaction::NONE;
+        }
+        self.next = now.saturating_add(self.interval);
+        let ternary = self.counts == Mark::Undetermined;
+        let mark = if ternary { self.strongest } else { data.mark };
+        self.strongest = Mark::None;
+        Reaction {
+            cnp: Some(Cnp { mark, ..Cnp::MARKED }),
+            ..Reaction::NONE
+        }
+    }
+
+    fn replaces_echo(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_kernel::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn one_notification_per_interval() {
+        let mut point = NotificationPoint::new(Span::from_us(50), false);
+        let mut told = |us: u64, mark| {
+            let data = Arrived {
+                mark,
+                wire: Bytes::new(1048),
+                tag: 0,
+            };
+            point.on_data(Time::from_ns(us * 1000), &data).cnp
+        };
+        assert_eq!(told(0, Mark::None), None);
+        assert_eq!(told(1, Mark::Congested), Some(Cnp::MARKED));
+        assert_eq!(told(50, Mark::Congested), None);
+        assert_eq!(told(51, Mark::Undetermined), None);
+        assert_eq!(told(51, Mark::Congested), Some(Cnp::MARKED));
+    }
+
+    /// What is strongest since the last notification is told.
+    #[test]
+    fn undetermined_marks_are_told_where_they_count() {
+        let mut point = NotificationPoint::new(Span::from_us(50), true);
+        let mut told = |us: u64, mark| {
+            let data = Arrived {
+                mark,
+                wire: Bytes::new(1048),
+                tag: 0,
+            };
+            point
+                .on_data(Time::from_ns(us * 1000), &data)
+                .cnp
+                .map(|cnp| cnp.mark)
+        };
+        assert_eq!(told(1, Mark::Undetermined), Some(Mark::Undetermined));
+        assert_eq!(told(20, Mark::Congested), None);
+        assert_eq!(told(51, Mark::Undetermined), Some(Mark::Congested));
+        assert_eq!(told(101, Mark::Undetermined), Some(Mark::Undetermined));
+        assert_eq!(told(160, Mark::None), None);
+    }
+}
