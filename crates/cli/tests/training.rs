@@ -447,9 +447,15 @@ fn an_earlier_training_is_replaced_only_when_told() {
     let path = folder.path();
     let args = ["train", "ar3", "--scenarios", "tiny.toml", "--pairs", "300", "-q"];
     let status = |more: &[&str]| run(path, &[&args[..], more].concat()).status.code();
-    assert_eq!(status(&[]), Some(0));
-    assert_eq!(status(&[]), Some(2));
-    assert_eq!(status(&["--force"]), Some(0));
+    let trained = || fs::read_dir(path.join("results")).map_or(0, Iterator::count);
+    assert_eq!((status(&[]), trained()), (Some(0), 1));
+    // Where nobody says where, it goes elsewhere.
+    assert_eq!((status(&[]), trained()), (Some(0), 2));
+    assert_eq!((status(&["--force"]), trained()), (Some(0), 2));
+    let there = ["--out", "model"];
+    assert_eq!(status(&there), Some(0));
+    assert_eq!(status(&there), Some(2));
+    assert_eq!(status(&[&there[..], &["--force"]].concat()), Some(0));
     fs::write(path.join("file"), "").unwrap();
     assert_snapshot!(
         "training_nowhere",
