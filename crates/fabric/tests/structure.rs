@@ -20,7 +20,7 @@ const ALL_MAY_NAME: [&str; 4] = ["ids", "spec", "outcome", "common"];
 const LARGEST_CIRCLE: usize = 5;
 
 /// Fields that other folders may name, by struct: all else is asked for by methods. An empty list is all of them.
-const OPEN_FIELDS: [(&str, &[&str], &str); 14] = [
+const OPEN_FIELDS: [(&str, &[&str], &str); 13] = [
     (
         "core::Core",
         &[
@@ -50,11 +50,6 @@ const OPEN_FIELDS: [(&str, &[&str], &str); 14] = [
     ("host::qp::Way", &[], "an answer, handed on to the queue pair"),
     ("switch::spread::Stage", &[], "an answer"),
     ("reference::Net", &[], "what is lent"),
-    (
-        "traffic::stream::Message",
-        &[],
-        "an answer, which other crates have too",
-    ),
     ("watch::Watch", &[], "recorders, which all tell"),
     (
         "watch::record::Recorder",
