@@ -54,16 +54,23 @@ impl Definition for Params {
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
-        Box::new(Fixed(SendLimits {
-            rate: self.rate.min(path.line_rate),
-            window: Bytes::MAX,
-        }))
+        Box::new(Fixed::at(self.rate.min(path.line_rate)))
     }
 }
 
 /// A sender at that rate.
 #[derive(Clone, Copy, Debug)]
-struct Fixed(SendLimits);
+pub(crate) struct Fixed(SendLimits);
+
+impl Fixed {
+    /// That sends at `rate`, by no window.
+    pub(crate) const fn at(rate: BitRate) -> Self {
+        Self(SendLimits {
+            rate,
+            window: Bytes::MAX,
+        })
+    }
+}
 
 impl CongestionControl for Fixed {
     fn limits(&self) -> SendLimits {

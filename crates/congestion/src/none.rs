@@ -19,9 +19,8 @@
 //! # References
 //! IEEE 802.1Qbb, Priority-based Flow Control: the link-level mechanism that remains.
 
-use paceline_kernel::Bytes;
-
-use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
+use crate::api::{CongestionControl, Needs, PathInfo};
+use crate::fixed::Fixed;
 use crate::params::Parameters;
 use crate::registry::{Definition, Scheme, WindowMode};
 
@@ -51,29 +50,16 @@ impl Definition for Params {
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
-        Box::new(LineRate(SendLimits {
-            rate: path.line_rate,
-            window: Bytes::MAX,
-        }))
+        Box::new(Fixed::at(path.line_rate))
     }
-}
-
-/// A sender at line rate.
-#[derive(Clone, Copy, Debug)]
-struct LineRate(SendLimits);
-
-impl CongestionControl for LineRate {
-    fn limits(&self) -> SendLimits {
-        self.0
-    }
-    fn on_ack(&mut self, _cx: &mut Ctx<'_>, _ack: &AckInfo<'_>) {}
 }
 
 #[cfg(test)]
 mod tests {
-    use paceline_kernel::BitRate;
+    use paceline_kernel::{BitRate, Bytes};
 
     use super::*;
+    use crate::AckInfo;
     use crate::testkit::{Pair, ack, star_path};
 
     #[test]

@@ -13,7 +13,6 @@ pub struct Nic {
     cut_interval: Span,
     clamp_target: bool,
     rate_on_first_cnp: f64,
-    initial_alpha: f64,
     bounds: Bounds,
     rate: BitRate,
     target: BitRate,
@@ -37,7 +36,6 @@ impl Nic {
             cut_interval: params.cut_interval,
             clamp_target: params.clamp_target,
             rate_on_first_cnp: params.rate_on_first_cnp,
-            initial_alpha: params.initial_alpha,
             bounds: Bounds::new(settings.min_rate, path.line_rate),
             rate: path.line_rate,
             target: path.line_rate,
@@ -106,7 +104,6 @@ impl CongestionControl for Nic {
             return;
         }
         self.congested = true;
-        self.alpha = self.initial_alpha;
         self.cnp_for_alpha = false;
         cx.arm(ALPHA, self.settings.alpha_interval);
         // 1 ns later, so that a cut follows the step of α of the same time.

@@ -43,9 +43,7 @@ impl ReceiverHalf for NotificationPoint {
             return Reaction::NONE;
         }
         self.next = now.saturating_add(self.interval);
-        let ternary = self.counts == Mark::Undetermined;
-        let mark = if ternary { self.strongest } else { data.mark };
-        self.strongest = Mark::None;
+        let mark = std::mem::replace(&mut self.strongest, Mark::None);
         Reaction {
             cnp: Some(Cnp { mark, ..Cnp::MARKED }),
             ..Reaction::NONE

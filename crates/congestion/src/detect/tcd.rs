@@ -45,6 +45,7 @@
 //! Tsinghua University 2022, chapter 3. Public code: Yi-ran/DCQCN-TCD.
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::mark::Mark;
 use crate::switch::{self, Egress, EgressPort, Load, Marking, Passing, SwitchHalf};
@@ -64,7 +65,8 @@ pub enum PortState {
 }
 
 /// Which TCD.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Variant {
     /// As in the thesis.
     Thesis,

@@ -35,14 +35,16 @@ impl Pauses {
 }
 
 impl Core {
-    /// The other end has paused a class.
-    pub(crate) fn pause(&mut self, port: PortId, class: u8) {
+    /// The other end has paused a class; whether it was not before.
+    pub(crate) fn pause(&mut self, port: PortId, class: u8) -> bool {
         let p = &mut self.ports[port];
-        if p.paused & 1 << class == 0 {
+        let begins = p.paused & 1 << class == 0;
+        if begins {
             p.paused |= 1 << class;
             self.pauses.since[(port, class)] = self.now;
             self.watch.recorder.ports.paused(port, true, self.now);
         }
+        begins
     }
 
     /// The pause of a class lasts until then at the longest.

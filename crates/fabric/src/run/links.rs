@@ -82,8 +82,7 @@ impl Simulation {
         }
         self.core.counters.pauses += 1;
         self.settle_port(port, packet.class, true);
-        if self.core.ports[port].paused & 1 << packet.class == 0 {
-            self.core.pause(port, packet.class);
+        if self.core.pause(port, packet.class) {
             self.switches
                 .pause_began(&self.world, &self.core, port, packet.class);
         }

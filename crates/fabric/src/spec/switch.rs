@@ -45,23 +45,11 @@ pub enum Detection {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Tcd {
     /// Which.
-    pub variant: TcdVariant,
+    pub variant: tcd::Variant,
     /// How much more congested flows bring than leaves, as a share of the link's rate: ε.
     pub epsilon: f64,
     /// max(Ton) of all ports; `None`: each port's own, by ε, its link and the thresholds of pauses.
     pub max_ton: Option<Span>,
-}
-
-/// Which ternary congestion detection.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TcdVariant {
-    /// The thesis's.
-    Thesis,
-    /// That of its authors' simulator.
-    AsCoded,
-    /// With so many times the longest time that a port sent in one go of late.
-    Adaptive(f64),
 }
 
 impl SwitchSpec {
@@ -82,11 +70,7 @@ impl SwitchSpec {
             Detection::Red => None,
             Detection::NpEcn => Some(Detector::NonPaused),
             Detection::Tcd(tcd) => Some(Detector::Ternary(tcd::Settings {
-                variant: match tcd.variant {
-                    TcdVariant::Thesis => tcd::Variant::Thesis,
-                    TcdVariant::AsCoded => tcd::Variant::AsCoded,
-                    TcdVariant::Adaptive(times) => tcd::Variant::Adaptive(times),
-                },
+                variant: tcd.variant,
                 epsilon: tcd.epsilon,
                 gap: self.pause_gap().unwrap_or(Bytes::ZERO),
                 max_ton: tcd.max_ton,

@@ -152,6 +152,11 @@ impl CloseUps {
         self.looks.binary_search_by_key(&flow, |look| look.flow).ok()
     }
 
+    /// The flow whose packet a port sent last; `FlowId::NONE` before the first.
+    fn on_wire(&self, port: PortId) -> FlowId {
+        self.on_wire.get(port).copied().unwrap_or(FlowId::NONE)
+    }
+
     fn seen(&mut self, packet: PacketId) -> &mut Seen {
         self.seen.reach(packet, || Seen::NOTHING);
         &mut self.seen[packet]

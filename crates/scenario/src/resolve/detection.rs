@@ -1,7 +1,7 @@
 //! From `[network.detection]` to what overrules the marking curves.
 
-use paceline_congestion::detect::tcd;
-use paceline_fabric::spec::{Detection, FlowControl, PacketFormat, Tcd, TcdVariant};
+use paceline_congestion::detect::tcd::{self, Variant};
+use paceline_fabric::spec::{Detection, FlowControl, PacketFormat, Tcd};
 use paceline_kernel::Span;
 use toml::Spanned;
 
@@ -71,15 +71,15 @@ fn ternary(
     let max_ton = fill_at(&mut section.max_ton, OrAuto(None));
     check_max_ton(cx, &max_ton, net, packet)?;
     let variant = match fill_value(&mut section.variant, TcdKind::Thesis) {
-        TcdKind::Thesis => TcdVariant::Thesis,
-        TcdKind::AsCoded => TcdVariant::AsCoded,
+        TcdKind::Thesis => Variant::Thesis,
+        TcdKind::AsCoded => Variant::AsCoded,
         TcdKind::Adaptive => {
             let times = fill_at(&mut section.times, 2.0);
             if !(*times.get_ref() >= 1.0 && *times.get_ref() <= 1e6) {
                 let message = format!("times is {}: expected 1 to 1e6", times.get_ref());
                 return Err(Problem::new(message).at(&cx.texts.of_value(&times)));
             }
-            TcdVariant::Adaptive(*times.get_ref())
+            Variant::Adaptive(*times.get_ref())
         }
     };
     Ok(Tcd {

@@ -15,13 +15,7 @@ impl Core {
     /// Tells the time of all that waits at a port, before it changes for whom they wait.
     pub(super) fn look_at_wait(&mut self, port: PortId) {
         let now = self.now();
-        let flow = self
-            .watch
-            .closeups
-            .on_wire
-            .get(port)
-            .copied()
-            .unwrap_or(FlowId::NONE);
+        let flow = self.watch.closeups.on_wire(port);
         let free_at = self.ports[port].free_at;
         for place in 0..self.watch.closeups.looks.len() {
             for i in 0..self.watch.closeups.looks[place].watched.len() {
@@ -93,13 +87,7 @@ impl Core {
 
     /// A sender has waited for its NIC.
     pub(in crate::watch) fn look_at_nic(&mut self, flow: FlowId, port: PortId, span: Span) {
-        let other = self
-            .watch
-            .closeups
-            .on_wire
-            .get(port)
-            .copied()
-            .unwrap_or(FlowId::NONE);
+        let other = self.watch.closeups.on_wire(port);
         if let Some(place) = self.watch.closeups.find(flow)
             && span > Span::ZERO
         {
