@@ -78,7 +78,7 @@ const OUT_HELP: &str = "Folder for the results [default: results/<name>-<scheme>
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    #[arg(long, value_name = "DIR", help = OUT_HELP)]
+    #[arg(short, long, value_name = "DIR", help = OUT_HELP)]
     pub(crate) out: Option<PathBuf>,
     /// Replace the folder of an earlier run
     #[arg(long)]

@@ -34,6 +34,7 @@ pub(super) struct DemoArgs {
     schemes: Vec<String>,
     /// Folder for the results; an earlier demo there is replaced
     #[arg(
+        short,
         long,
         value_name = "DIR",
         default_value = "results/demo",

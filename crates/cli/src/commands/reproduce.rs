@@ -42,7 +42,7 @@ pub(super) struct ReproduceArgs {
     check: bool,
     /// Folder for the page and the runs [default: results/reproduce; with a number behind it where
     /// there is an earlier one]
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
     /// Replace the folder of earlier reproductions
     #[arg(long, help_heading = "Output")]

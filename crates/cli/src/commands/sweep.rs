@@ -52,7 +52,7 @@ pub(super) struct SweepArgs {
     #[command(flatten)]
     changes: ChangeArgs,
     /// Folder for the results; a sweep that is there goes on [default: results/NAME-sweep-SEED]
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
     /// Begin again where an earlier sweep left results
     #[arg(long, help_heading = "Output", conflicts_with = "shard")]

@@ -160,8 +160,17 @@ fn too_fast(
          `{param}`, {rate}: together {} into a link of {port}. While they last {ends_in}; a `{param}` of {} or \
          less would leave it to the scheme.",
         BitRate::from_bps(crowd.least),
-        BitRate::from_bps(port.as_bps() / flows),
+        BitRate::from_bps(three_digits_of(port.as_bps() / flows)),
     ))
+}
+
+/// The number rounded down to three digits, as a person would set it.
+const fn three_digits_of(number: u64) -> u64 {
+    let mut unit = 1;
+    while number / unit >= 1000 {
+        unit *= 10;
+    }
+    number / unit * unit
 }
 
 fn too_many(scheme: &str, outcome: &Outcome, crowd: Crowd, port: BitRate) -> Option<String> {
@@ -218,6 +227,7 @@ mod tests {
               of 800Mbps or less would leave it to the scheme."
             ]
         );
+        assert!(of("timely", 1096, false)[0].contains("a `min-rate` of 91.2Mbps or less"));
         // The same flows one after another are no crowd.
         assert_eq!(of("timely", 125, true), Vec::<String>::new());
         // 100 Mbit/s each.

@@ -159,7 +159,7 @@ pub(crate) struct TrainArgs {
     pub(crate) target: Option<Span>,
 
     /// Folder for everything [default: results/train-NAME; with a number behind it where that has another]
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
     /// Replace the folder of an earlier training
     #[arg(long, help_heading = "Output")]
