@@ -16,6 +16,7 @@
 pub mod diff;
 pub mod files;
 mod input;
+pub mod layout;
 pub mod metrics;
 mod oddities;
 pub mod repeats;

@@ -27,6 +27,11 @@ pub fn duration_us(value: Option<f64>) -> String {
     }
 }
 
+/// A share in percent.
+pub fn percent(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
+}
+
 /// A size, in powers of 1000, without zeros after the point.
 pub fn short_bytes(value: u64) -> String {
     let text = bytes(value);

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::files::{FlowTime, Stage};
+use crate::layout;
 use crate::results::{FlowRow, FlowState};
 use crate::text::{bytes, duration_us, number};
 
@@ -188,6 +189,34 @@ impl<'a> Why<'a> {
             }
         }
         hops
+    }
+
+    /// All of it, in lines of `width`.
+    pub fn text(&self, width: usize) -> String {
+        let story = layout::paragraph(&self.story, width);
+        if self.parts.is_empty() {
+            return story;
+        }
+        format!("{story}\n{}{}", self.tables(width), self.deeper_text(width))
+    }
+
+    /// The deeper level: a name, and lines that hang beside it.
+    fn deeper_text(&self, width: usize) -> String {
+        const INDENT: usize = 13;
+        let mut told = String::new();
+        for (name, line) in &self.lines {
+            let paragraph = layout::paragraph(line, width.saturating_sub(INDENT).max(30));
+            for (i, line) in paragraph.lines().enumerate() {
+                let head = if i == 0 { name } else { "" };
+                told.push_str(format!("{head:INDENT$}{line}").trim_end());
+                told.push('\n');
+            }
+        }
+        if told.is_empty() {
+            told
+        } else {
+            format!("\n{told}")
+        }
     }
 
     /// The tables: all of its time part by part, with bars, then what all its packets met hop by hop.

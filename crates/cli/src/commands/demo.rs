@@ -8,7 +8,6 @@ use paceline_lab::files::Writing;
 use paceline_scenario::Overrides;
 
 use super::compare::{Comparison, interrupted};
-use super::example;
 use crate::args::{JobArgs, SayArgs, positive};
 use crate::failure::{Ended, Failure};
 use crate::input;
@@ -105,6 +104,6 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
 fn change(scheme: &str) -> String {
     let found = registry::find(scheme).ok();
     found
-        .and_then(|(scheme, _)| example::setting(scheme))
+        .and_then(|(scheme, _)| paceline_explain::setting(scheme))
         .unwrap_or_else(|| "topology.star.delay=2us".to_string())
 }

@@ -1,15 +1,11 @@
 //! `paceline explain`: a page about anything that has a name.
 
 use clap::Args;
-use paceline_congestion::registry::{Alias, Scheme, SchemeParams, WindowMode};
-use paceline_scenario::builtin::{self, Entry, Parameter};
+use paceline_explain::{explain as page, index};
+use paceline_scenario::builtin;
 
-use super::{example, models};
 use crate::failure::{Done, Ended, Failure};
-use crate::{output, text};
-
-mod index;
-mod mechanisms;
+use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,189 +27,14 @@ pub(super) struct ExplainArgs {
 pub(super) fn explain(args: &ExplainArgs) -> Ended {
     let width = output::stdout_width();
     let Some(name) = &args.name else {
-        output::print(&index::index(width))?;
+        output::print(&index(width))?;
         return Ok(Done::All);
     };
-    let name = name.trim().trim_start_matches("cc.");
-    let page = match page(name, width) {
-        Some(page) => page,
-        None => models::page_of_file(name, width)?.ok_or_else(|| Failure::arguments(index::missing(name)))?,
-    };
-    output::print(&page)?;
+    output::print(&page(name, width).map_err(Failure::arguments)?)?;
     // Of a scenario the page is the file: what may be done with it stands beside it.
+    let name = name.trim();
     if builtin::scenarios().iter().any(|shipped| shipped.name == name) {
         eprintln!("Example:\n  paceline run {name}");
     }
     Ok(Done::All)
-}
-
-fn page(name: &str, width: usize) -> Option<String> {
-    if let Ok((scheme, alias)) = paceline_congestion::registry::find(name) {
-        return Some(scheme_page(scheme, alias, width));
-    }
-    let named = |entries: &'static [Entry]| entries.iter().find(|entry| entry.name == name);
-    if let Some(entry) = named(builtin::topologies()) {
-        let page = entry_page(entry, &format!("[topology.{name}]"), &[], width);
-        return Some(page + &example::shown(&example::topology(name)));
-    }
-    if let Some(entry) = named(builtin::workloads()) {
-        let shared = builtin::sections()
-            .iter()
-            .find(|section| section.name == "workload");
-        let shared = shared.map_or(&[][..], |section| section.parameters);
-        let place = format!("[[workload]]\n  {name} = {{ .. }}");
-        let page = entry_page(entry, &place, shared, width);
-        return Some(page + &example::shown(&example::workload(name)));
-    }
-    if let Some((_, source)) = builtin::distributions().find(|(known, _)| *known == name) {
-        return Some(distribution_page(name, source, width));
-    }
-    if let Some(shipped) = builtin::scenarios().iter().find(|shipped| shipped.name == name) {
-        return Some(shipped.text.to_string());
-    }
-    mechanisms::page(name, width)
-        .or_else(|| Some(models::page(name, width)? + &example::shown(&example::model(name))))
-}
-
-fn scheme_page(scheme: &Scheme, alias: Option<&Alias>, width: usize) -> String {
-    let mut page = format!("{} - {}\n{}\n\n", scheme.name, scheme.title, scheme.paper);
-    if let Some(alias) = alias {
-        let settings: Vec<String> = alias
-            .settings
-            .iter()
-            .map(|(key, value)| format!("{key} = {value}"))
-            .collect();
-        let about = format!(
-            "`{}` is `{}`: {} {}",
-            alias.name,
-            scheme.name,
-            alias.help,
-            settings.join(", ")
-        );
-        page.push_str(&text::paragraph(&about, width));
-        page.push('\n');
-    }
-    page.push_str(&text::paragraph(scheme.summary, width));
-    page.push('\n');
-    page.push_str(&parameter_table(scheme, width));
-    page.push_str(&format!(
-        "\nIn a scenario: [cc.{0}], or --set cc.{0}.<parameter>=<value>.\n",
-        scheme.name
-    ));
-    page.push_str(&window_of(scheme, width));
-    page.push_str(&example::shown(&example::scheme(scheme, alias)));
-    if !scheme.aliases.is_empty() {
-        page.push_str("\nVariants with names of their own:\n");
-        let row = |alias: &Alias| vec![format!("  {}", alias.name), alias.help.to_string()];
-        let rows: Vec<_> = scheme.aliases.iter().map(row).collect();
-        page.push_str(&text::columns(&rows, width));
-    }
-    page.push_str(&models::of_scheme(&(scheme.params)(), width));
-    page.push('\n');
-    page.push_str(&scheme.page());
-    page
-}
-
-fn window_of(scheme: &Scheme, width: usize) -> String {
-    let window = match scheme.default_window {
-        WindowMode::Off => "off: bytes in flight are not bounded",
-        WindowMode::Fixed => "fixed: at most a bandwidth-delay product in flight",
-        WindowMode::Variable => "variable: a bandwidth-delay product times rate over line rate in flight",
-    };
-    let needs = SchemeParams::default()
-        .configure(scheme.name)
-        .map(|config| config.needs());
-    let needs: Vec<&str> = needs.map_or_else(
-        |_| Vec::new(),
-        |needs| {
-            let all = [
-                (needs.ecn, "ECN marks"),
-                (needs.int, "telemetry from switches (INT)"),
-                (needs.pint, "probabilistic telemetry (PINT)"),
-                (needs.timestamp, "time stamps in packets"),
-            ];
-            all.into_iter()
-                .filter(|(needed, _)| *needed)
-                .map(|(_, what)| what)
-                .collect()
-        },
-    );
-    let needs = if needs.is_empty() {
-        "nothing".to_string()
-    } else {
-        needs.join(", ")
-    };
-    let window = format!("Window, unless cc.window says otherwise: {window}.");
-    text::paragraph(&window, width) + &text::paragraph(&format!("Needs of the network: {needs}."), width)
-}
-
-fn parameter_table(scheme: &Scheme, width: usize) -> String {
-    let docs = (scheme.params)();
-    if docs.is_empty() {
-        return "There are no parameters.\n".to_string();
-    }
-    let mut rows = Vec::new();
-    for doc in &docs {
-        let unit = if doc.unit.is_empty() {
-            String::new()
-        } else {
-            format!("unit {}; ", doc.unit)
-        };
-        rows.push(vec![doc.name.clone(), doc.default.clone(), doc.help.clone()]);
-        let about = format!("{unit}{}; default from: {}", doc.range, doc.source);
-        rows.push(vec![String::new(), String::new(), about]);
-    }
-    let head = ["parameter", "default", "what; unit; range; source"];
-    rows.insert(0, head.map(str::to_string).to_vec());
-    text::columns(&rows, width)
-}
-
-fn entry_page(entry: &Entry, place: &str, shared: &[Parameter], width: usize) -> String {
-    let mut page = format!("{}\n\n{}\n", entry.name, text::paragraph(entry.summary, width));
-    if !entry.parameters.is_empty() {
-        page.push_str(&entry_table(entry.parameters, width));
-        page.push('\n');
-    }
-    if !shared.is_empty() {
-        page.push_str("Every workload may also have:\n");
-        page.push_str(&entry_table(shared, width));
-        page.push('\n');
-    }
-    page.push_str(&format!("In a scenario:\n  {place}\n"));
-    page
-}
-
-fn entry_table(parameters: &[Parameter], width: usize) -> String {
-    let head = ["parameter", "default", "unit", "what"]
-        .map(str::to_string)
-        .to_vec();
-    let row = |p: &Parameter| {
-        let default = if p.default.is_empty() { "-" } else { p.default };
-        [p.name, default, p.unit, p.help].map(str::to_string).to_vec()
-    };
-    let rows: Vec<_> = std::iter::once(head).chain(parameters.iter().map(row)).collect();
-    text::columns(&rows, width)
-}
-
-fn distribution_page(name: &str, source: &str, width: usize) -> String {
-    let mut page = format!(
-        "{name}\n\n{}\n",
-        text::paragraph(&format!("Distribution of flow sizes: {source}."), width)
-    );
-    if let Some(sizes) = paceline_scenario::traffic::SizeDistribution::builtin(name) {
-        let row = |label: String, bytes: String| vec![label, bytes];
-        let mut rows = vec![row("mean".to_string(), format!("{:.0} B", sizes.mean()))];
-        for p in [1, 10, 25, 50, 75, 90, 99, 100] {
-            rows.push(row(
-                format!("{p} %"),
-                format!("{} B", sizes.quantile(f64::from(p) / 100.0).get()),
-            ));
-        }
-        page.push_str(&text::columns(&rows, width));
-        page.push('\n');
-    }
-    page.push_str(&format!(
-        "In a scenario:\n  [[workload]]\n  poisson = {{ sizes = \"{name}\", load = 0.3 }}\n"
-    ));
-    page + &example::shown(&example::distribution(name))
 }

@@ -1,10 +1,8 @@
 //! `paceline list`: what is built in.
 
 use clap::{Args, ValueEnum};
-use paceline_congestion::learned::model::Card;
-use paceline_congestion::registry::SCHEMES;
+use paceline_explain::list::{self as built_in, Item};
 use paceline_reproduce::{Choice, Done as Runs, Reproduction};
-use paceline_scenario::builtin::{self, Entry, Extent, Group};
 use serde_json::{Value, json};
 
 use crate::failure::{Done, Ended};
@@ -37,37 +35,6 @@ enum Listed {
     Models,
 }
 
-/// Something that is built in.
-struct Item {
-    name: String,
-    about: String,
-    /// What JSON says beside name and summary.
-    more: Vec<(&'static str, Value)>,
-}
-
-impl Item {
-    fn new(name: impl Into<String>, about: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            about: about.into(),
-            more: Vec::new(),
-        }
-    }
-
-    fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
-        self.more.push((key, value.into()));
-        self
-    }
-
-    fn json(&self) -> Value {
-        let mut object = json!({ "name": self.name, "summary": self.about });
-        for (key, value) in &self.more {
-            object[*key] = value.clone();
-        }
-        object
-    }
-}
-
 /// Prints what `paceline reproduce` knows.
 pub(super) fn list_reproductions(json: bool) -> Ended {
     list(&ListArgs {
@@ -79,18 +46,21 @@ pub(super) fn list_reproductions(json: bool) -> Ended {
 /// Prints a line for each, or a JSON list.
 pub(super) fn list(args: &ListArgs) -> Ended {
     let (items, hint) = match args.what {
-        Listed::Schemes => (schemes(), "paceline explain NAME: parameters, equations, sources"),
+        Listed::Schemes => (
+            built_in::schemes(),
+            "paceline explain NAME: parameters, equations, sources",
+        ),
         Listed::Scenarios => (
-            scenarios(),
+            built_in::scenarios(),
             "paceline run NAME; paceline explain NAME prints the file, to start your own from. Times are of one core\n\
              that makes 8 million packet-hops a second (paceline bench tells what yours makes)",
         ),
         Listed::Topologies => (
-            entries(builtin::topologies()),
+            built_in::topologies(),
             "paceline explain NAME: parameters; in a scenario: [topology.NAME]",
         ),
         Listed::Workloads => (
-            workloads(),
+            built_in::workloads(),
             "paceline explain NAME: parameters; in a scenario: a key of [[workload]]",
         ),
         Listed::Reproductions => (
@@ -98,7 +68,7 @@ pub(super) fn list(args: &ListArgs) -> Ended {
             "paceline reproduce ID... (or all): runs what it needs, and puts ours beside",
         ),
         Listed::Models => (
-            models(),
+            built_in::models(),
             "paceline explain NAME: the card of one; in a scenario: cc.lstm-pid.model = NAME",
         ),
     };
@@ -117,44 +87,6 @@ pub(super) fn list(args: &ListArgs) -> Ended {
     };
     output::print(&format!("{table}\n{hint}\n"))?;
     Ok(Done::All)
-}
-
-fn schemes() -> Vec<Item> {
-    let mut items = Vec::new();
-    for scheme in SCHEMES {
-        let about = format!("{}. {}", scheme.title, scheme.summary.replace('\n', " "));
-        items.push(
-            Item::new(scheme.name, about)
-                .with("title", scheme.title)
-                .with("paper", scheme.paper),
-        );
-        for alias in scheme.aliases {
-            let about = format!("= {}: {}", scheme.name, alias.help);
-            items.push(Item::new(alias.name, about).with("alias_of", scheme.name));
-        }
-    }
-    items
-}
-
-/// By group, and in each as they ship.
-fn scenarios() -> Vec<Item> {
-    let of_group = |group: &'static Group| group.scenarios.iter().map(move |extent| (group, extent));
-    let item = |(group, extent): (&Group, &Extent)| {
-        let shipped = builtin::scenarios()
-            .iter()
-            .find(|shipped| shipped.name == extent.name)?;
-        let item = Item::new(shipped.name, shipped.description()).with("about", shipped.about());
-        let item = item.with("group", group.title).with("hosts", extent.hosts);
-        Some(
-            item.with("flows", extent.flows)
-                .with("packet_hops", extent.packet_hops),
-        )
-    };
-    builtin::GROUPS
-        .iter()
-        .flat_map(of_group)
-        .filter_map(item)
-        .collect()
 }
 
 /// A table of the scenarios with a line over each group.
@@ -195,39 +127,6 @@ fn time_of(packet_hops: u64) -> String {
         0.95..9.5 => format!("{seconds:.0} s"),
         _ => format!("{:.0} s", (seconds / 10.0).round() * 10.0),
     }
-}
-
-fn entries(entries: &[Entry]) -> Vec<Item> {
-    let item = |entry: &Entry| {
-        let parameters: Vec<Value> = entry
-            .parameters
-            .iter()
-            .map(|p| json!({ "name": p.name, "unit": p.unit, "default": p.default, "help": p.help }))
-            .collect();
-        Item::new(entry.name, entry.summary).with("parameters", parameters)
-    };
-    entries.iter().map(item).collect()
-}
-
-fn workloads() -> Vec<Item> {
-    let mut items = entries(builtin::workloads());
-    for (name, source) in builtin::distributions() {
-        items.push(
-            Item::new(name, format!("distribution of flow sizes: {source}")).with("kind", "distribution"),
-        );
-    }
-    items
-}
-
-fn models() -> Vec<Item> {
-    let item = |card: &Card| {
-        Item::new(&card.name, super::models::about(card))
-            .with("kind", card.kind.name())
-            .with("parameters", card.parameters())
-            .with("test_mape", card.metrics.test_mape)
-            .with("data", json!(card.data))
-    };
-    super::models::shipped().iter().map(item).collect()
 }
 
 fn reproductions() -> Vec<Item> {

@@ -11,7 +11,7 @@ use paceline_scenario::{Fidelity, Overrides, Resolved};
 
 use crate::args::SayArgs;
 use crate::failure::{Done, Ended, Failure};
-use crate::{output, text};
+use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -304,31 +304,6 @@ fn show(why: &Why<'_>, args: &WhyArgs) -> Ended {
         output::print_json(why)?;
         return Ok(Done::All);
     }
-    let width = output::stdout_width();
-    let story = text::paragraph(&why.story, width);
-    let rest = match why.parts.is_empty() {
-        true => String::new(),
-        false => format!("\n{}{}", why.tables(width), deeper(why, width)),
-    };
-    output::print(&format!("{story}{rest}"))?;
+    output::print(&why.text(output::stdout_width()))?;
     Ok(Done::All)
-}
-
-/// The deeper level: a name, and lines that hang beside it.
-fn deeper(why: &Why<'_>, width: usize) -> String {
-    const INDENT: usize = 13;
-    let mut told = String::new();
-    for (name, line) in &why.lines {
-        let paragraph = text::paragraph(line, width.saturating_sub(INDENT).max(30));
-        for (i, line) in paragraph.lines().enumerate() {
-            let head = if i == 0 { name } else { "" };
-            told.push_str(format!("{head:INDENT$}{line}").trim_end());
-            told.push('\n');
-        }
-    }
-    if told.is_empty() {
-        told
-    } else {
-        format!("\n{told}")
-    }
 }

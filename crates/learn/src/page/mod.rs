@@ -7,6 +7,7 @@ mod network;
 #[cfg(test)]
 mod tests;
 
+use paceline_lab::text::percent;
 use paceline_report::{Axis, Chart, Kind, Line, Width};
 
 pub use courses::{
@@ -18,11 +19,6 @@ pub use network::{COMPARED, Judged, NetworkPage, compared, network, test_pairs};
 
 /// Steps of a line of many: more of them nobody sees.
 const STEPS_MAX: usize = 1200;
-
-/// A share in percent.
-pub fn percent(share: f64) -> String {
-    format!("{:.2} %", share * 100.0)
-}
 
 fn chart(title: &str, note: &str, x: Axis, y: Axis, lines: Vec<Line>) -> Chart {
     Chart {

@@ -6,9 +6,10 @@ use std::path::Path;
 use paceline_congestion::lstm_pid::Gains;
 use paceline_congestion::registry::AnyParams;
 use paceline_lab::files::Folder;
+use paceline_lab::text::percent;
 use paceline_learn::Error;
 use paceline_learn::dataset::Source;
-use paceline_learn::page::{self, GainsPage, percent};
+use paceline_learn::page::{self, GainsPage};
 use paceline_learn::pidnn::{self, Damping as Sign, Options, THESIS, TrainedGains, Units as Unit};
 use serde_json::{Value, json};
 

@@ -4,10 +4,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use paceline_lab::files::Folder;
+use paceline_lab::text::percent;
 use paceline_learn::Error;
 use paceline_learn::dataset::{Dataset, Pair};
 use paceline_learn::on_policy::{TESTED, checkpoint, options as on_policy_options};
-use paceline_learn::page::{self, COMPARED, Course, Judged, NetworkPage, ON_POLICY, percent};
+use paceline_learn::page::{self, COMPARED, Course, Judged, NetworkPage, ON_POLICY};
 use paceline_learn::train::{self, Network, Options, Progress, Trained, Weights};
 
 use super::args::TrainArgs;

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use paceline_congestion::learned::shipped::SHIPPED;
 use paceline_congestion::registry::SCHEMES;
+use paceline_lab::layout;
 use paceline_scenario::builtin::{self, Entry};
 
-use super::{mechanisms, page};
-use crate::text;
+use crate::mechanisms;
+use crate::page::page;
 
 /// Names of one kind: what they are called, and a few words on each.
 struct Group {
@@ -77,14 +78,14 @@ fn names() -> Vec<&'static str> {
     names
 }
 
-/// The page that lists all of them.
-pub(super) fn index(width: usize) -> String {
+/// The page that lists everything that has one.
+pub fn index(width: usize) -> String {
     let mut text = String::new();
     for group in groups() {
         let _ = writeln!(text, "{}", group.title);
         let row = |(name, about): &(&str, String)| vec![name.to_string(), about.clone()];
         let rows: Vec<_> = group.rows.iter().map(row).collect();
-        for line in text::columns(&rows, width.saturating_sub(2)).lines() {
+        for line in layout::columns(&rows, width.saturating_sub(2)).lines() {
             let _ = writeln!(text, "  {line}");
         }
         text.push('\n');
@@ -94,9 +95,9 @@ pub(super) fn index(width: usize) -> String {
 }
 
 /// What is said of a name that there is not: those that are nearly it, and the pages that have the word.
-pub(super) fn missing(name: &str) -> String {
+pub(crate) fn missing(name: &str) -> String {
     let names = names();
-    let near: Vec<String> = text::nearest_few(name, names.iter().copied(), 3)
+    let near: Vec<String> = layout::nearest_few(name, names.iter().copied(), 3)
         .into_iter()
         .map(|near| format!("`{near}`"))
         .collect();

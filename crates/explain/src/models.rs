@@ -5,19 +5,17 @@ use std::path::Path;
 
 use paceline_congestion::learned::model::{Card, DataSource, Kind, Model};
 use paceline_congestion::learned::shipped::{self, SHIPPED};
-use paceline_learn::page::percent;
-
-use crate::failure::Failure;
-use crate::text;
+use paceline_lab::layout;
+use paceline_lab::text::percent;
 
 /// The cards of the models that ship.
-pub(super) fn shipped() -> Vec<Card> {
+pub(crate) fn shipped() -> Vec<Card> {
     let models = SHIPPED.iter().filter_map(|shipped| shipped::find(shipped.name));
     models.map(|model| model.card().clone()).collect()
 }
 
 /// What it is, in a line.
-pub(super) fn about(card: &Card) -> String {
+pub(crate) fn about(card: &Card) -> String {
     format!(
         "{}, {} parameters, test MAPE {}; trained on {}",
         kind(card),
@@ -58,7 +56,7 @@ fn trained_on(card: &Card) -> String {
 }
 
 /// The page of a model that ships.
-pub(super) fn page(name: &str, width: usize) -> Option<String> {
+pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     let model = shipped::find(name)?;
     Some(card_page(model.card(), name, width))
 }
@@ -67,7 +65,7 @@ pub(super) fn page(name: &str, width: usize) -> Option<String> {
 ///
 /// # Errors
 /// It cannot be read, or is damaged.
-pub(super) fn page_of_file(name: &str, width: usize) -> Result<Option<String>, Failure> {
+pub(crate) fn page_of_file(name: &str, width: usize) -> Result<Option<String>, String> {
     let path = Path::new(name);
     let known = path
         .extension()
@@ -75,13 +73,12 @@ pub(super) fn page_of_file(name: &str, width: usize) -> Result<Option<String>, F
     if !known {
         return Ok(None);
     }
-    let read = |path: &Path| {
-        fs::read(path).map_err(|error| Failure::arguments(format!("cannot read {}: {error}", path.display())))
-    };
+    let read =
+        |path: &Path| fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
     let card = read(&path.with_extension("json"))?;
     let weights = path.with_extension("safetensors");
-    let model = Model::parse(&card, &read(&weights)?)
-        .map_err(|error| Failure::arguments(format!("{}: {error}", weights.display())))?;
+    let model =
+        Model::parse(&card, &read(&weights)?).map_err(|error| format!("{}: {error}", weights.display()))?;
     let place = weights.display().to_string();
     Ok(Some(card_page(model.card(), &place, width)))
 }
@@ -130,14 +127,14 @@ fn card_page(card: &Card, place: &str, width: usize) -> String {
         .map(|(name, value)| vec![name.to_string(), value])
         .collect();
     let mut page = format!("{} - a model that predicts round-trip times\n\n", card.name);
-    page.push_str(&text::columns(&rows, width));
+    page.push_str(&layout::columns(&rows, width));
     page.push_str("\nRuns that its pairs are from:\n");
-    page.push_str(&text::columns(&sources(card), width));
+    page.push_str(&layout::columns(&sources(card), width));
     let curve: Vec<f64> = card.metrics.rounds.iter().map(|round| round.test_mape).collect();
     if let [first, .., last] = curve[..] {
         page.push_str(&format!(
             "\ntest MAPE by round  {}  {} to {}\n",
-            text::sparkline(&curve),
+            layout::sparkline(&curve),
             percent(first),
             percent(last)
         ));
@@ -191,12 +188,12 @@ fn how(card: &Card) -> String {
 }
 
 /// The models that a scheme's page lists: those that ship, where the scheme reads models.
-pub(super) fn of_scheme(parameters: &[paceline_congestion::params::ParamDoc], width: usize) -> String {
+pub(crate) fn of_scheme(parameters: &[paceline_congestion::params::ParamDoc], width: usize) -> String {
     let shipped = shipped();
     if shipped.is_empty() || !parameters.iter().any(|parameter| parameter.name == "model") {
         return String::new();
     }
     let row = |card: &Card| vec![format!("  {}", card.name), about(card)];
     let rows: Vec<Vec<String>> = shipped.iter().map(row).collect();
-    format!("\nModels that ship:\n{}", text::columns(&rows, width))
+    format!("\nModels that ship:\n{}", layout::columns(&rows, width))
 }

@@ -5,12 +5,12 @@ use paceline_congestion::registry::{Alias, Scheme};
 use paceline_scenario::Overrides;
 
 /// An example at the end of a page.
-pub(super) fn shown(command: &str) -> String {
+pub(crate) fn shown(command: &str) -> String {
     format!("\nExample:\n  {command}\n")
 }
 
 /// A run under a scheme, or a variant of one, with a parameter changed.
-pub(super) fn scheme(scheme: &Scheme, alias: Option<&Alias>) -> String {
+pub(crate) fn scheme(scheme: &Scheme, alias: Option<&Alias>) -> String {
     let name = alias.map_or(scheme.name, |alias| alias.name);
     let set = setting(scheme).filter(|_| alias.is_none());
     let set = set.map_or_else(String::new, |set| format!(" --set {set}"));
@@ -18,7 +18,7 @@ pub(super) fn scheme(scheme: &Scheme, alias: Option<&Alias>) -> String {
 }
 
 /// A topology's file.
-pub(super) fn topology(name: &str) -> String {
+pub(crate) fn topology(name: &str) -> String {
     let parameters = match name {
         // Nodes and links one by one, or a file's: the first is in a scenario, the second is made here.
         "graph" => return "paceline run pfc-deadlock".to_string(),
@@ -34,7 +34,7 @@ pub(super) fn topology(name: &str) -> String {
 }
 
 /// A workload's flows.
-pub(super) fn workload(name: &str) -> String {
+pub(crate) fn workload(name: &str) -> String {
     let parameters = match name {
         "flows" => return "paceline run two-flow-join".to_string(),
         "trace" => return "paceline generate flows incast-16 -o trace.csv".to_string(),
@@ -48,21 +48,21 @@ pub(super) fn workload(name: &str) -> String {
 }
 
 /// Flows of a distribution of sizes.
-pub(super) fn distribution(name: &str) -> String {
+pub(crate) fn distribution(name: &str) -> String {
     format!(
         "paceline generate flows poisson sizes={name} load=0.5 to=1ms --topology star,hosts=16 -o {name}.csv"
     )
 }
 
 /// A run with a model that ships.
-pub(super) fn model(name: &str) -> String {
+pub(crate) fn model(name: &str) -> String {
     let predictor = name.trim_start_matches("rtt-");
     format!("paceline run incast-16 --scheme lstm-pid --set cc.lstm-pid.predictor={predictor}")
 }
 
 /// An option that sets a parameter of the scheme to another value than its default; nothing of a scheme that has
 /// no parameter.
-pub(super) fn setting(scheme: &Scheme) -> Option<String> {
+pub fn setting(scheme: &Scheme) -> Option<String> {
     let docs = (scheme.params)();
     let numbers = docs
         .iter()

@@ -1,10 +1,10 @@
 //! Pages about what switches and NICs do: flow control, marking, telemetry, recovery, fidelity.
 //! Keys, units and defaults are those that the scenario crate documents.
 
+use paceline_lab::layout;
 use paceline_scenario::builtin::{self, Parameter};
 
-use crate::commands::example;
-use crate::text;
+use crate::example;
 
 /// A mechanism of the network.
 struct Mechanism {
@@ -169,7 +169,7 @@ fn example_of_section(name: &str) -> &'static str {
 }
 
 /// The mechanisms, and a few words on each.
-pub(super) fn list() -> impl Iterator<Item = (&'static str, String)> {
+pub(crate) fn list() -> impl Iterator<Item = (&'static str, String)> {
     MECHANISMS.iter().map(|mechanism| {
         let end = mechanism.about.find(['.', ':']).unwrap_or(mechanism.about.len());
         let also = match mechanism.also {
@@ -181,7 +181,7 @@ pub(super) fn list() -> impl Iterator<Item = (&'static str, String)> {
 }
 
 /// All names, sections of a scenario included.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let names = |m: &'static Mechanism| std::iter::once(m.name).chain(m.also.iter().copied());
     let sections = builtin::sections().iter().map(|section| section.name);
     let all = MECHANISMS.iter().flat_map(names).chain(sections);
@@ -189,7 +189,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The page about a mechanism, or a section of a scenario.
-pub(super) fn page(name: &str, width: usize) -> Option<String> {
+pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     if name.is_empty() {
         return None;
     }
@@ -215,11 +215,11 @@ pub(super) fn page(name: &str, width: usize) -> Option<String> {
         let wanted = |p: &&Parameter| chosen.is_empty() || chosen.contains(&p.name);
         rows.extend(parameters.iter().filter(wanted).map(|p| row(section, p)));
     }
-    let about = text::paragraph(about, width);
+    let about = layout::paragraph(about, width);
     let example = example::shown(example);
     Some(format!(
         "{title}\n\n{about}\n{}{example}",
-        text::columns(&rows, width)
+        layout::columns(&rows, width)
     ))
 }
 

@@ -1,0 +1,13 @@
+//! Pages about what has a name: schemes, topologies, workloads, distributions, mechanisms, sections of a scenario,
+//! scenarios and models that ship. They are made of what `congestion` and `scenario` document.
+
+mod example;
+mod index;
+pub mod list;
+mod mechanisms;
+mod models;
+mod page;
+
+pub use example::setting;
+pub use index::index;
+pub use page::explain;

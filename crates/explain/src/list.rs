@@ -1,0 +1,125 @@
+//! Lists of what is built in.
+
+use paceline_congestion::learned::model::Card;
+use paceline_congestion::registry::SCHEMES;
+use paceline_scenario::builtin::{self, Entry, Extent, Group};
+use serde_json::{Value, json};
+
+use crate::models as cards;
+
+/// Something that is built in.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Its name.
+    pub name: String,
+    /// A few words on it.
+    pub about: String,
+    /// What JSON says beside name and summary.
+    pub more: Vec<(&'static str, Value)>,
+}
+
+impl Item {
+    /// An item of this name.
+    pub fn new(name: impl Into<String>, about: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            about: about.into(),
+            more: Vec::new(),
+        }
+    }
+
+    /// The same, with something more for JSON.
+    #[must_use]
+    pub fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
+        self.more.push((key, value.into()));
+        self
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        let mut object = json!({ "name": self.name, "summary": self.about });
+        for (key, value) in &self.more {
+            object[*key] = value.clone();
+        }
+        object
+    }
+}
+
+/// The schemes, each with its variants.
+pub fn schemes() -> Vec<Item> {
+    let mut items = Vec::new();
+    for scheme in SCHEMES {
+        let about = format!("{}. {}", scheme.title, scheme.summary.replace('\n', " "));
+        items.push(
+            Item::new(scheme.name, about)
+                .with("title", scheme.title)
+                .with("paper", scheme.paper),
+        );
+        for alias in scheme.aliases {
+            let about = format!("= {}: {}", scheme.name, alias.help);
+            items.push(Item::new(alias.name, about).with("alias_of", scheme.name));
+        }
+    }
+    items
+}
+
+/// The scenarios that ship, by group, and in each as they ship.
+pub fn scenarios() -> Vec<Item> {
+    let of_group = |group: &'static Group| group.scenarios.iter().map(move |extent| (group, extent));
+    let item = |(group, extent): (&Group, &Extent)| {
+        let shipped = builtin::scenarios()
+            .iter()
+            .find(|shipped| shipped.name == extent.name)?;
+        let item = Item::new(shipped.name, shipped.description()).with("about", shipped.about());
+        let item = item.with("group", group.title).with("hosts", extent.hosts);
+        Some(
+            item.with("flows", extent.flows)
+                .with("packet_hops", extent.packet_hops),
+        )
+    };
+    builtin::GROUPS
+        .iter()
+        .flat_map(of_group)
+        .filter_map(item)
+        .collect()
+}
+
+/// The topologies.
+pub fn topologies() -> Vec<Item> {
+    entries(builtin::topologies())
+}
+
+fn entries(entries: &[Entry]) -> Vec<Item> {
+    let item = |entry: &Entry| {
+        let parameters: Vec<Value> = entry
+            .parameters
+            .iter()
+            .map(|p| json!({ "name": p.name, "unit": p.unit, "default": p.default, "help": p.help }))
+            .collect();
+        Item::new(entry.name, entry.summary).with("parameters", parameters)
+    };
+    entries.iter().map(item).collect()
+}
+
+/// The workloads, and the distributions of flow sizes.
+pub fn workloads() -> Vec<Item> {
+    let mut items = entries(builtin::workloads());
+    for (name, source) in builtin::distributions() {
+        items.push(
+            Item::new(name, format!("distribution of flow sizes: {source}")).with("kind", "distribution"),
+        );
+    }
+    items
+}
+
+/// The models that ship.
+pub fn models() -> Vec<Item> {
+    let item = |card: &Card| {
+        Item::new(&card.name, cards::about(card))
+            .with("kind", card.kind.name())
+            .with("parameters", card.parameters())
+            .with("test_mape", card.metrics.test_mape)
+            .with("data", json!(card.data))
+    };
+    cards::shipped().iter().map(item).collect()
+}
