@@ -28,9 +28,9 @@ pub(crate) struct ChangeArgs {
     /// Simulated time after which the run ends [default: the scenario's]
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<Span>,
-    /// Whose behaviour: exact time and no quirks, or HPCC's or the Bolt authors' ns-3 simulator,
-    /// quirk by quirk
-    /// [default: exact, and ns3-hpcc for a config.txt]
+    /// Whose behaviour: exact time and no quirks, or HPCC's, the Bolt authors' or the TCD authors'
+    /// ns-3 simulator, quirk by quirk
+    /// [default: exact, and for a config.txt that of its simulator]
     #[arg(long, value_name = "MODE")]
     pub(crate) fidelity: Option<Mode>,
     /// Shuffle simultaneous events, to see what hangs on their order
@@ -47,6 +47,7 @@ pub(crate) enum Mode {
     Exact,
     Ns3Hpcc,
     BoltNs3,
+    TcdNs3,
 }
 
 impl ChangeArgs {
@@ -61,6 +62,7 @@ impl ChangeArgs {
                 Mode::Exact => Fidelity::Exact,
                 Mode::Ns3Hpcc => Fidelity::Ns3Hpcc,
                 Mode::BoltNs3 => Fidelity::BoltNs3,
+                Mode::TcdNs3 => Fidelity::TcdNs3,
             }),
             shuffle_ties: self.shuffle_ties,
             check: self.check,

@@ -214,20 +214,20 @@ params! {
 
 /// Parameters with every default filled in.
 #[derive(Clone, Copy, Debug)]
-struct Settings {
-    cnp_interval: Span,
-    g: f64,
-    alpha_interval: Span,
-    increase_timer: Span,
-    stages: u32,
-    rate_ai: BitRate,
-    rate_hai: BitRate,
-    min_rate: BitRate,
+pub(crate) struct Settings {
+    pub(crate) cnp_interval: Span,
+    pub(crate) g: f64,
+    pub(crate) alpha_interval: Span,
+    pub(crate) increase_timer: Span,
+    pub(crate) stages: u32,
+    pub(crate) rate_ai: BitRate,
+    pub(crate) rate_hai: BitRate,
+    pub(crate) min_rate: BitRate,
 }
 
 impl Params {
     /// On a line of this rate.
-    fn settings(&self, line: BitRate) -> Settings {
+    pub(crate) fn settings(&self, line: BitRate) -> Settings {
         let by_flavour = self.flavour.defaults();
         let steps = self.flavour.steps();
         Settings {

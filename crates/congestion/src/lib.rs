@@ -33,6 +33,7 @@ pub mod learned;
 mod mark;
 pub mod pint;
 mod rate;
+pub mod tcd_ns3;
 mod timers;
 
 pub mod bolt;

@@ -128,16 +128,17 @@ const MECHANISMS: &[Mechanism] = &[
     },
     Mechanism {
         name: "fidelity",
-        also: &["ns3-hpcc", "bolt-ns3", "exact", "quirks"],
+        also: &["ns3-hpcc", "bolt-ns3", "tcd-ns3", "exact", "quirks"],
         about: "Whose behaviour a run has. `exact`: time in picoseconds, headers and thresholds as written. \
                 `ns3-hpcc`: HPCC's ns-3 simulator quirk by quirk, so that published numbers can be \
-                reproduced; a config.txt runs so unless told otherwise. `bolt-ns3`: the simulator of Bolt's authors in the \
-                same way. The scenario.toml in a run's folder \
+                reproduced; a config.txt runs so unless told otherwise. `bolt-ns3` and \
+                `tcd-ns3`: the simulators of the authors of Bolt and of TCD in the same way. The scenario.toml in a run's folder \
                 names every quirk as a switch of [quirks].",
         example: "paceline run incast-16 --fidelity ns3-hpcc",
         keys: &[
             ("", &["fidelity", "ties", "shuffle-ties", "check", "quirks"]),
             ("network.bolt-ns3", &[]),
+            ("network.tcd-ns3", &[]),
         ],
     },
 ];
@@ -154,6 +155,7 @@ fn example_of_section(name: &str) -> &'static str {
         "network.pfc" => "paceline run incast-16 --set network.pfc.mode=quanta",
         "network.ecn" => "paceline run incast-16 --scheme dcqcn --set network.ecn.kmin=50KB",
         "network.bolt-ns3" => "paceline run bolt-join100 --set network.bolt-ns3.buffer-packets=500",
+        "network.tcd-ns3" => "paceline run tcd-single --set network.tcd-ns3.log=true",
         "network.endpoint" => "paceline run incast-16 --set network.endpoint.delay=5us",
         "network.flowlet" => {
             "paceline run load-balancing --set network.load-balancing=flowlet --set network.flowlet.gap=50us"

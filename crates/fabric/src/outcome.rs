@@ -13,12 +13,14 @@ mod flows;
 mod ports;
 mod room;
 mod standstill;
+mod tcd_ns3;
 
 pub use binned::{Bin, Binned};
 pub use flows::FlowSeries;
 pub use ports::{PortBin, PortSeries};
 pub(crate) use room::Room;
 pub use standstill::{EndlessPause, Standstill};
+pub use tcd_ns3::{Change, FlowMarks, Marks, PortChange, PortMarks, RateChange, TcdNs3Record, alone};
 
 /// How a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -455,4 +457,6 @@ pub struct Outcome {
     pub hangs_on_seed: bool,
     /// A digest of the order and time of all events: equal runs have equal digests.
     pub digest: u64,
+    /// What a network of the simulator of TCD's authors counts beside this.
+    pub tcd_ns3: Option<Box<TcdNs3Record>>,
 }

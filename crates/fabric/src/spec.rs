@@ -11,10 +11,12 @@ use serde::{Deserialize, Serialize};
 mod arrivals;
 mod quirks;
 mod switch;
+mod tcd_ns3;
 
 pub use arrivals::*;
 pub use quirks::*;
 pub use switch::*;
+pub use tcd_ns3::*;
 
 /// A node of the network: its index in [`RunSpec::nodes`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -423,6 +425,9 @@ pub struct RunSpec {
     pub seed: u64,
     /// What the Bolt authors' simulator has beside its quirks.
     pub bolt_ns3: BoltNs3Spec,
+    /// What that of TCD's authors is told, if the network is one of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcd_ns3: Option<Box<TcdNs3Spec>>,
     /// Deviations from nature.
     pub quirks: Quirks,
     /// Order of simultaneous events.

@@ -14,6 +14,19 @@ pub fn span_of_seconds(seconds: f64) -> Span {
     Span::from_ns(ns)
 }
 
+/// A number of nanoseconds as a real number of seconds, as ns-3 has it: multiplied by an inverse in 64.64 fixed point.
+///
+/// ```
+/// use paceline_kernel::ns3::seconds_of_ns;
+/// assert!((seconds_of_ns(249) - 2.49e-7).abs() < 1e-18);
+/// ```
+pub fn seconds_of_ns(ns: u64) -> f64 {
+    const INVERSE: u128 = u128::MAX / 1_000_000_000 + 1;
+    let (high, low) = (INVERSE >> 64, INVERSE & u64::MAX as u128);
+    let fixed = ns as u128 * high + ((ns as u128 * low) >> 64);
+    fixed as f64 / 18_446_744_073_709_551_616.0
+}
+
 /// The serialisation time of `bytes` at `rate` as ns-3 computes it: a real number of seconds, cut
 /// to whole nanoseconds. At 100 Gbit/s, 1048 bytes take 83 ns rather than 83.84.
 pub fn time_to_send(rate: BitRate, bytes: u32) -> Span {

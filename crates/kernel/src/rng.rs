@@ -155,8 +155,7 @@ impl CRand {
 }
 
 /// ns-3's uniform random numbers where a program makes a new variable for every draw: the first
-/// number of one stream of MRG32k3a after another (L'Ecuyer 1999; streams 2^127 apart, run 1 of
-/// seed 1).
+/// number of one stream of MRG32k3a after another (L'Ecuyer 1999; streams 2^127 apart, run 1 of a seed).
 #[derive(Clone, Debug)]
 pub struct Ns3Streams {
     /// Start of the next stream.
@@ -188,7 +187,12 @@ fn power_of_two(exponent: u32) -> [[[u64; 3]; 3]; 2] {
 impl Mrg32k3a {
     /// Stream `stream` of run 1 of seed 1, as ns-3 numbers them.
     pub fn ns3_stream(stream: u64) -> Self {
-        let mut state = Self([[1; 3]; 2]);
+        Self::ns3_stream_of(1, stream)
+    }
+
+    /// The same of another seed: above zero, and below 4294944443.
+    pub fn ns3_stream_of(seed: u32, stream: u64) -> Self {
+        let mut state = Self([[u64::from(seed); 3]; 2]);
         for bit in 0..64 {
             if stream >> bit & 1 == 1 {
                 state.jump(&power_of_two(127 + bit));
@@ -217,10 +221,15 @@ impl Mrg32k3a {
 }
 
 impl Ns3Streams {
-    /// Streams from `first` on.
+    /// Streams from `first` on, of seed 1.
     pub fn new(first: u64) -> Self {
+        Self::of_seed(1, first)
+    }
+
+    /// The same of another seed: see [`Mrg32k3a::ns3_stream_of`].
+    pub fn of_seed(seed: u32, first: u64) -> Self {
         Self {
-            state: Mrg32k3a::ns3_stream(first),
+            state: Mrg32k3a::ns3_stream_of(seed, first),
             jump: power_of_two(127),
         }
     }
@@ -289,6 +298,16 @@ mod tests {
         for stream in 5..8 {
             assert_eq!(streams.next_f64(), Mrg32k3a::ns3_stream(stream).next_f64());
         }
+    }
+
+    /// Of seed 6, streams 386 and 388 times 40000: the ports of the first two flows of a program whose set-up takes 386
+    /// streams, and one between two ports (`validation/tcd-ns3`).
+    #[test]
+    fn streams_of_another_seed() {
+        let port = |stream| (Mrg32k3a::ns3_stream_of(6, stream).next_f64() * 40_000.0) as u32;
+        assert_eq!([386, 388].map(port), [19_959, 22_567]);
+        let mut streams = Ns3Streams::of_seed(6, 386);
+        assert_eq!((streams.next_f64() * 40_000.0) as u32, 19_959);
     }
 
     /// With all six seeds 12345 the generator's first numbers are published with its code.

@@ -108,6 +108,7 @@ pub fn spec() -> RunSpec {
         stop: at(100_000),
         seed: 7,
         bolt_ns3: BoltNs3Spec::default(),
+        tcd_ns3: None,
         quirks: Quirks::default(),
         ties: TieOrder::Structural,
         record: RecordSpec {

@@ -178,7 +178,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     let done = |status| status == FlowStatus::Completed;
     let flows = outcome.flows.iter().filter(|flow| done(flow.status));
     let mut times: Vec<f64> = flows.clone().map(|flow| flow.fct.as_ps() as f64 / 1e9).collect();
-    let alone = IdealFct::of(&input.run.quirks);
+    let alone = IdealFct::of(&input.run);
     let mut slowdowns: Vec<f64> = flows
         .map(|flow| alone.slowdown(flow.fct.as_ps(), flow.ideal.as_ps()))
         .collect();

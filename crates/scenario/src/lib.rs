@@ -323,7 +323,7 @@ fn load_config(
     };
     let mut warnings = Vec::new();
     let (mut scenario, parameters) = ns3::config::scenario(source, files, changes, &mut warnings)?;
-    scenario.seed = overrides.seed;
+    scenario.seed = overrides.seed.or(scenario.seed);
     scenario.shuffle_ties = overrides.shuffle_ties;
     scenario.check = overrides.check.then_some(true);
     scenario.threads = overrides.threads;

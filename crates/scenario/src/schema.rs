@@ -51,15 +51,23 @@ pub enum Fidelity {
     Ns3Hpcc,
     /// The Bolt authors' ns-3 simulator, quirk by quirk.
     BoltNs3,
+    /// The simulator of TCD's authors (ns-3), quirk by quirk.
+    TcdNs3,
 }
 
 impl Fidelity {
+    /// Whether it accounts for where the time of flows goes.
+    pub const fn accounts(self) -> bool {
+        matches!(self, Self::Exact | Self::Ns3Hpcc)
+    }
+
     /// As the scenario file says it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
             Self::Ns3Hpcc => "ns3-hpcc",
             Self::BoltNs3 => "bolt-ns3",
+            Self::TcdNs3 => "tcd-ns3",
         }
     }
 }
@@ -71,8 +79,9 @@ impl FromStr for Fidelity {
             "exact" => Ok(Self::Exact),
             "ns3-hpcc" => Ok(Self::Ns3Hpcc),
             "bolt-ns3" => Ok(Self::BoltNs3),
+            "tcd-ns3" => Ok(Self::TcdNs3),
             _ => Err(format!(
-                "unknown fidelity `{text}`: expected `exact`, `ns3-hpcc` or `bolt-ns3`"
+                "unknown fidelity `{text}`: expected `exact`, `ns3-hpcc`, `bolt-ns3` or `tcd-ns3`"
             )),
         }
     }
@@ -265,6 +274,7 @@ tables! {
         ecn: Spanned<Ecn>,
         detection: Spanned<Detection>,
         bolt_ns3: Spanned<BoltNs3>,
+        tcd_ns3: Spanned<TcdNs3>,
         load_balancing: Spanned<Balancing>,
         flowlet: Flowlet,
         adaptive: Adaptive,
@@ -280,6 +290,24 @@ tables! {
         src_factor: Spanned<u32>,
         share_flows: bool,
         strikes: Spanned<u32>,
+    }
+    /// `[network.tcd-ns3]`: what that simulator is told beside all else.
+    struct TcdNs3 {
+        dynamic_pfc: bool,
+        flow_ecmp: bool,
+        clamp_after_timer: bool,
+        ack_interval: u32,
+        ack_chunk: Spanned<u32>,
+        unmanaged: Vec<Spanned<u32>>,
+        fixed_rate: Vec<Spanned<FixedRate>>,
+        listen_until: Spanned<Time>,
+        flow_slots: Spanned<u32>,
+        log: bool,
+    }
+    /// A host whose applications push at a fixed rate.
+    struct FixedRate {
+        host: Spanned<u32>,
+        factor: Spanned<f64>,
     }
     /// `[network.drop]`.
     struct Drop {

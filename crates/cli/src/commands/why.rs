@@ -7,7 +7,7 @@ use paceline_kernel::Time;
 use paceline_lab::files::{RunData, flow_times};
 use paceline_lab::results::{FlowRow, FlowRows, FlowState, RunStatus};
 use paceline_lab::why::{CloseLook, Slow, Why, nothing_to_tell, slowest, slowest_table};
-use paceline_scenario::{Fidelity, Overrides, Resolved};
+use paceline_scenario::{Overrides, Resolved};
 
 use crate::args::SayArgs;
 use crate::failure::{Done, Ended, Failure};
@@ -32,7 +32,7 @@ it back, and whose bytes stood there; and for which flows it waited before it st
 that out and runs nothing again. What was found is kept in the run's folder, why/FLOW.json and
 why/FLOW.csv: asked again, the answer is the same and comes at once.
 
-In fidelity bolt-ns3 nothing of this is accounted for: the list has the slowest flows without what
+In fidelities bolt-ns3 and tcd-ns3 nothing of this is accounted for: the list has the slowest flows without what
 their time went to, and of one flow it says how long it took.
 
 What a sender waits for: `window`, `pacing`: its scheme; `paused`: PFC, where the scheme would have
@@ -82,9 +82,9 @@ pub(super) fn why(args: &WhyArgs) -> Ended {
 /// A flow of a run that has a folder.
 fn of_finished(flow: u32, data: &RunData, args: &WhyArgs) -> Ended {
     let row = &find(&data.flows, flow)?;
-    if data.fidelity() == Fidelity::BoltNs3 {
+    if !data.fidelity().accounts() {
         return show(
-            &Why::unaccounted(row, data.end_ps(), Fidelity::BoltNs3.name()),
+            &Why::unaccounted(row, data.end_ps(), data.fidelity().name()),
             args,
         );
     }
@@ -136,7 +136,7 @@ fn again(flow: u32, of_run: Option<(&FlowRow<'_>, &RunData)>, args: &WhyArgs) ->
     if flow as usize >= count {
         return Err(unknown(flow, count));
     }
-    let accounts = input.fidelity != Fidelity::BoltNs3;
+    let accounts = input.fidelity.accounts();
     if accounts {
         input.run_mut().record.closeups = vec![flow];
     }
@@ -210,8 +210,7 @@ fn accounted(args: &WhyArgs, flows: &str) -> Result<Resolved, Failure> {
 fn list_of_finished(data: &RunData, args: &WhyArgs) -> Ended {
     let slow = slowest(data.flows.rows(), &data.flow_times, args.top as usize, &args.run);
     let missing = slow.iter().filter(|one| one.main.is_none()).count();
-    // In that fidelity nothing is accounted for.
-    let unaccounted = data.fidelity() == Fidelity::BoltNs3;
+    let unaccounted = !data.fidelity().accounts();
     if missing == 0 || args.brief || unaccounted || data.summary.status == RunStatus::Partial {
         return list(&slow, data.flows.len(), args);
     }
@@ -232,7 +231,7 @@ fn all_of(input: &Resolved) -> Vec<u32> {
 /// Runs the input with accounts of some flows, and lists the slowest.
 fn list_again(args: &WhyArgs, which: &dyn Fn(&Resolved) -> Vec<u32>) -> Ended {
     let mut input = accounted(args, "\"off\"")?;
-    if input.fidelity != Fidelity::BoltNs3 {
+    if input.fidelity.accounts() {
         input.run_mut().record.accounts = paceline_fabric::spec::Accounted::Flows(which(&input));
     }
     let (finished, _kept) = super::run::watched(&input, None, args.say)?;

@@ -174,6 +174,15 @@ fn microseconds(from: Time, to: Time) -> u64 {
 }
 
 impl Machine {
+    /// Of a queue as the public code begins: as if a pause had ended at time zero.
+    pub const AS_CODED: Self = Self {
+        state: PortState::NotCongested,
+        resume: Some((Time::ZERO, 0)),
+        check: (Time::ZERO, 0),
+        by_curve: false,
+        longest: Span::ZERO,
+    };
+
     /// What it is, as the last packet left it.
     pub fn state(&self) -> PortState {
         self.state

@@ -40,6 +40,14 @@ pub(crate) enum Event {
     HostDone { nic: NicId },
     /// A NIC has computed a decision (`host/decisions.rs`).
     Decided { nic: NicId },
+    /// An egress port looks again at what came in through a port of its switch: its place, and one of its classes
+    /// ([`crate::reference::tcd_ns3`]).
+    Recheck {
+        port: PortId,
+        place: u16,
+        class: u8,
+        generation: u16,
+    },
 }
 
 const A_BITS: u32 = 27;
@@ -77,6 +85,15 @@ impl Event {
             Self::ReceiverTimer { flow } => (13, flow.0, 0),
             Self::HostDone { nic } => (12, nic.0, 0),
             Self::Decided { nic } => (15, nic.0, 0),
+            Self::Recheck {
+                port,
+                place,
+                class,
+                generation,
+            } => {
+                let whose = u32::from(place) << 20 | u32::from(class) << 16;
+                (16, port.0, whose | u32::from(generation))
+            }
         };
         kind << KIND | u64::from(a) << 32 | u64::from(b)
     }
@@ -126,7 +143,13 @@ impl Event {
                 storm: b,
                 ends: a != 0,
             },
-            _ => Self::Decided { nic: NicId(a) },
+            15 => Self::Decided { nic: NicId(a) },
+            _ => Self::Recheck {
+                port: PortId(a),
+                place: (b >> 20) as u16,
+                class: (b >> 16 & 15) as u8,
+                generation: b as u16,
+            },
         }
     }
 }
@@ -206,6 +229,12 @@ mod tests {
             Event::Refill { port: PortId(6) },
             Event::HostDone { nic: NicId(1 << 26) },
             Event::Decided { nic: NicId(1 << 26) },
+            Event::Recheck {
+                port: PortId(1 << 26),
+                place: (1 << 12) - 1,
+                class: 9,
+                generation: u16::MAX,
+            },
         ];
         for event in events {
             assert_eq!(Event::decode(event.encode()), event);

@@ -65,7 +65,7 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
     let int = schemes.iter().any(|scheme| scheme.needs().int);
     let packets = packets_of(&spec).min(PacketSlab::SET_ASIDE);
     let watch = Watch::of(&spec, &ports, &profiles, class_count, packets);
-    let kind = Kind::of(&spec, &ports);
+    let kind = Kind::of(&spec, &ports, &classes);
     let foresight = match kind.is_own() {
         true => Foresight::of(&spec, &schemes, &ports, &profiles, class_count),
         false => None,
@@ -174,10 +174,11 @@ impl Simulation {
     fn schedule_first_events(&mut self) {
         let spec = &self.world.spec;
         let mut schedule = |at: Time, event| self.core.schedule(LaneId::WHEEL, at.as_ps(), event);
-        if !self.kind.is_own() && spec.dependencies.is_empty() {
+        let order = self.kind.order_of_starts(spec);
+        if let Some(order) = order.filter(|_| spec.dependencies.is_empty()) {
             // The authors' scripts schedule all messages before the run, ahead of whatever it makes.
-            for (flow, described) in (0..).zip(&spec.flows) {
-                schedule(described.start, Event::FlowStart { flow: FlowId(flow) });
+            for flow in order {
+                schedule(spec.flows[flow.0 as usize].start, Event::FlowStart { flow });
             }
         } else if let Some(first) = spec.first_start() {
             schedule(first, Event::FlowDue { flow: FlowId(0) });

@@ -11,7 +11,8 @@ impl Simulation {
     /// Whether something was drawn from a stream of the seed, or a switch chose a path by its hash.
     pub(super) fn hangs_on_seed(&self) -> bool {
         let seed = self.world.spec.seed;
-        self.hosts.have_drawn(&self.world)
+        self.kind.draws()
+            || self.hosts.have_drawn(&self.world)
             || self.world.routing.chose_by_seed()
             || self.core.have_links_drawn(seed)
             || self.switches.have_drawn(seed)

@@ -161,7 +161,8 @@ impl Simulation {
                 | Event::Topology { .. }
                 | Event::Storm { .. }
                 | Event::Sample
-                | Event::Refill { .. } => {}
+                | Event::Refill { .. }
+                | Event::Recheck { .. } => {}
             }
             if !probe.sent {
                 self.send_probe(&mut probe);

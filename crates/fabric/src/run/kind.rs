@@ -7,10 +7,13 @@ use paceline_kernel::Bytes;
 use crate::core::event::Event;
 use crate::core::port::Ports;
 use crate::ids::{FlowId, PacketId, PortId, QpId};
+use crate::outcome::TcdNs3Record;
 use crate::reference::Net;
 use crate::reference::bolt_ns3::{BoltNs3, OwnFlow};
+use crate::reference::tcd_ns3::TcdNs3;
 use crate::run::simulation::Simulation;
 use crate::spec::{PacketFormat, RunSpec};
+use crate::world::classes::Classes;
 
 /// Whose ports and hosts a network has.
 #[derive(Clone)]
@@ -19,10 +22,15 @@ pub(super) enum Kind {
     Own,
     /// Those of the Bolt authors' simulator.
     BoltNs3(Box<BoltNs3>),
+    /// Those of the simulator of TCD's authors.
+    TcdNs3(Box<TcdNs3>),
 }
 
 impl Kind {
-    pub(super) fn of(spec: &RunSpec, ports: &Ports) -> Self {
+    pub(super) fn of(spec: &RunSpec, ports: &Ports, classes: &Classes) -> Self {
+        if let Some(own) = &spec.tcd_ns3 {
+            return Self::TcdNs3(Box::new(TcdNs3::new(spec, own, ports, classes)));
+        }
         match spec.quirks.device_fifo {
             true => Self::BoltNs3(Box::new(BoltNs3::new(spec, ports))),
             false => Self::Own,
@@ -38,7 +46,7 @@ impl Kind {
     /// What [`crate::spec::Quirks::ideal_by_formula`] counts for each link of a path.
     pub(super) fn formula_packet(&self, packet: &PacketFormat) -> Bytes {
         match self {
-            Self::Own => packet.mtu,
+            Self::Own | Self::TcdNs3(_) => packet.mtu,
             Self::BoltNs3(_) => packet.mtu + packet.data_header + packet.data_header,
         }
     }
@@ -48,6 +56,10 @@ impl Kind {
         match self {
             Self::Own => Some(OwnFlow::default()),
             Self::BoltNs3(bolt) => bolt.share(net, flow),
+            Self::TcdNs3(tcd) => {
+                tcd.start(net, flow);
+                None
+            }
         }
     }
 
@@ -56,6 +68,7 @@ impl Kind {
         match self {
             Self::Own => net.hosts.join_nic(net.world, net.core, slot),
             Self::BoltNs3(bolt) => bolt.begin(net, slot, own),
+            Self::TcdNs3(_) => unreachable!("its flows are no queue pairs"),
         }
     }
 
@@ -64,6 +77,29 @@ impl Kind {
         match self {
             Self::Own => net.receive(port, id),
             Self::BoltNs3(bolt) => bolt.device_receive(net, port, id),
+            Self::TcdNs3(tcd) => tcd.receive(net, port, id),
+        }
+    }
+
+    /// In what order flows enter that start at one instant; `None`: as they are due.
+    pub(super) fn order_of_starts(&self, spec: &RunSpec) -> Option<Vec<FlowId>> {
+        match self {
+            Self::Own => None,
+            Self::BoltNs3(_) => Some((0..spec.flows.len() as u32).map(FlowId).collect()),
+            Self::TcdNs3(_) => Some(TcdNs3::order_of_starts(spec)),
+        }
+    }
+
+    /// Whether it draws from streams of the seed for whatever it does.
+    pub(super) const fn draws(&self) -> bool {
+        matches!(self, Self::TcdNs3(_))
+    }
+
+    /// The run is over: what it counted itself.
+    pub(super) fn close(&mut self, net: &mut Net<'_>) -> Option<Box<TcdNs3Record>> {
+        match self {
+            Self::TcdNs3(tcd) => Some(Box::new(tcd.close(net))),
+            _ => None,
         }
     }
 
@@ -110,6 +146,7 @@ impl Simulation {
         match self.split() {
             (Kind::Own, mut net) => net.handle(event),
             (Kind::BoltNs3(bolt), mut net) => bolt.handle(&mut net, event),
+            (Kind::TcdNs3(tcd), mut net) => tcd.handle(&mut net, event),
         }
     }
 

@@ -1,8 +1,10 @@
 //! What arrives at the end of a link, and pauses: who it is for.
 
 use crate::core::event::Event;
+use crate::core::packet::Packet;
 use crate::ids::{PacketId, PortId};
 use crate::outcome::{PacketKind, PfcEvent, TraceKind};
+use crate::run::kind::Kind;
 use crate::run::simulation::Simulation;
 use crate::spec::{FlowControl, PfcMode};
 use crate::world::classes::LINK_CONTROL;
@@ -65,22 +67,18 @@ impl Simulation {
         }
         self.core.packets.remove(id);
         let pause = packet.kind == PacketKind::Pause;
-        let p = &self.core.ports[port];
-        if !self.world.spec.record.omit_pfc {
-            self.core.watch.recorder.pfc.push(PfcEvent {
-                at: Time::from_ps(self.core.now()),
-                node: p.node,
-                is_switch: !p.is_host,
-                interface: self.core.watch.recorder.interface(port),
-                class: self.world.classes.priority(packet.class),
-                pause,
-            });
+        self.record_frame(port, &packet, pause);
+        if pause {
+            self.core.counters.pauses += 1;
+        } else {
+            self.core.counters.resumes += 1;
+        }
+        if let (Kind::TcdNs3(tcd), mut net) = self.split() {
+            return tcd.receive_frame(&mut net, port, packet.class, pause);
         }
         if !pause {
-            self.core.counters.resumes += 1;
             return self.unpause(port, packet.class);
         }
-        self.core.counters.pauses += 1;
         self.settle_port(port, packet.class, true);
         if self.core.pause(port, packet.class) {
             self.switches
@@ -94,6 +92,21 @@ impl Simulation {
         }
     }
 
+    fn record_frame(&mut self, port: PortId, packet: &Packet, pause: bool) {
+        if self.world.spec.record.omit_pfc {
+            return;
+        }
+        let p = &self.core.ports[port];
+        self.core.watch.recorder.pfc.push(PfcEvent {
+            at: Time::from_ps(self.core.now()),
+            node: p.node,
+            is_switch: !p.is_host,
+            interface: self.core.watch.recorder.interface(port),
+            class: self.world.classes.priority(packet.class),
+            pause,
+        });
+    }
+
     /// Ends a pause, if there is one, and sends what waited.
     pub(super) fn unpause(&mut self, port: PortId, class: u8) {
         if self.core.ports[port].paused & 1 << class != 0 {
@@ -105,6 +118,9 @@ impl Simulation {
     }
 
     pub(super) fn pause_end(&mut self, port: PortId, class: u8) {
+        if matches!(self.kind, Kind::TcdNs3(_)) {
+            return self.tell_kind(Event::PauseEnd { port, class });
+        }
         if self.core.is_pause_over(port, class) {
             self.unpause(port, class);
         }

@@ -236,7 +236,9 @@ impl Simulation {
             Event::Wake { port, generation } => {
                 self.hosts.wake(&self.world, &mut self.core, port, generation)
             }
-            Event::Timer { .. } | Event::Timeout { .. } | Event::Refill { .. } => self.tell_kind(event),
+            Event::Timer { .. } | Event::Timeout { .. } | Event::Refill { .. } | Event::Recheck { .. } => {
+                self.tell_kind(event);
+            }
             Event::FlowDue { flow } => {
                 self.core.discount_event(event);
                 self.traffic.flow_due(&self.world, &mut self.core, flow);
@@ -305,6 +307,8 @@ impl Simulation {
             kind.record_sent(&mut net, slot);
         }
         self.hosts.record_delivered(&mut self.traffic);
+        let (kind, mut net) = self.split();
+        let tcd_ns3 = kind.close(&mut net);
         self.traffic.end_all(&self.world, &self.core);
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
@@ -361,6 +365,7 @@ impl Simulation {
             standstill: self.core.watch.standstill.found,
             decisions,
             hangs_on_seed,
+            tcd_ns3,
             digest,
         }
     }

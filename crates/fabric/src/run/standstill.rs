@@ -93,7 +93,8 @@ impl Simulation {
 
     /// Whether a pause has lasted long enough to be looked at. (Most last for microseconds.)
     pub(super) fn has_long_pause(&self, now: u64) -> bool {
-        self.core.has_pause_of(now, LONG)
+        // What it is found by are this crate's accounts; pauses that expire end by themselves there.
+        self.kind.is_own() && self.core.has_pause_of(now, LONG)
     }
 
     /// Looks for endless pauses when the run is over.
@@ -123,6 +124,9 @@ impl Simulation {
 
     /// All pauses that can never end.
     fn standstill(&self, now: u64) -> Option<Standstill> {
+        if !self.kind.is_own() {
+            return None;
+        }
         let stuck = self.endless()?;
         let mut standstill = Standstill {
             found: Time::from_ps(now),

@@ -143,6 +143,15 @@ impl Quirks {
         }
     }
 
+    /// Of that of TCD's authors, whose networks are of another make ([`crate::spec::TcdNs3Spec`]): its clock.
+    pub fn tcd_ns3() -> Self {
+        Self {
+            truncate_to_ns: true,
+            ideal_by_formula: true,
+            ..Self::default()
+        }
+    }
+
     /// All of the Bolt authors' ns-3 simulator.
     pub fn bolt_ns3() -> Self {
         Self {

@@ -100,7 +100,7 @@ impl Assists {
         classes: usize,
     ) -> Self {
         let mut assists = Self::default();
-        if spec.quirks.device_fifo {
+        if spec.quirks.device_fifo || spec.tcd_ns3.is_some() {
             // Ports are of another make there, their part of schemes too.
             return assists;
         }

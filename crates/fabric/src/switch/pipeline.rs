@@ -15,7 +15,7 @@ use paceline_kernel::ids::Id;
 impl Core {
     /// A port marks a data packet, unless its mark is as strong.
     #[inline]
-    pub(super) fn mark(&mut self, egress: PortId, id: PacketId, mark: Mark) {
+    pub(crate) fn mark(&mut self, egress: PortId, id: PacketId, mark: Mark) {
         let packet = self.packets.get_mut(id);
         if mark <= packet.mark {
             return;

@@ -93,6 +93,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
         stop: Time::from_ns(4_000_000_000),
         seed: 1,
         bolt_ns3: BoltNs3Spec::default(),
+        tcd_ns3: None,
         quirks: Quirks::ns3_hpcc(),
         ties: TieOrder::Insertion,
         record: RecordSpec::default(),

@@ -178,8 +178,10 @@ pub(crate) fn topology_file(scenario: &str) -> (String, Fidelity) {
     let table: toml::Table = scenario.parse().unwrap_or_default();
     let text = |value: Option<&toml::Value>| value.and_then(toml::Value::as_str).map(str::to_string);
     match text(table.get("topology").and_then(|topology| topology.get("file"))) {
-        Some(file) if text(table.get("fidelity")).as_deref() == Some("ns3-hpcc") => (file, Fidelity::Ns3Hpcc),
-        Some(file) => (file, Fidelity::Exact),
+        Some(file) => {
+            let fidelity = text(table.get("fidelity")).and_then(|name| name.parse().ok());
+            (file, fidelity.unwrap_or_default())
+        }
         None => (TOPOLOGY.to_string(), Fidelity::Exact),
     }
 }

@@ -9,11 +9,12 @@ use std::path::Path;
 use super::folder::OURS;
 
 /// Files of fixed names that runs, comparisons, sweeps, reproductions and trainings write.
-const WRITTEN: [&str; 25] = [
+const WRITTEN: [&str; 29] = [
     "comparison.json",
     "dataset.parquet",
     "fct.txt",
     "fct_table.tsv",
+    "flow_marks.tsv",
     "flow_time.csv",
     "flows.csv",
     "flows.parquet",
@@ -22,7 +23,10 @@ const WRITTEN: [&str; 25] = [
     "pfc.txt",
     "points.csv",
     "points.parquet",
+    "port_changes.tsv",
+    "port_marks.tsv",
     "qlen.txt",
+    "rates.tsv",
     "report.html",
     "results.csv",
     "results.parquet",

@@ -11,6 +11,7 @@ pub mod ns3;
 pub mod ports;
 mod series;
 mod staging;
+pub mod tcd_ns3;
 mod timeline;
 mod trace;
 
@@ -162,7 +163,13 @@ pub fn write_run_into(
         &at("fct_table.tsv"),
         &[(&input.scheme, std::slice::from_ref(&data.flows))],
     )?;
-    folder.write(&at("fct.txt"), |out| ns3::fct(out, &finished.flows))?;
+    folder.write(&at("fct.txt"), |out| match input.fidelity {
+        Fidelity::TcdNs3 => tcd_ns3::fct(out, spec, &finished.flows),
+        _ => ns3::fct(out, &finished.flows),
+    })?;
+    if let Some(record) = &outcome.tcd_ns3 {
+        tcd_ns3::write(folder, sub, spec, record)?;
+    }
     if !spec.record.omit_pfc {
         folder.write(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;
     }

@@ -106,7 +106,7 @@ pub(super) fn warnings(
 /// Flows that were done sooner than the formula of the run's fidelity says that they are alone, if they are
 /// many: their slowdown is 1 whatever happened to them.
 fn sooner_than_alone(input: &Resolved, flows: &FlowRows) -> Option<String> {
-    let alone = IdealFct::of(&input.run.quirks);
+    let alone = IdealFct::of(&input.run);
     let author = alone.author()?;
     let (mut sooner, mut done) = (0, 0);
     for (fct, ideal) in flows

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use paceline_fabric::outcome::FlowStatus;
-use paceline_fabric::spec::Quirks;
+use paceline_fabric::spec::RunSpec;
 use serde::{Deserialize, Serialize};
 
 /// How a flow ended, in files.
@@ -139,11 +139,18 @@ pub enum IdealFct {
     /// The formula of Bolt's authors, in `bolt-ns3` fidelity: the same with a full packet, and its headers
     /// once more, per link.
     BoltFormula,
+    /// The formula of TCD's authors, in `tcd-ns3` fidelity: what the application hears at 40 Gbit/s, and 8, 16 or 24
+    /// us for the way, by the numbers of the hosts.
+    TcdFormula,
 }
 
 impl IdealFct {
-    /// Of runs with these quirks.
-    pub const fn of(quirks: &Quirks) -> Self {
+    /// Of such a run.
+    pub const fn of(run: &RunSpec) -> Self {
+        if run.tcd_ns3.is_some() {
+            return Self::TcdFormula;
+        }
+        let quirks = &run.quirks;
         match (quirks.ideal_by_formula, quirks.device_fifo) {
             (false, _) => Self::StoreAndForward,
             (true, false) => Self::HpccFormula,
@@ -168,6 +175,7 @@ impl IdealFct {
             Self::StoreAndForward => None,
             Self::HpccFormula => Some("HPCC's formula"),
             Self::BoltFormula => Some("the formula of Bolt's authors"),
+            Self::TcdFormula => Some("the formula of TCD's authors"),
         }
     }
 }

@@ -178,7 +178,7 @@ fn name(names: &[String], number: u32) -> &str {
 
 /// The flows of a list.
 fn entries_of_list<'a>(run: &'a RunSpec, outcome: &'a Outcome) -> impl Iterator<Item = Entry> + 'a {
-    let alone = IdealFct::of(&run.quirks);
+    let alone = IdealFct::of(run);
     let flows = run.flows.iter().zip(&outcome.flows).zip(0..);
     flows.map(move |((&spec, &record), flow)| Entry::of(&EndedFlow { flow, spec, record }, alone))
 }
@@ -221,7 +221,7 @@ impl Gathering {
                 schemes: input.schemes.clone(),
                 ..Table::new(folder)
             },
-            alone: IdealFct::of(&input.run.quirks),
+            alone: IdealFct::of(&input.run),
             sorted: input.run.ties == TieOrder::Structural,
             instant: (0, Vec::new()),
         }

@@ -280,7 +280,7 @@ pub fn summarise(
         packet_hops_per_s: if seconds > 0.0 { hops as f64 / seconds } else { 0.0 },
         peak_rss_bytes: machine.peak_rss_bytes,
         flows: all.flows,
-        ideal_fct: IdealFct::of(&input.run.quirks),
+        ideal_fct: IdealFct::of(&input.run),
         fct_slowdown: all.fct_slowdown,
         by_size: all.by_size,
         rtt_us: RttSummary::of(&outcome.rtt),

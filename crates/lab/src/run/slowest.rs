@@ -10,7 +10,7 @@ use std::path::Path;
 use paceline_fabric::Progress;
 use paceline_fabric::spec::{Accounted, RecordSpec};
 use paceline_kernel::Time;
-use paceline_scenario::{Fidelity, Resolved};
+use paceline_scenario::Resolved;
 
 use super::{Control, Cut, Finished, Resources, RunError, execute_on, side_by_side, threads_each};
 use crate::results::{RunStatus, slowest_of};
@@ -27,7 +27,7 @@ fn missing(input: &Resolved, finished: &Finished) -> Vec<u32> {
     let accounts = scenario.get("record").and_then(|record| record.get("accounts"));
     let automatic = accounts.and_then(toml::Value::as_str) == Some("auto");
     let whole = finished.summary.status == RunStatus::Completed;
-    if !automatic || !whole || input.fidelity == Fidelity::BoltNs3 {
+    if !automatic || !whole || !input.fidelity.accounts() {
         return Vec::new();
     }
     let known = |flow: u32| {

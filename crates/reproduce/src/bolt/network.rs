@@ -115,7 +115,7 @@ fn run_needs() -> Vec<Need> {
 fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     let flows = input.run.flows.iter().zip(&outcome.flows);
     let done = flows.filter(|(_, flow)| flow.status == FlowStatus::Completed);
-    let alone = IdealFct::of(&input.run.quirks);
+    let alone = IdealFct::of(&input.run);
     let slowdown = |flow: &FlowRecord| alone.slowdown(flow.fct.as_ps(), flow.ideal.as_ps());
     let of = done.map(|(spec, flow)| (spec.size.get(), slowdown(flow)));
     let all: Vec<(u64, f64)> = of.collect();

@@ -116,7 +116,7 @@ const LONG: u64 = 1_000_000;
 
 /// Slowdowns of short and of long flows and of all, pauses, queues, losses.
 fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
-    let alone = IdealFct::of(&input.run.quirks);
+    let alone = IdealFct::of(&input.run);
     let flows = input.run.flows.iter().zip(&outcome.flows);
     let done: Vec<(&FlowSpec, f64, f64)> = flows
         .filter(|(_, flow)| flow.status == FlowStatus::Completed)

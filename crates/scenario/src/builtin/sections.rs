@@ -11,7 +11,7 @@ pub fn sections() -> &'static [Entry] {
             "description", "", "", "what it is, in a line";
             "seed", "", "1", "seed of every random stream";
             "duration", TIME, "1s", "the run ends here at the latest";
-            "fidelity", "", "exact", "whose behaviour: `exact`, or `ns3-hpcc` for HPCC's ns-3 simulator, or `bolt-ns3` for that of the authors of Bolt";
+            "fidelity", "", "exact", "whose behaviour: `exact`, `ns3-hpcc` for HPCC's ns-3 simulator, `bolt-ns3` for that of the authors of Bolt, `tcd-ns3` for that of the authors of TCD";
             "ties", "", "structural", "order of simultaneous events: `structural` (by who scheduled them) or `insertion` (as ns-3)";
             "shuffle-ties", "", "", "seed of a random order of simultaneous events";
             "check", "", "false", "check every invariant while running";
@@ -91,6 +91,7 @@ pub fn sections() -> &'static [Entry] {
             "ecn", "", "", "marking";
             "detection", "", "", "how ports tell congestion from what pauses leave behind; without it by `ecn` alone";
             "bolt-ns3", "", "", "what the simulator of Bolt's authors is told beside its quirks; other fidelities ignore it";
+            "tcd-ns3", "", "", "what the simulator of TCD's authors is told beside all else; other fidelities ignore it";
             "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
             "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
             "flowlet", "", "", "how flowlets are told apart";
@@ -142,6 +143,18 @@ pub fn sections() -> &'static [Entry] {
             "src-factor", "", "1", "one SRC for so many; counted are those sent, so anything above 1 means a single one per port and run";
             "share-flows", "", "false", "whether messages of the same hosts share flows (the authors' aggregation)";
             "strikes", "", "5", "expiries of the retransmission timer in a row after which a flow is given up";
+        }
+        "network.tcd-ns3": "What the simulator of TCD's authors is told beside all else; read with `fidelity = \"tcd-ns3\"` only." {
+            "dynamic-pfc", "", "false", "whether switches pause by what is free of their buffer, not by `network.pfc.static`";
+            "flow-ecmp", "", "true", "whether a hash spreads flows over equal paths; otherwise all take the first";
+            "clamp-after-timer", "", "false", "where DCQCN's target is not clamped: whether a notification sets it after an increase by time, too";
+            "ack-interval", "", "256", "packets between two acknowledgements; every packet with 0";
+            "ack-chunk", "", "4000", "and one whenever a multiple of so many packets has come";
+            "unmanaged", "", "[]", "hosts without DCQCN: they neither send notifications nor heed any";
+            "fixed-rate", "", "[]", "hosts whose applications push at a fixed rate: list of { host, factor }; factor 1 is a packet per 0.4 us (19.6 Gbit/s of data), 4 a quarter of that";
+            "listen-until", TIME, "duration", "when receivers stop to listen";
+            "flow-slots", "", "12182", "accounts of flows that a receiver has; each further flow takes the next acknowledgements from an earlier one";
+            "log", "", "false", "whether every change of a port's state, pause and of a sender's rate is written down";
         }
         "network.endpoint": "What a receiver's host takes between a data packet's arrival at its NIC and its answer: the endpoint delay of Swift." {
             "delay", TIME, "0s", "the way from the NIC to who answers, for every packet";

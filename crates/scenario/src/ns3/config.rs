@@ -8,7 +8,7 @@ use crate::diagnostics::{Diagnostics, Problem, Source};
 use crate::files::Files;
 use crate::schema::{self, Ack, AckClass, Fidelity, FlowControlKind, Nodes, OrOff, Scenario, Workload};
 
-use super::keys::{Config, Pair};
+use super::keys::{Config, Keys, Pair};
 use super::{parameters, quantities, topology, trace};
 
 /// What the command line changes.
@@ -28,7 +28,11 @@ pub(crate) fn scenario(
     changes: Changes<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<(Scenario, Places), Diagnostics> {
-    let config = Config::read(source, warnings)?;
+    let keys = Keys::of(source);
+    let config = Config::read(source, keys, warnings)?;
+    if keys.fidelity == Fidelity::TcdNs3 {
+        return super::tcd::scenario(&config, files, changes, warnings);
+    }
     let fidelity = changes.fidelity.unwrap_or(Fidelity::Ns3Hpcc);
     let (mut scenario, places) = Reader {
         config: &config,

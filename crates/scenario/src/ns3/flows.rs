@@ -8,8 +8,8 @@ use crate::diagnostics::{Problem, Source};
 use crate::schema::Fidelity;
 use crate::trace::SIZE_MAX;
 
-use super::Tokens;
 use super::quantities;
+use super::tokens::{Token, Tokens};
 
 /// A line of a flow file.
 pub(crate) struct Line {
@@ -19,15 +19,19 @@ pub(crate) struct Line {
     pub(crate) dport: u16,
     pub(crate) size: Bytes,
     pub(crate) start: Time,
+    /// When the sender stops, where the file says so.
+    pub(crate) stop: Option<Time>,
     pub(crate) span: Range<usize>,
 }
 
-/// Reads a flow file: the number of flows, then `src dst pg dport size start` for each.
+/// Reads a flow file: the number of flows, then `src dst pg dport size start` for each; of the simulator of TCD's authors
+/// `src dst pg size start stop`.
 pub(crate) fn read(
     source: &Source,
     fidelity: Fidelity,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Line>, Problem> {
+    let tcd = fidelity == Fidelity::TcdNs3;
     let mut tokens = Tokens::new(source);
     let count: u64 = tokens.value("the number of flows")?;
     let mut lines = Vec::new();
@@ -43,7 +47,7 @@ pub(crate) fn read(
                 .at(&tokens.place(&pg))
                 .label("expected 1 to 7"));
         }
-        let dport = tokens.value(&what("port"))?;
+        let dport = if tcd { 0 } else { tokens.value(&what("port"))? };
         let written = tokens.word(&what("size"))?;
         let size: u64 = tokens.read(&written, &what("size"))?;
         if size > SIZE_MAX {
@@ -54,22 +58,25 @@ pub(crate) fn read(
             );
         }
         let start = tokens.word(&what("start time"))?;
-        let at = quantities::seconds(start.text, fidelity).ok_or_else(|| {
-            Problem::new(format!(
-                "`{}` is not a start time: expected seconds, such as 2.000001",
-                start.text
-            ))
-            .at(&tokens.place(&start))
-            .label("expected seconds")
-        })?;
+        let at = seconds(&tokens, &start, "a start time", fidelity)?;
+        let stop = match tcd {
+            true => Some(tokens.word(&what("stop time"))?),
+            false => None,
+        };
+        let last = stop.as_ref().unwrap_or(&start).span.end;
+        let stop = match &stop {
+            Some(stop) => Some(seconds(&tokens, stop, "a stop time", fidelity)?),
+            None => None,
+        };
         lines.push(Line {
             src,
             dst,
             class: class as u8,
             dport,
             size: Bytes::new(size),
-            start: Time::from_ps(at.as_ps()),
-            span: first.span.start..start.span.end,
+            start: at,
+            stop,
+            span: first.span.start..last,
         });
     }
     if let Some(extra) = tokens.next() {
@@ -79,4 +86,17 @@ pub(crate) fn read(
         ));
     }
     Ok(lines)
+}
+
+/// An instant.
+fn seconds(tokens: &Tokens<'_>, token: &Token<'_>, what: &str, fidelity: Fidelity) -> Result<Time, Problem> {
+    let span = quantities::seconds(token.text, fidelity).ok_or_else(|| {
+        Problem::new(format!(
+            "`{}` is not {what}: expected seconds, such as 2.000001",
+            token.text
+        ))
+        .at(&tokens.place(token))
+        .label("expected seconds")
+    })?;
+    Ok(Time::from_ps(span.as_ps()))
 }

@@ -31,7 +31,102 @@ enum Kind {
     Ignored,
 }
 
-/// Every key of the original.
+/// A simulator's keys.
+pub(super) struct Keys {
+    /// Whose they are.
+    pub(super) fidelity: Fidelity,
+    list: &'static [(&'static str, Kind)],
+    /// What they are, for those who look for one.
+    about: &'static str,
+}
+
+/// Those of the simulator of TCD's authors, and three of ours for what is changed in its source.
+static TCD: Keys = Keys {
+    fidelity: Fidelity::TcdNs3,
+    list: &[
+        ("ENABLE_QCN", Kind::Flag),
+        ("USE_DYNAMIC_PFC_THRESHOLD", Kind::Flag),
+        ("ENABLE_NPECN", Kind::Flag),
+        ("ENABLE_ROOTECN", Kind::Flag),
+        ("ENABLE_ROOTECNCC", Kind::Flag),
+        ("SEED_NUMBER", Kind::Int),
+        ("ROOTECN_INTERVAL", Kind::Int),
+        ("PACKET_LEVEL_ECMP", Kind::Flag),
+        ("FLOW_LEVEL_ECMP", Kind::Flag),
+        ("PAUSE_TIME", Kind::Real),
+        ("DATA_RATE", Kind::Ignored),
+        ("LINK_DELAY", Kind::Ignored),
+        ("PACKET_PAYLOAD_SIZE", Kind::Int),
+        ("L2_CHUNK_SIZE", Kind::Int),
+        ("L2_ACK_INTERVAL", Kind::Int),
+        ("L2_WAIT_FOR_ACK", Kind::Flag),
+        ("L2_BACK_TO_ZERO", Kind::Flag),
+        ("L2_TEST_READ", Kind::Flag),
+        ("TOPOLOGY_FILE", Kind::Path),
+        ("FLOW_FILE", Kind::Path),
+        ("TCP_FLOW_FILE", Kind::Path),
+        ("TRACE_FILE", Kind::Path),
+        ("TRACE_OUTPUT_FILE", Kind::Path),
+        ("FCT_OUTPUT_FILE", Kind::Path),
+        ("SEND_IN_CHUNKS", Kind::Flag),
+        ("APP_START_TIME", Kind::Seconds),
+        ("APP_STOP_TIME", Kind::Seconds),
+        ("SIMULATOR_STOP_TIME", Kind::Seconds),
+        ("CNP_INTERVAL", Kind::Real),
+        ("ALPHA_RESUME_INTERVAL", Kind::Real),
+        ("NP_SAMPLING_INTERVAL", Kind::Real),
+        ("CLAMP_TARGET_RATE", Kind::Flag),
+        ("CLAMP_TARGET_RATE_AFTER_TIMER", Kind::Flag),
+        ("RP_TIMER", Kind::Real),
+        ("BYTE_COUNTER", Kind::Int),
+        ("DCTCP_GAIN", Kind::Real),
+        ("KMAX", Kind::Int),
+        ("KMIN", Kind::Int),
+        ("PMAX", Kind::Probability),
+        ("FAST_RECOVERY_TIMES", Kind::Int),
+        ("RATE_AI", Kind::Rate),
+        ("RATE_HAI", Kind::Rate),
+        ("ERROR_RATE_PER_LINK", Kind::Probability),
+        ("X_NOQCN", Kind::Path),
+        ("X_APP", Kind::Path),
+        ("X_SLOTS", Kind::Int),
+    ],
+    about: "the keys are those of the simulator of TCD's authors, such as ENABLE_ROOTECN or TOPOLOGY_FILE",
+};
+
+/// Those of HPCC's ns-3 simulator.
+static HPCC: Keys = Keys {
+    fidelity: Fidelity::Ns3Hpcc,
+    list: KEYS,
+    about: "the keys are those of HPCC's ns-3 simulator, such as CC_MODE or TOPOLOGY_FILE",
+};
+
+impl Keys {
+    fn find(&self, text: &str) -> Option<(&'static str, Kind)> {
+        self.list.iter().find(|(key, _)| *key == text).copied()
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
+        self.list.iter().map(|(key, _)| *key)
+    }
+
+    /// Whose a configuration is: that of TCD's authors has a key that HPCC's does not know, and does not say which
+    /// control there is.
+    pub(super) fn of(source: &Source) -> &'static Self {
+        let mut words = source
+            .text()
+            .lines()
+            .filter_map(|line| line.split_whitespace().next());
+        let is_own = |word: &str| TCD.find(word).is_some() && HPCC.find(word).is_none();
+        let is_hpccs = |word: &str| word == "CC_MODE" || word.ends_with("_MAP");
+        match words.clone().any(is_own) && !words.any(is_hpccs) {
+            true => &TCD,
+            false => &HPCC,
+        }
+    }
+}
+
+/// Every key of HPCC's simulator.
 const KEYS: &[(&str, Kind)] = &[
     ("ENABLE_QCN", Kind::Flag),
     ("USE_DYNAMIC_PFC_THRESHOLD", Kind::Ignored),
@@ -108,25 +203,30 @@ enum Value {
 /// A configuration: the values that it gives, and where.
 pub(super) struct Config {
     pub(super) source: Source,
+    keys: &'static Keys,
     values: BTreeMap<&'static str, (Value, Range<usize>)>,
 }
 
 impl Config {
     /// Reads a configuration.
-    pub(super) fn read(source: &Source, warnings: &mut Vec<String>) -> Result<Self, Diagnostics> {
+    pub(super) fn read(
+        source: &Source,
+        keys: &'static Keys,
+        warnings: &mut Vec<String>,
+    ) -> Result<Self, Diagnostics> {
         let mut tokens = Tokens::new(source);
         let mut values = BTreeMap::new();
         let mut unknown = Vec::new();
         while let Some(token) = tokens.next() {
-            let Some(&(key, kind)) = KEYS.iter().find(|(key, _)| *key == token.text) else {
+            let Some((key, kind)) = keys.find(token.text) else {
                 // The values of an unknown key are skipped, so that each is reported once.
                 if !token.text.starts_with(|c: char| c.is_ascii_digit()) && line_start(source, &token) {
-                    unknown.push(unknown_key(&tokens, &token));
+                    unknown.push(unknown_key(&tokens, &token, keys));
                 }
                 continue;
             };
             let place = tokens.place(&token);
-            let (value, span) = Value::read(&mut tokens, key, kind)?;
+            let (value, span) = Value::read(&mut tokens, keys, key, kind)?;
             if kind == Kind::Ignored {
                 warnings.push(format!(
                     "{place}: {key} has no effect, as in the original simulator"
@@ -141,15 +241,13 @@ impl Config {
         }
         Ok(Self {
             source: source.clone(),
+            keys,
             values,
         })
     }
 
     fn get(&self, key: &str) -> Option<&Value> {
-        debug_assert!(
-            KEYS.iter().any(|(known, _)| *known == key),
-            "{key} is in the list"
-        );
+        debug_assert!(self.keys.find(key).is_some(), "{key} is in the list");
         self.values.get(key).map(|(value, _)| value)
     }
     /// Where the value of a key stands; the end of the text if it is absent.
@@ -218,10 +316,10 @@ fn line_start(source: &Source, token: &Token<'_>) -> bool {
         .is_empty()
 }
 
-fn unknown_key(tokens: &Tokens<'_>, token: &Token<'_>) -> Problem {
-    let help = match crate::diagnostics::nearest(token.text, KEYS.iter().map(|(key, _)| *key)) {
-        Some(_) => suggestion(token.text, KEYS.iter().map(|(key, _)| *key)),
-        None => "the keys are those of HPCC's ns-3 simulator, such as CC_MODE or TOPOLOGY_FILE".to_string(),
+fn unknown_key(tokens: &Tokens<'_>, token: &Token<'_>, keys: &Keys) -> Problem {
+    let help = match crate::diagnostics::nearest(token.text, keys.names()) {
+        Some(_) => suggestion(token.text, keys.names()),
+        None => keys.about.to_string(),
     };
     Problem::new(format!("unknown key `{}`", token.text))
         .at(&tokens.place(token))
@@ -230,8 +328,13 @@ fn unknown_key(tokens: &Tokens<'_>, token: &Token<'_>) -> Problem {
 }
 
 impl Value {
-    fn read(tokens: &mut Tokens<'_>, key: &str, kind: Kind) -> Result<(Self, Range<usize>), Problem> {
-        let first = value_word(tokens, key)?;
+    fn read(
+        tokens: &mut Tokens<'_>,
+        keys: &Keys,
+        key: &str,
+        kind: Kind,
+    ) -> Result<(Self, Range<usize>), Problem> {
+        let first = value_word(tokens, keys, key)?;
         let mut span = first.span.clone();
         let what = format!("a value of {key}");
         let value = match kind {
@@ -263,7 +366,7 @@ impl Value {
                 Self::LinkDown(at, a, tokens.read(&b, "a node")?)
             }
             Kind::Map => {
-                let pairs = map(tokens, key, &first)?;
+                let pairs = map(tokens, keys, key, &first)?;
                 span.end = pairs.last().map_or(span.end, |pair| pair.span.end);
                 Self::Map(pairs)
             }
@@ -274,9 +377,9 @@ impl Value {
 }
 
 /// The word after a key: not another key.
-fn value_word<'a>(tokens: &mut Tokens<'a>, key: &str) -> Result<Token<'a>, Problem> {
+fn value_word<'a>(tokens: &mut Tokens<'a>, keys: &Keys, key: &str) -> Result<Token<'a>, Problem> {
     let token = tokens.word(&format!("the value of {key}"))?;
-    if KEYS.iter().any(|(known, _)| *known == token.text) {
+    if keys.find(token.text).is_some() {
         return Err(Problem::new(format!(
             "{key} has no value: the next key, {}, follows",
             token.text
@@ -301,17 +404,17 @@ fn whole(text: &str) -> Option<u64> {
     })
 }
 
-fn map(tokens: &mut Tokens<'_>, key: &str, first: &Token<'_>) -> Result<Vec<Pair>, Problem> {
+fn map(tokens: &mut Tokens<'_>, keys: &Keys, key: &str, first: &Token<'_>) -> Result<Vec<Pair>, Problem> {
     let count: u64 = tokens.read(first, &format!("the number of pairs of {key}"))?;
     let mut pairs: Vec<Pair> = Vec::new();
     for i in 0..count {
         let announced =
             |problem: Problem| problem.see(&tokens.place(first), format!("{key} announces {count} pairs"));
         let mut read = Tokens::clone(tokens);
-        let rate = value_word(&mut read, key).map_err(announced)?;
+        let rate = value_word(&mut read, keys, key).map_err(announced)?;
         let bps = whole(rate.text)
             .ok_or_else(|| announced(unexpected(&read, key, &rate, "a link rate in bit/s")))?;
-        let value = value_word(&mut read, key).map_err(announced)?;
+        let value = value_word(&mut read, keys, key).map_err(announced)?;
         let number = read.read(&value, &format!("value {} of {key}", i + 1))?;
         *tokens = read;
         pairs.push(Pair {

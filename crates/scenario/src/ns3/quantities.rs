@@ -67,9 +67,9 @@ pub(crate) fn span(text: &str, fidelity: Fidelity) -> Option<Span> {
     match (fidelity, unit_ns) {
         (Fidelity::Exact | Fidelity::BoltNs3, _) => exact(number, unit),
         // ns-3's clock has no part of a nanosecond.
-        (Fidelity::Ns3Hpcc, 0) => exact(number, unit).map(Span::floor_ns),
-        (Fidelity::Ns3Hpcc, 1_000_000_000) => Some(ns3::span_of_seconds(value)),
-        (Fidelity::Ns3Hpcc, _) => {
+        (Fidelity::Ns3Hpcc | Fidelity::TcdNs3, 0) => exact(number, unit).map(Span::floor_ns),
+        (Fidelity::Ns3Hpcc | Fidelity::TcdNs3, 1_000_000_000) => Some(ns3::span_of_seconds(value)),
+        (Fidelity::Ns3Hpcc | Fidelity::TcdNs3, _) => {
             let fraction = ((value - value.floor()) * 18_446_744_073_709_551_616.0) as u64;
             let cut = ((fraction as u128 * unit_ns as u128) >> 64) as u64;
             Some(Span::from_ns(value.floor() as u64 * unit_ns + cut))
@@ -112,7 +112,7 @@ pub(crate) fn seconds(text: &str, fidelity: Fidelity) -> Option<Span> {
     let value = non_negative(number).filter(|&v| v < 1e7)?;
     match fidelity {
         Fidelity::Exact | Fidelity::BoltNs3 => exact(number, "s"),
-        Fidelity::Ns3Hpcc => Some(ns3::span_of_seconds(value)),
+        Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => Some(ns3::span_of_seconds(value)),
     }
 }
 

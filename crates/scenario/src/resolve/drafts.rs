@@ -160,14 +160,20 @@ impl Drafts {
         Some(Arrivals::of(sources, cx.seed))
     }
 
+    /// Their places now, in the order of their starts.
+    pub(super) fn order_of_starts(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
+        order.sort_by_key(|&i| self.list[i as usize].message.start);
+        order
+    }
+
     /// Brings them into the order of their starts.
     pub(super) fn sort(&mut self) {
         let start = |draft: &Draft| draft.message.start;
         if self.dependencies.is_empty() && self.collectives.is_empty() {
             return self.list.sort_by_key(start);
         }
-        let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
-        order.sort_by_key(|&i| start(&self.list[i as usize]));
+        let order = self.order_of_starts();
         self.list.sort_by_key(start);
         let mut place = vec![0; order.len()];
         for (new, &old) in (0u32..).zip(&order) {

@@ -20,7 +20,7 @@ pub(super) fn tell(cx: &mut Cx<'_>, n: &schema::Network) {
     balancing(cx, n);
     let default = match cx.fidelity {
         Fidelity::BoltNs3 => FlowControlKind::None,
-        Fidelity::Exact | Fidelity::Ns3Hpcc => FlowControlKind::Pfc,
+        Fidelity::Exact | Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => FlowControlKind::Pfc,
     };
     let without_pfc = n.flow_control.unwrap_or(default) == FlowControlKind::None;
     pfc(cx, n, without_pfc);

@@ -23,6 +23,7 @@ mod reach;
 mod record;
 mod recovery;
 mod schemes;
+mod tcd_ns3;
 mod topology;
 mod workload;
 
@@ -69,6 +70,8 @@ struct Cx<'a> {
     unused: Vec<String>,
     /// Files that the resolved scenario refers to: name and text.
     kept: Vec<(String, String)>,
+    /// When the senders of flows stop, in the order of their files, where these say so.
+    stops: Vec<Time>,
 }
 
 impl Cx<'_> {
@@ -139,6 +142,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         warnings,
         unused: Vec::new(),
         kept: Vec::new(),
+        stops: Vec::new(),
     };
     let Built {
         run,
@@ -224,7 +228,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     hosts::name(cx, scenario, &mut net)?;
     models::attach(cx, &mut scenario.cc_blocks)?;
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
-    let traffic = workload::resolve(
+    let mut traffic = workload::resolve(
         cx,
         (&mut scenario.workload, &mut scenario.job),
         &net,
@@ -237,6 +241,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         Fidelity::Exact => Quirks::default(),
         Fidelity::Ns3Hpcc => Quirks::ns3_hpcc(),
         Fidelity::BoltNs3 => Quirks::bolt_ns3(),
+        Fidelity::TcdNs3 => Quirks::tcd_ns3(),
     });
     let ties = match (
         fill(
@@ -284,6 +289,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
     let configs = schemes.iter().map(|scheme| &scheme.config);
     bolt_ns3::check(cx, &switch, &nic, load_balancing, &record, configs)?;
+    let tcd_ns3 = tcd_ns3::resolve(cx, &mut scenario.network, &net, &links, &mut traffic)?;
     let run = RunSpec {
         nodes: net.topology.nodes,
         links,
@@ -303,11 +309,13 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         stop: cx.stop,
         seed: cx.seed,
         bolt_ns3,
+        tcd_ns3,
         quirks,
         ties,
         record,
         check: scenario.check.unwrap_or(false),
     };
+    tcd_ns3::check(cx, &run)?;
     delay::warn(cx, &run);
     Ok(Built {
         run,

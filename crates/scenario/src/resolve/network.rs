@@ -47,8 +47,17 @@ pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketForma
     let bolt = cx.fidelity == Fidelity::BoltNs3;
     let mtu = fill_at(&mut n.mtu, Bytes::new(if bolt { 1459 } else { 1000 }));
     above_zero(cx, &mtu, "the MTU")?;
-    let frame = if cx.fidelity == Fidelity::Ns3Hpcc { 43 } else { 64 };
-    let (data_header, ack_header, ack_min) = if bolt { (41, 41, 0) } else { (48, 46, 60) };
+    let frame = match cx.fidelity {
+        Fidelity::Ns3Hpcc => 43,
+        Fidelity::TcdNs3 => 31,
+        Fidelity::Exact | Fidelity::BoltNs3 => 64,
+    };
+    let tcd = cx.fidelity == Fidelity::TcdNs3;
+    let (data_header, ack_header, ack_min) = match cx.fidelity {
+        Fidelity::BoltNs3 => (41, 41, 0),
+        Fidelity::TcdNs3 => (20, 30, 0),
+        Fidelity::Exact | Fidelity::Ns3Hpcc => (48, 46, 60),
+    };
     let size = |slot: &mut Option<Spanned<Bytes>>, default: u64| {
         let size = fill_at(slot, Bytes::new(default));
         if size.get_ref().get() <= 65_000 {
@@ -64,11 +73,11 @@ pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketForma
         ack_header: size(&mut n.ack_header, ack_header)?,
         ack_min: size(&mut n.ack_min, ack_min)?,
         pfc_frame: size(&mut n.pfc_frame, frame)?,
-        cnp: size(&mut n.cnp, 64)?,
+        cnp: size(&mut n.cnp, if tcd { 30 } else { 64 })?,
         int_header: size(&mut n.int_header, 42)?,
         pint_header: size(&mut n.pint_header, 2)?,
         timestamp_header: size(&mut n.timestamp_header, 8)?,
-        scheme_headers: fill(&mut n.scheme_headers, !bolt),
+        scheme_headers: fill(&mut n.scheme_headers, !bolt && !tcd),
         framing: size(&mut n.framing, if bolt { 2 } else { 0 })?,
     })
 }
@@ -81,11 +90,15 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network) -> Result<NicSpec, Probl
     } else {
         Ack::EveryPackets(std::num::NonZeroU32::MIN)
     };
-    let class = AckClass((!ns3).then_some(0));
+    let class = match cx.fidelity {
+        Fidelity::TcdNs3 => AckClass(Some(super::tcd_ns3::ACKS)),
+        _ => AckClass((!ns3).then_some(0)),
+    };
     let rto = match cx.fidelity {
         Fidelity::Exact => Some(Span::from_us(4000)),
         Fidelity::Ns3Hpcc => None,
         Fidelity::BoltNs3 => Some(Span::from_us(10_000)),
+        Fidelity::TcdNs3 => None,
     };
     let chunk = fill_at(&mut n.ack_chunk, Bytes::new(4000));
     let back_to_chunk = fill_at(&mut n.back_to_chunk, OrOff(None));
@@ -127,6 +140,7 @@ pub(super) fn switch(
     packet: &PacketFormat,
     scheme: &SchemeConfig,
 ) -> Result<SwitchSpec, Problem> {
+    super::tcd_ns3::fill_switch(cx, n);
     let buffer = fill_at(&mut n.buffer, Bytes::new(32 << 20));
     let reserve = fill_value(&mut n.reserve, Bytes::new(4096));
     // What had started on either side when the pause was sent and when it arrived.
@@ -188,7 +202,7 @@ fn flow_control(
 ) -> Result<FlowControl, Problem> {
     let default = match cx.fidelity {
         Fidelity::BoltNs3 => FlowControlKind::None,
-        Fidelity::Exact | Fidelity::Ns3Hpcc => FlowControlKind::Pfc,
+        Fidelity::Exact | Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => FlowControlKind::Pfc,
     };
     if fill(&mut n.flow_control, default) == FlowControlKind::None {
         return Ok(FlowControl::None);

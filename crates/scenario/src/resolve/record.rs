@@ -116,7 +116,7 @@ fn port_bin(cx: &Cx<'_>, slot: &mut Option<Spanned<PortBins>>) -> Result<Option<
 fn accounts(cx: &Cx<'_>, record: &mut schema::Record, flows: usize) -> Result<Accounted, Problem> {
     let default = match cx.fidelity {
         Fidelity::Exact => Accounts::Auto,
-        Fidelity::Ns3Hpcc | Fidelity::BoltNs3 => Accounts::Off,
+        Fidelity::Ns3Hpcc | Fidelity::BoltNs3 | Fidelity::TcdNs3 => Accounts::Off,
     };
     let written = fill_at(&mut record.accounts, default);
     if let Accounts::List(list) = written.get_ref()

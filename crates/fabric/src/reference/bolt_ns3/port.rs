@@ -111,13 +111,7 @@ impl Net<'_> {
     /// Takes the first packet of the first queue that has one.
     fn take(&mut self, port: PortId) -> PacketId {
         let class = self.core.ports[port].ready.trailing_zeros() as u8;
-        let queue = &mut self.core.queues[(port, class)];
-        let (id, _) = queue.pop(&self.core.packets);
-        let empty = queue.head == PacketId::NONE;
-        let p = &mut self.core.ports[port];
-        p.ready &= !(u16::from(empty) << class);
-        p.queued -= u32::from(self.core.packets.get(id).wire);
-        id
+        self.take_from(port, class)
     }
 
     /// The device of a link that is down takes nothing.

@@ -25,6 +25,7 @@ impl Maker<'_, '_> {
         let source = self.cx.files.read(path.get_ref(), "the flow file", &place)?;
         let lines = ns3::flows::read(&source, self.cx.fidelity, &mut self.cx.warnings)?;
         *path.get_mut() = self.cx.keep("flow", "txt", &source);
+        self.cx.stops.extend(lines.iter().filter_map(|line| line.stop));
         if let Some(pair) = lines.windows(2).find(|pair| pair[0].start > pair[1].start) {
             let place = source.at(pair[1].span.clone());
             let warning =
@@ -49,6 +50,7 @@ impl Maker<'_, '_> {
         for (line, message) in lines.iter().zip(messages) {
             let label = match (&written.label, line.dport) {
                 (Some(label), _) => label.clone(),
+                (None, 0) => "flow".to_string(),
                 (None, 100) => "normal".to_string(),
                 (None, 200) => "incast".to_string(),
                 (None, other) => format!("dport-{other}"),

@@ -16,7 +16,7 @@ use toml::Spanned;
 
 use crate::collective::Algorithm;
 use crate::diagnostics::{Place, Problem};
-use crate::schema;
+use crate::schema::{self, Fidelity};
 use crate::topology::Net;
 use crate::traffic::{self, Message, Seeds};
 
@@ -56,6 +56,8 @@ pub(super) struct Traffic {
     pub(super) collectives: Vec<Collective>,
     pub(super) jobs: Vec<Job>,
     pub(super) labels: Vec<String>,
+    /// The places of flows in the order in which they were written, where that matters (`tcd-ns3`).
+    pub(super) written: Vec<u32>,
 }
 
 impl Traffic {
@@ -118,8 +120,13 @@ pub(super) fn resolve(
         drafts.list_sources(cx.seed);
     }
     drafts.check(cx, net)?;
+    let written = match cx.fidelity {
+        Fidelity::TcdNs3 => drafts.order_of_starts(),
+        _ => Vec::new(),
+    };
     drafts.sort();
     Ok(Traffic {
+        written,
         arrivals: drafts.arrivals(cx),
         flows: drafts.with_ports(),
         dependencies: drafts.dependencies,

@@ -1,0 +1,173 @@
+//! The network of the simulator of TCD's authors (ns-3.17, of the family of `ns3-rdma`): switches with a queue for each
+//! priority, pauses that expire, hosts whose applications push packets into their NIC.
+//!
+//! Nothing of it is like elsewhere in this crate but links and the order of events, so it has files of its own:
+//!
+//! * [`app`]: a flow is an application that pushes packets as its NIC's backlog allows, with jitter;
+//! * [`nic`]: per-flow queues, round robin with credits for rates, or queues by priority where there is no DCQCN;
+//! * [`receiver`]: acknowledgements, and a clock for each flow by which notifications leave;
+//! * [`switch`], [`buffer`]: queues, who is served, what is counted where;
+//! * [`pfc`]: pauses, which are asked for again and again;
+//! * [`marking`]: RED, NP-ECN, TCD;
+//! * [`ways`]: routes, and the hash that chooses among equal ones.
+//!
+//! Random numbers are ns-3's, in the order in which that program draws them: a new stream for each coin of RED and for
+//! each identification of a packet that hosts and switches make; the same stream for the jitter of each flow.
+
+mod app;
+mod buffer;
+mod flow;
+mod log;
+mod marking;
+mod nic;
+mod pfc;
+mod receiver;
+mod switch;
+mod ways;
+
+use paceline_congestion::dcqcn;
+use paceline_congestion::registry::AnyParams;
+use paceline_congestion::tcd_ns3::Settings;
+use paceline_kernel::ids::{Grid, Id, List};
+use paceline_kernel::rng::Ns3Streams;
+
+use crate::core::event::Event;
+use crate::core::port::Ports;
+use crate::ids::{FlowId, NicId, PacketId, PortId};
+use crate::outcome::TcdNs3Record;
+use crate::reference::Net;
+use crate::spec::{RunSpec, TcdNs3Spec};
+use crate::world::classes::Classes;
+
+use buffer::Buffers;
+use flow::Flow;
+use log::Log;
+use nic::Nic;
+use switch::Queue;
+use ways::Ways;
+
+/// A flow's clocks.
+const PUSH: u8 = 0;
+const NOTIFY: u8 = 1;
+const ALPHA: u8 = 2;
+const INCREASE: u8 = 3;
+
+/// State beside ports and their queues.
+#[derive(Clone)]
+pub(crate) struct TcdNs3 {
+    spec: TcdNs3Spec,
+    rules: marking::Rules,
+    pauses: pfc::Rules,
+    /// Of each priority class of each port: what is known of its queue, and of what came in through the port.
+    queues: Grid<PortId, Queue>,
+    /// The class that each port served last.
+    served: List<PortId, u8>,
+    buffers: Buffers,
+    rechecks: pfc::Rechecks,
+    nics: List<NicId, Nic>,
+    flows: List<FlowId, Flow>,
+    ways: Ways,
+    /// Coins and identifications.
+    streams: Ns3Streams,
+    log: Log,
+}
+
+impl TcdNs3 {
+    pub(crate) fn new(spec: &RunSpec, own: &TcdNs3Spec, ports: &Ports, classes: &Classes) -> Self {
+        let params = dcqcn(spec);
+        let mut nics: List<NicId, Nic> = List::new();
+        for (id, port) in ports.numbered().filter(|(_, port)| port.is_host) {
+            let line = spec.links[id.link().index()].rate;
+            let heeds = !own.unmanaged.contains(&port.node);
+            let managed = params.filter(|_| heeds);
+            let settings = managed.map(|params| Settings::of(params, line, own.clamp_after_timer));
+            let fixed = own.fixed_rate.iter().find(|(host, _)| *host == port.node);
+            let factor = fixed.map(|&(_, factor)| factor);
+            nics.push(Nic::new(line, settings, factor, classes.count()));
+        }
+        Self {
+            rules: marking::Rules::of(spec),
+            pauses: pfc::Rules::of(spec, own),
+            queues: Grid::of(ports.len(), classes.count(), Queue::NEW),
+            served: List::of(ports.len(), crate::world::classes::STRICT),
+            buffers: Buffers::new(spec, ports),
+            rechecks: pfc::Rechecks::new(ports, classes.count()),
+            nics,
+            flows: spec.flows.iter().map(|flow| Flow::new(flow, spec)).collect(),
+            ways: Ways::of(spec, own, ports),
+            streams: Ns3Streams::of_seed(spec.seed as u32, own.setup_streams),
+            log: Log::new(own.log, spec, ports),
+            spec: own.clone(),
+        }
+    }
+
+    /// In what order flows enter that start at one instant: that program starts the applications of one node after the
+    /// other.
+    pub(crate) fn order_of_starts(spec: &RunSpec) -> Vec<FlowId> {
+        let mut order: Vec<u32> = (0..spec.flows.len() as u32).collect();
+        order.sort_by_key(|&flow| spec.flows[flow as usize].src);
+        order.into_iter().map(FlowId).collect()
+    }
+
+    /// A timer has expired, or a port may send.
+    pub(crate) fn handle(&mut self, net: &mut Net<'_>, event: Event) {
+        match event {
+            Event::TxDone { port } => self.send(net, port),
+            Event::Refill { port } => self.wake(net, port),
+            Event::PauseEnd { port, class } => self.pause_expires(net, port, class),
+            Event::Recheck {
+                port,
+                place,
+                class,
+                generation,
+            } => self.recheck(net, port, place, class, generation),
+            Event::Timer {
+                flow,
+                slot,
+                generation,
+            } => match slot {
+                PUSH => self.push(net, flow),
+                NOTIFY => self.notify(net, flow),
+                ALPHA => self.step_alpha(net, flow, generation),
+                _ => self.increase(net, flow, generation),
+            },
+            _ => {}
+        }
+    }
+
+    /// A packet has arrived that is no pause.
+    pub(crate) fn receive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
+        if net.core.ports[port].is_host {
+            self.host_receive(net, port, id);
+        } else {
+            self.switch_receive(net, port, id);
+        }
+    }
+
+    /// Sends the next packet of a port, if one may go.
+    fn send(&mut self, net: &mut Net<'_>, port: PortId) {
+        if net.core.ports[port].is_host {
+            self.nic_send(net, port);
+        } else {
+            self.switch_send(net, port);
+        }
+    }
+
+    /// The run is over: what became of flows that are not complete, and all that was counted.
+    pub(crate) fn close(&mut self, net: &mut Net<'_>) -> TcdNs3Record {
+        for (id, flow) in self.flows.numbered() {
+            flow.write(net.traffic, id);
+        }
+        self.log.close(net.core)
+    }
+}
+
+/// DCQCN as the run has it, if it does.
+fn dcqcn(spec: &RunSpec) -> Option<&dcqcn::Params> {
+    spec.schemes
+        .iter()
+        .find_map(|scheme| match scheme.config.params() {
+            AnyParams::Dcqcn(params) => Some(params),
+            _ => None,
+        })
+}

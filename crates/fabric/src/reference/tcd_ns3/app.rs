@@ -1,0 +1,106 @@
+//! A flow is an application: it pushes packets into its NIC as long as the backlog there is small, after waits with
+//! jitter.
+
+use paceline_kernel::queue::LaneId;
+use paceline_kernel::{Bytes, Span, Time, ns3};
+
+use crate::core::event::Event;
+use crate::ids::FlowId;
+use crate::outcome::{self, FlowStatus};
+use crate::reference::Net;
+use crate::reference::tcd_ns3::{PUSH, TcdNs3};
+
+/// Between two pushes at least, in seconds, before it is ns-3's.
+const INTERVAL: f64 = 0.000_000_5 / 2.0;
+/// From this wait on nothing is pushed.
+const TOO_LONG: f64 = 0.000_005;
+/// The wait of applications with a fixed rate, by their factor.
+const FIXED: f64 = 0.000_000_815;
+/// Jitter: the factors of a wait.
+const JITTER: (f64, f64) = (0.45, 0.55);
+
+/// What the wait is for a backlog of so many bytes: the time until it is 1500 at 40 Gbit/s, somewhat less.
+fn wait_for(backlog: u32) -> f64 {
+    let until = (f64::from(backlog) * 8.0 - 1500.0 * 8.0) / 40.0 / 1_000_000_000.0 * 0.95;
+    let shortest = ns3::seconds_of_ns(ns3::span_of_seconds(INTERVAL).as_ns());
+    if until > shortest && until < 10.0 {
+        until
+    } else {
+        shortest
+    }
+}
+
+impl TcdNs3 {
+    /// A flow starts.
+    pub(crate) fn start(&mut self, net: &mut Net<'_>, id: FlowId) {
+        let spec = net.world.flow(net.core, id);
+        let Some(ways) = self.ways.of_flow(&spec) else {
+            return net.traffic.give_up(net.world, net.core, id);
+        };
+        self.log.way(net.core, id, &ways.data);
+        let flow = &mut self.flows[id];
+        flow.class = net.world.classes.dense(spec.class);
+        flow.ways = ways;
+        let base = outcome::alone(spec.src.0, spec.dst.0, flow.heard_bytes());
+        net.traffic.record_mut(id).ideal = Span::from_ps((base * 1e12).round() as u64);
+        self.clock(net, id, PUSH, net.core.now());
+    }
+
+    /// Sets one of a flow's clocks that is never set anew.
+    pub(super) fn clock(&self, net: &mut Net<'_>, flow: FlowId, slot: u8, at: u64) {
+        let event = Event::Timer {
+            flow,
+            slot,
+            generation: 0,
+        };
+        net.core.schedule(LaneId::WHEEL, at, event);
+    }
+
+    /// It is time to push a packet.
+    pub(super) fn push(&mut self, net: &mut Net<'_>, id: FlowId) {
+        if Time::from_ps(net.core.now()) >= self.spec.stop_of(id.0 as usize) {
+            return;
+        }
+        let port = self.flows[id].ways.data[0];
+        let nic = &self.nics[net.core.ports[port].nic()];
+        let wait = match nic.fixed {
+            Some(factor) => FIXED * factor,
+            None => wait_for(self.backlog(net, port, id)),
+        };
+        if wait < TOO_LONG {
+            self.flows[id].pushed += 1;
+            self.nic_enqueue(net, port, id);
+        }
+        let flow = &mut self.flows[id];
+        if flow.pushed < flow.packets {
+            let factor = JITTER.0 + flow.jitter.next_f64() * (JITTER.1 - JITTER.0);
+            let at = net.core.now() + ns3::span_of_seconds(wait * factor).as_ps();
+            self.clock(net, id, PUSH, at);
+        }
+    }
+
+    /// The last packet of a flow has been heard.
+    pub(super) fn complete(&mut self, net: &mut Net<'_>, id: FlowId) {
+        let now = Time::from_ps(net.core.now());
+        let size = net.world.flow(net.core, id).size;
+        let record = net.traffic.record_mut(id);
+        record.status = FlowStatus::Completed;
+        record.received = Some(now);
+        record.fct = now.saturating_since(record.start);
+        record.delivered = Bytes::new(size.get());
+        net.traffic.complete(id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Up to about two packets the shortest wait, which ns-3 cuts to 249 ns; above some 27 KB nothing is pushed.
+    #[test]
+    fn waits_by_backlog() {
+        assert!((wait_for(0) - 2.49e-7).abs() < 1e-15);
+        assert!((wait_for(2040) - 2.49e-7).abs() < 1e-15);
+        assert!(wait_for(27_800) < TOO_LONG && wait_for(28_000) > TOO_LONG);
+    }
+}

@@ -1,0 +1,168 @@
+//! What is counted, and written down where that is asked for.
+
+use paceline_congestion::Mark;
+use paceline_congestion::tcd_ns3::ReactionPoint;
+use paceline_kernel::ids::List;
+use paceline_kernel::{Span, Time};
+
+use crate::core::Core;
+use crate::core::port::Ports;
+use crate::ids::{FlowId, PortId};
+use crate::outcome::{Change, FlowMarks, Marks, PortChange, PortMarks, PortRef, RateChange, TcdNs3Record};
+use crate::spec::{NodeId, RunSpec};
+
+/// Width of the bins of what arrives, in ps.
+const BIN: u64 = 100_000_000;
+
+/// All of it.
+#[derive(Clone)]
+pub(super) struct Log {
+    /// Whether changes are written down.
+    changes: bool,
+    flows: List<FlowId, FlowMarks>,
+    ports: List<PortId, PortMarks>,
+    /// Since when ports are paused that are, in ps.
+    since: List<PortId, Option<u64>>,
+    changed: Vec<(PortId, PortChange)>,
+    rates: Vec<RateChange>,
+}
+
+impl Marks {
+    fn count(&mut self, mark: Mark) {
+        self.packets += 1;
+        self.congested += u32::from(mark == Mark::Congested);
+        self.undetermined += u32::from(mark == Mark::Undetermined);
+    }
+}
+
+/// Until it is known how results name it.
+const UNNAMED: PortRef = PortRef {
+    node: NodeId(0),
+    interface: 0,
+    peer: NodeId(0),
+};
+
+impl Log {
+    pub(super) fn new(changes: bool, spec: &RunSpec, ports: &Ports) -> Self {
+        let port = PortMarks {
+            port: UNNAMED,
+            sent: Marks::default(),
+            again: 0,
+            queue_max: 0,
+            frames: [0; 2],
+            pauses: 0,
+            paused: Span::ZERO,
+        };
+        Self {
+            changes,
+            flows: List::of(spec.flows.len(), FlowMarks::default()),
+            ports: List::of(ports.len(), port),
+            since: List::of(ports.len(), None),
+            changed: Vec::new(),
+            rates: Vec::new(),
+        }
+    }
+
+    /// A flow has this way.
+    pub(super) fn way(&mut self, core: &Core, flow: FlowId, way: &[PortId]) {
+        self.flows[flow].way = way[1..].iter().map(|&port| core.ports[port].node.0).collect();
+    }
+
+    /// A data packet has come to its receiver.
+    pub(super) fn arrived(&mut self, flow: FlowId, now: u64, mark: Mark) {
+        let known = &mut self.flows[flow];
+        known.received.count(mark);
+        let at = Time::from_ps(now);
+        let first = known.arrivals.map_or(at, |(first, _)| first);
+        known.arrivals = Some((first, at));
+        if self.changes {
+            let bin = (now / BIN) as u32;
+            if known.bins.last().is_none_or(|&(last, _)| last != bin) {
+                known.bins.push((bin, Marks::default()));
+            }
+            if let Some((_, marks)) = known.bins.last_mut() {
+                marks.count(mark);
+            }
+        }
+    }
+
+    /// A notification has come to a flow's sender.
+    pub(super) fn notified(&mut self, flow: FlowId, mark: Mark) {
+        self.flows[flow].notified.count(mark);
+    }
+
+    /// A data packet has left its queue, in which `left` bytes stay; it had one mark, and gets another if that is stronger.
+    pub(super) fn departed(&mut self, port: PortId, left: u32, before: Mark, mark: Mark) {
+        let known = &mut self.ports[port];
+        known.queue_max = known.queue_max.max(left);
+        known.again += u32::from(mark == Mark::Congested && before == mark);
+        known.sent.count(if mark > before { mark } else { Mark::None });
+    }
+
+    /// A frame has come to a port.
+    pub(super) fn frame(&mut self, port: PortId, pause: bool) {
+        self.ports[port].frames[usize::from(!pause)] += 1;
+    }
+
+    /// A pause of one of a port's classes has begun.
+    pub(super) fn paused(&mut self, port: PortId, now: u64) {
+        self.ports[port].pauses += 1;
+        self.since[port] = Some(now);
+    }
+
+    /// It has ended, after so many ps.
+    pub(super) fn resumed(&mut self, port: PortId, after: u64) {
+        let known = &mut self.ports[port];
+        known.paused = Span::from_ps(known.paused.as_ps() + after);
+        self.since[port] = None;
+    }
+
+    /// Something about a port's class has changed; its queue has so many bytes.
+    pub(super) fn changed(&mut self, (now, port, class): (u64, PortId, u8), queue: u32, what: Change) {
+        if self.changes {
+            let change = PortChange {
+                at: Time::from_ps(now),
+                port: UNNAMED,
+                class,
+                queue,
+                what,
+            };
+            self.changed.push((port, change));
+        }
+    }
+
+    /// A flow's rate has changed.
+    pub(super) fn rate(&mut self, now: u64, flow: FlowId, sender: &ReactionPoint) {
+        if self.changes {
+            self.rates.push(RateChange {
+                at: Time::from_ps(now),
+                flow: flow.0,
+                rate: sender.rate(),
+                target: sender.target(),
+                alpha: sender.alpha(),
+            });
+        }
+    }
+
+    /// The run is over.
+    pub(super) fn close(&mut self, core: &Core) -> TcdNs3Record {
+        let names = core.port_refs();
+        let mut ports = std::mem::take(&mut self.ports);
+        for (id, port) in ports.numbered_mut() {
+            port.port = names[id];
+            let lasting = self.since[id].map_or(0, |since| core.now() - since);
+            port.paused = Span::from_ps(port.paused.as_ps() + lasting);
+        }
+        let changed = std::mem::take(&mut self.changed).into_iter();
+        let named = |(port, change): (PortId, PortChange)| PortChange {
+            port: names[port],
+            ..change
+        };
+        TcdNs3Record {
+            flows: std::mem::take(&mut self.flows).into(),
+            ports: ports.into(),
+            changes: changed.map(named).collect(),
+            rates: std::mem::take(&mut self.rates),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Marks of packets that leave: RED, and NP-ECN or TCD over it.
+
+use paceline_congestion::Mark;
+use paceline_congestion::detect::tcd::{Rule, Variant, Verdict};
+use paceline_kernel::{BitRate, Span, Time};
+
+use crate::ids::{PacketId, PortId};
+use crate::outcome::{Change, PacketKind};
+use crate::reference::Net;
+use crate::reference::tcd_ns3::TcdNs3;
+use crate::reference::tcd_ns3::buffer::CELL;
+use crate::spec::{Detection, RunSpec, TcdVariant};
+
+/// Acknowledgements are marked, of which nobody takes note, by a curve of their own without a limit to its ramp.
+const OF_ACKS: Curve = Curve {
+    kmin: 40 * CELL,
+    kmax: 400 * CELL,
+    pmax: 1.0,
+};
+
+/// A marking curve.
+#[derive(Clone, Copy, Debug)]
+struct Curve {
+    kmin: u32,
+    kmax: u32,
+    pmax: f64,
+}
+
+impl Curve {
+    /// Whether a packet that leaves `left` bytes behind is marked; `draw` gives a number from 0 to 1.
+    fn marks(&self, left: u32, draw: impl FnOnce() -> f64) -> bool {
+        if left > self.kmax {
+            return true;
+        }
+        left > self.kmin && {
+            let part = f64::from(left - self.kmin) / f64::from(self.kmax - self.kmin);
+            draw() < part * self.pmax
+        }
+    }
+}
+
+/// How a network marks.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    /// By the rate of the port.
+    curves: Vec<(BitRate, Curve)>,
+    spares: bool,
+    /// TCD's, if there is TCD.
+    rule: Option<Rule>,
+}
+
+impl Rules {
+    pub(super) fn of(spec: &RunSpec) -> Self {
+        let small = |bytes: paceline_kernel::Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
+        let curves = spec.switch.ecn.iter().map(|curve| {
+            let own = Curve {
+                kmin: small(curve.kmin),
+                kmax: small(curve.kmax),
+                pmax: curve.pmax,
+            };
+            (curve.rate, own)
+        });
+        let rule = match spec.switch.detection {
+            Detection::Tcd(tcd) => Some(Rule {
+                variant: match tcd.variant {
+                    TcdVariant::Thesis => Variant::Thesis,
+                    TcdVariant::AsCoded => Variant::AsCoded,
+                    TcdVariant::Adaptive(times) => Variant::Adaptive(times),
+                },
+                max_ton: tcd.max_ton.unwrap_or(Span::ZERO),
+                threshold: 2 * CELL,
+            }),
+            _ => None,
+        };
+        Self {
+            curves: curves.collect(),
+            spares: spec.switch.detection == Detection::NpEcn,
+            rule,
+        }
+    }
+
+    fn curve(&self, rate: BitRate) -> Option<&Curve> {
+        let mut curves = self.curves.iter();
+        curves.find(|(of, _)| *of == rate).map(|(_, curve)| curve)
+    }
+}
+
+impl TcdNs3 {
+    /// Marks a packet that has left its queue.
+    pub(super) fn mark(&mut self, net: &mut Net<'_>, port: PortId, class: u8, id: PacketId) {
+        let packet = net.core.packets.get(id);
+        let (is_data, before) = (packet.kind == PacketKind::Data, packet.mark);
+        let rate = net.world.profiles[net.core.ports[port].profile].rate;
+        let left = self.queues[(port, class)].occupancy.shared;
+        let curve = match is_data {
+            true => self.rules.curve(rate),
+            false => Some(&OF_ACKS),
+        };
+        let streams = &mut self.streams;
+        let red = curve.is_some_and(|curve| curve.marks(left, || streams.next_f64()));
+        if !is_data {
+            return;
+        }
+        let verdict = self.judge(net, port, class, red);
+        self.log
+            .departed(port, net.core.queues[(port, class)].bytes, before, verdict);
+        net.core.mark(port, id, verdict);
+    }
+
+    fn judge(&mut self, net: &Net<'_>, port: PortId, class: u8, red: bool) -> Mark {
+        let queue = &mut self.queues[(port, class)];
+        if self.rules.spares {
+            return Mark::congested_if(red && queue.held_back == 0);
+        }
+        let Some(rule) = &self.rules.rule else {
+            return Mark::congested_if(red);
+        };
+        let (now, old) = (net.core.now(), queue.machine.state());
+        let left = seen(queue.occupancy.shared);
+        let mark = match queue.machine.on_departure(rule, Time::from_ps(now), left) {
+            Verdict::Undetermined => Mark::Undetermined,
+            Verdict::Spared => Mark::None,
+            Verdict::Curve => {
+                queue.machine.on_curve(red);
+                Mark::congested_if(red)
+            }
+        };
+        let new = queue.machine.state();
+        if new != old {
+            self.log_change(net, port, class, Change::State(old, new));
+        }
+        mark
+    }
+
+    /// A pause of a switch's port has ended.
+    pub(super) fn marking_resumes(&mut self, now: u64, port: PortId, class: u8) {
+        let queue = &mut self.queues[(port, class)];
+        queue.held_back = queue.packets;
+        let left = seen(queue.occupancy.shared);
+        queue.machine.on_resume(Time::from_ps(now), left);
+    }
+
+    /// Writes down that something changes about a port's class.
+    pub(super) fn log_change(&mut self, net: &Net<'_>, port: PortId, class: u8, what: Change) {
+        let place = (net.core.now(), port, net.world.classes.priority(class));
+        let queue = net.core.queues[(port, class)].bytes;
+        self.log.changed(place, queue, what);
+    }
+}
+
+/// TCD's machine takes the cell off that a queue has for itself; here it is off already.
+const fn seen(shared: u32) -> u32 {
+    shared.saturating_add(CELL)
+}

@@ -1,0 +1,353 @@
+//! A host's NIC. With DCQCN: what answers first, then a queue for each flow, round robin, each at its rate by credits.
+//! Without: queues by priority, round robin.
+
+use std::collections::VecDeque;
+
+use paceline_congestion::Mark;
+use paceline_congestion::tcd_ns3::{ReactionPoint, Settings};
+use paceline_kernel::queue::LaneId;
+use paceline_kernel::{BitRate, Span, ns3};
+
+use crate::core::event::Event;
+use crate::core::packet::Packet;
+use crate::ids::{FlowId, PacketId, PortId};
+use crate::outcome::PacketKind;
+use crate::reference::Net;
+use crate::reference::tcd_ns3::{ALPHA, INCREASE, TcdNs3};
+use crate::world::classes::LINK_CONTROL;
+
+/// A NIC.
+#[derive(Clone)]
+pub(super) struct Nic {
+    line: BitRate,
+    /// Where there is DCQCN: what it goes by.
+    pub(super) settings: Option<Settings>,
+    /// Where applications push at a fixed rate, the factor of their wait.
+    pub(super) fixed: Option<f64>,
+    /// Flows in the order of their first packets: number 1 and on; 0 is what answers.
+    flows: Vec<FlowId>,
+    /// Credits and next instant of what answers.
+    answers: (f64, u64),
+    /// Without DCQCN: the flows of the packets of each class.
+    fifos: Vec<VecDeque<FlowId>>,
+    /// Bytes of those.
+    bytes: Vec<u32>,
+    /// Packets of flows that wait.
+    waiting: u32,
+    /// Who was served last: a flow's number, or a priority.
+    served: usize,
+    /// Whether it is to look again at some later instant.
+    wakes: bool,
+    /// Flows that have come here, in that order.
+    pub(super) received: Vec<FlowId>,
+}
+
+/// Priorities, of which the last is that of what answers.
+const PRIORITIES: usize = 8;
+
+impl Nic {
+    pub(super) fn new(line: BitRate, settings: Option<Settings>, fixed: Option<f64>, classes: usize) -> Self {
+        Self {
+            line,
+            settings,
+            fixed,
+            flows: Vec::new(),
+            answers: (0.0, 0),
+            fifos: vec![VecDeque::new(); classes],
+            bytes: vec![0; classes],
+            waiting: 0,
+            served: 0,
+            wakes: false,
+            received: Vec::new(),
+        }
+    }
+}
+
+/// What is served next.
+#[derive(Clone, Copy)]
+enum Turn {
+    Answer,
+    Flow(FlowId),
+}
+
+impl TcdNs3 {
+    /// What an application sees of what its flow has in the NIC.
+    pub(super) fn backlog(&self, net: &Net<'_>, port: PortId, id: FlowId) -> u32 {
+        let (nic, flow) = (&self.nics[net.core.ports[port].nic()], &self.flows[id]);
+        match nic.settings {
+            Some(_) => flow.backlog() * wire(net, flow.payload),
+            None => nic.bytes[usize::from(flow.class)],
+        }
+    }
+
+    /// A flow's application has pushed a packet.
+    pub(super) fn nic_enqueue(&mut self, net: &mut Net<'_>, port: PortId, id: FlowId) {
+        let nic = &mut self.nics[net.core.ports[port].nic()];
+        let flow = &mut self.flows[id];
+        if flow.place.is_none() {
+            nic.flows.push(id);
+            flow.place = Some(nic.flows.len());
+        }
+        nic.waiting += 1;
+        if nic.settings.is_none() {
+            nic.fifos[usize::from(flow.class)].push_back(id);
+            nic.bytes[usize::from(flow.class)] += wire(net, flow.payload);
+        }
+        self.nic_send(net, port);
+    }
+
+    /// A packet that answers leaves; its identification is a random number.
+    pub(super) fn answer(&mut self, net: &mut Net<'_>, port: PortId, packet: Packet) {
+        self.streams.skip();
+        let id = net.core.packets.insert(packet);
+        net.core.push(net.world, port, LINK_CONTROL, id);
+        self.nic_send(net, port);
+    }
+
+    /// It is time to look again.
+    pub(super) fn wake(&mut self, net: &mut Net<'_>, port: PortId) {
+        self.nics[net.core.ports[port].nic()].wakes = false;
+        self.nic_send(net, port);
+    }
+
+    /// Sends the next packet, if one may go.
+    pub(super) fn nic_send(&mut self, net: &mut Net<'_>, port: PortId) {
+        let nic = &self.nics[net.core.ports[port].nic()];
+        if nic.waiting == 0 && net.core.ports[port].ready == 0 {
+            return;
+        }
+        if net.core.is_busy(port) {
+            return net.core.await_transmission(port);
+        }
+        let turn = match nic.settings {
+            Some(_) => self.next_by_flow(net, port),
+            None => self.next_by_priority(net, port),
+        };
+        match turn {
+            Some(turn) => self.nic_transmit(net, port, turn),
+            None => self.look_later(net, port),
+        }
+    }
+
+    fn next_by_flow(&mut self, net: &Net<'_>, port: PortId) -> Option<Turn> {
+        let p = &net.core.ports[port];
+        if p.ready != 0 {
+            return Some(Turn::Answer);
+        }
+        let now = net.core.now();
+        let nic = &mut self.nics[p.nic()];
+        let count = nic.flows.len() + 1;
+        let (served, flows) = (nic.served, &self.flows);
+        let may_send = |&number: &usize| {
+            number > 0 && {
+                let flow = &flows[nic.flows[number - 1]];
+                flow.backlog() > 0 && flow.next_at <= now && p.paused & 1 << flow.class == 0
+            }
+        };
+        let number = (1..=count).map(|step| (served + step) % count).find(may_send)?;
+        nic.served = number;
+        Some(Turn::Flow(nic.flows[number - 1]))
+    }
+
+    fn next_by_priority(&mut self, net: &Net<'_>, port: PortId) -> Option<Turn> {
+        let p = &net.core.ports[port];
+        let nic = &mut self.nics[p.nic()];
+        for step in 1..=PRIORITIES {
+            let priority = (nic.served + step) % PRIORITIES;
+            if priority == PRIORITIES - 1 {
+                if p.ready != 0 {
+                    nic.served = priority;
+                    return Some(Turn::Answer);
+                }
+                continue;
+            }
+            let class = net.world.classes.dense(priority as u8);
+            if p.paused & 1 << class != 0 {
+                continue;
+            }
+            if let Some(&flow) = nic.fifos[usize::from(class)].front() {
+                nic.served = priority;
+                return Some(Turn::Flow(flow));
+            }
+        }
+        None
+    }
+
+    fn nic_transmit(&mut self, net: &mut Net<'_>, port: PortId, turn: Turn) {
+        let id = match turn {
+            Turn::Answer => net.take_from(port, LINK_CONTROL),
+            Turn::Flow(flow) => self.take_data(net, port, flow),
+        };
+        let size = u32::from(net.core.packets.get(id).wire);
+        if self.nics[net.core.ports[port].nic()].settings.is_some() {
+            self.pay(net, port, turn, size);
+        }
+        let waiting = self.nics[net.core.ports[port].nic()].waiting;
+        let more = waiting > 0 || net.core.ports[port].ready != 0;
+        net.core.start_transmission(net.world, port, id, more);
+    }
+
+    /// Makes the next packet of a flow.
+    fn take_data(&mut self, net: &mut Net<'_>, port: PortId, id: FlowId) -> PacketId {
+        let flow = &mut self.flows[id];
+        let nic = &mut self.nics[net.core.ports[port].nic()];
+        let wire = wire(net, flow.payload);
+        nic.waiting -= 1;
+        if nic.settings.is_none() {
+            nic.fifos[usize::from(flow.class)].pop_front();
+            nic.bytes[usize::from(flow.class)] -= wire;
+        }
+        let number = flow.next;
+        flow.next += 1;
+        if number < flow.sent {
+            net.core.counters.retransmitted_bytes += u64::from(flow.payload);
+        }
+        flow.sent = flow.sent.max(flow.next);
+        net.core.packets.insert(Packet {
+            flow: id,
+            seq: u64::from(number),
+            sent_at: net.core.now(),
+            wire: wire as u16,
+            payload: flow.payload as u16,
+            class: flow.class,
+            epoch: net.world.epoch,
+            kind: PacketKind::Data,
+            ..Packet::EMPTY
+        })
+    }
+
+    /// Who is served waits until its rate lets it send again; those that wait no longer get credits meanwhile.
+    fn pay(&mut self, net: &Net<'_>, port: PortId, turn: Turn, size: u32) {
+        let (now, nic_id) = (net.core.now(), net.core.ports[port].nic());
+        let nic = &mut self.nics[nic_id];
+        let Some(settings) = nic.settings else { return };
+        let line = nic.line.as_bps();
+        let (rate, credits) = match turn {
+            Turn::Answer => (line, nic.answers.0),
+            Turn::Flow(id) => {
+                let flow = &mut self.flows[id];
+                (flow.sender(&settings).rate(), flow.credits)
+            }
+        };
+        let due = (line as f64 / rate as f64 * (f64::from(size) - credits)).max(0.0);
+        let next_at = now + ns3::time_to_send(nic.line, due as u32).as_ps();
+        match turn {
+            Turn::Answer => nic.answers.1 = next_at,
+            Turn::Flow(id) => self.flows[id].next_at = next_at,
+        }
+        if nic.answers.1 <= now {
+            nic.answers.0 += due;
+        }
+        for &id in &nic.flows {
+            let flow = &mut self.flows[id];
+            if flow.next_at <= now {
+                let rate = flow.sender.as_ref().map_or(0, ReactionPoint::rate);
+                flow.credits += rate as f64 / line as f64 * due;
+            }
+        }
+        match turn {
+            Turn::Answer => self.nics[nic_id].answers.0 = 0.0,
+            Turn::Flow(id) => {
+                let flow = &mut self.flows[id];
+                flow.credits = 0.0;
+                if flow.sender(&settings).on_sent(&settings, size) {
+                    self.log_rate(net, id);
+                }
+            }
+        }
+    }
+
+    /// Nothing may go: a NIC with DCQCN looks again when the first flow with packets may send by its rate, unless that is
+    /// past and something else holds it.
+    fn look_later(&mut self, net: &mut Net<'_>, port: PortId) {
+        let nic = &mut self.nics[net.core.ports[port].nic()];
+        if nic.settings.is_none() || nic.wakes {
+            return;
+        }
+        let waiting = nic.flows.iter().map(|&id| &self.flows[id]);
+        let next = waiting.filter(|flow| flow.backlog() > 0).map(|flow| flow.next_at);
+        if let Some(at) = next.min()
+            && at > net.core.now()
+        {
+            nic.wakes = true;
+            net.core.schedule(LaneId::WHEEL, at, Event::Refill { port });
+        }
+    }
+
+    /// A notification has come to a flow's sender.
+    pub(super) fn hear(&mut self, net: &mut Net<'_>, port: PortId, id: FlowId, mark: Mark) {
+        net.core.counters.notifications += 1;
+        self.log.notified(id, mark);
+        let Some(settings) = self.nics[net.core.ports[port].nic()].settings else {
+            return;
+        };
+        let sender = self.flows[id].sender(&settings);
+        let Some(wait) = sender.on_notification(&settings, mark) else {
+            return;
+        };
+        self.set(net, id, ALPHA, settings.alpha_interval());
+        self.set(net, id, INCREASE, wait);
+        self.log_rate(net, id);
+    }
+
+    /// Sets a timer of a flow's reaction point; what it was set to before counts no longer.
+    fn set(&mut self, net: &mut Net<'_>, flow: FlowId, slot: u8, wait: Span) {
+        let setting = &mut self.flows[flow].settings[usize::from(slot == INCREASE)];
+        *setting = setting.wrapping_add(1);
+        let event = Event::Timer {
+            flow,
+            slot,
+            generation: *setting,
+        };
+        net.core
+            .schedule(LaneId::WHEEL, net.core.now() + wait.as_ps(), event);
+    }
+
+    /// What a flow's sender goes by, if a timer of it that was set so has expired.
+    fn settings_of(&self, net: &Net<'_>, id: FlowId, slot: u8, generation: u8) -> Option<Settings> {
+        let flow = &self.flows[id];
+        let counts = flow.settings[usize::from(slot == INCREASE)] == generation;
+        let nic = &self.nics[net.core.ports[flow.ways.data[0]].nic()];
+        nic.settings.filter(|_| counts)
+    }
+
+    pub(super) fn step_alpha(&mut self, net: &mut Net<'_>, id: FlowId, generation: u8) {
+        if let Some(settings) = self.settings_of(net, id, ALPHA, generation) {
+            self.flows[id].sender(&settings).on_alpha(&settings);
+            self.set(net, id, ALPHA, settings.alpha_interval());
+        }
+    }
+
+    pub(super) fn increase(&mut self, net: &mut Net<'_>, id: FlowId, generation: u8) {
+        if let Some(settings) = self.settings_of(net, id, INCREASE, generation) {
+            let wait = self.flows[id].sender(&settings).on_timer(&settings);
+            self.set(net, id, INCREASE, wait);
+            self.log_rate(net, id);
+        }
+    }
+
+    fn log_rate(&mut self, net: &Net<'_>, id: FlowId) {
+        if let Some(sender) = &self.flows[id].sender {
+            self.log.rate(net.core.now(), id, sender);
+        }
+    }
+
+    /// Packets up to `acked` have arrived. With a negative answer those after them are sent again.
+    pub(super) fn take_answer(&mut self, net: &Net<'_>, port: PortId, id: FlowId, acked: u32, again: bool) {
+        /// Packets that are kept to be sent again.
+        const KEPT: u32 = 8000;
+        let flow = &mut self.flows[id];
+        flow.acked = flow.acked.max(acked).max(flow.pushed.saturating_sub(KEPT));
+        let nic = &mut self.nics[net.core.ports[port].nic()];
+        // Without DCQCN that program puts them into the queue of another priority: nothing is repaired.
+        if again && nic.settings.is_some() {
+            nic.waiting += flow.next.saturating_sub(flow.acked);
+            flow.next = flow.next.min(flow.acked);
+        }
+    }
+}
+
+/// Bytes on the wire of a data packet.
+fn wire(net: &Net<'_>, payload: u32) -> u32 {
+    payload + net.world.packet.data_header.get() as u32
+}

@@ -1,0 +1,214 @@
+//! Pauses: asked for by every packet that comes into a class above its threshold, and every half of their time as long as
+//! that is so; they end by a frame, or when their time is over.
+//!
+//! Who looks again is the port by which the packet leaves, so several of a switch's ports may look after one ingress.
+
+use paceline_kernel::ids::List;
+use paceline_kernel::queue::LaneId;
+
+use crate::core::event::Event;
+use crate::core::packet::Packet;
+use crate::core::port::Ports;
+use crate::ids::PortId;
+use crate::outcome::{Change, PacketKind};
+use crate::reference::Net;
+use crate::reference::tcd_ns3::TcdNs3;
+use crate::reference::tcd_ns3::buffer::{CELL, GUARANTEED, POOL};
+use crate::spec::{FlowControl, PfcMode, PfcThreshold, RunSpec, TcdNs3Spec};
+use crate::world::classes::{LINK_CONTROL, STRICT};
+
+/// Bytes of a whole port above which all of its classes are paused, and below which they may go on.
+const PORT_LIMITS: (u32, u32) = (2 * 4800 * CELL, 2 * 4700 * CELL);
+/// With dynamic thresholds: how many times what is free a class may have, and what is less than free to go on.
+const DYNAMIC: (f64, f64) = (10.0, 16.0);
+
+/// When to pause.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    dynamic: bool,
+    /// Thresholds of a class, if they are not dynamic.
+    limits: (u32, u32),
+    /// How long a pause lasts, in ps, and how long it is until it is looked at again.
+    span: u64,
+    again: u64,
+}
+
+impl Rules {
+    pub(super) fn of(spec: &RunSpec, own: &TcdNs3Spec) -> Self {
+        const US: u64 = 1_000_000;
+        let small = |bytes: paceline_kernel::Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
+        let (mut limits, mut span) = ((u32::MAX, 0), 0);
+        if let FlowControl::Pfc(pfc) = spec.switch.flow_control {
+            if let PfcThreshold::Static { xoff, xon } = pfc.threshold {
+                limits = (small(xoff), small(xon));
+            }
+            if let PfcMode::Quanta { pause } = pfc.mode {
+                span = pause.as_ps();
+            }
+        }
+        Self {
+            dynamic: own.dynamic_pfc,
+            limits,
+            span,
+            again: span / US / 2 * US,
+        }
+    }
+}
+
+/// Which settings count of the clocks by which egress ports look after ingress classes.
+#[derive(Clone)]
+pub(super) struct Rechecks {
+    classes: usize,
+    generations: List<PortId, Box<[u16]>>,
+}
+
+impl Rechecks {
+    pub(super) fn new(ports: &Ports, classes: usize) -> Self {
+        let mut degrees = std::collections::BTreeMap::<_, usize>::new();
+        for port in ports {
+            *degrees.entry(port.node).or_default() += 1;
+        }
+        let of = |count: usize| vec![0; count * classes].into_boxed_slice();
+        let sizes = ports.iter().map(|port| match port.is_host {
+            true => 0,
+            false => degrees[&port.node],
+        });
+        Self {
+            classes,
+            generations: sizes.map(of).collect(),
+        }
+    }
+
+    fn setting(&mut self, port: PortId, place: u16, class: u8) -> &mut u16 {
+        &mut self.generations[port][usize::from(place) * self.classes + usize::from(class)]
+    }
+}
+
+impl TcdNs3 {
+    /// A packet of a class has come in through `ingress`, or it is time to look again: asks for pauses, or ends them.
+    pub(super) fn look_at_ingress(&mut self, net: &mut Net<'_>, egress: PortId, ingress: PortId, class: u8) {
+        let classes = STRICT..net.world.class_count as u8;
+        for other in classes.clone() {
+            if self.must_pause(net, ingress, class, other) {
+                self.send_frame(net, ingress, other, PacketKind::Pause);
+                self.look_again(net, egress, ingress, other);
+            }
+        }
+        for other in classes {
+            if self.queues[(ingress, other)].ingress.asked && self.may_resume(net, ingress, other) {
+                self.send_frame(net, ingress, other, PacketKind::Resume);
+                let place = net.core.ports[ingress].place;
+                let setting = self.rechecks.setting(egress, place, other);
+                *setting = setting.wrapping_add(1);
+            }
+        }
+    }
+
+    /// Whether `other` must be paused, where a packet of `class` has come in.
+    fn must_pause(&self, net: &Net<'_>, ingress: PortId, class: u8, other: u8) -> bool {
+        let bytes = self.queues[(ingress, other)].ingress.bytes;
+        if self.pauses.dynamic {
+            let shared = f64::from(bytes) - f64::from(2 * GUARANTEED);
+            return shared > 0.0 && shared > DYNAMIC.0 * self.free(net, ingress, class);
+        }
+        self.buffers.of_port(ingress) > PORT_LIMITS.0 || other == class && bytes > self.pauses.limits.0
+    }
+
+    fn may_resume(&self, net: &Net<'_>, ingress: PortId, class: u8) -> bool {
+        let bytes = self.queues[(ingress, class)].ingress.bytes;
+        if self.pauses.dynamic {
+            let shared = f64::from(bytes) - f64::from(2 * GUARANTEED);
+            return shared < DYNAMIC.0 * (self.free(net, ingress, class) - DYNAMIC.1);
+        }
+        bytes < self.pauses.limits.1 && self.buffers.of_port(ingress) < PORT_LIMITS.1
+    }
+
+    /// What is free of a class's pool.
+    fn free(&self, net: &Net<'_>, ingress: PortId, class: u8) -> f64 {
+        let is_ack = net.world.classes.priority(class) == 1;
+        let switch = net.core.ports[ingress].switch();
+        f64::from(POOL) - f64::from(self.buffers.pool(switch, is_ack))
+    }
+
+    /// Sends a frame about a class out of a port; its identification is a random number.
+    fn send_frame(&mut self, net: &mut Net<'_>, port: PortId, class: u8, kind: PacketKind) {
+        self.streams.skip();
+        self.queues[(port, class)].ingress.asked = kind == PacketKind::Pause;
+        let id = net.core.packets.insert(Packet {
+            wire: net.world.packet.pfc_frame.get() as u16,
+            epoch: net.world.epoch,
+            kind,
+            class,
+            ..Packet::EMPTY
+        });
+        self.switch_enqueue(net, port, LINK_CONTROL, id);
+    }
+
+    fn look_again(&mut self, net: &mut Net<'_>, egress: PortId, ingress: PortId, class: u8) {
+        let place = net.core.ports[ingress].place;
+        let setting = self.rechecks.setting(egress, place, class);
+        *setting = setting.wrapping_add(1);
+        let event = Event::Recheck {
+            port: egress,
+            place,
+            class,
+            generation: *setting,
+        };
+        let at = net.core.now() + self.pauses.again;
+        net.core.schedule(LaneId::WHEEL, at, event);
+    }
+
+    /// It is time to look again.
+    pub(super) fn recheck(
+        &mut self,
+        net: &mut Net<'_>,
+        egress: PortId,
+        place: u16,
+        class: u8,
+        generation: u16,
+    ) {
+        if *self.rechecks.setting(egress, place, class) == generation {
+            let ways = net.core.ports[egress].ways;
+            let ingress = net.world.routing.port_at(ways, place.into());
+            self.look_at_ingress(net, egress, ingress, class);
+        }
+    }
+
+    /// A frame about a class has come to a port.
+    pub(crate) fn receive_frame(&mut self, net: &mut Net<'_>, port: PortId, class: u8, pause: bool) {
+        self.log.frame(port, pause);
+        let paused = net.core.ports[port].paused & 1 << class != 0;
+        if !pause {
+            if paused {
+                self.resume(net, port, class, false);
+            }
+            return;
+        }
+        if !paused {
+            net.core.pause(port, class);
+            self.log_change(net, port, class, Change::Pause);
+            self.log.paused(port, net.core.now());
+        }
+        let until = net.core.now() + self.pauses.span;
+        net.core.pause_until(port, class, until);
+    }
+
+    /// The time of a pause may be over.
+    pub(super) fn pause_expires(&mut self, net: &mut Net<'_>, port: PortId, class: u8) {
+        let paused = net.core.ports[port].paused & 1 << class != 0;
+        if paused && net.core.is_pause_over(port, class) {
+            self.resume(net, port, class, true);
+        }
+    }
+
+    fn resume(&mut self, net: &mut Net<'_>, port: PortId, class: u8, expired: bool) {
+        let since = net.core.paused_since(port, class);
+        net.core.resume(port, class);
+        self.log.resumed(port, net.core.now() - since);
+        self.log_change(net, port, class, Change::Resume { expired });
+        if !net.core.ports[port].is_host {
+            self.marking_resumes(net.core.now(), port, class);
+        }
+        self.send(net, port);
+    }
+}

@@ -1,0 +1,175 @@
+//! Output files as the simulator of TCD's authors writes them, and what its reference runs count.
+//!
+//! Every function fails only as the writer that it is given does.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use paceline_congestion::detect::PortState;
+use paceline_fabric::outcome::{self, Change, PortChange, RateChange, TcdNs3Record};
+use paceline_fabric::spec::{NodeKind, RunSpec};
+use paceline_kernel::ns3;
+
+use super::{Folder, OutputError};
+use crate::results::FlowRows;
+
+/// Payload bytes that a flow file means by a packet; and what of them is headers.
+const PACKET: u64 = 1000;
+const HEADERS: u64 = 24;
+
+/// Bytes that the application of a flow of this size hears.
+fn heard(size: u64, mtu: u64) -> u64 {
+    match size {
+        0..PACKET => size.saturating_sub(HEADERS),
+        _ => size.div_ceil(PACKET) * mtu.saturating_sub(HEADERS),
+    }
+}
+
+/// `fct.txt`: per completed flow, in order of completion, `src dst size start fct base`: bytes that the application has
+/// heard, and seconds.
+pub fn fct(out: &mut impl Write, run: &RunSpec, flows: &FlowRows) -> io::Result<()> {
+    for flow in flows.completions() {
+        let seconds = |ps: u64| ns3::seconds_of_ns(ps / 1000);
+        let heard = heard(flow.size, run.packet.mtu.get());
+        writeln!(
+            out,
+            "{} {} {} {:.6} {:.8} {:.8}",
+            flow.src,
+            flow.dst,
+            heard,
+            seconds(flow.start_ps),
+            seconds(flow.fct_ps.unwrap_or(0)),
+            outcome::alone(flow.src, flow.dst, heard)
+        )?;
+    }
+    flows.check()
+}
+
+/// The files beside it: marks of flows and ports, and what was logged.
+pub(super) fn write(
+    folder: &Folder,
+    sub: &Path,
+    run: &RunSpec,
+    record: &TcdNs3Record,
+) -> Result<(), OutputError> {
+    folder.write(&sub.join("flow_marks.tsv"), |out| flow_marks(out, run, record))?;
+    folder.write(&sub.join("port_marks.tsv"), |out| port_marks(out, run, record))?;
+    if run.tcd_ns3.as_ref().is_some_and(|own| own.log) {
+        folder.write(&sub.join("port_changes.tsv"), |out| changes(out, &record.changes))?;
+        folder.write(&sub.join("rates.tsv"), |out| rates(out, run, &record.rates))?;
+    }
+    Ok(())
+}
+
+/// Of each flow packets received, marks of these, notifications at its sender, first and last arrival.
+pub fn flow_marks(out: &mut impl Write, run: &RunSpec, record: &TcdNs3Record) -> io::Result<()> {
+    writeln!(
+        out,
+        "flow\tsrc\tdst\tsize\tstart_s\tsport\tdport\tpackets\tcongested\tundetermined\tcnp_congested\t\
+         cnp_undetermined\tfirst_ns\tlast_ns\tway"
+    )?;
+    for ((i, spec), flow) in run.flows.iter().enumerate().zip(&record.flows) {
+        let (first, last) = flow
+            .arrivals
+            .map_or((0, 0), |(first, last)| (first.as_ns(), last.as_ns()));
+        let way: Vec<String> = flow.way.iter().map(u32::to_string).collect();
+        writeln!(
+            out,
+            "{i}\t{}\t{}\t{}\t{:.9}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{first}\t{last}\t{}",
+            spec.src.0,
+            spec.dst.0,
+            spec.size.get(),
+            spec.start.as_ns() as f64 / 1e9,
+            spec.sport,
+            spec.dport,
+            flow.received.packets,
+            flow.received.congested,
+            flow.received.undetermined,
+            flow.notified.congested,
+            flow.notified.undetermined,
+            way.join(" ")
+        )?;
+    }
+    Ok(())
+}
+
+/// Of each port what it sent and marked, its longest queue, frames that came to it, and its pauses.
+pub fn port_marks(out: &mut impl Write, run: &RunSpec, record: &TcdNs3Record) -> io::Result<()> {
+    writeln!(
+        out,
+        "node\tpeer\tis_switch\tpackets\tcongested\tagain\tundetermined\tqueue_max\tpause_frames\tresume_frames\t\
+         pauses\tpaused_us"
+    )?;
+    for port in &record.ports {
+        let is_switch = run.nodes[port.port.node.0 as usize] == NodeKind::Switch;
+        writeln!(
+            out,
+            "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{:.3}",
+            port.port.node.0,
+            port.port.peer.0,
+            u8::from(is_switch),
+            port.sent.packets,
+            port.sent.congested,
+            port.again,
+            port.sent.undetermined,
+            port.queue_max,
+            port.frames[0],
+            port.frames[1],
+            port.pauses,
+            port.paused.as_ps() as f64 / 1e6
+        )?;
+    }
+    Ok(())
+}
+
+/// As the reference runs number states.
+const fn number(state: PortState) -> u8 {
+    match state {
+        PortState::NotCongested => 0,
+        PortState::Checking => 1,
+        PortState::Undetermined => 2,
+        PortState::Congested => 3,
+    }
+}
+
+/// Pauses and states of ports, in order: `ns node peer class OFF|ON|ON_timeout queue`, or `S old new queue`.
+pub fn changes(out: &mut impl Write, changes: &[PortChange]) -> io::Result<()> {
+    writeln!(out, "ns\tnode\tpeer\tclass\twhat\tqueue")?;
+    for change in changes {
+        let what = match change.what {
+            Change::Pause => "OFF".to_string(),
+            Change::Resume { expired: false } => "ON".to_string(),
+            Change::Resume { expired: true } => "ON_timeout".to_string(),
+            Change::State(old, new) => format!("S {} {}", number(old), number(new)),
+        };
+        writeln!(
+            out,
+            "{}\t{}\t{}\t{}\t{what}\t{}",
+            change.at.as_ns(),
+            change.port.node.0,
+            change.port.peer.0,
+            change.class,
+            change.queue
+        )?;
+    }
+    Ok(())
+}
+
+/// Changes of rates: `ns node dport rate target alpha`, in Mbit/s.
+pub fn rates(out: &mut impl Write, run: &RunSpec, rates: &[RateChange]) -> io::Result<()> {
+    writeln!(out, "ns\tnode\tdport\trate_Mbps\ttarget_Mbps\talpha")?;
+    for change in rates {
+        let flow = &run.flows[change.flow as usize];
+        writeln!(
+            out,
+            "{}\t{}\t{}\t{:.1}\t{:.1}\t{:.6}",
+            change.at.as_ns(),
+            flow.src.0,
+            flow.dport,
+            change.rate as f64 / 1e6,
+            change.target as f64 / 1e6,
+            change.alpha
+        )?;
+    }
+    Ok(())
+}

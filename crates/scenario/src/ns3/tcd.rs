@@ -1,0 +1,349 @@
+//! From the `config.txt` of the simulator of TCD's authors to a scenario.
+
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+use toml::{Spanned, Table, Value};
+
+use crate::diagnostics::{Diagnostics, Problem};
+use crate::files::Files;
+use crate::schema::{
+    self, AckClass, DetectionKind, Fidelity, FlowControlKind, OrAuto, PfcModeKind, Scenario, TcdKind,
+    Workload,
+};
+
+use super::config::{Changes, Places};
+use super::keys::Config;
+use super::{quantities, topology};
+
+/// What that program calls a cell.
+const CELL: u64 = 1030;
+/// Thresholds of pauses, in cells.
+const PAUSE: (u64, u64) = (320, 318);
+/// Where what is left out stops.
+const UNDONE: [(&str, &str); 5] = [
+    ("SEND_IN_CHUNKS", "applications that send in chunks"),
+    ("L2_WAIT_FOR_ACK", "senders that wait for acknowledgements"),
+    ("L2_BACK_TO_ZERO", "going back to chunks"),
+    ("L2_TEST_READ", "reads"),
+    ("PACKET_LEVEL_ECMP", "paths chosen for each packet"),
+];
+
+/// Reads a configuration as a scenario.
+pub(super) fn scenario(
+    config: &Config,
+    files: &Files,
+    changes: Changes<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<(Scenario, Places), Diagnostics> {
+    if let Some(other) = changes.fidelity.filter(|fidelity| *fidelity != Fidelity::TcdNs3) {
+        let message = format!(
+            "this configuration is of the simulator of TCD's authors, and its flow file has other columns than in {} \
+             fidelity",
+            other.name()
+        );
+        return Err(Problem::new(message)
+            .help("leave `--fidelity` out, or write a scenario with `fidelity = \"exact\"`")
+            .into());
+    }
+    for (key, what) in UNDONE {
+        if config.flag(key, key == "SEND_IN_CHUNKS") {
+            let message = format!("{key} is 1: {what} are not here");
+            return Err(config
+                .problem(key, message)
+                .help(format!("set {key} to 0"))
+                .into());
+        }
+    }
+    for [one, other] in [
+        ["ENABLE_NPECN", "ENABLE_ROOTECN"],
+        ["PACKET_LEVEL_ECMP", "FLOW_LEVEL_ECMP"],
+    ] {
+        if config.flag(one, false) && config.flag(other, false) {
+            let message = format!("{one} and {other} are both 1: expected one of them at most");
+            return Err(config.problem(other, message).into());
+        }
+    }
+    let reader = Reader { config, files };
+    Ok(reader.scenario(changes.scheme, warnings)?)
+}
+
+struct Reader<'a> {
+    config: &'a Config,
+    files: &'a Files,
+}
+
+impl Reader<'_> {
+    /// A value with the place of its key.
+    fn at<T>(&self, key: &str, value: T) -> Option<Spanned<T>> {
+        Some(Spanned::new(self.config.span(key), value))
+    }
+
+    fn path(&self, key: &str) -> Result<Option<Spanned<String>>, Problem> {
+        let Some(path) = self.config.text(key) else {
+            return Err(Problem::new(format!("the configuration has no {key}")).at(&self.config.source.end()));
+        };
+        Ok(self.at(key, path.to_string()))
+    }
+
+    /// Seconds, as ns-3 has them.
+    fn seconds(&self, key: &str, default: &str) -> Span {
+        let text = self.config.text(key).unwrap_or(default);
+        quantities::seconds(text, Fidelity::TcdNs3).unwrap_or(Span::ZERO)
+    }
+
+    fn scenario(
+        &self,
+        scheme: Option<&str>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(Scenario, Places), Problem> {
+        let config = self.config;
+        let own = match config.flag("ENABLE_QCN", true) {
+            true => "dcqcn",
+            false => "none",
+        };
+        let scheme = scheme.unwrap_or(own);
+        let (blocks, places) = match scheme {
+            "dcqcn" => self.dcqcn()?,
+            _ => (Table::new(), Places::new()),
+        };
+        if let Some(key) = ["X_NOQCN", "X_APP", "X_SLOTS"]
+            .into_iter()
+            .find(|key| config.given(key))
+        {
+            let place = config.source.at(config.span(key));
+            warnings.push(format!(
+                "{place}: {key} is a key of ours, for what is changed in the original's source"
+            ));
+        }
+        let cc = schema::Cc {
+            scheme: self.at("ENABLE_QCN", scheme.to_string()),
+            ..schema::Cc::default()
+        };
+        let workload = Workload {
+            file: self.path("FLOW_FILE")?,
+            ..Workload::default()
+        };
+        let topology = schema::Topology {
+            file: self.path("TOPOLOGY_FILE")?,
+            ..schema::Topology::default()
+        };
+        let scenario = Scenario {
+            seed: Some(config.int("SEED_NUMBER", 6)),
+            duration: self.at("SIMULATOR_STOP_TIME", self.seconds("SIMULATOR_STOP_TIME", "2.01")),
+            fidelity: Some(Fidelity::TcdNs3),
+            topology: self.at("TOPOLOGY_FILE", topology),
+            workload: vec![Spanned::new(config.span("FLOW_FILE"), workload)],
+            network: self.network()?,
+            cc,
+            cc_blocks: crate::cc::blocks(blocks)?,
+            ..Scenario::default()
+        };
+        Ok((scenario, places))
+    }
+
+    fn network(&self) -> Result<schema::Network, Problem> {
+        let config = self.config;
+        let bytes = |key: &str, count: u64| self.at(key, Bytes::new(count));
+        let limits = schema::StaticThreshold {
+            xoff: bytes("PAUSE_TIME", PAUSE.0 * CELL),
+            xon: bytes("PAUSE_TIME", PAUSE.1 * CELL),
+        };
+        let pause = Span::from_us(config.real("PAUSE_TIME", 5.0) as u64);
+        Ok(schema::Network {
+            mtu: bytes("PACKET_PAYLOAD_SIZE", config.int("PACKET_PAYLOAD_SIZE", 1000)),
+            flow_control: Some(FlowControlKind::Pfc),
+            ack_class: self.at("L2_ACK_INTERVAL", AckClass(Some(1))),
+            pfc: Some(schema::Pfc {
+                mode: Some(PfcModeKind::Quanta),
+                pause: self.at("PAUSE_TIME", pause),
+                fixed: self.at("PAUSE_TIME", limits),
+                ..schema::Pfc::default()
+            }),
+            error_rate: self.at("ERROR_RATE_PER_LINK", config.real("ERROR_RATE_PER_LINK", 0.0)),
+            ecn: Some(self.ecn()?),
+            detection: self.at("ENABLE_ROOTECN", self.detection()),
+            tcd_ns3: self.at("L2_CHUNK_SIZE", self.own()?),
+            ..schema::Network::default()
+        })
+    }
+
+    /// One curve for the ports of all rates.
+    fn ecn(&self) -> Result<Spanned<schema::Ecn>, Problem> {
+        let config = self.config;
+        let place = config.source.at(config.span("TOPOLOGY_FILE"));
+        let path = config.text("TOPOLOGY_FILE").unwrap_or_default();
+        let source = self.files.read(path, "the topology file", &place)?;
+        let net = topology::read(&source, Fidelity::TcdNs3, &mut Vec::new())?;
+        let mut rates: Vec<BitRate> = net.topology.links.iter().map(|link| link.rate).collect();
+        rates.sort_unstable();
+        rates.dedup();
+        let cells = |key: &str| {
+            let bytes = config.int(key, 60).saturating_mul(CELL);
+            self.at(key, Bytes::new(bytes))
+        };
+        let curve = |rate: BitRate| schema::Curve {
+            rate: self.at("TOPOLOGY_FILE", rate),
+            kmin: cells("KMIN"),
+            kmax: cells("KMAX"),
+            pmax: self.at("PMAX", config.real("PMAX", 1.0)),
+        };
+        let curves = rates
+            .into_iter()
+            .map(|rate| Spanned::new(config.span("KMAX"), curve(rate)));
+        let ecn = schema::Ecn {
+            curves: Some(curves.collect()),
+            ..schema::Ecn::default()
+        };
+        Ok(Spanned::new(config.span("KMAX"), ecn))
+    }
+
+    fn detection(&self) -> schema::Detection {
+        let config = self.config;
+        let kind = |key: &str, kind| schema::Detection {
+            kind: self.at(key, kind),
+            ..schema::Detection::default()
+        };
+        if config.flag("ENABLE_NPECN", false) {
+            return kind("ENABLE_NPECN", DetectionKind::NpEcn);
+        }
+        if !config.flag("ENABLE_ROOTECN", false) {
+            return kind("ENABLE_ROOTECN", DetectionKind::Red);
+        }
+        let interval = Span::from_us(config.int("ROOTECN_INTERVAL", 40).min(1 << 30));
+        schema::Detection {
+            variant: self.at("ENABLE_ROOTECN", TcdKind::AsCoded),
+            max_ton: self.at("ROOTECN_INTERVAL", OrAuto(Some(interval))),
+            ..kind("ENABLE_ROOTECN", DetectionKind::Tcd)
+        }
+    }
+
+    fn own(&self) -> Result<schema::TcdNs3, Problem> {
+        let config = self.config;
+        let small = |key: &str, default: u64| {
+            let value = config.int(key, default);
+            u32::try_from(value)
+                .map_err(|_| config.problem(key, format!("{key} is {value}: expected {} at most", u32::MAX)))
+        };
+        Ok(schema::TcdNs3 {
+            dynamic_pfc: Some(config.flag("USE_DYNAMIC_PFC_THRESHOLD", true)),
+            flow_ecmp: Some(config.flag("FLOW_LEVEL_ECMP", false)),
+            clamp_after_timer: Some(config.flag("CLAMP_TARGET_RATE_AFTER_TIMER", false)),
+            ack_interval: Some(small("L2_ACK_INTERVAL", 0)?),
+            ack_chunk: self.at("L2_CHUNK_SIZE", small("L2_CHUNK_SIZE", 0)?),
+            unmanaged: Some(self.unmanaged()?),
+            fixed_rate: Some(self.fixed_rates()?),
+            listen_until: self.at(
+                "APP_STOP_TIME",
+                Time::from_ps(self.seconds("APP_STOP_TIME", "3").as_ps()),
+            ),
+            flow_slots: match config.given("X_SLOTS") {
+                true => self.at("X_SLOTS", small("X_SLOTS", 0)?),
+                false => None,
+            },
+            log: None,
+        })
+    }
+
+    /// `X_NOQCN`: hosts, with commas.
+    fn unmanaged(&self) -> Result<Vec<Spanned<u32>>, Problem> {
+        let text = self.config.text("X_NOQCN").unwrap_or_default();
+        let node = |word: &str| word.parse().ok().and_then(|node| self.at("X_NOQCN", node));
+        let list: Option<Vec<_>> = text
+            .split(',')
+            .filter(|word| !word.is_empty())
+            .map(node)
+            .collect();
+        list.ok_or_else(|| {
+            let message = format!("X_NOQCN is `{text}`: expected hosts with commas, such as 20,7");
+            self.config.problem("X_NOQCN", message)
+        })
+    }
+
+    /// `X_APP`: hosts and factors, with commas.
+    fn fixed_rates(&self) -> Result<Vec<Spanned<schema::FixedRate>>, Problem> {
+        let text = self.config.text("X_APP").unwrap_or_default();
+        let rate = |word: &str| {
+            let (host, factor) = word.split_once(':')?;
+            let rate = schema::FixedRate {
+                host: self.at("X_APP", host.parse().ok()?),
+                factor: self.at("X_APP", factor.parse().ok()?),
+            };
+            self.at("X_APP", rate)
+        };
+        let list: Option<Vec<_>> = text
+            .split(',')
+            .filter(|word| !word.is_empty())
+            .map(rate)
+            .collect();
+        list.ok_or_else(|| {
+            let message =
+                format!("X_APP is `{text}`: expected host:factor with commas, such as 20:4,61:0.83");
+            self.config.problem("X_APP", message)
+        })
+    }
+
+    fn dcqcn(&self) -> Result<(Table, Places), Problem> {
+        let config = self.config;
+        let us = |key: &str, default: f64| Span::from_ns((config.real(key, default) * 1e3).min(1e15) as u64);
+        let rate = |key: &str| {
+            let missing =
+                || config.problem(key, format!("the configuration has no {key}, which DCQCN needs"));
+            config.rate(key).map(|rate| rate.to_string()).ok_or_else(missing)
+        };
+        let tcd = match config.flag("ENABLE_ROOTECNCC", false) {
+            true => "hold",
+            false => "off",
+        };
+        let whole = |key: &str, default: u64| config.int(key, default).min(u32::MAX.into()) as i64;
+        let parameters: [(&str, &str, Value); 13] = [
+            ("flavour", "ENABLE_QCN", "paper".into()),
+            ("tcd", "ENABLE_ROOTECNCC", tcd.into()),
+            ("initial-alpha", "ENABLE_QCN", 0.5.into()),
+            (
+                "cnp-interval",
+                "CNP_INTERVAL",
+                us("CNP_INTERVAL", 50.0).to_string().into(),
+            ),
+            ("g", "DCTCP_GAIN", config.real("DCTCP_GAIN", 0.0).into()),
+            (
+                "alpha-interval",
+                "ALPHA_RESUME_INTERVAL",
+                us("ALPHA_RESUME_INTERVAL", 55.0).to_string().into(),
+            ),
+            (
+                "increase-timer",
+                "RP_TIMER",
+                us("RP_TIMER", 0.0).to_string().into(),
+            ),
+            (
+                "byte-counter",
+                "BYTE_COUNTER",
+                Bytes::new(config.int("BYTE_COUNTER", 0)).to_string().into(),
+            ),
+            (
+                "fast-recovery-stages",
+                "FAST_RECOVERY_TIMES",
+                whole("FAST_RECOVERY_TIMES", 5).into(),
+            ),
+            ("rate-ai", "RATE_AI", rate("RATE_AI")?.into()),
+            ("rate-hai", "RATE_HAI", rate("RATE_HAI")?.into()),
+            (
+                "min-rate",
+                "ENABLE_QCN",
+                BitRate::from_bps(100_000_000).to_string().into(),
+            ),
+            (
+                "clamp-target",
+                "CLAMP_TARGET_RATE",
+                config.flag("CLAMP_TARGET_RATE", false).into(),
+            ),
+        ];
+        let (mut block, mut places) = (Table::new(), Places::new());
+        for (name, key, value) in parameters {
+            block.insert(name.to_string(), value);
+            places.push(("dcqcn".to_string(), name.to_string(), config.span(key)));
+        }
+        let mut table = Table::new();
+        table.insert("dcqcn".to_string(), block.into());
+        Ok((table, places))
+    }
+}
