@@ -155,7 +155,9 @@ fn example_of_section(name: &str) -> &'static str {
         "network.pfc" => "paceline run incast-16 --set network.pfc.mode=quanta",
         "network.ecn" => "paceline run incast-16 --scheme dcqcn --set network.ecn.kmin=50KB",
         "network.bolt-ns3" => "paceline run bolt-join100 --set network.bolt-ns3.buffer-packets=500",
-        "network.tcd-ns3" => "paceline run tcd-single --set network.tcd-ns3.log=true",
+        "network.tcd-ns3" => {
+            "paceline run incast-16 --fidelity tcd-ns3 --scheme dcqcn-tcd --set network.tcd-ns3.log=true"
+        }
         "network.endpoint" => "paceline run incast-16 --set network.endpoint.delay=5us",
         "network.flowlet" => {
             "paceline run load-balancing --set network.load-balancing=flowlet --set network.flowlet.gap=50us"

@@ -24,6 +24,7 @@ mod slowdown;
 mod step;
 mod swift_incast;
 mod swift_targets;
+mod tcd_ns3;
 mod text;
 mod thesis;
 mod thesis_figure19;
@@ -116,6 +117,10 @@ const REGISTRY: &[Reproduction] = &[
     hpcc::REPRODUCTIONS[6],
     swift_incast::REPRODUCTION,
     swift_targets::REPRODUCTION,
+    tcd_ns3::REPRODUCTIONS[0],
+    tcd_ns3::REPRODUCTIONS[1],
+    tcd_ns3::REPRODUCTIONS[2],
+    tcd_ns3::REPRODUCTIONS[3],
 ];
 
 /// Every reproduction: those that need no more than runs, then those that train.

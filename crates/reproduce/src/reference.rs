@@ -1,4 +1,5 @@
-//! Runs of HPCC's ns-3 simulator that the project carries with it (`validation/hpcc-ns3`).
+//! Runs of HPCC's ns-3 simulator that the project carries with it (`validation/hpcc-ns3`), and how runs of that of TCD's
+//! authors are read (`tcd_ns3/reference.rs`).
 
 use std::io::Read as _;
 
@@ -11,9 +12,9 @@ pub struct Reference {
     /// Its name there.
     pub name: &'static str,
     /// Scheme and `config.txt`.
-    configs: &'static [(&'static str, &'static str)],
+    pub(super) configs: &'static [(&'static str, &'static str)],
     /// Files that these name: path as it stands there, and content, which may be compressed.
-    files: &'static [(&'static str, &'static [u8])],
+    pub(super) files: &'static [(&'static str, &'static [u8])],
 }
 
 macro_rules! packed {

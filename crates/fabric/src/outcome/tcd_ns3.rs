@@ -63,7 +63,7 @@ pub struct PortMarks {
     pub port: PortRef,
     /// Data packets that left, and those that were marked here.
     pub sent: Marks,
-    /// Data packets that were to be marked congested here, and were so already.
+    /// Data packets that had been marked congested before they came here.
     pub again: u32,
     /// The most bytes of data that a packet of data left behind.
     pub queue_max: u32,

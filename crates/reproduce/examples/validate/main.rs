@@ -11,7 +11,8 @@
 //! With `--random DIR` it repeats the experiments in that folder instead (`<number>/config.txt` with its inputs,
 //! `fct.txt` and `pfc.txt`), as those that ship in `validation/hpcc-ns3/random` are.
 //!
-//! With `--reference-bolt [DIR]` it runs what the Bolt authors' simulator ran instead, and prints a table.
+//! With `--reference-bolt [DIR]` it runs what the Bolt authors' simulator ran instead, and prints a table; with
+//! `--reference-tcd [DIR]` what that of TCD's authors ran.
 
 mod bolt;
 mod compare;
@@ -19,6 +20,7 @@ mod equality;
 mod random;
 mod reference;
 mod sensitivity;
+mod tcd;
 mod thesis;
 
 use std::path::{Path, PathBuf};
@@ -26,7 +28,7 @@ use std::process::ExitCode;
 
 use crate::equality::Checked;
 
-const USAGE: &str = "validate [--files] [--reference DIR] [--write FILE], or validate --random DIR, or validate --reference-bolt [DIR]";
+const USAGE: &str = "validate [--files] [--reference DIR] [--write FILE], or validate --random DIR, or validate --reference-bolt [DIR], or validate --reference-tcd [DIR]";
 
 /// What `paceline reproduce` came to, written by hand from its counts.
 const PUBLICATIONS: &str = include_str!("../../../../validation/REPRODUCTIONS.md");
@@ -68,6 +70,11 @@ fn another_task(given: &[String]) -> Option<ExitCode> {
     if given.first().is_some_and(|option| option == "--reference-bolt") {
         let root = given.get(1).map_or_else(bolt::shipped, PathBuf::from);
         println!("{}", bolt::section(&root));
+        return Some(ExitCode::SUCCESS);
+    }
+    if given.first().is_some_and(|option| option == "--reference-tcd") {
+        let root = given.get(1).map_or_else(tcd::shipped, PathBuf::from);
+        println!("{}", tcd::section(&root));
         return Some(ExitCode::SUCCESS);
     }
     if let [option, folder] = given

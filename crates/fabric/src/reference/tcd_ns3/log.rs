@@ -95,7 +95,7 @@ impl Log {
     pub(super) fn departed(&mut self, port: PortId, left: u32, before: Mark, mark: Mark) {
         let known = &mut self.ports[port];
         known.queue_max = known.queue_max.max(left);
-        known.again += u32::from(mark == Mark::Congested && before == mark);
+        known.again += u32::from(before == Mark::Congested);
         known.sent.count(if mark > before { mark } else { Mark::None });
     }
 

@@ -1,7 +1,7 @@
 //! Marks of packets that leave: RED, and NP-ECN or TCD over it.
 
 use paceline_congestion::Mark;
-use paceline_congestion::detect::tcd::{Rule, Variant, Verdict};
+use paceline_congestion::detect::tcd::{Rule, Verdict};
 use paceline_kernel::{BitRate, Span, Time};
 
 use crate::ids::{PacketId, PortId};
@@ -9,7 +9,7 @@ use crate::outcome::{Change, PacketKind};
 use crate::reference::Net;
 use crate::reference::tcd_ns3::TcdNs3;
 use crate::reference::tcd_ns3::buffer::CELL;
-use crate::spec::{Detection, RunSpec, TcdVariant};
+use crate::spec::{Detection, RunSpec};
 
 /// Acknowledgements are marked, of which nobody takes note, by a curve of their own without a limit to its ramp.
 const OF_ACKS: Curve = Curve {
@@ -62,11 +62,7 @@ impl Rules {
         });
         let rule = match spec.switch.detection {
             Detection::Tcd(tcd) => Some(Rule {
-                variant: match tcd.variant {
-                    TcdVariant::Thesis => Variant::Thesis,
-                    TcdVariant::AsCoded => Variant::AsCoded,
-                    TcdVariant::Adaptive(times) => Variant::Adaptive(times),
-                },
+                variant: tcd.variant,
                 max_ton: tcd.max_ton.unwrap_or(Span::ZERO),
                 threshold: 2 * CELL,
             }),

@@ -1,0 +1,329 @@
+//! The runs of the simulator of TCD's authors: how to run them here, and what is the same.
+//!
+//! A run is compared line by line, in six files of the reference: flows, completion times, marks of ports, pauses, changes
+//! of ports, rates. What ships with the project has of each file a digest of its lines instead of these.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use paceline_fabric::outcome::{Change, TcdNs3Record};
+use paceline_fabric::spec::{NodeKind, RunSpec};
+use paceline_lab::files::tcd_ns3 as files;
+use paceline_lab::run::{Control, Finished, execute};
+use paceline_scenario::{Overrides, Resolved};
+
+/// The runs that ship with the project.
+pub(crate) fn shipped() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/tcd-ns3")
+}
+
+/// What is compared, by the reference's files.
+pub(crate) const FILES: [&str; 6] = [
+    "x.flows.tsv",
+    "fct.txt",
+    "x.marks.tsv",
+    "x.pfc.tsv",
+    "x.events.tsv",
+    "x.rate.tsv",
+];
+
+/// Lines of each file, in one order.
+pub(crate) type Lines = BTreeMap<&'static str, Vec<String>>;
+
+/// One run of the reference.
+#[derive(Clone, Debug)]
+pub(crate) struct TcdRun {
+    /// `<scenario>/<mode>`.
+    pub(crate) name: String,
+    root: PathBuf,
+}
+
+/// A file's text, perhaps compressed.
+fn text(path: &Path) -> Option<String> {
+    if let Ok(text) = fs::read_to_string(path) {
+        return Some(text);
+    }
+    let mut packed = path.as_os_str().to_owned();
+    packed.push(".gz");
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(fs::File::open(packed).ok()?)
+        .read_to_string(&mut text)
+        .ok()?;
+    Some(text)
+}
+
+/// Names in a folder, in order.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// All runs in `root` that have a configuration and their inputs.
+pub(crate) fn runs(root: &Path) -> Vec<TcdRun> {
+    let of = |scenario: String| {
+        let modes = names(&root.join("runs").join(&scenario));
+        modes.into_iter().map(move |mode| format!("{scenario}/{mode}"))
+    };
+    let all = names(&root.join("runs")).into_iter().flat_map(of);
+    let run = |name: String| TcdRun {
+        name,
+        root: root.to_path_buf(),
+    };
+    all.map(run)
+        .filter(|run| run.folder().join("config.txt").is_file())
+        .collect()
+}
+
+impl TcdRun {
+    /// The run of this name in `root`.
+    pub(crate) fn new(root: &Path, name: &str) -> Self {
+        Self {
+            name: name.to_string(),
+            root: root.to_path_buf(),
+        }
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.root.join("runs").join(&self.name)
+    }
+
+    /// The run as it is to be executed here; what the reference was told by its environment are keys of ours.
+    pub(crate) fn load(&self, settings: &[&str]) -> Resolved {
+        let mut config = text(&self.folder().join("config.txt")).expect("a configuration");
+        let environment = text(&self.folder().join("env.txt")).unwrap_or_default();
+        for word in environment.split_whitespace() {
+            if let Some((key @ ("X_NOQCN" | "X_APP" | "X_SLOTS"), value)) = word.split_once('=') {
+                writeln!(config, "{key} {value}").expect("memory takes everything");
+            }
+        }
+        let named = config.lines().filter_map(|line| {
+            let (key, path) = line.split_once(' ')?;
+            let path = path.trim();
+            let content = ["TOPOLOGY_FILE", "FLOW_FILE"]
+                .contains(&key)
+                .then(|| text(&self.root.join(path)))??;
+            Some((path.to_string(), content))
+        });
+        let named: Vec<(String, String)> = named.collect();
+        let overrides = Overrides {
+            set: settings.iter().map(|setting| (*setting).to_string()).collect(),
+            ..Overrides::default()
+        };
+        let name = self.name.replace('/', "-");
+        paceline_scenario::load_config_text(&name, &config, &named, &overrides)
+            .unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+
+    /// Runs it, with everything written down.
+    pub(crate) fn run(&self) -> (Resolved, Finished) {
+        let input = self.load(&["network.tcd-ns3.log=true"]);
+        let finished = execute(&input, &mut |_| Control::Continue)
+            .unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        (input, finished)
+    }
+
+    /// What of it the reference has, in the same words as [`ours`].
+    pub(crate) fn theirs(&self) -> Lines {
+        let lines = |name: &&'static str| {
+            let text = text(&self.folder().join(name))?;
+            Some((*name, theirs(name, &text)))
+        };
+        FILES.iter().filter_map(lines).collect()
+    }
+}
+
+/// Lines of one of the reference's files.
+fn theirs(name: &str, text: &str) -> Vec<String> {
+    if name == "fct.txt" {
+        return text.lines().map(str::to_string).collect();
+    }
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .skip(1)
+        .map(|line| line.split('\t').collect())
+        .collect();
+    // Runs of the first binary have no word of their own for a pause that expires.
+    let tells = rows.iter().any(|row| row.get(3) == Some(&"ON_timeout"));
+    let line = |row: Vec<&str>| match name {
+        "x.flows.tsv" => row[5..].join(" "),
+        "x.rate.tsv" => [&row[..3], &row[4..]].concat().join(" "),
+        "x.events.tsv" => match row[3] {
+            "S" => row.join(" "),
+            what => format!("{} {}", row[..3].join(" "), event(what, tells)),
+        },
+        _ => row.join(" "),
+    };
+    let mut lines: Vec<String> = rows.into_iter().map(line).collect();
+    lines.sort_unstable();
+    lines
+}
+
+/// How an event is called where expiries are told apart, or not.
+fn event(what: &str, tells: bool) -> &str {
+    match what {
+        "ON_timeout" if !tells => "ON",
+        what => what,
+    }
+}
+
+/// The same of a run of ours. `tells` says whether pauses that expire are told apart.
+pub(crate) fn ours(input: &Resolved, finished: &Finished, tells: bool) -> Lines {
+    let (run, record) = (&input.run, finished.outcome.tcd_ns3.as_deref().expect("a record"));
+    let mut fct = Vec::new();
+    files::fct(&mut fct, run, &finished.flows).expect("memory takes everything");
+    let fct = String::from_utf8_lossy(&fct)
+        .lines()
+        .map(str::to_string)
+        .collect();
+    let mut lines: Lines = BTreeMap::from([
+        ("x.flows.tsv", flows(run, record)),
+        ("x.marks.tsv", marks(run, record)),
+        ("x.pfc.tsv", pauses(record)),
+        ("x.events.tsv", events(record, tells)),
+        ("x.rate.tsv", rates(run, record)),
+    ]);
+    lines.values_mut().for_each(|lines| lines.sort_unstable());
+    lines.insert("fct.txt", fct);
+    lines
+}
+
+fn flows(run: &RunSpec, record: &TcdNs3Record) -> Vec<String> {
+    let flows = run.flows.iter().zip(&record.flows);
+    let heard = flows.filter_map(|(spec, flow)| Some((spec, flow, flow.arrivals?)));
+    heard
+        .map(|(spec, flow, (first, last))| {
+            format!(
+                "{} {} {} {} {} {} {} {}",
+                spec.dport,
+                flow.received.packets,
+                flow.received.congested,
+                flow.received.undetermined,
+                flow.notified.congested,
+                flow.notified.undetermined,
+                first.as_ns(),
+                last.as_ns()
+            )
+        })
+        .collect()
+}
+
+fn marks(run: &RunSpec, record: &TcdNs3Record) -> Vec<String> {
+    let of_switch = |node: u32| run.nodes[node as usize] == NodeKind::Switch;
+    let ports = record.ports.iter();
+    ports
+        .filter(|port| port.sent.packets > 0 && of_switch(port.port.node.0))
+        .map(|port| {
+            format!(
+                "{} {} {} {} {} {} {}",
+                port.port.node.0,
+                port.port.peer.0,
+                port.sent.packets,
+                port.sent.congested,
+                port.again,
+                port.sent.undetermined,
+                port.queue_max
+            )
+        })
+        .collect()
+}
+
+fn pauses(record: &TcdNs3Record) -> Vec<String> {
+    let paused = record.ports.iter().filter(|port| port.pauses > 0);
+    paused
+        .map(|port| {
+            format!(
+                "{} {} {} {} {} {:.3}",
+                port.port.node.0,
+                port.port.peer.0,
+                port.frames[0],
+                port.frames[1],
+                port.pauses,
+                port.paused.as_ps() as f64 / 1e6
+            )
+        })
+        .collect()
+}
+
+/// Of class 3, as there.
+fn events(record: &TcdNs3Record, tells: bool) -> Vec<String> {
+    let mut list = Vec::new();
+    files::changes(&mut list, &record.changes).expect("memory takes everything");
+    let list = String::from_utf8_lossy(&list);
+    let rows = list
+        .lines()
+        .skip(1)
+        .map(|line| line.split('\t').collect::<Vec<_>>());
+    rows.zip(&record.changes)
+        .filter(|(_, change)| change.class == 3)
+        .map(|(row, change)| match change.what {
+            Change::State(..) => format!("{} {} {}", row[..3].join(" "), row[4], row[5]),
+            _ => format!("{} {}", row[..3].join(" "), event(row[4], tells)),
+        })
+        .collect()
+}
+
+fn rates(run: &RunSpec, record: &TcdNs3Record) -> Vec<String> {
+    let mut list = Vec::new();
+    files::rates(&mut list, run, &record.rates).expect("memory takes everything");
+    let list = String::from_utf8_lossy(&list);
+    list.lines().skip(1).map(|line| line.replace('\t', " ")).collect()
+}
+
+/// How many of the reference's lines ours have. (Rates are those of the senders that it followed.)
+pub(crate) fn equal(theirs: &[String], ours: &[String]) -> usize {
+    let mut known = BTreeMap::<&str, usize>::new();
+    for line in ours {
+        *known.entry(line).or_default() += 1;
+    }
+    let mut has = |line: &&String| match known.get_mut(line.as_str()) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            true
+        }
+        _ => false,
+    };
+    theirs.iter().filter(&mut has).count()
+}
+
+/// A digest of lines (FNV-1a, 64 bits).
+pub(crate) fn digest(lines: &[String]) -> u64 {
+    let bytes = lines.iter().flat_map(|line| line.bytes().chain([b'\n']));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// Whether the reference tells pauses that expire from those that a frame ends.
+pub(crate) fn tells(theirs: &Lines) -> bool {
+    let events = theirs.get("x.events.tsv").into_iter().flatten();
+    events.into_iter().any(|line| line.ends_with("ON_timeout"))
+}
+
+/// All runs of `root`, a row each: of each file how many lines there are, and how many of them ours have.
+pub(crate) fn section(root: &Path) -> String {
+    let mut page = format!(
+        "## The simulator of TCD's authors\n\nLines of each file that are the same here, of those that there are.\n\n\
+         | run | {} |\n|---|{}\n",
+        FILES.join(" | "),
+        "---:|".repeat(FILES.len())
+    );
+    for run in runs(root) {
+        let theirs = run.theirs();
+        let (input, finished) = run.run();
+        let ours = ours(&input, &finished, tells(&theirs));
+        let cell = |name: &&'static str| match theirs.get(name) {
+            Some(lines) => format!("{} of {}", equal(lines, &ours[name]), lines.len()),
+            None => format!("{:016x}", digest(&ours[name])),
+        };
+        let cells: Vec<String> = FILES.iter().map(cell).collect();
+        writeln!(page, "| {} | {} |", run.name, cells.join(" | ")).expect("memory takes everything");
+    }
+    page
+}

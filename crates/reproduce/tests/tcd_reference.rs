@@ -1,0 +1,84 @@
+//! Flows, completion times, marks, pauses and states of ports of the simulator of TCD's authors, each exactly.
+
+#[path = "../examples/validate/tcd.rs"]
+#[allow(dead_code, reason = "shared with the validation command")]
+mod tcd;
+
+use std::collections::BTreeMap;
+
+use tcd::{TcdRun, digest, ours, shipped};
+
+/// The digests of a run's files, as `validation/tcd-ns3/runs.tsv` has them: `-` where the reference has no such file.
+fn recorded(name: &str) -> BTreeMap<String, String> {
+    let table = std::fs::read_to_string(shipped().join("runs.tsv")).expect("the table of runs");
+    let mut rows = table.lines().map(|line| line.split('\t'));
+    let names: Vec<&str> = rows.next().expect("names of columns").collect();
+    let row = rows
+        .find(|row| row.clone().next() == Some(name))
+        .unwrap_or_else(|| panic!("no row for {name}"));
+    names
+        .into_iter()
+        .map(str::to_string)
+        .zip(row.map(str::to_string))
+        .collect()
+}
+
+#[track_caller]
+fn assert_same(name: &str) {
+    let recorded = recorded(name);
+    let (input, finished) = TcdRun::new(&shipped(), name).run();
+    let ours = ours(&input, &finished, recorded["tells"] == "1");
+    let columns = [
+        ("flows", "x.flows.tsv"),
+        ("fct", "fct.txt"),
+        ("marks", "x.marks.tsv"),
+        ("pauses", "x.pfc.tsv"),
+        ("events", "x.events.tsv"),
+    ];
+    for (column, file) in columns {
+        if recorded[column] != "-" {
+            let digest = format!("{:016x}", digest(&ours[file]));
+            assert_eq!(digest, recorded[column], "{name}: {file}");
+        }
+    }
+}
+
+/// A single congestion point: pauses, TCD's states, a sender under DCQCN, fixed rates; T too small for two of them.
+#[test]
+fn a_single_congestion_point() {
+    for mode in ["ecn", "npecn", "tcd", "tcd_T20"] {
+        assert_same(&format!("s1_single/{mode}"));
+    }
+}
+
+/// Ports that turn from undetermined to congested.
+#[test]
+fn several_congestion_points() {
+    for mode in ["ecn_nocc", "npecn_nocc", "tcd_nocc"] {
+        assert_same(&format!("s2_multi_150us/{mode}"));
+    }
+}
+
+/// The bursts that the authors ship.
+#[test]
+fn bursts() {
+    for run in [
+        "b_burstflow_4x30us/tcd",
+        "b_burstflow_f_15x150us/npecn",
+        "b_testflow_17to1/tcd",
+    ] {
+        assert_same(run);
+    }
+}
+
+/// A receiver with more flows than it has slots for.
+#[test]
+fn victims_beside_more_flows_than_slots() {
+    assert_same("s3_victim_64k/tcd");
+}
+
+/// The ways of the 4000 flows of a fat-tree follow from ports that are drawn; one run has them all.
+#[test]
+fn a_fat_tree() {
+    assert_same("f_hadoop_4000/tcd");
+}
