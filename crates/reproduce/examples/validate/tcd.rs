@@ -72,11 +72,7 @@ pub(crate) fn runs(root: &Path) -> Vec<TcdRun> {
         modes.into_iter().map(move |mode| format!("{scenario}/{mode}"))
     };
     let all = names(&root.join("runs")).into_iter().flat_map(of);
-    let run = |name: String| TcdRun {
-        name,
-        root: root.to_path_buf(),
-    };
-    all.map(run)
+    all.map(|name| TcdRun::new(root, &name))
         .filter(|run| run.folder().join("config.txt").is_file())
         .collect()
 }

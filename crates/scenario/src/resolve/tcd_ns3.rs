@@ -100,7 +100,7 @@ pub(super) fn resolve(
         unmanaged: unmanaged.iter().map(host).collect::<Result<_, _>>()?,
         fixed_rate: fixed
             .iter()
-            .map(|written| fixed_rate(cx, written, &host))
+            .map(|written| fixed_rate(cx, written, host))
             .collect::<Result<_, _>>()?,
         listen_until: fill_at(&mut table.listen_until, end).into_inner(),
         stops: match cx.stops.len() == traffic.flows.len() {
@@ -246,7 +246,7 @@ pub(super) fn check(cx: &Cx<'_>, run: &RunSpec) -> Result<(), Problem> {
         return refuse("accounts of flows' time", "`accounts = \"off\"`");
     }
     check_network(run)?;
-    run.flows.iter().try_for_each(|flow| check_flow(flow))
+    run.flows.iter().try_for_each(check_flow)
 }
 
 fn check_network(run: &RunSpec) -> Result<(), Problem> {
