@@ -20,7 +20,9 @@ pub use flows::FlowSeries;
 pub use ports::{PortBin, PortSeries};
 pub(crate) use room::Room;
 pub use standstill::{EndlessPause, Standstill};
-pub use tcd_ns3::{Change, FlowMarks, Marks, PortChange, PortMarks, RateChange, TcdNs3Record, alone};
+pub use tcd_ns3::{
+    Change, FlowMarks, Marks, PortChange, PortEnds, PortMarks, RateChange, TcdNs3Record, alone,
+};
 
 /// How a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

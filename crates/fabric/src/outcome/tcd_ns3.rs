@@ -4,7 +4,7 @@
 use paceline_congestion::detect::PortState;
 use paceline_kernel::{Span, Time};
 
-use super::PortRef;
+use crate::spec::NodeId;
 
 /// What the authors take for the completion time of a flow alone, in seconds: what the application hears at 40 Gbit/s,
 /// and the way, by the numbers of its hosts: 25 in each pod, 5 in each rack.
@@ -56,11 +56,20 @@ pub struct FlowMarks {
     pub bins: Vec<(u32, Marks)>,
 }
 
+/// A port: its node, and that at the other end of its link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortEnds {
+    /// Its own.
+    pub node: NodeId,
+    /// The other.
+    pub peer: NodeId,
+}
+
 /// What happened at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortMarks {
     /// Which.
-    pub port: PortRef,
+    pub port: PortEnds,
     /// Data packets that left, and those that were marked here.
     pub sent: Marks,
     /// Data packets that had been marked congested before they came here.
@@ -81,7 +90,7 @@ pub struct PortChange {
     /// When.
     pub at: Time,
     /// Which port.
-    pub port: PortRef,
+    pub port: PortEnds,
     /// The class.
     pub class: u8,
     /// Bytes in its queue.

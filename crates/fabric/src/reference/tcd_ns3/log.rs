@@ -8,7 +8,7 @@ use paceline_kernel::{Span, Time};
 use crate::core::Core;
 use crate::core::port::Ports;
 use crate::ids::{FlowId, PortId};
-use crate::outcome::{Change, FlowMarks, Marks, PortChange, PortMarks, PortRef, RateChange, TcdNs3Record};
+use crate::outcome::{Change, FlowMarks, Marks, PortChange, PortEnds, PortMarks, RateChange, TcdNs3Record};
 use crate::spec::{NodeId, RunSpec};
 
 /// Width of the bins of what arrives, in ps.
@@ -36,9 +36,8 @@ impl Marks {
 }
 
 /// Until it is known how results name it.
-const UNNAMED: PortRef = PortRef {
+const UNNAMED: PortEnds = PortEnds {
     node: NodeId(0),
-    interface: 0,
     peer: NodeId(0),
 };
 
@@ -146,16 +145,19 @@ impl Log {
 
     /// The run is over.
     pub(super) fn close(&mut self, core: &Core) -> TcdNs3Record {
-        let names = core.port_refs();
+        let ends = |id: PortId| PortEnds {
+            node: core.ports[id].node,
+            peer: core.peer_node(id),
+        };
         let mut ports = std::mem::take(&mut self.ports);
         for (id, port) in ports.numbered_mut() {
-            port.port = names[id];
+            port.port = ends(id);
             let lasting = self.since[id].map_or(0, |since| core.now() - since);
             port.paused = Span::from_ps(port.paused.as_ps() + lasting);
         }
         let changed = std::mem::take(&mut self.changed).into_iter();
         let named = |(port, change): (PortId, PortChange)| PortChange {
-            port: names[port],
+            port: ends(port),
             ..change
         };
         TcdNs3Record {
