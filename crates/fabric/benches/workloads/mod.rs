@@ -5,7 +5,7 @@ mod common;
 
 use common::{G100, add_flow, link, natural, scheme, star};
 use paceline_fabric::Simulation;
-use paceline_fabric::spec::{Accounted, NodeKind, RunSpec};
+use paceline_fabric::spec::{Accounted, Detection, NodeKind, RunSpec, Tcd, TcdVariant};
 use paceline_kernel::{Span, Time};
 
 /// When the flows start, in ns.
@@ -15,13 +15,14 @@ const START: u64 = 2_000_000_000;
 type Workload = (&'static str, fn() -> RunSpec);
 
 /// What is measured.
-pub(crate) const WORKLOADS: [Workload; 13] = [
+pub(crate) const WORKLOADS: [Workload; 14] = [
     ("incast-16/ns3-hpcc", || incast(16)),
     ("incast-16/exact", || exact(incast(16))),
     ("permutation-k4/ns3-hpcc", || permutation(4, "hpcc")),
     ("permutation-k4/exact", || exact(permutation(4, "hpcc"))),
     ("permutation-k8/exact", || exact(permutation(8, "hpcc"))),
     ("permutation-k8/dcqcn", || exact(permutation(8, "dcqcn"))),
+    ("permutation-k8/dcqcn-tcd", || detecting(exact(permutation(8, "dcqcn")))),
     ("incast-20/ns3-hpcc", || incast(20)),
     ("incast-20/exact", || exact(incast(20))),
     ("incast-20/exact+ports+accounts", || {
@@ -39,6 +40,16 @@ fn exact(spec: RunSpec) -> RunSpec {
         check: false,
         ..natural(spec)
     }
+}
+
+/// `spec` with ternary congestion detection at all ports, as in its authors' thesis.
+fn detecting(mut spec: RunSpec) -> RunSpec {
+    spec.switch.detection = Detection::Tcd(Tcd {
+        variant: TcdVariant::Thesis,
+        epsilon: 0.05,
+        max_ton: None,
+    });
+    spec
 }
 
 /// `spec` with some of the recorders that a scenario has unless it says otherwise: `ports` in bins, `accounts` of all
