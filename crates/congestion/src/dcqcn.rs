@@ -70,7 +70,7 @@ use crate::api::{CongestionControl, Needs, PathInfo, TimerSlot};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::in_proportion;
 use crate::receiver::ReceiverHalf;
-use crate::registry::{Alias, Definition, Marking, Scheme, WindowMode};
+use crate::registry::{Alias, Definition, Marking, NetworkFacts, Scheme, Unfit, WindowMode};
 
 mod nic;
 mod notification;
@@ -320,6 +320,16 @@ impl Definition for Params {
                 format!("{why}: expected `off` with this flavour"),
             ));
         }
+        let interval = self.cnp_interval.unwrap_or(by_flavour.cnp_interval);
+        if self.tcd != Tcd::Off && interval == Span::ZERO {
+            return Err(ParamError::new(
+                "cnp-interval",
+                format!(
+                    "{interval} is an echo in each acknowledgement, and with `tcd` it is notifications that tell \
+                     undetermined marks: expected more than 0"
+                ),
+            ));
+        }
         let growth = self.g * self.g_factor;
         if self.tcd == Tcd::Aggressive && growth > 1.0 {
             return Err(ParamError::new(
@@ -328,6 +338,16 @@ impl Definition for Params {
             ));
         }
         Ok(())
+    }
+
+    fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+        if self.tcd == Tcd::Off || network.undetermined {
+            return Vec::new();
+        }
+        vec![Unfit::Doubtful(
+            "`cc.dcqcn.tcd` acts on undetermined marks, and no port makes any: they come with \
+             `network.detection.kind = \"tcd\"`",
+        )]
     }
 
     fn needs(&self) -> Needs {

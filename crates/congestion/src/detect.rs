@@ -27,7 +27,6 @@ impl Detector {
             arrivals: false,
             departures: true,
             pauses: true,
-            curves: matches!(self, Self::Ternary(_)),
         }
     }
 

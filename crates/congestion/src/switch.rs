@@ -40,8 +40,6 @@ pub struct Hooks {
     pub departures: bool,
     /// [`SwitchHalf::on_pause`] and [`SwitchHalf::on_resume`].
     pub pauses: bool,
-    /// [`SwitchHalf::on_curve`].
-    pub curves: bool,
 }
 
 /// An egress port that takes part, before anything has passed it.
@@ -182,17 +180,19 @@ pub trait SwitchHalf: Clone + Debug + Send + 'static {
     fn on_departure(&mut self, _at: &mut Egress<'_>, _packet: &Passing) -> Marking {
         Marking::Curve
     }
-    /// What the network's curve says of a data packet that has left its queue, where the halves leave it to that.
+    /// Whether all packets that depart are the curve's to mark until a pause ends: till then it is not told of them.
     #[inline]
-    fn on_curve(&mut self, _packet: &Passing, _marked: bool) {}
+    fn rests(&self, _now: Time) -> bool {
+        false
+    }
     /// A pause of a class begins.
     fn on_pause(&mut self, _at: &mut Egress<'_>, _class: u8) {}
     /// A pause of a class ends; nothing has left its queue since.
     fn on_resume(&mut self, _at: &mut Egress<'_>, _class: u8, _queue: Queue) {}
     /// The link failed: what waited is lost, and pauses are over.
     fn on_link_down(&mut self) {}
-    /// What a class with such a queue is, for a half that tells.
-    fn state(&self, _now: Time, _class: u8, _queue: Queue) -> Option<PortState> {
+    /// What a class with so many bytes in its queue is, for a half that tells.
+    fn state(&self, _now: Time, _class: u8, _queue: u32) -> Option<PortState> {
         None
     }
     /// Checks what always holds, of a class with such a queue.

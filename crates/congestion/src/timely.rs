@@ -57,7 +57,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::{Bounds, in_proportion};
-use crate::registry::{Alias, Definition, DelayLimit, Scheme, WindowMode};
+use crate::registry::{Alias, Definition, DelayLimit, NetworkFacts, Scheme, Unfit, WindowMode};
 
 choice! {
     /// Which TIMELY.
@@ -191,6 +191,16 @@ impl Definition for Params {
             timestamp: true,
             ..Needs::default()
         }
+    }
+
+    fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+        if !self.tcd || network.undetermined {
+            return Vec::new();
+        }
+        vec![Unfit::Doubtful(
+            "`cc.timely.tcd` acts on undetermined marks, and no port makes any: they come with \
+             `network.detection.kind = \"tcd\"`",
+        )]
     }
 
     fn min_rate(&self, line: BitRate) -> Option<BitRate> {

@@ -103,12 +103,15 @@ impl Port {
     fn found(&self, rule: &Rule) -> Vec<Change> {
         let mut machine = Machine::default();
         let mut found = Vec::new();
+        let mut state = PortState::NotCongested;
         let mut leaves = |machine: &mut Machine, at: u64, left: u64, marked: bool| {
-            let old = machine.state();
-            if machine.on_departure(rule, Time::from_ns(at), left as u32) == Verdict::Curve {
-                machine.on_curve(marked);
-            }
-            let new = machine.state();
+            let new = match machine.on_departure(rule, Time::from_ns(at), left as u32) {
+                Verdict::Undetermined => PortState::Undetermined,
+                Verdict::Spared => machine.found().unwrap_or(PortState::NotCongested),
+                Verdict::Curve if !marked => PortState::NotCongested,
+                Verdict::Congested | Verdict::Curve => PortState::Congested,
+            };
+            let old = std::mem::replace(&mut state, new);
             if new != old {
                 found.push(Change { at, old, new });
             }
@@ -119,13 +122,13 @@ impl Port {
             let mut left_to_come = (1..=packets).rev().map(|i| at - i * PACKET);
             while !paused
                 && before > 0
-                && matches!(machine.state(), PortState::Undetermined | PortState::Checking)
+                && machine.found().is_some()
                 && let Some(time) = left_to_come.next()
             {
                 let queue = self.queue(time);
                 // Whether it is gone is for the recorded packet to say.
-                let shown = match machine.state() {
-                    PortState::Checking => queue.max(3100),
+                let shown = match machine.found() {
+                    Some(PortState::Checking) => queue.max(3100),
                     _ => queue,
                 };
                 if queue > BUSY {

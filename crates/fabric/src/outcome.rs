@@ -62,6 +62,10 @@ pub struct FlowRecord {
     /// Of these, the bytes that left before the sender had heard anything of the flow: an acknowledgement of
     /// any kind, a notification of the receiver or of a switch. Nothing could have held them back.
     pub sent_unheard: Bytes,
+    /// Data packets that came to its receiver marked as congested, until it had all of the flow.
+    pub congested: u32,
+    /// And as undetermined.
+    pub undetermined: u32,
 }
 
 impl FlowRecord {
@@ -77,6 +81,8 @@ impl FlowRecord {
             delivered: Bytes::ZERO,
             sent: Bytes::ZERO,
             sent_unheard: Bytes::ZERO,
+            congested: 0,
+            undetermined: 0,
         }
     }
 }
@@ -269,6 +275,17 @@ pub struct QueueRecord {
     pub series: Binned,
 }
 
+/// What a detector found a class of one switch port to be, over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StateRecord {
+    /// Which port.
+    pub port: PortRef,
+    /// Which priority class.
+    pub priority: u8,
+    /// The samples over time: [`paceline_congestion::detect::PortState`] as a number.
+    pub series: Binned,
+}
+
 /// ns-3's dump of the queue histograms so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueDump {
@@ -429,6 +446,8 @@ pub struct Outcome {
     pub queues: Vec<QueueRecord>,
     /// With [`crate::spec::RecordSpec::queue_dump_every`].
     pub queue_dumps: Vec<QueueDump>,
+    /// With [`crate::spec::RecordSpec::state_every`], a record per switch port and class with data and a detector.
+    pub states: Vec<StateRecord>,
     /// With [`crate::spec::RecordSpec::port_bin`].
     pub ports: Option<PortSeries>,
     /// With [`crate::spec::RecordSpec::flow_every`], in the order of flows.

@@ -351,6 +351,8 @@ pub struct RecordSpec {
     /// Every port and every switch's buffer in bins of this width, which double as often as the
     /// bins are full: see [`crate::outcome::PortSeries`].
     pub port_bin: Option<Span>,
+    /// Sample what detectors find the ports of switches to be at this period.
+    pub state_every: Option<Span>,
     /// Rate, window and round-trip time of the first flows whenever they have changed, at this period.
     pub flow_every: Option<Span>,
     /// How many flows that is.

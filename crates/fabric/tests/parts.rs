@@ -43,6 +43,7 @@ fn assert_same(cut: &Outcome, alone: &Outcome) {
     assert_eq!(cut.queue_dumps, alone.queue_dumps);
     assert_eq!(cut.queue_max, alone.queue_max);
     assert_eq!(cut.ports, alone.ports);
+    assert_eq!(cut.states, alone.states);
     assert_eq!(cut.trace, alone.trace);
     assert_eq!(cut.accounts, alone.accounts);
     assert_eq!(cut.decisions, alone.decisions);

@@ -68,6 +68,7 @@ pub fn spec() -> RunSpec {
             }),
             ecn: Vec::new(),
             detection: Detection::Red,
+            class_detection: Vec::new(),
             loss: LossSpec::NONE,
             assist: None,
         },
@@ -116,6 +117,7 @@ pub fn spec() -> RunSpec {
             queue_window: (Time::ZERO, Time::MAX),
             queue_dump_every: None,
             port_bin: None,
+            state_every: None,
             flow_every: None,
             flows_max: 0,
             omit_pfc: false,
@@ -154,6 +156,8 @@ fn record(status: FlowStatus, fct_us: u64, ideal_us: u64, delivered: u64) -> Flo
         delivered: Bytes::new(delivered),
         sent: Bytes::new(delivered),
         sent_unheard: Bytes::new(delivered / 4),
+        congested: 0,
+        undetermined: 0,
     }
 }
 
@@ -281,6 +285,7 @@ pub fn incast() -> (Resolved, Outcome) {
             queue(2, vec![97, 2, 1], 2_096, 4_192, &[1_048, 2_096, 2_096, 0]),
         ],
         queue_dumps: Vec::new(),
+        states: Vec::new(),
         ports: None,
         flow_series: Vec::new(),
         queue_max: Bytes::new(2_500),

@@ -369,13 +369,15 @@ tables! {
         xoff: Spanned<Bytes>,
         xon: Spanned<Bytes>,
     }
-    /// `[network.detection]`.
+    /// `[network.detection]`, and in its `class` the same of single classes, each with its `priority`.
     struct Detection {
+        priority: Spanned<u8>,
         kind: Spanned<DetectionKind>,
         variant: Spanned<TcdKind>,
         epsilon: Spanned<f64>,
         max_ton: Spanned<OrAuto<Span>>,
         times: Spanned<f64>,
+        class: Vec<Spanned<Detection>>,
     }
     /// Scaled with the rate, or one curve for each rate.
     struct Ecn {
@@ -404,6 +406,7 @@ tables! {
         queue_to: Spanned<Time>,
         queue_dump: Spanned<OrOff<Span>>,
         ports: Spanned<PortBins>,
+        states: Spanned<PortBins>,
         flows: Spanned<OrOff<Span>>,
         flows_max: u32,
         pfc: bool,

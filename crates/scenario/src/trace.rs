@@ -53,13 +53,15 @@ pub(crate) const COLUMNS: [&str; 16] = [
 ];
 
 /// What else is in `flows.csv`: results, which a replay has anew.
-const RESULTS: [&str; 7] = [
+const RESULTS: [&str; 9] = [
     "fct_ps",
     "ideal_fct_ps",
     "slowdown",
     "retransmitted_bytes",
     "sent_bytes",
     "before_feedback_bytes",
+    "ce_packets",
+    "ue_packets",
     "status",
 ];
 

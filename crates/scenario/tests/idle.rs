@@ -72,6 +72,27 @@ fn what_does_nothing_is_told() {
             "idle.toml:8:47: period = 10us does nothing: rounds is 1",
         ),
         (
+            "[network.detection]\nkind = \"np-ecn\"\nepsilon = 0.1\n",
+            "idle.toml:11:11: network.detection.epsilon does nothing: network.detection.kind is `np-ecn`",
+        ),
+        (
+            "[network.detection]\nkind = \"tcd\"\ntimes = 3\n",
+            "idle.toml:11:9: network.detection.times does nothing: network.detection.variant is not `adaptive`",
+        ),
+        (
+            "[network]\nlossless = [5]\n[network.detection]\nkind = \"tcd\"\n",
+            "idle.toml:11:1: network.detection does nothing: it goes by pauses, and the flows' classes (3) are lossy: \
+             `network.lossless` is [5]",
+        ),
+        (
+            "[network.detection]\nkind = \"red\"\nclass = [{ priority = 5, kind = \"tcd\" }]\n",
+            "idle.toml:11:23: the detector of class 5 does nothing: no flow is in it",
+        ),
+        (
+            "[record]\nstates = \"5us\"\n",
+            "idle.toml:10:10: record.states does nothing: no port has a detector (network.detection)",
+        ),
+        (
             "[cc.windows]\ntimely = \"fixed\"\n",
             "cc.windows.timely is not used: no flow runs under timely",
         ),
@@ -114,6 +135,9 @@ fn defaults_are_not_told() {
         "[network]\nrecovery = \"irn\"\n",
         "[network]\nload-balancing = \"flowlet\"\n",
         "[network.pfc]\nstatic = { xoff = \"9KB\", xon = \"8KB\" }\n",
+        "[network.detection]\nkind = \"red\"\n",
+        "[network.detection]\nkind = \"tcd\"\n",
+        "[network.detection]\nkind = \"tcd\"\nvariant = \"adaptive\"\nclass = [{ priority = 3, kind = \"np-ecn\" }]\n",
     ] {
         let resolved = load(rest);
         assert_eq!(resolved.unused, [""; 0], "{rest}");

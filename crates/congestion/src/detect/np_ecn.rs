@@ -11,6 +11,7 @@
 
 use paceline_kernel::Time;
 
+use crate::detect::PortState;
 use crate::mark::Mark;
 use crate::switch::{Egress, EgressPort, Marking, Passing, Queue, SwitchHalf};
 
@@ -19,6 +20,8 @@ use crate::switch::{Egress, EgressPort, Marking, Passing, Queue, SwitchHalf};
 pub struct NonPausedEcn {
     /// Packets of each queue that were held back by a pause and have not left: N.
     held_back: Box<[u32]>,
+    /// Bytes of a queue up to which nothing is marked.
+    threshold: u32,
 }
 
 impl NonPausedEcn {
@@ -26,6 +29,7 @@ impl NonPausedEcn {
     pub fn new(port: &EgressPort) -> Self {
         Self {
             held_back: vec![0; port.classes].into(),
+            threshold: port.red.kmin(),
         }
     }
 }
@@ -46,8 +50,21 @@ impl SwitchHalf for NonPausedEcn {
         }
     }
 
+    fn rests(&self, _now: Time) -> bool {
+        self.held_back.iter().all(|&held| held == 0)
+    }
+
     fn on_link_down(&mut self) {
         self.held_back.fill(0);
+    }
+
+    /// Congested is what may mark; while packets are left that a pause held back nothing is.
+    fn state(&self, _now: Time, class: u8, queue: u32) -> Option<PortState> {
+        let may_mark = self.held_back[usize::from(class)] == 0 && queue > self.threshold;
+        Some(match may_mark {
+            true => PortState::Congested,
+            false => PortState::NotCongested,
+        })
     }
 
     fn verify(&self, _now: Time, class: u8, queue: Queue) {

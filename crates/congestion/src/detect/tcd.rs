@@ -83,7 +83,8 @@ pub struct Rule {
     pub variant: Variant,
     /// T, max(Ton).
     pub max_ton: Span,
-    /// A queue up to this many bytes is none to speak of (not `AsCoded`).
+    /// A queue up to this many bytes is none to speak of. `AsCoded` goes by it only where the curve says what the
+    /// queue is.
     pub threshold: u32,
 }
 
@@ -143,20 +144,30 @@ pub enum Verdict {
     Undetermined,
     /// Not at all.
     Spared,
-    /// By the network's curve.
+    /// By the network's curve: the port has turned out to be congested.
+    Congested,
+    /// By the network's curve, as ever.
     Curve,
+}
+
+/// What a queue is found to be beside what the curve says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// Nothing.
+    #[default]
+    Curve,
+    Undetermined,
+    Checking,
 }
 
 /// What is known of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Machine {
-    state: PortState,
+    phase: Phase,
     /// When a pause last ended, and what the queue was then.
     resume: Option<(Time, u32)>,
     /// When the queue was last looked at, and what it was.
     check: (Time, u32),
-    /// Whether the curve says what the port is.
-    by_curve: bool,
     /// The longest time for which it sent in one go, of late.
     longest: Span,
 }
@@ -176,25 +187,35 @@ fn microseconds(from: Time, to: Time) -> u64 {
 impl Machine {
     /// Of a queue as the public code begins: as if a pause had ended at time zero.
     pub const AS_CODED: Self = Self {
-        state: PortState::NotCongested,
+        phase: Phase::Curve,
         resume: Some((Time::ZERO, 0)),
         check: (Time::ZERO, 0),
-        by_curve: false,
         longest: Span::ZERO,
     };
 
-    /// What it is, as the last packet left it.
-    pub fn state(&self) -> PortState {
-        self.state
+    /// What it is, as the last packet left it; nothing where that is the curve's to say.
+    pub fn found(&self) -> Option<PortState> {
+        match self.phase {
+            Phase::Curve => None,
+            Phase::Undetermined => Some(PortState::Undetermined),
+            Phase::Checking => Some(PortState::Checking),
+        }
     }
 
-    /// What it is now that it has `queue` bytes: a port that has nothing to send leaves ON-OFF mode by the clock.
-    pub fn state_at(&self, rule: &Rule, now: Time, queue: u32) -> PortState {
-        let waits = matches!(self.state, PortState::Undetermined | PortState::Checking);
-        if waits && queue == 0 && !self.in_on_off_mode(rule, now) {
-            return PortState::NotCongested;
+    /// What it is now that it has `queue` bytes. Where the curve says it, a queue above the threshold is congested; a
+    /// port that has nothing to send leaves ON-OFF mode by the clock.
+    pub fn state(&self, rule: &Rule, now: Time, queue: u32) -> PortState {
+        match self.found() {
+            None if queue > rule.threshold => PortState::Congested,
+            None => PortState::NotCongested,
+            Some(_) if queue == 0 && !self.in_on_off_mode(rule, now) => PortState::NotCongested,
+            Some(found) => found,
         }
-        self.state
+    }
+
+    /// Whether all packets are the curve's to mark until a pause ends.
+    pub fn rests(&self, rule: &Rule, now: Time) -> bool {
+        self.phase == Phase::Curve && !self.in_on_off_mode(rule, now)
     }
 
     /// A pause begins.
@@ -212,24 +233,13 @@ impl Machine {
 
     /// A data packet has left `left` bytes behind.
     pub fn on_departure(&mut self, rule: &Rule, now: Time, left: u32) -> Verdict {
-        self.by_curve = false;
         if self.in_on_off_mode(rule, now) {
-            self.state = PortState::Undetermined;
+            self.phase = Phase::Undetermined;
             return Verdict::Undetermined;
         }
         match rule.variant {
             Variant::AsCoded => self.look_as_coded(rule, now, left),
             Variant::Thesis | Variant::Adaptive(_) => self.look(rule, now, left),
-        }
-    }
-
-    /// What the network's curve said of the packet.
-    pub fn on_curve(&mut self, marked: bool) {
-        if self.by_curve {
-            self.state = match marked {
-                true => PortState::Congested,
-                false => PortState::NotCongested,
-            };
         }
     }
 
@@ -256,55 +266,49 @@ impl Machine {
 
     /// Transitions (1), (2), (4) and (5).
     fn look(&mut self, rule: &Rule, now: Time, left: u32) -> Verdict {
-        let before = match self.state {
-            PortState::NotCongested | PortState::Congested => {
-                self.by_curve = true;
-                return Verdict::Curve;
-            }
-            PortState::Undetermined => self.resume.map_or(0, |(_, queue)| queue),
-            PortState::Checking => self.check.1,
+        let before = match self.phase {
+            Phase::Curve => return Verdict::Curve,
+            Phase::Undetermined => self.resume.map_or(0, |(_, queue)| queue),
+            Phase::Checking => self.check.1,
         };
         if left <= rule.threshold {
-            self.state = PortState::NotCongested;
+            self.phase = Phase::Curve;
             return Verdict::Spared;
         }
         let is_due = now.saturating_since(self.check.0) >= self.period(rule);
-        if self.state == PortState::Checking && !is_due {
+        if self.phase == Phase::Checking && !is_due {
             return Verdict::Spared;
         }
         if left >= before {
-            self.state = PortState::Congested;
-            return Verdict::Curve;
+            self.phase = Phase::Curve;
+            return Verdict::Congested;
         }
-        (self.state, self.check) = (PortState::Checking, (now, left));
+        (self.phase, self.check) = (Phase::Checking, (now, left));
         Verdict::Spared
     }
 
     fn look_as_coded(&mut self, rule: &Rule, now: Time, left: u32) -> Verdict {
         let shared = |queue: u32| queue.saturating_sub(RESERVED);
         let left = shared(left);
-        match self.state {
-            PortState::NotCongested | PortState::Congested => {
-                self.by_curve = true;
-                return Verdict::Curve;
-            }
-            PortState::Undetermined => {
+        match self.phase {
+            Phase::Curve => return Verdict::Curve,
+            Phase::Undetermined => {
                 if left >= self.resume.map_or(0, |(_, queue)| shared(queue)) {
-                    self.state = PortState::Congested;
-                    return Verdict::Curve;
+                    self.phase = Phase::Curve;
+                    return Verdict::Congested;
                 }
-                (self.state, self.check) = (PortState::Checking, (now, left));
+                (self.phase, self.check) = (Phase::Checking, (now, left));
             }
-            PortState::Checking => {
+            Phase::Checking => {
                 if microseconds(self.check.0, now) >= rule.max_ton.as_ps() / 1_000_000 {
                     if left >= self.check.1 + TOLERATED {
-                        self.state = PortState::Congested;
-                        return Verdict::Curve;
+                        self.phase = Phase::Curve;
+                        return Verdict::Congested;
                     }
                     self.check = (now, left);
                 }
                 if left <= DRAINED {
-                    self.state = PortState::NotCongested;
+                    self.phase = Phase::Curve;
                 }
             }
         }
@@ -347,22 +351,21 @@ impl SwitchHalf for Ternary {
         match machine.on_departure(&self.rule, at.now, packet.queue) {
             Verdict::Undetermined => Marking::Put(Mark::Undetermined),
             Verdict::Spared => Marking::Put(Mark::None),
-            Verdict::Curve => Marking::Curve,
+            Verdict::Congested | Verdict::Curve => Marking::Curve,
         }
     }
 
-    #[inline]
-    fn on_curve(&mut self, packet: &Passing, marked: bool) {
-        self.queues[usize::from(packet.class)].on_curve(marked);
+    fn rests(&self, now: Time) -> bool {
+        self.queues.iter().all(|machine| machine.rests(&self.rule, now))
     }
 
     fn on_link_down(&mut self) {
         self.queues.fill(Machine::default());
     }
 
-    fn state(&self, now: Time, class: u8, queue: switch::Queue) -> Option<PortState> {
+    fn state(&self, now: Time, class: u8, queue: u32) -> Option<PortState> {
         let machine = &self.queues[usize::from(class)];
-        Some(machine.state_at(&self.rule, now, queue.bytes))
+        Some(machine.state(&self.rule, now, queue))
     }
 }
 

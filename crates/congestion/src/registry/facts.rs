@@ -60,6 +60,8 @@ pub struct NetworkFacts {
     pub marks: bool,
     /// Whether there are pauses.
     pub pauses: bool,
+    /// Whether ports mark packets as undetermined.
+    pub undetermined: bool,
 }
 
 /// What of a network a scheme does not work with.

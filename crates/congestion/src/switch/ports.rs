@@ -16,8 +16,8 @@ pub trait SwitchHalves: CloneHalves + Debug + Send {
     fn on_arrival(&mut self, port: usize, at: &mut Egress<'_>, packet: &Passing) -> Verdict;
     /// See [`SwitchHalf::on_departure`].
     fn on_departure(&mut self, port: usize, at: &mut Egress<'_>, packet: &Passing) -> Marking;
-    /// See [`SwitchHalf::on_curve`].
-    fn on_curve(&mut self, port: usize, packet: &Passing, marked: bool);
+    /// See [`SwitchHalf::rests`]; a port that takes no part does.
+    fn rests(&self, port: usize, now: Time) -> bool;
     /// See [`SwitchHalf::on_pause`].
     fn on_pause(&mut self, port: usize, at: &mut Egress<'_>, class: u8);
     /// See [`SwitchHalf::on_resume`].
@@ -25,7 +25,7 @@ pub trait SwitchHalves: CloneHalves + Debug + Send {
     /// See [`SwitchHalf::on_link_down`].
     fn on_link_down(&mut self, port: usize);
     /// See [`SwitchHalf::state`].
-    fn state(&self, port: usize, now: Time, class: u8, queue: Queue) -> Option<PortState>;
+    fn state(&self, port: usize, now: Time, class: u8, queue: u32) -> Option<PortState>;
     /// See [`SwitchHalf::verify`].
     fn verify(&self, port: usize, now: Time, class: u8, queue: Queue);
     /// Whether the port takes part.
@@ -73,10 +73,8 @@ impl<H: SwitchHalf> SwitchHalves for PerPort<H> {
         }
     }
 
-    fn on_curve(&mut self, port: usize, packet: &Passing, marked: bool) {
-        if let Some(half) = &mut self.0[port] {
-            half.on_curve(packet, marked);
-        }
+    fn rests(&self, port: usize, now: Time) -> bool {
+        self.0[port].as_ref().is_none_or(|half| half.rests(now))
     }
 
     fn on_pause(&mut self, port: usize, at: &mut Egress<'_>, class: u8) {
@@ -97,7 +95,7 @@ impl<H: SwitchHalf> SwitchHalves for PerPort<H> {
         }
     }
 
-    fn state(&self, port: usize, now: Time, class: u8, queue: Queue) -> Option<PortState> {
+    fn state(&self, port: usize, now: Time, class: u8, queue: u32) -> Option<PortState> {
         self.0[port].as_ref()?.state(now, class, queue)
     }
 

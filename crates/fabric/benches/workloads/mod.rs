@@ -4,8 +4,9 @@
 mod common;
 
 use common::{G100, add_flow, link, natural, scheme, star};
+use paceline_congestion::detect::tcd::Variant;
 use paceline_fabric::Simulation;
-use paceline_fabric::spec::{Accounted, Detection, NodeKind, RunSpec, Tcd, TcdVariant};
+use paceline_fabric::spec::{Accounted, Detection, NodeKind, RunSpec, Tcd};
 use paceline_kernel::{Span, Time};
 
 /// When the flows start, in ns.
@@ -22,7 +23,9 @@ pub(crate) const WORKLOADS: [Workload; 14] = [
     ("permutation-k4/exact", || exact(permutation(4, "hpcc"))),
     ("permutation-k8/exact", || exact(permutation(8, "hpcc"))),
     ("permutation-k8/dcqcn", || exact(permutation(8, "dcqcn"))),
-    ("permutation-k8/dcqcn-tcd", || detecting(exact(permutation(8, "dcqcn")))),
+    ("permutation-k8/dcqcn-tcd", || {
+        detecting(exact(permutation(8, "dcqcn")))
+    }),
     ("incast-20/ns3-hpcc", || incast(20)),
     ("incast-20/exact", || exact(incast(20))),
     ("incast-20/exact+ports+accounts", || {
@@ -45,7 +48,7 @@ fn exact(spec: RunSpec) -> RunSpec {
 /// `spec` with ternary congestion detection at all ports, as in its authors' thesis.
 fn detecting(mut spec: RunSpec) -> RunSpec {
     spec.switch.detection = Detection::Tcd(Tcd {
-        variant: TcdVariant::Thesis,
+        variant: Variant::Thesis,
         epsilon: 0.05,
         max_ton: None,
     });

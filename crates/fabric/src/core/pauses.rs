@@ -2,8 +2,8 @@
 
 use crate::core::Core;
 use crate::core::event::Event;
-use crate::ids::PortId;
-use paceline_kernel::ids::Grid;
+use crate::ids::{PacketId, PortId};
+use paceline_kernel::ids::{Grid, Id};
 use paceline_kernel::queue::LaneId;
 
 /// Times of pauses by (port, class), in ps.
@@ -45,6 +45,36 @@ impl Core {
             self.watch.recorder.ports.paused(port, true, self.now);
         }
         begins
+    }
+
+    /// The egress port of its node at which most stands of what came in by `ingress`.
+    pub(crate) fn where_most_stands(&self, ingress: PortId, class: u8) -> Option<PortId> {
+        let node = self.ports[ingress].node;
+        let here = self.ports.numbered().filter(|(_, port)| port.node == node);
+        let bytes = |port: PortId| {
+            let (mut sum, mut next) = (0, self.queues[(port, class)].head);
+            while next != PacketId::NONE {
+                let packet = self.packets.get(next);
+                if packet.ingress == ingress {
+                    sum += u64::from(packet.wire);
+                }
+                next = packet.next;
+            }
+            sum
+        };
+        let all = here.map(|(port, _)| (port, bytes(port)));
+        let some = all.filter(|&(_, bytes)| bytes > 0);
+        let most = some.max_by_key(|&(port, bytes)| (bytes, std::cmp::Reverse(port)));
+        most.map(|(port, _)| port)
+    }
+
+    /// A port asks for a pause: writes down what for.
+    #[cold]
+    pub(crate) fn tell_why(&mut self, ingress: PortId, class: u8) {
+        if let Some(egress) = self.where_most_stands(ingress, class) {
+            let recorder = &mut self.watch.recorder;
+            recorder.ports.stands_behind(ingress, recorder.interface(egress));
+        }
     }
 
     /// The pause of a class lasts until then at the longest.

@@ -27,6 +27,9 @@ impl Hosts {
         let packet = core.packets.get(id);
         core.counters.data_received += u64::from(!packet.is_trimmed());
         let (flow, mark) = (packet.flow, packet.mark);
+        if mark.is_set() {
+            traffic.came_marked(flow, mark);
+        }
         let Some(place) = self
             .receivers
             .find(flow)

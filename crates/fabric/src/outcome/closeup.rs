@@ -111,6 +111,8 @@ pub struct Marks {
     pub port: PortRef,
     /// How many packets.
     pub count: u64,
+    /// Of these, as undetermined.
+    pub undetermined: u64,
     /// When the first and the last left it.
     pub first: Time,
     /// See `first`.

@@ -20,6 +20,8 @@ pub struct PortSeries {
     pub(crate) cells: Vec<PortBin>,
     /// A row per bin with a value per switch.
     pub(crate) buffers: Vec<u32>,
+    /// A row per bin with a value per port; empty without detectors.
+    pub(crate) paused_for: Vec<u16>,
 }
 
 /// A port in a bin.
@@ -65,6 +67,13 @@ impl PortSeries {
     /// The bins of a port, in order of time.
     pub fn of_port(&self, port: usize) -> impl Iterator<Item = &PortBin> {
         self.cells.iter().skip(port).step_by(self.ports.len().max(1))
+    }
+
+    /// Why a port was paused in each bin: the interface of the node at its other end at which most stood of what it had
+    /// sent there, when that node first asked for a pause; 0 where no switch did. Nothing without detectors.
+    pub fn paused_for(&self, port: usize) -> impl Iterator<Item = u16> {
+        let all = self.paused_for.iter().skip(port);
+        all.step_by(self.ports.len().max(1)).copied()
     }
 
     /// Largest buffer occupancy of a switch seen in each bin, in bytes: at the bin's end, at up to

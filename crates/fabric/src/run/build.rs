@@ -64,10 +64,10 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
     };
     let int = schemes.iter().any(|scheme| scheme.needs().int);
     let packets = packets_of(&spec).min(PacketSlab::SET_ASIDE);
-    let watch = Watch::of(&spec, &ports, &profiles, class_count, packets);
+    let watch = Watch::of(&spec, &ports, &profiles, &classes, packets);
     let kind = Kind::of(&spec, &ports, &classes);
     let foresight = match kind.is_own() {
-        true => Foresight::of(&spec, &schemes, &ports, &profiles, class_count),
+        true => Foresight::of(&spec, &schemes, &ports, &profiles, &classes),
         false => None,
     };
     let tracing = watch.recorder.tracing;

@@ -35,6 +35,7 @@ use crate::spec::{RecordSpec, RunSpec};
 use crate::switch::Switches;
 use crate::traffic::Traffic;
 use crate::watch::Watch;
+use crate::world::classes::Classes;
 use crate::world::links::Profiles;
 
 /// What a fork has of its own, and the run has while the fork goes on.
@@ -61,7 +62,7 @@ impl Foresight {
         schemes: &[AtWork],
         ports: &Ports,
         profiles: &Profiles,
-        class_count: usize,
+        classes: &Classes,
     ) -> Option<Self> {
         let asked = schemes.iter().any(|scheme| scheme.needs().foresight);
         asked.then(|| {
@@ -69,7 +70,7 @@ impl Foresight {
                 record: RecordSpec::default(),
                 ..spec.clone()
             };
-            Self(Box::new(Watch::of(&unrecorded, ports, profiles, class_count, 0)))
+            Self(Box::new(Watch::of(&unrecorded, ports, profiles, classes, 0)))
         })
     }
 }

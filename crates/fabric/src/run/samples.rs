@@ -35,10 +35,15 @@ impl Simulation {
     #[cold]
     pub(super) fn sample_until(&mut self, at: u64, all_done: bool, is_over: bool) {
         let Self {
-            world, core, hosts, ..
+            world,
+            core,
+            hosts,
+            switches,
+            ..
         } = self;
         hosts.sample(core, at);
         core.sample_queues_until(world, at, all_done);
+        switches.sample_states(core, at, is_over);
         core.sample_ports_until(at, is_over);
     }
 

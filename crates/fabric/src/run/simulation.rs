@@ -326,6 +326,7 @@ impl Simulation {
         let Recorder {
             ports,
             flows: flow_series,
+            states,
             pfc,
             rtt,
             rtt_all,
@@ -352,7 +353,12 @@ impl Simulation {
             rtt_samples,
             queues,
             queue_dumps,
-            ports: ports.finish(&self.world.spec.nodes, port_refs.iter().copied().collect()),
+            states: states.finish(now, &port_refs),
+            ports: ports.finish(
+                &self.world.spec.nodes,
+                port_refs.iter().copied().collect(),
+                |port| self.core.ports[port].peer,
+            ),
             flow_series: flow_series.finish(now),
             queue_max: paceline_kernel::Bytes::new(u64::from(queue_max)),
             rates,

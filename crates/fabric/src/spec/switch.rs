@@ -18,8 +18,11 @@ pub struct SwitchSpec {
     pub flow_control: FlowControl,
     /// Marking curves by rate of the egress port; empty for no marking.
     pub ecn: Vec<EcnCurve>,
-    /// What overrules the curves.
+    /// What overrules the curves, in the lossless classes that `class_detection` does not name.
     pub detection: Detection,
+    /// What overrules them in single priorities.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub class_detection: Vec<(u8, Detection)>,
     /// Which ports do what schemes ask of switches beside marks and telemetry; `None`: none, and no
     /// scheme may ask.
     pub assist: Option<AssistPorts>,
@@ -64,9 +67,20 @@ impl SwitchSpec {
         })
     }
 
-    /// What overrules the curves, if anything does.
-    pub fn detector(&self) -> Option<Detector> {
-        match self.detection {
+    /// What overrules the curves, and in which priorities (a bit each), where anything does.
+    pub fn detectors(&self) -> Vec<(u8, Detector)> {
+        let mut rest = self.loss.lossless;
+        let mut found = Vec::new();
+        for &(priority, detection) in &self.class_detection {
+            rest &= !(1 << priority);
+            found.extend(self.detector(detection).map(|detector| (1 << priority, detector)));
+        }
+        found.extend(self.detector(self.detection).map(|detector| (rest, detector)));
+        found
+    }
+
+    fn detector(&self, detection: Detection) -> Option<Detector> {
+        match detection {
             Detection::Red => None,
             Detection::NpEcn => Some(Detector::NonPaused),
             Detection::Tcd(tcd) => Some(Detector::Ternary(tcd::Settings {

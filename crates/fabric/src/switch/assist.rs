@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use paceline_congestion::Needs;
+use paceline_congestion::detect::PortState;
 use paceline_congestion::registry::AtWork;
 use paceline_congestion::switch::{
     Egress, EgressPort, Hooks, Load, Marking, Passing, Queue, SwitchHalves, Tell, Verdict,
@@ -17,10 +18,10 @@ use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports};
 use crate::ids::{PacketId, PortId, ProfileId};
 use crate::outcome::PacketKind;
-use crate::spec::{AssistPorts, Detection, RunSpec};
+use crate::spec::{AssistPorts, RunSpec};
 use crate::switch::Switches;
 use crate::world::World;
-use crate::world::classes::STRICT;
+use crate::world::classes::{Classes, STRICT};
 use crate::world::links::{LinkProfile, Profiles};
 
 /// The halves of a run's schemes.
@@ -32,16 +33,31 @@ pub(super) struct Assists {
     rngs: List<PortId, Rng>,
     /// Whether any half is called for arrivals, departures, pauses.
     pub(super) arrivals: bool,
-    pub(super) departures: bool,
+    departures: bool,
     pauses: bool,
+    /// Where halves are called for departures, the ports at which one of them does not rest.
+    awake: List<PortId, bool>,
 }
 
-/// A scheme's, of all ports.
+/// A scheme's or a detector's, of all ports.
 #[derive(Clone, Debug)]
 struct Half {
     hooks: Hooks,
+    /// The classes that it is about, a bit each.
+    classes: u16,
     ports: Box<dyn SwitchHalves>,
 }
+
+impl Half {
+    /// Whether it is about a class.
+    #[inline(always)]
+    fn is_about(&self, class: u8) -> bool {
+        self.classes >> class & 1 == 1
+    }
+}
+
+/// All classes.
+const ALL: u16 = u16::MAX;
 
 /// Whether switches can do what the run's schemes ask of them; why not.
 pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), String> {
@@ -97,7 +113,7 @@ impl Assists {
         schemes: &[AtWork],
         ports: &Ports,
         profiles: &Profiles,
-        classes: usize,
+        classes: &Classes,
     ) -> Self {
         let mut assists = Self::default();
         if spec.quirks.device_fifo || spec.tcd_ns3.is_some() {
@@ -109,7 +125,8 @@ impl Assists {
             .filter(|scheme| scheme.switch_part().is_some())
             .map(|scheme| (scheme.config().name(), scheme))
             .collect();
-        if asking.is_empty() && spec.switch.detection == Detection::Red {
+        let detectors = spec.switch.detectors();
+        if asking.is_empty() && detectors.is_empty() {
             return assists;
         }
         let stream = |port| Rng::stream(spec.seed, Purpose::Switch, port);
@@ -117,36 +134,69 @@ impl Assists {
         // The ports that take part, with full packets of a scheme that needs so much in them.
         let part = |needs: &Needs, assist| -> Vec<Option<EgressPort>> {
             let full = spec.packet.mtu.get() as u16 + spec.packet.data_headers(needs);
-            let egress = |port: &Port| egress_port(&profiles[port.profile], full, classes);
+            let egress = |port: &Port| egress_port(&profiles[port.profile], full, classes.count());
             let part = |port| takes_part(assist, port, ports).then(|| egress(port));
             ports.iter().map(part).collect()
         };
-        if let Some(detector) = spec.switch.detector() {
+        for (priorities, detector) in detectors {
             let part = part(&Needs::default(), Some(AssistPorts::Switches));
             let halves = detector.halves(&part, assists.rngs.as_mut_slice());
-            assists.add(detector.hooks(), halves);
+            assists.add(detector.hooks(), classes.of(priorities), halves);
         }
         for scheme in asking.into_values() {
             let part = part(&scheme.needs(), spec.switch.assist);
             let hooks = scheme.switch_part().map(|part| part.hooks);
             let ports = scheme.switch_halves(&part, assists.rngs.as_mut_slice());
             if let (Some(hooks), Some(ports)) = (hooks, ports) {
-                assists.add(hooks, ports);
+                assists.add(hooks, ALL, ports);
             }
+        }
+        if assists.departures {
+            let awake = |port| assists.is_someone_awake(port, Time::ZERO);
+            assists.awake = ports.ids().map(awake).collect();
         }
         assists
     }
 
-    fn add(&mut self, hooks: Hooks, ports: Box<dyn SwitchHalves>) {
+    fn add(&mut self, hooks: Hooks, classes: u16, ports: Box<dyn SwitchHalves>) {
         self.arrivals |= hooks.arrivals;
         self.departures |= hooks.departures;
         self.pauses |= hooks.pauses;
-        self.halves.push(Half { hooks, ports });
+        self.halves.push(Half {
+            hooks,
+            classes,
+            ports,
+        });
+    }
+
+    /// Whether halves may want to look at packets that come or go.
+    pub(super) fn looks_at_packets(&self) -> bool {
+        self.arrivals || self.departures
+    }
+
+    /// Whether some half wants to be told of what departs from a port.
+    #[inline(always)]
+    pub(super) fn is_awake(&self, port: PortId) -> bool {
+        self.departures && self.awake[port]
+    }
+
+    fn is_someone_awake(&self, port: PortId, now: Time) -> bool {
+        let mut halves = self.halves.iter().filter(|half| half.hooks.departures);
+        halves.any(|half| !half.ports.rests(port.index(), now))
+    }
+
+    /// What a class of a port is that has so many bytes in its queue, where there is a detector.
+    pub(super) fn state(&self, port: PortId, now: Time, class: u8, queue: u32) -> Option<PortState> {
+        let mut halves = self.halves.iter().filter(|half| half.is_about(class));
+        halves.find_map(|half| half.ports.state(port.index(), now, class, queue))
     }
 
     /// Exchanges what is known of a port with another part of the run.
     pub(super) fn exchange(&mut self, other: &mut Self, port: PortId) {
         self.rngs.exchange(&mut other.rngs, port);
+        if self.departures {
+            self.awake.exchange(&mut other.awake, port);
+        }
         for (mine, theirs) in self.halves.iter_mut().zip(&mut other.halves) {
             mine.ports.exchange(&mut *theirs.ports, port.index());
         }
@@ -264,7 +314,8 @@ impl Switches {
         let (mut at, profile) = egress(world, core, rngs, egress_port);
         let packet = passing(profile, core.packets.get(id), left);
         let mut marking = Marking::Curve;
-        for half in halves.iter_mut().filter(|half| half.hooks.departures) {
+        let asked = |half: &&mut Half| half.hooks.departures && half.is_about(packet.class);
+        for half in halves.iter_mut().filter(asked) {
             marking = marking.and(half.ports.on_departure(egress_port.index(), &mut at, &packet));
         }
         if let Marking::Put(mark) = marking {
@@ -273,12 +324,12 @@ impl Switches {
             }
             return;
         }
-        let marked = profile.red.may_mark(left) && self.mark_by_curve(world, core, egress_port, id, left);
-        if packet.load == Load::Data {
-            let asks = |half: &&mut Half| half.hooks.curves;
-            for half in self.assists.halves.iter_mut().filter(asks) {
-                half.ports.on_curve(egress_port.index(), &packet, marked);
-            }
+        let awake = self
+            .assists
+            .is_someone_awake(egress_port, Time::from_ps(core.now()));
+        self.assists.awake[egress_port] = awake;
+        if profile.red.may_mark(left) {
+            self.mark_by_curve(world, core, egress_port, id, left);
         }
     }
 
@@ -289,7 +340,8 @@ impl Switches {
             return;
         }
         let Assists { halves, rngs, .. } = &mut self.assists;
-        for half in halves.iter_mut().filter(|half| half.hooks.pauses) {
+        let asked = |half: &&mut Half| half.hooks.pauses && half.is_about(class);
+        for half in halves.iter_mut().filter(asked) {
             let (mut at, _) = egress(world, core, rngs, port);
             half.ports.on_pause(port.index(), &mut at, class);
         }
@@ -301,12 +353,31 @@ impl Switches {
         if !self.assists.pauses {
             return;
         }
-        let Assists { halves, rngs, .. } = &mut self.assists;
-        let takes_part = |half: &&mut Half| half.hooks.pauses && half.ports.takes_part(port.index());
-        for half in halves.iter_mut().filter(takes_part) {
+        let Assists {
+            halves, rngs, awake, ..
+        } = &mut self.assists;
+        let asked = |half: &&mut Half| {
+            half.hooks.pauses && half.is_about(class) && half.ports.takes_part(port.index())
+        };
+        for half in halves.iter_mut().filter(asked) {
             let (mut at, _) = egress(world, core, rngs, port);
             half.ports
                 .on_resume(port.index(), &mut at, class, core.queue(port, class));
+            if half.hooks.departures {
+                awake[port] = true;
+            }
+        }
+    }
+
+    /// Takes the samples of what detectors find ports to be that are due before the event at `at`.
+    pub(crate) fn sample_states(&self, core: &mut Core, at: u64, is_over: bool) {
+        let Core { queues, watch, .. } = core;
+        let states = &mut watch.recorder.states;
+        while states.due() <= at {
+            states.sample(is_over, |port, class, now| {
+                let queue = queues[(port, class)].bytes;
+                self.assists.state(port, Time::from_ps(now), class, queue)
+            });
         }
     }
 
@@ -341,7 +412,8 @@ impl Switches {
     pub(crate) fn verify_assists(&self, core: &Core) {
         for half in &self.assists.halves {
             for port in core.ports.ids() {
-                for class in 0..core.class_count() as u8 {
+                let classes = 0..core.class_count() as u8;
+                for class in classes.filter(|&class| half.is_about(class)) {
                     let now = Time::from_ps(core.now());
                     half.ports
                         .verify(port.index(), now, class, core.queue(port, class));

@@ -35,9 +35,9 @@ impl Switches {
         let code = spec.schemes.iter().find_map(|scheme| scheme.config.pint_code());
         let pint =
             code.map(|code| PintPorts::new(code, ports.len(), rtt, quirks.pint_approximate_logs, seed));
-        let assists = Assists::of(spec, schemes, ports, profiles, classes.count());
+        let assists = Assists::of(spec, schemes, ports, profiles, classes);
         let rules = BufferRules::new(&spec.switch, classes, quirks.wrapping_threshold);
-        let straight = rules.alike && !assists.departures && pint.is_none() && !told;
+        let straight = rules.alike && pint.is_none() && !told;
         let marks = profiles.iter().any(|profile| profile.red.is_on());
         let marking = if marks { ports.len() as u64 } else { 0 };
         Self {
@@ -46,7 +46,7 @@ impl Switches {
             spreading: Spreading::new(spec),
             telemetry: Telemetry::new(int, multi, pint),
             straight,
-            plain: straight && !assists.arrivals,
+            plain: straight && !assists.looks_at_packets(),
             assists,
             mark_rng: (0..marking)
                 .map(|port| Rng::stream(seed, Purpose::Mark, port))

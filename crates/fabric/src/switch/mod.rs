@@ -36,8 +36,8 @@ pub(crate) struct Switches {
     telemetry: Telemetry,
     /// The switches' halves of schemes.
     assists: Assists,
-    /// Whether packets that need not wait may pass as if they were queued and taken out again: classes are
-    /// alike, and nothing is told of every packet.
+    /// Whether packets that need not wait may pass as if they were queued and taken out again where no half of a scheme
+    /// has a say: classes are alike, and nothing is told of every packet.
     straight: bool,
     /// Whether they may, and nobody looks at what arrives.
     plain: bool,

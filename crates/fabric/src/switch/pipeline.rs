@@ -51,7 +51,8 @@ impl Switches {
         port.queue_max = port.queue_max.max(port.queued);
     }
 
-    /// Lets the switch's half of a scheme look at a packet that arrives; whether it may pass then.
+    /// Lets the switch's half of a scheme look at a packet that arrives; whether it may pass then: no half wants to be
+    /// told that it departs.
     #[inline(never)]
     fn look_at(
         &mut self,
@@ -64,7 +65,7 @@ impl Switches {
         if self.assists.arrivals {
             self.arriving(world, core, ingress, egress, id);
         }
-        self.straight
+        self.straight && !self.assists.is_awake(egress)
     }
 
     /// Sends a packet that need not wait, if what its ingress has accounts of would be as it was when the packet
@@ -262,7 +263,7 @@ impl Switches {
         if class > STRICT {
             port.served = class;
             let resumes = self.release(world, core, ingress, class, wire);
-            if self.assists.departures {
+            if self.assists.is_awake(egress) {
                 self.departing(world, core, egress, id, left);
             } else if profile.red.may_mark(left) {
                 self.mark_by_curve(world, core, egress, id, left);
@@ -336,8 +337,7 @@ impl Switches {
                 .may_resume(buffer, queue, world.profiles[port.profile].shift)
     }
 
-    /// RED: by the bytes of the class that are left in the egress queue, which may be enough for a mark; whether they
-    /// were.
+    /// RED: by the bytes of the class that are left in the egress queue, which may be enough for a mark.
     #[inline(never)]
     pub(super) fn mark_by_curve(
         &mut self,
@@ -346,11 +346,11 @@ impl Switches {
         egress: PortId,
         id: PacketId,
         left: u32,
-    ) -> bool {
+    ) {
         let profile = &world.profiles[core.ports[egress].profile];
         let is_data = core.packets.get(id).kind == PacketKind::Data;
         if !is_data && !world.quirks.mark_acks {
-            return false;
+            return;
         }
         let marks = profile.red.marks(left, || match core.shared_rng.ns3() {
             Some(ns3) => ns3.next_f64(),
@@ -359,7 +359,6 @@ impl Switches {
         if marks && is_data {
             core.mark(egress, id, Mark::Congested);
         }
-        marks
     }
 
     /// Appends a packet to a port's queue and sends if the port is idle.
@@ -385,6 +384,9 @@ impl Switches {
     /// Sends a PFC frame about `class` out of `port`.
     #[cold]
     pub(super) fn send_pfc(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, pause: bool) {
+        if pause && core.watch.recorder.ports.asks_why(port) {
+            core.tell_why(port, class);
+        }
         if let Some(id) = core.pfc_frame(world, port, class, pause) {
             self.enqueue(world, core, port, LINK_CONTROL, id);
         }

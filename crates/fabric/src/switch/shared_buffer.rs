@@ -302,6 +302,7 @@ mod tests {
             flow_control: FlowControl::Pfc(pfc),
             ecn: Vec::new(),
             detection: Detection::Red,
+            class_detection: Vec::new(),
             loss: LossSpec::NONE,
             assist: None,
         };
@@ -386,6 +387,7 @@ mod tests {
                 flow_control: FlowControl::Pfc(pfc),
                 ecn: Vec::new(),
                 detection: Detection::Red,
+                class_detection: Vec::new(),
                 assist: None,
                 loss: LossSpec {
                     lossless: 1 << 3,

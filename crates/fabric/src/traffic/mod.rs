@@ -11,6 +11,7 @@ use crate::ids::FlowId;
 use crate::outcome::{EndedFlow, FlowRecord, FlowStatus};
 use crate::spec::{Awaited, RunSpec};
 use crate::world::World;
+use paceline_congestion::Mark;
 use paceline_kernel::{Bytes, Time};
 
 use records::Records;
@@ -88,6 +89,17 @@ impl Traffic {
             && matches!(record.status, FlowStatus::Unfinished | FlowStatus::Unreachable)
         {
             record.delivered = bytes;
+        }
+    }
+
+    /// A data packet of a flow has come with a mark; what comes after all of the flow has been there does not count.
+    pub(crate) fn came_marked(&mut self, flow: FlowId, mark: Mark) {
+        let record = self.flows.get_mut(flow);
+        if let Some(record) = record.filter(|record| record.received.is_none()) {
+            match mark {
+                Mark::Congested => record.congested += 1,
+                _ => record.undetermined += 1,
+            }
         }
     }
 

@@ -12,15 +12,10 @@ impl Traffic {
         let records = self.flows.listed_mut().iter_mut().zip(other.flows.listed());
         for (flow, (mine, theirs)) in world.spec.flows.iter().zip(records) {
             if core.has(flow.src) {
-                let (received, delivered) = (mine.received, mine.delivered);
-                *mine = FlowRecord {
-                    received,
-                    delivered,
-                    ..*theirs
-                };
+                *mine = received_as(mine, theirs);
             }
             if core.has(flow.dst) {
-                (mine.received, mine.delivered) = (theirs.received, theirs.delivered);
+                *mine = received_as(theirs, mine);
             }
         }
         self.completions.append(&mut other.completions);
@@ -28,5 +23,16 @@ impl Traffic {
         self.dependencies.take_over(&mut other.dependencies, |flow| {
             core.has(world.flow(core, flow).src)
         });
+    }
+}
+
+/// A flow's record of which the receiver's part knows `received`, and the sender's part `sent`.
+const fn received_as(received: &FlowRecord, sent: &FlowRecord) -> FlowRecord {
+    FlowRecord {
+        received: received.received,
+        delivered: received.delivered,
+        congested: received.congested,
+        undetermined: received.undetermined,
+        ..*sent
     }
 }

@@ -10,6 +10,7 @@ use crate::spec::RunSpec;
 use crate::watch::account::Accounts;
 use crate::watch::closeup::CloseUps;
 use crate::watch::record::Recorder;
+use crate::world::classes::Classes;
 use crate::world::links::Profiles;
 
 /// What is written down of a run.
@@ -27,14 +28,14 @@ impl Watch {
         spec: &RunSpec,
         ports: &Ports,
         profiles: &Profiles,
-        class_count: usize,
+        classes: &Classes,
         packets: usize,
     ) -> Self {
         let (record, flows) = (&spec.record, spec.flow_count());
-        let mut recorder = Recorder::new(spec, ports, profiles);
+        let mut recorder = Recorder::new(spec, ports, profiles, classes);
         // What is traced takes no short cuts through queues: closeups are told of every step, too.
         recorder.tracing |= !record.closeups.is_empty();
-        let sizes = (ports.len(), class_count);
+        let sizes = (ports.len(), classes.count());
         Self {
             recorder,
             accounts: Accounts::new(spec, sizes, packets),

@@ -15,6 +15,7 @@ use paceline_kernel::{Bytes, Span, Time};
 use ports::PortRecorder;
 use rates::Rates;
 use round_trips::RoundTrips;
+use states::StateRecorder;
 
 mod flows;
 mod hooks;
@@ -22,6 +23,7 @@ mod merge;
 mod ports;
 mod rates;
 mod round_trips;
+mod states;
 
 /// Bins of the queues of all ports together, at most: 20 MB.
 const QUEUE_BINS_MAX: usize = 1 << 19;
@@ -31,6 +33,7 @@ const QUEUE_BINS_MAX: usize = 1 << 19;
 pub(crate) struct Recorder {
     pub(crate) ports: PortRecorder,
     pub(crate) flows: FlowRecorder,
+    pub(crate) states: StateRecorder,
     /// Whether acknowledgements are to be shown to what follows flows.
     pub(crate) follows_flows: bool,
     pub(crate) tracing: bool,
@@ -58,7 +61,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(run: &RunSpec, ports: &Ports, profiles: &Profiles) -> Self {
+    pub(super) fn new(run: &RunSpec, ports: &Ports, profiles: &Profiles, classes: &Classes) -> Self {
         let (spec, nodes) = (&run.record, run.nodes.len());
         let traced = traced(spec, ports);
         let mut interfaces: List<PortId, u32> = List::new();
@@ -92,6 +95,7 @@ impl Recorder {
             ports: PortRecorder::new(run, ports, profiles),
             follows_flows: flows.is_on() || spec.rate_every.is_some(),
             flows,
+            states: StateRecorder::new(run, ports, classes),
             tracing: traced.as_slice().contains(&true),
             traced,
             trace_window: spec
@@ -115,7 +119,8 @@ impl Recorder {
 
     /// The last instant before the next sample that is no event.
     pub(crate) fn free_until(&self) -> u64 {
-        self.ports.due().min(self.flows.due()).min(self.queues_due.max(1)) - 1
+        let sampled = self.ports.due().min(self.flows.due()).min(self.states.due());
+        sampled.min(self.queues_due.max(1)) - 1
     }
 
     pub(crate) fn interface(&self, port: PortId) -> u32 {

@@ -33,6 +33,12 @@ impl Classes {
     pub(crate) fn priority(&self, dense: u8) -> u8 {
         self.priority[usize::from(dense)]
     }
+    /// The dense classes of some priorities, a bit each; priority 0 has no queue of its own.
+    pub(crate) fn of(&self, priorities: u8) -> u16 {
+        let dense = (0u8..).zip(&self.priority).skip(usize::from(STRICT) + 1);
+        let named = dense.filter(|&(_, &priority)| priorities >> priority & 1 == 1);
+        named.fold(0, |mask, (class, _)| mask | 1 << class)
+    }
     pub(crate) fn count(&self) -> usize {
         self.priority.len()
     }
@@ -53,5 +59,6 @@ mod tests {
             (classes.priority(2), classes.priority(3), classes.count()),
             (3, 5, 4)
         );
+        assert_eq!([classes.of(0xff), classes.of(1 << 5 | 1 << 1)], [0b1100, 0b1000]);
     }
 }

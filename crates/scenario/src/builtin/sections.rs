@@ -135,6 +135,8 @@ pub fn sections() -> &'static [Entry] {
             "epsilon", "", "0.05", "with tcd: how much more congested flows bring to a port than leaves it, as a share of its rate; smaller is surer and slower";
             "max-ton", TIME, "auto", "with tcd: the longest time that an undetermined port sends in one go; `auto`: each port's own, by epsilon, its link, and the thresholds of pauses";
             "times", "", "2", "with variant adaptive: so many times the longest of late";
+            "class", "", "", "list of single classes that have another detector than the other lossless ones, each with its `priority` and the keys above";
+            "priority", "", "", "in `class` only: which class";
         }
         "network.bolt-ns3": "What the simulator of Bolt's authors is told beside its quirks; read with `fidelity = \"bolt-ns3\"` only." {
             "ports", "", "all", "ports with Bolt's queues: `all`, those of hosts too, or `between-switches`; the others have one FIFO each";
@@ -197,6 +199,7 @@ pub fn sections() -> &'static [Entry] {
             "queue-to", TIME, "the duration", "last sample";
             "queue-dump", TIME, "off", "copy the queues' histograms at this period, as ns-3 does";
             "ports", TIME, "auto", "utilisation, largest queue, paused share, marks of every port and largest occupancy of every switch, at first in bins of this width, which double as often as 512 are full: `auto` (1us) or `off` (ns3-hpcc)";
+            "states", TIME, "auto", "what the detectors of `[network.detection]` find each port to be, sampled at this period: `auto` (1us, where there are any) or `off`";
             "flows", TIME, "off", "the scheme's rate and window and the last round-trip time of the first flows, whenever they have changed, at this period";
             "flows-max", "", "64", "how many flows that is";
             "pfc", "", "true", "keep a list of all PFC frames, which grows with their number: pfc.txt";

@@ -1,7 +1,8 @@
 //! What schemes ask of switches beside marks and telemetry, and of the network around them.
 
+use paceline_congestion::detect::Detector;
 use paceline_congestion::registry::{NetworkFacts, SchemeConfig, Setting, Unfit};
-use paceline_fabric::spec::AssistPorts;
+use paceline_fabric::spec::{AssistPorts, SwitchSpec};
 use paceline_kernel::Bytes;
 use toml::Spanned;
 
@@ -16,13 +17,14 @@ pub(super) fn resolve<'a>(
     cx: &mut Cx<'_>,
     n: &mut schema::Network,
     schemes: impl Iterator<Item = &'a SchemeConfig>,
+    switch: &SwitchSpec,
 ) -> Result<Option<AssistPorts>, Problem> {
     let assist = fill_at(&mut n.assist, AssistKind::Auto);
     let ports = match fill_value(&mut n.assist_ports, AssistPortsKind::Switches) {
         AssistPortsKind::Switches => AssistPorts::Switches,
         AssistPortsKind::BetweenSwitches => AssistPorts::BetweenSwitches,
     };
-    let facts = facts(n);
+    let facts = facts(n, switch);
     for scheme in schemes {
         if scheme.switch_part().is_some() && *assist.get_ref() == AssistKind::None {
             let title = scheme.scheme().title;
@@ -51,7 +53,7 @@ pub(super) fn resolve<'a>(
 }
 
 /// What schemes may have something against.
-fn facts(n: &schema::Network) -> NetworkFacts {
+fn facts(n: &schema::Network, switch: &SwitchSpec) -> NetworkFacts {
     let whole_packet = n.mtu.as_ref().map_or(Bytes::ZERO, |mtu| *mtu.get_ref());
     let acks_each = |ack: &Spanned<Ack>| match *ack.get_ref() {
         Ack::EveryPackets(packets) => packets.get() <= 1,
@@ -64,6 +66,8 @@ fn facts(n: &schema::Network) -> NetworkFacts {
         pacing: n.pacing.as_ref().is_none_or(|pacing| *pacing.get_ref()),
         marks: !n.ecn.as_ref().is_some_and(no_curves),
         pauses: n.flow_control != Some(FlowControlKind::None),
+        undetermined: (switch.detectors().iter())
+            .any(|(_, detector)| matches!(detector, Detector::Ternary(_))),
     }
 }
 

@@ -1,11 +1,14 @@
 //! From `[network.detection]` to what overrules the marking curves.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use paceline_congestion::detect::tcd::{self, Variant};
-use paceline_fabric::spec::{Detection, FlowControl, PacketFormat, Tcd};
-use paceline_kernel::Span;
+use paceline_fabric::spec::{Detection, FlowControl, PacketFormat, PfcThreshold, SwitchSpec, Tcd};
+use paceline_kernel::{Bytes, Span};
 use toml::Spanned;
 
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Place, Problem};
 use crate::schema::{self, DetectionKind, Fidelity, OrAuto, TcdKind};
 use crate::topology::Net;
 
@@ -15,25 +18,53 @@ use super::fill::{fill_at, fill_value};
 /// The thesis's ε.
 const EPSILON: f64 = 0.05;
 
-/// After flow control; without the section the curves alone.
+/// What a network is beside its switches: links, packets, the classes of its flows.
+type Around<'a> = (&'a Net, &'a PacketFormat, &'a BTreeSet<u8>);
+
+/// After flow control and what is lossless; without the section the curves alone.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     n: &mut schema::Network,
-    net: &Net,
-    packet: &PacketFormat,
+    around: Around<'_>,
+    switch: &mut SwitchSpec,
+) -> Result<(), Problem> {
+    let Some(spanned) = n.detection.as_mut() else {
+        return Ok(());
+    };
+    let (place, span) = (cx.texts.of_value(spanned), spanned.span());
+    let section = spanned.get_mut();
+    if let Some(priority) = &section.priority {
+        let message = "`priority` is of a single class, and this detector is that of all";
+        let help = "write `class = [{ priority = .., kind = .. }]` for one class";
+        return Err(Problem::new(message).at(&cx.texts.of_value(priority)).help(help));
+    }
+    switch.detection = of_section(cx, section, &place, around, switch.flow_control)?;
+    let mut classes = section.class.take().unwrap_or_default();
+    for class in &mut classes {
+        let detection = of_class(cx, class, around, switch)?;
+        switch.class_detection.push(detection);
+    }
+    section.class = (!classes.is_empty()).then_some(classes);
+    never_paused(cx, &span, around.2, switch);
+    marks_late(cx, &span, around, switch);
+    Ok(())
+}
+
+/// What one section says.
+fn of_section(
+    cx: &mut Cx<'_>,
+    section: &mut schema::Detection,
+    place: &Place,
+    (net, packet, _): Around<'_>,
     flow_control: FlowControl,
 ) -> Result<Detection, Problem> {
-    let Some(spanned) = n.detection.as_mut() else {
-        return Ok(Detection::Red);
-    };
-    let place = cx.texts.of_value(spanned);
-    let section = spanned.get_mut();
     let Some(kind) = section.kind.clone() else {
         let message = "`[network.detection]` has no `kind`: expected `red`, `np-ecn` or `tcd`";
-        return Err(Problem::new(message).at(&place));
+        return Err(Problem::new(message).at(place));
     };
     let at = cx.texts.of_value(&kind);
     let kind = *kind.get_ref();
+    idle(cx, section, kind);
     if kind == DetectionKind::Red {
         return Ok(Detection::Red);
     }
@@ -50,6 +81,133 @@ pub(super) fn resolve(
     match kind {
         DetectionKind::Tcd => ternary(cx, section, net, packet).map(Detection::Tcd),
         _ => Ok(Detection::NpEcn),
+    }
+}
+
+/// A single class's: that must be one that is paused, and once.
+fn of_class(
+    cx: &mut Cx<'_>,
+    class: &mut Spanned<schema::Detection>,
+    around: Around<'_>,
+    switch: &SwitchSpec,
+) -> Result<(u8, Detection), Problem> {
+    let place = cx.texts.of_value(class);
+    let section = class.get_mut();
+    if section.class.is_some() {
+        return Err(Problem::new("a class has no classes").at(&place));
+    }
+    let Some(written) = section.priority.clone() else {
+        let message = "this detector has no `priority`: expected the class that it is for, 1 to 7";
+        return Err(Problem::new(message).at(&place));
+    };
+    let (priority, at) = (*written.get_ref(), cx.texts.of_value(&written));
+    if !(1..8).contains(&priority) {
+        return Err(Problem::new(format!("class {priority} is not one of 1 to 7")).at(&at));
+    }
+    if switch.class_detection.iter().any(|&(known, _)| known == priority) {
+        return Err(Problem::new(format!("class {priority} has two detectors")).at(&at));
+    }
+    let detection = of_section(cx, section, &place, around, switch.flow_control)?;
+    if detection != Detection::Red && switch.loss.lossless >> priority & 1 == 0 {
+        let message = format!(
+            "class {priority} is lossy: nothing ever pauses it, and this detector goes by pauses ({})",
+            lossless(switch)
+        );
+        let help = format!("add {priority} to `network.lossless`, or write `kind = \"red\"`");
+        return Err(Problem::new(message).at(&at).help(help));
+    }
+    if !around.2.is_empty() && !around.2.contains(&priority) {
+        let what = format!("the detector of class {priority}");
+        cx.idle(Some(written.span()), &what, "no flow is in it");
+    }
+    Ok((priority, detection))
+}
+
+fn lossless(switch: &SwitchSpec) -> String {
+    let classes = (1..8).filter(|class| switch.loss.lossless >> class & 1 == 1);
+    let classes: Vec<String> = classes.map(|class: u8| class.to_string()).collect();
+    format!("`network.lossless` is [{}]", classes.join(", "))
+}
+
+/// Keys of other kinds and variants than the one that is chosen.
+fn idle(cx: &mut Cx<'_>, section: &schema::Detection, kind: DetectionKind) {
+    let span = |of: Option<Range<usize>>| of.filter(|span| !span.is_empty());
+    let of_tcd = [
+        ("variant", section.variant.as_ref().map(Spanned::span)),
+        ("epsilon", section.epsilon.as_ref().map(Spanned::span)),
+        ("max-ton", section.max_ton.as_ref().map(Spanned::span)),
+        ("times", section.times.as_ref().map(Spanned::span)),
+    ];
+    let name = match kind {
+        DetectionKind::Red => "red",
+        DetectionKind::NpEcn => "np-ecn",
+        DetectionKind::Tcd => {
+            let variant = section.variant.as_ref().map(|variant| *variant.get_ref());
+            if let (Some(times), false) = (&section.times, variant == Some(TcdKind::Adaptive)) {
+                let why = "network.detection.variant is not `adaptive`";
+                cx.idle(span(Some(times.span())), "network.detection.times", why);
+            }
+            return;
+        }
+    };
+    for (key, found) in of_tcd.into_iter().filter(|(_, found)| found.is_some()) {
+        let why = format!("network.detection.kind is `{name}`");
+        cx.idle(span(found), &format!("network.detection.{key}"), &why);
+    }
+}
+
+/// A detector that goes by pauses, where no class of a flow is ever paused.
+fn never_paused(cx: &mut Cx<'_>, span: &Range<usize>, classes: &BTreeSet<u8>, switch: &SwitchSpec) {
+    let detects = !switch.detectors().is_empty();
+    let is_paused = |class: &u8| switch.loss.lossless >> class & 1 == 1;
+    if !detects || classes.is_empty() || classes.iter().any(is_paused) {
+        return;
+    }
+    let names: Vec<String> = classes.iter().map(u8::to_string).collect();
+    let why = format!(
+        "it goes by pauses, and the flows' classes ({}) are lossy: {}",
+        names.join(", "),
+        lossless(switch)
+    );
+    cx.idle(Some(span.clone()), "network.detection", &why);
+}
+
+/// A port that would be marked by its queue only where those that fill it have been paused: what they fill is never
+/// found to be congested before it has spread.
+fn marks_late(cx: &mut Cx<'_>, span: &Range<usize>, (net, ..): Around<'_>, switch: &SwitchSpec) {
+    let FlowControl::Pfc(pfc) = switch.flow_control else {
+        return;
+    };
+    if switch.detectors().is_empty() {
+        return;
+    }
+    for curve in &switch.ecn {
+        let largest = match pfc.threshold {
+            PfcThreshold::Static { xoff, .. } => xoff,
+            PfcThreshold::Dynamic {
+                shift,
+                reference_rate,
+            } => {
+                let faster = (curve.rate.as_bps() / reference_rate.as_bps().max(1))
+                    .max(1)
+                    .ilog2();
+                let pool = switch.buffer.get();
+                Bytes::new(pool.checked_shr(shift.saturating_sub(faster)).unwrap_or(0))
+            }
+        };
+        let exists = net.topology.links.iter().any(|link| link.rate == curve.rate);
+        if exists && curve.kmin >= largest {
+            let place = match span.is_empty() {
+                true => String::new(),
+                false => format!("{}: ", cx.texts.at(span.clone())),
+            };
+            cx.warnings.push(format!(
+                "{place}ports of {} mark above {} (network.ecn), and a port asks for a pause at {largest} at the latest \
+                 (network.pfc): what fills them is paused before it is marked, and is found to be congested only where \
+                 several senders meet",
+                curve.rate, curve.kmin
+            ));
+        }
     }
 }
 

@@ -259,10 +259,11 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let nic = network::nic(cx, written)?;
     let bolt_ns3 = bolt_ns3::resolve(cx, written)?;
     let mut switch = network::switch(cx, written, &net, &packet, schemes.first())?;
-    switch.assist = assist::resolve(cx, written, schemes.all())?;
     let failures = network::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
     switch.loss = loss::loss(cx, written, &packet, &traffic.classes())?;
+    detection::resolve(cx, written, (&net, &packet, &traffic.classes()), &mut switch)?;
+    switch.assist = assist::resolve(cx, written, schemes.all(), &switch)?;
     let routes = paths::routes(cx, written, &net)?;
     let error_rate = fill_at(&mut written.error_rate, 0.0);
     let error_rate = network::probability(cx, &error_rate, "the error rate")?;
@@ -282,7 +283,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     for link in links.iter_mut().filter(|link| link.error_rate == 0.0) {
         link.error_rate = error_rate;
     }
-    let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count())?;
+    let detects = !switch.detectors().is_empty();
+    let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), detects)?;
     scenario.record.pcap = Some(pcap);
     cx.unused.extend(schemes.unused(cx)?);
     let (schemes, names) = schemes.finish(&mut scenario.cc);

@@ -2,8 +2,8 @@
 
 use paceline_congestion::registry::SchemeConfig;
 use paceline_fabric::spec::{
-    AckPolicy, FlowControl, Headroom, LinkFailure, LossSpec, NicSpec, NodeId, PacketFormat, Pfc, PfcMode,
-    PfcThreshold, SwitchSpec,
+    AckPolicy, Detection, FlowControl, Headroom, LinkFailure, LossSpec, NicSpec, NodeId, PacketFormat, Pfc,
+    PfcMode, PfcThreshold, SwitchSpec,
 };
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::Spanned;
@@ -179,7 +179,8 @@ pub(super) fn switch(
         },
         flow_control,
         ecn: super::ecn::resolve(cx, n, net, scheme.marking())?,
-        detection: super::detection::resolve(cx, n, net, packet, flow_control)?,
+        detection: Detection::Red,
+        class_detection: Vec::new(),
         loss: LossSpec::NONE,
         assist: None,
     };

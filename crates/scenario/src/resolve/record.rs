@@ -18,6 +18,7 @@ pub(super) fn resolve(
     record: &mut schema::Record,
     net: &Net,
     flows: usize,
+    detects: bool,
 ) -> Result<(RecordSpec, bool), Problem> {
     let from = fill_value(&mut record.queue_from, Time::ZERO);
     let to = fill_at(&mut record.queue_to, cx.stop);
@@ -44,6 +45,7 @@ pub(super) fn resolve(
         queue_window: (from, to.into_inner()),
         queue_dump_every: period(cx, &mut record.queue_dump, "queue-dump")?,
         port_bin: port_bin(cx, &mut record.ports)?,
+        state_every: state_every(cx, &mut record.states, detects)?,
         rate_every: period(cx, &mut record.rates, "rates")?,
         flow_every: period(cx, &mut record.flows, "flows")?,
         flows_max: fill(&mut record.flows_max, FLOWS_MAX),
@@ -104,10 +106,30 @@ fn port_bin(cx: &Cx<'_>, slot: &mut Option<Spanned<PortBins>>) -> Result<Option<
         _ => PortBins::Off,
     };
     let bins = fill_at(slot, default);
-    match *bins.get_ref() {
+    width(cx, &bins, ("ports", "bin width"))
+}
+
+/// How often the ports' states are sampled where something tells them.
+fn state_every(
+    cx: &mut Cx<'_>,
+    slot: &mut Option<Spanned<PortBins>>,
+    detects: bool,
+) -> Result<Option<Span>, Problem> {
+    let period = fill_at(slot, PortBins::Auto);
+    let every = width(cx, &period, ("states", "period"))?;
+    if !detects && matches!(period.get_ref(), PortBins::Of(_)) {
+        let why = "no port has a detector (network.detection)";
+        cx.idle(Some(period.span()), "record.states", why);
+    }
+    Ok(every.filter(|_| detects))
+}
+
+/// The time that is meant.
+fn width(cx: &Cx<'_>, of: &Spanned<PortBins>, (key, what): (&str, &str)) -> Result<Option<Span>, Problem> {
+    match *of.get_ref() {
         PortBins::Auto => Ok(Some(PORT_BIN)),
         PortBins::Off => Ok(None),
-        PortBins::Of(Span::ZERO) => Err(zero("ports", "bin width").at(&cx.texts.of_value(&bins))),
+        PortBins::Of(Span::ZERO) => Err(zero(key, what).at(&cx.texts.of_value(of))),
         PortBins::Of(width) => Ok(Some(width)),
     }
 }

@@ -14,7 +14,7 @@ fn us(us: u64) -> Time {
     Time::from_ns(us * 1000)
 }
 
-/// A machine, and what it says of packets that leave so many bytes behind, with curves that mark above 5000 bytes.
+/// A machine, and what it says of packets that leave so many bytes behind.
 struct Port {
     rule: Rule,
     machine: Machine,
@@ -30,15 +30,12 @@ impl Port {
 
     fn leaves(&mut self, at: Time, left: u32) -> (Verdict, PortState) {
         let verdict = self.machine.on_departure(&self.rule, at, left);
-        if verdict == Verdict::Curve {
-            self.machine.on_curve(left > 5000);
-        }
-        (verdict, self.machine.state())
+        (verdict, self.machine.state(&self.rule, at, left))
     }
 }
 
 use PortState::{Checking, Congested, NotCongested, Undetermined};
-use Verdict::{Curve, Spared, Undetermined as Ue};
+use Verdict::{Congested as Root, Curve, Spared, Undetermined as Ue};
 
 /// The table of the thesis for several links, ε = 0.05 (MTUs as they are given there).
 #[test]
@@ -93,13 +90,13 @@ fn a_queue_that_does_not_shrink_is_congested() {
     let mut port = Port::new(Variant::Thesis);
     port.machine.on_resume(us(50), 300_000);
     assert_eq!(port.leaves(us(60), 299_000), (Ue, Undetermined));
-    assert_eq!(port.leaves(us(151), 300_000), (Curve, Congested));
+    assert_eq!(port.leaves(us(151), 300_000), (Root, Congested));
     let mut port = Port::new(Variant::Thesis);
     port.machine.on_resume(us(50), 300_000);
     assert_eq!(port.leaves(us(60), 299_000), (Ue, Undetermined));
     assert_eq!(port.leaves(us(151), 250_000), (Spared, Checking));
     assert_eq!(port.leaves(us(250), 250_000), (Spared, Checking));
-    assert_eq!(port.leaves(us(251), 250_000), (Curve, Congested));
+    assert_eq!(port.leaves(us(251), 250_000), (Root, Congested));
 }
 
 /// Where the public code differs: whole microseconds, the queue's first 1030 bytes, what may grow in a period, what
@@ -119,12 +116,12 @@ fn as_coded_is_another_machine() {
     let late = (at(150_950_000), 300_000);
     assert_eq!(both(&[late]), [(Curve, Congested), (Ue, Undetermined)]);
     let begin = (at(60_000_000), 299_000);
-    assert_eq!(both(&[begin, late]), [(Curve, Congested), (Ue, Undetermined)]);
+    assert_eq!(both(&[begin, late]), [(Root, Congested), (Ue, Undetermined)]);
     // A queue that stays as it is counts as shrinking there.
     let stays = [begin, (at(152_000_000), 200_000), (at(252_000_000), 200_899)];
-    assert_eq!(both(&stays), [(Curve, Congested), (Spared, Checking)]);
+    assert_eq!(both(&stays), [(Root, Congested), (Spared, Checking)]);
     let grows = [begin, (at(152_000_000), 200_000), (at(252_000_000), 200_900)];
-    assert_eq!(both(&grows), [(Curve, Congested); 2]);
+    assert_eq!(both(&grows), [(Root, Congested); 2]);
     // 3090 bytes are 2060 beside the first 1030.
     let drains = |left| both(&[begin, (at(152_000_000), 200_000), (at(160_000_000), left)]);
     assert_eq!(drains(5000), [(Spared, NotCongested), (Spared, Checking)]);
@@ -157,8 +154,29 @@ fn an_idle_port_is_free_in_time() {
     let mut port = Port::new(Variant::Thesis);
     port.machine.on_resume(us(50), 3000);
     port.leaves(us(51), 0);
-    let state = |at, queue| port.machine.state_at(&port.rule, us(at), queue);
+    let state = |at, queue| port.machine.state(&port.rule, us(at), queue);
     assert_eq!(state(150, 0), Undetermined);
     assert_eq!(state(151, 0), NotCongested);
     assert_eq!(state(151, 1000), Undetermined);
+}
+
+/// A port that never paused, or whose way out of ON-OFF mode is over, is the curve's until a pause ends.
+#[test]
+fn what_rests_would_say_nothing_new() {
+    for variant in [Variant::Thesis, Variant::AsCoded] {
+        let mut port = Port::new(variant);
+        let rests = |port: &Port, at| port.machine.rests(&port.rule, us(at));
+        assert!(rests(&port, 10));
+        port.machine.on_resume(us(50), 300_000);
+        assert!(!rests(&port, 50));
+        port.leaves(us(51), 299_000);
+        assert!(
+            !rests(&port, 51) && !rests(&port, 200),
+            "a packet has to leave first"
+        );
+        assert_eq!(port.leaves(us(200), 299_000), (Spared, Checking));
+        assert!(!rests(&port, 200));
+        assert_eq!(port.leaves(us(201), 0), (Spared, NotCongested));
+        assert!(rests(&port, 201));
+    }
 }

@@ -9,6 +9,7 @@ use crate::ids::{PacketId, PortId, QpId};
 use crate::outcome::closeup::{CloseUp, CutTotals, Marks};
 use crate::outcome::{PacketKind, PortRef, TraceKind};
 use crate::world::classes::STRICT;
+use paceline_congestion::Mark;
 use paceline_kernel::ids::Id;
 use paceline_kernel::{Bytes, Time};
 
@@ -124,6 +125,7 @@ impl Core {
             return;
         }
         let (at, queue) = (Time::from_ps(self.now()), Bytes::new(u64::from(queue_bytes)));
+        let undetermined = u64::from(packet.mark == Mark::Undetermined);
         match self.watch.closeups.looks[place]
             .marks
             .iter_mut()
@@ -131,6 +133,7 @@ impl Core {
         {
             Some((_, marks)) => {
                 marks.count += 1;
+                marks.undetermined += undetermined;
                 marks.last = at;
                 marks.queue_max = marks.queue_max.max(queue);
             }
@@ -139,6 +142,7 @@ impl Core {
                     let marks = Marks {
                         port: name,
                         count: 1,
+                        undetermined,
                         first: at,
                         last: at,
                         queue_max: queue,

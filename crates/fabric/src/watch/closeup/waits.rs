@@ -113,15 +113,9 @@ impl Core {
     fn origin(&self, mut ingress: PortId, class: u8) -> Origin {
         let mut origin = Origin::default();
         while origin.way.len() < DEPTH && !self.ports[ingress].is_host {
-            let node = self.ports[ingress].node;
-            let mut most: Option<(PortId, u32)> = None;
-            for (port, _) in self.ports.numbered().filter(|(_, port)| port.node == node) {
-                let bytes = self.queued_from(port, class, Some(ingress)).values().sum::<u64>() as u32;
-                if bytes > 0 && most.is_none_or(|(_, known)| bytes > known) {
-                    most = Some((port, bytes));
-                }
-            }
-            let Some((egress, _)) = most else { break };
+            let Some(egress) = self.where_most_stands(ingress, class) else {
+                break;
+            };
             if origin.way.contains(&egress) {
                 break;
             }
@@ -132,20 +126,18 @@ impl Core {
             ingress = self.ports[egress].peer;
         }
         if let Some(&root) = origin.way.last() {
-            origin.flows = self.queued_from(root, class, None);
+            origin.flows = self.queued_at(root, class);
         }
         origin
     }
 
-    /// Bytes of each flow in a port's queue of a class; with `ingress` only of what came in there.
-    fn queued_from(&self, port: PortId, class: u8, ingress: Option<PortId>) -> BTreeMap<FlowId, u64> {
+    /// Bytes of each flow in a port's queue of a class.
+    fn queued_at(&self, port: PortId, class: u8) -> BTreeMap<FlowId, u64> {
         let mut flows = BTreeMap::new();
         let mut next = self.queues[(port, class)].head;
         while next != PacketId::NONE {
             let packet = self.packets.get(next);
-            if ingress.is_none_or(|ingress| packet.ingress == ingress) {
-                *flows.entry(packet.flow).or_default() += u64::from(packet.wire);
-            }
+            *flows.entry(packet.flow).or_default() += u64::from(packet.wire);
             next = packet.next;
         }
         flows

@@ -40,6 +40,11 @@ pub(crate) struct PortRecorder {
     /// Bytes in each switch: now, and the most in the open bin.
     held: List<SwitchId, u32>,
     held_max: List<SwitchId, u32>,
+    /// Of each port, the interface of its node at which most stood of what had come in by it, when it first asked for a
+    /// pause in the open bin; 0 where it did not. Empty unless there are detectors.
+    behind: List<PortId, u16>,
+    /// The same of closed bins.
+    behind_cells: Vec<u16>,
     /// Largest queue of all closed bins.
     queue_max: u32,
 }
@@ -143,6 +148,8 @@ impl PortRecorder {
             open: List::new(),
             held: List::new(),
             held_max: List::new(),
+            behind: List::new(),
+            behind_cells: Vec::new(),
             queue_max: 0,
         };
         // Before the first flow there is nothing to see.
@@ -167,6 +174,9 @@ impl PortRecorder {
             Open::new(rate.as_bps() as f64 / 8e12, bin)
         };
         recorder.open = ports.iter().map(open).collect();
+        if !spec.switch.detectors().is_empty() {
+            recorder.behind = List::of(ports.len(), 0);
+        }
         recorder.held = List::of(switches, 0);
         recorder.held_max = List::of(switches, 0);
         recorder
@@ -199,6 +209,16 @@ impl PortRecorder {
             open.paused += now.saturating_sub(open.paused_from);
             open.paused_from = u64::MAX;
         }
+    }
+
+    /// Whether it is to be told where most stands of what came in by a port, which asks for a pause.
+    pub(crate) fn asks_why(&self, port: PortId) -> bool {
+        self.behind.get(port) == Some(&0)
+    }
+
+    /// Most of it stands at this interface.
+    pub(crate) fn stands_behind(&mut self, port: PortId, interface: u32) {
+        self.behind[port] = interface as u16;
     }
 
     /// What is due at `due`: a look at the buffers, or the end of a bin.
@@ -259,6 +279,11 @@ impl PortRecorder {
         }
         self.buffers.extend_from_slice(held_max.as_slice());
         held_max.as_mut_slice().copy_from_slice(held.as_slice());
+        self.behind_cells.extend_from_slice(self.behind.as_slice());
+        // Where a pause goes on, so does its cause.
+        let over = self.behind.iter_mut().zip(ports.iter());
+        over.filter(|(_, port)| port.asked == 0)
+            .for_each(|(behind, _)| *behind = 0);
         self.bins += 1;
     }
 
@@ -267,6 +292,8 @@ impl PortRecorder {
         let odd = !self.first.is_multiple_of(2);
         merge_rows(&mut self.cells, self.open.len(), odd, PortBin::merged);
         merge_rows(&mut self.buffers, self.held.len(), odd, Ord::max);
+        let later = |first, second| if second == 0 { first } else { second };
+        merge_rows(&mut self.behind_cells, self.behind.len(), odd, later);
         self.bins = (self.bins + usize::from(odd)) / 2;
         self.first /= 2;
         self.bin *= 2;
@@ -295,6 +322,10 @@ impl PortRecorder {
                 *mine = *cell;
             }
         }
+        // A port asks in one part only.
+        for (mine, behind) in self.behind_cells.iter_mut().zip(&other.behind_cells) {
+            *mine = (*mine).max(*behind);
+        }
         // A switch is in one part, and holds nothing in others.
         for (mine, held) in self.buffers.iter_mut().zip(&other.buffers) {
             *mine = (*mine).max(*held);
@@ -303,16 +334,29 @@ impl PortRecorder {
     }
 
     /// What has been recorded, if that was asked for.
-    pub(crate) fn finish(self, nodes: &[NodeKind], ports: Vec<PortRef>) -> Option<PortSeries> {
+    pub(crate) fn finish(
+        self,
+        nodes: &[NodeKind],
+        ports: Vec<PortRef>,
+        peer: impl Fn(PortId) -> PortId,
+    ) -> Option<PortSeries> {
         if self.open.is_empty() {
             return None;
         }
+        // What a port asks for pauses its peer.
+        let count = ports.len();
+        let rows = self.behind_cells.chunks(count);
+        let of_row = |row| (0..count).map(move |port| (row, port));
+        let paused_for = rows
+            .flat_map(of_row)
+            .map(|(row, port)| row[peer(PortId::new(port)).index()]);
         let switches = (0..).zip(nodes).filter(|&(_, &kind)| kind == NodeKind::Switch);
         Some(PortSeries {
             bin: Span::from_ps(self.bin),
             first: self.first,
             ports,
             switches: switches.map(|(node, _)| NodeId(node)).collect(),
+            paused_for: paused_for.collect(),
             cells: self.cells,
             buffers: self.buffers,
         })

@@ -1,0 +1,134 @@
+//! What detectors find each class of each port to be, sampled.
+//!
+//! Samples are no events: see [`super::ports`].
+
+use std::mem::take;
+
+use paceline_congestion::detect::PortState;
+use paceline_kernel::ids::List;
+
+use super::merge::Theirs;
+use crate::core::port::Ports;
+use crate::ids::PortId;
+use crate::outcome::{Binned, PortRef, Room, StateRecord};
+use crate::spec::RunSpec;
+use crate::world::classes::Classes;
+
+/// Bins of all series together, at most: 20 MB.
+const BINS_MAX: usize = 1 << 19;
+
+/// What is recorded of states; empty when nobody asked, or nobody tells.
+#[derive(Clone, Debug)]
+pub(crate) struct StateRecorder {
+    /// When the next sample is due; `u64::MAX` for never.
+    due: u64,
+    period: u64,
+    room: Room,
+    followed: Vec<Followed>,
+}
+
+/// A class of a port.
+#[derive(Clone, Debug)]
+struct Followed {
+    port: PortId,
+    class: u8,
+    priority: u8,
+    series: Binned,
+}
+
+impl StateRecorder {
+    pub(super) fn new(spec: &RunSpec, ports: &Ports, classes: &Classes) -> Self {
+        let nothing = Self {
+            due: u64::MAX,
+            period: 1,
+            room: Room::new(BINS_MAX, 0),
+            followed: Vec::new(),
+        };
+        let (Some(every), Some(first)) = (spec.record.state_every, spec.first_start()) else {
+            return nothing;
+        };
+        let period = every.as_ps().max(1);
+        let number = first.as_ps() / period + 1;
+        let due = number.saturating_mul(period);
+        // Of the classes that carry data and have a detector.
+        let detected = spec.switch.detectors().into_iter();
+        let detected = detected.fold(0, |mask, (priorities, _)| mask | priorities);
+        let data = spec
+            .flow_classes()
+            .fold(0u8, |mask, priority| mask | 1 << priority);
+        let mask = classes.of(detected & data);
+        let series = Binned::new(0, period, number, due);
+        let switches = ports.numbered().filter(|(_, port)| !port.is_host);
+        let of_port = |(port, _)| {
+            let named = (0..16u8).filter(move |class| mask >> class & 1 == 1);
+            named.map(move |class| (port, class))
+        };
+        let followed = |(port, class)| Followed {
+            port,
+            class,
+            priority: classes.priority(class),
+            series: series.clone(),
+        };
+        let followed: Vec<Followed> = switches.flat_map(of_port).map(followed).collect();
+        Self {
+            due: if followed.is_empty() { u64::MAX } else { due },
+            period,
+            room: Room::new(BINS_MAX, followed.len()),
+            followed,
+        }
+    }
+
+    /// When the next sample is due.
+    pub(crate) fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// Takes the sample that is due; it is the last one if nothing is under way any more.
+    pub(crate) fn sample(&mut self, is_over: bool, state: impl Fn(PortId, u8, u64) -> Option<PortState>) {
+        let number = self.due / self.period;
+        for one in &mut self.followed {
+            let state = state(one.port, one.class, self.due).unwrap_or_default();
+            self.room.sample(&mut one.series, number, state as u64);
+        }
+        if self.room.is_exceeded() {
+            let all = self.followed.iter_mut().map(|one| &mut one.series);
+            self.room.thin(all.collect());
+        }
+        if is_over {
+            self.end(number + 1);
+        } else {
+            self.due = self.due.saturating_add(self.period);
+        }
+    }
+
+    /// Sample `end` is not taken, and none after.
+    fn end(&mut self, end: u64) {
+        self.due = u64::MAX;
+        self.followed.iter_mut().for_each(|one| one.series.finish(end));
+    }
+
+    /// Adds what has been recorded in another part of the network, up to the same instant, of the ports that are its
+    /// own.
+    pub(super) fn merge(&mut self, other: Self, theirs: Theirs<'_>) {
+        for (mine, record) in self.followed.iter_mut().zip(other.followed) {
+            if theirs(mine.port) {
+                *mine = record;
+            }
+        }
+        let all = self.followed.iter_mut().map(|one| &mut one.series);
+        self.room.merge(&other.room, all.collect());
+    }
+
+    /// What has been recorded until `now`.
+    pub(crate) fn finish(mut self, now: u64, ports: &List<PortId, PortRef>) -> Vec<StateRecord> {
+        if self.due != u64::MAX {
+            self.end(now / self.period + 1);
+        }
+        let record = |one: Followed| StateRecord {
+            port: ports[one.port],
+            priority: one.priority,
+            series: one.series,
+        };
+        take(&mut self.followed).into_iter().map(record).collect()
+    }
+}
