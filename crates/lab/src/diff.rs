@@ -110,7 +110,7 @@ const NOT_RESULTS: [&str; 9] = [
     "digest",
 ];
 /// What is told first.
-const FIRST: [&str; 20] = [
+const FIRST: [&str; 21] = [
     "flows.completed",
     "fct_slowdown.mean",
     "fct_slowdown.p50",
@@ -129,6 +129,7 @@ const FIRST: [&str; 20] = [
     "pfc.pauses",
     "pfc.paused_s",
     "ecn.ce",
+    "ecn.ue",
     "drops",
     "retransmitted_bytes",
 ];

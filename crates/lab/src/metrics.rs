@@ -34,13 +34,18 @@ const DONE: Metric = Metric {
 };
 
 /// The cost where low is good.
-const fn low(value: f64) -> f64 {
-    value
+const fn low(value: f64) -> Option<f64> {
+    Some(value)
 }
 
 /// The cost where high is good.
-const fn high(value: f64) -> f64 {
-    -value
+const fn high(value: f64) -> Option<f64> {
+    Some(-value)
+}
+
+/// The cost where neither is good for itself.
+const fn neither(_value: f64) -> Option<f64> {
+    None
 }
 
 macro_rules! metrics {
@@ -57,7 +62,7 @@ macro_rules! metrics {
             show: $show,
             cost: |summary| {
                 let value: fn(&Summary) -> Option<f64> = $value;
-                value(summary).map($cost)
+                value(summary).and_then($cost)
             },
         },)*]
     };
@@ -117,6 +122,30 @@ const DECISIONS: &[Metric] = metrics! {
     "decisions" "busy" "decisions.busy": |s| s.decisions.and_then(|of| of.busy), number, low;
 };
 
+/// Packets that came marked as congested.
+const CE_PACKETS: Metric = Metric {
+    group: "marked",
+    name: "CE packets",
+    key: "marks.ce_packets",
+    text: |s| whole(marked(s, s.marks.ce_packets)),
+    value: |s| marked(s, s.marks.ce_packets),
+    show: whole,
+    cost: |_| None,
+};
+
+/// What is shown besides where ports have detectors.
+const MARKS: &[Metric] = metrics! {
+    CE_PACKETS;
+    "marked" "CE flows" "marks.ce_flows": |s| marked(s, s.marks.ce_flows), whole, neither;
+    "marked" "UE packets" "marks.ue_packets": |s| marked(s, s.marks.ue_packets), whole, neither;
+    "marked" "UE flows" "marks.ue_flows": |s| marked(s, s.marks.ue_flows), whole, neither;
+};
+
+/// A count of marks, where ports have detectors.
+fn marked(summary: &Summary, count: u64) -> Option<f64> {
+    summary.detection.as_ref().map(|_| count as f64)
+}
+
 /// What had left before its sender heard anything, where that is worth saying.
 const UNHEARD: Metric = Metric {
     group: "bytes sent",
@@ -146,7 +175,11 @@ fn percent(share: Option<f64>) -> String {
 
 /// What is shown only of runs that have it.
 pub fn occasional() -> impl Iterator<Item = &'static Metric> + Clone {
-    COLLECTIVES.iter().chain(DECISIONS).chain(BEFORE_FEEDBACK)
+    COLLECTIVES
+        .iter()
+        .chain(DECISIONS)
+        .chain(MARKS)
+        .chain(BEFORE_FEEDBACK)
 }
 
 /// What a comparison of these runs shows.
@@ -158,6 +191,7 @@ pub(crate) fn shown(runs: &[&Summary]) -> Vec<&'static Metric> {
     for (more, shown) in [
         (COLLECTIVES, collectives),
         (DECISIONS, decisions),
+        (MARKS, runs.iter().any(|run| run.detection.is_some())),
         (BEFORE_FEEDBACK, feedback),
     ] {
         metrics.extend(more.iter().filter(|_| shown));

@@ -28,8 +28,27 @@ pub(super) fn base64(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// What [`base64`] made a text of.
+    pub(crate) fn unbase64(text: &str) -> Vec<u8> {
+        let value = |letter: u8| match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' => 62,
+            _ => 63,
+        };
+        let mut bytes = Vec::new();
+        for part in text.as_bytes().chunks(4) {
+            let letters = part.iter().filter(|&&letter| letter != b'=').count();
+            let bits = |word, &letter| word << 6 | u32::from(value(letter));
+            let word = part[..letters].iter().fold(0u32, bits) << (6 * (4 - letters));
+            bytes.extend_from_slice(&word.to_be_bytes()[1..letters]);
+        }
+        bytes
+    }
 
     #[test]
     fn base64_of_the_standard() {
@@ -39,6 +58,8 @@ mod tests {
             ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]
         );
         assert_eq!(base64(&[0xfb, 0xff]), "+/8=");
+        assert_eq!(unbase64("+/8="), [0xfb, 0xff]);
+        assert_eq!(unbase64("Zm9vYmE="), b"fooba");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod figures;
 mod scale;
+mod single_point;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -172,6 +173,9 @@ fn scenarios() -> String {
     let mut page = "# Scenarios that ship\n\n`paceline run NAME` finds them by name; `paceline explain NAME` prints the file.\n\n".to_string();
     for shipped in builtin::scenarios() {
         let _ = writeln!(page, "## {}\n\n{}\n", shipped.name, shipped.about());
+        if shipped.name == single_point::SCENARIO {
+            page.push_str(&single_point::markdown());
+        }
         let rest = shipped.text.lines().skip_while(|line| line.starts_with('#'));
         let text: Vec<&str> = rest.collect();
         let _ = writeln!(page, "```toml\n{}\n```\n", text.join("\n"));

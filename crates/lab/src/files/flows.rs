@@ -27,7 +27,7 @@ pub(super) fn write(
     flows.check()
 }
 
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 17] = [
     "flow_id",
     "label",
     "scheme",
@@ -42,6 +42,8 @@ const COLUMNS: [&str; 15] = [
     "retransmitted_bytes",
     "sent_bytes",
     "before_feedback_bytes",
+    "ce_packets",
+    "ue_packets",
     "status",
 ];
 
@@ -108,6 +110,8 @@ fn columns(rows: &[FlowRow<'_>]) -> Vec<Column> {
         int(|row| Some(row.retransmitted_bytes)),
         int(|row| Some(row.sent_bytes)),
         int(|row| Some(row.before_feedback_bytes)),
+        int(|row| Some(u64::from(row.ce_packets))),
+        int(|row| Some(u64::from(row.ue_packets))),
         text(|row| row.status.name()),
     ];
     let named = COLUMNS.into_iter().zip(values);

@@ -21,7 +21,7 @@ pub(crate) use flow_time::{read as read_flow_times, write as write_flow_times};
 pub(crate) use flows::{read_flows_csv, read_flows_parquet};
 pub use folder::{Folder, OutputError, check_destination, write_file};
 pub(crate) use series::read_series;
-pub use series::{GOODPUT, QUEUE, RATE, RTT, Range, Series, WINDOW, series_of};
+pub use series::{GOODPUT, QUEUE, RATE, RTT, Range, STATE, Series, WINDOW, series_of};
 pub(crate) use staging::remove_if_left;
 pub use staging::{abandon, clear_leftovers};
 

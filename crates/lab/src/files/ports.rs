@@ -13,6 +13,9 @@ pub const QUEUE_MAX: &str = "queue_max_bytes";
 pub const PAUSED: &str = "paused";
 /// Data packets marked "congestion experienced" at the port in the bin.
 pub const MARKS: &str = "marks";
+/// Why the port was paused in the bin, where there are detectors: the interface of the node at its other end at which most
+/// stood of what it had sent there, when that first asked for a pause; 0 where no switch did.
+pub const PAUSED_FOR: &str = "paused_for";
 /// Largest buffer occupancy of the switch seen in the bin, in bytes.
 pub const BUFFER: &str = "buffer_bytes";
 /// Width of the bins of the others, in ps: one point, at 0, of the entity `run`.
@@ -42,6 +45,8 @@ pub(super) fn port_series(recorded: &PortSeries, asked: u64) -> Vec<Series> {
             let points = steps(recorded, recorded.of_port(port).map(value));
             add(port_name(&recorded.ports[port]), metric, points);
         }
+        let points = steps(recorded, recorded.paused_for(port).map(f64::from));
+        add(port_name(&recorded.ports[port]), PAUSED_FOR, points);
     }
     for (switch, node) in recorded.switches.iter().enumerate() {
         let points = steps(recorded, recorded.of_switch(switch).map(f64::from));

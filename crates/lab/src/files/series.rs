@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use paceline_fabric::outcome::{Bin, Binned, FlowSeries, Outcome, QueueRecord};
+use paceline_fabric::outcome::{Bin, Binned, FlowSeries, Outcome, QueueRecord, StateRecord};
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::units::PS_PER_S;
 use serde::{Deserialize, Serialize};
@@ -181,9 +181,10 @@ fn read_resolution(path: &Path) -> Result<BTreeMap<String, Resolution>, String> 
 /// A time series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What it is about: `port <node>.<interface>-><peer>`, `switch <node>`, `flow <flow_id>`, `run`.
+    /// What it is about: `port <node>.<interface>-><peer>`, `switch <node>`, `flow <flow_id>`, `run`. Of a port's states
+    /// in a run with data in several classes it ends with ` class <class>`.
     pub entity: String,
-    /// Which quantity: [`QUEUE`], [`GOODPUT`], [`RATE`], [`WINDOW`], [`RTT`], or one of [`super::ports`].
+    /// Which quantity: [`QUEUE`], [`STATE`], [`GOODPUT`], [`RATE`], [`WINDOW`], [`RTT`], or one of [`super::ports`].
     pub metric: String,
     /// (time in ps, value), in order of time. Of several samples in a bin the value is the mean, each
     /// of the same weight.
@@ -242,7 +243,7 @@ impl Series {
 
     /// Whether its points are samples, and not what was counted in bins.
     fn samples(&self) -> bool {
-        [QUEUE, RATE, WINDOW, RTT].contains(&&*self.metric)
+        [QUEUE, STATE, RATE, WINDOW, RTT].contains(&&*self.metric)
     }
 
     /// The largest sample.
@@ -254,6 +255,8 @@ impl Series {
 
 /// Bytes in a port's queues, sampled; a point where the samples of a bin differ from the one before.
 pub const QUEUE: &str = "queue_bytes";
+/// What a port's detector finds it to be, sampled: 0 not congested, 1 checking, 2 undetermined, 3 congested.
+pub const STATE: &str = "state";
 /// Bytes of a flow acknowledged in the bin that starts at the time, as a rate in bit/s.
 pub const GOODPUT: &str = "goodput_bps";
 /// The rate that a flow's scheme allows, in bit/s, sampled.
@@ -284,6 +287,7 @@ fn sampled(entity: String, metric: &str, samples: &Binned, of: impl Fn(f64) -> f
 pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
     let queue = |queue: &QueueRecord| sampled(port_name(&queue.port), QUEUE, &queue.series, |bytes| bytes);
     let mut all: Vec<Series> = largest_queues(outcome).into_iter().map(queue).collect();
+    all.extend(states(&outcome.states));
     let asked = spec.record.rate_every.map_or(0, |span| span.as_ps());
     let bin = outcome.rate_bin.as_ps();
     let bps = |bytes: u64| (u128::from(bytes) * 8 * u128::from(PS_PER_S) / u128::from(bin)) as f64;
@@ -314,6 +318,22 @@ fn limits(flow: &FlowSeries) -> impl Iterator<Item = Series> {
         sampled(name(), RTT, &flow.rtt, |ps| ps / 1e6),
     ];
     series.into_iter().filter(|series| !series.points.is_empty())
+}
+
+/// What ports were found to be, of those that ever were anything but not congested; with their classes where there are
+/// several.
+fn states(all: &[StateRecord]) -> impl Iterator<Item = Series> {
+    let first = all.first().map(|record| record.priority);
+    let several = all.iter().any(|record| Some(record.priority) != first);
+    let changed = all.iter().filter(|record| !record.series.is_empty());
+    changed.map(move |record| {
+        let port = port_name(&record.port);
+        let entity = match several {
+            true => format!("{port} class {}", record.priority),
+            false => port,
+        };
+        sampled(entity, STATE, &record.series, |state| state)
+    })
 }
 
 /// The queues with the largest samples, in the order of ports.

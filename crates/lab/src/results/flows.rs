@@ -90,6 +90,12 @@ pub struct FlowRow<'a> {
     /// Of these, those that left before the sender had heard anything of the flow.
     #[serde(default)]
     pub before_feedback_bytes: u64,
+    /// Data packets that came to the receiver marked as congested ("congestion experienced").
+    #[serde(default)]
+    pub ce_packets: u32,
+    /// And as undetermined ([`paceline_congestion::detect::tcd`]).
+    #[serde(default)]
+    pub ue_packets: u32,
     /// How it ended.
     pub status: FlowState,
 }
@@ -117,6 +123,8 @@ impl FlowRow<'_> {
             retransmitted_bytes: self.retransmitted_bytes,
             sent_bytes: self.sent_bytes,
             before_feedback_bytes: self.before_feedback_bytes,
+            ce_packets: self.ce_packets,
+            ue_packets: self.ue_packets,
             status: self.status,
         }
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::feedback::{BeforeFeedback, Heard};
 use super::flows::FlowState;
+use super::marks::FlowMarks;
 use super::rows::{Entry, FlowRows};
 use super::sizes::by_edges;
 use crate::stats::{Distribution, Moments};
@@ -67,6 +68,9 @@ pub struct Group {
     pub size_bytes: u64,
     /// Payload bytes sent more than once.
     pub retransmitted_bytes: u64,
+    /// Marks of their packets.
+    #[serde(default)]
+    pub marks: FlowMarks,
     /// What had left before its sender heard anything; null of flows whose scheme does not react.
     #[serde(default)]
     pub before_feedback: Option<BeforeFeedback>,
@@ -85,6 +89,7 @@ struct Sums {
     busy_ps: u128,
     retransmitted: u64,
     goodput: Moments,
+    marks: FlowMarks,
     before_feedback: Heard,
 }
 
@@ -94,6 +99,7 @@ impl Sums {
         self.not_started += u64::from(flow.status == FlowState::NotStarted);
         self.size += flow.size;
         self.retransmitted += flow.retransmitted;
+        self.marks.add(flow);
         if reacts {
             self.before_feedback.add(flow);
         }
@@ -134,6 +140,7 @@ impl Group {
             not_started: sums.not_started,
             size_bytes: sums.size,
             retransmitted_bytes: sums.retransmitted,
+            marks: sums.marks,
             before_feedback: sums.before_feedback.share(),
             labels: BTreeMap::new(),
         }

@@ -266,6 +266,8 @@ mod tests {
             retransmitted_bytes: 0,
             sent_bytes: 0,
             before_feedback_bytes: 0,
+            ce_packets: 0,
+            ue_packets: 0,
             status: if end_us.is_some() {
                 FlowState::Completed
             } else {

@@ -265,6 +265,8 @@ mod tests {
             retransmitted_bytes: 0,
             sent_bytes: 0,
             before_feedback_bytes: 0,
+            ce_packets: 0,
+            ue_packets: 0,
             status: FlowState::Completed,
         };
         (1..=count).map(flow).collect()

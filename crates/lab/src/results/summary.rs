@@ -14,6 +14,7 @@ use super::feedback::{BeforeFeedback, reacting};
 use super::flows::{FlowState, IdealFct};
 use super::groups::{FlowCount, Group, SizeBucket};
 use super::jobs::{JobTimes, job_times};
+use super::marks::{FlowMarks, PortStates, detection};
 use super::ports::{PauseShare, Utilisation, pause_share, utilisation};
 use super::queues::{BusiestPort, QueueBytes, QueueCdf, busiest_port, queue_bytes, queue_cdf};
 use super::rows::FlowRows;
@@ -99,6 +100,15 @@ pub struct Summary {
     pub credits: Credits,
     /// Marked packets.
     pub ecn: Ecn,
+    /// How ports told that they were congested, where it was not by the marking curves alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detection: Option<String>,
+    /// Marks by flows, as packets came to their receivers.
+    #[serde(default)]
+    pub marks: FlowMarks,
+    /// What ports were found to be; absent unless that was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<PortStates>,
     /// Congestion notifications that reached senders.
     pub cnps: u64,
     /// Packets lost, in switches and on links.
@@ -301,6 +311,9 @@ pub fn summarise(
             ce: counters.marked,
             ue: counters.undetermined,
         },
+        detection: detection(&input.run.switch),
+        marks: all.marks,
+        states: PortStates::of(outcome),
         cnps: counters.notifications,
         drops: counters.buffer_drops + counters.link_drops,
         retransmitted_bytes: counters.retransmitted_bytes,

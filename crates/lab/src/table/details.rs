@@ -2,7 +2,7 @@
 
 use super::{Column, render};
 use crate::metrics::done;
-use crate::results::{CollectiveTime, FlowCount, Group, Summary};
+use crate::results::{CollectiveTime, FlowCount, FlowMarks, Group, Summary};
 use crate::stats::{self, Distribution};
 use crate::text::{bytes, duration_us, number};
 
@@ -79,6 +79,7 @@ type Rows = (Vec<&'static str>, Vec<Row>, &'static str);
 
 fn labels(runs: &[&Summary]) -> Rows {
     let mut rows = Vec::new();
+    let detects = runs.iter().any(|run| run.detection.is_some());
     for (run, summary) in runs.iter().enumerate() {
         let groups = summary.schemes.iter();
         let labels = groups.flat_map(|(scheme, group)| {
@@ -92,12 +93,12 @@ fn labels(runs: &[&Summary]) -> Rows {
                 (name, part)
             })
         });
-        rows.extend(labels.map(|(name, part)| label_row(name, run, part)));
+        rows.extend(labels.map(|(name, part)| label_row(name, run, part, detects)));
     }
     if !rows.iter().any(|row| row.name != rows[0].name) {
         rows.clear();
     }
-    let head = vec![
+    let mut head = vec![
         "label",
         "flows done",
         "not started",
@@ -106,11 +107,22 @@ fn labels(runs: &[&Summary]) -> Rows {
         "slowdown p99",
         "FCT p99",
     ];
+    if detects {
+        head.extend(["CE packets", "CE flows", "UE packets", "UE flows"]);
+    }
     (head, rows, "by label")
 }
 
-fn label_row(name: String, run: usize, group: &Group) -> Row {
-    Row {
+/// `detects` where the marks of its packets are told, too.
+fn label_row(name: String, run: usize, group: &Group, detects: bool) -> Row {
+    let FlowMarks {
+        ce_packets,
+        ce_flows,
+        ue_packets,
+        ue_flows,
+    } = group.marks;
+    let marks = [ce_packets, ce_flows, ue_packets, ue_flows].map(|count| count.to_string());
+    let mut row = Row {
         name,
         run,
         begun: group.not_started < group.flows.total,
@@ -122,7 +134,9 @@ fn label_row(name: String, run: usize, group: &Group) -> Row {
             number(group.fct_slowdown.p99),
             duration_us(group.fct_us.p99),
         ],
-    }
+    };
+    row.cells.extend(marks.into_iter().filter(|_| detects));
+    row
 }
 
 fn collectives(runs: &[&Summary]) -> Rows {

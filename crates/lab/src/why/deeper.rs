@@ -85,6 +85,9 @@ pub struct MarkRow {
     pub port: String,
     /// How many packets.
     pub packets: u64,
+    /// Of these, as undetermined.
+    #[serde(default)]
+    pub undetermined: u64,
     /// When the first and the last left it.
     pub first_ps: u64,
     /// See `first_ps`.
@@ -231,6 +234,7 @@ fn mark(of: &Marks) -> MarkRow {
     MarkRow {
         port: port_name(&of.port),
         packets: of.count,
+        undetermined: of.undetermined,
         first_ps: of.first.as_ps(),
         last_ps: of.last.as_ps(),
         queue_max_bytes: of.queue_max.get(),

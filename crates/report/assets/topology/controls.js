@@ -6,7 +6,7 @@ Paceline.topology && (() => {
   const view = $("topology"), stage = picture.canvas.parentNode, tip = $("topology-tip");
   const slider = $("topology-time"), play = $("topology-play"), select = $("topology-metric"), speed = $("topology-speed");
   const strip = $("topology-strip"), clock = $("topology-clock");
-  const shown = ["queue", "utilisation", "paused", "marks"].filter((name) => model.quantities[name]);
+  const shown = ["state", "queue", "utilisation", "paused", "marks"].filter((name) => model.quantities[name]);
   const state = { frame: model.busiest, metric: shown[0] ?? null, hover: null, port: null, flow: null, path: [] };
   /* Frames in a second at normal speed: a whole run takes some ten seconds. */
   const PACE = Math.max(6, model.frames / 12);
@@ -22,8 +22,9 @@ Paceline.topology && (() => {
     });
   };
 
+  $("topology-tree").hidden = !model.quantities.state;
   $("topology-step").textContent = model.frames
-    ? `Each step is ${model.duration(model.bin)}: the longest queue and the fullest buffer in it, of all else the mean. A run keeps at most 512 such steps, so none is finer here; charts of sampled queues are.` : "";
+    ? `Each step is ${model.duration(model.bin)}: the longest queue and the fullest buffer in it, ${model.quantities.state ? "a port's state at its end, " : ""}of all else the mean. A run keeps at most 512 such steps, so none is finer here; charts of sampled queues are.` : "";
   const seek = (frame) => {
     state.frame = Math.min(model.frames - 1, Math.max(0, Math.round(frame)));
     slider.value = state.frame;
@@ -142,12 +143,18 @@ Paceline.topology && (() => {
     const quantity = model.quantities[state.metric];
     $("topology-legend").hidden = !quantity;
     if (!quantity) return;
-    const { from } = picture.scaleOf(quantity);
     const colors = picture.colors();
+    if (quantity.name === "state") {
+      const stops = colors.states.map((color, i) => `${color} ${i * 25}% ${i * 25 + 25}%`);
+      $("topology-ramp").style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+      $("topology-ticks").replaceChildren(...model.states.map((name) => el("span", {}, name)));
+      return;
+    }
+    const { from } = picture.scaleOf(quantity);
     $("topology-ramp").style.background = `linear-gradient(to right, ${colors.ramp.join(", ")})`;
     $("topology-ticks").replaceChildren(...[0, 0.25, 0.5, 0.75, 1].map((t) => el("span", {}, quantity.text(from(t)))));
   };
-  const METRICS = { queue: "Longest queue", utilisation: "Utilisation", paused: "Time paused", marks: "ECN marks" };
+  const METRICS = { state: "State (congestion tree)", queue: "Longest queue", utilisation: "Utilisation", paused: "Time paused", marks: "ECN marks" };
   select.replaceChildren(...shown.map((name) => el("option", { value: name }, METRICS[name])));
   if (state.metric) select.value = state.metric;
   const measure = (name) => {
@@ -162,7 +169,7 @@ Paceline.topology && (() => {
   let pointer = null, grabbed = null;
   const valuesOf = (id) => shown.map((name) => {
     const quantity = model.quantities[name];
-    return el("div", { class: "tip-row" }, METRICS[name].replace(/^[LTU]/, (c) => c.toLowerCase()), el("b", {}, quantity.text(quantity.of(id, state.frame))));
+    return el("div", { class: "tip-row" }, METRICS[name].replace(/^[LTUS]/, (c) => c.toLowerCase()), el("b", {}, quantity.text(quantity.of(id, state.frame))));
   });
   const aboutNode = (node) => {
     const lines = [el("div", { class: "tip-x" }, `${node.ports.length} link${node.ports.length === 1 ? "" : "s"}`)];
@@ -174,9 +181,13 @@ Paceline.topology && (() => {
     }
     return [el("b", {}, model.nodeName(node.id)), ...lines];
   };
+  const aboutCause = (port) => {
+    const cause = model.causeOf(port, state.frame);
+    return cause ? [el("div", { class: "tip-row" }, "paused for", el("b", {}, `${model.nodeName(cause.from)} → ${model.nodeName(cause.to)}`))] : [];
+  };
   const aboutPort = (port) => [port, model.ports[port.back]].flatMap((one, i) => [
     el("div", i ? { class: "tip-x" } : {}, el(i ? "span" : "b", {}, `${model.nodeName(one.from)} → ${model.nodeName(one.to)}`)),
-    ...valuesOf(one.id)]);
+    ...valuesOf(one.id), ...aboutCause(one)]);
   const describe = () => {
     const found = pointer && !grabbed?.moved ? picture.hit(pointer.x, pointer.y) : null;
     const hover = found?.port?.id ?? null;

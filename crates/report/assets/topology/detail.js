@@ -7,7 +7,7 @@ Paceline.detail = Paceline.topology && (() => {
   const count = document.getElementById("flow-count");
   const find = document.getElementById("flow-find");
   const LISTED = 200;
-  const TITLES = { utilisation: "utilisation", queue: "longest queue", paused: "time paused", marks: "ECN marks" };
+  const TITLES = { state: "state", utilisation: "utilisation", queue: "longest queue", paused: "time paused", marks: "ECN marks" };
   let plots = [];
   let frame = 0;
   let actions = {};
@@ -34,7 +34,7 @@ Paceline.detail = Paceline.topology && (() => {
       label: id, stroke: css(`--c${color}`), width: 1.5, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false },
     });
     const highest = Math.max(...pair.flatMap((port) => quantity.row(port.id)));
-    const top = quantity.text(1) === "100 %" ? 1.02 : highest * 1.05 || 1;
+    const top = quantity.name === "state" ? 3.15 : quantity.text(1) === "100 %" ? 1.02 : highest * 1.05 || 1;
     const axis = { stroke: css("--soft"), font: "11px system-ui, sans-serif", grid: { stroke: css("--grid"), width: 1 }, ticks: { show: false }, gap: 5 };
     const marker = (u) => {
       const x = Math.round(u.valToPos(model.timeOf(frame + 0.5) / unit, "x", true));
@@ -55,7 +55,9 @@ Paceline.detail = Paceline.topology && (() => {
       scales: { x: { time: false }, y: { range: [0, top] } },
       axes: [
         { ...axis, size: 20, values: (_, v) => v.map(digits), ...(last ? { label: `time since the first flow's start (${name})`, labelFont: axis.font, labelSize: 16, labelGap: 0 } : {}) },
-        { ...axis, size: 56, space: 24, values: (_, v) => v.map(quantity.text) },
+        quantity.name === "state"
+          ? { ...axis, size: 84, splits: () => [0, 1, 2, 3], values: (_, v) => v.map(quantity.text) }
+          : { ...axis, size: 56, space: 24, values: (_, v) => v.map(quantity.text) },
       ],
       series: [{}, ...pair.map((port, i) => line(port.name, i))],
       hooks: { draw: [marker], setCursor: [show] },

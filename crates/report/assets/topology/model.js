@@ -62,7 +62,11 @@ Paceline.topology = (() => {
   /* Shares are stored in steps of 0.4 %. */
   const share = (v) => `${Math.round(v * 1000) / 10} %`;
   const bytes = (v) => Paceline.scaled(v, Paceline.BYTES);
-  const TOLD = { utilisation: share, queue: bytes, paused: share, marks: (v) => `${Paceline.digits(v)} /µs`, buffer: bytes };
+  const STATES = ["not congested", "checking", "undetermined", "congested"];
+  const TOLD = {
+    utilisation: share, queue: bytes, paused: share, marks: (v) => `${Paceline.digits(v)} /µs`, buffer: bytes,
+    state: (v) => STATES[Math.round(v)] ?? "", cause: (v) => `interface ${Math.round(v)}`,
+  };
   const quantities = {};
   for (const packed of timeline?.quantities ?? []) {
     const rows = packed.name === "buffer" ? nodes.length : ports.length;
@@ -81,6 +85,13 @@ Paceline.topology = (() => {
     };
   }
 
+  /* The port of the node at a port's other end behind which stands what it may not send; null where nothing says so. */
+  const byInterface = new Map(ports.map((port) => [`${port.from}.${port.link.interfaces[port.id % 2]}`, port]));
+  const causeOf = (port, frame) => {
+    const cause = Math.round(quantities.cause?.of(port.id, frame) ?? 0);
+    return cause > 0 ? byInterface.get(`${port.to}.${cause}`) ?? null : null;
+  };
+
   /* Times, in µs since the first flow's start. */
   const micros = (ps) => (ps - origin) / 1e6;
   const timeOf = (frame) => micros(timeline.start_ps + frame * timeline.bin_ps);
@@ -89,7 +100,7 @@ Paceline.topology = (() => {
   const duration = (us) => Paceline.scaled(us, Paceline.MICROSECONDS);
 
   return {
-    nodes, links, ports, byName, nodeName, quantities, flows, deadlocks,
+    nodes, links, ports, byName, nodeName, quantities, flows, deadlocks, causeOf, states: STATES,
     frames, busiest: timeline?.busiest ?? 0, bin: (timeline?.bin_ps ?? 0) / 1e6,
     timeOf, frameAt, micros, duration,
   };

@@ -64,7 +64,7 @@ Paceline.picture = Paceline.topology && (() => {
   };
   /* What carries more is thicker too. */
   const THIN = 0.45;
-  const thickness = (width, shade) => Math.max(0.7, width * (shade < 0 ? THIN : 0.6 + 0.7 * shade / (SHADES - 1)));
+  const thickness = (width, shade, shades) => Math.max(0.7, width * (shade < 0 ? THIN : 0.6 + 0.7 * shade / (shades - 1)));
 
   /* The line of each port: beside the middle, on the right of who drives from its node. */
   let lines = [];
@@ -97,16 +97,19 @@ Paceline.picture = Paceline.topology && (() => {
     colors = {
       ramp: Array.from({ length: SHADES }, (_, i) => shade(i / (SHADES - 1))),
       ...Object.fromEntries(["ink", "soft", "card", "idle", "node", "pause", "pick"].map((name) => [name, css(`--${name}`)])),
+      states: ["idle", "checking", "undetermined", "congested"].map((name) => css(`--${name}`)),
     };
   };
   /* Queues spread over orders of magnitude: their scale goes with the square root. */
   const scaleOf = (quantity) => ["queue", "buffer", "marks"].includes(quantity.name)
     ? { to: (v) => Math.sqrt(v / (quantity.top || 1)), from: (t) => quantity.top * t * t }
     : { to: (v) => v / quantity.top, from: (t) => quantity.top * t };
-  const shadeOf = (quantity, v) => v > 0 ? Math.min(SHADES - 1, Math.floor(scaleOf(quantity).to(v) * SHADES)) : -1;
+  const shadeOf = (quantity, v) => quantity.name === "state" ? Math.round(v) - 1 : v > 0 ? Math.min(SHADES - 1, Math.floor(scaleOf(quantity).to(v) * SHADES)) : -1;
 
   const paintLinks = (state) => {
     const quantity = model.quantities[state.metric];
+    /* States are three colours beside the one of what is not congested. */
+    const shades = quantity?.name === "state" ? colors.states.slice(1) : colors.ramp;
     /* One path for each colour and width; cold first, so that what is hot lies above. */
     const batches = new Map();
     model.ports.forEach((port, id) => {
@@ -119,9 +122,32 @@ Paceline.picture = Paceline.topology && (() => {
     for (const { shade, width, ids } of [...batches.values()].sort((a, b) => a.shade - b.shade)) {
       pen.beginPath();
       for (const id of ids) trace(lines[id].points);
-      pen.strokeStyle = shade < 0 ? colors.idle : colors.ramp[shade];
-      pen.lineWidth = thickness(width, shade);
+      pen.strokeStyle = shade < 0 ? colors.idle : shades[shade];
+      pen.lineWidth = thickness(width, shade, shades.length);
       pen.stroke();
+    }
+  };
+
+  /* The congestion tree's edges: from the port behind which traffic stands to each that is paused for it, whose packets
+     come to the same node. */
+  const paintCauses = (state) => {
+    if (state.metric !== "state") return;
+    pen.strokeStyle = pen.fillStyle = colors.pause;
+    pen.lineWidth = 1.5 * grow();
+    for (const port of model.ports) {
+      const cause = model.causeOf(port, state.frame);
+      if (!cause) continue;
+      const [from, to] = [lines[cause.id].points[0], lines[port.id].points.at(-1)];
+      const { x, y } = box(model.nodes[port.to]);
+      pen.beginPath();
+      pen.moveTo(from.x, from.y);
+      pen.quadraticCurveTo(x, y, to.x, to.y);
+      pen.stroke();
+      const angle = Math.atan2(to.y - y, to.x - x), head = 5 * grow();
+      pen.beginPath();
+      pen.moveTo(to.x, to.y);
+      for (const side of [-0.5, 0.5]) pen.lineTo(to.x - head * Math.cos(angle + side), to.y - head * Math.sin(angle + side));
+      pen.fill();
     }
   };
 
@@ -231,6 +257,7 @@ Paceline.picture = Paceline.topology && (() => {
     paintLinks(state);
     paintPauses(state);
     paintNodes(state);
+    paintCauses(state);
     for (const { closing } of model.deadlocks) paintClosing(closing);
     if (state.flow) {
       pen.strokeStyle = colors.pick;

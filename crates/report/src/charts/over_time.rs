@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Axis, Chart, Kind, Line, Named, Source, Width, round, unit_of_time};
 use crate::palette::COLORS;
 use crate::track::Track;
-use paceline_lab::files::{GOODPUT, QUEUE, Series};
+use paceline_lab::files::{GOODPUT, QUEUE, STATE, Series};
 use paceline_lab::results::FlowRow;
 
 /// Flows of which each gets a line of its own.
@@ -69,13 +69,14 @@ impl Clock {
     }
 }
 
-/// The queues of the busiest ports of a single run, of the busiest port of each of several.
-pub(crate) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
+/// What was sampled of ports: of those of a single run with the most of it, of the one of each of several; and how many
+/// others there are.
+fn of_ports(runs: &[Named<'_>], clock: &Clock, metric: &str) -> (Vec<Line>, usize) {
     let shown = if runs.len() == 1 { PORTS_MAX } else { 1 };
     let mut lines: Vec<Line> = Vec::new();
     let mut filled = 0;
     for (i, run) in runs.iter().enumerate() {
-        let series = run.data.series.iter().filter(|series| series.metric == QUEUE);
+        let series = run.data.series.iter().filter(|series| series.metric == metric);
         let mut tracks: Vec<(&Series, Track)> = series.map(|one| (one, Track::of(one))).collect();
         tracks.retain(|(_, track)| track.largest() > 0.0);
         filled += tracks.len();
@@ -93,6 +94,36 @@ pub(crate) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
             });
         }
     }
+    let others = filled - lines.len();
+    (lines, others)
+}
+
+/// What detectors found ports to be: those that were most of all, and longest, not free.
+pub(crate) fn states(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
+    let (lines, others) = of_ports(runs, clock, STATE);
+    let more = match others {
+        0 => String::new(),
+        more => format!(" {more} more ports in series.parquet."),
+    };
+    (!lines.is_empty()).then(|| Chart {
+        title: if runs.len() == 1 {
+            "States of ports"
+        } else {
+            "State of a port"
+        }
+        .into(),
+        note: format!("0 is not congested, 1 checking, 2 undetermined, 3 congested.{more}"),
+        x: clock.axis(),
+        y: Axis::new("state", ""),
+        kind: Kind::Track,
+        width: if runs.len() == 1 { Width::Half } else { Width::Full },
+        lines,
+    })
+}
+
+/// The queues of the busiest ports of a single run, of the busiest port of each of several.
+pub(crate) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
+    let (mut lines, others) = of_ports(runs, clock, QUEUE);
     let highest = lines.iter().map(Line::largest).fold(0.0, f64::max);
     let (unit, size) = if highest < 1e6 { ("KB", 1e3) } else { ("MB", 1e6) };
     for source in lines.iter_mut().filter_map(|line| line.source.as_mut()) {
@@ -105,7 +136,7 @@ pub(crate) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
             "Queue of the busiest port"
         }
         .into(),
-        note: match filled - lines.len() {
+        note: match others {
             0 => "Bytes in all queues of a switch port.".into(),
             more => format!("Bytes in all queues of a switch port; {more} more in series.parquet."),
         },
@@ -151,6 +182,7 @@ fn port_name(entity: &str) -> String {
     let parts = || {
         let (node, rest) = entity.strip_prefix("port ")?.split_once('.')?;
         let (interface, peer) = rest.split_once("->")?;
+        let peer = peer.replacen(" class ", ", class ", 1);
         Some(format!("switch {node} port {interface} → {peer}"))
     };
     parts().unwrap_or_else(|| entity.to_string())

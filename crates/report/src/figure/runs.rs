@@ -22,6 +22,8 @@ pub enum What {
     Queue,
     /// Goodput: of each flow of one run with few, else of all flows together.
     Rate,
+    /// What detectors found ports to be, as [`Self::Queue`].
+    State,
     /// PFC pauses.
     Pauses,
     /// Round-trip times of flows of one run.
@@ -32,12 +34,13 @@ pub enum What {
 
 impl What {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::FctCdf,
         Self::SlowdownCdf,
         Self::Slowdown,
         Self::Queue,
         Self::Rate,
+        Self::State,
         Self::Pauses,
         Self::Rtt,
         Self::Window,
@@ -51,6 +54,7 @@ impl What {
             Self::Slowdown => "slowdown",
             Self::Queue => "queue",
             Self::Rate => "rate",
+            Self::State => "state",
             Self::Pauses => "pauses",
             Self::Rtt => "rtt",
             Self::Window => "window",
@@ -66,6 +70,9 @@ impl What {
                 "no queue was recorded, or none was ever filled: --set record.queue=1us records them"
             }
             Self::Rate => "no rates were recorded: --set record.rates=10us records them",
+            Self::State => {
+                "no port has a detector, or none ever was anything but not congested: [network.detection] gives them one"
+            }
             Self::Pauses => "there was no pause",
             Self::Rtt | Self::Window => {
                 "it is drawn of one run, in which flows were recorded: --set record.flows=1us records them"
@@ -98,6 +105,7 @@ pub fn of_runs(runs: &[RunData], what: What) -> Result<Figure, NoFigure> {
         What::Slowdown => return slowdown_by_size(&named).ok_or_else(|| lacking(what)),
         What::Queue => charts::queues(&named, &clock),
         What::Rate => charts::rates_in_one(&named, &clock),
+        What::State => charts::states(&named, &clock),
         What::Pauses => charts::pauses(&named, &clock),
         What::Rtt => charts::limit(&named, &clock, RTT),
         What::Window => charts::limit(&named, &clock, WINDOW),

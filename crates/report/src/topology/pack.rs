@@ -73,7 +73,7 @@ impl Packer {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
@@ -87,10 +87,10 @@ mod tests {
         assert_eq!(packer.len(), packer.text().len());
     }
 
-    /// What the page's script does.
-    fn unpack(packer: &Packer, columns: usize, rows: usize) -> Vec<Vec<u16>> {
+    /// What the page's script does with values of one byte, or of `two`.
+    pub(in crate::topology) fn unpack(bytes: &[u8], two: bool, columns: usize, rows: usize) -> Vec<Vec<u16>> {
         let mut table = vec![vec![0; columns]; rows];
-        let mut bytes = packer.bytes.iter().copied().peekable();
+        let mut bytes = bytes.iter().copied().peekable();
         let varint = |bytes: &mut dyn Iterator<Item = u8>| {
             let (mut number, mut shift) = (0usize, 0);
             loop {
@@ -104,7 +104,7 @@ mod tests {
         };
         let value = |bytes: &mut dyn Iterator<Item = u8>| {
             let low = u16::from(bytes.next().unwrap());
-            if packer.two {
+            if two {
                 low | u16::from(bytes.next().unwrap()) << 8
             } else {
                 low
@@ -138,7 +138,7 @@ mod tests {
                 table.iter().map(|row| row.iter().map(|&v| v.min(limit)).collect()).collect();
             let mut packer = Packer::new(two);
             table.iter().enumerate().for_each(|(row, values)| packer.row(row, values));
-            prop_assert_eq!(unpack(&packer, table[0].len(), table.len()), table);
+            prop_assert_eq!(unpack(&packer.bytes, two, table[0].len(), table.len()), table);
         }
     }
 }

@@ -36,6 +36,65 @@ fn a_page_has_the_network_and_its_ports_over_time() {
     );
 }
 
+/// The rows of a quantity of a page's data, as its script reads them.
+fn rows_of(data: &serde_json::Value, name: &str, ports: usize) -> Vec<Vec<u16>> {
+    let timeline = &data["timeline"];
+    let all = timeline["quantities"].as_array().unwrap();
+    let quantity = all.iter().find(|quantity| quantity["name"] == name).unwrap();
+    let bins = timeline["bins"].as_u64().unwrap() as usize;
+    let bytes = crate::bytes::tests::unbase64(quantity["data"].as_str().unwrap());
+    let two = quantity["bytes"] == 2;
+    super::pack::tests::unpack(&bytes, two, bins, ports)
+}
+
+/// In each step of the slider a port has the state that its series has at the step's end, of several classes the
+/// largest, and the last cause of a pause.
+#[test]
+fn states_on_the_page_are_those_of_the_series() {
+    let mut run = run();
+    let noise = |seed: u64, k: u64| (k * 2_654_435_761 + seed * 40_503) % 1_009;
+    let steps = |seed: u64, every: u64, top: u64| -> Vec<(u64, f64)> {
+        let at = |k: u64| (k * every, (noise(seed, k) % top) as f64);
+        (0..40_000 / every).map(at).collect()
+    };
+    let port = |interface: u32| format!("port 0.{interface}->{interface}");
+    run.series = vec![
+        Series::new("run", "bin_ps", vec![(0, 100.0)]),
+        Series::new(port(1), "state", steps(1, 37, 4)),
+        Series::new(format!("{} class 3", port(2)), "state", steps(2, 53, 4)),
+        Series::new(format!("{} class 5", port(2)), "state", steps(3, 10, 4)),
+        Series::new("port 3.1->0", "paused_for", steps(4, 70, 5)),
+    ];
+    let data = data(&render(&[run.clone()]).unwrap());
+    let bin = data["timeline"]["bin_ps"].as_u64().unwrap();
+    let bins = data["timeline"]["bins"].as_u64().unwrap() as usize;
+    assert_eq!((bin, bins), (100, 400));
+    // Port `2i` is that of link `i`'s first node, port `2i + 1` that of its second; links are in the order of hosts.
+    let (states, causes) = (rows_of(&data, "state", 8), rows_of(&data, "cause", 8));
+    let at = |place: usize, ps: u64| {
+        let points = &run.series[place].points;
+        points
+            .iter()
+            .take_while(|point| point.0 <= ps)
+            .last()
+            .map_or(0.0, |point| point.1) as u16
+    };
+    for step in 0..bins {
+        let (begin, end) = (step as u64 * bin, (step as u64 + 1) * bin);
+        // Three of three are the largest number of a byte.
+        assert_eq!(states[0][step], 85 * at(1, end - 1), "step {step}");
+        assert_eq!(
+            states[2][step],
+            85 * at(2, end - 1).max(at(3, end - 1)),
+            "step {step}"
+        );
+        let all: Vec<u16> = (begin..end).map(|ps| at(4, ps)).collect();
+        let last = all.into_iter().rev().find(|&cause| cause > 0).unwrap_or(0);
+        assert_eq!(causes[5][step], last, "step {step}");
+    }
+    assert!(states[0].contains(&85) && causes[5].contains(&4));
+}
+
 #[test]
 fn a_page_without_series_or_network_is_a_page() {
     let mut run = run();

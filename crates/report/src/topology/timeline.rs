@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::pack::Packer;
-use paceline_lab::files::ports::{BIN, BUFFER, MARKS, PAUSED, QUEUE_MAX, UTILISATION};
-use paceline_lab::files::{QUEUE, Series};
+use paceline_lab::files::ports::{BIN, BUFFER, MARKS, PAUSED, PAUSED_FOR, QUEUE_MAX, UTILISATION};
+use paceline_lab::files::{QUEUE, STATE, Series};
 
 /// Bins of a page; the recorder has no more.
 const BINS_MAX: u64 = 512;
@@ -18,6 +18,10 @@ const TEXT_MAX: usize = 4 << 20;
 enum Merge {
     Largest,
     Mean,
+    /// That at the end.
+    Last,
+    /// The last that is not 0.
+    Latest,
 }
 
 /// A quantity on the page, and the metrics that it is made of: the first that there is.
@@ -33,7 +37,7 @@ struct Quantity {
     counted: bool,
 }
 
-const QUANTITIES: [Quantity; 5] = [
+const QUANTITIES: [Quantity; 7] = [
     Quantity {
         name: "utilisation",
         metrics: &[UTILISATION],
@@ -65,6 +69,23 @@ const QUANTITIES: [Quantity; 5] = [
         two: true,
         top: None,
         counted: true,
+    },
+    Quantity {
+        name: "state",
+        metrics: &[STATE],
+        merge: Merge::Last,
+        two: false,
+        top: Some(3.0),
+        counted: false,
+    },
+    // An interface's number is its value on the page.
+    Quantity {
+        name: "cause",
+        metrics: &[PAUSED_FOR],
+        merge: Merge::Latest,
+        two: true,
+        top: Some(u16::MAX as f64),
+        counted: false,
     },
     Quantity {
         name: "buffer",
@@ -138,7 +159,12 @@ fn within(limit: usize, series: &[Series], rows: &BTreeMap<String, usize>) -> Op
     }
 }
 
-/// The series of a quantity, in the order of rows.
+/// A port without its class, where a series is about one.
+fn port_of(entity: &str) -> &str {
+    entity.split_once(" class ").map_or(entity, |(port, _)| port)
+}
+
+/// The series of a quantity, in the order of rows; of the classes of a port one after another.
 fn rows_of<'a>(
     series: &'a [Series],
     quantity: &Quantity,
@@ -148,10 +174,9 @@ fn rows_of<'a>(
         let mut found: Vec<_> = series
             .iter()
             .filter(|one| one.metric == **metric && !one.points.is_empty())
-            .filter_map(|one| Some((*rows.get(&one.entity)?, one)))
+            .filter_map(|one| Some((*rows.get(port_of(&one.entity))?, one)))
             .collect();
         found.sort_by_key(|&(row, _)| row);
-        found.dedup_by_key(|&mut (row, _)| row);
         found
     };
     quantity
@@ -206,14 +231,19 @@ impl Grid {
             let total = totals
                 .entry(quantity.name)
                 .or_insert_with(|| vec![0.0; self.bins]);
-            for (row, one) in rows {
-                let mut values = self.values(one, quantity.merge);
+            for of_row in rows.chunk_by(|(row, _), (next, _)| row == next) {
+                let row = of_row[0].0;
+                let mut values = vec![0.0; self.bins];
+                for (_, one) in of_row {
+                    let all = values.iter_mut().zip(self.values(one, quantity.merge));
+                    all.for_each(|(value, other)| *value = f64::max(*value, other));
+                }
                 values.iter_mut().for_each(|value| *value *= scale);
                 total
                     .iter_mut()
                     .zip(&values)
                     .for_each(|(total, value)| *total += value);
-                packer.row(*row, &quantised(&values, top, levels));
+                packer.row(row, &quantised(&values, top, levels));
             }
             size += packer.len();
             quantities.push(Packed {
@@ -234,7 +264,7 @@ impl Grid {
     }
 
     /// The value of each bin of a step function; where a step stands for several samples, of the
-    /// largest of them, or the mean.
+    /// largest of them, the mean, or the last.
     fn values(&self, series: &Series, merge: Merge) -> Vec<f64> {
         let points = &series.points;
         let mut bins = vec![0.0; self.bins];
@@ -244,6 +274,7 @@ impl Grid {
             let value = match merge {
                 Merge::Largest => series.range(i).max,
                 Merge::Mean => value,
+                Merge::Last | Merge::Latest => series.range(i).last,
             };
             if value <= 0.0 {
                 continue;
@@ -256,6 +287,8 @@ impl Grid {
                 match merge {
                     Merge::Largest => *slot = f64::max(*slot, value),
                     Merge::Mean => *slot += value * inside as f64 / self.bin_ps as f64,
+                    Merge::Last if to < start + self.bin_ps => {}
+                    Merge::Last | Merge::Latest => *slot = value,
                 }
             }
         }

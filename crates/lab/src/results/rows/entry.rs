@@ -26,10 +26,13 @@ pub(crate) struct Entry {
     pub(crate) delivered: u64,
     pub(crate) sent: u64,
     pub(crate) sent_unheard: u64,
+    /// Packets that came marked as congested, and as undetermined.
+    pub(crate) ce: u32,
+    pub(crate) ue: u32,
 }
 
 /// Bytes of an entry.
-pub(super) const SIZE: usize = 5 * 4 + 2 * 2 + 2 + 9 * 8;
+pub(super) const SIZE: usize = 7 * 4 + 2 * 2 + 2 + 9 * 8;
 
 impl Entry {
     /// Of a flow of a run.
@@ -56,6 +59,8 @@ impl Entry {
             delivered: record.delivered.get(),
             sent: record.sent.get(),
             sent_unheard: record.sent_unheard.get(),
+            ce: record.congested,
+            ue: record.undetermined,
         }
     }
 
@@ -80,6 +85,8 @@ impl Entry {
             delivered: 0,
             sent: row.sent_bytes,
             sent_unheard: row.before_feedback_bytes,
+            ce: row.ce_packets,
+            ue: row.ue_packets,
         }
     }
 
@@ -100,6 +107,8 @@ impl Entry {
             retransmitted_bytes: self.retransmitted,
             sent_bytes: self.sent,
             before_feedback_bytes: self.sent_unheard,
+            ce_packets: self.ce,
+            ue_packets: self.ue,
             status: self.status,
         }
     }
@@ -122,7 +131,15 @@ impl Entry {
             bytes[at..at + value.len()].copy_from_slice(value);
             at += value.len();
         };
-        for value in [self.flow, self.label, self.scheme, self.src, self.dst] {
+        for value in [
+            self.flow,
+            self.label,
+            self.scheme,
+            self.src,
+            self.dst,
+            self.ce,
+            self.ue,
+        ] {
             put(&value.to_le_bytes());
         }
         for value in [self.sport, self.dport] {
@@ -154,7 +171,7 @@ impl Entry {
             at += count;
             value.fold(0, |value, &byte| value << 8 | u64::from(byte))
         };
-        let [flow, label, scheme, src, dst] = [(); 5].map(|()| take(4) as u32);
+        let [flow, label, scheme, src, dst, ce, ue] = [(); 7].map(|()| take(4) as u32);
         let [sport, dport] = [(); 2].map(|()| take(2) as u16);
         let [class, flags] = [(); 2].map(|()| take(1) as u8);
         let [
@@ -187,6 +204,8 @@ impl Entry {
             delivered,
             sent,
             sent_unheard,
+            ce,
+            ue,
         }
     }
 }
@@ -216,6 +235,8 @@ mod tests {
             delivered: 9,
             sent: 10,
             sent_unheard: 11,
+            ce: 12,
+            ue: u32::MAX,
         };
         assert_eq!(Entry::decode(&whole.encode()), whole);
         for status in FlowState::ALL {

@@ -1,5 +1,7 @@
 //! A close-up in words.
 
+use std::collections::BTreeMap;
+
 use super::{CauseRow, CutRow, Deeper, PauseRow, SharedRow, gbps, size, us};
 
 /// Flows, cuts and ports that are named before the rest is counted.
@@ -17,6 +19,7 @@ impl Deeper {
         };
         add("slowed down", self.slowed(start_ps));
         add("marked", self.marked(start_ps));
+        add("behind", self.behind(flow));
         add(
             "held back",
             self.pauses
@@ -104,8 +107,13 @@ impl Deeper {
 
     fn marked(&self, start: u64) -> Vec<String> {
         let line = |row: &super::MarkRow| {
+            let undetermined = match row.undetermined {
+                0 => String::new(),
+                all if all == row.packets => " as undetermined".to_string(),
+                some => format!(" ({some} of them as undetermined)"),
+            };
             format!(
-                "{} packets by {}, {} to {} after its start, with up to {} behind them",
+                "{} packets{undetermined} by {}, {} to {} after its start, with up to {} behind them",
                 row.packets,
                 self.place(&row.port),
                 Self::after(start, row.first_ps),
@@ -114,6 +122,35 @@ impl Deeper {
             )
         };
         self.marks.iter().take(NAMED).map(line).collect()
+    }
+
+    /// The ports where pauses that held it back began, and which had none of its packets: one line for each.
+    fn behind(&self, flow: u32) -> Vec<String> {
+        let mut roots: BTreeMap<&str, (u64, BTreeMap<u32, u64>)> = BTreeMap::new();
+        for row in &self.pauses {
+            let Some(root) = row.way.last() else { continue };
+            let (time, flows) = roots.entry(root).or_default();
+            *time += row.time_ps;
+            for &(of, bytes) in &row.flows {
+                *flows.entry(of).or_default() += bytes;
+            }
+        }
+        roots.retain(|_, (_, flows)| !flows.is_empty() && !flows.contains_key(&flow));
+        let mut roots: Vec<_> = roots.into_iter().collect();
+        roots.sort_by_key(|(_, (time, _))| std::cmp::Reverse(*time));
+        let line = |(root, (time, flows)): (&str, (u64, BTreeMap<u32, u64>))| {
+            let mut flows: Vec<(u32, u64)> = flows.into_iter().collect();
+            flows.sort_by_key(|&(of, bytes)| (std::cmp::Reverse(bytes), of));
+            let total: u64 = flows.iter().map(|flow| flow.1).sum();
+            format!(
+                "congestion that it did not cause: none of its packets stood at {}, for which ports on its way were paused \
+                 {} in all: {}",
+                self.place(root),
+                us(time),
+                self.shares(&flows, total)
+            )
+        };
+        roots.into_iter().take(NAMED).map(line).collect()
     }
 
     fn held(&self, row: &PauseRow, start: u64) -> String {

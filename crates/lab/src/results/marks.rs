@@ -1,0 +1,113 @@
+//! What detectors made of a run: marks of flows by kind, ports by state.
+
+use paceline_congestion::detect::PortState;
+use paceline_fabric::outcome::{Outcome, StateRecord};
+use paceline_fabric::spec::{Detection, SwitchSpec};
+use serde::{Deserialize, Serialize};
+
+use super::rows::Entry;
+
+/// Data packets by the mark with which they came to their receivers, and the flows that had such.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowMarks {
+    /// Packets marked as congested.
+    pub ce_packets: u64,
+    /// Packets marked as undetermined.
+    pub ue_packets: u64,
+    /// Flows with a packet marked as congested.
+    pub ce_flows: u64,
+    /// Flows with a packet marked as undetermined.
+    pub ue_flows: u64,
+}
+
+impl FlowMarks {
+    pub(super) fn add(&mut self, flow: &Entry) {
+        self.ce_packets += u64::from(flow.ce);
+        self.ue_packets += u64::from(flow.ue);
+        self.ce_flows += u64::from(flow.ce > 0);
+        self.ue_flows += u64::from(flow.ue > 0);
+    }
+}
+
+/// For how long ports were what, summed over the classes of all switch ports that have a detector, in seconds: by
+/// samples, and where there are more than are kept by the last of each bin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PortStates {
+    /// Let out of ON-OFF mode, with a queue of which it was not known yet whose it was.
+    pub checking_s: f64,
+    /// Stopped and started.
+    pub undetermined_s: f64,
+    /// A root of congestion.
+    pub congested_s: f64,
+    /// Ports (of one class) that ever were undetermined.
+    pub undetermined_ports: u64,
+    /// And congested.
+    pub congested_ports: u64,
+}
+
+impl PortStates {
+    /// `None` where nobody told.
+    pub(super) fn of(outcome: &Outcome) -> Option<Self> {
+        let mut all = Self::default();
+        for record in &outcome.states {
+            let times = times(record, outcome.end.as_ps());
+            let of = |state: PortState| times[state as usize];
+            let seconds = |state| of(state) as f64 / 1e12;
+            all.checking_s += seconds(PortState::Checking);
+            all.undetermined_s += seconds(PortState::Undetermined);
+            all.congested_s += seconds(PortState::Congested);
+            all.undetermined_ports += u64::from(of(PortState::Undetermined) > 0);
+            all.congested_ports += u64::from(of(PortState::Congested) > 0);
+        }
+        (!outcome.states.is_empty()).then_some(all)
+    }
+}
+
+/// How long it was each of the four, in ps.
+fn times(record: &StateRecord, end: u64) -> [u64; 4] {
+    let mut times = [0; 4];
+    let bins: Vec<_> = record.series.bins().collect();
+    let nexts = bins.iter().skip(1).map(|bin| bin.at.as_ps()).chain([end]);
+    for (bin, next) in bins.iter().zip(nexts) {
+        times[bin.last.min(3) as usize] += next.saturating_sub(bin.at.as_ps());
+    }
+    times
+}
+
+/// The names of the detectors that overrule the curves; `None` if none does.
+pub(super) fn detection(switch: &SwitchSpec) -> Option<String> {
+    let name = |detection: Detection| match detection {
+        Detection::Red => "red",
+        Detection::NpEcn => "np-ecn",
+        Detection::Tcd(_) => "tcd",
+    };
+    let mut text = name(switch.detection).to_string();
+    for &(priority, detection) in &switch.class_detection {
+        text.push_str(&format!(", class {priority} {}", name(detection)));
+    }
+    (!switch.detectors().is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_fabric::outcome::{Binned, PortRef};
+    use paceline_fabric::spec::NodeId;
+    use paceline_kernel::{Span, Time};
+
+    use super::*;
+
+    #[test]
+    fn times_by_hand() {
+        let samples = [0, 2, 2, 3, 3, 3, 1, 0];
+        let record = StateRecord {
+            port: PortRef {
+                node: NodeId(0),
+                interface: 1,
+                peer: NodeId(1),
+            },
+            priority: 3,
+            series: Binned::of_samples(Time::from_ns(10), Span::from_ns(10), samples),
+        };
+        assert_eq!(times(&record, 100_000).map(|ps| ps / 1000), [20, 10, 20, 30]);
+    }
+}
