@@ -185,8 +185,8 @@ pub trait SwitchHalf: Clone + Debug + Send + 'static {
     fn rests(&self, _now: Time) -> bool {
         false
     }
-    /// A pause of a class begins.
-    fn on_pause(&mut self, _at: &mut Egress<'_>, _class: u8) {}
+    /// A pause of a class with so many bytes in its queue begins.
+    fn on_pause(&mut self, _at: &mut Egress<'_>, _class: u8, _queue: u32) {}
     /// A pause of a class ends; nothing has left its queue since.
     fn on_resume(&mut self, _at: &mut Egress<'_>, _class: u8, _queue: Queue) {}
     /// The link failed: what waited is lost, and pauses are over.

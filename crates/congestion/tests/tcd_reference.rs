@@ -141,7 +141,7 @@ impl Port {
                     paused = false;
                 }
                 What::Off => {
-                    machine.on_pause(Time::from_ns(at));
+                    machine.on_pause(rule, Time::from_ns(at), 0);
                     paused = true;
                 }
                 What::Change(_, new, left) => {

@@ -102,7 +102,7 @@ fn by_hand(outcome: &Outcome, at: &[(Time, u64)]) -> Vec<(Time, u64)> {
             }
             if paused == now {
                 match pauses[pause].pause {
-                    true => machine.on_pause(now),
+                    true => machine.on_pause(&rule, now, queue),
                     false => machine.on_resume(now, queue),
                 }
                 pause += 1;

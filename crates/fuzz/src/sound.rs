@@ -58,6 +58,38 @@ flows = "2us"
 rtt-samples = true
 "#;
 
+/// Ports that pauses stop and start, with detectors of either kind.
+const DETECTED: &str = r#"duration = "1ms"
+[topology.dumbbell]
+left = 3
+right = 2
+rate = "100Gbps"
+delay = "1us"
+[network]
+lossless = [3, 5]
+pfc.static = { xoff = "40KB", xon = "38KB" }
+headroom.fixed = "200KB"
+ecn = { kmin = "5KB", kmax = "50KB", pmax = 0.2, reference-rate = "100Gbps" }
+[network.detection]
+kind = "tcd"
+variant = "adaptive"
+epsilon = 0.1
+max-ton = "20us"
+times = 3
+class = [{ priority = 5, kind = "np-ecn" }]
+[[workload]]
+label = "burst"
+incast = { senders = [0, 1, 4], receiver = 3, size = "200KB" }
+[[workload]]
+label = "beside"
+priority = 5
+flows = [{ src = 0, dst = 4, size = "50KB", start = "5us" }]
+[cc]
+scheme = "dcqcn-tcd"
+[record]
+states = "2us"
+"#;
+
 /// Flows of sizes that a file says.
 const DRAWN: &str = r#"duration = "1ms"
 [topology.star]
@@ -108,6 +140,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         write(folder, &format!("scenario/{name}.toml"), shipped.text)?;
     }
     write(folder, "scenario/run.toml", RUN)?;
+    write(folder, "scenario/detected.toml", DETECTED)?;
     for (name, text) in CONFIG {
         write(folder, &format!("ns3/{name}"), text)?;
     }

@@ -5,6 +5,7 @@ use paceline_congestion::Mark;
 use paceline_fabric::outcome::{PacketKind, TraceKind};
 use paceline_kernel::Time;
 use paceline_lab::run::{Control, execute};
+use paceline_lab::why::{CloseLook, Why};
 use paceline_scenario::{Overrides, load};
 
 /// Packets of the victims that came marked as congested, and as undetermined, since the bursts began; of each victim.
@@ -43,4 +44,41 @@ fn victims_are_undetermined_not_congested() {
         assert!((1..congested / 2).contains(&np[victim][0]), "{np:?}");
         assert!(tcd[victim][0] == 0 && tcd[victim][1] > 1000, "{tcd:?}");
     }
+}
+
+/// The first of the bursts: a victim is told of the port that held it back and had none of its packets, the culprit is
+/// not; and the labels of a summary say whose packets were marked how, from the beginning.
+#[test]
+fn why_and_the_summary_tell_victims_from_culprits() {
+    let overrides = Overrides {
+        set: vec!["duration=21ms".into()],
+        ..Overrides::default()
+    };
+    let mut input = load("tcd-single-point", &overrides).expect("the scenario ships");
+    input.run_mut().record.closeups = vec![0, 2];
+    let done = execute(&input, &mut |_| Control::Continue).expect("it runs");
+    let behind = |flow: u32| {
+        let row = done.flows.get(flow as usize).expect("it is there");
+        let look = CloseLook::of(&input.run, &done.outcome, &row);
+        let why = Why::close(&row, &look).expect("it took time");
+        let mut lines = why.lines.iter().filter(|(name, _)| name == "behind");
+        lines.next().map(|(_, line)| line.clone())
+    };
+    let line = behind(0).expect("the victim was held back");
+    let told = "congestion that it did not cause: none of its packets stood at switch 3 -> host 8, ";
+    assert!(line.starts_with(told), "{line}");
+    assert_eq!(behind(2), None, "the culprit");
+    let marks = |scheme: &str, label: &str| done.summary.schemes[scheme].labels[label].marks;
+    let (victim, culprit) = (marks("fixed", "victim-0"), marks("dcqcn-tcd", "culprit"));
+    assert!(victim.ue_packets > 50 && victim.ue_flows == 1, "{victim:?}");
+    assert!(
+        culprit.ce_packets > victim.ce_packets && culprit.ce_flows == 1,
+        "{culprit:?}"
+    );
+    assert_eq!(done.summary.detection.as_deref(), Some("tcd"));
+    let states = done.summary.states.expect("they are sampled");
+    assert!(
+        states.undetermined_ports == 3 && states.undetermined_s > 0.001,
+        "{states:?}"
+    );
 }

@@ -170,6 +170,8 @@ pub struct Machine {
     check: (Time, u32),
     /// The longest time for which it sent in one go, of late.
     longest: Span,
+    /// While it is paused: what it was when that began.
+    held: Option<PortState>,
 }
 
 /// Of the public code: what a queue keeps for itself, in bytes.
@@ -191,6 +193,7 @@ impl Machine {
         resume: Some((Time::ZERO, 0)),
         check: (Time::ZERO, 0),
         longest: Span::ZERO,
+        held: None,
     };
 
     /// What it is, as the last packet left it; nothing where that is the curve's to say.
@@ -202,10 +205,10 @@ impl Machine {
         }
     }
 
-    /// What it is now that it has `queue` bytes. Where the curve says it, a queue above the threshold is congested; a
-    /// port that has nothing to send leaves ON-OFF mode by the clock.
+    /// What it is now that it has `queue` bytes. Where the curve says it, a queue above the threshold is congested, but one
+    /// that is held back is what it was; a port that has nothing to send leaves ON-OFF mode by the clock.
     pub fn state(&self, rule: &Rule, now: Time, queue: u32) -> PortState {
-        match self.found() {
+        match self.found().or(self.held) {
             None if queue > rule.threshold => PortState::Congested,
             None => PortState::NotCongested,
             Some(_) if queue == 0 && !self.in_on_off_mode(rule, now) => PortState::NotCongested,
@@ -218,8 +221,9 @@ impl Machine {
         self.phase == Phase::Curve && !self.in_on_off_mode(rule, now)
     }
 
-    /// A pause begins.
-    pub fn on_pause(&mut self, now: Time) {
+    /// A pause begins; the queue has `queue` bytes.
+    pub fn on_pause(&mut self, rule: &Rule, now: Time, queue: u32) {
+        self.held = Some(self.state(rule, now, queue));
         if let Some((resume, _)) = self.resume {
             let ton = now.saturating_since(resume);
             self.longest = ton.max(Span::from_ps(self.longest.as_ps() / 8 * 7));
@@ -229,6 +233,7 @@ impl Machine {
     /// A pause ends; the queue has `queue` bytes.
     pub fn on_resume(&mut self, now: Time, queue: u32) {
         self.resume = Some((now, queue));
+        self.held = None;
     }
 
     /// A data packet has left `left` bytes behind.
@@ -334,8 +339,8 @@ impl Ternary {
 }
 
 impl SwitchHalf for Ternary {
-    fn on_pause(&mut self, at: &mut Egress<'_>, class: u8) {
-        self.queues[usize::from(class)].on_pause(at.now);
+    fn on_pause(&mut self, at: &mut Egress<'_>, class: u8, queue: u32) {
+        self.queues[usize::from(class)].on_pause(&self.rule, at.now, queue);
     }
 
     fn on_resume(&mut self, at: &mut Egress<'_>, class: u8, queue: switch::Queue) {

@@ -19,7 +19,7 @@ pub trait SwitchHalves: CloneHalves + Debug + Send {
     /// See [`SwitchHalf::rests`]; a port that takes no part does.
     fn rests(&self, port: usize, now: Time) -> bool;
     /// See [`SwitchHalf::on_pause`].
-    fn on_pause(&mut self, port: usize, at: &mut Egress<'_>, class: u8);
+    fn on_pause(&mut self, port: usize, at: &mut Egress<'_>, class: u8, queue: u32);
     /// See [`SwitchHalf::on_resume`].
     fn on_resume(&mut self, port: usize, at: &mut Egress<'_>, class: u8, queue: Queue);
     /// See [`SwitchHalf::on_link_down`].
@@ -77,9 +77,9 @@ impl<H: SwitchHalf> SwitchHalves for PerPort<H> {
         self.0[port].as_ref().is_none_or(|half| half.rests(now))
     }
 
-    fn on_pause(&mut self, port: usize, at: &mut Egress<'_>, class: u8) {
+    fn on_pause(&mut self, port: usize, at: &mut Egress<'_>, class: u8, queue: u32) {
         if let Some(half) = &mut self.0[port] {
-            half.on_pause(at, class);
+            half.on_pause(at, class, queue);
         }
     }
 

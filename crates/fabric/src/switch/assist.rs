@@ -343,7 +343,8 @@ impl Switches {
         let asked = |half: &&mut Half| half.hooks.pauses && half.is_about(class);
         for half in halves.iter_mut().filter(asked) {
             let (mut at, _) = egress(world, core, rngs, port);
-            half.ports.on_pause(port.index(), &mut at, class);
+            let queue = core.queues[(port, class)].bytes;
+            half.ports.on_pause(port.index(), &mut at, class, queue);
         }
     }
 

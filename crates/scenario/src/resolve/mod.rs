@@ -283,7 +283,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     for link in links.iter_mut().filter(|link| link.error_rate == 0.0) {
         link.error_rate = error_rate;
     }
-    let detects = !switch.detectors().is_empty();
+    // Its ports have states of their own kind.
+    let detects = !switch.detectors().is_empty() && cx.fidelity != Fidelity::TcdNs3;
     let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), detects)?;
     scenario.record.pcap = Some(pcap);
     cx.unused.extend(schemes.unused(cx)?);

@@ -136,16 +136,30 @@ fn adaptive_goes_by_what_was_seen() {
     for i in 0..3 {
         port.machine.on_resume(us(100 * i), 300_000);
         assert_eq!(port.leaves(us(100 * i + 29), 299_000), (Ue, Undetermined));
-        port.machine.on_pause(us(100 * i + 30));
+        port.machine.on_pause(&port.rule, us(100 * i + 30), 0);
     }
     port.machine.on_resume(us(300), 300_000);
     assert_eq!(port.leaves(us(360), 299_000), (Ue, Undetermined));
     assert_eq!(port.leaves(us(361), 280_000), (Spared, Checking));
     let mut port = Port::new(Variant::Adaptive(20.0));
     port.machine.on_resume(us(0), 300_000);
-    port.machine.on_pause(us(30));
+    port.machine.on_pause(&port.rule, us(30), 0);
     port.machine.on_resume(us(50), 300_000);
     assert_eq!(port.leaves(us(151), 4000), (Curve, NotCongested));
+}
+
+/// What grows while a port is held back for the first time is no congestion of its own.
+#[test]
+fn a_paused_port_is_what_it_was() {
+    let mut port = Port::new(Variant::Thesis);
+    let state = |port: &Port, at, queue| port.machine.state(&port.rule, us(at), queue);
+    assert_eq!(state(&port, 1, 6000), Congested);
+    port.machine.on_pause(&port.rule, us(10), 2000);
+    assert_eq!(state(&port, 20, 300_000), NotCongested);
+    port.machine.on_resume(us(50), 300_000);
+    assert_eq!(port.leaves(us(51), 299_000), (Ue, Undetermined));
+    port.machine.on_pause(&port.rule, us(60), 299_000);
+    assert_eq!(state(&port, 70, 400_000), Undetermined);
 }
 
 /// A port with nothing to send leaves ON-OFF mode by the clock.

@@ -1,6 +1,7 @@
 //! Marks of packets that leave: RED, and NP-ECN or TCD over it.
 
 use paceline_congestion::Mark;
+use paceline_congestion::detect::PortState;
 use paceline_congestion::detect::tcd::{Rule, Verdict};
 use paceline_kernel::{BitRate, Span, Time};
 
@@ -111,17 +112,16 @@ impl TcdNs3 {
         let Some(rule) = &self.rules.rule else {
             return Mark::congested_if(red);
         };
-        let (now, old) = (net.core.now(), queue.machine.state());
+        let now = net.core.now();
         let left = seen(queue.occupancy.shared);
-        let mark = match queue.machine.on_departure(rule, Time::from_ps(now), left) {
-            Verdict::Undetermined => Mark::Undetermined,
-            Verdict::Spared => Mark::None,
-            Verdict::Curve => {
-                queue.machine.on_curve(red);
-                Mark::congested_if(red)
-            }
+        // Where the curve says what a port is, its coin for each packet does.
+        let (mark, new) = match queue.machine.on_departure(rule, Time::from_ps(now), left) {
+            Verdict::Undetermined => (Mark::Undetermined, PortState::Undetermined),
+            Verdict::Spared => (Mark::None, queue.machine.found().unwrap_or_default()),
+            Verdict::Curve if !red => (Mark::None, PortState::NotCongested),
+            Verdict::Congested | Verdict::Curve => (Mark::congested_if(red), PortState::Congested),
         };
-        let new = queue.machine.state();
+        let old = std::mem::replace(&mut queue.state, new);
         if new != old {
             self.log_change(net, port, class, Change::State(old, new));
         }

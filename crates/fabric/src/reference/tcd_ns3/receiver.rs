@@ -34,6 +34,9 @@ impl TcdNs3 {
         let (id, now) = (packet.flow, net.core.now());
         net.core.counters.data_received += 1;
         self.log.arrived(id, now, packet.mark);
+        if packet.mark.is_set() {
+            net.traffic.came_marked(id, packet.mark);
+        }
         let first = self.flows[id].receiver.is_none();
         let milestone = self.spec.ack_interval;
         let receiver = self.flows[id].receiver.get_or_insert_with(|| Receiver {

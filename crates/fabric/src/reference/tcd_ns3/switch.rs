@@ -1,6 +1,7 @@
 //! Switches: a queue for each priority and port. Notifications and pauses are served first and never held; then any
 //! class that has sent less than a guaranteed rate, even if it is paused; then all that are not paused in turn.
 
+use paceline_congestion::detect::PortState;
 use paceline_congestion::detect::tcd::Machine;
 use paceline_kernel::{BitRate, ns3};
 
@@ -25,6 +26,8 @@ pub(super) struct Queue {
     /// Packets that a pause held back and that have not left.
     pub(super) held_back: u32,
     pub(super) machine: Machine,
+    /// What it is, as the last packet left it.
+    pub(super) state: PortState,
     /// Until when it has had what it is guaranteed, in ps.
     satisfied: u64,
 }
@@ -36,6 +39,7 @@ impl Queue {
         packets: 0,
         held_back: 0,
         machine: Machine::AS_CODED,
+        state: PortState::NotCongested,
         satisfied: 0,
     };
 }

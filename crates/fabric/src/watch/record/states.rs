@@ -7,7 +7,6 @@ use std::mem::take;
 use paceline_congestion::detect::PortState;
 use paceline_kernel::ids::List;
 
-use super::merge::Theirs;
 use crate::core::port::Ports;
 use crate::ids::PortId;
 use crate::outcome::{Binned, PortRef, Room, StateRecord};
@@ -109,7 +108,7 @@ impl StateRecorder {
 
     /// Adds what has been recorded in another part of the network, up to the same instant, of the ports that are its
     /// own.
-    pub(super) fn merge(&mut self, other: Self, theirs: Theirs<'_>) {
+    pub(super) fn merge(&mut self, other: Self, theirs: &dyn Fn(PortId) -> bool) {
         for (mine, record) in self.followed.iter_mut().zip(other.followed) {
             if theirs(mine.port) {
                 *mine = record;
