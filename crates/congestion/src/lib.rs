@@ -36,6 +36,7 @@ mod rate;
 pub mod tcd_ns3;
 mod timers;
 
+pub mod acc;
 pub mod bolt;
 pub mod dcqcn;
 pub mod dctcp;

@@ -186,6 +186,7 @@ schemes! {
     PowerTcp(powertcp),
     Qcn(qcn),
     Pcn(pcn),
+    Acc(acc),
     Bolt(bolt),
     LstmPid(lstm_pid),
 }
@@ -371,6 +372,16 @@ impl SchemeConfig {
     /// How switches mark for it unless the network says otherwise.
     pub fn marking(&self) -> Marking {
         with_params!(&self.params, params => params.marking())
+    }
+
+    /// Whether ports detect ternarily for it unless the network says otherwise.
+    pub fn ternary_detection(&self) -> bool {
+        with_params!(&self.params, params => params.ternary_detection())
+    }
+
+    /// Whether its senders take it that nothing is lost.
+    pub fn conserves_packets(&self) -> bool {
+        with_params!(&self.params, params => params.conserves_packets())
     }
 
     /// Parameters that have a value published for lines of another rate than this.

@@ -5,6 +5,7 @@
 //! what came of them; [`Reproduction::panels`] puts both side by side, judged. Rendered they are by
 //! [`text()`] for a terminal, [`records`] for programs, and [`write()`] as a page with the runs' folders.
 
+mod acc;
 mod bolt;
 mod choice;
 mod count;
@@ -121,6 +122,13 @@ const REGISTRY: &[Reproduction] = &[
     tcd_ns3::REPRODUCTIONS[1],
     tcd_ns3::REPRODUCTIONS[2],
     tcd_ns3::REPRODUCTIONS[3],
+    acc::REPRODUCTIONS[0],
+    acc::REPRODUCTIONS[1],
+    acc::REPRODUCTIONS[2],
+    acc::REPRODUCTIONS[3],
+    acc::REPRODUCTIONS[4],
+    acc::REPRODUCTIONS[5],
+    acc::REPRODUCTIONS[6],
 ];
 
 /// Every reproduction: those that need no more than runs, then those that train.

@@ -94,6 +94,17 @@ pub trait Definition: Parameters + Default + Clone {
         Marking::LAUNCHER
     }
 
+    /// Whether ports tell congestion from what pauses leave behind by ternary detection, unless the network says
+    /// otherwise.
+    fn ternary_detection(&self) -> bool {
+        false
+    }
+
+    /// Whether senders take it that nothing is lost: a loss makes their measurements wrong.
+    fn conserves_packets(&self) -> bool {
+        false
+    }
+
     /// Parameters that have a value published for lines of another rate than this, where no source says how
     /// they scale.
     fn tuned(&self, _line: BitRate) -> Vec<Tuned> {

@@ -92,6 +92,7 @@ pub(super) fn warnings(
     found.extend(feedback::warning(&input.run, outcome, flows, all));
     found.extend(proportion::warnings(&input.run, flows));
     found.extend(least::warnings(&input.run, outcome, flows));
+    found.extend(not_conserved(input, outcome));
     let counters = &outcome.counters;
     if counters.lossless_drops > 0 {
         found.push(format!(
@@ -101,6 +102,19 @@ pub(super) fn warnings(
         ));
     }
     found
+}
+
+/// Losses under schemes that measure by packets being conserved.
+fn not_conserved(input: &Resolved, outcome: &Outcome) -> Option<String> {
+    let counters = &outcome.counters;
+    let lost = counters.buffer_drops + counters.link_drops;
+    let mut schemes = input.run.schemes.iter().map(|scheme| &scheme.config);
+    let scheme = schemes.find(|scheme| lost > 0 && scheme.conserves_packets())?;
+    Some(format!(
+        "{lost} packets were lost, and {} takes it that none are: what it measured after a loss was not what it takes \
+         it for.",
+        scheme.scheme().title
+    ))
 }
 
 /// Flows that were done sooner than the formula of the run's fidelity says that they are alone, if they are

@@ -12,40 +12,40 @@ use paceline_lab::results::{IdealFct, queue_bytes};
 use paceline_lab::stats::{jain, mean};
 
 /// A case: a column of the table.
-pub(super) struct Case {
+pub(crate) struct Case {
     /// What the column is called.
-    pub(super) column: &'static str,
+    pub(crate) column: &'static str,
     /// What tells its runs from those of other cases: letters.
-    pub(super) key: &'static str,
-    pub(super) scheme: &'static str,
-    pub(super) settings: &'static [&'static str],
+    pub(crate) key: &'static str,
+    pub(crate) scheme: &'static str,
+    pub(crate) settings: &'static [&'static str],
 }
 
 /// Name among the numbers of a run, what it is, its unit, its digits.
-pub(super) type Quantity = (&'static str, &'static str, &'static str, usize);
+pub(crate) type Quantity = (&'static str, &'static str, &'static str, usize);
 
 /// A number of a case, the mean over its seeds.
-pub(super) type Value<'a> = dyn Fn(usize, &str) -> Option<f64> + 'a;
+pub(crate) type Value<'a> = dyn Fn(usize, &str) -> Option<f64> + 'a;
 
 /// Something that a figure shows, as a number of ours with a bound.
-pub(super) struct Claim {
-    pub(super) what: &'static str,
-    pub(super) of: fn(&Value<'_>) -> Option<f64>,
-    pub(super) criterion: Criterion,
+pub(crate) struct Claim {
+    pub(crate) what: &'static str,
+    pub(crate) of: fn(&Value<'_>) -> Option<f64>,
+    pub(crate) criterion: Criterion,
 }
 
 /// The runs behind a figure.
-pub(super) struct Grid {
-    pub(super) scenario: &'static str,
+pub(crate) struct Grid {
+    pub(crate) scenario: &'static str,
     /// What tells its runs from those of other figures with that scenario.
-    pub(super) key: &'static str,
+    pub(crate) key: &'static str,
     /// Of every case.
-    pub(super) settings: &'static [&'static str],
-    pub(super) cases: &'static [Case],
+    pub(crate) settings: &'static [&'static str],
+    pub(crate) cases: &'static [Case],
     /// Seeds from 1.
-    pub(super) seeds: u64,
-    pub(super) rows: &'static [Quantity],
-    pub(super) claims: &'static [Claim],
+    pub(crate) seeds: u64,
+    pub(crate) rows: &'static [Quantity],
+    pub(crate) claims: &'static [Claim],
 }
 
 impl Grid {
@@ -61,7 +61,7 @@ impl Grid {
         }
     }
 
-    pub(super) fn needs(&self) -> Vec<Need> {
+    pub(crate) fn needs(&self) -> Vec<Need> {
         let seeds = |case| (1..=self.seeds).map(move |seed| (case, seed));
         let all = (0..self.cases.len()).flat_map(seeds);
         all.map(|(case, seed)| self.need(case, seed)).collect()
@@ -75,7 +75,7 @@ impl Grid {
     }
 
     /// The table of its cases, and what the figure claims, titled `of` where there are several grids.
-    pub(super) fn panels(&self, done: &Done, of: &str) -> Vec<Panel> {
+    pub(crate) fn panels(&self, done: &Done, of: &str) -> Vec<Panel> {
         let columns = self.cases.iter().map(|case| Column {
             name: case.column,
             ..Column::scheme(case.scheme)
@@ -153,6 +153,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
         ("short_p99", element(&short, 99)),
         ("long_mean", mean(&long)),
         ("long_p95", element(&long, 95)),
+        ("long_p99", element(&long, 99)),
         ("pauses", Some(counters.pauses as f64)),
         ("paused", Some(counters.paused_ps as f64 / 1e6)),
         ("drops", Some(counters.buffer_drops as f64)),

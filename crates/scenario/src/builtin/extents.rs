@@ -45,6 +45,7 @@ pub const GROUPS: &[Group] = &[
             of("swift-many-flows", 51, 5000, 800_000),
             of("qcn-incast", 9, 8, 640_665),
             of("bolt-incast50x100", 51, 5000, 2_499_997),
+            of("acc-drain", 65, 16, 128_000),
         ],
     },
     Group {
@@ -57,6 +58,10 @@ pub const GROUPS: &[Group] = &[
             of("swift-long-flows", 65, 16, 566_148),
             of("pcn-head-of-line", 12, 66, 225_539),
             of("tcd-single-point", 20, 1203, 1_219_644),
+            of("acc-join", 3, 2, 200_000),
+            of("acc-parking-lot", 8, 4, 806_366),
+            of("acc-victims", 20, 1203, 978_753),
+            of("acc-shared-class", 8, 8, 482_758),
         ],
     },
     Group {
@@ -86,6 +91,13 @@ pub const GROUPS: &[Group] = &[
             of("fat320-hadoop30-10ms", 320, 101174, 140_263_308),
             of("fat320-hadoop50", 320, 33177, 43_424_276),
             of("fat320-hadoop50-incast", 320, 33597, 45_752_276),
+        ],
+    },
+    Group {
+        title: "Traffic of data centres: a fat tree of 250 hosts",
+        scenarios: &[
+            of("acc-fat250-hadoop60", 250, 3907, 5_540_698),
+            of("acc-fat250-websearch60", 250, 317, 5_077_654),
         ],
     },
     Group {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use paceline_congestion::detect::tcd::{self, Variant};
+use paceline_congestion::registry::SchemeConfig;
 use paceline_fabric::spec::{Detection, FlowControl, PacketFormat, PfcThreshold, SwitchSpec, Tcd};
 use paceline_kernel::{Bytes, Span};
 use toml::Spanned;
@@ -20,6 +21,23 @@ const EPSILON: f64 = 0.05;
 
 /// What a network is beside its switches: links, packets, the classes of its flows.
 type Around<'a> = (&'a Net, &'a PacketFormat, &'a BTreeSet<u8>);
+
+/// What `scheme` has by default, where the scenario says nothing: before [`resolve`].
+pub(super) fn by_default(
+    cx: &Cx<'_>,
+    n: &mut schema::Network,
+    flow_control: FlowControl,
+    scheme: &SchemeConfig,
+) {
+    let possible = flow_control != FlowControl::None && cx.fidelity != Fidelity::BoltNs3;
+    if n.detection.is_none() && possible && scheme.ternary_detection() {
+        let section = schema::Detection {
+            kind: Some(Spanned::new(0..0, DetectionKind::Tcd)),
+            ..schema::Detection::default()
+        };
+        n.detection = Some(Spanned::new(0..0, section));
+    }
+}
 
 /// After flow control and what is lossless; without the section the curves alone.
 pub(super) fn resolve(
@@ -160,7 +178,8 @@ fn idle(cx: &mut Cx<'_>, section: &schema::Detection, kind: DetectionKind) {
 fn never_paused(cx: &mut Cx<'_>, span: &Range<usize>, classes: &BTreeSet<u8>, switch: &SwitchSpec) {
     let detects = !switch.detectors().is_empty();
     let is_paused = |class: &u8| switch.loss.lossless >> class & 1 == 1;
-    if !detects || classes.is_empty() || classes.iter().any(is_paused) {
+    // What nobody wrote nobody has to take away.
+    if span.is_empty() || !detects || classes.is_empty() || classes.iter().any(is_paused) {
         return;
     }
     let names: Vec<String> = classes.iter().map(u8::to_string).collect();

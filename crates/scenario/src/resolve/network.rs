@@ -158,6 +158,7 @@ pub(super) fn switch(
     let is_default = matches!(headroom.get_ref(), schema::Headroom::PerLink(link)
         if link.factor == per_link.factor && link.extra == per_link.extra);
     let flow_control = flow_control(cx, n, net, &buffer)?;
+    super::detection::by_default(cx, n, flow_control, scheme);
     let spec = SwitchSpec {
         buffer: above_zero(cx, &buffer, "the buffer")?,
         reserve,

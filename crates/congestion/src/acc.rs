@@ -1,0 +1,399 @@
+//! ACC: acknowledgements set the rate of a congested flow, and a stop at the source drains what was sent too much.
+//!
+//! # What it does
+//! Where no packet is lost, packets are conserved: as many are acknowledged as are delivered. So the rate at which a
+//! congested flow's ACKs arrive is its share of the bottleneck, and what is in flight beyond that rate times the empty
+//! network's round trip is what waits in queues. A sender whose flow is congested falls to that rate at once, and
+//! stops until this excess has drained. Marks tell three classes of flows apart: *congested*; *victims*, which pass
+//! ports that pauses stop and start (undetermined marks) and are held, or lowered gently; and all others, which
+//! climb back, half-way at first.
+//!
+//! # Signal it needs
+//! ECN, echoed in every ACK: congested and undetermined marks (ternary detection, the default with this scheme), best
+//! with a step. With RED alone there are no victims. Pauses: without them packets are lost.
+//!
+//! # Equations
+//! A window of measurement begins with an ACK of what was sent after the last decrease, and anew with the first
+//! congested mark in it, from which on what is in flight does not grow (ours). It ends when `acks` ACKs have followed,
+//! and T0, the empty network's round trip, has passed. With B bytes acknowledged after its first ACK:
+//! ```text
+//! Rack = B / (last - first)                                                    seed    (1)
+//! nothing is measured if the largest gap > gap-share (last - first),
+//!   unless its last ACK is marked undetermined                                 ours    (2)
+//! congested, if CE marks > 0, and >= ce-share of all marks:                    seed, ours
+//!   Rt = R, if R has grown since the last decrease                             ours    (3)
+//!   R = min(R, Rack (1 - margin))                                              seed    (4)
+//!   excess = in flight - Rack T0                                               talk    (5)
+//!   stop until the excess is acknowledged, if it is more than a packet         seed    (6)
+//!     and less than what is left to send                                       ours
+//!   if excess / Rack > long-stop T0:  Rt = min(Rt, C / 2)                      ours    (7)
+//! otherwise victim, if there are undetermined marks:                           seed
+//!   hold: nothing;   f1: R = min(R, (R + Rack) / 2);   f2: R = min(R, Rack)    ours    (8)
+//! otherwise, by the number n of such windows since the last decrease:          ours    (9)
+//!   n <= F: R = (R + Rt) / 2;   n <= 2 F: Rt += AI first;   then: Rt += HAI first
+//! ```
+//! C is the line's rate; flows begin at R = Rt = C. A loss cuts as DCQCN does at first, once per T0:
+//! ```text
+//! Rt = R;  R = R / 2                                                           ours    (10)
+//! ```
+//!
+//! # Parameters
+//! [`Params`]. None depends on the rates. What is known of ACC is its principle, no algorithm and no number: `seed`
+//! is what the known text of a thesis says, which breaks off on the first page of the chapter on ACC; `talk` a summary
+//! of the talk at NSDI 2024; `ours` is reconstruction. Marking is the network's: by default a step at 50 KB at 40
+//! Gbit/s, on other ports in proportion, with ternary detection (ours). So is a bound on what is in flight, the
+//! bandwidth-delay product (ours; `cc.window`).
+//!
+//! # Where we differ from the paper or public code
+//! * Reconstructed: no code is public, and neither algorithm nor parameters nor results of the thesis's chapter are
+//!   known. It is compared with no run of its authors. The thesis tries two functions f1 and f2 by which victims slow
+//!   down; which ones is not known: ours are (8).
+//! * T0 is the smallest round trip that the flow has seen by its own clock, at most the path's.
+//! * The sum of all flows' excesses at a port is its queue: the stop leaves none, and the link does not idle. No probe is
+//!   sent in a stop: more is in flight than it waits for.
+//! * Where packets are lost they are not conserved, and (1) to (6) measure something else: runs say so.
+//! * A flow that passes several congested ports is marked by each, and gets less than by max-min.
+//!
+//! # References
+//! Y. Zhang, Q. Meng, C. Hu, F. Ren, "Revisiting Congestion Control for Lossless Ethernet", NSDI 2024 (`talk`).
+//! Y. Zhang's thesis, Tsinghua University 2022 (`seed`): abstract, section 1.3, first page of chapter 4.
+
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, Outgoing, PathInfo, SendLimits};
+use crate::params::{Auto, Parameters, Range};
+use crate::rate::{Bounds, average};
+use crate::registry::{Definition, Marking, NetworkFacts, Scheme, Setting, Unfit, WindowMode};
+
+mod window;
+
+use window::Window;
+
+choice! {
+    /// What undetermined marks do to a flow's rate: equation (8).
+    pub enum Victims {
+        /// It stays.
+        Hold = "hold",
+        /// It goes half-way to the arrival rate.
+        F1 = "f1",
+        /// It falls to the arrival rate.
+        F2 = "f2",
+    }
+}
+
+params! {
+    /// Parameters of ACC.
+    pub struct Params {
+        /// What undetermined marks do: hold the rate, lower it half-way to the arrival rate of ACKs, or down to it.
+        victims: Victims = Victims::Hold, in Range::Any, from "ours; seed: victims apart, functions f1 and f2";
+        /// ACKs that a window of measurement has after its first.
+        acks: u32 = 8, in Range::Between(1.0, 1e6), from "ours";
+        /// T0; `auto`: the smallest round trip that the flow has seen, at most the path's.
+        base_rtt: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "ours";
+        /// How far a congested flow goes below the arrival rate of its ACKs.
+        margin: f64 = 0.02, in Range::Between(0.0, 0.5), from "ours";
+        /// A window with a gap longer than this share of it is discarded: ACKs came in clumps.
+        gap_share: f64 = 0.5, in Range::AboveUpTo(0.0, 1.0), from "ours";
+        /// Share of a window's marks that has to be CE for the flow to be congested; 0: any. With RED between
+        /// thresholds apart, 0.5.
+        ce_share: f64 = 0.0, in Range::Between(0.0, 1.0), from "ours";
+        /// Increases half-way to the target, F.
+        recovery_steps: u32 = 5, in Range::AtLeast(0.0), from "ours; as DCQCN's";
+        /// Additive increase of the target per window; `auto`: 1 % of the line.
+        rate_ai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "ours";
+        /// Hyper increase of the target per window; `auto`: 5 % of the line.
+        rate_hai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "ours";
+        /// After a stop longer than so many T0 the target is half of the line at most.
+        long_stop: f64 = 4.0, in Range::AtLeast(0.0), from "ours";
+        /// The lowest rate.
+        min_rate: BitRate = BitRate::from_bps(100_000_000), in Range::Above(0.0), from "ours";
+    }
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "acc",
+        aliases: &[],
+        title: "ACC",
+        paper: "Zhang et al., Revisiting Congestion Control for Lossless Ethernet, NSDI 2024",
+        summary: "Congested flows fall to the arrival rate of their ACKs and stop until what they sent\n\
+                  too much has drained; victims of pauses are held (a reconstruction).",
+        default_window: WindowMode::Fixed,
+        params: Self::docs,
+        source: include_str!("acc.rs"),
+    };
+
+    fn needs(&self) -> Needs {
+        Needs {
+            ecn: true,
+            // It is told where the data ends: (6).
+            tags: true,
+            ..Needs::default()
+        }
+    }
+
+    fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+        if !network.marks {
+            return vec![Unfit::Refused {
+                setting: Setting::Marks,
+                why: "ACC tells congested flows by their marks, and no switch marks",
+                instead: "leave out `network.ecn.curves`, or list a curve for each rate",
+            }];
+        }
+        if !network.pauses {
+            return vec![Unfit::Doubtful(
+                "ACC is made for networks that lose nothing; without PFC its measurements are wrong after each loss",
+            )];
+        }
+        Vec::new()
+    }
+
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        Some(self.min_rate)
+    }
+
+    fn marking(&self) -> Marking {
+        Marking::ACC
+    }
+
+    fn ternary_detection(&self) -> bool {
+        true
+    }
+
+    fn conserves_packets(&self) -> bool {
+        true
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(Acc::new(self, path))
+    }
+}
+
+/// What holds a flow back beside its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Running,
+    /// Since a congested mark, until its window ends: so many bytes in flight.
+    Clocked(u64),
+    /// Until this byte is acknowledged, when so many bytes are in flight.
+    Stopped {
+        until: u64,
+        pipe: u64,
+    },
+}
+
+/// The sender of a flow.
+#[derive(Clone, Debug)]
+pub struct Acc {
+    params: Params,
+    bounds: Bounds,
+    ai: BitRate,
+    hai: BitRate,
+    mtu: u64,
+    /// Bytes on the wire per byte of payload.
+    overhead: f64,
+    t0: Span,
+    rate: BitRate,
+    target: BitRate,
+    /// Whether the rate has grown since the last decrease.
+    grown: bool,
+    /// Increases since then.
+    steps: u32,
+    phase: Phase,
+    window: Option<Window>,
+    /// What was to be sent next at the last decrease.
+    epoch: u64,
+    /// Where the data ends.
+    end: u64,
+    last_loss: Option<Time>,
+}
+
+impl Acc {
+    /// A sender at line rate.
+    pub fn new(params: &Params, path: &PathInfo) -> Self {
+        let line = path.line_rate;
+        let mtu = path.mtu.get().max(1);
+        Self {
+            params: params.clone(),
+            bounds: Bounds::new(params.min_rate, line),
+            ai: params.rate_ai.or(line.scale(0.01)),
+            hai: params.rate_hai.or(line.scale(0.05)),
+            mtu,
+            overhead: path.full_packet.get() as f64 / mtu as f64,
+            t0: params.base_rtt.or(path.base_rtt),
+            rate: line,
+            target: line,
+            grown: true,
+            steps: 0,
+            phase: Phase::Running,
+            window: None,
+            epoch: 0,
+            end: u64::MAX,
+            last_loss: None,
+        }
+    }
+
+    /// The rate to which increases lead first, Rt.
+    pub fn target(&self) -> BitRate {
+        self.target
+    }
+    /// The byte whose acknowledgement ends the stop, in one.
+    pub fn stopped_until(&self) -> Option<u64> {
+        match self.phase {
+            Phase::Stopped { until, .. } => Some(until),
+            _ => None,
+        }
+    }
+
+    /// A window has ended.
+    fn conclude(&mut self, window: &Window, ack: &AckInfo<'_>) {
+        self.phase = Phase::Running;
+        let marks = f64::from(window.congested + window.undetermined);
+        if window.congested > 0 && f64::from(window.congested) >= self.params.ce_share * marks {
+            self.reduce(window.arrival(), ack);
+        } else if window.undetermined > 0 {
+            self.spare(window.arrival(), ack);
+        } else {
+            self.increase();
+        }
+    }
+
+    /// Equations (3) to (7): `arrival` in payload bytes per second.
+    fn reduce(&mut self, arrival: f64, ack: &AckInfo<'_>) {
+        self.lower(self.on_wire(arrival).scale(1.0 - self.params.margin), ack);
+        let (in_flight, left) = (ack.snd_nxt - ack.seq, self.end.saturating_sub(ack.snd_nxt));
+        let pipe = (arrival * self.t0.as_ps() as f64 * 1e-12) as u64;
+        let excess = in_flight.saturating_sub(pipe);
+        if excess <= self.mtu || left <= excess {
+            return;
+        }
+        self.phase = Phase::Stopped {
+            until: ack.seq + excess,
+            pipe: in_flight - excess,
+        };
+        let takes = excess as f64 * 1e12 / arrival.max(1.0);
+        if takes > self.params.long_stop * self.t0.as_ps() as f64 {
+            self.target = self.target.min(self.bounds.line.scale(0.5));
+        }
+    }
+
+    /// Equation (8).
+    fn spare(&mut self, arrival: f64, ack: &AckInfo<'_>) {
+        let arrival = self.on_wire(arrival);
+        let to = match self.params.victims {
+            Victims::Hold => return,
+            Victims::F1 => average(self.rate, arrival),
+            Victims::F2 => arrival,
+        };
+        if to < self.rate {
+            self.lower(to, ack);
+        }
+    }
+
+    /// Equation (9).
+    fn increase(&mut self) {
+        if self.rate == self.bounds.line {
+            return;
+        }
+        let fast = self.params.recovery_steps;
+        let step = match self.steps {
+            steps if steps < fast => BitRate::from_bps(0),
+            steps if steps < fast.saturating_mul(2) => self.ai,
+            _ => self.hai,
+        };
+        self.target = self.target.saturating_add(step).min(self.bounds.line);
+        self.rate = self.bounds.clamp(average(self.rate, self.target));
+        self.steps = self.steps.saturating_add(1);
+        self.grown = true;
+    }
+
+    fn lower(&mut self, to: BitRate, ack: &AckInfo<'_>) {
+        if self.grown {
+            self.target = self.rate;
+        }
+        self.rate = self.bounds.clamp(self.rate.min(to));
+        (self.grown, self.steps, self.epoch, self.window) = (false, 0, ack.snd_nxt, None);
+    }
+
+    /// Equation (10).
+    fn lose(&mut self, now: Time) {
+        (self.phase, self.window) = (Phase::Running, None);
+        let recent = |last: Time| now.saturating_since(last) < self.t0;
+        if self.last_loss.is_some_and(recent) {
+            return;
+        }
+        self.last_loss = Some(now);
+        self.target = self.rate;
+        self.rate = self.bounds.clamp(self.rate.scale(0.5));
+        (self.grown, self.steps) = (false, 0);
+    }
+
+    /// A rate of packets that have so much payload per second.
+    fn on_wire(&self, payload: f64) -> BitRate {
+        BitRate::from_bps((payload * self.overhead * 8.0) as u64)
+    }
+}
+
+impl CongestionControl for Acc {
+    fn limits(&self) -> SendLimits {
+        let window = match self.phase {
+            Phase::Running => Bytes::MAX,
+            Phase::Clocked(bytes) | Phase::Stopped { pipe: bytes, .. } => Bytes::new(bytes.max(self.mtu)),
+        };
+        SendLimits {
+            rate: self.rate,
+            window,
+        }
+    }
+
+    fn tag(&mut self, _cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
+        self.end = packet.end;
+        0
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        if self.params.base_rtt == Auto::Auto {
+            self.t0 = self.t0.min(ack.rtt);
+        }
+        if ack.nack {
+            return self.lose(cx.now);
+        }
+        if let Phase::Stopped { until, .. } = self.phase
+            && ack.seq >= until
+        {
+            self.phase = Phase::Running;
+        }
+        if ack.newly_acked == 0 || ack.seq <= self.epoch {
+            return;
+        }
+        let congested = ack.mark == Mark::Congested;
+        let Some(window) = self
+            .window
+            .as_mut()
+            .filter(|_| !congested || self.phase != Phase::Running)
+        else {
+            if congested {
+                self.phase = Phase::Clocked(ack.snd_nxt - ack.seq);
+            }
+            self.window = Some(Window::at(cx.now, ack.mark));
+            return;
+        };
+        window.add(cx.now, ack);
+        if window.acks >= self.params.acks && window.span() >= self.t0 {
+            let ended = *window;
+            if ended.is_clumped(self.params.gap_share) {
+                self.window = Some(ended.again(cx.now));
+                return;
+            }
+            self.window = Some(Window::at(cx.now, Mark::None));
+            self.conclude(&ended, ack);
+        }
+    }
+
+    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
+        self.lose(cx.now);
+    }
+}
+
+#[cfg(test)]
+mod tests;
