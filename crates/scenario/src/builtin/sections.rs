@@ -89,7 +89,7 @@ pub fn sections() -> &'static [Entry] {
             "drop", "", "", "what happens to packets of lossy classes";
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "marking";
-            "detection", "", "", "how ports tell congestion from what pauses leave behind; without it by `ecn` alone";
+            "detection", "", "", "how ports tell congestion from what pauses leave behind; without it by `ecn` alone, if the first scheme is not ACC, which has `tcd`";
             "bolt-ns3", "", "", "what the simulator of Bolt's authors is told beside its quirks; other fidelities ignore it";
             "tcd-ns3", "", "", "what the simulator of TCD's authors is told beside all else; other fidelities ignore it";
             "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
@@ -122,7 +122,7 @@ pub fn sections() -> &'static [Entry] {
             "dynamic", "", "shift = 3", "pause at 2^-shift of what is free: { shift, reference-rate }";
             "static", "", "", "pause above xoff, resume below xon: { xoff, xon }; instead of dynamic";
         }
-        "network.ecn": "Marking by the length of the queue, scaled with the port's rate. The default is the first scheme's: a step of 30KB at 10Gbps for DCTCP and PCN, 5KB, 200KB and 1% at 40Gbps for DCQCN as its paper has it (dcqcn-paper), for all others what is here." {
+        "network.ecn": "Marking by the length of the queue, scaled with the port's rate. The default is the first scheme's: a step of 30KB at 10Gbps for DCTCP and PCN, of 50KB at 40Gbps for ACC, 5KB, 200KB and 1% at 40Gbps for DCQCN as its paper has it (dcqcn-paper), for all others what is here." {
             "kmin", SIZE, "100KB", "no marks below";
             "kmax", SIZE, "400KB", "every packet is marked above";
             "pmax", "", "0.2", "probability at kmax";
