@@ -16,7 +16,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     title: "ACC: incasts from one instant, and how soon their queue is gone",
     source: SOURCE,
     setting: "2 to 64 hosts around one switch send to another at line rate from one instant, 2.5 ms of its link together, at \
-              40, 100 and 400 Gbit/s, links of 4 us. Counted from the first congested mark that reaches a sender, in round trips of the \
+              40, 100 and 400 Gbit/s, links of 4 us, a buffer of 96 MB. Counted from the first congested mark that reaches a sender, in round trips of the \
               empty network (T0); the link's share until four fifths of the packets have left. All at the port that \
               is congested.",
     notes: &[
@@ -93,6 +93,8 @@ fn tables() -> Vec<Table> {
                     format!("workload.0.incast.fan-in={flows}"),
                     format!("workload.0.incast.size={}KB", size.div_ceil(1000)),
                     "record.trace-ports=[[0, 65]]".into(),
+                    // The headroom of 65 ports at 400 Gbit/s takes 39 MB.
+                    "network.buffer=96MB".into(),
                 ],
                 ..Case::new(name, format!("{flows}-of-{gbps}"), "acc", &[])
             }

@@ -15,7 +15,11 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     setting: "Two flows to one host over 40 Gbit/s and links of 4 us; the second, of 10 MB, begins 1 ms after the first. Shares \
               by what is acknowledged in 50 us. Times in round trips of the empty network (T0), queues in its bandwidth-delay \
               product.",
-    notes: &[RECONSTRUCTED],
+    notes: &[
+        RECONSTRUCTED,
+        "The product is of payload, the queue of packets with headers: a twentieth of the first bar's miss is that, and what \
+         is marked has to leave the port before anyone hears of it.",
+    ],
     choices: &[WINDOW],
     steps: &[],
     needs: || table().needs(),

@@ -15,7 +15,12 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     setting: "Four flows each way over a link of 40 Gbit/s and 4 us, from one instant; ACKs in a class of their own, before \
               data, or in the data's. The first rate to which each flow falls, over its share of the link less the margin; \
               goodput from 2 to 10 ms.",
-    notes: &[RECONSTRUCTED],
+    notes: &[
+        RECONSTRUCTED,
+        "The bar for the error is missed in the shared class: while the queue grows that ACKs wait in, they arrive as much \
+         further apart as more comes into it than leaves, here four times. Senders take that for their share, a quarter \
+         of what it is, and climb back.",
+    ],
     choices: &[],
     steps: &[],
     needs: || table().needs(),
