@@ -10,6 +10,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 use paceline_lab::files::OutputError;
 use paceline_lab::run::RunError;
 use paceline_lab::sweep::SweepError;
+use paceline_lab::why::AskError;
 use paceline_learn::Error as LearnError;
 use paceline_scenario::{Diagnostics, visible};
 
@@ -94,6 +95,17 @@ impl From<RunError> for Failure {
         match error {
             RunError::Build { .. } => Self::arguments(error),
             RunError::Scratch { .. } | RunError::Broken { .. } => Self::run(error),
+        }
+    }
+}
+
+impl From<AskError> for Failure {
+    fn from(error: AskError) -> Self {
+        match error {
+            AskError::Input(problems) => problems.into(),
+            AskError::Run(error) => error.into(),
+            AskError::Rows(error) => Self::run(error),
+            AskError::Refused(_) | AskError::Folder(_) => Self::arguments(error),
         }
     }
 }

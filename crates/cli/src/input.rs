@@ -1,5 +1,7 @@
 //! The schemes that a command names.
 
+use paceline_lab::compare;
+
 use crate::failure::Failure;
 
 /// `schemes` as they are named, each once.
@@ -7,21 +9,5 @@ use crate::failure::Failure;
 /// # Errors
 /// If one is unknown or named twice.
 pub(crate) fn schemes(schemes: &[String]) -> Result<Vec<&str>, Failure> {
-    let mut names: Vec<&str> = Vec::new();
-    for name in schemes
-        .iter()
-        .map(|name| name.trim())
-        .filter(|name| !name.is_empty())
-    {
-        paceline_congestion::registry::find(name)
-            .map_err(|error| Failure::arguments(format!("--schemes: {error}")))?;
-        if names.contains(&name) {
-            return Err(Failure::arguments(format!("--schemes: `{name}` is named twice")));
-        }
-        names.push(name);
-    }
-    if names.is_empty() {
-        return Err(Failure::arguments("--schemes: no scheme is named"));
-    }
-    Ok(names)
+    compare::schemes(schemes).map_err(|error| Failure::arguments(format!("--schemes: {error}")))
 }

@@ -5,7 +5,7 @@
 //! 1. [`paceline_scenario::Resolved`] is a scenario with every default filled in: a [`paceline_fabric::RunSpec`] with its names.
 //! 2. [`run::execute`] runs it in slices, so that progress can be shown and the run stopped, and
 //!    gives a [`run::Finished`]: the outcome, its [`results::Summary`], what it cost the machine.
-//!    [`run::compare`] does so for several inputs side by side.
+//!    [`run::compare`] does so for several inputs side by side, [`compare`] for several schemes and seeds.
 //! 3. [`files::write_run_into`] writes the files of a run into a [`files::Folder`], which appears whole or not
 //!    at all; [`files::RunData`] is such a folder read back.
 //! 4. [`table::comparison`] renders summaries for a terminal.
@@ -13,6 +13,7 @@
 //! A run is a pure function of its input. Of all that is written, only the fields of
 //! [`results::Machine`] differ between two runs of the same input.
 
+pub mod compare;
 pub mod diff;
 pub mod files;
 mod input;

@@ -7,10 +7,12 @@ use crate::layout;
 use crate::results::{FlowRow, FlowState};
 use crate::text::{bytes, duration_us, number};
 
+mod ask;
 mod deeper;
 mod kept;
 mod slowest;
 
+pub use ask::{AskError, Asker, FlowAnswer, Question, SlowAnswer};
 pub use deeper::{CauseRow, CutRow, Deeper, MarkRow, NeighbourRow, NicRow, PauseRow, SharedRow, WaitRow};
 pub use kept::CloseLook;
 pub use slowest::{Main, Slow, slowest, table as slowest_table};

@@ -3,9 +3,10 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use paceline_lab::compare::One;
 use paceline_lab::files::write_run_into as write_files_into;
 use paceline_lab::files::{Folder, OutputError, RunData, Writing, write_fct_table, write_file};
-use paceline_lab::repeats::Repeats;
+use paceline_lab::repeats::{Part, Repeats};
 use paceline_lab::results::{FlowRows, Summary};
 use paceline_lab::run::Finished;
 use paceline_lab::sweep::SweepData;
@@ -34,7 +35,7 @@ pub fn write_run(
 ///
 /// The folders are called after the schemes; where these are not different, with the seed and the
 /// run's number. Otherwise as [`write_run`].
-pub fn write_comparison(
+fn write_comparison(
     destination: &Path,
     runs: &[(&Resolved, &Finished)],
     how: Writing,
@@ -55,7 +56,7 @@ pub fn write_comparison(
 /// the runs that it lists are written, under the names that it gives them. The page is about all seeds;
 /// beside it `seed-N.html` compares the runs of each one. Where the seed changes nothing, the page is that
 /// of one run of each scheme.
-pub fn write_repeats(
+fn write_repeats(
     destination: &Path,
     runs: &[(&Resolved, &Finished)],
     repeats: &Repeats,
@@ -88,6 +89,39 @@ pub fn write_repeats(
     folder.commit()
 }
 
+/// What the runs of a comparison of `inputs` tell together, if there are several seeds of each scheme.
+pub fn together(inputs: &[Vec<Resolved>], runs: &[One<'_>]) -> Option<Repeats> {
+    let names = repeat_names(&pairs(runs));
+    let mut parts = Vec::with_capacity(runs.len());
+    for (folder, one) in names.into_iter().zip(runs) {
+        parts.push(Part {
+            folder,
+            summary: &one.run.summary,
+            flows: &one.run.flows,
+            fixed: one.fixed,
+        });
+    }
+    let seeds: Vec<u64> = inputs.first()?.iter().map(|input| input.seed).collect();
+    Repeats::of(&parts, &seeds)
+}
+
+/// Writes what came of a comparison; `repeats` is what the runs tell [`together`].
+pub fn write_compared(
+    destination: &Path,
+    runs: &[One<'_>],
+    repeats: Option<&Repeats>,
+    how: Writing,
+) -> Result<(), OutputError> {
+    match repeats {
+        Some(repeats) => write_repeats(destination, &pairs(runs), repeats, how),
+        None => write_comparison(destination, &pairs(runs), how),
+    }
+}
+
+fn pairs<'a>(runs: &'a [One<'_>]) -> Vec<(&'a Resolved, &'a Finished)> {
+    runs.iter().map(|one| (one.input, &one.run)).collect()
+}
+
 /// Writes the folders of several runs and their `comparison.json`; gives what pages about them need.
 fn write_runs(
     folder: &Folder,
@@ -111,7 +145,7 @@ fn write_runs(
 }
 
 /// The names that the folders of repeats have: `<scheme>-<seed>`.
-pub fn repeat_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
+fn repeat_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
     let name = |(input, _): &(&Resolved, &Finished)| format!("{}-{}", plain(&input.scheme), input.seed);
     runs.iter().map(name).collect()
 }

@@ -69,6 +69,9 @@ pub struct Overrides {
     /// A point of the sweep's grid: for each of [`Grid::axes`] the number of its value. None: the
     /// scenario without its sweep.
     pub point: Vec<usize>,
+    /// The text of a scenario that is at hand: it is not looked for, and the input is only what errors call it. Files
+    /// that it names are looked for in the working directory.
+    pub text: Option<String>,
     /// Models that are at hand, by the paths by which the scenario may name them: those are not read.
     pub models: Vec<ModelRef>,
 }
@@ -150,7 +153,7 @@ pub fn load_with(
     overrides: &Overrides,
     parquet: Option<ParquetReader>,
 ) -> Result<Resolved, Diagnostics> {
-    match open(input)? {
+    match open(input, overrides)? {
         Opened::Toml(source, files, name) => {
             load_toml(&source, files.with_parquet(parquet), &name, overrides)
         }
@@ -173,7 +176,7 @@ pub fn grid(input: &str, overrides: &Overrides) -> Result<Grid, Diagnostics> {
         values: &[],
     };
     let settings = overrides.settings();
-    let (texts, written) = match open(input)? {
+    let (texts, written) = match open(input, overrides)? {
         Opened::Toml(source, ..) => {
             let document = document::parse(&source, &settings, point)?;
             (document.texts, document.sweep)
@@ -192,8 +195,12 @@ enum Opened {
     Config(Source, PathBuf),
 }
 
-fn open(input: &str) -> Result<Opened, Diagnostics> {
+fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnostics> {
     let path = Path::new(input);
+    if let Some(text) = &overrides.text {
+        let source = Source::new(input, text.as_str());
+        return Ok(Opened::Toml(source, Files::within([PathBuf::new()]), stem(path)));
+    }
     let path = if path.is_dir() {
         let inside = ["scenario.toml", "config.txt"].map(|name| path.join(name));
         let found = inside.into_iter().find(|file| file.is_file());
@@ -215,9 +222,15 @@ fn open(input: &str) -> Result<Opened, Diagnostics> {
         return Ok(Opened::Config(source, path));
     }
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let files = Files::within([folder, PathBuf::new()]);
-    Ok(Opened::Toml(source, files, stem.unwrap_or_default()))
+    Ok(Opened::Toml(source, files, stem(&path)))
+}
+
+/// What a scenario of this file is called that has no name.
+fn stem(path: &Path) -> String {
+    path.file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 /// Reads a scenario that ships; [`load`] would take a file of the same name.

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
+use paceline_lab::compare::{self, One};
 use paceline_lab::files::Writing;
-use paceline_lab::repeats::{Part, Repeats, hangs_on_seed};
+use paceline_lab::repeats::Repeats;
 use paceline_lab::results::{Buckets, FlowRows, Summary};
 use paceline_lab::run::{self, Finished, RunError};
 use paceline_lab::table;
-use paceline_report::{repeat_names, write_comparison, write_repeats};
+use paceline_report::{together, write_compared};
 use paceline_reproduce as reproduce;
 use paceline_scenario::Resolved;
 
@@ -102,18 +103,9 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
 
 /// The runs: scheme by scheme, each with the same seeds.
 fn inputs(args: &CompareArgs) -> Result<Vec<Vec<Resolved>>, Failure> {
-    let mut inputs = Vec::new();
-    for scheme in input::schemes(&args.schemes)? {
-        let mut changes = args.changes.clone();
-        let mut repeats = Vec::new();
-        for _ in 0..args.repeats {
-            let input = paceline_lab::load(&args.input, &changes.overrides(Some(scheme), args.threads))?;
-            changes.seed = Some(input.seed.saturating_add(1));
-            repeats.push(input);
-        }
-        inputs.push(repeats);
-    }
-    Ok(inputs)
+    let schemes = input::schemes(&args.schemes)?;
+    let changes = args.changes.overrides(None, args.threads);
+    Ok(compare::inputs(&args.input, &changes, &schemes, args.repeats)?)
 }
 
 /// Runs that belong together, and where they go.
@@ -142,72 +134,20 @@ impl Comparison<'_> {
             self.tell_threads();
         }
         let _kept = interrupt::keep();
-        let (finished, failure) = self.run_all();
+        let (finished, failure) = compare::run_all(&self.inputs, &mut |inputs| self.run_some(inputs));
         if !finished.is_empty() {
-            let runs: Vec<_> = finished.iter().map(|one| (one.input, &one.run)).collect();
-            let repeats = self.repeats(&finished);
-            match &repeats {
-                Some(repeats) => write_repeats(self.folder, &runs, repeats, self.writing)?,
-                None => write_comparison(self.folder, &runs, self.writing)?,
-            }
+            let repeats = together(&self.inputs, &finished);
+            write_compared(self.folder, &finished, repeats.as_ref(), self.writing)?;
             self.show(&finished, repeats.as_ref())?;
             if !self.say.quiet {
                 unaccounted(&finished);
             }
         }
         let runs: Vec<&Finished> = finished.iter().map(|one| &one.run).collect();
-        failure.map_or_else(|| Ok(super::run::ending(&runs)), Err)
-    }
-
-    /// Runs everything; of several that fail the first is the one to tell. The first seed of each scheme
-    /// shows whether the others can be different: where they cannot, it is the only one.
-    fn run_all(&self) -> (Vec<One<'_>>, Option<Failure>) {
-        let firsts: Vec<&Resolved> = self.inputs.iter().map(|repeats| &repeats[0]).collect();
-        let first_results = self.run_some(&firsts);
-        let hangs = |(repeats, first): (&Vec<Resolved>, &Result<Finished, RunError>)| match first {
-            Ok(first) => hangs_on_seed(repeats, &first.outcome),
-            Err(_) => true,
-        };
-        let hangs: Vec<bool> = self.inputs.iter().zip(&first_results).map(hangs).collect();
-        let mut results: Vec<Vec<_>> = (firsts.iter().copied().zip(first_results))
-            .map(|one| vec![one])
-            .collect();
-        let rest: Vec<&Resolved> = (self.inputs.iter().zip(&hangs))
-            .filter(|&(_, &hangs)| hangs)
-            .flat_map(|(repeats, _)| &repeats[1..])
-            .collect();
-        let mut of_rest = rest.iter().zip(self.run_some(&rest));
-        for ((repeats, results), _) in (self.inputs.iter().zip(&mut results))
-            .zip(&hangs)
-            .filter(|&(_, &h)| h)
-        {
-            results.extend(
-                of_rest
-                    .by_ref()
-                    .take(repeats.len() - 1)
-                    .map(|(input, result)| (*input, result)),
-            );
-        }
-        let (mut finished, mut failure) = (Vec::new(), None);
-        for (results, &hangs) in results.into_iter().zip(&hangs) {
-            for (input, result) in results {
-                match result {
-                    Ok(run) => finished.push(One {
-                        input,
-                        run,
-                        fixed: !hangs,
-                    }),
-                    Err(error) => failure = failure.or(Some(Failure::from(error))),
-                }
-            }
-        }
-        (finished, failure)
+        failure.map_or_else(|| Ok(super::run::ending(&runs)), |error| Err(error.into()))
     }
 
     fn run_some(&self, inputs: &[&Resolved]) -> Vec<Result<Finished, RunError>> {
-        if inputs.is_empty() {
-            return Vec::new();
-        }
         let meter = Meter::new(inputs, self.say);
         // Of repeats the first is the one to tell of.
         let first_seed = self.inputs[0][0].seed;
@@ -237,23 +177,6 @@ impl Comparison<'_> {
                 if each == 1 { "" } else { "s" },
             );
         }
-    }
-
-    /// What the runs tell together, if they are repeats.
-    fn repeats(&self, runs: &[One<'_>]) -> Option<Repeats> {
-        let pairs: Vec<(&Resolved, &Finished)> = runs.iter().map(|one| (one.input, &one.run)).collect();
-        let names = repeat_names(&pairs).into_iter();
-        let parts: Vec<Part<'_>> = names
-            .zip(runs)
-            .map(|(folder, one)| Part {
-                folder,
-                summary: &one.run.summary,
-                flows: &one.run.flows,
-                fixed: one.fixed,
-            })
-            .collect();
-        let seeds: Vec<u64> = self.inputs.first()?.iter().map(|input| input.seed).collect();
-        Repeats::of(&parts, &seeds)
     }
 
     fn show(&self, runs: &[One<'_>], repeats: Option<&Repeats>) -> Result<(), Failure> {
@@ -316,14 +239,6 @@ fn details(summaries: &[&Summary]) -> String {
         return String::new();
     }
     output::details(summaries)
-}
-
-/// A run that has ended.
-struct One<'a> {
-    input: &'a Resolved,
-    run: Finished,
-    /// Whether any other seed would give the same.
-    fixed: bool,
 }
 
 /// Says of how many runs the slowest flows are not accounted for, since that would take too long.

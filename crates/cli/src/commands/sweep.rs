@@ -104,12 +104,7 @@ impl From<Kept> for Keep {
 pub(super) fn sweep(args: &SweepArgs) -> Ended {
     let mut overrides = args.changes.overrides(args.scheme.as_deref(), args.threads);
     overrides.over.clone_from(&args.over);
-    let study = Study {
-        input: args.input.clone(),
-        overrides,
-        repeats: args.repeats,
-        arguments: args.words(),
-    };
+    let study = Study::new(&args.input, overrides, args.repeats);
     let plan = study.plan(args.jobs.count())?;
     if !args.say.quiet {
         output::oddities(&plan.oddities);
@@ -261,43 +256,6 @@ fn warnings(data: &SweepData) -> String {
         ));
     }
     text
-}
-
-impl SweepArgs {
-    /// The arguments that say what the sweep is, not where or how it is run.
-    fn words(&self) -> Vec<String> {
-        let mut words = vec![self.input.clone()];
-        let mut add = |option: &str, value: String| words.extend([option.to_string(), value]);
-        for over in &self.over {
-            add("--over", over.clone());
-        }
-        if let Some(repeats) = self.repeats {
-            add("--repeats", repeats.to_string());
-        }
-        if let Some(scheme) = &self.scheme {
-            add("--scheme", scheme.clone());
-        }
-        let changes = &self.changes;
-        for set in &changes.set {
-            add("--set", set.clone());
-        }
-        if let Some(seed) = changes.seed {
-            add("--seed", seed.to_string());
-        }
-        if let Some(duration) = changes.duration {
-            add("--duration", duration.to_string());
-        }
-        if let Some(mode) = changes.fidelity.and_then(|mode| mode.to_possible_value()) {
-            add("--fidelity", mode.get_name().to_string());
-        }
-        if let Some(seed) = changes.shuffle_ties {
-            add("--shuffle-ties", seed.to_string());
-        }
-        if changes.check {
-            words.push("--check".into());
-        }
-        words
-    }
 }
 
 /// Words as a POSIX shell takes them.

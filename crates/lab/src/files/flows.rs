@@ -65,9 +65,10 @@ fn csv(out: &mut impl Write, flows: &FlowRows) -> io::Result<()> {
 fn parquet(out: &mut (impl Write + Send), input: &Resolved, flows: &FlowRows) -> io::Result<()> {
     let mut rows = flows.rows();
     let mut group: Vec<FlowRow<'_>> = rows.by_ref().take(GROUP_ROWS).collect();
-    let mut file = GroupWriter::new(out, &columns(&group), &metadata(input)).map_err(io::Error::other)?;
+    let mut file =
+        GroupWriter::new(out, &flow_columns(&group), &metadata(input)).map_err(io::Error::other)?;
     while !group.is_empty() {
-        let written = file.group(&columns(&group), 0..group.len());
+        let written = file.group(&flow_columns(&group), 0..group.len());
         written.map_err(io::Error::other)?;
         group.clear();
         group.extend(rows.by_ref().take(GROUP_ROWS));
@@ -75,8 +76,8 @@ fn parquet(out: &mut (impl Write + Send), input: &Resolved, flows: &FlowRows) ->
     file.close().map_err(io::Error::other)
 }
 
-/// These rows as columns.
-fn columns(rows: &[FlowRow<'_>]) -> Vec<Column> {
+/// These rows as the columns of `flows.parquet`.
+pub fn flow_columns(rows: &[FlowRow<'_>]) -> Vec<Column> {
     let text = |value: for<'r> fn(&'r FlowRow<'_>) -> &'r str| {
         let mut last: Option<Arc<str>> = None;
         let mut shared = |row| {

@@ -18,10 +18,11 @@ mod trace;
 pub use data::{ReadError, RunData};
 pub use flow_time::{FlowTime, Stage, flow_times};
 pub(crate) use flow_time::{read as read_flow_times, write as write_flow_times};
+pub use flows::flow_columns;
 pub(crate) use flows::{read_flows_csv, read_flows_parquet};
 pub use folder::{Folder, OutputError, check_destination, write_file};
 pub(crate) use series::read_series;
-pub use series::{GOODPUT, QUEUE, RATE, RTT, Range, STATE, Series, WINDOW, series_of};
+pub use series::{GOODPUT, QUEUE, RATE, RTT, Range, STATE, Series, WINDOW, series_columns, series_of};
 pub(crate) use staging::remove_if_left;
 pub use staging::{abandon, clear_leftovers};
 

@@ -32,16 +32,9 @@ pub(super) fn write(
         let mut rows = Rows::default();
         let mut file = GroupWriter::new(out, &Rows::default().columns(), &metadata)?;
         for one in all {
-            let (of, what): (Arc<str>, Arc<str>) = (Arc::from(&*one.entity), Arc::from(&*one.metric));
-            for (i, &(at, value)) in one.points.iter().enumerate() {
-                let range = one.samples().then(|| one.range(i));
-                rows.entity.push(Some(of.clone()));
-                rows.metric.push(Some(what.clone()));
-                rows.time.push(Some(at as i64));
-                rows.value.push(Some(value));
-                rows.min.push(range.map(|range| range.min));
-                rows.max.push(range.map(|range| range.max));
-                rows.last.push(range.map(|range| range.last));
+            let names = names(one);
+            for i in 0..one.points.len() {
+                rows.push(one, i, &names);
                 if rows.value.len() == GROUP_ROWS {
                     // There may be millions: they are never all here.
                     file.group(&std::mem::take(&mut rows).columns(), 0..GROUP_ROWS)?;
@@ -68,7 +61,35 @@ struct Rows {
     last: Vec<Option<f64>>,
 }
 
+/// These as the columns of `series.parquet`.
+pub fn series_columns<'a>(all: impl IntoIterator<Item = &'a Series>) -> Vec<Column> {
+    let mut rows = Rows::default();
+    for one in all {
+        let names = names(one);
+        (0..one.points.len()).for_each(|i| rows.push(one, i, &names));
+    }
+    rows.columns().into()
+}
+
+/// Entity and metric, for all rows of a series.
+fn names(one: &Series) -> [Arc<str>; 2] {
+    [&one.entity, &one.metric].map(|name| Arc::from(&**name))
+}
+
 impl Rows {
+    /// Adds point `i` of a series.
+    fn push(&mut self, one: &Series, i: usize, [entity, metric]: &[Arc<str>; 2]) {
+        let (at, value) = one.points[i];
+        let range = one.samples().then(|| one.range(i));
+        self.entity.push(Some(entity.clone()));
+        self.metric.push(Some(metric.clone()));
+        self.time.push(Some(at as i64));
+        self.value.push(Some(value));
+        self.min.push(range.map(|range| range.min));
+        self.max.push(range.map(|range| range.max));
+        self.last.push(range.map(|range| range.last));
+    }
+
     fn columns(self) -> [Column; 7] {
         [
             Column::new("entity", Values::Text(self.entity)),

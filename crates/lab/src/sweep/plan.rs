@@ -28,6 +28,17 @@ pub struct Study {
 }
 
 impl Study {
+    /// A study with the arguments that a command line would have.
+    pub fn new(input: impl Into<String>, overrides: Overrides, repeats: Option<u32>) -> Self {
+        let input = input.into();
+        Self {
+            arguments: words(&input, &overrides, repeats),
+            input,
+            overrides,
+            repeats,
+        }
+    }
+
     /// The plan: resolves and checks every point of the grid, on at most `jobs` threads.
     ///
     /// # Errors
@@ -97,6 +108,40 @@ impl Study {
         overrides.seed = seed.or(overrides.seed);
         crate::load(&self.input, &overrides)
     }
+}
+
+/// The arguments that say what a sweep is, not where or how it is run.
+fn words(input: &str, changes: &Overrides, repeats: Option<u32>) -> Vec<String> {
+    let mut words = vec![input.to_string()];
+    let mut add = |option: &str, value: String| words.extend([option.to_string(), value]);
+    for over in &changes.over {
+        add("--over", over.clone());
+    }
+    if let Some(repeats) = repeats {
+        add("--repeats", repeats.to_string());
+    }
+    if let Some(scheme) = &changes.scheme {
+        add("--scheme", scheme.clone());
+    }
+    for set in &changes.set {
+        add("--set", set.clone());
+    }
+    if let Some(seed) = changes.seed {
+        add("--seed", seed.to_string());
+    }
+    if let Some(duration) = changes.duration {
+        add("--duration", duration.to_string());
+    }
+    if let Some(fidelity) = changes.fidelity {
+        add("--fidelity", fidelity.name().to_string());
+    }
+    if let Some(seed) = changes.shuffle_ties {
+        add("--shuffle-ties", seed.to_string());
+    }
+    if changes.check {
+        words.push("--check".into());
+    }
+    words
 }
 
 /// Every combination of the axes' values; the last axis varies fastest.

@@ -57,9 +57,9 @@ pub fn estimates(data: &SweepData, point: usize) -> Vec<(String, Estimate)> {
         .collect()
 }
 
-/// Writes a row for each point and number: the values of the axes, which number, its `n`, `mean`, `sd`, and the ends
-/// `lo` and `hi` of its interval.
-pub(super) fn write_points(folder: &Path, data: &SweepData) -> Result<(), OutputError> {
+/// A row for each point and number: the values of the axes, which number, its `n`, `mean`, `sd`, and the ends
+/// `lo` and `hi` of its interval; column by column.
+pub fn points(data: &SweepData) -> Vec<Column> {
     let rows: Vec<(usize, String, Estimate)> = (0..data.plan.points.len())
         .flat_map(|point| {
             let all = estimates(data, point).into_iter();
@@ -79,6 +79,12 @@ pub(super) fn write_points(folder: &Path, data: &SweepData) -> Result<(), Output
     columns.push(Column::new("sd", of(|estimate| estimate.sd)));
     columns.push(Column::new("lo", of(|estimate| Some(estimate.ends?.0))));
     columns.push(Column::new("hi", of(|estimate| Some(estimate.ends?.1))));
+    columns
+}
+
+/// Writes [`points`].
+pub(super) fn write_points(folder: &Path, data: &SweepData) -> Result<(), OutputError> {
+    let columns = points(data);
     write_file(&folder.join("points.csv"), |out| write_csv(out, &columns))?;
     let metadata = [
         ("version", data.plan.version.clone()),

@@ -18,7 +18,7 @@ use crate::files::{OutputError, write_file};
 ///
 /// What measures the machine is left out, so the bytes are those of the plan alone.
 pub fn write_results(folder: &Path, data: &SweepData) -> Result<(), OutputError> {
-    let columns = columns(data);
+    let columns = results(data);
     write_file(&folder.join("results.csv"), |out| write_csv(out, &columns))?;
     let metadata = [
         ("version", data.plan.version.clone()),
@@ -30,8 +30,8 @@ pub fn write_results(folder: &Path, data: &SweepData) -> Result<(), OutputError>
     write_points(folder, data)
 }
 
-/// The table, column by column.
-fn columns(data: &SweepData) -> Vec<Column> {
+/// That table, column by column.
+pub fn results(data: &SweepData) -> Vec<Column> {
     let plan = &data.plan;
     let repeats = 0..plan.seeds.len();
     let runs: Vec<(usize, usize)> = (0..plan.points.len())

@@ -34,6 +34,17 @@ pub struct Main {
     pub port: Option<String>,
 }
 
+impl Slow<'_> {
+    /// The same, with strings of its own.
+    pub fn into_owned(self) -> Slow<'static> {
+        Slow {
+            flow: self.flow.into_owned(),
+            main: self.main,
+            command: self.command,
+        }
+    }
+}
+
 /// The `count` slowest flows; `run` is what the command calls the run.
 pub fn slowest<'a>(
     flows: impl IntoIterator<Item = FlowRow<'a>>,

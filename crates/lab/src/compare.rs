@@ -1,0 +1,105 @@
+//! The same flows and seeds under several schemes.
+
+use paceline_scenario::{Diagnostics, Overrides, Resolved};
+
+use crate::repeats::hangs_on_seed;
+use crate::run::{Finished, RunError};
+
+/// `schemes` as they are named, each once.
+///
+/// # Errors
+/// If one is unknown or named twice, or there is none.
+pub fn schemes(schemes: &[String]) -> Result<Vec<&str>, String> {
+    let mut names: Vec<&str> = Vec::new();
+    let named = schemes.iter().map(|name| name.trim());
+    for name in named.filter(|name| !name.is_empty()) {
+        paceline_congestion::registry::find(name).map_err(|error| error.to_string())?;
+        if names.contains(&name) {
+            return Err(format!("`{name}` is named twice"));
+        }
+        names.push(name);
+    }
+    if names.is_empty() {
+        return Err("no scheme is named".to_string());
+    }
+    Ok(names)
+}
+
+/// The runs: scheme by scheme, each with so many seeds, the same ones.
+///
+/// # Errors
+/// The scenario, or what changes it, is wrong.
+pub fn inputs(
+    input: &str,
+    changes: &Overrides,
+    schemes: &[&str],
+    repeats: u32,
+) -> Result<Vec<Vec<Resolved>>, Diagnostics> {
+    let of_scheme = |scheme: &&str| {
+        let mut changes = Overrides {
+            scheme: Some(scheme.to_string()),
+            ..changes.clone()
+        };
+        let mut all = Vec::new();
+        for _ in 0..repeats {
+            let input = crate::load(input, &changes)?;
+            changes.seed = Some(input.seed.saturating_add(1));
+            all.push(input);
+        }
+        Ok(all)
+    };
+    schemes.iter().map(of_scheme).collect()
+}
+
+/// A run that has ended.
+#[derive(Debug)]
+pub struct One<'a> {
+    /// What was run.
+    pub input: &'a Resolved,
+    /// What came of it.
+    pub run: Finished,
+    /// Whether any other seed would give the same.
+    pub fixed: bool,
+}
+
+/// Runs everything with `run_some`; of several that fail the first is the one to tell. The first seed of each scheme
+/// shows whether the others can be different: where they cannot, it is the only one.
+pub fn run_all<'a>(
+    inputs: &'a [Vec<Resolved>],
+    run_some: &mut dyn FnMut(&[&'a Resolved]) -> Vec<Result<Finished, RunError>>,
+) -> (Vec<One<'a>>, Option<RunError>) {
+    let firsts: Vec<&Resolved> = inputs.iter().map(|repeats| &repeats[0]).collect();
+    let first_results = run_some(&firsts);
+    let hangs = |(repeats, first): (&Vec<Resolved>, &Result<Finished, RunError>)| match first {
+        Ok(first) => hangs_on_seed(repeats, &first.outcome),
+        Err(_) => true,
+    };
+    let hangs: Vec<bool> = inputs.iter().zip(&first_results).map(hangs).collect();
+    let rest: Vec<&Resolved> = (inputs.iter().zip(&hangs))
+        .filter(|&(_, &hangs)| hangs)
+        .flat_map(|(repeats, _)| &repeats[1..])
+        .collect();
+    let of_rest = if rest.is_empty() {
+        Vec::new()
+    } else {
+        run_some(&rest)
+    };
+    let mut of_rest = rest.into_iter().zip(of_rest);
+    let (mut finished, mut failure) = (Vec::new(), None);
+    let of_first = inputs.iter().zip(first_results).zip(&hangs);
+    for ((repeats, first), &hangs) in of_first {
+        let others = if hangs { repeats.len() - 1 } else { 0 };
+        let results = std::iter::once((&repeats[0], first)).chain(of_rest.by_ref().take(others));
+        for (input, result) in results {
+            match result {
+                Ok(run) => finished.push(One {
+                    input,
+                    run,
+                    fixed: !hangs,
+                }),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+    }
+    (finished, failure)
+}

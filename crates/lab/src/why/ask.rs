@@ -1,0 +1,351 @@
+//! The question of `paceline why`, and its answer: out of a run's folder, or by running its scenario again.
+
+use std::io;
+use std::path::Path;
+
+use paceline_fabric::spec::Accounted;
+use paceline_kernel::Time;
+use paceline_scenario::{Diagnostics, Overrides, Resolved};
+
+use super::{CloseLook, Slow, Why, nothing_to_tell, slowest};
+use crate::files::{FlowTime, ReadError, RunData, flow_times};
+use crate::results::{FlowRow, FlowRows, FlowState, RunStatus};
+use crate::run::{Finished, RunError};
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The folder of a run; or an input, as [`crate::load`] takes it, which is then run.
+    pub run: &'a str,
+    /// Of several flows, how many of the slowest are listed.
+    pub top: usize,
+    /// Whether only what the run's folder has is told of a flow.
+    pub brief: bool,
+}
+
+/// Whoever asks: runs what has to be run, and hears what is done.
+pub trait Asker {
+    /// Runs the input to its end, or until it is stopped.
+    ///
+    /// # Errors
+    /// The run has no result.
+    fn run(&mut self, input: &Resolved) -> Result<Finished, RunError>;
+    /// What is done, or has been found beside the answer.
+    fn tell(&mut self, text: &str);
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// The scenario is wrong.
+    #[error("{0}")]
+    Input(Diagnostics),
+    /// There is no such run or flow, or nothing to tell of it.
+    #[error("{0}")]
+    Refused(String),
+    /// A run's folder cannot be read.
+    #[error(transparent)]
+    Folder(#[from] ReadError),
+    /// The run has no result.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The rows of flows cannot be read.
+    #[error(transparent)]
+    Rows(#[from] io::Error),
+}
+
+impl From<Diagnostics> for AskError {
+    fn from(problems: Diagnostics) -> Self {
+        Self::Input(problems)
+    }
+}
+
+/// What is known of a flow.
+#[derive(Debug)]
+pub struct FlowAnswer {
+    row: FlowRow<'static>,
+    known: Known,
+    /// Whether the run was stopped that was made for it.
+    pub partial: bool,
+}
+
+#[derive(Debug)]
+enum Known {
+    /// Rows of `flow_time.csv`.
+    Times(Vec<FlowTime>),
+    Look(CloseLook),
+    /// Nothing is accounted for in this fidelity, in a run that ended at this time.
+    Nothing(&'static str, u64),
+}
+
+impl FlowAnswer {
+    /// Where its time went.
+    pub fn why(&self) -> Why<'_> {
+        let why = match &self.known {
+            Known::Times(times) => Why::new(&self.row, times),
+            Known::Look(look) => Why::close(&self.row, look),
+            Known::Nothing(fidelity, end_ps) => Some(Why::unaccounted(&self.row, *end_ps, fidelity)),
+        };
+        why.expect("an answer has an account")
+    }
+
+    fn new(row: &FlowRow<'_>, known: Known) -> Self {
+        Self {
+            row: row.clone().into_owned(),
+            known,
+            partial: false,
+        }
+    }
+}
+
+/// The slowest flows of a run.
+#[derive(Debug)]
+pub struct SlowAnswer {
+    /// They, the slowest first.
+    pub slow: Vec<Slow<'static>>,
+    /// How many flows the run has.
+    pub flows: usize,
+    /// Whether the run was stopped that was made for it.
+    pub partial: bool,
+}
+
+impl Question<'_> {
+    /// Where the time of a flow went.
+    ///
+    /// # Errors
+    /// See [`AskError`].
+    pub fn flow(&self, flow: u32, asker: &mut dyn Asker) -> Result<FlowAnswer, AskError> {
+        match self.folder()? {
+            Some(data) => self.of_finished(flow, &data, asker),
+            None => self.again(flow, None, asker),
+        }
+    }
+
+    /// The slowest flows, and what most of their time went to.
+    ///
+    /// # Errors
+    /// See [`AskError`].
+    pub fn slowest(&self, asker: &mut dyn Asker) -> Result<SlowAnswer, AskError> {
+        match self.folder()? {
+            Some(data) => self.list_of_finished(&data, asker),
+            None => self.list_again(asker, &all_of),
+        }
+    }
+
+    /// The run's folder, if it has one.
+    fn folder(&self) -> Result<Option<RunData>, AskError> {
+        let folder = Path::new(self.run);
+        if folder.join("comparison.json").is_file() {
+            return Err(several_runs(folder));
+        }
+        let is_run = folder.join("summary.json").is_file();
+        Ok(is_run.then(|| RunData::read(folder)).transpose()?)
+    }
+
+    /// A flow of a run that has a folder.
+    fn of_finished(&self, flow: u32, data: &RunData, asker: &mut dyn Asker) -> Result<FlowAnswer, AskError> {
+        let row = &find(&data.flows, flow)?;
+        if !data.fidelity().accounts() {
+            let known = Known::Nothing(data.fidelity().name(), data.end_ps());
+            return Ok(FlowAnswer::new(row, known));
+        }
+        let times = data.flow_times.iter().filter(|time| time.flow_id == flow);
+        let times: Vec<FlowTime> = times.cloned().collect();
+        let known = !times.is_empty();
+        // To its end an interrupted run would be another one.
+        let partial = data.summary.status == RunStatus::Partial;
+        if known && (self.brief || partial) {
+            return Ok(FlowAnswer::new(row, Known::Times(times)));
+        }
+        if !known && self.brief {
+            return Err(AskError::Refused(format!(
+                "the run's folder has no account of the time of flow {flow}: leave out --brief, and its scenario is \
+                 run again"
+            )));
+        }
+        let folder = Path::new(self.run);
+        let kept = CloseLook::read(folder, &data.summary, flow).filter(|_| !partial);
+        if let Some(look) = kept.filter(|look| Why::close(row, look).is_some()) {
+            asker.tell(&format!("as kept in {}", CloseLook::file(folder, flow).display()));
+            return Ok(FlowAnswer::new(row, Known::Look(look)));
+        }
+        asker.tell(&match (known, partial) {
+            (true, _) => format!("running the scenario again, to look closely at flow {flow}"),
+            (false, true) => {
+                format!(
+                    "the run has no account of flow {flow}: running its scenario again, to its end this time"
+                )
+            }
+            (false, false) => {
+                format!("the run has no account of flow {flow}: running its scenario again for that")
+            }
+        });
+        self.again(flow, (!partial).then_some((row, data)), asker)
+    }
+
+    /// Runs the input with a close look at the flow: where its run is known, to the end of the flow, and keeps what
+    /// it found in the run's folder.
+    fn again(
+        &self,
+        flow: u32,
+        of_run: Option<(&FlowRow<'_>, &RunData)>,
+        asker: &mut dyn Asker,
+    ) -> Result<FlowAnswer, AskError> {
+        let mut input = self.unaccounted()?;
+        let count = input.run.flows.len();
+        if flow as usize >= count {
+            return Err(unknown(flow, count));
+        }
+        let accounts = input.fidelity.accounts();
+        if accounts {
+            input.run_mut().record.closeups = vec![flow];
+        }
+        let before = of_run.map(|(row, _)| row);
+        let completed = before.filter(|row| row.status == FlowState::Completed);
+        if let Some(end) = completed.and_then(FlowRow::end_ps) {
+            input.run_mut().stop = input.run.stop.min(Time::from_ps(end));
+        }
+        let finished = asker.run(&input)?;
+        let partial = finished.summary.status == RunStatus::Partial;
+        let row = &find(&finished.flows, flow)?;
+        let answer = |row: &FlowRow<'_>, known| FlowAnswer {
+            partial,
+            ..FlowAnswer::new(row, known)
+        };
+        if !accounts {
+            let end = finished.outcome.end.as_ps();
+            return Ok(answer(row, Known::Nothing(input.fidelity.name(), end)));
+        }
+        let look = CloseLook::of(&input.run, &finished.outcome, row);
+        if Why::close(row, &look).is_none() {
+            // A flow that began as the run ended took no time.
+            let reason = nothing_to_tell(row).unwrap_or("it started as the run ended");
+            return Err(AskError::Refused(format!(
+                "flow {flow} of `{}` has no time to account for: {reason}",
+                input.name
+            )));
+        }
+        let same = of_run.filter(|(before, _)| is_same(before, row, asker) && !partial);
+        let Some((before, data)) = same else {
+            return Ok(answer(row, Known::Look(look)));
+        };
+        // Where the folder cannot be written it is told and no more.
+        if let Err(error) = look.keep(Path::new(self.run), &data.summary, flow) {
+            asker.tell(&format!("this answer is not kept: {error}"));
+        }
+        // As it is told from then on: with the row of the run's folder.
+        let row = if Why::close(before, &look).is_some() {
+            before
+        } else {
+            row
+        };
+        Ok(answer(row, Known::Look(look)))
+    }
+
+    /// The input without accounts: a flow that does not exist is an error of the question, not of the scenario.
+    fn unaccounted(&self) -> Result<Resolved, Diagnostics> {
+        let overrides = Overrides {
+            set: vec!["record.accounts=\"off\"".to_string()],
+            ..Overrides::default()
+        };
+        crate::load(self.run, &overrides)
+    }
+
+    /// The slowest flows of a run that has a folder; of those that it has no account of the scenario is run again.
+    fn list_of_finished(&self, data: &RunData, asker: &mut dyn Asker) -> Result<SlowAnswer, AskError> {
+        let slow = slowest(data.flows.rows(), &data.flow_times, self.top, self.run);
+        let missing = slow.iter().filter(|one| one.main.is_none()).count();
+        // In that fidelity nothing is accounted for.
+        let unaccounted = !data.fidelity().accounts();
+        if missing == 0 || self.brief || unaccounted || data.summary.status == RunStatus::Partial {
+            return Ok(SlowAnswer::new(slow, data.flows.len(), false));
+        }
+        asker.tell(&format!(
+            "the run has no account of {missing} of its slowest flows: running its scenario again for that"
+        ));
+        let ids: Vec<u32> = slow.iter().map(|one| one.flow.flow_id).collect();
+        self.list_again(asker, &|_| ids.clone())
+    }
+
+    /// Runs the input with accounts of some flows, and lists the slowest.
+    fn list_again(
+        &self,
+        asker: &mut dyn Asker,
+        which: &dyn Fn(&Resolved) -> Vec<u32>,
+    ) -> Result<SlowAnswer, AskError> {
+        let mut input = self.unaccounted()?;
+        if input.fidelity.accounts() {
+            input.run_mut().record.accounts = Accounted::Flows(which(&input));
+        }
+        let finished = asker.run(&input)?;
+        let times = flow_times(&finished.outcome);
+        let slow = slowest(finished.flows.rows(), &times, self.top, self.run);
+        let partial = finished.summary.status == RunStatus::Partial;
+        Ok(SlowAnswer::new(slow, finished.flows.len(), partial))
+    }
+}
+
+impl SlowAnswer {
+    fn new(slow: Vec<Slow<'_>>, flows: usize, partial: bool) -> Self {
+        Self {
+            slow: slow.into_iter().map(Slow::into_owned).collect(),
+            flows,
+            partial,
+        }
+    }
+}
+
+/// All flows of an input: which are slow only the run shows.
+fn all_of(input: &Resolved) -> Vec<u32> {
+    (0..input.run.flows.len() as u32).collect()
+}
+
+/// Whether a run that was made again is that of the folder; says so if not.
+fn is_same(before: &FlowRow<'_>, row: &FlowRow<'_>, asker: &mut dyn Asker) -> bool {
+    let same = (before.fct_ps, before.start_ps) == (row.fct_ps, row.start_ps);
+    if !same {
+        asker.tell(&format!(
+            "  ! this is not the run of the folder: there the flow took {:?} ps, here {:?}. Was it made by another \
+             version, or its folder changed?",
+            before.fct_ps, row.fct_ps
+        ));
+    }
+    same
+}
+
+/// The flow's row.
+fn find(rows: &FlowRows, flow: u32) -> Result<FlowRow<'_>, AskError> {
+    let row = rows.get(flow as usize);
+    rows.check()?;
+    let row = row.ok_or_else(|| unknown(flow, rows.len()))?;
+    match nothing_to_tell(&row) {
+        None => Ok(row),
+        Some(reason) => Err(AskError::Refused(format!(
+            "flow {flow} has no time to account for: {reason}"
+        ))),
+    }
+}
+
+fn unknown(flow: u32, count: usize) -> AskError {
+    AskError::Refused(match count {
+        0 => format!("there is no flow {flow}: the run has no flows"),
+        count => format!(
+            "there is no flow {flow}: the run has {count}, 0 to {} (flow_id in flows.csv)",
+            count - 1
+        ),
+    })
+}
+
+fn several_runs(folder: &Path) -> AskError {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let runs = entries.filter(|entry| entry.path().join("summary.json").is_file());
+    let mut names: Vec<String> = runs
+        .map(|entry| folder.join(entry.file_name()).display().to_string())
+        .collect();
+    names.sort();
+    AskError::Refused(format!(
+        "{} holds several runs: name one of them: {}",
+        folder.display(),
+        names.join(", ")
+    ))
+}
