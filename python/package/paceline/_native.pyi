@@ -1,0 +1,212 @@
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, Union, final, overload
+
+import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
+import polars  # type: ignore[import-untyped, import-not-found, unused-ignore]
+import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
+from typing_extensions import TypeAlias
+
+_Path: TypeAlias = Union[str, PathLike[str]]
+_Scenario: TypeAlias = Union[_Path, dict[str, Any]]
+_Told: TypeAlias = Callable[[Progress], Any]
+
+__all__: list[str]
+__version__: str
+
+@final
+class Progress:
+    """How far some runs are."""
+
+    @property
+    def runs(self) -> int: ...
+    @property
+    def done(self) -> int: ...
+    @property
+    def fraction(self) -> float: ...
+    @property
+    def simulated_s(self) -> float: ...
+    @property
+    def events(self) -> int: ...
+    @property
+    def packet_hops(self) -> int: ...
+
+@final
+class Table:
+    """A table, as Arrow's C stream interface hands it on: `pandas`, `polars`, `pyarrow` and others take it as it is."""
+
+    @property
+    def columns(self) -> list[str]: ...
+    def to_dict(self) -> dict[str, list[Any]]: ...
+    def to_pandas(self) -> pandas.DataFrame: ...
+    def to_polars(self) -> polars.DataFrame: ...
+    def to_arrow(self) -> pyarrow.Table: ...
+    def __getitem__(self, name: str, /) -> list[Any]: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+@final
+class Run:
+    """A run that is over."""
+
+    @property
+    def summary(self) -> dict[str, Any]: ...
+    @property
+    def flows(self) -> Table: ...
+    @property
+    def series(self) -> dict[str, Table]: ...
+    @property
+    def folder(self) -> Path | None: ...
+    @property
+    def scenario(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def scheme(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def partial(self) -> bool: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @overload
+    def report(self, path: None = None) -> str: ...
+    @overload
+    def report(self, path: _Path) -> Path: ...
+    def save(self, folder: _Path, *, force: bool = False) -> Path: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Comparison:
+    """Runs of several schemes."""
+
+    @property
+    def runs(self) -> list[Run]: ...
+    @property
+    def data(self) -> Any: ...
+    @property
+    def folder(self) -> Path | None: ...
+    @overload
+    def report(self, path: None = None) -> str: ...
+    @overload
+    def report(self, path: _Path) -> Path: ...
+    def __getitem__(self, scheme: str, /) -> Run: ...
+    def __len__(self) -> int: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Sweep:
+    """A sweep, as far as it is."""
+
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def plan(self) -> dict[str, Any]: ...
+    @property
+    def results(self) -> Table: ...
+    @property
+    def points(self) -> Table: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def failures(self) -> list[dict[str, Any]]: ...
+    def run(self, id: str) -> Run: ...
+    @overload
+    def report(self, path: None = None) -> str: ...
+    @overload
+    def report(self, path: _Path) -> Path: ...
+    def __len__(self) -> int: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Why:
+    """Where a flow's time went."""
+
+    @property
+    def story(self) -> str: ...
+    @property
+    def data(self) -> dict[str, Any]: ...
+    def _repr_html_(self) -> str: ...
+
+def run(
+    scenario: _Scenario,
+    *,
+    scheme: str | None = None,
+    set: dict[str, Any] | None = None,
+    seed: int | None = None,
+    duration: str | None = None,
+    fidelity: str | None = None,
+    threads: int | None = None,
+    out: _Path | None = None,
+    force: bool = False,
+    progress: _Told | None = None,
+) -> Run: ...
+def compare(
+    scenario: _Scenario,
+    schemes: Sequence[str],
+    *,
+    repeats: int = 1,
+    set: dict[str, Any] | None = None,
+    seed: int | None = None,
+    duration: str | None = None,
+    fidelity: str | None = None,
+    threads: int | None = None,
+    out: _Path | None = None,
+    jobs: int | None = None,
+    force: bool = False,
+    progress: _Told | None = None,
+) -> Comparison: ...
+def sweep(
+    scenario: _Scenario,
+    *,
+    over: dict[str, Any] | None = None,
+    repeats: int | None = None,
+    scheme: str | None = None,
+    set: dict[str, Any] | None = None,
+    seed: int | None = None,
+    duration: str | None = None,
+    fidelity: str | None = None,
+    threads: int | None = None,
+    out: _Path | None = None,
+    keep: Literal["summary", "all"] = "summary",
+    jobs: int | None = None,
+    shard: str | None = None,
+    force: bool = False,
+    progress: _Told | None = None,
+) -> Sweep: ...
+@overload
+def why(
+    run: Run | _Path,
+    flow: int,
+    *,
+    top: int = 10,
+    brief: bool = False,
+    progress: _Told | None = None,
+) -> Why: ...
+@overload
+def why(
+    run: Run | _Path,
+    flow: None = None,
+    *,
+    top: int = 10,
+    brief: bool = False,
+    progress: _Told | None = None,
+) -> list[dict[str, Any]]: ...
+def check(
+    scenario: _Scenario,
+    *,
+    scheme: str | None = None,
+    set: dict[str, Any] | None = None,
+    seed: int | None = None,
+    duration: str | None = None,
+    fidelity: str | None = None,
+    threads: int | None = None,
+) -> dict[str, Any]: ...
+def read(folder: _Path) -> Run: ...
+def explain(name: str) -> str: ...
+def schemes() -> list[dict[str, Any]]: ...
+def scenarios() -> list[dict[str, Any]]: ...
+def _abandon() -> None: ...
+def _fault(message: str) -> None: ...

@@ -1,0 +1,45 @@
+//! Paceline from Python: `paceline._native`, which the package `paceline` shows.
+//!
+//! What is done here is what the `paceline` command does, by the same functions of `lab`, `report` and `explain`. A
+//! call that takes long works on a thread of its own while the caller waits without the interpreter's lock
+//! ([`watch`]); tables are Arrow's ([`table`]); whatever goes wrong is an exception ([`failure`]).
+
+use pyo3::prelude::*;
+
+mod compare;
+mod failure;
+mod input;
+mod json;
+mod names;
+mod run;
+mod sweep;
+mod table;
+mod watch;
+mod why;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::compare::{Comparison, compare};
+    #[pymodule_export]
+    use super::failure::_fault;
+    #[pymodule_export]
+    use super::names::{check, explain, scenarios, schemes};
+    #[pymodule_export]
+    use super::run::{Run, read, run};
+    #[pymodule_export]
+    use super::sweep::{Sweep, sweep};
+    #[pymodule_export]
+    use super::table::Table;
+    #[pymodule_export]
+    use super::watch::{_abandon, Progress};
+    #[pymodule_export]
+    use super::why::{Why, why};
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::failure::listen();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
