@@ -24,7 +24,10 @@ pub use repeats::repeats_pages;
 pub use sheet::{Grid, Part, Sheet, Tile, render_sheet};
 pub use sweep::render_sweep;
 pub use track::{Packed, Track};
-pub use write::{together, write_compared, write_run, write_run_into, write_sweep_page};
+pub use write::{
+    repeat_names, together, write_compared, write_comparison, write_repeats, write_run, write_run_into,
+    write_sweep_page,
+};
 
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;

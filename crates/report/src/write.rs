@@ -35,7 +35,7 @@ pub fn write_run(
 ///
 /// The folders are called after the schemes; where these are not different, with the seed and the
 /// run's number. Otherwise as [`write_run`].
-fn write_comparison(
+pub fn write_comparison(
     destination: &Path,
     runs: &[(&Resolved, &Finished)],
     how: Writing,
@@ -56,7 +56,7 @@ fn write_comparison(
 /// the runs that it lists are written, under the names that it gives them. The page is about all seeds;
 /// beside it `seed-N.html` compares the runs of each one. Where the seed changes nothing, the page is that
 /// of one run of each scheme.
-fn write_repeats(
+pub fn write_repeats(
     destination: &Path,
     runs: &[(&Resolved, &Finished)],
     repeats: &Repeats,
@@ -145,7 +145,7 @@ fn write_runs(
 }
 
 /// The names that the folders of repeats have: `<scheme>-<seed>`.
-fn repeat_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
+pub fn repeat_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
     let name = |(input, _): &(&Resolved, &Finished)| format!("{}-{}", plain(&input.scheme), input.seed);
     runs.iter().map(name).collect()
 }
