@@ -19,6 +19,8 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         RECONSTRUCTED,
         "The product is of payload, the queue of packets with headers: a twentieth of the first bar's miss is that, and what \
          is marked has to leave the port before anyone hears of it.",
+        "The bar for shares was ten round trips at first. What is twice as late would have kept it, so that it could not \
+         fail: it is two.",
     ],
     choices: &[WINDOW],
     steps: &[],
@@ -55,8 +57,8 @@ const LINES: &[Line] = &[
         "T0",
         2,
         bar(
-            Tolerance::AtMost(10.0),
-            "arrival rates are fair shares as soon as both are at line rate",
+            Tolerance::AtMost(2.0),
+            "two at line rate have equal arrival rates at once",
         ),
     ),
     line(
