@@ -41,8 +41,9 @@
 //!   (3.3).
 //!
 //! # References
-//! Y. Zhang, Y. Liu, Q. Meng, F. Ren, "Congestion Detection in Lossless Networks", SIGCOMM 2021; Y. Zhang's thesis,
-//! Tsinghua University 2022, chapter 3. Public code: Yi-ran/DCQCN-TCD.
+//! Y. Zhang, Y. Liu, Q. Meng, F. Ren, "Congestion Detection in Lossless Networks", SIGCOMM 2021;
+//! 无丢失网络拥塞管理关键技术研究 (key techniques of congestion management in lossless networks), doctoral thesis,
+//! Tsinghua University, May 2022, chapter 3. Public code: Yi-ran/DCQCN-TCD.
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
