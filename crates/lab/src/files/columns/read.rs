@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fs::File;
+use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -11,13 +12,15 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
-use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
 use super::{Column, Values};
 
 /// The most memory that the values of a file may take, in bytes.
 const ROOM: usize = 1 << 31;
+/// The most that a page may take, unpacked: what writes such files makes pages of a megabyte or so.
+const PAGE: u64 = 1 << 28;
 /// What a value takes, whatever its kind.
 const CELL: usize = size_of::<Option<Arc<str>>>();
 
@@ -34,7 +37,7 @@ pub fn read_parquet(path: &Path) -> Result<Vec<Column>, ParquetError> {
 /// # Errors
 /// As [`read_parquet`].
 pub fn read_table(source: impl ChunkReader + 'static) -> Result<Vec<Column>, ParquetError> {
-    unbroken(|| read_within(source, ROOM))
+    unbroken(|| read_within(source, (ROOM, PAGE)))
 }
 
 /// What the file's metadata have under `key`.
@@ -83,9 +86,12 @@ impl Room {
     }
 }
 
-fn read_within(source: impl ChunkReader + 'static, room: usize) -> Result<Vec<Column>, ParquetError> {
+fn read_within(
+    source: impl ChunkReader + 'static,
+    (room, page): (usize, u64),
+) -> Result<Vec<Column>, ParquetError> {
     let size = source.len();
-    let reader = SerializedFileReader::new(source)?;
+    let reader = SerializedFileReader::new(Bounded { source, page })?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
     let mut columns = schema
         .columns()
@@ -105,6 +111,80 @@ fn read_within(source: impl ChunkReader + 'static, room: usize) -> Result<Vec<Co
         }
     }
     Ok(columns)
+}
+
+/// A file whose pages are no larger than `page` bytes, unpacked. The library takes the memory that a page's header
+/// says, however few bytes follow it; it asks for a reader at the beginning of each header, and at few places else.
+struct Bounded<R> {
+    source: R,
+    page: u64,
+}
+
+impl<R: ChunkReader> Length for Bounded<R> {
+    fn len(&self) -> u64 {
+        self.source.len()
+    }
+}
+
+impl<R: ChunkReader> ChunkReader for Bounded<R> {
+    type T = R::T;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        if let Some(size) = unpacked_size(self.source.get_read(start)?)
+            && size > self.page
+        {
+            let (size, most) = (size >> 20, self.page >> 20);
+            return Err(ParquetError::General(format!(
+                "a page of it takes {size} MiB of memory, and {most} MiB is the most"
+            )));
+        }
+        self.source.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<bytes::Bytes, ParquetError> {
+        self.source.get_bytes(start, length)
+    }
+}
+
+/// What a page's header says that the page takes unpacked; `None` if this is no header. It is a struct in Thrift's
+/// compact protocol, which begins with three numbers: the page's kind, its size unpacked and as it stands in the file.
+fn unpacked_size(mut header: impl Read) -> Option<u64> {
+    const KINDS: u64 = 4;
+    let mut byte = || {
+        let mut one = [0];
+        header.read_exact(&mut one).ok().map(|()| one[0])
+    };
+    let mut fields = [None; 3];
+    let mut last = 0;
+    while fields.contains(&None) {
+        let head = byte()?;
+        let mut number = || {
+            let mut number = 0;
+            for shift in (0..35).step_by(7) {
+                let part = byte()?;
+                number |= u64::from(part & 0x7f) << shift;
+                if part < 0x80 {
+                    // Those below zero are odd; the library refuses them.
+                    return Some(number >> 1);
+                }
+            }
+            None
+        };
+        // Which field, by the distance from the last or by its number, and that it is one of 32 bits.
+        last = match head >> 4 {
+            0 => number()?,
+            further => last + u64::from(further),
+        };
+        let field = fields.get_mut(usize::try_from(last).ok()?.checked_sub(1)?)?;
+        if head & 0x0f != 5 || field.is_some() {
+            return None;
+        }
+        *field = Some(number()?);
+    }
+    match fields {
+        [Some(kind), size, _] if kind < KINDS => size,
+        _ => None,
+    }
 }
 
 /// What a column will hold; an error if that is neither texts nor plain numbers.
@@ -284,9 +364,9 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let bytes = Bytes::from(written(&table()));
         let room = 3 * 100 * CELL + 150;
-        assert_eq!(read_within(bytes.clone(), room).unwrap(), table());
+        assert_eq!(read_within(bytes.clone(), (room, PAGE)).unwrap(), table());
         for room in [3 * 100 * CELL - 1, room - 1] {
-            let error = read_within(bytes.clone(), room).unwrap_err().to_string();
+            let error = read_within(bytes.clone(), (room, PAGE)).unwrap_err().to_string();
             assert!(error.contains("take more than 0 MiB of memory"), "{error}");
         }
     }
@@ -299,8 +379,48 @@ mod tests {
         let text = |i: usize| Some(if i.is_multiple_of(2) { a.clone() } else { b.clone() });
         let bytes = written(&[Column::new("t", Values::Text((0..100_000).map(text).collect()))]);
         assert!(bytes.len() < 1 << 18, "{}", bytes.len());
-        let error = read_within(Bytes::from(bytes), 64 << 20).unwrap_err().to_string();
+        let error = read_within(Bytes::from(bytes), (64 << 20, PAGE))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("take more than 64 MiB of memory"), "{error}");
+    }
+
+    /// A file of a few kilobytes in which a page says that it takes two gigabytes: the memory is not taken.
+    #[test]
+    fn a_page_that_says_it_is_large_is_refused() {
+        let reals = (0..1000).map(|i| Some(f64::from(i))).collect();
+        let bytes = written(&[Column::new("x", Values::Real(reals))]);
+        assert!(read_within(Bytes::from(bytes.clone()), (ROOM, 9_000)).is_ok());
+        let error = read_within(Bytes::from(bytes.clone()), (ROOM, 1_000))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("a page of it takes 0 MiB"), "{error}");
+        // The first page: its kind, and its size in as many bytes as before.
+        let start = 4;
+        assert_eq!(bytes[start], 0x15);
+        let size = unpacked_size(&bytes[start..]).unwrap();
+        assert!((1_000..9_000).contains(&size), "{size}");
+        // The largest number that there is, with fields one after another or by their numbers in another order.
+        let large = [0xfe, 0xff, 0xff, 0xff, 0x0f];
+        let huge = [&[0x15, 0x00, 0x15][..], &large, &[0x15, 0x02]].concat();
+        let named = [&[0x05, 0x04][..], &large, &[0x05, 0x02, 0x06, 0x25, 0x02]].concat();
+        assert_eq!(
+            (unpacked_size(&huge[..]), unpacked_size(&named[..])),
+            (Some((1 << 31) - 1), Some((1 << 31) - 1))
+        );
+        assert_eq!(
+            (unpacked_size(&huge[1..]), unpacked_size(&huge[..9])),
+            (None, None)
+        );
+        let source = Bounded {
+            source: Bytes::from(huge),
+            page: PAGE,
+        };
+        let error = source.get_read(0).err().unwrap().to_string();
+        assert!(
+            error.contains("a page of it takes 2047 MiB of memory, and 256 MiB is the most"),
+            "{error}"
+        );
     }
 
     #[test]
