@@ -154,6 +154,9 @@ fn example_of_section(name: &str) -> &'static str {
         }
         "network.pfc" => "paceline run incast-16 --set network.pfc.mode=quanta",
         "network.ecn" => "paceline run incast-16 --scheme dcqcn --set network.ecn.kmin=50KB",
+        "network.tier" => {
+            "paceline run load-balancing --set network.tier.spine.buffer=64MB --set network.tier.spine.ecn.kmin=200KB"
+        }
         "network.bolt-ns3" => "paceline run bolt-join100 --set network.bolt-ns3.buffer-packets=500",
         "network.tcd-ns3" => {
             "paceline run incast-16 --fidelity tcd-ns3 --scheme dcqcn-tcd --set network.tcd-ns3.log=true"

@@ -69,6 +69,7 @@ pub fn spec() -> RunSpec {
             ecn: Vec::new(),
             detection: Detection::Red,
             class_detection: Vec::new(),
+            tiers: Vec::new(),
             loss: LossSpec::NONE,
             assist: None,
         },

@@ -55,6 +55,32 @@ pub fn tiers(topology: &Topology) -> Vec<u32> {
     tiers
 }
 
+/// The tiers of switches from the hosts upwards, by their names.
+pub fn named_tiers(topology: &Topology) -> Vec<(String, Vec<NodeId>)> {
+    let tier_of = tiers(topology);
+    let top = tier_of.iter().copied().max().unwrap_or(0);
+    let known: &[&str] = match top {
+        1 => &["leaf"],
+        2 => &["leaf", "spine"],
+        3 => &["edge", "aggregation", "core"],
+        _ => &[],
+    };
+    let name = |tier: u32| match known.get(tier as usize - 1) {
+        Some(name) => (*name).to_string(),
+        None => format!("tier-{tier}"),
+    };
+    let is_inner = |node: &NodeId| topology.inner.binary_search(node).is_ok();
+    let of = |tier: u32| {
+        let switches = topology.switches().filter(|node| !is_inner(node));
+        switches.filter(|node| tier_of[node.0 as usize] == tier).collect()
+    };
+    let mut named: Vec<_> = (1..=top).map(|tier| (name(tier), of(tier))).collect();
+    if !topology.inner.is_empty() {
+        named.push(("server".to_string(), topology.inner.clone()));
+    }
+    named
+}
+
 /// The hosts at each switch that has some.
 fn leaves(topology: &Topology) -> Sets {
     let mut at = vec![Vec::new(); topology.nodes.len()];

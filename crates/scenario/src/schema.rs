@@ -281,6 +281,7 @@ tables! {
         failure: Vec<Spanned<Failure>>,
         pause_storm: Vec<Spanned<PauseStorm>>,
         route: Vec<Spanned<Route>>,
+        tier: BTreeMap<String, Spanned<Tier>>,
     }
     /// `[network.bolt-ns3]`: what that simulator is told beside its quirks.
     struct BoltNs3 {
@@ -368,6 +369,16 @@ tables! {
     struct StaticThreshold {
         xoff: Spanned<Bytes>,
         xon: Spanned<Bytes>,
+    }
+    /// `[network.tier.NAME]`.
+    struct Tier {
+        buffer: Spanned<Bytes>,
+        headroom: Spanned<Headroom>,
+        pfc: Spanned<TierPfc>,
+        ecn: Spanned<Ecn>,
+    }
+    struct TierPfc {
+        dynamic: DynamicThreshold,
     }
     /// `[network.detection]`, and in its `class` the same of single classes, each with its `priority`.
     struct Detection {

@@ -50,6 +50,15 @@ fn star_with(more: &str) -> String {
     outcome(&[("test.toml", format!("{STAR}{more}").as_bytes())], &[])
 }
 
+/// Two leaves and two spines.
+fn leaf_spine_with(more: &str) -> String {
+    let text = STAR.replace(
+        "[topology.star]\nhosts = 4",
+        "[topology.leaf-spine]\nleaves = 2\nspines = 2",
+    );
+    outcome(&[("test.toml", format!("{text}{more}").as_bytes())], &[])
+}
+
 fn star_set(set: &[&str]) -> String {
     outcome(&[("test.toml", STAR.as_bytes())], set)
 }
@@ -103,6 +112,15 @@ snapshots! {
     toml_drop_tail_twice: star_with("[network]\nflow_control = 'none'\n[network.drop]\npolicy = 'tail'\nlimit = '8KB'\npackets = 8\n");
     toml_drop_tail_zero: star_with("[network]\nflow_control = 'none'\n[network.drop]\npolicy = 'tail'\npackets = 0\n");
     toml_drop_alpha: star_with("[network]\nflow_control = 'none'\ndrop = { policy = 'dynamic', alpha = -1.0 }\n");
+    toml_tier_misspelt: leaf_spine_with("[network.tier.spin]\nbuffer = '1MB'\n");
+    toml_tier_of_another_network: leaf_spine_with("[network.tier.core]\nbuffer = '1MB'\n");
+    toml_tier_key_misspelt: leaf_spine_with("[network.tier.spine]\nbufer = '1MB'\n");
+    toml_tier_too_small: leaf_spine_with("[network.tier.spine]\nbuffer = '50KB'\n");
+    toml_tier_marks_above: leaf_spine_with("[network.tier.spine]\necn.kmin = '500KB'\n");
+    toml_tier_marks_for_no_link: leaf_spine_with("[network.tier.spine]\necn.curves = [{ rate = '10Gbps', kmin = '1KB', kmax = '2KB', pmax = 1.0 }]\n");
+    toml_tier_of_other_thresholds: leaf_spine_with("[network.pfc]\nstatic = { xoff = '20KB', xon = '10KB' }\n[network.tier.spine]\npfc.dynamic.shift = 2\n");
+    toml_tier_static: leaf_spine_with("[network.tier.spine]\npfc.static = { xoff = '20KB', xon = '10KB' }\n");
+    toml_tier_good: leaf_spine_with("[network.tier.spine]\nbuffer = '64MB'\npfc.dynamic.shift = 2\n");
     toml_drop_unknown: star_with("[network]\ndrop = { policy = 'red' }\n");
     toml_detection_good: star_with("[network.detection]\nkind = 'tcd'\nclass = [{ priority = 3, kind = 'np-ecn' }]\n");
     toml_detection_without_a_kind: star_with("[network.detection]\nepsilon = 0.1\n");

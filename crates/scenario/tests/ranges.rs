@@ -36,6 +36,7 @@ fn section(name: &str) -> Place {
     };
     let text = scenario(TOPOLOGY, WORKLOAD, rest);
     let path = match name {
+        "network.tier" => "network.tier.leaf.".to_string(),
         "workload" | "network.failure" | "network.pause-storm" | "network.route" => format!("{name}.0."),
         "" => String::new(),
         name => format!("{name}."),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use paceline_fabric::RunSpec;
-use paceline_fabric::spec::{DropPolicy, Flowlets, Irn, LoadBalancing, Quirks, Recovery, Trim};
+use paceline_fabric::spec::{DropPolicy, Flowlets, Irn, LoadBalancing, PfcThreshold, Quirks, Recovery, Trim};
 use paceline_kernel::{BitRate, Bytes, Span};
 use paceline_scenario::{Fidelity, Origin, Overrides, Resolved, load, load_text};
 
@@ -439,6 +439,51 @@ fn loss_and_recovery() {
     let both = resolve("[network]\nlossless = [4, 5]\n");
     assert_eq!(both.switch.loss.drop, DropPolicy::Dynamic { alpha: 1.0 });
     assert_eq!(both.switch.loss.lossless, 0b11_0000);
+}
+
+#[test]
+fn tiers_of_switches() {
+    let leaf_spine = "[topology.leaf-spine]\nleaves = 2\nspines = 2\nspine-rate = '400Gbps'\n[[workload]]\npermutation = { size = '1MB' }\n[cc]\nscheme = \"dcqcn\"\n";
+    let folder = tempfile::tempdir().unwrap();
+    let resolve = |more: &str| {
+        let path = folder.path().join("tiers.toml");
+        fs::write(&path, format!("{leaf_spine}{more}")).unwrap();
+        assert_round_trip(path.to_str().unwrap(), &Overrides::default()).run
+    };
+    assert_eq!(resolve("").switch.tiers, []);
+    let run = resolve(
+        "[network]\nbuffer = '16MB'\n[network.tier.spine]\nbuffer = '64MB'\necn.kmin = '50KB'\npfc.dynamic.shift = 2\n[network.tier.leaf]\necn.curves = []\n",
+    );
+    // In the order of their names.
+    let [leaf, spine] = &run.switch.tiers[..] else {
+        panic!("{:?}", run.switch.tiers);
+    };
+    assert_eq!((leaf.switches.len(), spine.switches.len()), (2, 2));
+    assert_eq!(
+        (leaf.buffer, spine.buffer),
+        (Bytes::new(16_000_000), Bytes::new(64_000_000))
+    );
+    assert_eq!(
+        (leaf.headroom, leaf.threshold, &leaf.ecn[..]),
+        (run.switch.headroom, None, &[][..])
+    );
+    let shift = |threshold| match threshold {
+        PfcThreshold::Dynamic { shift, .. } => shift,
+        PfcThreshold::Static { .. } => panic!("the network's are dynamic"),
+    };
+    assert_eq!(spine.threshold.map(shift), Some(2));
+    // Spines have links of 400 Gbit/s only; what is given is for 25, the rest as in the network.
+    let [curve] = &spine.ecn[..] else {
+        panic!("{:?}", spine.ecn);
+    };
+    let all = run
+        .switch
+        .ecn
+        .iter()
+        .find(|curve| curve.rate == BitRate::from_gbps(400))
+        .unwrap();
+    assert_eq!((curve.rate, curve.kmin), (all.rate, Bytes::new(800_000)));
+    assert_eq!((curve.kmax, curve.pmax), (all.kmax, all.pmax));
 }
 
 #[test]

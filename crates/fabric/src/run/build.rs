@@ -199,7 +199,7 @@ impl Simulation {
 }
 
 /// Ports `2i` and `2i + 1` are the ends of link `i`.
-fn build_ports(spec: &RunSpec, profile_of: &List<LinkId, ProfileId>) -> Ports {
+fn build_ports(spec: &RunSpec, profile_of: &List<PortId, ProfileId>) -> Ports {
     let mut ports = Ports::new();
     for (i, link) in spec.links.iter().enumerate() {
         let fallible = link.error_rate > 0.0 || spec.failures.iter().any(|failure| failure.link == i);
@@ -214,7 +214,7 @@ fn build_ports(spec: &RunSpec, profile_of: &List<LinkId, ProfileId>) -> Ports {
                 owner: u32::MAX,
                 ways: 0,
                 place: 0,
-                profile: profile_of[LinkId::new(i)],
+                profile: profile_of[PortId::new(2 * i + end)],
                 ready: 0,
                 paused: 0,
                 asked: 0,

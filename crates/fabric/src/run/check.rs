@@ -180,6 +180,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError
     }
     check_dependencies(spec)?;
     check_flow_control(&spec.switch.flow_control)?;
+    check_tiers(spec)?;
     check_load_balancing(spec, schemes)?;
     let mut codes = spec.schemes.iter().filter_map(|scheme| scheme.config.pint_code());
     if let Some(first) = codes.next()
@@ -392,6 +393,26 @@ fn check_flow_control(flow_control: &FlowControl) -> Result<(), BuildError> {
     }
     if matches!(pfc.mode, PfcMode::Quanta { pause } if pause.as_ps() < 2) {
         return bad("a pause frame carries no time".into());
+    }
+    Ok(())
+}
+
+/// Switches of tiers are switches that there are, and pause in a way that they can have to themselves.
+fn check_tiers(spec: &RunSpec) -> Result<(), BuildError> {
+    for (i, tier) in spec.switch.tiers.iter().enumerate() {
+        let bad = |why: String| Err(BuildError::BadFlowControl(format!("tier {i} of switches: {why}")));
+        let mut switches = tier.switches.iter();
+        if let Some(node) = switches.find(|node| spec.nodes.get(node.0 as usize) != Some(&NodeKind::Switch)) {
+            return bad(format!("node {} is no switch", node.0));
+        }
+        let FlowControl::Pfc(pfc) = spec.switch.flow_control else {
+            continue;
+        };
+        let Some(threshold) = tier.threshold else { continue };
+        let dynamic = |threshold| matches!(threshold, PfcThreshold::Dynamic { .. });
+        if !dynamic(threshold) || !dynamic(pfc.threshold) {
+            return bad("only dynamic thresholds can be a tier's own".into());
+        }
     }
     Ok(())
 }

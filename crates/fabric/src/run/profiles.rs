@@ -1,8 +1,10 @@
-//! What links of one rate and delay have in common.
+//! What ports have in common whose links have one rate and delay, and whose switches are of one tier.
 
-use crate::ids::{LinkId, ProfileId};
+use crate::ids::{PortId, ProfileId};
 use crate::run::check::BuildError;
-use crate::spec::{FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec};
+use crate::spec::{
+    EcnCurve, FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec, SwitchTier,
+};
 use crate::switch::doublings_begun;
 use crate::world::links::{CommonSize, LinkProfile, Profiles};
 use paceline_congestion::Red;
@@ -34,29 +36,33 @@ fn common_sizes(spec: &RunSpec, schemes: &[AtWork]) -> Vec<u16> {
     sizes
 }
 
-/// One profile per (rate, delay), with event lanes for the delays that its common sizes make.
+/// One profile per (rate, delay, tier), with event lanes for the delays that its common sizes make; that of each port.
 pub(super) fn build_profiles(
     spec: &RunSpec,
     schemes: &[AtWork],
     queue: &mut EventQueue,
-) -> Result<(Profiles, List<LinkId, ProfileId>), BuildError> {
+) -> Result<(Profiles, List<PortId, ProfileId>), BuildError> {
     let sizes = common_sizes(spec, schemes);
-    let mut index: BTreeMap<(u64, u64), ProfileId> = BTreeMap::new();
+    let mut index: BTreeMap<(u64, u64, u16), ProfileId> = BTreeMap::new();
     let mut lanes: BTreeMap<u64, LaneId> = BTreeMap::new();
     let mut profiles = Profiles::new();
     let mut profile_of = List::new();
-    for (i, link) in spec.links.iter().enumerate() {
-        let key = (link.rate.as_bps(), link.delay.as_ps());
+    let tier_of = spec.switch.tier_of(spec.nodes.len());
+    let ends = |link: &LinkSpec| [link.a, link.b].map(|node| tier_of[node.index()]);
+    let ports = spec.links.iter().enumerate();
+    for ((i, link), tier) in ports.flat_map(|(i, link)| ends(link).map(|tier| ((i, link), tier))) {
+        let key = (link.rate.as_bps(), link.delay.as_ps(), tier);
         if let Some(&profile) = index.get(&key) {
             profile_of.push(profile);
             continue;
         }
         if profiles.len() > usize::from(u16::MAX) {
             return Err(BuildError::TooLarge(
-                "links have more than 65536 different rates and delays".into(),
+                "links have more than 65536 different rates and delays, with those of tiers of switches"
+                    .into(),
             ));
         };
-        let mut profile = profile(spec, i, link)?;
+        let mut profile = profile(spec, spec.switch.tier(tier), (i, link))?;
         let mut lane = |delay: u64| *lanes.entry(delay).or_insert_with(|| queue.add_lane(delay));
         for &wire in &sizes {
             let tx = profile.time_to_send(profile.rate, wire).as_ps();
@@ -75,17 +81,32 @@ pub(super) fn build_profiles(
     Ok((profiles, profile_of))
 }
 
-fn profile(spec: &RunSpec, i: usize, link: &LinkSpec) -> Result<LinkProfile, BuildError> {
+fn profile(
+    spec: &RunSpec,
+    tier: Option<&SwitchTier>,
+    (i, link): (usize, &LinkSpec),
+) -> Result<LinkProfile, BuildError> {
+    Ok(LinkProfile {
+        rate: link.rate,
+        ps_per_kib: link.rate.time_to_send(Bytes::new(1024)).as_ps(),
+        delay: link.delay.as_ps(),
+        shift: shift(spec, tier, link),
+        headroom: headroom(spec, tier, link),
+        red: red(spec, tier, (i, link))?,
+        common: Vec::new(),
+        framing: spec.packet.framing.get() as u16,
+        truncate_to_ns: spec.quirks.truncate_to_ns,
+        floor_to_ns: spec.quirks.floor_to_ns,
+    })
+}
+
+fn red(spec: &RunSpec, tier: Option<&SwitchTier>, (i, link): (usize, &LinkSpec)) -> Result<Red, BuildError> {
     let is_switch = |node: NodeId| spec.nodes[node.index()] == NodeKind::Switch;
+    let curves: &[EcnCurve] = tier.map_or(&spec.switch.ecn, |tier| &tier.ecn);
     let mut red = Red::OFF;
-    if !spec.switch.ecn.is_empty() && (is_switch(link.a) || is_switch(link.b)) {
-        let Some(curve) = spec.switch.ecn.iter().find(|curve| curve.rate == link.rate) else {
-            let known: Vec<String> = spec
-                .switch
-                .ecn
-                .iter()
-                .map(|curve| curve.rate.to_string())
-                .collect();
+    if !curves.is_empty() && (is_switch(link.a) || is_switch(link.b)) {
+        let Some(curve) = curves.iter().find(|curve| curve.rate == link.rate) else {
+            let known: Vec<String> = curves.iter().map(|curve| curve.rate.to_string()).collect();
             return Err(BuildError::NoCurve {
                 rate: link.rate,
                 link: i,
@@ -104,40 +125,33 @@ fn profile(spec: &RunSpec, i: usize, link: &LinkSpec) -> Result<LinkProfile, Bui
         }
         red = Red::new(curve.kmin.get() as u32, curve.kmax.get() as u32, curve.pmax);
     }
-    let shift = match spec.switch.flow_control {
-        FlowControl::Pfc(pfc) => match pfc.threshold {
-            PfcThreshold::Dynamic {
-                shift,
-                reference_rate,
-            } => {
-                let reference = reference_rate.as_bps().max(1);
-                let doublings = if spec.quirks.shift_rounds_up {
-                    doublings_begun(link.rate.as_bps(), reference)
-                } else {
-                    (link.rate.as_bps() / reference).max(1).ilog2()
-                };
-                shift.saturating_sub(doublings)
-            }
-            PfcThreshold::Static { .. } => 0,
-        },
-        FlowControl::None => 0,
-    };
-    Ok(LinkProfile {
-        rate: link.rate,
-        ps_per_kib: link.rate.time_to_send(Bytes::new(1024)).as_ps(),
-        delay: link.delay.as_ps(),
-        shift,
-        headroom: headroom(spec, link),
-        red,
-        common: Vec::new(),
-        framing: spec.packet.framing.get() as u16,
-        truncate_to_ns: spec.quirks.truncate_to_ns,
-        floor_to_ns: spec.quirks.floor_to_ns,
-    })
+    Ok(red)
 }
 
-fn headroom(spec: &RunSpec, link: &LinkSpec) -> u32 {
-    match spec.switch.headroom {
+/// How far a dynamic threshold is shifted.
+fn shift(spec: &RunSpec, tier: Option<&SwitchTier>, link: &LinkSpec) -> u32 {
+    let FlowControl::Pfc(pfc) = spec.switch.flow_control else {
+        return 0;
+    };
+    match tier.and_then(|tier| tier.threshold).unwrap_or(pfc.threshold) {
+        PfcThreshold::Dynamic {
+            shift,
+            reference_rate,
+        } => {
+            let reference = reference_rate.as_bps().max(1);
+            let doublings = if spec.quirks.shift_rounds_up {
+                doublings_begun(link.rate.as_bps(), reference)
+            } else {
+                (link.rate.as_bps() / reference).max(1).ilog2()
+            };
+            shift.saturating_sub(doublings)
+        }
+        PfcThreshold::Static { .. } => 0,
+    }
+}
+
+fn headroom(spec: &RunSpec, tier: Option<&SwitchTier>, link: &LinkSpec) -> u32 {
+    match tier.map_or(spec.switch.headroom, |tier| tier.headroom) {
         _ if spec.switch.flow_control == FlowControl::None => 0,
         Headroom::Fixed(bytes) => bytes.get() as u32,
         // The delay's bytes are cut before they are multiplied, as the reference does.

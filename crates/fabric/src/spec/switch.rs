@@ -4,7 +4,9 @@ use paceline_congestion::detect::{Detector, tcd};
 use paceline_kernel::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-/// Buffers, flow control, marking of every switch.
+use super::NodeId;
+
+/// Buffers, flow control, marking of every switch, but for those of a [`SwitchTier`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SwitchSpec {
@@ -28,6 +30,26 @@ pub struct SwitchSpec {
     pub assist: Option<AssistPorts>,
     /// What happens to packets for which there is no room.
     pub loss: LossSpec,
+    /// Switches that have some of this in their own way; of several that name a switch, the first counts.
+    #[serde(default)]
+    pub tiers: Vec<SwitchTier>,
+}
+
+/// What some switches have in their own way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SwitchTier {
+    /// Which.
+    pub switches: Vec<NodeId>,
+    /// Instead of [`SwitchSpec::buffer`].
+    pub buffer: Bytes,
+    /// Instead of [`SwitchSpec::headroom`].
+    pub headroom: Headroom,
+    /// Instead of [`Pfc::threshold`], where both are dynamic; without priority flow control it is ignored. (A static one is
+    /// all switches': it is looked at with every packet.)
+    pub threshold: Option<PfcThreshold>,
+    /// Instead of [`SwitchSpec::ecn`].
+    pub ecn: Vec<EcnCurve>,
 }
 
 /// How ports tell that they are congested.
@@ -56,6 +78,25 @@ pub struct Tcd {
 }
 
 impl SwitchSpec {
+    /// The tier of a number: from 1.
+    pub(crate) fn tier(&self, number: u16) -> Option<&SwitchTier> {
+        self.tiers.get(usize::from(number.checked_sub(1)?))
+    }
+
+    /// By node, the number of the tier that it is of; 0 for all others.
+    pub(crate) fn tier_of(&self, nodes: usize) -> Vec<u16> {
+        let mut tier_of = vec![0; nodes];
+        for (tier, number) in self.tiers.iter().zip(1..) {
+            for node in &tier.switches {
+                let slot: &mut u16 = &mut tier_of[node.0 as usize];
+                if *slot == 0 {
+                    *slot = number;
+                }
+            }
+        }
+        tier_of
+    }
+
     /// Bytes between the threshold of a pause and that of its end; none without flow control.
     pub fn pause_gap(&self) -> Option<Bytes> {
         let FlowControl::Pfc(pfc) = self.flow_control else {

@@ -57,11 +57,14 @@ impl Switches {
 
 /// A pool per node (unused in hosts): buffer less every port's headroom and reserve.
 fn buffers(spec: &RunSpec, ports: &Ports, profiles: &Profiles) -> List<SwitchId, SwitchBuffer> {
-    let whole = SwitchBuffer {
+    let whole = |tier: u16| SwitchBuffer {
         shared_used: 0,
-        pool: spec.switch.buffer.get() as i64,
+        pool: (spec.switch.tier(tier))
+            .map_or(spec.switch.buffer, |tier| tier.buffer)
+            .get() as i64,
     };
-    let mut by_node: List<NodeId, SwitchBuffer> = List::of(spec.nodes.len(), whole);
+    let tier_of = spec.switch.tier_of(spec.nodes.len());
+    let mut by_node: List<NodeId, SwitchBuffer> = tier_of.into_iter().map(whole).collect();
     for port in ports {
         let kept = u64::from(profiles[port.profile].headroom) + spec.switch.reserve.get();
         by_node[port.node].pool -= kept as i64;

@@ -303,6 +303,7 @@ mod tests {
             ecn: Vec::new(),
             detection: Detection::Red,
             class_detection: Vec::new(),
+            tiers: Vec::new(),
             loss: LossSpec::NONE,
             assist: None,
         };
@@ -388,6 +389,7 @@ mod tests {
                 ecn: Vec::new(),
                 detection: Detection::Red,
                 class_detection: Vec::new(),
+                tiers: Vec::new(),
                 assist: None,
                 loss: LossSpec {
                     lossless: 1 << 3,

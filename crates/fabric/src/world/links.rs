@@ -1,4 +1,4 @@
-//! What links of one rate and delay have in common.
+//! What links of one rate and delay have in common, and their ports at switches that are alike.
 
 use paceline_congestion::Red;
 use paceline_kernel::ids::List;
@@ -7,10 +7,10 @@ use paceline_kernel::{BitRate, Bytes, Span, ns3};
 
 use crate::ids::ProfileId;
 
-/// What links have in common, by rate and delay.
+/// What ports have in common, by their links' rate and delay and by what switches they are of.
 pub(crate) type Profiles = List<ProfileId, LinkProfile>;
 
-/// What all links of one rate and delay share.
+/// What all ports share whose links have one rate and delay, and whose switches are alike.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkProfile {
     pub(crate) rate: BitRate,

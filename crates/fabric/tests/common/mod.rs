@@ -69,6 +69,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
             ecn,
             detection: Detection::Red,
             class_detection: Vec::new(),
+            tiers: Vec::new(),
             loss: LossSpec::NONE,
             assist: Some(AssistPorts::Switches),
         },

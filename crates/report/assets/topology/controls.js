@@ -179,7 +179,9 @@ Paceline.topology && (() => {
       const most = Math.max(...node.ports.map((id) => queue.of(id, state.frame)));
       lines.push(el("div", { class: "tip-row" }, "longest queue", el("b", {}, queue.text(most))));
     }
-    return [el("b", {}, model.nodeName(node.id)), ...lines];
+    const tier = model.tiers[node.of];
+    if (tier) lines.push(...tier.own.map((own) => el("div", { class: "tip-x" }, own)));
+    return [el("b", {}, model.nodeName(node.id) + (tier ? `, ${tier.name}` : "")), ...lines];
   };
   const aboutCause = (port) => {
     const cause = model.causeOf(port, state.frame);

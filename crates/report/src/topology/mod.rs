@@ -3,6 +3,7 @@
 mod flows;
 mod layout;
 mod pack;
+mod tiers;
 mod timeline;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,9 @@ pub(super) struct View {
     timeline: Option<timeline::Timeline>,
     flows: flows::Listed,
     deadlocks: Vec<Deadlock>,
+    /// Of which the scenario says something.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tiers: Vec<tiers::Tier>,
 }
 
 /// Ports whose pauses wait for each other for ever, by their rows.
@@ -43,6 +47,9 @@ struct Node {
     tier: u32,
     x: f64,
     half: f64,
+    /// One of the tiers that are told of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<usize>,
 }
 
 /// A link, which is two ports: that of its first node, then that of its second.
@@ -63,11 +70,13 @@ pub(super) fn view(run: &RunData) -> Option<View> {
     let links = links(topology);
     let rows = rows(topology, &links);
     let layout = layout::layout(topology);
+    let tiers = tiers::tiers(run, topology);
     let node = |(i, kind): (usize, &NodeKind)| Node {
         host: *kind == NodeKind::Host,
         tier: layout.tier[i],
         x: short(layout.x[i]),
         half: short(layout.half[i]),
+        of: tiers.iter().position(|tier| tier.has(i)),
     };
     Some(View {
         nodes: topology.nodes.iter().enumerate().map(node).collect(),
@@ -84,6 +93,7 @@ pub(super) fn view(run: &RunData) -> Option<View> {
         timeline: timeline::timeline(&run.series, &rows),
         flows: flows::listed(run, &rows),
         deadlocks: deadlocks(run, &rows),
+        tiers,
     })
 }
 

@@ -112,6 +112,30 @@ fn a_page_without_series_or_network_is_a_page() {
     );
 }
 
+/// What a tier has as all have it is not told.
+#[test]
+fn tiers_are_told_where_the_scenario_has_some() {
+    let mut run = run();
+    let all = data(&render(&[run.clone()]).unwrap());
+    assert!(all.get("tiers").is_none() && all["nodes"][0].get("of").is_none());
+    run.scenario.push_str(
+        "\n[network]\nbuffer = \"32MiB\"\nheadroom = { fixed = \"9KB\" }\n[network.tier.leaf]\nbuffer = \"64MB\"\n\
+         headroom = { fixed = \"9KB\" }\npfc.static = { xoff = \"20KB\", xon = \"10KB\" }\n\
+         ecn.curves = [{ rate = \"100Gbps\", kmin = \"1KB\", kmax = \"2KB\", pmax = 0.5 }]\n",
+    );
+    let data = data(&render(&[run]).unwrap());
+    let own = [
+        "buffer 64MB",
+        "PFC threshold static xoff 20KB, xon 10KB",
+        "marks at 100Gbps: 1KB to 2KB, probability 0.5",
+    ];
+    assert_eq!(data["tiers"], serde_json::json!([{ "name": "leaf", "own": own }]));
+    assert_eq!(
+        (&data["nodes"][0]["of"], data["nodes"][1].get("of")),
+        (&0.into(), None)
+    );
+}
+
 #[test]
 fn labels_stay_text() {
     let mut run = run();

@@ -99,6 +99,13 @@ pub fn sections() -> &'static [Entry] {
             "failure", "", "", "list of links that fail";
             "pause-storm", "", "", "list of hosts whose NICs pause for ever";
             "route", "", "", "list of next hops, instead of those of shortest paths";
+            "tier", "", "", "what switches of a tier have in their own way: a table for each, by its name";
+        }
+        "network.tier": "What the switches of a tier have in their own way: a table for each, such as `[network.tier.spine]`. A tier is the switches that are equally far from hosts. Its name goes by how many there are: one is `leaf`; of two the upper is `spine`; three are `edge`, `aggregation` and `core`; of more they are called `tier-1` to `tier-n`, upwards from the hosts. The switches inside servers are `server`, in `topology.rail`. What is not said here is as in [network]." {
+            "buffer", SIZE, "network.buffer", "shared buffer of one of these switches";
+            "headroom", "", "network.headroom", "room for what arrives after a pause, as there";
+            "pfc", "", "network.pfc", "{ dynamic = { shift, reference-rate } }: when to pause, where [network.pfc] is dynamic too";
+            "ecn", "", "network.ecn", "{ kmin, kmax, pmax, reference-rate }, each by itself, or { curves }: when to mark";
         }
         "network.irn": "Selective repeat as IRN has it (Mittal et al., SIGCOMM 2018)." {
             "rto-low", TIME, "100us", "retransmission timeout while few packets are in flight";
@@ -264,6 +271,7 @@ mod tests {
             let table = match section.name {
                 "" => String::new(),
                 "job.step" => "[[job]]\n[[job.step]]\n".to_string(),
+                "network.tier" => "[network.tier.leaf]\n".to_string(),
                 "workload" | "job" | "network.failure" | "network.pause-storm" | "network.route" => {
                     format!("[[{}]]\n", section.name)
                 }

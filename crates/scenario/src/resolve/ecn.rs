@@ -1,7 +1,7 @@
 //! From `[network.ecn]` to marking curves.
 
 use paceline_congestion::registry::Marking;
-use paceline_fabric::spec::EcnCurve;
+use paceline_fabric::spec::{EcnCurve, NodeId};
 use paceline_kernel::{BitRate, Bytes};
 use toml::Spanned;
 
@@ -13,12 +13,12 @@ use super::Cx;
 use super::fill::fill_at;
 use super::network::{above_zero, probability};
 
-/// Rates of links that leave a switch, each once, with the first link of that rate.
-fn switch_rates(net: &Net) -> Vec<(BitRate, usize)> {
+/// Rates of links that leave such switches, each once, with the first link of that rate.
+fn switch_rates(net: &Net, is_one: &dyn Fn(NodeId) -> bool) -> Vec<(BitRate, usize)> {
     let mut rates: Vec<(BitRate, usize)> = Vec::new();
     for (i, link) in net.topology.links.iter().enumerate() {
-        let leaves_switch = !net.topology.is_host(link.a) || !net.topology.is_host(link.b);
-        if leaves_switch && !rates.iter().any(|(rate, _)| *rate == link.rate) {
+        let leaves_one = is_one(link.a) || is_one(link.b);
+        if leaves_one && !rates.iter().any(|(rate, _)| *rate == link.rate) {
             rates.push((link.rate, i));
         }
     }
@@ -33,19 +33,14 @@ pub(super) fn resolve(
     net: &Net,
     marking: Marking,
 ) -> Result<Vec<EcnCurve>, Problem> {
+    let rates = switch_rates(net, &|node| !net.topology.is_host(node));
     let spanned = n
         .ecn
         .get_or_insert_with(|| Spanned::new(0..0, schema::Ecn::default()));
     let place = cx.texts.of_value(spanned);
     let ecn = spanned.get_mut();
-    let scaled =
-        ecn.kmin.is_some() || ecn.kmax.is_some() || ecn.pmax.is_some() || ecn.reference_rate.is_some();
-    if let Some(curves) = &ecn.curves {
-        if scaled {
-            let message = "ECN is either `curves`, or `kmin`, `kmax`, `pmax` and `reference-rate`, not both";
-            return Err(Problem::new(message).at(&place));
-        }
-        return listed(cx, curves, net, &place);
+    if let Some(curves) = listed(cx, ecn, &rates, net, &place)? {
+        return Ok(curves);
     }
     let kmin = fill_at(&mut ecn.kmin, marking.kmin);
     let kmax = fill_at(&mut ecn.kmax, marking.kmax);
@@ -53,24 +48,88 @@ pub(super) fn resolve(
     let reference = above_zero(cx, &reference, "the reference rate")?;
     let pmax = fill_at(&mut ecn.pmax, marking.pmax);
     check_curve(cx, &kmin, &kmax, &pmax)?;
-    let scale = |bytes: Bytes, rate: BitRate| {
-        let scaled = u128::from(bytes.get()) * u128::from(rate.as_bps()) / u128::from(reference.as_bps());
-        Bytes::new(u64::try_from(scaled).unwrap_or(u64::MAX))
-    };
-    let curves: Vec<_> = switch_rates(net)
+    let curves: Vec<_> = rates
         .iter()
         .map(|&(rate, _)| EcnCurve {
             rate,
-            kmin: scale(*kmin.get_ref(), rate),
-            kmax: scale(*kmax.get_ref(), rate),
+            kmin: scaled(*kmin.get_ref(), rate, reference),
+            kmax: scaled(*kmax.get_ref(), rate, reference),
             pmax: *pmax.get_ref(),
         })
         .collect();
+    write(ecn, &curves);
+    Ok(curves)
+}
+
+/// The same of a tier's switches: what the tier does not say is as in `of_all`, or as in `marking` where that marks
+/// nothing. Bytes are for links of `line`, unless the tier says for which.
+pub(super) fn of_tier(
+    cx: &Cx<'_>,
+    written: &mut Option<Spanned<schema::Ecn>>,
+    switches: &[NodeId],
+    net: &Net,
+    (of_all, marking, line): (&[EcnCurve], Marking, BitRate),
+) -> Result<Vec<EcnCurve>, Problem> {
+    let Some(spanned) = written else {
+        return Ok(of_all.to_vec());
+    };
+    let rates = switch_rates(net, &|node| switches.contains(&node));
+    let place = cx.texts.of_value(spanned);
+    let ecn = spanned.get_mut();
+    if let Some(curves) = listed(cx, ecn, &rates, net, &place)? {
+        return Ok(curves);
+    }
+    let reference = fill_at(&mut ecn.reference_rate, line);
+    let reference = above_zero(cx, &reference, "the reference rate")?;
+    if let Some(pmax) = &ecn.pmax {
+        probability(cx, pmax, "pmax")?;
+    }
+    let own = |bytes: &Option<Spanned<Bytes>>, rate| {
+        let bytes = bytes.as_ref().map(|bytes| *bytes.get_ref());
+        bytes.map(|bytes| scaled(bytes, rate, reference))
+    };
+    let mut curves = Vec::new();
+    for &(rate, _) in &rates {
+        let all = of_all.iter().find(|curve| curve.rate == rate).copied();
+        let all = all.unwrap_or_else(|| EcnCurve {
+            rate,
+            kmin: scaled(marking.kmin, rate, marking.line),
+            kmax: scaled(marking.kmax, rate, marking.line),
+            pmax: marking.pmax,
+        });
+        let curve = EcnCurve {
+            rate,
+            kmin: own(&ecn.kmin, rate).unwrap_or(all.kmin),
+            kmax: own(&ecn.kmax, rate).unwrap_or(all.kmax),
+            pmax: ecn.pmax.as_ref().map_or(all.pmax, |pmax| *pmax.get_ref()),
+        };
+        if curve.kmin > curve.kmax {
+            let message = format!(
+                "kmin ({}) is above kmax ({}) for links of {rate}",
+                curve.kmin, curve.kmax
+            );
+            return Err(Problem::new(message)
+                .at(&place)
+                .help("what a tier does not say is as in [network.ecn]"));
+        }
+        curves.push(curve);
+    }
+    write(ecn, &curves);
+    Ok(curves)
+}
+
+/// For links of `rate` what is so many bytes for those of `reference`.
+fn scaled(bytes: Bytes, rate: BitRate, reference: BitRate) -> Bytes {
+    let scaled = u128::from(bytes.get()) * u128::from(rate.as_bps()) / u128::from(reference.as_bps());
+    Bytes::new(u64::try_from(scaled).unwrap_or(u64::MAX))
+}
+
+/// Leaves these curves and nothing else.
+fn write(ecn: &mut schema::Ecn, curves: &[EcnCurve]) {
     *ecn = schema::Ecn {
         curves: Some(curves.iter().map(written_curve).collect()),
         ..schema::Ecn::default()
     };
-    Ok(curves)
 }
 
 fn written_curve(curve: &EcnCurve) -> Spanned<schema::Curve> {
@@ -83,12 +142,21 @@ fn written_curve(curve: &EcnCurve) -> Spanned<schema::Curve> {
     Spanned::new(0..0, curve)
 }
 
+/// The curves that are listed, if they are: one for each of these rates, or none at all.
 fn listed(
     cx: &Cx<'_>,
-    written: &[Spanned<schema::Curve>],
+    ecn: &schema::Ecn,
+    rates: &[(BitRate, usize)],
     net: &Net,
     place: &crate::diagnostics::Place,
-) -> Result<Vec<EcnCurve>, Problem> {
+) -> Result<Option<Vec<EcnCurve>>, Problem> {
+    let Some(written) = &ecn.curves else {
+        return Ok(None);
+    };
+    if ecn.kmin.is_some() || ecn.kmax.is_some() || ecn.pmax.is_some() || ecn.reference_rate.is_some() {
+        let message = "ECN is either `curves`, or `kmin`, `kmax`, `pmax` and `reference-rate`, not both";
+        return Err(Problem::new(message).at(place));
+    }
     let mut curves: Vec<EcnCurve> = Vec::new();
     for spanned in written {
         let at = cx.texts.of_value(spanned);
@@ -110,12 +178,8 @@ fn listed(
             pmax: *pmax.get_ref(),
         });
     }
-    let needed = if curves.is_empty() {
-        Vec::new()
-    } else {
-        switch_rates(net)
-    };
-    for (rate, link) in needed {
+    let needed = if curves.is_empty() { &[] } else { rates };
+    for &(rate, link) in needed {
         if curves.iter().any(|curve| curve.rate == rate) {
             continue;
         }
@@ -132,7 +196,7 @@ fn listed(
             None => problem,
         });
     }
-    Ok(curves)
+    Ok(Some(curves))
 }
 
 fn check_curve(

@@ -24,6 +24,7 @@ mod record;
 mod recovery;
 mod schemes;
 mod tcd_ns3;
+mod tiers;
 mod topology;
 mod workload;
 

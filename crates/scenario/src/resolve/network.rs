@@ -12,8 +12,8 @@ use crate::diagnostics::Problem;
 use crate::schema::{self, Ack, AckClass, Fidelity, FlowControlKind, OrOff, PfcModeKind};
 use crate::topology::Net;
 
-use super::Cx;
 use super::fill::{fill, fill_at, fill_value};
+use super::{Cx, ecn, tiers};
 
 /// A number from 0 to 1.
 pub(super) fn probability(cx: &Cx<'_>, value: &Spanned<f64>, what: &str) -> Result<f64, Problem> {
@@ -157,43 +157,72 @@ pub(super) fn switch(
     let headroom = fill_at(&mut n.headroom, schema::Headroom::PerLink(per_link));
     let is_default = matches!(headroom.get_ref(), schema::Headroom::PerLink(link)
         if link.factor == per_link.factor && link.extra == per_link.extra);
+    let marking = scheme.marking();
+    // Bytes of a tier are for the same links, unless it says otherwise.
+    let line = n
+        .ecn
+        .as_ref()
+        .and_then(|ecn| ecn.get_ref().reference_rate.as_ref());
+    let line = line.map_or(marking.line, |line| *line.get_ref());
     let flow_control = flow_control(cx, n, net, &buffer)?;
     super::detection::by_default(cx, n, flow_control, scheme);
-    let spec = SwitchSpec {
+    let mut spec = SwitchSpec {
         buffer: above_zero(cx, &buffer, "the buffer")?,
         reserve,
-        headroom: match *headroom.get_ref() {
-            schema::Headroom::Fixed(bytes) => Headroom::Fixed(bytes),
-            schema::Headroom::PerLink(link) => {
-                if !(link.factor >= 0.0 && link.factor <= FACTOR_MAX) {
-                    let message = format!(
-                        "the headroom's factor is {}: expected zero or more, and at most {FACTOR_MAX}",
-                        link.factor
-                    );
-                    return Err(Problem::new(message).at(&cx.texts.of_value(&headroom)));
-                }
-                Headroom::PerLink {
-                    factor: link.factor,
-                    extra: link.extra,
-                }
-            }
-        },
+        headroom: self::headroom(cx, &headroom)?,
         flow_control,
-        ecn: super::ecn::resolve(cx, n, net, scheme.marking())?,
+        ecn: ecn::resolve(cx, n, net, marking)?,
         detection: Detection::Red,
         class_detection: Vec::new(),
         loss: LossSpec::NONE,
         assist: None,
+        tiers: Vec::new(),
     };
+    if let Some(tiers) = &mut n.tier {
+        let common = tiers::Common {
+            spec: &spec,
+            buffer: &buffer,
+            headroom: &headroom,
+            marking,
+            line,
+        };
+        spec.tiers = tiers::resolve(cx, tiers, net, &common)?;
+    }
     if spec.flow_control == FlowControl::None {
         if !is_default {
             let why = "network.flow_control is `none`";
             cx.idle(Some(headroom.span()), "network.headroom", why);
         }
     } else {
-        check_buffer(cx, &spec, net, &buffer, &headroom)?;
+        let room = Room {
+            buffer: &buffer,
+            headroom: &headroom,
+            reserve,
+        };
+        let own = |switch: &NodeId| spec.tiers.iter().any(|tier| tier.switches.contains(switch));
+        let others = net.topology.switches().filter(|switch| !own(switch));
+        check_buffer(cx, &room, spec.headroom, others, net)?;
     }
     Ok(spec)
+}
+
+pub(super) fn headroom(cx: &Cx<'_>, written: &Spanned<schema::Headroom>) -> Result<Headroom, Problem> {
+    match *written.get_ref() {
+        schema::Headroom::Fixed(bytes) => Ok(Headroom::Fixed(bytes)),
+        schema::Headroom::PerLink(link) => {
+            if !(link.factor >= 0.0 && link.factor <= FACTOR_MAX) {
+                let message = format!(
+                    "the headroom's factor is {}: expected zero or more, and at most {FACTOR_MAX}",
+                    link.factor
+                );
+                return Err(Problem::new(message).at(&cx.texts.of_value(written)));
+            }
+            Ok(Headroom::PerLink {
+                factor: link.factor,
+                extra: link.extra,
+            })
+        }
+    }
 }
 
 fn flow_control(
@@ -225,7 +254,7 @@ fn flow_control(
             let dynamic = pfc.dynamic.get_or_insert_default();
             let reference = net.topology.first_host_rate().unwrap_or(BitRate::from_gbps(100));
             PfcThreshold::Dynamic {
-                shift: shift(cx, &mut dynamic.shift)?,
+                shift: shift(cx, &mut dynamic.shift, SHIFT)?,
                 reference_rate: fill(&mut dynamic.reference_rate, reference),
             }
         }
@@ -237,11 +266,12 @@ fn flow_control(
     }))
 }
 
-/// The largest shift: 2^-63 of any buffer is nothing.
+/// The shift by default, and the largest: 2^-63 of any buffer is nothing.
+const SHIFT: u32 = 3;
 const SHIFT_MAX: u32 = 63;
 
-fn shift(cx: &Cx<'_>, slot: &mut Option<Spanned<u32>>) -> Result<u32, Problem> {
-    let shift = fill_at(slot, 3);
+pub(super) fn shift(cx: &Cx<'_>, slot: &mut Option<Spanned<u32>>, default: u32) -> Result<u32, Problem> {
+    let shift = fill_at(slot, default);
     if *shift.get_ref() <= SHIFT_MAX {
         return Ok(*shift.get_ref());
     }
@@ -290,17 +320,29 @@ fn static_threshold(
     })
 }
 
+/// What there is of a switch's memory before anything is shared, and where that is written.
+pub(super) struct Room<'a> {
+    pub(super) buffer: &'a Spanned<Bytes>,
+    pub(super) headroom: &'a Spanned<schema::Headroom>,
+    pub(super) reserve: Bytes,
+}
+
 /// Headroom and reserve of a switch must leave something of its buffer.
-fn check_buffer(
+pub(super) fn check_buffer(
     cx: &mut Cx<'_>,
-    spec: &SwitchSpec,
+    room: &Room<'_>,
+    each: Headroom,
+    switches: impl Iterator<Item = NodeId>,
     net: &Net,
-    buffer: &Spanned<Bytes>,
-    headroom: &Spanned<schema::Headroom>,
 ) -> Result<(), Problem> {
+    let &Room {
+        buffer,
+        headroom,
+        reserve,
+    } = room;
     let mut taken = vec![(0u64, 0u64); net.topology.nodes.len()];
     for link in &net.topology.links {
-        let room = match spec.headroom {
+        let room = match each {
             Headroom::Fixed(bytes) => bytes.get(),
             Headroom::PerLink { factor, extra } => {
                 (factor * link.rate.bytes_in(link.delay).get() as f64) as u64 + extra.get()
@@ -312,24 +354,20 @@ fn check_buffer(
             *ports += 1;
         }
     }
-    let total = |&(rooms, ports): &(u64, u64)| rooms.saturating_add(ports.saturating_mul(spec.reserve.get()));
-    let Some(worst) = net
-        .topology
-        .switches()
-        .max_by_key(|s| total(&taken[s.0 as usize]))
-    else {
+    let total = |&(rooms, ports): &(u64, u64)| rooms.saturating_add(ports.saturating_mul(reserve.get()));
+    let Some(worst) = switches.max_by_key(|s| total(&taken[s.0 as usize])) else {
         return Ok(());
     };
     let (rooms, ports) = taken[worst.0 as usize];
-    if total(&(rooms, ports)) < spec.buffer.get() {
+    if total(&(rooms, ports)) < buffer.get_ref().get() {
         return Ok(());
     }
     let message = format!(
         "headroom ({}) and reserve ({}) of the {ports} ports of switch {} do not fit in its buffer of {}",
         about(rooms),
-        about(ports.saturating_mul(spec.reserve.get())),
+        about(ports.saturating_mul(reserve.get())),
         worst.0,
-        spec.buffer
+        buffer.get_ref()
     );
     let written = [buffer.span(), headroom.span()]
         .into_iter()

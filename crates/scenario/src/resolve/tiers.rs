@@ -1,0 +1,136 @@
+//! From `[network.tier.NAME]` to switches that have some things in their own way.
+
+use std::collections::BTreeMap;
+
+use paceline_congestion::registry::Marking;
+use paceline_fabric::spec::{FlowControl, NodeId, PfcThreshold, SwitchSpec, SwitchTier};
+use paceline_kernel::{BitRate, Bytes};
+use toml::Spanned;
+
+use crate::diagnostics::{Place, Problem, suggestion};
+use crate::groups;
+use crate::schema::{self, Fidelity, Headroom};
+use crate::topology::Net;
+
+use super::fill::fill;
+use super::network::{self, Room};
+use super::{Cx, ecn};
+
+/// What all switches have that is not a tier's own.
+pub(super) struct Common<'a> {
+    pub(super) spec: &'a SwitchSpec,
+    pub(super) buffer: &'a Spanned<Bytes>,
+    pub(super) headroom: &'a Spanned<Headroom>,
+    /// The marking of the scheme.
+    pub(super) marking: Marking,
+    /// The links that thresholds of marking are for.
+    pub(super) line: BitRate,
+}
+
+/// After all that switches have in common.
+pub(super) fn resolve(
+    cx: &mut Cx<'_>,
+    written: &mut BTreeMap<String, Spanned<schema::Tier>>,
+    net: &Net,
+    common: &Common<'_>,
+) -> Result<Vec<SwitchTier>, Problem> {
+    let known = groups::named_tiers(&net.topology);
+    let mut tiers = Vec::new();
+    for (name, spanned) in written {
+        let place = cx.texts.of_value(spanned);
+        if cx.fidelity == Fidelity::BoltNs3 {
+            let message = "the simulator of Bolt's authors has one kind of switches";
+            return Err(Problem::new(message).at(&place));
+        }
+        let Some((_, switches)) = known.iter().find(|(known, _)| known == name) else {
+            return Err(unknown(name, &known, &place));
+        };
+        tiers.push(one(cx, (name, spanned.get_mut()), switches, net, common)?);
+    }
+    Ok(tiers)
+}
+
+fn unknown(name: &str, known: &[(String, Vec<NodeId>)], place: &Place) -> Problem {
+    let names = known.iter().map(|(known, _)| known.as_str());
+    Problem::new(format!("this network has no tier `{name}` of switches"))
+        .at(place)
+        .label(suggestion(name, names))
+}
+
+fn one(
+    cx: &mut Cx<'_>,
+    (name, tier): (&str, &mut schema::Tier),
+    switches: &[NodeId],
+    net: &Net,
+    common: &Common<'_>,
+) -> Result<SwitchTier, Problem> {
+    let buffer = tier.buffer.get_or_insert_with(|| common.buffer.clone()).clone();
+    let own_headroom = tier.headroom.is_some();
+    let headroom = tier
+        .headroom
+        .get_or_insert_with(|| common.headroom.clone())
+        .clone();
+    let spec = SwitchTier {
+        switches: switches.to_vec(),
+        buffer: network::above_zero(cx, &buffer, "the buffer")?,
+        headroom: network::headroom(cx, &headroom)?,
+        threshold: threshold(cx, (name, &mut *tier), common.spec)?,
+        ecn: ecn::of_tier(
+            cx,
+            &mut tier.ecn,
+            switches,
+            net,
+            (&common.spec.ecn, common.marking, common.line),
+        )?,
+    };
+    if common.spec.flow_control != FlowControl::None {
+        let room = Room {
+            buffer: &buffer,
+            headroom: &headroom,
+            reserve: common.spec.reserve,
+        };
+        network::check_buffer(cx, &room, spec.headroom, switches.iter().copied(), net)?;
+    } else if own_headroom {
+        let why = "network.flow_control is `none`";
+        cx.idle(
+            Some(headroom.span()),
+            &format!("network.tier.{name}.headroom"),
+            why,
+        );
+    }
+    Ok(spec)
+}
+
+/// Its own threshold of pauses, where they are dynamic.
+fn threshold(
+    cx: &mut Cx<'_>,
+    (name, tier): (&str, &mut schema::Tier),
+    spec: &SwitchSpec,
+) -> Result<Option<PfcThreshold>, Problem> {
+    let Some(section) = tier.pfc.as_mut() else {
+        return Ok(None);
+    };
+    let (span, place) = (section.span(), cx.texts.of_value(section));
+    let FlowControl::Pfc(pfc) = spec.flow_control else {
+        let what = format!("network.tier.{name}.pfc");
+        cx.idle(Some(span), &what, "network.flow_control is `none`");
+        return Ok(None);
+    };
+    let Some(dynamic) = &mut section.get_mut().dynamic else {
+        return Ok(None);
+    };
+    let PfcThreshold::Dynamic {
+        shift,
+        reference_rate,
+    } = pfc.threshold
+    else {
+        let message = format!("tier `{name}` has a dynamic threshold, and [network.pfc] a static one");
+        return Err(Problem::new(message)
+            .at(&place)
+            .help("a static threshold is that of all switches"));
+    };
+    Ok(Some(PfcThreshold::Dynamic {
+        shift: network::shift(cx, &mut dynamic.shift, shift)?,
+        reference_rate: fill(&mut dynamic.reference_rate, reference_rate),
+    }))
+}
