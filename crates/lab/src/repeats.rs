@@ -8,7 +8,7 @@ use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::{METRICS, Metric, occasional};
-use crate::results::{FlowPairs, FlowRows, RunStatus, Summary, pair_repeats};
+use crate::results::{FlowPairs, FlowRows, JobTimes, RunStatus, Summary, pair_repeats};
 use crate::stats::{CONFIDENCE, Interval, Paired, interval, paired};
 
 mod warnings;
@@ -52,6 +52,19 @@ pub struct OfScheme {
     /// By place in `summary.json`, such as `fct_slowdown.p99` (of collectives, the means over
     /// iterations). What some run does not have is left out.
     pub metrics: BTreeMap<String, Interval>,
+    /// Of its jobs, by their labels, the mean times of iterations and the shares of communication in them. What some
+    /// run has no iteration of is left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub jobs: BTreeMap<String, JobMeans>,
+}
+
+/// How long the iterations of a job took, over the seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobMeans {
+    /// The mean of a run's iterations, in microseconds.
+    pub iteration_us: Interval,
+    /// The share of that time in which hosts did not compute.
+    pub communication: Interval,
 }
 
 /// How a scheme differs from the first.
@@ -63,6 +76,9 @@ pub struct PairedSchemes {
     pub reference: String,
     /// By place in `summary.json`, seed by seed.
     pub metrics: BTreeMap<String, Paired>,
+    /// The mean times of the iterations of jobs, by their labels, in microseconds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub jobs: BTreeMap<String, Paired>,
     /// Completion times, flow by flow.
     pub flows: Option<FlowPairs>,
 }
@@ -164,6 +180,29 @@ impl<'a> Group<'a> {
         (0..self.seeds).map(|i| value(self.run(i).summary)).collect()
     }
 
+    /// The labels of jobs.
+    fn jobs(&self) -> impl Iterator<Item = &'a str> {
+        self.runs[0].summary.jobs.iter().map(|job| job.label.as_str())
+    }
+
+    /// Something of a job of all seeds, if all have it.
+    fn of_job(&self, label: &str, value: fn(&JobTimes) -> Option<f64>) -> Option<Vec<f64>> {
+        let of = |run: &Part<'_>| {
+            let mut jobs = run.summary.jobs.iter();
+            value(jobs.find(|job| job.label == label)?)
+        };
+        (0..self.seeds).map(|i| of(self.run(i))).collect()
+    }
+
+    fn job(&self, label: &str) -> Option<(String, JobMeans)> {
+        let over_seeds = |value| interval(&self.of_job(label, value)?, CONFIDENCE);
+        let means = JobMeans {
+            iteration_us: over_seeds(|job| job.iteration_us.mean)?,
+            communication: over_seeds(|job| job.communication)?,
+        };
+        Some((label.to_string(), means))
+    }
+
     fn means(&self) -> OfScheme {
         let one = |metric: &Metric| {
             let interval = interval(&self.values(metric.value)?, CONFIDENCE)?;
@@ -173,6 +212,7 @@ impl<'a> Group<'a> {
             scheme: self.scheme().to_string(),
             seed_matters: !self.fixed,
             metrics: METRICS.iter().chain(occasional()).filter_map(one).collect(),
+            jobs: self.jobs().filter_map(|label| self.job(label)).collect(),
         }
     }
 
@@ -180,6 +220,11 @@ impl<'a> Group<'a> {
         let one = |metric: &Metric| {
             let (a, b) = (reference.values(metric.value)?, self.values(metric.value)?);
             Some((metric.key.to_string(), paired(&a, &b, CONFIDENCE)?))
+        };
+        let job = |label: &str| {
+            let mean = |of: &Self| of.of_job(label, |job| job.iteration_us.mean);
+            let paired = paired(&mean(reference)?, &mean(self)?, CONFIDENCE)?;
+            Some((label.to_string(), paired))
         };
         // Repeats that are the same run under both schemes count once: they are no more evidence.
         let mut seen: Vec<(&str, &str)> = Vec::new();
@@ -196,6 +241,7 @@ impl<'a> Group<'a> {
             scheme: self.scheme().to_string(),
             reference: reference.scheme().to_string(),
             metrics: METRICS.iter().chain(occasional()).filter_map(one).collect(),
+            jobs: self.jobs().filter_map(job).collect(),
             flows: pair_repeats(&flows, CONFIDENCE),
         }
     }
@@ -245,167 +291,4 @@ impl Repeats {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::results::Machine;
-    use crate::sample;
-
-    fn part(scheme: &str, seed: u64, p99: f64) -> (Summary, FlowRows) {
-        let (input, mut outcome) = sample::incast();
-        // The second scheme is twice as slow.
-        if scheme == "dcqcn" {
-            for flow in &mut outcome.flows {
-                flow.fct = flow.fct + flow.fct;
-            }
-        }
-        let mut summary = sample::summarised(&input, &outcome, Machine::default());
-        summary.scheme = scheme.into();
-        summary.seed = seed;
-        summary.version = "1.2.3".into();
-        summary.fct_slowdown.p99 = Some(p99);
-        summary.digest = format!("{p99}");
-        (summary, sample::rows(&input, &outcome))
-    }
-
-    fn parts<'a>(runs: &'a [(Summary, FlowRows)]) -> Vec<Part<'a>> {
-        let part = |(summary, flows): &'a (Summary, FlowRows)| Part {
-            folder: format!("{}-{}", summary.scheme, summary.seed),
-            summary,
-            flows,
-            fixed: false,
-        };
-        runs.iter().map(part).collect()
-    }
-
-    fn two_schemes() -> Vec<(Summary, FlowRows)> {
-        vec![
-            part("hpcc", 1, 10.0),
-            part("hpcc", 2, 20.0),
-            part("hpcc", 3, 30.0),
-            part("dcqcn", 1, 12.0),
-            part("dcqcn", 2, 22.0),
-            part("dcqcn", 3, 32.5),
-        ]
-    }
-
-    #[test]
-    fn by_hand() {
-        let runs = two_schemes();
-        let all = Repeats::of(&parts(&runs), &[1, 2, 3]).unwrap();
-        assert_eq!((all.repeats, all.seeds.as_slice()), (3, &[1, 2, 3][..]));
-        let p99 = all.intervals[0].metrics["fct_slowdown.p99"];
-        // Standard deviation 10, t(2) = 4.303.
-        assert_eq!(p99.mean, 20.0);
-        assert!((p99.half_width() - 4.303 * 10.0 / 3f64.sqrt()).abs() < 1e-2);
-        let dcqcn = &all.paired[0];
-        assert_eq!(
-            (dcqcn.scheme.as_str(), dcqcn.reference.as_str()),
-            ("dcqcn", "hpcc")
-        );
-        let p99 = dcqcn.metrics["fct_slowdown.p99"];
-        assert!((p99.difference.mean - 6.5 / 3.0).abs() < 1e-12 && p99.clear);
-        let flows = dcqcn.flows.unwrap();
-        // Two completed flows in each of three seeds, all twice as slow.
-        assert_eq!((flows.flows, flows.p5, flows.slower), (6, 2.0, 1.0));
-        assert!((flows.ratio.unwrap().mean - 2.0).abs() < 1e-12);
-        // From its file again, but for the last digit of numbers.
-        let text = serde_json::to_string(&all).unwrap();
-        let again: Repeats = serde_json::from_str(&text).unwrap();
-        assert_eq!((again.runs.len(), &again.runs[5].folder[..]), (6, "dcqcn-3"));
-        let difference = again.paired[0].metrics["fct_slowdown.p99"].difference;
-        assert!((difference.lo - p99.difference.lo).abs() < 1e-9);
-    }
-
-    #[test]
-    fn tables() {
-        let runs = two_schemes();
-        insta::assert_snapshot!(
-            "repeats",
-            crate::table::repeats(&Repeats::of(&parts(&runs), &[1, 2, 3]).unwrap(), 100)
-        );
-    }
-
-    #[test]
-    fn warnings() {
-        let mut runs = two_schemes();
-        runs.iter_mut()
-            .skip(3)
-            .for_each(|(summary, _)| summary.digest = "same".into());
-        insta::assert_snapshot!(
-            "repeats_warnings",
-            Repeats::of(&parts(&runs), &[1, 2, 3]).unwrap().told().join("\n")
-        );
-    }
-
-    /// One run stands for all seeds: of one scheme, or of all.
-    #[test]
-    fn seeds_that_change_nothing() {
-        let mut runs = two_schemes();
-        // Known beforehand: there is one run. Found afterwards: all are the same.
-        runs.drain(1..3);
-        let mut mixed = parts(&runs);
-        mixed[0].fixed = true;
-        let all = Repeats::of(&mixed, &[1, 2, 3]).unwrap();
-        assert!(all.seed_matters && !all.intervals[0].seed_matters && all.intervals[1].seed_matters);
-        assert_eq!((all.runs.len(), all.repeats, all.asked), (4, 3, 3));
-        let p99 = all.paired[0].metrics["fct_slowdown.p99"];
-        // 2, 12 and 22.5 more than the 10 that every seed gives.
-        assert!((p99.difference.mean - 36.5 / 3.0).abs() < 1e-12 && !p99.constant);
-        assert_eq!(all.intervals[0].metrics["fct_slowdown.p99"].n, 3);
-        assert!(
-            all.told()
-                .iter()
-                .any(|text| text.starts_with("hpcc: the seed changes nothing"))
-        );
-
-        let mut same = two_schemes();
-        for (summary, _) in &mut same {
-            let p99 = if summary.scheme == "hpcc" { 10.0 } else { 12.0 };
-            summary.fct_slowdown.p99 = Some(p99);
-            summary.digest = format!("{p99}");
-        }
-        let all = Repeats::of(&parts(&same), &[1, 2, 3]).unwrap();
-        assert_eq!(
-            (all.seed_matters, all.runs.len(), all.seeds.as_slice()),
-            (false, 2, &[1][..])
-        );
-        assert!(all.intervals.is_empty() && all.paired.is_empty());
-        assert!(all.told().iter().any(|text| text.contains("stands for all 3")));
-        // Equal digests alone are not enough: the flows have to be the same.
-        same[1].1 = same[1].1.changed(|flows| flows[0].fct_ps = Some(1));
-        assert!(Repeats::of(&parts(&same), &[1, 2, 3]).unwrap().intervals[0].seed_matters);
-    }
-
-    /// A quantity that comes out the same with every seed, in runs that are not the same: a difference
-    /// without an interval, and without a star.
-    #[test]
-    fn what_does_not_vary_is_not_clear() {
-        let mut runs = two_schemes();
-        for (summary, _) in &mut runs {
-            summary.pfc.pauses = if summary.scheme == "hpcc" { 5 } else { 3 };
-        }
-        let all = Repeats::of(&parts(&runs), &[1, 2, 3]).unwrap();
-        let pauses = all.paired[0].metrics["pfc.pauses"];
-        assert_eq!(
-            (pauses.difference.mean, pauses.constant, pauses.clear),
-            (-2.0, true, false)
-        );
-        let text = crate::table::repeats(&all, 100);
-        let row = text.lines().rfind(|line| line.contains("pauses")).unwrap();
-        assert!(
-            row.contains("-2  the same with every seed") && !row.contains('*'),
-            "{row}"
-        );
-        assert!(!text.contains("-2 to -2"), "{text}");
-    }
-
-    #[test]
-    fn what_are_no_repeats() {
-        let mut runs = two_schemes();
-        assert!(Repeats::of(&[], &[1, 2]).is_none());
-        assert!(Repeats::of(&parts(&runs)[..1], &[1]).is_none());
-        assert!(Repeats::of(&parts(&runs)[..5], &[1, 2, 3]).is_none());
-        runs[4].0.status = RunStatus::Partial;
-        assert!(Repeats::of(&parts(&runs), &[1, 2, 3]).is_none());
-    }
-}
+mod tests;

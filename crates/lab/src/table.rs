@@ -5,8 +5,8 @@ mod repeats;
 mod sizes;
 
 pub use details::{Detail, details, details_text};
-pub use repeats::repeats;
 pub use repeats::{by_flow, difference, differing, with_interval};
+pub use repeats::{jobs as jobs_of_repeats, repeats};
 pub use sizes::slowdown_by_size;
 
 use crate::metrics::{Metric, shown};

@@ -5,6 +5,7 @@ Paceline.files = (() => {
 
   const escaped = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const quoted = (text) => /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+  const table = (rows) => rows.map((row) => row.map((cell) => quoted(String(cell))).join(",") + "\n").join("");
   const shown = ({ chart, hidden }) => chart.lines.map((line, i) => ({ line, i })).filter(({ i }) => !hidden.has(i));
 
   /* Rows of all points of the lines that are not hidden. */
@@ -20,7 +21,7 @@ Paceline.files = (() => {
         line.x.forEach((x, k) => rows.push([line.name, x, line.y[k], "", ""]));
       }
     }
-    return rows.map((row) => row.map((cell) => quoted(String(cell))).join(",") + "\n").join("");
+    return table(rows);
   };
 
   /* Straight pieces from place to place, as the canvas has them. */
@@ -40,6 +41,12 @@ Paceline.files = (() => {
     });
     return text;
   };
+
+  /* A file of parts, in the page's colours. */
+  const picture = (width, height, parts) =>
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
+    `font-family="Helvetica, Arial, sans-serif" font-size="${SIZE}" fill="${css("--ink")}">` +
+    `<rect width="100%" height="100%" fill="${css("--card")}"/>\n${parts.join("\n")}\n</svg>\n`;
 
   const svg = (view, label, dashes) => {
     const { u, chart, tracks } = view;
@@ -90,9 +97,7 @@ Paceline.files = (() => {
       px += width;
     }
     const height = named.length > 1 ? py + 8 : u.height;
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${u.width}" height="${height}" viewBox="0 0 ${u.width} ${height}" ` +
-      `font-family="Helvetica, Arial, sans-serif" font-size="${SIZE}" fill="${css("--ink")}">` +
-      `<rect width="100%" height="100%" fill="${css("--card")}"/>\n${parts.join("\n")}\n</svg>\n`;
+    return picture(u.width, height, parts);
   };
 
   const save = (name, type, text) => {
@@ -102,19 +107,17 @@ Paceline.files = (() => {
   };
   const named = (title) => title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
 
-  /* The buttons of a chart. */
-  const buttons = (view, label, dashes) => {
-    const name = named(view.chart.title);
+  /* The buttons of what has this title, with what gives its table and its picture. */
+  const saving = (title, asTable, asPicture) => {
     const make = (kind, type, text) => {
       const button = el("button", { type: "button", class: "save screen", title: `Save this chart as ${kind}` }, kind);
-      button.addEventListener("click", () => save(`${name}.${kind.toLowerCase()}`, type, text()));
+      button.addEventListener("click", () => save(`${named(title)}.${kind.toLowerCase()}`, type, text()));
       return button;
     };
-    return [
-      make("CSV", "text/csv", () => csv(view, label)),
-      make("SVG", "image/svg+xml", () => svg(view, label, dashes)),
-    ];
+    return [make("CSV", "text/csv", asTable), make("SVG", "image/svg+xml", asPicture)];
   };
+  const buttons = (view, label, dashes) =>
+    saving(view.chart.title, () => csv(view, label), () => svg(view, label, dashes));
 
-  return { csv, svg, buttons };
+  return { csv, svg, buttons, table, picture, escaped, saving };
 })();

@@ -44,6 +44,7 @@ use paceline_lab::{table, text};
 const TEMPLATE: &str = include_str!("../assets/report.html.j2");
 const TOPOLOGY: &str = include_str!("../assets/topology.html.j2");
 const SEEDS: &str = include_str!("../assets/seeds.html.j2");
+const DETAILS: &str = include_str!("../assets/details.html.j2");
 const STYLE: &str = include_str!("../assets/report.css");
 const STYLES: [&str; 2] = [STYLE, include_str!("../assets/topology.css")];
 const CHART_SCRIPTS: [&str; 4] = [
@@ -163,6 +164,7 @@ pub fn fill(template: &'static str, page: impl Serialize) -> Result<String, Rend
     let mut environment = environment()?;
     environment.add_template("topology.html", TOPOLOGY)?;
     environment.add_template("seeds.html", SEEDS)?;
+    environment.add_template("details.html", DETAILS)?;
     environment.add_template("report.html", template)?;
     Ok(environment.get_template("report.html")?.render(Serde(page))?)
 }
@@ -351,12 +353,18 @@ struct DetailTable {
 }
 
 fn details(summaries: &[&Summary], names: &[String]) -> Vec<DetailTable> {
-    let table = |of: table::Detail| DetailTable {
-        title: of.title,
-        head: of.head,
-        rows: of.rows,
-    };
-    table::details(summaries, names).into_iter().map(table).collect()
+    let tables = table::details(summaries, names);
+    tables.into_iter().map(DetailTable::from).collect()
+}
+
+impl From<table::Detail> for DetailTable {
+    fn from(of: table::Detail) -> Self {
+        Self {
+            title: of.title,
+            head: of.head,
+            rows: of.rows,
+        }
+    }
 }
 
 /// A round size, such as an edge between buckets.

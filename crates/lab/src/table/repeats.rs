@@ -1,11 +1,11 @@
 //! Repeats with several seeds.
 
-use super::{Column, render};
+use super::{Column, Detail, details_text, render};
 use crate::metrics::{METRICS, Metric, occasional};
-use crate::repeats::{PairedSchemes, Repeats};
+use crate::repeats::{OfScheme, PairedSchemes, Repeats};
 use crate::results::FlowPairs;
 use crate::stats::{Interval, Paired};
-use crate::text::number;
+use crate::text::{duration_us, number};
 
 /// Means over seeds with their intervals, and how each scheme differs from the first.
 pub fn repeats(all: &Repeats, width: usize) -> String {
@@ -19,6 +19,7 @@ pub fn repeats(all: &Repeats, width: usize) -> String {
         "mean over {} seeds ({seeds}) ± half the width of its {percent}% confidence interval\n",
         all.repeats
     ));
+    text.push_str(&details_text(jobs(all).as_slice()));
     for other in &all.paired {
         text.push_str(&format!(
             "\n{} against {}, seed by seed, with {percent}% confidence intervals\n{}",
@@ -38,6 +39,58 @@ pub fn repeats(all: &Repeats, width: usize) -> String {
         );
     }
     text
+}
+
+/// How long the iterations of jobs took under each scheme, and against the first.
+pub fn jobs(all: &Repeats) -> Option<Detail> {
+    let mut labels: Vec<&String> = all.intervals.iter().flat_map(|of| of.jobs.keys()).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    let against = |scheme: &str, label: &str| {
+        let other = all.paired.iter().find(|other| other.scheme == scheme)?;
+        let paired = other.jobs.get(label)?;
+        let ratio = paired.ratio.as_ref()?;
+        let mark = if paired.clear { " *" } else { "" };
+        Some(match ratio.half_width() > 0.0 {
+            true => format!(
+                "{}, {} to {}{mark}",
+                percent(ratio.mean),
+                percent(ratio.lo),
+                percent(ratio.hi)
+            ),
+            false => percent(ratio.mean),
+        })
+    };
+    let row = |(label, of): (&String, &OfScheme)| {
+        let job = of.jobs.get(label)?;
+        let with = |of: &Interval, show: fn(Option<f64>) -> String| match of.half_width() {
+            0.0 => show(Some(of.mean)),
+            half => format!("{} ± {}", show(Some(of.mean)), show(Some(half))),
+        };
+        let share = |share: Option<f64>| format!("{:.1}%", 100.0 * share.unwrap_or_default());
+        Some(vec![
+            label.clone(),
+            of.scheme.clone(),
+            with(&job.iteration_us, duration_us),
+            with(&job.communication, share),
+            against(&of.scheme, label).unwrap_or_default(),
+        ])
+    };
+    let pairs = labels
+        .iter()
+        .flat_map(|label| all.intervals.iter().map(|of| (*label, of)));
+    let rows: Vec<_> = pairs.filter_map(row).collect();
+    (!rows.is_empty()).then(|| Detail {
+        title: "by job, mean over the seeds",
+        head: vec![
+            "job",
+            "scheme",
+            "iteration",
+            "communication",
+            "iteration against the first scheme",
+        ],
+        rows,
+    })
 }
 
 /// `1.23 ± 0.04`; the mean alone of what is the same with every seed.

@@ -90,12 +90,58 @@
     tip.style.top = Math.max(4, Math.min(box.top, innerHeight - tip.offsetHeight - 4)) + "px";
   };
 
+  /* The cells of a panel, row by row. */
+  const gridOf = (panel) => (state.y < 0 ? [0] : order[state.y]).map((y) => order[state.x].map((x) => {
+    const point = pointAt(panel, x, y);
+    return { x, y, point, found: cell(point, state.measure) };
+  }));
+  const inWords = (found, unit) => found.lo === undefined ? ""
+    : `± ${unit.text(Math.max(found.hi - found.mean, found.mean - found.lo), found.mean)}`;
+
+  /* All that the page has of a panel: the values as they are, not as they are shown. */
+  const csv = (panel, measure) => {
+    const name = measure.unit ? `${measure.name} (${measure.unit})` : measure.name;
+    const rows = [[...axes.map((axis) => axis.key), name, "low", "high", "runs", "failed"]];
+    for (const { x, y, point, found } of gridOf(panel).flat()) {
+      const values = axes.map((axis, i) => axis.values[i === state.x ? x : i === state.y ? y : panel.at[i]]);
+      rows.push([...values, found?.mean ?? "", found?.lo ?? "", found?.hi ?? "", point?.n ?? 0, point?.failed ?? 0]);
+    }
+    return Paceline.files.table(rows);
+  };
+
+  /* What is shown of a panel. */
+  const svg = (panel, scale, unit, measure, stops) => {
+    const WIDE = 92, HIGH = 40, LETTER = 6.6, TOP = 58, PAD = 10;
+    const { escaped, picture } = Paceline.files;
+    const grid = gridOf(panel), [ax, ay] = [axes[state.x], axes[state.y]];
+    const left = PAD + LETTER * Math.max(...(ay ? [ay.name, ...ay.values] : [""]).map((text) => text.length));
+    const parts = [];
+    const text = (x, y, words, more = "") => parts.push(`<text x="${x}" y="${y}" text-anchor="middle" ${more}>${escaped(words)}</text>`);
+    const title = [measure.name + (unit.unit && unit.unit !== "×" ? ` (${unit.unit})` : ""), panel.title].filter(Boolean).join(", ");
+    text(PAD, 16, title, 'style="text-anchor:start" font-weight="bold"');
+    text(left + WIDE * grid[0].length / 2, 34, ax.name);
+    if (ay) text(left - 6, TOP - 8, ay.name, 'style="text-anchor:end"');
+    grid[0].forEach(({ x }, i) => text(left + WIDE * (i + 0.5), TOP - 8, ax.values[x]));
+    grid.forEach((row, k) => {
+      const top = TOP + k * HIGH;
+      if (ay) text(left - 6, top + HIGH / 2 + 4, ay.values[row[0].y], 'style="text-anchor:end"');
+      row.forEach(({ point, found }, i) => {
+        const colour = found ? mix(stops, scale.share(found.mean)) : null;
+        const fill = found ? `rgb(${colour})` : css("--void");
+        const ink = !found ? css("--soft") : light(colour) ? "#1c1a17" : "#fdf8ef";
+        const at = left + i * WIDE, small = found ? inWords(found, unit) : "";
+        parts.push(`<rect x="${at + 1}" y="${top + 1}" width="${WIDE - 2}" height="${HIGH - 2}" rx="3" fill="${fill}"/>`);
+        const words = found ? unit.text(found.mean) + (fair(point) ? "" : " !") : point?.failed ? "failed" : "–";
+        text(at + WIDE / 2, top + HIGH / 2 + (small ? -2 : 4), words, `fill="${ink}"`);
+        if (small) text(at + WIDE / 2, top + HIGH / 2 + 12, small, `fill="${ink}" font-size="10"`);
+      });
+    });
+    return picture(Math.ceil(left + WIDE * grid[0].length + PAD), TOP + HIGH * grid.length + PAD, parts);
+  };
+
   const table = (panel, scale, unit, measure, stops) => {
     const across = order[state.x], down = state.y < 0 ? [0] : order[state.y];
-    const grid = down.map((y) => across.map((x) => {
-      const point = pointAt(panel, x, y);
-      return { x, y, point, found: cell(point, state.measure) };
-    }));
+    const grid = gridOf(panel);
     const best = across.map((_, i) => {
       const values = grid.map((row) => row[i]).filter(({ point, found }) => found && fair(point)).map(({ found }) => found.mean * measure.cost);
       return new Set(values).size > 1 ? Math.min(...values) : null;
@@ -111,7 +157,7 @@
         box.style.color = light(colour) ? "#1c1a17" : "#fdf8ef";
         if (measure.cost && fair(point) && found.mean * measure.cost === best[i]) box.className = "best";
         box.append(unit.text(found.mean) + (fair(point) ? "" : " !"));
-        if (found.lo !== undefined) box.append(el("small", {}, `± ${unit.text(Math.max(found.hi - found.mean, found.mean - found.lo), found.mean)}`));
+        if (found.lo !== undefined) box.append(el("small", {}, inWords(found, unit)));
       }
       box.addEventListener("pointerenter", (event) => show(event, point, panel, x, y));
       box.addEventListener("focus", (event) => show(event, point, panel, x, y));
@@ -130,20 +176,30 @@
       return el("tr", {}, name, ...row.map(one));
     }));
     const dense = across.length > DENSE;
-    return el("div", { class: "panel" }, ...(panel.title ? [el("h3", {}, panel.title)] : []),
+    const saving = Paceline.files.saving([measure.name, panel.title].join(" "),
+      () => csv(panel, measure), () => svg(panel, scale, unit, measure, stops));
+    return el("div", { class: "panel" }, ...saving, ...(panel.title ? [el("h3", {}, panel.title)] : []),
       el("table", { class: dense ? "heat dense" : "heat" }, head, body));
   };
 
   const draw = () => {
     const measure = measures[state.measure], stops = ramp(), all = panels();
-    const cells = all.flatMap((panel) => order[state.x].flatMap((x) => (state.y < 0 ? [0] : order[state.y])
-      .map((y) => cell(pointAt(panel, x, y), state.measure)))).filter(Boolean);
+    const cells = all.flatMap((panel) => gridOf(panel).flat()).map(({ found }) => found).filter(Boolean);
     const scale = cells.length && measure ? scaleOf(cells, measure) : null;
     const unit = measure && unitFor(measure, scale ? Math.max(Math.abs(scale.high), Math.abs(scale.low)) : 0);
     controls();
     legend(scale, unit, measure, stops);
     tip.hidden = true;
     host.replaceChildren(...(scale ? all.map((panel) => table(panel, scale, unit, measure, stops)) : []));
+  };
+  /* For whoever looks from outside. */
+  Sweep.files = {
+    csv: (panel) => csv(panel, measures[state.measure]),
+    svg: (panel) => {
+      const measure = measures[state.measure];
+      const scale = scaleOf(gridOf(panel).flat().map(({ found }) => found).filter(Boolean), measure);
+      return svg(panel, scale, unitFor(measure, Math.max(Math.abs(scale.high), Math.abs(scale.low))), measure, ramp());
+    },
   };
   onChange(draw);
   onTheme(draw);

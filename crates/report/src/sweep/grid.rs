@@ -183,10 +183,8 @@ fn point(data: &SweepData, number: usize, repeats: std::ops::Range<usize>, v: Ve
             .flatten()
             .map(|found| [found.lo, found.hi]);
         let mean = mean(&values).filter(|mean| mean.is_finite());
-        mean.into_iter()
-            .chain(ends.into_iter().flatten())
-            .map(|value| crate::charts::round(value, 5))
-            .collect()
+        // As they are: what is shown of them is rounded there, and what is saved is not.
+        mean.into_iter().chain(ends.into_iter().flatten()).collect()
     };
     let reports = rows().filter(|row| row.keep == Keep::All && row.status == Status::Completed);
     GridPoint {

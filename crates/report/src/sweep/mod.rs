@@ -19,8 +19,9 @@ const STYLES: [&str; 2] = [
     include_str!("../../assets/report.css"),
     include_str!("../../assets/sweep.css"),
 ];
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("../../assets/common.js"),
+    include_str!("../../assets/export.js"),
     include_str!("../../assets/sweep/model.js"),
     include_str!("../../assets/sweep/heat.js"),
     include_str!("../../assets/sweep/lines.js"),
