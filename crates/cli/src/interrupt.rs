@@ -1,14 +1,15 @@
-//! Ctrl-C: where nothing is to be kept it ends the program at once. Where something is, the first asks runs to stop
-//! at their next slice, and the second ends the program.
+//! Ctrl-C: where nothing is to be kept it ends the program at once, in the middle of writing too. Where something is,
+//! the first asks runs to stop at their next slice, and the second ends the program.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use paceline_lab::files::abandon;
 use paceline_lab::run::Control;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
-/// How many have something that is to be kept.
-static KEPT: AtomicUsize = AtomicUsize::new(0);
+/// What is said of that which is to be kept, if anything is.
+static KEPT: Mutex<Option<&str>> = Mutex::new(None);
 
 /// From here on, an interruption leaves nothing half-written. (Also `kill`, which batch systems send before their
 /// time limit.)
@@ -16,27 +17,52 @@ pub(crate) fn listen() {
     // Without a handler an interruption ends the program at once: a loss, but no reason not to run.
     let _ = ctrlc::set_handler(|| {
         let again = ASKED.swap(true, Ordering::SeqCst);
-        if again || KEPT.load(Ordering::SeqCst) == 0 {
-            abandon();
-            std::process::exit(130);
+        match *kept() {
+            Some(said) if !again => eprintln!("\ninterrupted: {said} (once more: end at once)"),
+            _ => end(),
         }
-        eprintln!("\ninterrupted: keeping what ran so far (once more: end at once)");
     });
+}
+
+fn end() -> ! {
+    if abandon() {
+        eprintln!("\ninterrupted: what was being written is not kept");
+    }
+    std::process::exit(130)
+}
+
+fn kept() -> std::sync::MutexGuard<'static, Option<&'static str>> {
+    KEPT.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// As long as it lives there is something to be kept: an interruption only asks.
 #[derive(Debug)]
+#[must_use]
 pub(crate) struct Kept(());
 
-/// From here on something is to be kept.
+impl Kept {
+    /// What there is is whole, and about to be written: unless somebody has cut it short, who wants the rest kept, an
+    /// interruption ends that at once.
+    pub(crate) fn unless_whole(self) -> Option<Self> {
+        asked().then_some(self)
+    }
+}
+
+/// From here on what runs is to be kept.
 pub(crate) fn keep() -> Kept {
-    KEPT.fetch_add(1, Ordering::SeqCst);
+    *kept() = Some("keeping what ran so far");
+    Kept(())
+}
+
+/// From here on what runs is written as soon as it is over, and nothing else is to be kept.
+pub(crate) fn keep_in_files() -> Kept {
+    *kept() = Some("what is finished is kept, and the same command goes on from there");
     Kept(())
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        KEPT.fetch_sub(1, Ordering::SeqCst);
+        *kept() = None;
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use paceline_fabric::Progress;
 use paceline_kernel::Time;
-use paceline_lab::run::Cut;
+use paceline_lab::run::{Cut, cores};
 use paceline_scenario::Resolved;
 
 use crate::args::SayArgs;
@@ -150,6 +150,15 @@ fn cut_text(goes: &str, asked: usize, cut: Cut) -> Option<String> {
         )),
         Err(why) => Some(format!("{goes} on one thread: {why}")),
     }
+}
+
+/// That runs get so many threads each, since there are others beside them.
+pub(crate) fn share_text(runs: usize, each: usize) -> String {
+    let s = if each == 1 { "" } else { "s" };
+    format!(
+        "{runs} runs side by side on {} cores: {each} thread{s} each",
+        cores()
+    )
 }
 
 impl Drop for Meter {

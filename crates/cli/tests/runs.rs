@@ -1,13 +1,11 @@
-//! Runs: same input, same bytes; interruptions; what is said where.
+//! Runs: same input, same bytes; what is said where.
 
 mod common;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use common::{SMALL, assert_same, command, folder_with, interrupt, run, said, stdout};
+use common::{SMALL, assert_same, command, folder_with, run, said, stdout};
 use insta::assert_snapshot;
 
 fn small() -> tempfile::TempDir {
@@ -440,72 +438,4 @@ fn neither_threads_nor_recorders_move_a_run() {
     ] {
         assert_eq!(summary(&a)[key], summary(&b)[key], "{key}");
     }
-}
-
-/// While input is read there is nothing to keep: the first interruption ends the program.
-#[cfg(unix)]
-#[test]
-fn an_interruption_where_nothing_is_to_keep_ends_at_once() {
-    let folder = small();
-    run(folder.path(), &["run", "my.toml", "--out", "a", "--quiet"]);
-    let slow = folder.path().join("a/scenario.toml");
-    fs::remove_file(&slow).unwrap();
-    assert!(Command::new("mkfifo").arg(&slow).status().unwrap().success());
-    let before = files_of(folder.path());
-    for arguments in [
-        &["report", "a"][..],
-        &["diff", "a", "a"],
-        &["report", "a", "-o", "b.html"],
-    ] {
-        let mut child = command(folder.path())
-            .args(arguments)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        // It opens once the program does, which then waits for what never comes.
-        let _pipe = fs::File::options().write(true).open(&slow).unwrap();
-        interrupt(&child);
-        assert_eq!(child.wait().unwrap().code(), Some(130), "{arguments:?}");
-        assert_eq!(files_of(folder.path()), before, "{arguments:?}");
-    }
-}
-
-/// The names of the files in a folder and in those within.
-fn files_of(folder: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(files_of(&path));
-        }
-        found.push(path);
-    }
-    found.sort();
-    found
-}
-
-/// The first interruption ends a run at its next slice and keeps what ran.
-#[cfg(unix)]
-#[test]
-fn an_interruption_keeps_what_ran() {
-    let folder = folder_with("long.toml", SMALL.replace("100KB", "20GB"));
-    let path = folder.path();
-    let mut child = command(path)
-        .args(["run", "long.toml", "--duration", "10s"])
-        .args(["--set", "record.queue=off", "--set", "record.rates=off"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut first = String::new();
-    stderr.read_line(&mut first).unwrap();
-    interrupt(&child);
-    let mut rest = String::new();
-    stderr.read_to_string(&mut rest).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{first}{rest}");
-    assert!(rest.contains("interrupted"), "{rest}");
-    let written = fs::read_to_string(path.join("results/small-hpcc-1/summary.json")).unwrap();
-    assert!(written.contains("\"status\": \"partial\""));
 }

@@ -142,26 +142,22 @@ fn comparisons_and_sweeps() {
 #[test]
 fn sweeps_say_why_runs_are_whole() {
     let folder = folder_with("my.toml", SMALL);
-    let base = [
-        "sweep",
-        "my.toml",
-        "--over",
-        "cc.scheme=hpcc,dctcp",
-        "--jobs",
-        "1",
-    ];
+    let base = ["sweep", "my.toml", "--over", "cc.scheme=hpcc,dctcp"];
     let said = |args: &[&str]| {
         let text = stderr(folder.path(), &[&base[..], args].concat());
         let lines = text.lines().filter(|line| line.contains("thread"));
         lines.map(str::to_string).collect::<Vec<_>>()
     };
-    let lines = said(&["--threads", "2", "--out", "a"]);
+    let lines = said(&["--threads", "2", "--jobs", "1", "--out", "a"]);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(
         lines[0].starts_with("runs of this sweep go on one thread: no cut of this network"),
         "{lines:?}"
     );
     assert_eq!(said(&["--out", "b"]), [""; 0]);
+    // Where there are as many runs as cores each has one thread, and that is said once, too.
+    let lines = said(&["--threads", "4096", "--jobs", "2", "--repeats", "2", "--out", "c"]);
+    assert!(lines[0].starts_with("2 runs side by side on "), "{lines:?}");
 }
 
 /// Runs beside others get their share of the cores, and that is said.

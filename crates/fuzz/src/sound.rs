@@ -194,6 +194,7 @@ impl Watch for Unwatched {
         Control::Continue
     }
     fn cut(&self, _: usize, _: Cut) {}
+    fn share(&self, _: usize, _: usize) {}
     fn end(&self, _: usize, _: &Row) {}
     fn stopped(&self) -> bool {
         false

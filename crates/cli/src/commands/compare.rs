@@ -15,7 +15,7 @@ use paceline_scenario::Resolved;
 
 use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, JobArgs, OutputArgs, SayArgs, ThreadArgs, repeats};
 use crate::failure::{Done, Ended, Failure};
-use crate::progress::Meter;
+use crate::progress::{Meter, share_text};
 use crate::{input, interrupt, output, place};
 
 const EXAMPLES: &str = "\
@@ -133,8 +133,9 @@ impl Comparison<'_> {
             output::memory(&all, all.len());
             self.tell_threads();
         }
-        let _kept = interrupt::keep();
+        let kept = interrupt::keep();
         let (finished, failure) = compare::run_all(&self.inputs, &mut |inputs| self.run_some(inputs));
+        let _kept = kept.unless_whole();
         if !finished.is_empty() {
             let repeats = together(&self.inputs, &finished);
             write_compared(self.folder, &finished, repeats.as_ref(), self.writing)?;
@@ -170,12 +171,7 @@ impl Comparison<'_> {
         let (asked, runs) = (asked.unwrap_or(1), self.inputs.len());
         let each = run::threads_each(asked, runs, self.jobs);
         if each < asked {
-            eprintln!(
-                "{} runs side by side on {} cores: {each} thread{} each",
-                self.jobs.min(runs),
-                run::cores(),
-                if each == 1 { "" } else { "s" },
-            );
+            eprintln!("{}", share_text(self.jobs.min(runs), each));
         }
     }
 

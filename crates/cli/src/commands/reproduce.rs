@@ -62,12 +62,13 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     let default = Path::new("results/reproduce");
     let folder = place::choose(args.out.as_ref(), default, args.force, |_| false)?;
     output::check_folder(&folder, args.force)?;
-    let _kept = interrupt::keep();
+    let kept = interrupt::keep();
     let (mut runs, mut failure) = run_all(&chosen, args)?;
     let stopped = match interrupt::asked() {
         true => true,
         false => step_all(&chosen, args, &mut runs, &mut failure),
     };
+    let _kept = kept.unless_whole();
     reproduce::write(&folder, &chosen, &runs, args.force)?;
     show(&chosen, &runs, args, &folder)?;
     if let Some(failure) = failure {

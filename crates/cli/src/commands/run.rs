@@ -62,8 +62,9 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         output::odd_inputs([&input]);
     }
     let scratch = Some(output::scratch(&folder));
-    let (mut finished, _kept) = watched(&input, scratch, args.say)?;
+    let (mut finished, kept) = watched(&input, scratch, args.say)?;
     account_for_slowest(&input, &mut finished, scratch, args.say)?;
+    let _kept = kept.unless_whole();
     write_run(&folder, &input, &finished, args.output.writing())?;
     let summary = &finished.summary;
     if args.say.json {
@@ -167,10 +168,10 @@ fn account_for_slowest(
     Ok(())
 }
 
-/// Whether the user cut any of these short.
+/// Whether the user cut any of these short, or what was to come after them.
 pub(super) fn ending(runs: &[&Finished]) -> Done {
     let partial = |run: &&Finished| run.summary.status == RunStatus::Partial;
-    if runs.iter().any(partial) {
+    if interrupt::asked() || runs.iter().any(partial) {
         Done::Interrupted
     } else {
         Done::All

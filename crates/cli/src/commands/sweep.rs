@@ -125,7 +125,7 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
         jobs: args.jobs.count(),
         force: args.force,
     };
-    let _kept = interrupt::keep();
+    let _kept = interrupt::keep_in_files();
     let meter = SweepMeter::new(&plan.scenario, args.say);
     let ran = job.run(&meter)?;
     drop(meter);

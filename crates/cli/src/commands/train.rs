@@ -17,7 +17,7 @@ use paceline_learn::train::Network;
 use serde_json::Value;
 
 use crate::failure::{Ended, Failure};
-use crate::{interrupt, output, place};
+use crate::{output, place};
 
 /// Trains what was asked for.
 pub(super) fn train(args: &TrainArgs) -> Ended {
@@ -29,7 +29,6 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         out: Some(folder),
         ..args.clone()
     };
-    let _kept = interrupt::keep();
     match args.what {
         Trainee::Lstm => network::train(args, Network::Lstm),
         Trainee::Gru => network::train(args, Network::Gru),

@@ -93,7 +93,7 @@ struct User {
 impl Asker for User {
     fn run(&mut self, input: &Resolved) -> Result<Finished, RunError> {
         let (finished, kept) = super::run::watched(input, None, self.say)?;
-        self.kept = Some(kept);
+        self.kept = kept.unless_whole();
         Ok(finished)
     }
 

@@ -9,7 +9,7 @@ use paceline_lab::run::{Control, Cut};
 use paceline_lab::sweep::{Row, Status, Watch};
 use paceline_scenario::Resolved;
 
-use super::{LINE_EVERY, OneRun, STEPS, Show, clock, cut_text};
+use super::{LINE_EVERY, OneRun, STEPS, Show, clock, cut_text, share_text};
 use crate::args::SayArgs;
 use crate::interrupt;
 
@@ -53,6 +53,14 @@ impl SweepMeter {
         }
     }
 
+    fn say_once(&self, text: String) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.said.contains(&text) {
+            self.show.line(&text);
+            state.said.insert(text);
+        }
+    }
+
     fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut state);
@@ -91,13 +99,13 @@ impl Watch for SweepMeter {
     }
 
     fn cut(&self, asked: usize, cut: Cut) {
-        let Some(text) = cut_text("runs of this sweep go", asked, cut) else {
-            return;
-        };
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.said.insert(text.clone()) {
-            self.show.line(&text);
+        if let Some(text) = cut_text("runs of this sweep go", asked, cut) {
+            self.say_once(text);
         }
+    }
+
+    fn share(&self, beside: usize, each: usize) {
+        self.say_once(share_text(beside, each));
     }
 
     fn progress(&self, run: usize, input: &Resolved, now: &Progress) -> Control {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use headless_chrome::Browser;
+use paceline_lab::stats::{self, CONFIDENCE, interval};
 use paceline_lab::sweep::{Keep, Plan, Point, Row, Status, SweepData};
 use paceline_report::render_sweep;
 use paceline_scenario::sweep::{Axis, AxisValue};
@@ -18,6 +19,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_sweep_of_one_axis_and_of_seeds_only", one_axis_and_seeds),
     ("a_sweep_prints_and_fits_a_telephone", prints_and_narrow),
     ("a_sweep_of_thousands_of_points_opens", thousands),
+    ("a_heat_map_is_saved_with_its_values", heat_map_is_saved),
 ];
 
 const SCHEMES: [&str; 4] = ["hpcc", "dcqcn", "timely", "dctcp"];
@@ -266,6 +268,46 @@ fn one_axis_and_seeds(browser: &Browser) {
         page.number("document.querySelectorAll('#sweep-table tbody tr').length"),
         1.0
     );
+    page.close();
+}
+
+/// The table has the means as they are, to the last bit; the picture a cell for each of them.
+fn heat_map_is_saved(browser: &Browser) {
+    let mut data = sweep(vec![schemes(), numbers("a.load", &[0.3, 0.5, 0.7])], 5);
+    let broken = data.plan.points[11].runs[2].clone();
+    let row = data.rows.get_mut(&broken).expect("a row");
+    (row.status, row.summary) = (Status::Failed, None);
+    let page = open(browser, &data, "sweep-saved", Theme::Light);
+    assert_eq!(
+        page.number("document.querySelectorAll('.panel button.save').length"),
+        2.0
+    );
+    let csv = page.text("paceline.sweep.files.csv(paceline.sweep.panels()[0])");
+    let mut lines = csv.lines();
+    assert_eq!(
+        lines.next(),
+        Some("cc.scheme,a.load,\"FCT slowdown, p99 (×)\",low,high,runs,failed")
+    );
+    for (number, point) in data.plan.points.iter().enumerate() {
+        let line: Vec<&str> = lines.next().expect("a row per point").split(',').collect();
+        assert_eq!(line[0], SCHEMES[point.values[0]]);
+        assert_eq!(line[1], ["0.3", "0.5", "0.7"][point.values[1]]);
+        let values = data.values(number, |s| s.fct_slowdown.p99);
+        let values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
+        let told = line[2..5].iter().map(|cell| cell.parse().expect("a number"));
+        let found = interval(&values, CONFIDENCE).expect("several seeds");
+        assert_eq!(
+            told.collect::<Vec<f64>>(),
+            [stats::mean(&values).unwrap(), found.lo, found.hi]
+        );
+        let failed = u32::from(number == 11);
+        assert_eq!(line[5..], ["5".to_string(), failed.to_string()]);
+    }
+    assert_eq!(lines.next(), None);
+    let svg = "paceline.sweep.files.svg(paceline.sweep.panels()[0])";
+    let parsed = format!("new DOMParser().parseFromString({svg}, 'image/svg+xml')");
+    let count = |what: &str| page.number(&format!("{parsed}.querySelectorAll('{what}').length"));
+    assert_eq!((count("parsererror"), count("rect[rx]")), (0.0, 12.0));
     page.close();
 }
 

@@ -89,6 +89,34 @@ queue = "1us"
 rates = "5us"
 "#;
 
+/// A scenario to learn from: four senders to one, for some hundred round trips.
+pub(crate) const TINY: &str = r#"name = "tiny"
+[topology.star]
+hosts = 5
+[[workload]]
+incast = { fan-in = 4, receiver = 5, size = "10MB" }
+[cc]
+scheme = "timely"
+"#;
+
+/// A training of it, which takes seconds.
+pub(crate) const TRAIN: [&str; 14] = [
+    "train",
+    "lstm",
+    "--scenarios",
+    "tiny.toml",
+    "--schemes",
+    "timely,dctcp",
+    "--pairs",
+    "2000",
+    "--rounds",
+    "4",
+    "--learning-rate",
+    "0.01",
+    "--out",
+    "trained",
+];
+
 /// Every file below `folder`: relative path and content. What measures the machine is taken out of
 /// summaries.
 pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {

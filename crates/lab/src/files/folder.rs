@@ -179,8 +179,7 @@ impl Folder {
             });
         }
         let staged = self.staged.path().join(name);
-        let parent = staging::parent(&staged);
-        fs::create_dir_all(parent).map_err(|source| OutputError::Io {
+        self.staged.make_room(&staged).map_err(|source| OutputError::Io {
             action: "write",
             path: self.destination.join(name),
             source,
@@ -199,13 +198,8 @@ impl Folder {
             return self.staged.publish(&self.destination).map_err(failed("create"));
         }
         keep_foreign(&self.destination, self.staged.path()).map_err(failed("keep what is in"))?;
-        let old = Staged::former(&self.destination).map_err(failed("replace"))?;
-        if let Err(source) = self.staged.publish(&self.destination) {
-            // Back to where it was; the first error is the one to tell.
-            let _ = old.publish(&self.destination);
-            return Err(failed("create")(source));
-        }
-        old.remove().map_err(failed("remove the former"))
+        let replaced = self.staged.replace(&self.destination);
+        replaced.map_err(|(action, source)| failed(action)(source))
     }
 }
 

@@ -5,9 +5,10 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is in the making in this process.
+/// What is in the making in this process. Whoever begins something, or puts something in its place, holds it all the
+/// while, so that the program never ends between two steps of that.
 static STAGED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A hidden file or folder beside the place where it is to be.
@@ -26,9 +27,10 @@ impl Staged {
     pub(super) fn folder(destination: &Path) -> io::Result<Self> {
         loop {
             let path = hidden(destination, "partial");
+            let mut list = list();
             fs::create_dir(&path)?;
             // Another process may have taken it for a leftover before it was locked.
-            if let Some(staged) = Self::locked(path, None) {
+            if let Some(staged) = Self::locked(&mut list, path, None) {
                 return Ok(staged);
             }
         }
@@ -38,22 +40,15 @@ impl Staged {
     pub(super) fn file(destination: &Path) -> io::Result<(Self, File)> {
         loop {
             let path = hidden(destination, "partial");
+            let mut list = list();
             let file = File::create_new(&path)?;
-            if let Some(staged) = Self::locked(path, Some(file.try_clone()?)) {
+            if let Some(staged) = Self::locked(&mut list, path, Some(file.try_clone()?)) {
                 return Ok((staged, file));
             }
         }
     }
 
-    /// What is at `destination`, moved aside.
-    pub(super) fn former(destination: &Path) -> io::Result<Self> {
-        let path = hidden(destination, "old");
-        let lock = lock_of(destination);
-        fs::rename(destination, &path)?;
-        Ok(Self { path, _lock: lock })
-    }
-
-    fn locked(path: PathBuf, file: Option<File>) -> Option<Self> {
+    fn locked(list: &mut Vec<PathBuf>, path: PathBuf, file: Option<File>) -> Option<Self> {
         let file = file.or_else(|| File::open(&path).ok());
         let lock = match file.map(|file| (file.try_lock(), file)) {
             Some((Ok(()), file)) => Some(file),
@@ -63,7 +58,7 @@ impl Staged {
         if !path.exists() {
             return None;
         }
-        list().push(path.clone());
+        list.push(path.clone());
         Some(Self { path, _lock: lock })
     }
 
@@ -72,9 +67,18 @@ impl Staged {
         &self.path
     }
 
-    /// Puts it in its place.
+    /// Makes the folder that `path`, within it, is to be in.
+    pub(super) fn make_room(&self, path: &Path) -> io::Result<()> {
+        // What is given up is not made anew.
+        let _list = list();
+        fs::create_dir_all(parent(path))
+    }
+
+    /// Puts it in its place, where nothing is.
     pub(super) fn publish(self, destination: &Path) -> io::Result<()> {
+        let list = list();
         fs::rename(&self.path, destination)?;
+        drop(list);
         // The name is as lasting as the content; where folders cannot be synced, it is so soon.
         if let Ok(parent) = File::open(parent(destination)) {
             let _ = parent.sync_all();
@@ -82,9 +86,25 @@ impl Staged {
         Ok(())
     }
 
-    /// Removes it.
-    pub(super) fn remove(self) -> io::Result<()> {
-        remove(&self.path)
+    /// Puts it in the place of what is there, which is removed.
+    pub(super) fn replace(self, destination: &Path) -> Result<(), (&'static str, io::Error)> {
+        let former = hidden(destination, "old");
+        let mut list = list();
+        let lock = lock_of(destination);
+        fs::rename(destination, &former).map_err(|error| ("replace", error))?;
+        if let Err(error) = fs::rename(&self.path, destination) {
+            // Back to where it was; the first error is the one to tell.
+            let _ = fs::rename(&former, destination);
+            drop(list);
+            return Err(("create", error));
+        }
+        list.push(former.clone());
+        drop(list);
+        let former = Self {
+            path: former,
+            _lock: lock,
+        };
+        remove(&former.path).map_err(|error| ("remove the former", error))
     }
 }
 
@@ -96,7 +116,7 @@ impl Drop for Staged {
     }
 }
 
-fn list() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
+fn list() -> MutexGuard<'static, Vec<PathBuf>> {
     STAGED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -108,13 +128,19 @@ pub(super) fn fill(file: File, fill: impl FnOnce(&mut BufWriter<File>) -> io::Re
     out.get_ref().sync_all()
 }
 
-/// Removes all that this process has in the making: for one that is about to end in the middle of it.
-pub fn abandon() {
+/// Removes all that this process has in the making, and lets it begin and finish nothing more: for one that is about to
+/// end in the middle of it. Whether there was anything.
+pub fn abandon() -> bool {
     /// A folder that another thread still writes into is not always empty when it is to be removed.
-    const TRIES: usize = 3;
-    for path in list().drain(..) {
+    const TRIES: usize = 10;
+    let mut list = list();
+    let some = !list.is_empty();
+    for path in list.drain(..) {
         let _ = (0..TRIES).find(|_| remove(&path).is_ok());
     }
+    // Whoever finds its files gone waits here rather than telling of it.
+    std::mem::forget(list);
+    some
 }
 
 /// Removes what processes that were killed have left of `destination`. If one was killed while it put another in

@@ -49,6 +49,8 @@ pub trait Watch: Sync {
     fn progress(&self, run: usize, input: &Resolved, now: &Progress) -> Control;
     /// Runs that may have `asked` threads: in how many parts one of them goes, or why in one.
     fn cut(&self, asked: usize, cut: Cut);
+    /// Runs have `each` threads, which is less than they may have, since so many go side by side.
+    fn share(&self, beside: usize, each: usize);
     /// A run has ended with this row.
     fn end(&self, run: usize, row: &Row);
     /// Whether to stop.
@@ -218,6 +220,9 @@ impl Job<'_> {
             record_less(&mut input.run_mut().record);
         }
         let count = threads_each(input.threads, beside, self.jobs);
+        if count < input.threads {
+            watch.share(self.jobs.min(beside), count);
+        }
         let resources = Resources {
             threads: count,
             told: &|cut| watch.cut(count, cut),

@@ -21,6 +21,7 @@ use crate::{interrupt, output, text};
 
 /// Trains, writes and shows.
 pub(super) fn train(args: &TrainArgs) -> Ended {
+    let kept = interrupt::keep();
     let options = options(args)?;
     let target_us = target_us(&options)?;
     let meter = GainMeter::new(options.episodes, args.say);
@@ -36,6 +37,7 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         }
         trained => trained?,
     };
+    let _kept = kept.unless_whole();
     let page = GainsPage {
         trained: &trained,
         target_us,

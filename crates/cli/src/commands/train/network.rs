@@ -34,6 +34,7 @@ struct Made {
 
 /// Records, trains, compares, writes and shows.
 pub(super) fn train(args: &TrainArgs, network: Network) -> Ended {
+    let kept = interrupt::keep();
     let made = match args.on_policy {
         Some(rounds) => on_policy::train(args, network, rounds as usize)?.map(Made::of_own_runs),
         None => of_data(args, network)?,
@@ -55,6 +56,7 @@ pub(super) fn train(args: &TrainArgs, network: Network) -> Ended {
         }
         fitted.extend(fit(&data.dataset, &options, None, args)?);
     }
+    let _kept = kept.unless_whole();
     let test = page::test_pairs(&data.dataset, &options);
     let judged = fitted.iter().map(|one| Judged::new(&one.trained, &test));
     let judged: Vec<Judged<'_>> = judged.collect::<Result<_, _>>()?;
