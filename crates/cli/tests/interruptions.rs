@@ -36,7 +36,7 @@ const CASES: [Case; 13] = [
     Case::of("report done -o page.html", "page.html"),
     Case::of("plot done --what queue -o figure.pdf", "figure.pdf"),
     Case::of(
-        "generate flows poisson load=0.9 to=5ms --topology star,hosts=64 -o flows.csv",
+        "generate flows poisson sizes=websearch load=0.9 to=5ms --topology star,hosts=64 -o flows.csv",
         "flows.csv",
     ),
     Case::of("why done 0", ""),

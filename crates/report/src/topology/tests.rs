@@ -120,13 +120,13 @@ fn tiers_are_told_where_the_scenario_has_some() {
     assert!(all.get("tiers").is_none() && all["nodes"][0].get("of").is_none());
     run.scenario.push_str(
         "\n[network]\nbuffer = \"32MiB\"\nheadroom = { fixed = \"9KB\" }\n[network.tier.leaf]\nbuffer = \"64MB\"\n\
-         headroom = { fixed = \"9KB\" }\npfc.static = { xoff = \"20KB\", xon = \"10KB\" }\n\
+         headroom = { fixed = \"9KB\" }\npfc.dynamic.shift = 2\n\
          ecn.curves = [{ rate = \"100Gbps\", kmin = \"1KB\", kmax = \"2KB\", pmax = 0.5 }]\n",
     );
     let data = data(&render(&[run]).unwrap());
     let own = [
         "buffer 64MB",
-        "PFC threshold static xoff 20KB, xon 10KB",
+        "PFC threshold dynamic shift 2",
         "marks at 100Gbps: 1KB to 2KB, probability 0.5",
     ];
     assert_eq!(data["tiers"], serde_json::json!([{ "name": "leaf", "own": own }]));

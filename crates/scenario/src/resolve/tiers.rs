@@ -38,8 +38,8 @@ pub(super) fn resolve(
     let mut tiers = Vec::new();
     for (name, spanned) in written {
         let place = cx.texts.of_value(spanned);
-        if cx.fidelity == Fidelity::BoltNs3 {
-            let message = "the simulator of Bolt's authors has one kind of switches";
+        if matches!(cx.fidelity, Fidelity::BoltNs3 | Fidelity::TcdNs3) {
+            let message = format!("with fidelity `{}` all switches are alike", cx.fidelity.name());
             return Err(Problem::new(message).at(&place));
         }
         let Some((_, switches)) = known.iter().find(|(known, _)| known == name) else {
