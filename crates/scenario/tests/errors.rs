@@ -118,6 +118,8 @@ snapshots! {
     toml_tier_too_small: leaf_spine_with("[network.tier.spine]\nbuffer = '50KB'\n");
     toml_tier_marks_above: leaf_spine_with("[network.tier.spine]\necn.kmin = '500KB'\n");
     toml_tier_marks_for_no_link: leaf_spine_with("[network.tier.spine]\necn.curves = [{ rate = '10Gbps', kmin = '1KB', kmax = '2KB', pmax = 1.0 }]\n");
+    toml_tier_of_other_thresholds: leaf_spine_with("[network.pfc]\nstatic = { xoff = '20KB', xon = '10KB' }\n[network.tier.spine]\npfc.dynamic.shift = 2\n");
+    toml_tier_static: leaf_spine_with("[network.tier.spine]\npfc.static = { xoff = '20KB', xon = '10KB' }\n");
     toml_tier_good: leaf_spine_with("[network.tier.spine]\nbuffer = '64MB'\npfc.dynamic.shift = 2\n");
     toml_drop_unknown: star_with("[network]\ndrop = { policy = 'red' }\n");
     toml_detection_good: star_with("[network.detection]\nkind = 'tcd'\nclass = [{ priority = 3, kind = 'np-ecn' }]\n");
