@@ -137,6 +137,8 @@ impl lab::Watch for Told<'_> {
     fn progress(&self, run: usize, input: &Resolved, now: &Progress) -> Control {
         self.0.update(run, input, now)
     }
+    fn share(&self, _beside: usize, _each: usize) {}
+
     fn cut(&self, _: usize, _: Cut) {}
     fn end(&self, run: usize, _: &Row) {
         self.0.end(run);
