@@ -29,7 +29,7 @@ pub(crate) struct ChangeArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<Span>,
     /// Whose behaviour: exact time and no quirks, or HPCC's, the Bolt authors' or the TCD authors'
-    /// ns-3 simulator, quirk by quirk
+    /// ns-3 simulator, quirk by quirk, or an InfiniBand simulator
     /// [default: exact, and for a config.txt that of its simulator]
     #[arg(long, value_name = "MODE")]
     pub(crate) fidelity: Option<Mode>,
@@ -48,6 +48,7 @@ pub(crate) enum Mode {
     Ns3Hpcc,
     BoltNs3,
     TcdNs3,
+    IbOmnet,
 }
 
 impl ChangeArgs {
@@ -63,6 +64,7 @@ impl ChangeArgs {
                 Mode::Ns3Hpcc => Fidelity::Ns3Hpcc,
                 Mode::BoltNs3 => Fidelity::BoltNs3,
                 Mode::TcdNs3 => Fidelity::TcdNs3,
+                Mode::IbOmnet => Fidelity::IbOmnet,
             }),
             shuffle_ties: self.shuffle_ties,
             check: self.check,

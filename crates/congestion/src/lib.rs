@@ -44,11 +44,13 @@ pub mod dx;
 pub mod fixed;
 pub mod hpcc;
 pub mod hpcc_pint;
+pub mod ibcc;
 pub mod lstm_pid;
 pub mod none;
 pub mod pcn;
 pub mod powertcp;
 pub mod qcn;
+pub mod rrcc;
 pub mod swift;
 pub mod timely;
 

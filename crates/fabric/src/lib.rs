@@ -13,6 +13,7 @@ mod common;
 
 mod core;
 mod host;
+mod ib;
 mod ids;
 pub mod outcome;
 mod reference;

@@ -9,6 +9,7 @@ use crate::spec::{FlowSpec, NodeId};
 pub mod account;
 mod binned;
 pub mod closeup;
+pub mod credits;
 mod flows;
 mod ports;
 mod room;
@@ -473,6 +474,8 @@ pub struct Outcome {
     pub standstill: Option<Standstill>,
     /// What decisions that take time came to; `None` if no sender asked for any.
     pub decisions: Option<DecisionStats>,
+    /// Of a network under credits ([`crate::RunSpec::credits`]), what it has beside the rest.
+    pub credits: Option<Box<credits::CreditOutcome>>,
     /// Whether chance had a say: something was drawn from a random stream of the seed, or a path was chosen
     /// by a hash that hangs on it. If not, the same flows do the same under any other seed.
     pub hangs_on_seed: bool,

@@ -9,11 +9,13 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 
 mod arrivals;
+mod credits;
 mod quirks;
 mod switch;
 mod tcd_ns3;
 
 pub use arrivals::*;
+pub use credits::*;
 pub use quirks::*;
 pub use switch::*;
 pub use tcd_ns3::*;
@@ -432,6 +434,9 @@ pub struct RunSpec {
     pub tcd_ns3: Option<Box<TcdNs3Spec>>,
     /// Deviations from nature.
     pub quirks: Quirks,
+    /// Credit-based flow control, in place of what switches and hosts have otherwise: InfiniBand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credits: Option<Box<CreditSpec>>,
     /// Order of simultaneous events.
     pub ties: TieOrder,
     /// What to record.

@@ -112,6 +112,7 @@ pub fn spec() -> RunSpec {
         bolt_ns3: BoltNs3Spec::default(),
         tcd_ns3: None,
         quirks: Quirks::default(),
+        credits: None,
         ties: TieOrder::Structural,
         record: RecordSpec {
             queue_every: Some(Span::from_us(1)),

@@ -5,6 +5,7 @@
 //! nothing is absent.
 
 mod accounts;
+mod credits;
 mod detection;
 mod job;
 mod nodes;
@@ -29,6 +30,7 @@ use paceline_congestion::registry::SchemeParams;
 use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
+pub(crate) use credits::*;
 pub(crate) use detection::{DetectionKind, TcdKind};
 pub(crate) use job::*;
 pub(crate) use nodes::{NodeItem, Nodes};
@@ -53,6 +55,8 @@ pub enum Fidelity {
     BoltNs3,
     /// The simulator of TCD's authors (ns-3), quirk by quirk.
     TcdNs3,
+    /// The OMNeT++ model of RRCC's author: InfiniBand.
+    IbOmnet,
 }
 
 impl Fidelity {
@@ -68,6 +72,7 @@ impl Fidelity {
             Self::Ns3Hpcc => "ns3-hpcc",
             Self::BoltNs3 => "bolt-ns3",
             Self::TcdNs3 => "tcd-ns3",
+            Self::IbOmnet => "ib-omnet",
         }
     }
 }
@@ -80,8 +85,9 @@ impl FromStr for Fidelity {
             "ns3-hpcc" => Ok(Self::Ns3Hpcc),
             "bolt-ns3" => Ok(Self::BoltNs3),
             "tcd-ns3" => Ok(Self::TcdNs3),
+            "ib-omnet" => Ok(Self::IbOmnet),
             _ => Err(format!(
-                "unknown fidelity `{text}`: expected `exact`, `ns3-hpcc`, `bolt-ns3` or `tcd-ns3`"
+                "unknown fidelity `{text}`: expected `exact`, `ns3-hpcc`, `bolt-ns3`, `tcd-ns3` or `ib-omnet`"
             )),
         }
     }
@@ -275,6 +281,7 @@ tables! {
         detection: Spanned<Detection>,
         bolt_ns3: Spanned<BoltNs3>,
         tcd_ns3: Spanned<TcdNs3>,
+        credits: Spanned<Credits>,
         load_balancing: Spanned<Balancing>,
         flowlet: Flowlet,
         adaptive: Adaptive,

@@ -2,11 +2,13 @@
 
 #[path = "../../tests/common/mod.rs"]
 mod common;
+#[path = "../../tests/networks/infiniband.rs"]
+mod infiniband;
 
 use common::{G100, add_flow, link, natural, scheme, star};
 use paceline_congestion::detect::tcd::Variant;
 use paceline_fabric::Simulation;
-use paceline_fabric::spec::{Accounted, Detection, NodeKind, RunSpec, Tcd};
+use paceline_fabric::spec::{Accounted, Control, Detection, NodeKind, RunSpec, Tcd};
 use paceline_kernel::{Span, Time};
 
 /// When the flows start, in ns.
@@ -35,7 +37,17 @@ pub(crate) const WORKLOADS: [Workload; 14] = [
     ("permutation-k32/exact", || exact(permutation(32, "hpcc"))),
     ("messages-20000/hpcc", || exact(messages())),
     ("crowd-8190/swift", || exact(crowd())),
+    ("infiniband-demo/cbfc", infiniband_demo),
 ];
+
+/// Two switches under credits: two hosts that send all the time, and bursts of fifteen others.
+fn infiniband_demo() -> RunSpec {
+    let variant = infiniband::Variant::Messages;
+    RunSpec {
+        check: false,
+        ..infiniband::demo(variant, Control::None, Span::from_us(10))
+    }
+}
 
 /// `spec` in exact time, without the checks that tests make.
 fn exact(spec: RunSpec) -> RunSpec {

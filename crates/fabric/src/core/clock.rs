@@ -123,6 +123,15 @@ impl Core {
         self.agenda.queue.push(lane, Entry { at, tie, what });
     }
 
+    /// The same, at a place among the events of its instant that was kept free ([`Agenda::reserve`]).
+    ///
+    /// [`Agenda::reserve`]: crate::core::link::Agenda::reserve
+    pub(crate) fn schedule_tied(&mut self, at: u64, tie: u64, event: Event) {
+        let at = at.min(EventQueue::END_OF_TIME - 1);
+        let what = event.encode();
+        self.agenda.queue.push(LaneId::WHEEL, Entry { at, tie, what });
+    }
+
     /// All that is to happen, in no order.
     pub(crate) fn for_each_pending(&self, mut look: impl FnMut(Event)) {
         self.agenda

@@ -48,6 +48,8 @@ pub(crate) enum Event {
         class: u8,
         generation: u16,
     },
+    /// Something in a network under credits: what, says [`crate::ib`]. The kind is below 15.
+    Credit { kind: u8, a: u32, b: u32 },
 }
 
 const A_BITS: u32 = 27;
@@ -55,6 +57,8 @@ const A_BITS: u32 = 27;
 const KIND: u32 = A_BITS + 32;
 /// The kind of an arrival.
 const ARRIVE: u64 = 9;
+/// The first of the kinds that only networks under credits have.
+const CREDIT: u64 = 17;
 const A_MASK: u64 = (1 << A_BITS) - 1;
 
 impl Event {
@@ -94,6 +98,7 @@ impl Event {
                 let whose = u32::from(place) << 20 | u32::from(class) << 16;
                 (16, port.0, whose | u32::from(generation))
             }
+            Self::Credit { kind, a, b } => (CREDIT + kind as u64, a, b),
         };
         kind << KIND | u64::from(a) << 32 | u64::from(b)
     }
@@ -144,11 +149,16 @@ impl Event {
                 ends: a != 0,
             },
             15 => Self::Decided { nic: NicId(a) },
-            _ => Self::Recheck {
+            16 => Self::Recheck {
                 port: PortId(a),
                 place: (b >> 20) as u16,
                 class: (b >> 16 & 15) as u8,
                 generation: b as u16,
+            },
+            kind => Self::Credit {
+                kind: (kind - CREDIT) as u8,
+                a,
+                b,
             },
         }
     }
@@ -162,6 +172,13 @@ pub(crate) struct Ties {
 }
 
 impl Ties {
+    /// Keeps so many places free behind all that were given so far; the first of them.
+    pub(super) fn reserve(&mut self, places: u64) -> u64 {
+        let first = self.counter + 1;
+        self.counter += places;
+        first
+    }
+
     pub(super) fn new(order: TieOrder) -> Self {
         Self { order, counter: 0 }
     }
@@ -234,6 +251,11 @@ mod tests {
                 place: (1 << 12) - 1,
                 class: 9,
                 generation: u16::MAX,
+            },
+            Event::Credit {
+                kind: 14,
+                a: (1 << 27) - 1,
+                b: u32::MAX,
             },
         ];
         for event in events {

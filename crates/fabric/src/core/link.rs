@@ -88,6 +88,18 @@ impl Tray {
 }
 
 impl Agenda {
+    /// A packet was sent.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, kind: PacketKind, wire: u16) {
+        self.sent.count(kind, wire);
+    }
+
+    /// Keeps so many places free among the events of an instant, behind all that were given so far: see
+    /// [`Core::schedule_tied`]. Returns the first of them.
+    pub(crate) fn reserve(&mut self, places: u64) -> u64 {
+        self.ties.reserve(places)
+    }
+
     /// Makes a tray for packets that share `lane`, if there is room for another lane.
     pub(super) fn add_tray(&mut self, of: LaneId) {
         let is_new = of != LaneId::WHEEL && self.trays.iter().all(|tray| tray.of != of);

@@ -65,7 +65,7 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
     let int = schemes.iter().any(|scheme| scheme.needs().int);
     let packets = packets_of(&spec).min(PacketSlab::SET_ASIDE);
     let watch = Watch::of(&spec, &ports, &profiles, &classes, packets);
-    let kind = Kind::of(&spec, &ports, &classes);
+    let kind = Kind::of(&spec, &ports, (&profiles, &classes, &routing), &mut queue);
     let foresight = match kind.is_own() {
         true => Foresight::of(&spec, &schemes, &ports, &profiles, &classes),
         false => None,
@@ -175,7 +175,9 @@ impl Simulation {
         let spec = &self.world.spec;
         let mut schedule = |at: Time, event| self.core.schedule(LaneId::WHEEL, at.as_ps(), event);
         let order = self.kind.order_of_starts(spec);
-        if let Some(order) = order.filter(|_| spec.dependencies.is_empty()) {
+        if spec.credits.is_some() {
+            // Its sources bring the messages.
+        } else if let Some(order) = order.filter(|_| spec.dependencies.is_empty()) {
             // The authors' scripts schedule all messages before the run, ahead of whatever it makes.
             for flow in order {
                 schedule(spec.flows[flow.0 as usize].start, Event::FlowStart { flow });
@@ -194,6 +196,9 @@ impl Simulation {
             );
         }
         self.schedule_storms();
+        if let Some((network, mut net)) = self.credits() {
+            network.begin(&mut net);
+        }
         self.arrange_queue_samples();
     }
 }

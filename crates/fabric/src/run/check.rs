@@ -159,7 +159,8 @@ pub(super) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError
                 return Err(BuildError::NoLink { flow: i, node: end.0 });
             }
         }
-        if flow.src == flow.dst {
+        // Under credits what a host sends to itself goes by way of its switch.
+        if flow.src == flow.dst && spec.credits.is_none() {
             return bad(format!("source and destination are both node {}", flow.src.0));
         }
         if !(1..=7).contains(&flow.class) {
@@ -181,6 +182,9 @@ pub(super) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError
     check_dependencies(spec)?;
     check_flow_control(&spec.switch.flow_control)?;
     check_tiers(spec)?;
+    if let Some(credits) = &spec.credits {
+        crate::ib::check(spec, credits).map_err(BuildError::BadFlowControl)?;
+    }
     check_load_balancing(spec, schemes)?;
     let mut codes = spec.schemes.iter().filter_map(|scheme| scheme.config.pint_code());
     if let Some(first) = codes.next()

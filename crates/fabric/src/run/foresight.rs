@@ -157,6 +157,7 @@ impl Simulation {
                 | Event::Timer { .. }
                 | Event::Timeout { .. }
                 | Event::Decided { .. }
+                | Event::Credit { .. }
                 | Event::FlowDue { .. }
                 | Event::FlowStart { .. }
                 | Event::Topology { .. }

@@ -3,9 +3,11 @@
 //! What happens at ports and hosts goes through here; the loop, links, failures and records are the same for all.
 
 use paceline_kernel::Bytes;
+use paceline_kernel::queue::EventQueue;
 
 use crate::core::event::Event;
 use crate::core::port::Ports;
+use crate::ib::{self, InfiniBand};
 use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::outcome::TcdNs3Record;
 use crate::reference::Net;
@@ -14,6 +16,8 @@ use crate::reference::tcd_ns3::TcdNs3;
 use crate::run::simulation::Simulation;
 use crate::spec::{PacketFormat, RunSpec};
 use crate::world::classes::Classes;
+use crate::world::links::Profiles;
+use crate::world::routing::Routing;
 
 /// Whose ports and hosts a network has.
 #[derive(Clone)]
@@ -24,16 +28,30 @@ pub(super) enum Kind {
     BoltNs3(Box<BoltNs3>),
     /// Those of the simulator of TCD's authors.
     TcdNs3(Box<TcdNs3>),
+    /// Of a network under credits.
+    Credits(Box<InfiniBand>),
 }
 
 impl Kind {
-    pub(super) fn of(spec: &RunSpec, ports: &Ports, classes: &Classes) -> Self {
+    pub(super) fn of(
+        spec: &RunSpec,
+        ports: &Ports,
+        (profiles, classes, routing): (&Profiles, &Classes, &Routing),
+        queue: &mut EventQueue,
+    ) -> Self {
         if let Some(own) = &spec.tcd_ns3 {
             return Self::TcdNs3(Box::new(TcdNs3::new(spec, own, ports, classes)));
         }
-        match spec.quirks.device_fifo {
-            true => Self::BoltNs3(Box::new(BoltNs3::new(spec, ports))),
-            false => Self::Own,
+        match &spec.credits {
+            Some(credits) => Self::Credits(Box::new(InfiniBand::new(
+                (spec, credits),
+                ports,
+                profiles,
+                routing,
+                queue,
+            ))),
+            None if spec.quirks.device_fifo => Self::BoltNs3(Box::new(BoltNs3::new(spec, ports))),
+            None => Self::Own,
         }
     }
 
@@ -48,6 +66,7 @@ impl Kind {
         match self {
             Self::Own | Self::TcdNs3(_) => packet.mtu,
             Self::BoltNs3(_) => packet.mtu + packet.data_header + packet.data_header,
+            Self::Credits(_) => packet.mtu,
         }
     }
 
@@ -60,6 +79,7 @@ impl Kind {
                 tcd.start(net, flow);
                 None
             }
+            Self::Credits(_) => None,
         }
     }
 
@@ -69,6 +89,7 @@ impl Kind {
             Self::Own => net.hosts.join_nic(net.world, net.core, slot),
             Self::BoltNs3(bolt) => bolt.begin(net, slot, own),
             Self::TcdNs3(_) => unreachable!("its flows are no queue pairs"),
+            Self::Credits(_) => {}
         }
     }
 
@@ -78,6 +99,7 @@ impl Kind {
             Self::Own => net.receive(port, id),
             Self::BoltNs3(bolt) => bolt.device_receive(net, port, id),
             Self::TcdNs3(tcd) => tcd.receive(net, port, id),
+            Self::Credits(_) => {}
         }
     }
 
@@ -147,7 +169,30 @@ impl Simulation {
             (Kind::Own, mut net) => net.handle(event),
             (Kind::BoltNs3(bolt), mut net) => bolt.handle(&mut net, event),
             (Kind::TcdNs3(tcd), mut net) => tcd.handle(&mut net, event),
+            (Kind::Credits(_), _) => {}
         }
+    }
+
+    /// Something happens in a network under credits.
+    #[inline(never)]
+    pub(super) fn tell_credits(&mut self, event: Event) {
+        if let Some((network, mut net)) = self.credits() {
+            network.handle(&mut net, event);
+        }
+    }
+
+    /// The network under credits, if it is one, and what it is lent.
+    #[inline(always)]
+    pub(super) fn credits(&mut self) -> Option<(&mut InfiniBand, ib::Net<'_>)> {
+        let Kind::Credits(network) = &mut self.kind else {
+            return None;
+        };
+        let net = ib::Net {
+            world: &self.world,
+            core: &mut self.core,
+            traffic: &mut self.traffic,
+        };
+        Some((network, net))
     }
 
     /// The network's kind, and what it is lent.

@@ -14,7 +14,7 @@ impl Simulation {
             return;
         }
         let from = self.world.spec.record.queue_window.0.as_ps();
-        if self.world.spec.ties == TieOrder::Insertion {
+        if self.world.spec.ties == TieOrder::Insertion && self.world.spec.credits.is_none() {
             self.core.schedule(LaneId::WHEEL, from, Event::Sample);
         } else {
             self.core.watch.recorder.queues_due = from;

@@ -262,6 +262,7 @@ impl Simulation {
                     .host_done(&self.world, &mut self.core, &mut self.traffic, nic);
             }
             Event::Decided { nic } => self.hosts.decided(&self.world, &mut self.core, nic),
+            Event::Credit { .. } => self.tell_credits(event),
         }
     }
 
@@ -313,6 +314,7 @@ impl Simulation {
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
         let closeups = self.core.close_looks();
+        let credits = self.credits().map(|(network, net)| Box::new(network.close(&net)));
         let decisions = self.hosts.decision_stats(&self.core);
         self.core.tell_all();
         self.core.watch.recorder.finish_queues();
@@ -370,6 +372,7 @@ impl Simulation {
             closeups,
             standstill: self.core.watch.standstill.found,
             decisions,
+            credits,
             hangs_on_seed,
             tcd_ns3,
             digest,

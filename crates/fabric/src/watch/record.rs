@@ -127,7 +127,7 @@ impl Recorder {
         self.interfaces[port]
     }
 
-    pub(super) fn record_rate(&mut self, flow: FlowId, now: u64, bytes: u64) {
+    pub(crate) fn record_rate(&mut self, flow: FlowId, now: u64, bytes: u64) {
         self.rates.add(flow, now, bytes);
     }
 

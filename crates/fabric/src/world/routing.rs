@@ -276,6 +276,22 @@ impl Routing {
         self.chose.get().is_some() && self.seed != 0
     }
 
+    /// The next hop that is given from switch `node` to host `dst`.
+    pub(crate) fn given(&self, node: NodeId, dst: NodeId) -> Option<NodeId> {
+        self.fixed.get(&(node, dst)).copied()
+    }
+
+    /// Ports of switch `node` by which host `dst` is nearest.
+    pub(crate) fn ways(&self, node: NodeId, dst: NodeId) -> Vec<PortId> {
+        let root = self.root(dst);
+        if node == root {
+            return self.adjacency[self.places_to(node, dst)].to_vec();
+        }
+        let mut ways = Vec::new();
+        self.next_hops(node, root, &mut ways);
+        ways
+    }
+
     /// Whether next hops to host `dst` are given somewhere.
     pub(crate) fn is_fixed(&self, dst: NodeId) -> bool {
         self.fixed_to.contains(&dst)

@@ -13,10 +13,14 @@
 //!
 //! With `--reference-bolt [DIR]` it runs what the Bolt authors' simulator ran instead, and prints a table; with
 //! `--reference-tcd [DIR]` what that of TCD's authors ran.
+//!
+//! With `--reference-ib DIR` it repeats the runs of an InfiniBand simulator in that folder, and prints what of them is
+//! equal; the status is 1 if anything is not.
 
 mod bolt;
 mod compare;
 mod equality;
+mod infiniband;
 mod random;
 mod reference;
 mod sensitivity;
@@ -28,7 +32,7 @@ use std::process::ExitCode;
 
 use crate::equality::Checked;
 
-const USAGE: &str = "validate [--files] [--reference DIR] [--write FILE], or validate --random DIR, or validate --reference-bolt [DIR], or validate --reference-tcd [DIR]";
+const USAGE: &str = "validate [--files] [--reference DIR] [--write FILE], or validate --random DIR, or validate --reference-bolt [DIR], or validate --reference-tcd [DIR], or validate --reference-ib DIR";
 
 /// What `paceline reproduce` came to, written by hand from its counts.
 const PUBLICATIONS: &str = include_str!("../../../../validation/REPRODUCTIONS.md");
@@ -76,6 +80,14 @@ fn another_task(given: &[String]) -> Option<ExitCode> {
         let root = given.get(1).map_or_else(tcd::shipped, PathBuf::from);
         println!("{}", tcd::section(&root));
         return Some(ExitCode::SUCCESS);
+    }
+    if let [option, folder] = given
+        && option == "--reference-ib"
+        && Path::new(folder).is_dir()
+    {
+        let (page, same) = infiniband::section(Path::new(folder));
+        print!("{page}");
+        return Some(ExitCode::from(u8::from(!same)));
     }
     if let [option, folder] = given
         && option == "--random"

@@ -65,6 +65,13 @@ pub const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        title: "InfiniBand",
+        scenarios: &[
+            of("infiniband-demo", 19, 3002, 253_509),
+            of("infiniband-fat-tree-128", 128, 19320, 2_580_629),
+        ],
+    },
+    Group {
         title: "All-to-all, collectives, permutations",
         scenarios: &[
             of("ring-all-reduce", 32, 3968, 8_928_000),

@@ -149,8 +149,14 @@ pub fn distributions() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 macro_rules! shipped {
-    ($($name:literal $(in $path:literal $(with $file:literal)?)?),* $(,)?) => {
-        &[$(shipped!(@one $name $($path $($file)?)?),)*]
+    ($($name:literal $(in $path:literal $(with $file:literal)? $(beside $messages:literal)?)?),* $(,)?) => {
+        &[$(shipped!(@one $name $($path $($file)? $(beside $messages)?)?),)*]
+    };
+    (@one $name:literal $path:literal beside $file:literal) => {
+        shipped!(@text $name, $path, &[(
+            concat!("messages/", $file),
+            include_str!(concat!("../../../../scenarios/infiniband/messages/", $file)),
+        )])
     };
     (@one $name:literal) => { shipped!(@text $name, concat!($name, ".toml"), &[]) };
     (@one $name:literal $path:literal) => { shipped!(@text $name, $path, &[]) };
@@ -240,6 +246,8 @@ pub fn scenarios() -> &'static [Shipped] {
         "bolt-lab80" in "bolt/lab80.toml" with "lab80.csv",
         "bolt-fat256-100" in "bolt/fat256-100.toml",
         "bolt-fat256-400" in "bolt/fat256-400.toml",
+        "infiniband-demo" in "infiniband/demo.toml",
+        "infiniband-fat-tree-128" in "infiniband/fat-tree-128.toml" beside "fat-tree-128.csv",
     ]
 }
 

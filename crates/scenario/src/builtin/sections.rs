@@ -11,7 +11,7 @@ pub fn sections() -> &'static [Entry] {
             "description", "", "", "what it is, in a line";
             "seed", "", "1", "seed of every random stream";
             "duration", TIME, "1s", "the run ends here at the latest";
-            "fidelity", "", "exact", "whose behaviour: `exact`, `ns3-hpcc` for HPCC's ns-3 simulator, `bolt-ns3` for that of the authors of Bolt, `tcd-ns3` for that of the authors of TCD";
+            "fidelity", "", "exact", "whose behaviour: `exact`, `ns3-hpcc` for HPCC's ns-3 simulator, `bolt-ns3` for that of the authors of Bolt, `tcd-ns3` for that of the authors of TCD, `ib-omnet` for an InfiniBand simulator on OMNeT++";
             "ties", "", "structural", "order of simultaneous events: `structural` (by who scheduled them) or `insertion` (as ns-3)";
             "shuffle-ties", "", "", "seed of a random order of simultaneous events";
             "check", "", "false", "check every invariant while running";
@@ -69,7 +69,7 @@ pub fn sections() -> &'static [Entry] {
             "int-multi", "", "1", "factor of the telemetry's units, where these are narrow (ns3-hpcc)";
             "buffer", SIZE, "32MiB", "shared buffer of a switch";
             "reserve", SIZE, "4096B", "what each ingress port and class always has";
-            "flow_control", "", "pfc", "hop by hop: `pfc` or `none`";
+            "flow_control", "", "pfc", "hop by hop: `pfc` or `none`; ib-omnet: `credits`";
             "lossless", "", "[1, 2, 3, 4, 5, 6, 7]", "with pfc: the priority classes under flow control; the others are lossy";
             "ack", "", "every-packets = 1", "when the receiver acknowledges: { every-packets = n } or { every-bytes = \"size\" }";
             "ack-chunk", SIZE, "4000B", "ns3-hpcc: an ACK also whenever the expected byte is a multiple of it";
@@ -92,6 +92,7 @@ pub fn sections() -> &'static [Entry] {
             "detection", "", "", "how ports tell congestion from what pauses leave behind; without it by `ecn` alone, if the first scheme is not ACC, which has `tcd`";
             "bolt-ns3", "", "", "what the simulator of Bolt's authors is told beside its quirks; other fidelities ignore it";
             "tcd-ns3", "", "", "what the simulator of TCD's authors is told beside all else; other fidelities ignore it";
+            "credits", "", "", "InfiniBand: credits, virtual lanes, congestion control; other fidelities ignore it";
             "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
             "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
             "flowlet", "", "", "how flowlets are told apart";
@@ -164,6 +165,41 @@ pub fn sections() -> &'static [Entry] {
             "listen-until", TIME, "duration", "when receivers stop to listen";
             "flow-slots", "", "12182", "accounts of flows that a receiver has; each further flow takes the next acknowledgements from an earlier one";
             "log", "", "false", "whether every change of a port's state, pause and of a sender's rate is written down";
+        }
+        "network.credits": "InfiniBand, with `fidelity = \"ib-omnet\"` only: switches that buffer packets where they come in, and hosts. A credit is a packet of the MTU. Links take no time (`delay = \"0s\"`)." {
+            "lanes", "", "2", "virtual lanes; packets go on the first";
+            "weights", "", "[1, 20]", "packets of each lane in its turn, a list";
+            "buffer", "", "32", "packets that an input buffer holds of each lane";
+            "period", TIME, "4.096us", "each port tells its credits so often, all at the same instants";
+            "update", SIZE, "8B", "a flow-control packet";
+            "output-queue", "", "5", "packets that an output has room for in front of its wire; one place stays free";
+            "host-queue", "", "10", "data packets that wait in a host";
+            "input-delay", TIME, "50ns", "from an input to an arbiter";
+            "output-delay", TIME, "50ns", "from the arbiter to the wire";
+            "switch-arbitration", TIME, "71.111ns", "from one arbitration of a switch's output to the next";
+            "host-arbitration", TIME, "128ns", "the same of a host's";
+            "host-packet", TIME, "512ns", "what a host takes to make a packet, to bring it to its arbiter, and to take one that has come";
+            "stall-every", TIME, "10ms", "hosts stop taking packets so often, or `off`";
+            "stall", TIME, "1ns", "for so long";
+            "marking-rate", "", "auto", "one packet of so many that leave by a port is marked, if it found others waiting: written as a text; `auto`: 3 with ibcc, else 1";
+            "control", "", "none", "what hosts do about marks: `none`, `ibcc` (InfiniBand's congestion control with a quadratic table) or `rrcc` (rates that receivers tell)";
+            "controlled", "", "all", "hosts that do so, as senders and receivers: a set of hosts";
+            "notified", "", "all", "senders that receivers notify: a set of hosts";
+            "ibcc", "", "", "its parameters";
+            "rrcc", "", "", "its parameters";
+        }
+        "network.credits.ibcc": "IBCC: an index into a table, one more with every notification, one less whenever a timer expires; packets are further apart by its square." {
+            "limit", "", "127", "the largest index";
+            "timer", TIME, "30us", "the index is lowered so often";
+            "delay", TIME, "3300ns", "at the index `at` packets are so much further apart than at line rate";
+            "at", "", "83", "see delay";
+        }
+        "network.credits.rrcc": "RRCC: a receiver looks at each sender's packets in windows, and tells it the rate at which they came if nearly all were marked." {
+            "window", TIME, "8.192us", "how long a receiver looks";
+            "threshold", "", "0.9", "the share of marked packets above which they met congestion";
+            "undershoot", "", "1.07", "a sender goes below the rate that it is told by this factor";
+            "increase", "", "0.39", "what its target grows by, in Gbit/s";
+            "after", "", "3", "notices in a row that there is no congestion, from which on it grows";
         }
         "network.endpoint": "What a receiver's host takes between a data packet's arrival at its NIC and its answer: the endpoint delay of Swift." {
             "delay", TIME, "0s", "the way from the NIC to who answers, for every packet";

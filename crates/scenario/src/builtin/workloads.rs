@@ -56,6 +56,16 @@ pub fn workloads() -> &'static [Entry] {
             "think-time", TIME, "0s", "from a message's acknowledgement to the start of the next";
             "start", TIME, "0s", "when the first ones start";
         }
+        "messages": "Hosts that send messages one after the other: the next one comes a while after the last packet of the one before was made. What a network under credits carries (`fidelity = \"ib-omnet\"`); a host has one source at most." {
+            "senders", "", "all", "hosts that send: a set of hosts";
+            "receivers", "", "", "the host that all send to, or one for each sender";
+            "messages", "", "1", "messages of each sender";
+            "size", SIZE, "4096B", "payload of each message";
+            "gap", TIME, "1ns", "from the last packet of a message to the next message, and from `start` to the first";
+            "start", TIME, "0s", "when they begin";
+            "until", TIME, "off", "no message comes from here on";
+            "file", "", "", "instead of all but `until`: a table with the columns src_lid, dst_lid, msg_bytes, n_msgs, gap_ns, start_ms, a line for each sender; hosts are counted from 1";
+        }
         "all-to-all": "Every host sends to every other host. `linear`: at once, the i-th host beginning with the one after it. `pairwise`: to one after another, each step when both directions of the one before are done: with rank XOR k where the number of hosts is a power of two, otherwise to rank + k and from rank - k (MPICH, OSU's benchmark)." {
             "algorithm", "", "linear", "`linear` or `pairwise`";
             "hosts", "", "all", "hosts by rank: a set of hosts";

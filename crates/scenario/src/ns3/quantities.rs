@@ -65,7 +65,7 @@ pub(crate) fn span(text: &str, fidelity: Fidelity) -> Option<Span> {
         return None;
     }
     match (fidelity, unit_ns) {
-        (Fidelity::Exact | Fidelity::BoltNs3, _) => exact(number, unit),
+        (Fidelity::Exact | Fidelity::BoltNs3 | Fidelity::IbOmnet, _) => exact(number, unit),
         // ns-3's clock has no part of a nanosecond.
         (Fidelity::Ns3Hpcc | Fidelity::TcdNs3, 0) => exact(number, unit).map(Span::floor_ns),
         (Fidelity::Ns3Hpcc | Fidelity::TcdNs3, 1_000_000_000) => Some(ns3::span_of_seconds(value)),
@@ -111,7 +111,7 @@ pub(crate) fn seconds(text: &str, fidelity: Fidelity) -> Option<Span> {
     let number = text.strip_suffix('s').unwrap_or(text);
     let value = non_negative(number).filter(|&v| v < 1e7)?;
     match fidelity {
-        Fidelity::Exact | Fidelity::BoltNs3 => exact(number, "s"),
+        Fidelity::Exact | Fidelity::BoltNs3 | Fidelity::IbOmnet => exact(number, "s"),
         Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => Some(ns3::span_of_seconds(value)),
     }
 }

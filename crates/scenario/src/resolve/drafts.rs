@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId};
+use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId, Source};
 use paceline_fabric::stream::source_port;
-use paceline_kernel::{Bytes, Time};
+use paceline_kernel::{Bytes, Span, Time};
 
 use crate::diagnostics::{Place, Problem};
 use crate::topology::Net;
@@ -40,6 +40,15 @@ pub(super) struct Block {
     pub(super) label: u16,
     pub(super) scheme: u16,
     pub(super) place: Place,
+    /// Messages that a host sends one after the other: under credits.
+    pub(super) paced: Option<Paced>,
+}
+
+/// When a host's next message comes.
+#[derive(Clone, Copy)]
+pub(super) struct Paced {
+    pub(super) gap: Span,
+    pub(super) until: Option<Time>,
 }
 
 /// All of them; everything names them by their places.
@@ -120,6 +129,7 @@ impl Drafts {
                 label: source.label,
                 scheme: source.scheme,
                 place,
+                paced: None,
             };
             self.add(block, source.messages(seed), &[]);
         }
@@ -165,6 +175,39 @@ impl Drafts {
         let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
         order.sort_by_key(|&i| self.list[i as usize].message.start);
         order
+    }
+
+    /// Where the messages are written that a host sends one after the other, if it does.
+    pub(super) fn paced_from(&self, src: NodeId) -> Option<&Place> {
+        let mut list = self.list.iter();
+        let draft = list.find(|draft| draft.message.src == src && self.block(draft).paced.is_some());
+        draft.map(|draft| &self.block(draft).place)
+    }
+
+    /// What each host sends under credits, once they are in order; a problem where something else is to be sent.
+    pub(super) fn paced(&self) -> Result<Vec<Source>, Problem> {
+        let mut sources: Vec<(u32, Source)> = Vec::new();
+        for (flow, draft) in (0..).zip(&self.list) {
+            let block = self.block(draft);
+            let Some(Paced { gap, until }) = block.paced else {
+                let message = "under credits hosts send `messages`, one after the other, and nothing else";
+                return Err(Problem::new(message).at(&block.place));
+            };
+            match sources.last_mut() {
+                Some((number, source)) if *number == draft.block => source.count += 1,
+                _ => sources.push((
+                    draft.block,
+                    Source {
+                        first: flow,
+                        count: 1,
+                        start: draft.message.start,
+                        gap,
+                        until,
+                    },
+                )),
+            }
+        }
+        Ok(sources.into_iter().map(|(_, source)| source).collect())
     }
 
     /// Brings them into the order of their starts.
@@ -262,7 +305,8 @@ fn check(cx: &Cx<'_>, drafts: &Drafts, net: &Net, reach: &Reach, drawn: bool) ->
                 return wrong(message);
             }
         }
-        if src == dst {
+        // Under credits what a host sends to itself goes by way of its switch.
+        if src == dst && drafts.block(draft).paced.is_none() {
             return wrong(format!("the flow goes from host {} to itself", src.0));
         }
         if size == Bytes::ZERO {

@@ -20,9 +20,10 @@ pub(super) fn tell(cx: &mut Cx<'_>, n: &schema::Network) {
     balancing(cx, n);
     let default = match cx.fidelity {
         Fidelity::BoltNs3 => FlowControlKind::None,
+        Fidelity::IbOmnet => FlowControlKind::Credits,
         Fidelity::Exact | Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => FlowControlKind::Pfc,
     };
-    let without_pfc = n.flow_control.unwrap_or(default) == FlowControlKind::None;
+    let without_pfc = n.flow_control.unwrap_or(default) != FlowControlKind::Pfc;
     pfc(cx, n, without_pfc);
     drops(cx, n, without_pfc);
     late(cx, n);

@@ -7,6 +7,7 @@
 mod assist;
 mod balancing;
 mod bolt_ns3;
+mod credits;
 mod delay;
 mod detection;
 mod drafts;
@@ -243,6 +244,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         Fidelity::Ns3Hpcc => Quirks::ns3_hpcc(),
         Fidelity::BoltNs3 => Quirks::bolt_ns3(),
         Fidelity::TcdNs3 => Quirks::tcd_ns3(),
+        Fidelity::IbOmnet => Quirks::default(),
     });
     let ties = match (
         fill(
@@ -292,6 +294,10 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
     let configs = schemes.iter().map(|scheme| &scheme.config);
+    let first = schemes[0].config.name();
+    credits::check(cx, (&switch, &nic), load_balancing, &record, first)?;
+    let sources = std::mem::take(&mut traffic.sources);
+    let credits = credits::resolve(cx, &mut scenario.network, &net, sources)?;
     bolt_ns3::check(cx, &switch, &nic, load_balancing, &record, configs)?;
     let tcd_ns3 = tcd_ns3::resolve(cx, &mut scenario.network, &net, &links, &mut traffic)?;
     let run = RunSpec {
@@ -315,6 +321,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         bolt_ns3,
         tcd_ns3,
         quirks,
+        credits,
         ties,
         record,
         check: scenario.check.unwrap_or(false),

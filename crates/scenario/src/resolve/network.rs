@@ -45,17 +45,24 @@ pub(super) fn above_zero<T: Copy + PartialEq + Default>(
 /// Sizes of packets.
 pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketFormat, Problem> {
     let bolt = cx.fidelity == Fidelity::BoltNs3;
-    let mtu = fill_at(&mut n.mtu, Bytes::new(if bolt { 1459 } else { 1000 }));
+    let mtu = match cx.fidelity {
+        Fidelity::BoltNs3 => 1459,
+        Fidelity::IbOmnet => 2048,
+        Fidelity::Exact | Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => 1000,
+    };
+    let mtu = fill_at(&mut n.mtu, Bytes::new(mtu));
     above_zero(cx, &mtu, "the MTU")?;
     let frame = match cx.fidelity {
         Fidelity::Ns3Hpcc => 43,
         Fidelity::TcdNs3 => 31,
-        Fidelity::Exact | Fidelity::BoltNs3 => 64,
+        Fidelity::Exact | Fidelity::BoltNs3 | Fidelity::IbOmnet => 64,
     };
     let tcd = cx.fidelity == Fidelity::TcdNs3;
     let (data_header, ack_header, ack_min) = match cx.fidelity {
         Fidelity::BoltNs3 => (41, 41, 0),
         Fidelity::TcdNs3 => (20, 30, 0),
+        // A packet is its payload there.
+        Fidelity::IbOmnet => (0, 0, 0),
         Fidelity::Exact | Fidelity::Ns3Hpcc => (48, 46, 60),
     };
     let size = |slot: &mut Option<Spanned<Bytes>>, default: u64| {
@@ -99,6 +106,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network) -> Result<NicSpec, Probl
         Fidelity::Ns3Hpcc => None,
         Fidelity::BoltNs3 => Some(Span::from_us(10_000)),
         Fidelity::TcdNs3 => None,
+        Fidelity::IbOmnet => None,
     };
     let chunk = fill_at(&mut n.ack_chunk, Bytes::new(4000));
     let back_to_chunk = fill_at(&mut n.back_to_chunk, OrOff(None));
@@ -233,9 +241,12 @@ fn flow_control(
 ) -> Result<FlowControl, Problem> {
     let default = match cx.fidelity {
         Fidelity::BoltNs3 => FlowControlKind::None,
+        Fidelity::IbOmnet => FlowControlKind::Credits,
         Fidelity::Exact | Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => FlowControlKind::Pfc,
     };
-    if fill(&mut n.flow_control, default) == FlowControlKind::None {
+    let kind = fill(&mut n.flow_control, default);
+    super::credits::check_kind(cx, kind)?;
+    if kind != FlowControlKind::Pfc {
         return Ok(FlowControl::None);
     }
     let pfc = n.pfc.get_or_insert_default();

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize, Serializer};
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FlowControlKind {
     Pfc,
+    Credits,
     None,
 }
 

@@ -5,7 +5,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use toml::Spanned;
 
-use super::{Nodes, tables};
+use super::{Messages, Nodes, tables};
 
 tables! {
     /// `[[workload]]`: one of the blocks, and what they share.
@@ -25,6 +25,7 @@ tables! {
         all_reduce: AllReduce,
         reduce_scatter: Ring,
         all_gather: Ring,
+        messages: Messages,
         flows: Vec<Spanned<Flow>>,
     }
     struct Flow {

@@ -62,6 +62,7 @@ impl Maker<'_, '_> {
                 label: self.labels.index(&label),
                 scheme: self.scheme,
                 place: source.at(line.span.clone()),
+                paced: None,
             };
             drafts.add(block, [message], &[]);
         }
@@ -123,6 +124,7 @@ impl Maker<'_, '_> {
                 label: self.labels.index(label.map_or("trace", String::as_str)),
                 scheme,
                 place,
+                paced: None,
             };
             drafts.add(block, [message], &[]);
         }

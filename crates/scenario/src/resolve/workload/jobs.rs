@@ -347,6 +347,7 @@ impl Maker<'_, '_> {
             label: self.labels.index(&name(step)),
             scheme: self.scheme,
             place: self.place.clone(),
+            paced: None,
         };
         let blocks: Vec<Block> = steps.iter().map(block).collect();
         let blocks: Vec<u32> = blocks.into_iter().map(|block| drafts.begin(block)).collect();

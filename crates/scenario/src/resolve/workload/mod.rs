@@ -4,13 +4,15 @@ mod collectives;
 mod files;
 mod incast;
 mod jobs;
+mod messages;
 mod placement;
 mod random;
+mod single;
 mod sizes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId};
+use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId, Source};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::Spanned;
 
@@ -25,7 +27,7 @@ use super::drafts::{Block, Drafts};
 use super::fill::{fill, fill_at, fill_value, only_block};
 use super::hosts::{self, Holds};
 use super::schemes::Schemes;
-use crate::schema::Nodes;
+use crate::schema::{Fidelity, Nodes};
 use collectives::Operation;
 
 pub use jobs::Job;
@@ -58,6 +60,8 @@ pub(super) struct Traffic {
     pub(super) labels: Vec<String>,
     /// The places of flows in the order in which they were written, where that matters (`tcd-ns3`).
     pub(super) written: Vec<u32>,
+    /// Under credits, what each host sends.
+    pub(super) sources: Vec<Source>,
 }
 
 impl Traffic {
@@ -125,8 +129,13 @@ pub(super) fn resolve(
         _ => Vec::new(),
     };
     drafts.sort();
+    let sources = match cx.fidelity {
+        Fidelity::IbOmnet => drafts.paced()?,
+        _ => Vec::new(),
+    };
     Ok(Traffic {
         written,
+        sources,
         arrivals: drafts.arrivals(cx),
         flows: drafts.with_ports(),
         dependencies: drafts.dependencies,
@@ -234,6 +243,7 @@ fn block_of(written: &schema::Workload) -> Result<&'static str, Problem> {
         ("incast-poisson", written.incast_poisson.is_some()),
         ("permutation", written.permutation.is_some()),
         ("closed-loop", written.closed_loop.is_some()),
+        ("messages", written.messages.is_some()),
         ("all-to-all", written.all_to_all.is_some()),
         ("all-reduce", written.all_reduce.is_some()),
         ("reduce-scatter", written.reduce_scatter.is_some()),
@@ -258,6 +268,7 @@ impl Maker<'_, '_> {
         match name {
             "file" => return self.file(written, drafts),
             "trace" => return self.trace(written, schemes, drafts),
+            "messages" => return self.messages(written, drafts),
             _ => {}
         }
         let class = self.class(written)?.unwrap_or(3);
@@ -346,6 +357,7 @@ impl Maker<'_, '_> {
             label,
             scheme: self.scheme,
             place: place.clone(),
+            paced: None,
         };
         if made.places.is_empty() {
             return drafts.add(block(&self.place), made.messages, &made.connections);
@@ -479,26 +491,5 @@ impl Maker<'_, '_> {
         }
         let end = until.min(self.cx.stop);
         Ok((from.min(end), end))
-    }
-
-    fn flows(&self, flows: &mut [Spanned<schema::Flow>]) -> Result<Made, Problem> {
-        let mut places = Vec::with_capacity(flows.len());
-        let mut messages = Vec::with_capacity(flows.len());
-        for spanned in flows {
-            let place = self.cx.texts.of_value(spanned);
-            let flow = spanned.get_mut();
-            let missing = |key: &str| Problem::new(format!("the flow has no `{key}`")).at(&place);
-            messages.push(Message {
-                src: self.host(flow.src.as_ref().ok_or_else(|| missing("src"))?)?,
-                dst: self.host(flow.dst.as_ref().ok_or_else(|| missing("dst"))?)?,
-                size: self.size(flow.size.as_ref().ok_or_else(|| missing("size"))?)?,
-                start: fill(&mut flow.start, Time::ZERO),
-            });
-            places.push(place);
-        }
-        Ok(Made {
-            places,
-            ..messages.into()
-        })
     }
 }

@@ -1,0 +1,254 @@
+//! A network under credits, of its description.
+
+use std::collections::VecDeque;
+
+use paceline_kernel::ids::{Grid, Id, List};
+use paceline_kernel::queue::{EventQueue, LaneId};
+
+use crate::core::event::Event;
+use crate::core::port::Ports;
+use crate::ib::credits::Lane;
+use crate::ib::host::{Host, Source as Sender};
+use crate::ib::parts::{Lanes, Port, Scan, Slot};
+use crate::ib::record::Record;
+use crate::ib::routes::Routes;
+use crate::ib::step::Step;
+use crate::ib::{InfiniBand, Net};
+use crate::ids::{FlowId, NicId, PacketId, PortId, ProfileId};
+use crate::spec::{Control, CreditSpec, NodeId, NodeKind, RunSpec, Source};
+use crate::world::links::Profiles;
+use crate::world::routing::Routing;
+
+impl InfiniBand {
+    pub(crate) fn new(
+        (spec, credits): (&RunSpec, &CreditSpec),
+        ports: &Ports,
+        profiles: &Profiles,
+        routing: &Routing,
+        queue: &mut EventQueue,
+    ) -> Self {
+        let (places, first) = ports_by_node(spec, ports);
+        let hosts: Vec<NodeId> = (0..)
+            .map(NodeId)
+            .zip(&spec.nodes)
+            .filter_map(|(node, kind)| (*kind == NodeKind::Host).then_some(node))
+            .collect();
+        let mut host_of: List<NodeId, NicId> = List::of(spec.nodes.len(), NicId::NONE);
+        (0..)
+            .zip(&hosts)
+            .for_each(|(number, &node)| host_of[node] = NicId(number));
+        let mut known: Vec<(u64, LaneId)> = Vec::new();
+        let mut lane = |delay: u64| {
+            if let Some(&(_, lane)) = known.iter().find(|(other, _)| *other == delay) {
+                return lane;
+            }
+            let lane = queue.add_lane(delay);
+            known.push((delay, lane));
+            lane
+        };
+        let events = Lanes {
+            input: lane(credits.input_delay.as_ps()),
+            output: lane(credits.output_delay.as_ps()),
+            switch_arbitration: lane(credits.switch_arbitration.as_ps()),
+            host_arbitration: lane(credits.host_arbitration.as_ps()),
+            host_packet: lane(credits.host_packet.as_ps()),
+        };
+        let wires: List<ProfileId, [(u64, LaneId); 2]> = profiles
+            .iter()
+            .map(|profile| {
+                [spec.packet.mtu, credits.update].map(|size| {
+                    let time = profile.rate.time_to_send(size).as_ps();
+                    (time, lane(time))
+                })
+            })
+            .collect();
+        let routes = Routes::of(routing, ports, &spec.nodes, &hosts, (&places, &first));
+        let mut network = Self {
+            ports: List::new(),
+            lanes: Grid::of(ports.len(), usize::from(credits.lanes), Lane::default()),
+            slots: Vec::new(),
+            used: Grid::of(ports.len(), usize::from(credits.lanes), 0),
+            stalled: vec![0; spec.nodes.len() - hosts.len()],
+            routes,
+            hosts: List::new(),
+            sources: Vec::new(),
+            open: spec.flows.len() as u64,
+            stalling: false,
+            scan: Scan::default(),
+            telling: Vec::new(),
+            events,
+            now: VecDeque::new(),
+            behind: false,
+            record: Record::new(credits.trace.clone(), spec.flows.len()),
+            places,
+            spec: credits.clone(),
+        };
+        network.add_ports(ports, &first, &host_of, &wires);
+        network.add_hosts(ports, profiles, &hosts, &first);
+        network.add_sources(spec, &host_of);
+        network
+    }
+
+    fn add_ports(
+        &mut self,
+        ports: &Ports,
+        first: &List<NodeId, u32>,
+        host_of: &List<NodeId, NicId>,
+        wires: &List<ProfileId, [(u64, LaneId); 2]>,
+    ) {
+        let mut order: List<PortId, u32> = List::of(ports.len(), 0);
+        (0..)
+            .zip(&self.places)
+            .for_each(|(place, &port)| order[port] = place);
+        for (id, port) in ports.numbered() {
+            let inputs = match port.is_host {
+                true => 1,
+                false => (first[port.node.plus(1)] - first[port.node]) as usize,
+            };
+            let slots = self.slots.len() as u32;
+            let more = inputs * usize::from(self.spec.lanes);
+            self.slots.resize(self.slots.len() + more, Slot::EMPTY);
+            self.ports.push(Port {
+                peer: port.peer,
+                is_host: port.is_host,
+                owner: match port.is_host {
+                    true => host_of[port.node].0,
+                    false => port.owner,
+                },
+                place: (order[id] - first[port.node]) as u8,
+                slots,
+                first: first[port.node],
+                order: order[id],
+                arbitrating: false,
+                last_lane: 0,
+                table: 0,
+                slot: 0,
+                input_sent: 0,
+                output_sent: 0,
+                giving: false,
+                head: PacketId::NONE,
+                tail: PacketId::NONE,
+                waiting: 0,
+                sending: false,
+                waited: false,
+                telling: 0,
+                scanned: 0,
+                listed: false,
+                wire: wires[port.profile],
+                packets: 0,
+                marked: 0,
+                updates: 0,
+            });
+            for lane in 0..self.spec.lanes {
+                self.lanes[(id, lane)].free = self.spec.buffer;
+            }
+        }
+    }
+
+    fn add_hosts(&mut self, ports: &Ports, profiles: &Profiles, hosts: &[NodeId], first: &List<NodeId, u32>) {
+        for &node in hosts {
+            let port = self.places[first[node] as usize];
+            let line = profiles[ports[port].profile].rate.as_gbps_f64();
+            let control = match self.spec.controlled.contains(&node) {
+                true => self.spec.control,
+                false => Control::None,
+            };
+            let packet_ns = self.spec.host_packet.as_ns_f64();
+            self.hosts.push(Host::new(port, node, control, packet_ns, line));
+        }
+    }
+
+    fn add_sources(&mut self, spec: &RunSpec, host_of: &List<NodeId, NicId>) {
+        for (number, source) in (0..).zip(&self.spec.sources) {
+            let flow = &spec.flows[source.first as usize];
+            let (from, to) = (host_of[flow.src], host_of[flow.dst]);
+            self.hosts[from].source = number;
+            let notified = &self.spec.notified;
+            let is_notified = notified.as_ref().is_none_or(|list| list.contains(&flow.src));
+            let switches = self.switches_between(from, to);
+            self.sources.push(Sender::new(from, to, switches, is_notified));
+        }
+    }
+
+    /// Switches on the way from one host to another.
+    fn switches_between(&self, from: NicId, to: NicId) -> Option<u32> {
+        let peer_of = |port: PortId| &self.ports[self.ports[port].peer];
+        let first = peer_of(self.hosts[from].port);
+        if first.is_host {
+            return Some(0);
+        }
+        self.routes.length(first.owner, to.0, |place| {
+            let peer = peer_of(self.places[place as usize]);
+            (!peer.is_host).then_some(peer.owner)
+        })
+    }
+
+    /// Nothing comes of a source's messages: there is no way for them.
+    fn give_up(&mut self, net: &mut Net<'_>, source: u32) {
+        let Source { first, count, .. } = self.spec.sources[source as usize];
+        self.open -= u64::from(count);
+        for flow in first..first + count {
+            net.traffic.give_up(net.world, net.core, FlowId(flow));
+        }
+    }
+
+    /// Arranges for what happens first.
+    pub(crate) fn begin(&mut self, net: &mut Net<'_>) {
+        if let Some(stall) = self.spec.stall {
+            self.after(
+                net,
+                LaneId::WHEEL,
+                stall.lasts.as_ps(),
+                Step::Stall { ends: false },
+            );
+        }
+        let all = 0..self.sources.len() as u32;
+        let (sources, lost): (Vec<u32>, Vec<u32>) =
+            all.partition(|&source| self.sources[source as usize].switches.is_some());
+        lost.into_iter().for_each(|source| self.give_up(net, source));
+        for &source in &sources {
+            let start = self.spec.sources[source as usize].start.as_ps();
+            if start > 0 {
+                self.after(net, LaneId::WHEEL, start, Step::Start { source });
+            }
+        }
+        // At the beginning each host's source comes before its port.
+        let tie = self.first_scan(net);
+        for source in sources {
+            let described = self.spec.sources[source as usize];
+            let (gap, until) = (described.gap.as_ps(), described.until);
+            if described.start.as_ps() == 0 && until.is_some_and(|until| gap >= until.as_ps()) {
+                self.made(net, source);
+            } else if described.start.as_ps() == 0 {
+                let port = self.hosts[self.sources[source as usize].host].port;
+                let (kind, a, b) = Step::Message { source }.encode();
+                let tie = tie + 2 * u64::from(self.ports[port].order);
+                let event = Event::Credit { kind, a, b };
+                net.core.schedule_tied(gap, tie, event);
+            }
+        }
+    }
+
+    /// The slots of an output, by input and lane.
+    pub(super) fn slots_of(&self, port: PortId) -> impl Iterator<Item = &Slot> {
+        let p = &self.ports[port];
+        let ports = self.ports.iter().filter(|other| other.first == p.first).count();
+        let count = ports * usize::from(self.spec.lanes);
+        self.slots[p.slots as usize..][..count].iter()
+    }
+}
+
+/// Ports by node, in the order of links, and where those of each node begin.
+fn ports_by_node(spec: &RunSpec, ports: &Ports) -> (Vec<PortId>, List<NodeId, u32>) {
+    let mut by_node: List<NodeId, Vec<PortId>> = List::of(spec.nodes.len(), Vec::new());
+    for (id, port) in ports.numbered() {
+        by_node[port.node].push(id);
+    }
+    let mut first = List::from(vec![0]);
+    let mut places = Vec::with_capacity(ports.len());
+    for list in &by_node {
+        places.extend_from_slice(list);
+        first.push(places.len() as u32);
+    }
+    (places, first)
+}

@@ -1,0 +1,269 @@
+//! Hosts that send: messages become packets, which wait in a queue for the host's arbiter.
+//!
+//! Without congestion control a host makes a packet whenever it can; with it at a pace, and a turn that finds nothing to
+//! make or no room is lost.
+
+use paceline_congestion::rrcc;
+use paceline_kernel::queue::LaneId;
+use paceline_kernel::{Bytes, Span, Time};
+
+use crate::core::packet::Packet;
+use crate::ib::host::Pace;
+use crate::ib::step::Step;
+use crate::ib::{InfiniBand, Net};
+use crate::ids::{FlowId, NicId, PacketId, PortId};
+use crate::outcome::PacketKind;
+use crate::outcome::credits::CreditStep;
+use crate::spec::Control;
+
+impl InfiniBand {
+    /// A source begins: its first message comes after its gap.
+    pub(super) fn start(&mut self, net: &mut Net<'_>, source: u32) {
+        self.made(net, source);
+    }
+
+    /// A source has no message under way: the next one comes after its gap.
+    pub(super) fn made(&mut self, net: &mut Net<'_>, source: u32) {
+        let spec = self.spec.sources[source as usize];
+        let next = self.sources[source as usize].next;
+        let at = net.core.now() + spec.gap.as_ps();
+        if next >= spec.count || spec.until.is_some_and(|until| at >= until.as_ps()) {
+            self.open -= u64::from(spec.count - next);
+            self.sources[source as usize].next = spec.count;
+            return;
+        }
+        self.after(net, LaneId::WHEEL, spec.gap.as_ps(), Step::Message { source });
+    }
+
+    /// A message comes to its host.
+    pub(super) fn message(&mut self, net: &mut Net<'_>, number: u32) {
+        let source = &mut self.sources[number as usize];
+        let (message, host) = (source.next, source.host);
+        let flow = FlowId(self.spec.sources[number as usize].first + message);
+        let size = net.world.flow(net.core, flow).size;
+        source.next += 1;
+        (source.current, source.made) = (Some(flow), 0);
+        source.packets = size.get().div_ceil(net.world.packet.mtu.get()) as u32;
+        let is_first = !std::mem::replace(&mut source.begun, true);
+        let (packets, switches) = (u64::from(source.packets), u64::from(source.switches.unwrap_or(0)));
+        net.traffic.start(net.world, net.core, flow);
+        net.traffic.record_mut(flow).ideal = self.alone(net, host, packets, switches);
+        let (port, making) = (self.hosts[host].port, self.hosts[host].making);
+        if self.record.is_on() {
+            self.write(net, port, CreditStep::Message { flow: flow.0 });
+        }
+        if !self.hosts[host].controlled {
+            if !making {
+                self.make(net, host);
+            }
+        } else if is_first {
+            self.pace(net, host);
+        }
+    }
+
+    /// What a message takes that is alone in the network, flow control apart.
+    fn alone(&self, net: &Net<'_>, host: NicId, packets: u64, switches: u64) -> Span {
+        let port = &net.core.ports[self.hosts[host].port];
+        let wire = net.world.profiles[port.profile]
+            .rate
+            .time_to_send(net.world.packet.mtu);
+        let hop = self.spec.input_delay.as_ps() + self.spec.output_delay.as_ps();
+        let packet = self.spec.host_packet.max(wire).as_ps();
+        Span::from_ps(self.spec.host_packet.as_ps() + (packets - 1) * packet + switches * hop)
+    }
+
+    /// A host without congestion control can make a packet.
+    pub(super) fn make_again(&mut self, net: &mut Net<'_>, host: NicId) {
+        self.hosts[host].making = false;
+        self.make(net, host);
+    }
+
+    /// A host's pace lets it make a packet.
+    pub(super) fn pace(&mut self, net: &mut Net<'_>, host: NicId) {
+        self.make(net, host);
+        if self.open > 0 {
+            let delay = ps(self.hosts[host].interval_ns);
+            self.after(net, LaneId::WHEEL, delay, Step::Pace { host });
+        }
+    }
+
+    /// A host makes a packet, if it has a message and its queue has room.
+    fn make(&mut self, net: &mut Net<'_>, number: NicId) {
+        let host = &self.hosts[number];
+        let Some(source) = self.sources.get_mut(host.source as usize) else {
+            return;
+        };
+        let Some(flow) = source.current else { return };
+        if host.queue.len() >= self.spec.host_queue as usize {
+            return;
+        }
+        let packet = Packet {
+            flow,
+            seq: u64::from(source.made),
+            note: number.0,
+            answers: source.to.0,
+            ..full_packet(net, PacketKind::Data)
+        };
+        source.made += 1;
+        let is_last = source.made == source.packets;
+        if is_last {
+            source.current = None;
+        }
+        let number_of_source = host.source;
+        let id = net.core.packets.insert(packet);
+        self.queue(net, number, id);
+        if is_last {
+            self.hand_on(Step::Made {
+                source: number_of_source,
+            });
+        }
+        let packet_time = self.spec.host_packet;
+        let host = &mut self.hosts[number];
+        match (&host.pace, self.spec.control) {
+            _ if !host.controlled => {
+                host.making = true;
+                let events = self.events.host_packet;
+                self.after(net, events, packet_time.as_ps(), Step::Make { host: number });
+            }
+            (Pace::Ibcc(sender), Control::Ibcc(params)) => {
+                host.interval_ns = sender.interval_ns(&params, packet_time.as_ns_f64());
+            }
+            _ => {}
+        }
+    }
+
+    /// A packet goes to the arbiter, or waits for it.
+    pub(super) fn queue(&mut self, net: &mut Net<'_>, number: NicId, id: PacketId) {
+        let port = self.hosts[number].port;
+        let p = &mut net.core.ports[port];
+        p.queued += u32::from(net.core.packets.get(id).wire);
+        p.queue_max = p.queue_max.max(p.queued);
+        if self.hosts[number].queue.is_empty() && self.promise(port) {
+            self.inject(net, number, id);
+        } else {
+            self.hosts[number].queue.push_back(id);
+        }
+    }
+
+    /// The arbiter's slot is free for a packet that is to come.
+    fn promise(&mut self, port: PortId) -> bool {
+        let lane = &mut self.lanes[(port, 0)];
+        let is_free = lane.filled | lane.promised == 0;
+        lane.promised = 1;
+        is_free
+    }
+
+    /// A packet goes to the arbiter.
+    fn inject(&mut self, net: &mut Net<'_>, number: NicId, id: PacketId) {
+        let delay = self.spec.host_packet.as_ps();
+        let host = &mut self.hosts[number];
+        let port = host.port;
+        let is_first = !std::mem::replace(&mut host.has_sent, true);
+        let packet = net.core.packets.get(id);
+        if packet.kind == PacketKind::Data && packet.seq == 0 {
+            let at = Time::from_ps(net.core.now() + delay);
+            self.record.injected(packet.flow, at);
+        }
+        let events = self.events.host_packet;
+        self.after(net, events, delay, Step::ToSlot { port, packet: id });
+        if is_first && self.hosts[number].controlled {
+            self.start_lowering(net, number);
+        }
+    }
+
+    /// The arbiter let a packet go: the next one follows.
+    #[inline(always)]
+    pub(super) fn host_gone(&mut self, net: &mut Net<'_>, number: NicId) {
+        let host = &mut self.hosts[number];
+        if host.queue.is_empty()
+            || self.lanes[(host.port, 0)].filled | self.lanes[(host.port, 0)].promised != 0
+        {
+            return;
+        }
+        self.lanes[(host.port, 0)].promised = 1;
+        let Some(id) = host.queue.pop_front() else { return };
+        let starts = !host.controlled && !host.making;
+        self.inject(net, number, id);
+        if starts {
+            self.hosts[number].making = true;
+            let (events, delay) = (self.events.host_packet, self.spec.host_packet.as_ps());
+            self.after(net, events, delay, Step::Make { host: number });
+        }
+    }
+
+    /// The timer of the index starts with the first packet.
+    fn start_lowering(&mut self, net: &mut Net<'_>, host: NicId) {
+        if let Control::Ibcc(params) = self.spec.control {
+            let delay = params.timer.as_ps();
+            self.after(net, LaneId::WHEEL, delay, Step::Lower { host });
+        }
+    }
+
+    /// That timer has expired.
+    pub(super) fn lower(&mut self, net: &mut Net<'_>, host: NicId) {
+        if let Pace::Ibcc(sender) = &mut self.hosts[host].pace {
+            sender.expired();
+        }
+        if self.open > 0 {
+            self.start_lowering(net, host);
+        }
+    }
+
+    /// A sender gets a notification.
+    pub(super) fn notified(&mut self, net: &mut Net<'_>, number: NicId, id: PacketId) {
+        let packet = *net.core.packets.get(id);
+        net.core.packets.remove(id);
+        net.core.counters.notifications += 1;
+        let bits = bits_of(net.world.packet.mtu);
+        let packet_ns = self.spec.host_packet.as_ns_f64();
+        let host = &mut self.hosts[number];
+        let rate = f64::from_bits(packet.sent_at);
+        let allowed = match (&mut host.pace, self.spec.control) {
+            (Pace::Ibcc(sender), Control::Ibcc(params)) => {
+                sender.notified(&params);
+                bits / sender.interval_ns(&params, packet_ns)
+            }
+            (Pace::Rrcc(sender), Control::Rrcc(params)) => {
+                let notice = match packet.tag {
+                    CONGESTED => rrcc::Notice::Congested(rate),
+                    _ => rrcc::Notice::Uncongested,
+                };
+                sender.notified(&params, notice, bits);
+                host.interval_ns = sender.interval_ns();
+                bits / host.interval_ns
+            }
+            _ => bits / packet_ns,
+        };
+        let port = host.port;
+        if let Some(source) = self.sources.get_mut(host.source as usize) {
+            source.totals.notified += 1;
+        }
+        if self.record.is_on() {
+            self.write(net, port, CreditStep::Notified { rate, allowed });
+        }
+    }
+}
+
+/// The tag of a notification that there is congestion.
+pub(super) const CONGESTED: u8 = 1;
+
+/// Bits of a packet.
+pub(super) fn bits_of(mtu: Bytes) -> f64 {
+    mtu.get() as f64 * 8.0
+}
+
+/// A packet of full size.
+pub(super) fn full_packet(net: &Net<'_>, kind: PacketKind) -> Packet {
+    let mtu = net.world.packet.mtu.get() as u16;
+    Packet {
+        wire: mtu,
+        payload: if kind == PacketKind::Data { mtu } else { 0 },
+        kind,
+        ..Packet::EMPTY
+    }
+}
+
+/// Nanoseconds in whole picoseconds, to the nearest.
+fn ps(ns: f64) -> u64 {
+    (ns * 1e-9 * 1e12).round() as u64
+}

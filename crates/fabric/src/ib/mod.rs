@@ -1,0 +1,151 @@
+//! Networks under credits: InfiniBand.
+//!
+//! Switches buffer packets where they come in, an input buffer for each lane of a port, and each output's arbiter
+//! takes from them in turn ([`switch`], [`arbiter`]). A packet may go only if the buffer at the other end of its link
+//! has room, which that end tells in flow-control packets, at instants that all ports have in common ([`link`]).
+//! Hosts have a queue, an arbiter and an output like a switch's, and take packets one by one ([`hca`], [`sink`]).
+//!
+//! It is the network of a published simulator, packet by packet (`spec::CreditSpec::ib_omnet`). There modules hand each
+//! other messages, and what is handed on without delay is still an event behind all others of its instant: so it is
+//! here ([`step`]), since which of two packets goes first hangs on it. What has no effect there is no event here: ports
+//! that have nothing to tell are not looked at, arbiters that wait for nothing are not woken.
+
+mod arbiter;
+mod build;
+mod check;
+mod credits;
+mod hca;
+mod host;
+mod link;
+mod parts;
+mod record;
+mod routes;
+mod sink;
+mod step;
+mod switch;
+mod tell;
+mod verify;
+
+use std::collections::VecDeque;
+
+use paceline_kernel::ids::{Grid, List};
+use paceline_kernel::queue::LaneId;
+
+use crate::core::Core;
+use crate::core::event::Event;
+use crate::ids::{NicId, PortId};
+use crate::spec::CreditSpec;
+use crate::traffic::Traffic;
+use crate::world::World;
+
+pub(crate) use check::check;
+use credits::Lane;
+use host::{Host, Source};
+use parts::{Lanes, Port, Scan, Slot};
+use record::Record;
+use step::Step;
+
+/// What a run lends to its network.
+pub(crate) struct Net<'a> {
+    pub(crate) world: &'a World,
+    pub(crate) core: &'a mut Core,
+    pub(crate) traffic: &'a mut Traffic,
+}
+
+/// A network under credits.
+#[derive(Clone)]
+pub(crate) struct InfiniBand {
+    spec: CreditSpec,
+    ports: List<PortId, Port>,
+    lanes: Grid<PortId, Lane>,
+    slots: Vec<Slot>,
+    /// Arbitration: packets that each lane had in its turn; see [`arbiter`].
+    used: Grid<PortId, u16>,
+    /// Ports by node, in the order of links.
+    places: Vec<PortId>,
+    /// Outputs of each switch whose arbiter has a packet that it may send, once there is room for it.
+    stalled: Vec<u64>,
+    routes: routes::Routes,
+    hosts: List<NicId, Host>,
+    sources: Vec<Source>,
+    /// Messages that are not over.
+    open: u64,
+    /// Whether hosts take no packets now.
+    stalling: bool,
+    scan: Scan,
+    /// Ports with something to tell.
+    telling: Vec<PortId>,
+    /// Lanes of events.
+    events: Lanes,
+    /// What happens at this instant, behind all else.
+    now: VecDeque<u64>,
+    /// Whether that is what happens.
+    behind: bool,
+    record: Record,
+}
+
+impl InfiniBand {
+    /// An event happens.
+    pub(crate) fn handle(&mut self, net: &mut Net<'_>, event: Event) {
+        let Event::Credit { kind, a, b } = event else {
+            return;
+        };
+        self.behind = false;
+        self.step(net, Step::decode(kind, a, b));
+        if net.core.next_event_at() != Some(net.core.now()) {
+            self.behind = true;
+            while let Some(word) = self.now.pop_front() {
+                let (kind, a, b) = step::open(word);
+                self.step(net, Step::decode(kind, a, b));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn step(&mut self, net: &mut Net<'_>, step: Step) {
+        match step {
+            Step::Start { source } => self.start(net, source),
+            Step::Message { source } => self.message(net, source),
+            Step::Scan => self.scan(net),
+            Step::Stall { ends } => self.stall(net, ends),
+            Step::WireFree { port } => self.wire_free(net, port),
+            Step::Arbitrate { port } => {
+                self.ports[port].arbitrating = false;
+                self.arbitrate(net, port);
+            }
+            Step::ToSlot { port, packet } => self.fill_slot(net, port, packet),
+            Step::ToWire { port, packet } => self.come_to_wire(net, port, packet),
+            Step::Take { host } => self.take(net, host),
+            Step::Make { host } => self.make_again(net, host),
+            Step::Pace { host } => self.pace(net, host),
+            Step::Lower { host } => self.lower(net, host),
+            Step::Arrive { port, packet } => self.arrive(net, port, packet),
+            Step::Update { port, lane, limit } => self.hand_on(Step::Limit { port, lane, limit }),
+            Step::Limit { port, lane, limit } => self.limit(net, port, lane, limit),
+            Step::Gone { port, input, lane } => self.gone(net, port, input, lane),
+            Step::Done { switch } => self.done(net, switch),
+            Step::Freed { port } => self.arbitrate(net, port),
+            Step::Received { port, packet } => self.receive(net, port, packet),
+            Step::Taken { port, lane } => self.release(net, port, lane),
+            Step::Notify { host, packet } => self.queue(net, host, packet),
+            Step::Notified { host, packet } => self.notified(net, host, packet),
+            Step::Made { source } => self.made(net, source),
+            Step::HostGone { host } => self.host_gone(net, host),
+        }
+    }
+
+    /// Something is to happen at this instant, behind all that is to happen in it already.
+    #[inline(always)]
+    fn hand_on(&mut self, step: Step) {
+        let (kind, a, b) = step.encode();
+        self.now.push_back(step::close(kind, a, b));
+    }
+
+    /// Something is to happen so much later.
+    #[inline(always)]
+    fn after(&mut self, net: &mut Net<'_>, lane: LaneId, delay: u64, step: Step) {
+        let (kind, a, b) = step.encode();
+        let at = net.core.now() + delay;
+        net.core.schedule(lane, at, Event::Credit { kind, a, b });
+    }
+}

@@ -1,0 +1,161 @@
+//! Hosts that receive: packets are taken one by one, and what was marked is told to who sent it.
+
+use paceline_congestion::{Mark, rrcc};
+use paceline_kernel::queue::LaneId;
+use paceline_kernel::{Bytes, Span, Time};
+
+use crate::core::packet::Packet;
+use crate::ib::hca::{CONGESTED, bits_of, full_packet};
+use crate::ib::step::Step;
+use crate::ib::{InfiniBand, Net};
+use crate::ids::{NicId, PacketId, PortId};
+use crate::outcome::credits::CreditStep;
+use crate::outcome::{FlowStatus, PacketKind};
+use crate::spec::Control;
+
+/// Hosts go on after a stall so long after it, in ps.
+const RESUME: u64 = 1000;
+
+impl InfiniBand {
+    /// A packet comes to who takes it.
+    pub(super) fn receive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
+        let number = NicId(self.ports[port].owner);
+        let packet = *net.core.packets.get(id);
+        if packet.kind != PacketKind::Data {
+            self.hand_on(Step::Notified {
+                host: number,
+                packet: id,
+            });
+            return self.hand_on(Step::Taken {
+                port,
+                lane: packet.class,
+            });
+        }
+        net.core.packets.remove(id);
+        net.core.counters.data_received += 1;
+        let marked = packet.mark == Mark::Congested;
+        if self.record.is_on() {
+            let (flow, packet) = (packet.flow.0, packet.seq as u32);
+            self.write(net, port, CreditStep::Received { flow, packet, marked });
+        }
+        self.deliver(net, &packet);
+        let host = &mut self.hosts[number];
+        host.coming += 1;
+        if !std::mem::replace(&mut host.taking, true) {
+            let (events, delay) = (self.events.host_packet, self.spec.host_packet.as_ps());
+            self.after(net, events, delay, Step::Take { host: number });
+        }
+        if self.hosts[number].controlled {
+            self.tell_sender(net, number, &packet, marked);
+        }
+    }
+
+    /// A packet of a message has come.
+    fn deliver(&mut self, net: &mut Net<'_>, packet: &Packet) {
+        let source = self.hosts[NicId(packet.note)].source as usize;
+        let source = &mut self.sources[source];
+        source.totals.received += 1;
+        source.totals.marked += u64::from(packet.mark == Mark::Congested);
+        source.come += 1;
+        let size = net.world.flow(net.core, packet.flow).size;
+        let packets = size.get().div_ceil(net.world.packet.mtu.get()) as u32;
+        let is_whole = source.come == packets;
+        let now = Time::from_ps(net.core.now());
+        if net.world.spec.record.rate_every.is_some() {
+            let bytes = net.world.packet.mtu.get();
+            net.core
+                .watch
+                .recorder
+                .record_rate(packet.flow, now.as_ps(), bytes);
+        }
+        let record = net.traffic.record_mut(packet.flow);
+        record.delivered = Bytes::new(u64::from(source.come) * net.world.packet.mtu.get()).min(size);
+        if !is_whole {
+            return;
+        }
+        source.come = 0;
+        self.open -= 1;
+        record.status = FlowStatus::Completed;
+        record.received = Some(now);
+        record.fct = Span::from_ps(now.as_ps() - record.start.as_ps());
+        record.sent = size;
+        net.traffic.complete(packet.flow);
+    }
+
+    /// A host has taken the packet that it had begun with.
+    pub(super) fn take(&mut self, net: &mut Net<'_>, number: NicId) {
+        let stalling = self.stalling;
+        let host = &mut self.hosts[number];
+        if host.coming == 0 || stalling {
+            host.taking = false;
+            return;
+        }
+        host.coming -= 1;
+        let port = host.port;
+        self.hand_on(Step::Taken { port, lane: 0 });
+        let (events, delay) = (self.events.host_packet, self.spec.host_packet.as_ps());
+        self.after(net, events, delay, Step::Take { host: number });
+    }
+
+    /// All hosts stop taking packets, or go on.
+    pub(super) fn stall(&mut self, net: &mut Net<'_>, ends: bool) {
+        let Some(stall) = self.spec.stall else { return };
+        self.stalling = !ends;
+        if ends {
+            for number in self.hosts.ids() {
+                if !std::mem::replace(&mut self.hosts[number].taking, true) {
+                    self.after(net, LaneId::WHEEL, RESUME, Step::Take { host: number });
+                }
+            }
+        }
+        let (delay, next) = match ends {
+            true => (stall.every, false),
+            false => (stall.lasts, true),
+        };
+        if self.open > 0 || next {
+            self.after(net, LaneId::WHEEL, delay.as_ps(), Step::Stall { ends: next });
+        }
+    }
+
+    /// Makes a notification for the sender of a packet, if there is something to tell.
+    fn tell_sender(&mut self, net: &mut Net<'_>, number: NicId, packet: &Packet, marked: bool) {
+        let source = self.hosts[NicId(packet.note)].source as usize;
+        if !self.sources[source].is_notified {
+            return;
+        }
+        let (tag, rate) = match self.spec.control {
+            Control::Ibcc(_) if marked => (CONGESTED, 0.0),
+            Control::Rrcc(params) => {
+                let now = Time::from_ps(net.core.now());
+                let line = self.line_of(net, number);
+                let bits = bits_of(net.world.packet.mtu);
+                let window = &mut self.sources[source].window;
+                match window.received(&params, now, marked, bits, line) {
+                    Some(rrcc::Notice::Congested(rate)) => (CONGESTED, rate),
+                    Some(rrcc::Notice::Uncongested) => (0, 0.0),
+                    None => return,
+                }
+            }
+            _ => return,
+        };
+        let notification = Packet {
+            flow: packet.flow,
+            note: number.0,
+            answers: packet.note,
+            tag,
+            sent_at: f64::to_bits(rate),
+            ..full_packet(net, PacketKind::Cnp)
+        };
+        let id = net.core.packets.insert(notification);
+        self.hand_on(Step::Notify {
+            host: number,
+            packet: id,
+        });
+    }
+
+    /// What a host's link carries, in Gbit/s.
+    pub(super) fn line_of(&self, net: &Net<'_>, number: NicId) -> f64 {
+        let port = &net.core.ports[self.hosts[number].port];
+        net.world.profiles[port.profile].rate.as_gbps_f64()
+    }
+}

@@ -1,0 +1,107 @@
+//! A switch's inputs: a buffer for each lane, with a queue for each output, so that packets for one output do not wait
+//! behind those for another.
+
+use paceline_congestion::Mark;
+use paceline_kernel::ids::Id;
+use paceline_kernel::queue::LaneId;
+
+use crate::ib::arbiter::{CANDIDATE, left_of};
+use crate::ib::step::Step;
+use crate::ib::{InfiniBand, Net};
+use crate::ids::{PacketId, PortId};
+use crate::outcome::PacketKind;
+use crate::outcome::credits::CreditStep;
+
+impl InfiniBand {
+    /// A packet's first bit arrives.
+    #[inline(always)]
+    pub(super) fn arrive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
+        let now = net.core.now();
+        let packet = net.core.packets.get_mut(id);
+        packet.path = now;
+        packet.ingress = port;
+        packet.next = PacketId::NONE;
+        let lane = packet.class;
+        let state = &mut self.lanes[(port, lane)];
+        assert!(state.free > 0, "nothing is sent without a credit");
+        state.free -= 1;
+        state.arrived += 1;
+        let p = &self.ports[port];
+        if p.is_host {
+            return self.hand_on(Step::Received { port, packet: id });
+        }
+        let place = self.routes.next(p.owner, packet.answers);
+        let out = self.places[(p.first + u32::from(place)) as usize];
+        let input = p.place;
+        let waiting = self.lanes[(out, lane)].waiting;
+        let is_data = packet.kind == PacketKind::Data;
+        if waiting > 0 && is_data && packet.mark == Mark::None {
+            packet.flags |= CANDIDATE;
+        }
+        let output = &mut net.core.ports[out];
+        output.queued += u32::from(packet.wire);
+        output.queue_max = output.queue_max.max(output.queued);
+        if self.record.is_on() && is_data {
+            self.write(net, out, CreditStep::Found { waiting });
+        }
+        self.lanes[(out, lane)].waiting += 1;
+        let slot = self.slot_of(out, input, lane);
+        let slot = &mut self.slots[slot];
+        if slot.head == PacketId::NONE {
+            slot.head = id;
+        } else {
+            net.core.packets.get_mut(slot.tail).next = id;
+        }
+        slot.tail = id;
+        self.hand_to_arbiter(net, port, out, lane);
+    }
+
+    /// The packet that waits first in an input for an output goes to its slot at the arbiter, if that is free.
+    #[inline(always)]
+    fn hand_to_arbiter(&mut self, net: &mut Net<'_>, port: PortId, out: PortId, lane: u8) {
+        let input = self.ports[port].place;
+        let slot = self.slot_of(out, input, lane);
+        let slot = &mut self.slots[slot];
+        let id = slot.head;
+        let state = &mut self.lanes[(out, lane)];
+        if id == PacketId::NONE || (state.filled | state.promised) >> input & 1 != 0 {
+            return;
+        }
+        state.promised |= 1 << input;
+        state.waiting -= 1;
+        let now = net.core.now();
+        let packet = net.core.packets.get(id);
+        slot.head = packet.next;
+        let (full, last) = (self.spec.input_delay.as_ps(), self.ports[port].input_sent);
+        let extra = left_of(full, now - packet.path, now, last);
+        self.ports[port].input_sent = now + extra;
+        let step = Step::ToSlot {
+            port: out,
+            packet: id,
+        };
+        let events = self.events.input;
+        match extra {
+            0 => self.hand_on(step),
+            _ if extra == full => self.after(net, events, extra, step),
+            _ => self.after(net, LaneId::WHEEL, extra, step),
+        }
+    }
+
+    /// The arbiter of `out` let a packet of an input go: its place in the buffer is free.
+    #[inline(always)]
+    pub(super) fn gone(&mut self, net: &mut Net<'_>, out: PortId, input: u8, lane: u8) {
+        let p = &self.ports[out];
+        let (switch, port) = (p.owner, self.places[(p.first + u32::from(input)) as usize]);
+        self.release(net, port, lane);
+        self.ports[port].giving = false;
+        self.hand_on(Step::Done { switch });
+        self.hand_to_arbiter(net, port, out, lane);
+    }
+
+    /// A place of an input buffer is free again.
+    #[inline(always)]
+    pub(super) fn release(&mut self, net: &mut Net<'_>, port: PortId, lane: u8) {
+        self.lanes[(port, lane)].free += 1;
+        self.has_news(net, port);
+    }
+}

@@ -1,0 +1,61 @@
+//! What always holds.
+
+use paceline_kernel::ids::Id;
+
+use crate::core::Core;
+use crate::ib::InfiniBand;
+use crate::ids::PacketId;
+
+impl InfiniBand {
+    /// Checks what always holds between two instants.
+    ///
+    /// # Panics
+    /// If something does not: a defect of the simulator, never of its input.
+    pub(crate) fn verify(&self, core: &Core) {
+        for ((id, number), lane) in self.lanes.numbered() {
+            let peer = &self.lanes[(self.ports[id].peer, number)];
+            assert!(
+                lane.free <= self.spec.buffer,
+                "port {id} lane {number}: places of its buffer"
+            );
+            assert!(
+                lane.granted <= lane.limit,
+                "port {id} lane {number}: nothing is let go without a credit"
+            );
+            assert!(
+                lane.granted >= lane.sent && lane.sent >= peer.arrived,
+                "port {id} lane {number}: what arrives was sent, what is sent was let go"
+            );
+            assert!(
+                lane.limit <= peer.arrived + peer.free,
+                "port {id} lane {number}: no more credits than places"
+            );
+        }
+        for ((id, number), lane) in self
+            .lanes
+            .numbered()
+            .filter(|((id, _), _)| !self.ports[*id].is_host)
+        {
+            let width = usize::from(self.spec.lanes);
+            let inputs = self.slots_of(id).skip(usize::from(number)).step_by(width);
+            let mut waiting = 0;
+            for (input, slot) in inputs.enumerate() {
+                let filled = lane.filled >> input & 1 == 1;
+                assert_eq!(
+                    slot.held != PacketId::NONE,
+                    filled,
+                    "port {id}: slot of input {input}"
+                );
+                let mut next = slot.head;
+                while next != PacketId::NONE {
+                    waiting += 1;
+                    next = core.packets.get(next).next;
+                }
+            }
+            assert_eq!(
+                waiting, lane.waiting,
+                "port {id} lane {number}: packets that wait in inputs"
+            );
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! The runs of an InfiniBand simulator: the same here, and what of them is equal.
+
+mod bins;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+
+use paceline_fabric::outcome::credits::{CreditEvent, CreditStep};
+use paceline_fabric::spec::NodeId;
+use paceline_fabric::{Outcome, RunSpec, Simulation};
+use paceline_kernel::{Span, Time};
+use paceline_scenario::{Overrides, load_shipped};
+
+/// Hosts of the demo; its switches SW1 and SW2 follow them.
+const HOSTS: u32 = 19;
+const VARIANTS: [&str; 2] = ["N200", "PUB"];
+const SCHEMES: [&str; 3] = ["cbfc", "ibcc", "rrcc"];
+const GAPS: [u64; 4] = [5, 10, 20, 50];
+
+/// How much was compared, and how much of it is equal.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    compared: usize,
+    equal: usize,
+}
+
+impl Count {
+    fn add(&mut self, equal: bool) {
+        self.compared += 1;
+        self.equal += usize::from(equal);
+    }
+}
+
+/// Comparisons by name.
+#[derive(Default)]
+struct Comparisons(Vec<(String, Count)>);
+
+impl Comparisons {
+    fn add(&mut self, what: &str, run: &str, count: Count) {
+        if count.compared > 0 {
+            self.0.push((format!("{what}, {run}"), count));
+        }
+    }
+}
+
+fn text(path: &Path) -> Option<String> {
+    let file = fs::File::open(path).ok()?;
+    let mut text = String::new();
+    match path.extension().is_some_and(|extension| extension == "gz") {
+        true => flate2::read::GzDecoder::new(file).read_to_string(&mut text),
+        false => { file }.read_to_string(&mut text),
+    }
+    .ok()?;
+    Some(text)
+}
+
+/// A run here.
+struct Ran {
+    spec: RunSpec,
+    outcome: Outcome,
+}
+
+impl Ran {
+    fn of(name: &str, set: Vec<String>, traced: bool) -> Self {
+        let overrides = Overrides {
+            set,
+            ..Overrides::default()
+        };
+        let resolved = load_shipped(name, &overrides).unwrap_or_else(|problem| panic!("{problem}"));
+        let mut spec = (*resolved.run).clone();
+        if let (Some(credits), true) = (&mut spec.credits, traced) {
+            credits.trace = vec![(Time::ZERO, spec.stop)];
+        }
+        let mut simulation = Simulation::new(spec.clone()).unwrap_or_else(|problem| panic!("{problem}"));
+        while !simulation.advance(u64::MAX).done {}
+        let outcome = simulation.finish();
+        Self { spec, outcome }
+    }
+
+    fn trace(&self) -> &[CreditEvent] {
+        self.outcome
+            .credits
+            .as_ref()
+            .map_or(&[], |credits| &credits.trace)
+    }
+
+    /// A flow's sender and receiver, counted from 1, and its place among the messages of its sender.
+    fn message(&self, flow: u32) -> (u32, u32, u32) {
+        let sources = self
+            .spec
+            .credits
+            .as_ref()
+            .map_or(&[][..], |credits| &credits.sources);
+        let source = sources.iter().rfind(|source| source.first <= flow);
+        let spec = &self.spec.flows[flow as usize];
+        (
+            spec.src.0 + 1,
+            spec.dst.0 + 1,
+            flow - source.map_or(flow, |source| source.first),
+        )
+    }
+
+    /// When each message came to its host and to its receiver, and how long it was in the network, in ps: by sender and
+    /// its number there.
+    fn messages(&self) -> BTreeMap<(u32, u32), [u64; 3]> {
+        let mut messages = BTreeMap::new();
+        let injected = self
+            .outcome
+            .credits
+            .as_ref()
+            .map_or(&[][..], |credits| &credits.injected);
+        for (flow, (record, injected)) in (0..).zip(self.outcome.flows.iter().zip(injected)) {
+            if let (Some(received), Some(injected)) = (record.received, injected) {
+                let (from, _, number) = self.message(flow);
+                let latency = received.saturating_since(*injected).as_ps();
+                messages.insert((from, number), [record.start.as_ps(), received.as_ps(), latency]);
+            }
+        }
+        messages
+    }
+}
+
+/// The demo in one of its variants.
+fn demo(variant: &str, scheme: &str, gap: u64) -> Ran {
+    let mut set = vec![
+        format!("workload.0.messages.gap={gap}us"),
+        format!("workload.2.messages.gap={gap}us"),
+        format!("network.credits.control={}", control(scheme)),
+    ];
+    if variant == "PUB" {
+        let published = [
+            "workload.2.messages.messages=1000",
+            "workload.2.messages.until=11ms",
+            "network.credits.notified=[0, 1]",
+        ];
+        set.extend(published.map(str::to_string));
+    }
+    Ran::of("infiniband-demo", set, true)
+}
+
+fn control(scheme: &str) -> &str {
+    if scheme == "cbfc" { "none" } else { scheme }
+}
+
+/// Everything in `root`, as a table; whether all of it is equal.
+pub(crate) fn section(root: &Path) -> (String, bool) {
+    let mut all = Comparisons::default();
+    for variant in VARIANTS {
+        for scheme in SCHEMES {
+            for gap in GAPS {
+                let name = format!("{variant}_{scheme}_g{gap}");
+                let ran = demo(variant, scheme, gap);
+                let file = |stem: &str| text(&root.join("demo").join(format!("{stem}_{name}.csv.gz")));
+                all.add(
+                    "steps",
+                    &name,
+                    file("trace").map_or_else(Count::default, |text| steps(&ran, &text)),
+                );
+                all.add(
+                    "messages",
+                    &name,
+                    file("msg").map_or_else(Count::default, |text| messages(&ran, &text)),
+                );
+                all.add(
+                    "credits",
+                    &name,
+                    file("credits").map_or_else(Count::default, |text| credits(&ran, &text)),
+                );
+                let series = text(&root.join(format!("demo/ts_{variant}_{scheme}_g{gap:02}.csv")));
+                all.add(
+                    "values of 100 us",
+                    &name,
+                    series.map_or_else(Count::default, |text| bins::compare(&ran, &text)),
+                );
+            }
+        }
+    }
+    let single = text(&root.join("cbfc_unit/single_flow_throughput.csv"));
+    all.add(
+        "throughputs",
+        "one flow",
+        single.map_or_else(Count::default, |text| throughputs(&text)),
+    );
+    for scheme in SCHEMES {
+        if let Some(text) = text(&root.join(format!("fattree128/msg_{scheme}.csv.gz"))) {
+            let set = vec![format!("network.credits.control={}", control(scheme))];
+            let ran = Ran::of("infiniband-fat-tree-128", set, false);
+            all.add("messages", &format!("fat tree, {scheme}"), fat_tree(&ran, &text));
+        }
+    }
+    write(&all)
+}
+
+fn write(all: &Comparisons) -> (String, bool) {
+    let mut page = String::from(
+        "## InfiniBand: the OMNeT++ model of RRCC's author\n\n| what | compared | equal |\n|---|---|---|\n",
+    );
+    let mut same = !all.0.is_empty();
+    for (what, Count { compared, equal }) in &all.0 {
+        writeln!(page, "| {what} | {compared} | {equal} |").expect("a string");
+        same &= compared == equal;
+    }
+    (page, same)
+}
+
+/// Picoseconds as the reference writes them, in nanoseconds.
+fn ns(ps: u64) -> String {
+    format!("{}.{:03}", ps / 1000, ps % 1000)
+}
+
+/// Each step of the traced windows: what, when, in which order.
+fn steps(ran: &Ran, reference: &str) -> Count {
+    let theirs = reference.lines().skip(1).filter(|line| {
+        let arrives = line.contains(",sink_rx,") && !line.contains(" becn=0");
+        !arrives && !line.contains(",BECN_rx,")
+    });
+    let within = |at: Time| {
+        let us = at.as_ps() / 1_000_000;
+        us < 45 || (10_000..10_060).contains(&us) || at == Time::from_ns(10_060_000)
+    };
+    let traced = ran.trace().iter().filter(|event| within(event.at));
+    let mut ours = traced.filter_map(|event| step(ran, event));
+    let mut count = Count::default();
+    for line in theirs {
+        count.add(ours.next().is_some_and(|ours| ours == line));
+    }
+    ours.for_each(|_| count.add(false));
+    count
+}
+
+fn step(ran: &Ran, event: &CreditEvent) -> Option<String> {
+    let (node, i) = (event.node.0, event.interface);
+    let host = format!("H_{}", node + 1);
+    let at = |part: &str| match node {
+        0..HOSTS => format!("{host}.{part}"),
+        _ => format!("SW_{}.subport[{i}].{part}", node - HOSTS + 1),
+    };
+    let (what, place, info) = match event.what {
+        CreditStep::Message { flow } => {
+            let ((_, to, number), size) = (ran.message(flow), ran.spec.flows[flow as usize].size.get());
+            (
+                "msg_to_generator",
+                host,
+                format!("dst={to} msg={number} pkts={}", size / 2048),
+            )
+        }
+        CreditStep::Update { lane, limit, sent } => (
+            "wire_tx_fcp",
+            at("obuf"),
+            format!("vl={lane} fccl={limit} fctbs={sent}"),
+        ),
+        CreditStep::Sent { from, notification } => {
+            let value = notification.map_or(0, |congested| if congested { 1 } else { 3 });
+            (
+                "wire_tx_data",
+                at("obuf"),
+                format!("src={} becn={value}", from.0 + 1),
+            )
+        }
+        CreditStep::Credits { credits } => ("arb_credit_update", at("vlarb"), format!("credits={credits}")),
+        CreditStep::Marked { from } => ("mark", at("vlarb"), format!("src={}", from.0 + 1)),
+        CreditStep::Received { flow, packet, marked } => {
+            let (from, _, number) = ran.message(flow);
+            let info = format!(
+                "src={from} fecn={} becn=0 pkt={packet} msg={number}",
+                u8::from(marked)
+            );
+            ("sink_rx", host, info)
+        }
+        _ => return None,
+    };
+    Some(format!("{},{what},{place},{info}", ns(event.at.as_ps())))
+}
+
+/// Each message of the bursts.
+fn messages(ran: &Ran, reference: &str) -> Count {
+    let ours = ran.messages();
+    let mut count = Count::default();
+    for line in reference.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let key = (fields[0].parse().unwrap_or(0), fields[1].parse().unwrap_or(0));
+        let written = ours.get(&key).map(|times| times.map(ns));
+        count.add(written.is_some_and(|times| times == fields[2..5]));
+    }
+    let bursts = ours.keys().filter(|(from, _)| *from > 2).count();
+    (reference.lines().count() - 1..bursts).for_each(|_| count.add(false));
+    count
+}
+
+/// Each update and each packet at the arbiter of the uplink.
+fn credits(ran: &Ran, reference: &str) -> Count {
+    let uplink = |event: &&CreditEvent| (event.node, event.interface) == (NodeId(HOSTS + 1), 2);
+    let window = Time::from_ns(9_950_000)..Time::from_ns(11_500_000);
+    let events = ran
+        .trace()
+        .iter()
+        .filter(|event| window.contains(&event.at))
+        .filter(uplink);
+    let mut ours = events.filter_map(|event| {
+        let at = ns(event.at.as_ps());
+        match event.what {
+            CreditStep::Credits { credits } => Some(format!("{at},FCCL,,{credits}")),
+            CreditStep::Granted { from, credits } => Some(format!("{at},send,{},{credits}", from.0 + 1)),
+            _ => None,
+        }
+    });
+    let mut count = Count::default();
+    for line in reference.lines().skip(1) {
+        count.add(ours.next().is_some_and(|ours| ours == line));
+    }
+    count
+}
+
+/// One flow's throughput by buffer and period; a packet more or less in a millisecond is the same.
+fn throughputs(reference: &str) -> Count {
+    let mut count = Count::default();
+    for line in reference.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let set = [
+            format!("network.credits.period={}us", fields[0]),
+            format!("network.credits.buffer={}", fields[1]),
+            "workload.1.messages.start=1s".to_string(),
+            "workload.2.messages.start=1s".to_string(),
+            "duration=1500us".to_string(),
+        ];
+        let ran = Ran::of("infiniband-demo", set.to_vec(), true);
+        let is_counted = |event: &&CreditEvent| {
+            event.at >= Time::from_ns(500_000) && matches!(event.what, CreditStep::Received { .. })
+        };
+        let (packet, packets) = (0.016_384, ran.trace().iter().filter(is_counted).count());
+        let expected: f64 = fields[3].parse().unwrap_or(f64::NAN);
+        count.add((packets as f64 * packet - expected).abs() < packet + 0.0005);
+    }
+    count
+}
+
+/// Each message, to the tenth of a nanosecond that the reference writes.
+fn fat_tree(ran: &Ran, reference: &str) -> Count {
+    let ours = ran.messages();
+    let mut count = Count::default();
+    for line in reference.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let key = (fields[0].parse().unwrap_or(0), fields[2].parse().unwrap_or(0));
+        let close = |ours: u64, theirs: &str| {
+            let theirs = theirs.parse::<f64>().unwrap_or(f64::NAN) * 1e6;
+            (ours as f64 - theirs).abs() <= Span::from_ps(51).as_ps() as f64
+        };
+        let times = ours.get(&key);
+        count.add(times.is_some_and(|times| {
+            times
+                .iter()
+                .zip(&fields[4..7])
+                .all(|(&ours, theirs)| close(ours, theirs))
+        }));
+    }
+    (reference.lines().count() - 1..ours.len()).for_each(|_| count.add(false));
+    count
+}

@@ -1,0 +1,254 @@
+//! `[network.credits]`: InfiniBand, and what such a network does not have.
+
+use std::ops::RangeInclusive;
+
+use paceline_congestion::{ibcc, rrcc};
+use paceline_fabric::spec::{
+    Accounted, Control, CreditSpec, FlowControl, LoadBalancing, NicSpec, RecordSpec, Recovery, Source, Stall,
+    SwitchSpec,
+};
+use paceline_kernel::Span;
+use toml::Spanned;
+
+use crate::diagnostics::Problem;
+use crate::schema::{self, ControlKind, Fidelity, FlowControlKind, Nodes, OrAuto, OrOff};
+use crate::topology::Net;
+
+use super::Cx;
+use super::fill::{fill_at, fill_value};
+use super::hosts::{self, Holds};
+use super::network::{above_zero, probability};
+
+/// A number within bounds.
+fn within<T: Copy + PartialOrd + std::fmt::Display>(
+    cx: &Cx<'_>,
+    slot: &mut Option<Spanned<T>>,
+    default: T,
+    what: &str,
+    range: RangeInclusive<T>,
+) -> Result<T, Problem> {
+    let value = fill_at(slot, default);
+    if range.contains(value.get_ref()) {
+        return Ok(value.into_inner());
+    }
+    let expected = format!("expected {} to {}", range.start(), range.end());
+    Err(Problem::new(format!("{what} is {}: {expected}", value.get_ref()))
+        .at(&cx.texts.of_value(&value))
+        .label(expected))
+}
+
+/// What a network under credits is told; elsewhere the table is left alone.
+pub(super) fn resolve(
+    cx: &Cx<'_>,
+    n: &mut schema::Network,
+    net: &Net,
+    sources: Vec<Source>,
+) -> Result<Option<Box<CreditSpec>>, Problem> {
+    if cx.fidelity != Fidelity::IbOmnet {
+        return Ok(None);
+    }
+    let table = n
+        .credits
+        .get_or_insert_with(|| Spanned::new(0..0, schema::Credits::default()));
+    let place = cx.texts.of_value(table);
+    let table = table.get_mut();
+    let span = |slot: &mut Option<Spanned<Span>>, default: Span, what: &str| {
+        above_zero(cx, &fill_at(slot, default), what)
+    };
+    let known = CreditSpec::ib_omnet();
+    let lanes = within(
+        cx,
+        &mut table.lanes,
+        known.lanes,
+        "the number of virtual lanes",
+        1..=15,
+    )?;
+    let weights = fill_at(
+        &mut table.weights,
+        [1, 20].into_iter().cycle().take(usize::from(lanes)).collect(),
+    );
+    if weights.get_ref().len() != usize::from(lanes) || weights.get_ref().contains(&0) {
+        let message = format!(
+            "{} weights for {lanes} virtual lanes: expected one each, above 0",
+            weights.get_ref().len()
+        );
+        return Err(Problem::new(message).at(&cx.texts.of_value(&weights)));
+    }
+    let control = control(cx, table)?;
+    let rate = OrAuto(None);
+    let marking_rate = match (fill_value(&mut table.marking_rate, rate).0, control) {
+        (Some(rate), _) => rate,
+        // As its scenarios have it.
+        (None, Control::Ibcc(_)) => 3,
+        (None, _) => 1,
+    };
+    let set =
+        |slot: &mut Option<Spanned<Nodes>>| hosts::set(cx, net, &fill_at(slot, Nodes::all()), Holds::Hosts);
+    let lasts = span(&mut table.stall, Span::from_ns(1), "a stall")?;
+    let every = fill_value(
+        &mut table.stall_every,
+        OrOff(known.stall.map(|stall| stall.every)),
+    )
+    .0;
+    let update = above_zero(
+        cx,
+        &fill_at(&mut table.update, known.update),
+        "a flow-control packet",
+    )?;
+    if update.get() > 65_000 {
+        return Err(Problem::new(format!(
+            "a flow-control packet of {update}: expected 65000B at most"
+        ))
+        .at(&place));
+    }
+    Ok(Some(Box::new(CreditSpec {
+        lanes,
+        weights: weights.into_inner(),
+        buffer: within(
+            cx,
+            &mut table.buffer,
+            known.buffer,
+            "the buffer of a lane",
+            1..=1_000_000,
+        )?,
+        period: span(&mut table.period, known.period, "the period of flow control")?,
+        update,
+        fifo: within(
+            cx,
+            &mut table.output_queue,
+            known.fifo,
+            "the queue of an output",
+            2..=1_000_000,
+        )?,
+        host_queue: within(
+            cx,
+            &mut table.host_queue,
+            known.host_queue,
+            "the queue of a host",
+            1..=1_000_000,
+        )?,
+        input_delay: fill_value(&mut table.input_delay, known.input_delay),
+        output_delay: fill_value(&mut table.output_delay, known.output_delay),
+        switch_arbitration: span(
+            &mut table.switch_arbitration,
+            known.switch_arbitration,
+            "an arbitration",
+        )?,
+        host_arbitration: span(
+            &mut table.host_arbitration,
+            known.host_arbitration,
+            "an arbitration",
+        )?,
+        host_packet: span(
+            &mut table.host_packet,
+            known.host_packet,
+            "what a host takes for a packet",
+        )?,
+        stall: every.map(|every| Stall { every, lasts }),
+        marking_rate,
+        control,
+        controlled: set(&mut table.controlled)?,
+        notified: Some(set(&mut table.notified)?),
+        sources,
+        trace: Vec::new(),
+    })))
+}
+
+fn control(cx: &Cx<'_>, table: &mut schema::Credits) -> Result<Control, Problem> {
+    Ok(match fill_value(&mut table.control, ControlKind::None) {
+        ControlKind::None => Control::None,
+        ControlKind::Ibcc => {
+            let table = table.ibcc.get_or_insert_default();
+            let known = ibcc::Params::with_timer(Span::from_us(30));
+            Control::Ibcc(ibcc::Params {
+                limit: within(cx, &mut table.limit, known.limit, "the largest index", 1..=1023)?,
+                timer: above_zero(cx, &fill_at(&mut table.timer, known.timer), "the timer")?,
+                delay: fill_value(&mut table.delay, known.delay),
+                at: within(cx, &mut table.at, known.at, "the index of the delay", 1..=1023)?,
+            })
+        }
+        ControlKind::Rrcc => {
+            let table = table.rrcc.get_or_insert_default();
+            let known = rrcc::Params::default();
+            let threshold = fill_at(&mut table.threshold, known.threshold);
+            Control::Rrcc(rrcc::Params {
+                window: above_zero(cx, &fill_at(&mut table.window, known.window), "the window")?,
+                threshold: probability(cx, &threshold, "the threshold")?,
+                undershoot: within(
+                    cx,
+                    &mut table.undershoot,
+                    known.undershoot,
+                    "the undershoot",
+                    1.0..=100.0,
+                )?,
+                increase: within(cx, &mut table.increase, known.increase, "the increase", 0.0..=1e6)?,
+                after: fill_value(&mut table.after, known.after),
+            })
+        }
+    })
+}
+
+/// Flow control that fits the fidelity.
+pub(super) fn check_kind(cx: &Cx<'_>, kind: FlowControlKind) -> Result<(), Problem> {
+    match (cx.fidelity == Fidelity::IbOmnet, kind) {
+        (true, FlowControlKind::Credits) => Ok(()),
+        (true, _) => Err(
+            Problem::new("ib-omnet fidelity is a network under credits, and has nothing else")
+                .help("leave out `flow_control`, or write `flow_control = \"credits\"`"),
+        ),
+        (false, FlowControlKind::Credits) => {
+            let message = format!(
+                "credits in {} fidelity: they are simulated in `ib-omnet` only",
+                cx.fidelity.name()
+            );
+            Err(Problem::new(message).help("write `fidelity = \"ib-omnet\"`"))
+        }
+        (false, _) => Ok(()),
+    }
+}
+
+/// What such a network has is messages, credits, and one path for each host that packets go to.
+pub(super) fn check(
+    cx: &Cx<'_>,
+    (switch, nic): (&SwitchSpec, &NicSpec),
+    load_balancing: LoadBalancing,
+    record: &RecordSpec,
+    scheme: &str,
+) -> Result<(), Problem> {
+    if cx.fidelity != Fidelity::IbOmnet {
+        return Ok(());
+    }
+    debug_assert_eq!(switch.flow_control, FlowControl::None);
+    let refuse = |what: &str, help: &str| {
+        Err(
+            Problem::new(format!("{what} in ib-omnet fidelity: that simulator has none"))
+                .help(format!("write {help}")),
+        )
+    };
+    if scheme != "none" {
+        let what = format!("`{scheme}`");
+        return refuse(
+            &what,
+            "`cc.scheme = \"none\"`, and `network.credits.control = \"ibcc\"` or `\"rrcc\"`",
+        );
+    }
+    if nic.recovery != Recovery::GoBackN || nic.endpoint.is_some() {
+        return refuse(
+            "selective repeat, or hosts that take time",
+            "neither: its hosts have times of their own",
+        );
+    }
+    if load_balancing != LoadBalancing::Ecmp {
+        return refuse(
+            "load balancing by packets or flowlets",
+            "`load-balancing = \"ecmp\"`",
+        );
+    }
+    if record.accounts != Accounted::None {
+        return refuse("accounts of flows' time", "`accounts = \"off\"`");
+    }
+    if !record.trace_nodes.is_empty() || !record.trace_ports.is_empty() {
+        return refuse("traces of packets", "no `record.trace`");
+    }
+    Ok(())
+}

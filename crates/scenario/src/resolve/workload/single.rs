@@ -1,0 +1,34 @@
+//! Flows that are written one by one.
+
+use paceline_kernel::Time;
+use toml::Spanned;
+
+use crate::diagnostics::Problem;
+use crate::resolve::fill::fill;
+use crate::schema;
+use crate::traffic::Message;
+
+use super::{Made, Maker};
+
+impl Maker<'_, '_> {
+    pub(super) fn flows(&self, flows: &mut [Spanned<schema::Flow>]) -> Result<Made, Problem> {
+        let mut places = Vec::with_capacity(flows.len());
+        let mut messages = Vec::with_capacity(flows.len());
+        for spanned in flows {
+            let place = self.cx.texts.of_value(spanned);
+            let flow = spanned.get_mut();
+            let missing = |key: &str| Problem::new(format!("the flow has no `{key}`")).at(&place);
+            messages.push(Message {
+                src: self.host(flow.src.as_ref().ok_or_else(|| missing("src"))?)?,
+                dst: self.host(flow.dst.as_ref().ok_or_else(|| missing("dst"))?)?,
+                size: self.size(flow.size.as_ref().ok_or_else(|| missing("size"))?)?,
+                start: fill(&mut flow.start, Time::ZERO),
+            });
+            places.push(place);
+        }
+        Ok(Made {
+            places,
+            ..messages.into()
+        })
+    }
+}

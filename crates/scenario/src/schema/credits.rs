@@ -1,0 +1,68 @@
+//! `[network.credits]`: InfiniBand.
+
+use paceline_kernel::{Bytes, Span, Time};
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use super::{Nodes, OrAuto, OrOff, tables};
+
+/// What hosts do about marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ControlKind {
+    None,
+    Ibcc,
+    Rrcc,
+}
+
+tables! {
+    /// `[network.credits]`.
+    struct Credits {
+        lanes: Spanned<u8>,
+        weights: Spanned<Vec<u16>>,
+        buffer: Spanned<u32>,
+        period: Spanned<Span>,
+        update: Spanned<Bytes>,
+        output_queue: Spanned<u32>,
+        host_queue: Spanned<u32>,
+        input_delay: Spanned<Span>,
+        output_delay: Spanned<Span>,
+        switch_arbitration: Spanned<Span>,
+        host_arbitration: Spanned<Span>,
+        host_packet: Spanned<Span>,
+        stall_every: Spanned<OrOff<Span>>,
+        stall: Spanned<Span>,
+        marking_rate: Spanned<OrAuto<u32>>,
+        control: Spanned<ControlKind>,
+        controlled: Spanned<Nodes>,
+        notified: Spanned<Nodes>,
+        ibcc: Ibcc,
+        rrcc: Rrcc,
+    }
+    /// `[network.credits.ibcc]`.
+    struct Ibcc {
+        limit: Spanned<u16>,
+        timer: Spanned<Span>,
+        delay: Spanned<Span>,
+        at: Spanned<u16>,
+    }
+    /// `[network.credits.rrcc]`.
+    struct Rrcc {
+        window: Spanned<Span>,
+        threshold: Spanned<f64>,
+        undershoot: Spanned<f64>,
+        increase: Spanned<f64>,
+        after: Spanned<u32>,
+    }
+    /// `messages` of `[[workload]]`.
+    struct Messages {
+        senders: Spanned<Nodes>,
+        receivers: Spanned<Nodes>,
+        messages: Spanned<u32>,
+        size: Spanned<Bytes>,
+        gap: Spanned<Span>,
+        start: Spanned<Time>,
+        until: Spanned<OrOff<Time>>,
+        file: Spanned<String>,
+    }
+}
