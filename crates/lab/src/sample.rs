@@ -311,6 +311,7 @@ pub fn incast() -> (Resolved, Outcome) {
         closeups: Vec::new(),
         standstill: None,
         decisions: None,
+        credits: None,
         hangs_on_seed: false,
         tcd_ns3: None,
         digest: 0x0123_4567_89ab_cdef,

@@ -20,17 +20,21 @@ const VARIANTS: [&str; 2] = ["N200", "PUB"];
 const SCHEMES: [&str; 3] = ["cbfc", "ibcc", "rrcc"];
 const GAPS: [u64; 4] = [5, 10, 20, 50];
 
-/// How much was compared, and how much of it is equal.
-#[derive(Clone, Copy, Default)]
+/// How much was compared, how much of it is equal, and the first that is not.
+#[derive(Default)]
 struct Count {
     compared: usize,
     equal: usize,
+    first: Option<String>,
 }
 
 impl Count {
-    fn add(&mut self, equal: bool) {
+    fn add(&mut self, equal: bool, what: impl FnOnce() -> String) {
         self.compared += 1;
         self.equal += usize::from(equal);
+        if !equal && self.first.is_none() {
+            self.first = Some(what());
+        }
     }
 }
 
@@ -196,11 +200,20 @@ pub(crate) fn section(root: &Path) -> (String, bool) {
 
 fn write(all: &Comparisons) -> (String, bool) {
     let mut page = String::from(
-        "## InfiniBand: the OMNeT++ model of RRCC's author\n\n| what | compared | equal |\n|---|---|---|\n",
+        "## InfiniBand: the OMNeT++ model of RRCC's author\n\n| what | compared | equal | first that is not |\n|---|---|---|---|\n",
     );
     let mut same = !all.0.is_empty();
-    for (what, Count { compared, equal }) in &all.0 {
-        writeln!(page, "| {what} | {compared} | {equal} |").expect("a string");
+    for (
+        what,
+        Count {
+            compared,
+            equal,
+            first,
+        },
+    ) in &all.0
+    {
+        let first = first.as_deref().unwrap_or_default().replace('|', "/");
+        writeln!(page, "| {what} | {compared} | {equal} | {first} |").expect("a string");
         same &= compared == equal;
     }
     (page, same)
@@ -225,9 +238,9 @@ fn steps(ran: &Ran, reference: &str) -> Count {
     let mut ours = traced.filter_map(|event| step(ran, event));
     let mut count = Count::default();
     for line in theirs {
-        count.add(ours.next().is_some_and(|ours| ours == line));
+        count.add(ours.next().is_some_and(|ours| ours == line), || line.to_string());
     }
-    ours.for_each(|_| count.add(false));
+    ours.for_each(|line| count.add(false, || line));
     count
 }
 
@@ -283,10 +296,13 @@ fn messages(ran: &Ran, reference: &str) -> Count {
         let fields: Vec<&str> = line.split(',').collect();
         let key = (fields[0].parse().unwrap_or(0), fields[1].parse().unwrap_or(0));
         let written = ours.get(&key).map(|times| times.map(ns));
-        count.add(written.is_some_and(|times| times == fields[2..5]));
+        count.add(written.is_some_and(|times| times == fields[2..5]), || {
+            line.to_string()
+        });
     }
     let bursts = ours.keys().filter(|(from, _)| *from > 2).count();
-    (reference.lines().count() - 1..bursts).for_each(|_| count.add(false));
+    let others = reference.lines().count() - 1..bursts;
+    others.for_each(|_| count.add(false, || "a message that is not there".into()));
     count
 }
 
@@ -309,7 +325,7 @@ fn credits(ran: &Ran, reference: &str) -> Count {
     });
     let mut count = Count::default();
     for line in reference.lines().skip(1) {
-        count.add(ours.next().is_some_and(|ours| ours == line));
+        count.add(ours.next().is_some_and(|ours| ours == line), || line.to_string());
     }
     count
 }
@@ -332,7 +348,8 @@ fn throughputs(reference: &str) -> Count {
         };
         let (packet, packets) = (0.016_384, ran.trace().iter().filter(is_counted).count());
         let expected: f64 = fields[3].parse().unwrap_or(f64::NAN);
-        count.add((packets as f64 * packet - expected).abs() < packet + 0.0005);
+        let rate = packets as f64 * packet;
+        count.add((rate - expected).abs() < packet + 0.0005, || line.to_string());
     }
     count
 }
@@ -349,13 +366,15 @@ fn fat_tree(ran: &Ran, reference: &str) -> Count {
             (ours as f64 - theirs).abs() <= Span::from_ps(51).as_ps() as f64
         };
         let times = ours.get(&key);
-        count.add(times.is_some_and(|times| {
+        let is_equal = |times: &[u64; 3]| {
             times
                 .iter()
                 .zip(&fields[4..7])
                 .all(|(&ours, theirs)| close(ours, theirs))
-        }));
+        };
+        count.add(times.is_some_and(is_equal), || line.to_string());
     }
-    (reference.lines().count() - 1..ours.len()).for_each(|_| count.add(false));
+    let others = reference.lines().count() - 1..ours.len();
+    others.for_each(|_| count.add(false, || "a message that is not there".into()));
     count
 }

@@ -69,6 +69,7 @@ pub const GROUPS: &[Group] = &[
         scenarios: &[
             of("infiniband-demo", 19, 3002, 253_509),
             of("infiniband-fat-tree-128", 128, 19320, 2_580_629),
+            of("infiniband-fat-tree-1024", 1024, 77760, 20_952_086),
         ],
     },
     Group {

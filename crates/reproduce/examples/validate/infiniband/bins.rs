@@ -66,6 +66,8 @@ const fn who(host: u32) -> usize {
 
 fn bins(ran: &Ran) -> Vec<Bin> {
     let mut bins = vec![Bin::default(); BINS];
+    // At first there are no credits.
+    bins[0].credits.see(0);
     let (uplink, to_h5, to_h3) = ((NodeId(HOSTS + 1), 2), (NodeId(HOSTS), 3), (NodeId(HOSTS), 0));
     let (mut since, mut credits) = (0, 0);
     let pass = |bins: &mut Vec<Bin>, since: &mut u64, until: u64, credits: u32| {
@@ -162,16 +164,19 @@ impl Bin {
 /// Each value of each row, to the digit that is written.
 pub(super) fn compare(ran: &Ran, reference: &str) -> Count {
     let mut count = Count::default();
-    for (bin, line) in bins(ran).iter().zip(reference.lines().skip(1)) {
-        for (ours, theirs) in bin.columns().into_iter().zip(line.split(',').skip(1)) {
+    let names: Vec<&str> = reference.lines().next().unwrap_or_default().split(',').collect();
+    for (number, (bin, line)) in bins(ran).iter().zip(reference.lines().skip(1)).enumerate() {
+        let theirs = names.iter().zip(line.split(',')).skip(1);
+        for (ours, (name, theirs)) in bin.columns().into_iter().zip(theirs) {
+            let what = || format!("bin {number}, {name}: {ours:?}, not {theirs}");
             let digits = theirs.split_once('.').map_or(0, |(_, digits)| digits.len());
             let unit = 0.1f64.powi(digits as i32);
             match (ours, theirs.parse::<f64>()) {
-                (Some(ours), Ok(theirs)) => count.add((ours - theirs).abs() <= unit * 0.501),
-                (None, Err(_)) => count.add(true),
+                (Some(ours), Ok(theirs)) => count.add((ours - theirs).abs() <= unit * 0.501, what),
+                (None, Err(_)) => count.add(true, what),
                 // What a bin without a change has, the reference takes over from the one before.
                 (None, Ok(_)) => {}
-                (Some(_), Err(_)) => count.add(false),
+                (Some(_), Err(_)) => count.add(false, what),
             }
         }
     }
