@@ -37,31 +37,7 @@ impl InfiniBand {
         (0..)
             .zip(&hosts)
             .for_each(|(number, &node)| host_of[node] = NicId(number));
-        let mut known: Vec<(u64, LaneId)> = Vec::new();
-        let mut lane = |delay: u64| {
-            if let Some(&(_, lane)) = known.iter().find(|(other, _)| *other == delay) {
-                return lane;
-            }
-            let lane = queue.add_lane(delay);
-            known.push((delay, lane));
-            lane
-        };
-        let events = Lanes {
-            input: lane(credits.input_delay.as_ps()),
-            output: lane(credits.output_delay.as_ps()),
-            switch_arbitration: lane(credits.switch_arbitration.as_ps()),
-            host_arbitration: lane(credits.host_arbitration.as_ps()),
-            host_packet: lane(credits.host_packet.as_ps()),
-        };
-        let wires: List<ProfileId, [(u64, LaneId); 2]> = profiles
-            .iter()
-            .map(|profile| {
-                [spec.packet.mtu, credits.update].map(|size| {
-                    let time = profile.rate.time_to_send(size).as_ps();
-                    (time, lane(time))
-                })
-            })
-            .collect();
+        let (events, wires) = lanes_of((spec, credits), profiles, queue);
         let routes = Routes::of(routing, ports, &spec.nodes, &hosts, (&places, &first));
         let mut network = Self {
             ports: List::new(),
@@ -94,7 +70,7 @@ impl InfiniBand {
         ports: &Ports,
         first: &List<NodeId, u32>,
         host_of: &List<NodeId, NicId>,
-        wires: &List<ProfileId, [(u64, LaneId); 2]>,
+        wires: &List<ProfileId, Wire>,
     ) {
         let mut order: List<PortId, u32> = List::of(ports.len(), 0);
         (0..)
@@ -236,6 +212,43 @@ impl InfiniBand {
         let count = ports * usize::from(self.spec.lanes);
         self.slots[p.slots as usize..][..count].iter()
     }
+}
+
+/// Times on a link: of a data packet, and of a flow-control packet, with their lanes of events.
+type Wire = [(u64, LaneId); 2];
+
+/// Lanes of events for what always takes as long, and the times on each kind of link.
+fn lanes_of(
+    (spec, credits): (&RunSpec, &CreditSpec),
+    profiles: &Profiles,
+    queue: &mut EventQueue,
+) -> (Lanes, List<ProfileId, Wire>) {
+    let mut known: Vec<(u64, LaneId)> = Vec::new();
+    let mut lane = |delay: u64| {
+        if let Some(&(_, lane)) = known.iter().find(|(other, _)| *other == delay) {
+            return lane;
+        }
+        let lane = queue.add_lane(delay);
+        known.push((delay, lane));
+        lane
+    };
+    let events = Lanes {
+        input: lane(credits.input_delay.as_ps()),
+        output: lane(credits.output_delay.as_ps()),
+        switch_arbitration: lane(credits.switch_arbitration.as_ps()),
+        host_arbitration: lane(credits.host_arbitration.as_ps()),
+        host_packet: lane(credits.host_packet.as_ps()),
+    };
+    let wires = profiles
+        .iter()
+        .map(|profile| {
+            [spec.packet.mtu, credits.update].map(|size| {
+                let time = profile.rate.time_to_send(size).as_ps();
+                (time, lane(time))
+            })
+        })
+        .collect();
+    (events, wires)
 }
 
 /// Ports by node, in the order of links, and where those of each node begin.

@@ -1,0 +1,141 @@
+//! Networks under credits: what a scenario says of them, and what is refused.
+
+use paceline_fabric::spec::{Control, Source};
+use paceline_kernel::{Span, Time};
+use paceline_scenario::{Overrides, load_shipped, load_text};
+
+const SCENARIO: &str = r#"
+fidelity = "ib-omnet"
+duration = "1ms"
+topology.star = { hosts = 4, rate = "32Gbps", delay = "0s" }
+[[workload]]
+label = "one"
+messages = { senders = "1..3", receivers = 4, messages = 5, size = "4096B", gap = "2us", start = "10us" }
+[network.credits]
+control = "rrcc"
+[cc]
+scheme = "none"
+"#;
+
+fn problem(text: &str) -> String {
+    let loaded = load_text("test.toml", text, &Overrides::default());
+    loaded
+        .err()
+        .map_or("it is taken".into(), |problem| problem.to_string())
+}
+
+#[track_caller]
+fn refused(from: &str, to: &str, says: &str) {
+    assert!(SCENARIO.contains(from), "{from}");
+    let message = problem(&SCENARIO.replace(from, to));
+    assert!(message.contains(says), "{message}");
+}
+
+#[test]
+fn each_sender_is_a_source() {
+    let resolved = load_text("test.toml", SCENARIO, &Overrides::default()).unwrap();
+    let credits = resolved.run.credits.as_ref().unwrap();
+    let source = |first| Source {
+        first,
+        count: 5,
+        start: Time::from_ns(10_000),
+        gap: Span::from_us(2),
+        until: None,
+    };
+    assert_eq!(credits.sources, [source(0), source(5), source(10)]);
+    assert_eq!((credits.buffer, credits.marking_rate), (32, 1));
+    assert!(matches!(credits.control, Control::Rrcc(params) if params.threshold == 0.9));
+}
+
+#[test]
+fn a_table_gives_the_sources_of_the_fat_trees() {
+    for (name, sources, flows, controlled) in [
+        ("infiniband-fat-tree-128", 120, 19_320, 32),
+        ("infiniband-fat-tree-1024", 576, 77_760, 253),
+    ] {
+        let resolved = load_shipped(name, &Overrides::default()).unwrap();
+        let credits = resolved.run.credits.as_ref().unwrap();
+        let found = (
+            credits.sources.len(),
+            resolved.run.flows.len(),
+            credits.controlled.len(),
+        );
+        assert_eq!(found, (sources, flows, controlled), "{name}");
+    }
+}
+
+#[test]
+fn what_it_does_not_have_is_refused_at_its_place() {
+    refused(
+        "[network.credits]",
+        "[network]\nflow_control = \"pfc\"\n[network.credits]",
+        "has nothing else",
+    );
+    refused("ib-omnet", "exact", "under credits only");
+    refused(
+        "scheme = \"none\"",
+        "scheme = \"dcqcn\"",
+        "`dcqcn` in ib-omnet fidelity",
+    );
+    refused(
+        "control = \"rrcc\"",
+        "lanes = 16",
+        "virtual lanes is 16: expected 1 to 15",
+    );
+    refused(
+        "control = \"rrcc\"",
+        "weights = [1]",
+        "1 weights for 2 virtual lanes",
+    );
+    refused("control = \"rrcc\"", "buffer = 0", "the buffer of a lane is 0");
+    refused(
+        "control = \"rrcc\"",
+        "period = \"0s\"",
+        "the period of flow control is zero",
+    );
+    refused("control = \"rrcc\"", "control = \"hpcc\"", "hpcc");
+    refused("receivers = 4", "receivers = [3, 4]", "2 receivers for 3 senders");
+    refused(
+        "[network.credits]",
+        "[[workload]]\nmessages = { senders = 2, receivers = 1 }\n[network.credits]",
+        "host 2 sends messages of two workloads",
+    );
+    refused(
+        "[network.credits]",
+        "[[workload]]\nincast = { fan-in = 2, receiver = 3 }\n[network.credits]",
+        "hosts send `messages`",
+    );
+    refused(
+        "[network.credits]",
+        "[record]\ntrace = \"all\"\n[network.credits]",
+        "no `record.trace`",
+    );
+}
+
+#[test]
+fn a_table_is_refused_where_it_is_wrong() {
+    let folder = std::env::temp_dir().join(format!("paceline-credits-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("messages.csv");
+    let with_file = SCENARIO.replace(
+        "messages = { senders = \"1..3\", receivers = 4, messages = 5, size = \"4096B\", gap = \"2us\", start = \"10us\" }",
+        &format!("messages.file = {:?}", file.display().to_string()),
+    );
+    let header = "src_lid,dst_lid,msg_bytes,n_msgs,gap_ns,start_ms";
+    for (table, says) in [
+        ("a,b\n1,2\n".to_string(), "the columns are `a,b`"),
+        (
+            format!("{header}\n1,9,4096,5,1,0\n"),
+            "`9` as dst_lid: expected a whole number from 1 to 4",
+        ),
+        (format!("{header}\n1,2,0,5,1,0\n"), "`0` as msg_bytes"),
+        (format!("{header}\n1,2,4096,5,1,-1\n"), "`-1` as start_ms"),
+        (format!("{header}\n1,2,4096\n"), "messages"),
+        (format!("{header}\n1,2,4096,5,1,0.5\n"), "it is taken"),
+    ] {
+        std::fs::write(&file, &table).unwrap();
+        let message = problem(&with_file);
+        assert!(message.contains(says), "{table}: {message}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
