@@ -106,7 +106,7 @@ impl Kind {
     /// In what order flows enter that start at one instant; `None`: as they are due.
     pub(super) fn order_of_starts(&self, spec: &RunSpec) -> Option<Vec<FlowId>> {
         match self {
-            Self::Own => None,
+            Self::Own | Self::Credits(_) => None,
             Self::BoltNs3(_) => Some((0..spec.flows.len() as u32).map(FlowId).collect()),
             Self::TcdNs3(_) => Some(TcdNs3::order_of_starts(spec)),
         }

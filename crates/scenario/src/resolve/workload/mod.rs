@@ -27,7 +27,7 @@ use super::drafts::{Block, Drafts};
 use super::fill::{fill, fill_at, fill_value, only_block};
 use super::hosts::{self, Holds};
 use super::schemes::Schemes;
-use crate::schema::{Fidelity, Nodes};
+use crate::schema::Nodes;
 use collectives::Operation;
 
 pub use jobs::Job;
