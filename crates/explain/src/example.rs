@@ -38,6 +38,7 @@ pub(crate) fn workload(name: &str) -> String {
     let parameters = match name {
         "flows" => return "paceline run two-flow-join".to_string(),
         "trace" => return "paceline generate flows incast-16 -o trace.csv".to_string(),
+        "messages" => return "paceline run infiniband-demo --duration 11ms".to_string(),
         "incast" => "receiver=16 fan-in=15 size=1MB",
         "poisson" => "sizes=websearch load=0.5 to=1ms",
         "incast-poisson" => "fan-in=8 to=1ms",

@@ -103,8 +103,8 @@ enum FileFormat {
 const DURATION: &str = "10ms";
 /// A scenario names a scheme, although neither topologies nor flows depend on it.
 const ANY_SCHEME: &str = "cc.scheme = \"none\"\n";
-/// Blocks that say everything themselves: there is nothing to generate.
-const WRITTEN_OUT: [&str; 4] = ["graph", "flows", "file", "trace"];
+/// Blocks that say everything themselves, and messages, whose times the run makes: there is nothing to generate.
+const WRITTEN_OUT: [&str; 5] = ["graph", "flows", "file", "trace", "messages"];
 
 /// Writes a topology or flows.
 pub(super) fn generate(args: &GenerateArgs) -> Ended {
