@@ -22,7 +22,9 @@ struct Credits {
 }
 
 impl Credits {
+    /// So many are there for a time.
     fn pass(&mut self, credits: u32, time: u64) {
+        self.see(credits);
         self.sum += f64::from(credits) * time as f64;
         self.zero += if credits == 0 { time as f64 } else { 0.0 };
     }
@@ -66,8 +68,6 @@ const fn who(host: u32) -> usize {
 
 fn bins(ran: &Ran) -> Vec<Bin> {
     let mut bins = vec![Bin::default(); BINS];
-    // At first there are no credits.
-    bins[0].credits.see(0);
     let (uplink, to_h5, to_h3) = ((NodeId(HOSTS + 1), 2), (NodeId(HOSTS), 3), (NodeId(HOSTS), 0));
     let (mut since, mut credits) = (0, 0);
     let pass = |bins: &mut Vec<Bin>, since: &mut u64, until: u64, credits: u32| {
@@ -124,8 +124,7 @@ fn bins(ran: &Ran) -> Vec<Bin> {
 }
 
 impl Bin {
-    /// The columns of the reference's table behind the time; none where it says something else: of credits nobody
-    /// changed, which it takes over from before.
+    /// The columns of the reference's table behind the time.
     fn columns(&self) -> [Option<f64>; 24] {
         let rate = |packets: u32| Some(f64::from(packets) * PACKET);
         let number = |count: u32| Some(f64::from(count));
@@ -174,9 +173,7 @@ pub(super) fn compare(ran: &Ran, reference: &str) -> Count {
             match (ours, theirs.parse::<f64>()) {
                 (Some(ours), Ok(theirs)) => count.add((ours - theirs).abs() <= unit * 0.501, what),
                 (None, Err(_)) => count.add(true, what),
-                // What a bin without a change has, the reference takes over from the one before.
-                (None, Ok(_)) => {}
-                (Some(_), Err(_)) => count.add(false, what),
+                (None, Ok(_)) | (Some(_), Err(_)) => count.add(false, what),
             }
         }
     }
