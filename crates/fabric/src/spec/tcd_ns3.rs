@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::NodeId;
 
-/// A network of that simulator ([`crate::reference::tcd_ns3`]).
+/// A network of that simulator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TcdNs3Spec {
