@@ -9,7 +9,7 @@ const FLOWS: &str = "3\n0 2 3 64000 2.0 2.5\n1 2 3 1001 2.000001 3\n0 1 3 24 2.0
 const CONFIG: &str = "ENABLE_QCN 1\nUSE_DYNAMIC_PFC_THRESHOLD 0\nENABLE_ROOTECN 1\nENABLE_ROOTECNCC 1\nSEED_NUMBER 6\n\
                       ROOTECN_INTERVAL 97\nFLOW_LEVEL_ECMP 1\nTOPOLOGY_FILE t\nFLOW_FILE f\nSEND_IN_CHUNKS 0\n\
                       APP_STOP_TIME 2.06\nSIMULATOR_STOP_TIME 2.06\nRP_TIMER 55\nBYTE_COUNTER 10000000\nKMAX 200\nKMIN 5\n\
-                      PMAX 0.01\nRATE_AI 40Mb/s\nRATE_HAI 200Mb/s\nL2_CHUNK_SIZE 4000\nL2_ACK_INTERVAL 256\n";
+                      PMAX 0.01\nDCTCP_GAIN 0.00390625\nRATE_AI 40Mb/s\nRATE_HAI 200Mb/s\nL2_CHUNK_SIZE 4000\nL2_ACK_INTERVAL 256\n";
 
 fn load(config: &str, flows: &str) -> Result<Resolved, String> {
     let files = [("t", TOPOLOGY), ("f", flows)].map(|(name, text)| (name.to_string(), text.to_string()));
@@ -120,7 +120,7 @@ fn a_scenario_in_that_fidelity() {
     for (setting, why) in [
         ("cc.scheme=hpcc", "`dcqcn-paper`, `dcqcn-tcd` and `none` only"),
         ("network.pfc.mode=on-off", "pauses without an end of their own"),
-        ("network.recovery=selective-repeat", "selective repeat"),
+        ("network.recovery=irn", "selective repeat"),
         ("workload.0.priority=7", "expected 2 to 6"),
     ] {
         let overrides = Overrides {
