@@ -103,7 +103,10 @@ static PANIC: Mutex<Option<String>> = Mutex::new(None);
 /// From here on a panic is kept, to be told as an exception, and nothing is printed.
 pub(crate) fn listen() {
     std::panic::set_hook(Box::new(|panic| {
-        let message = panic.payload_as_str().unwrap_or("no message");
+        let payload = panic.payload();
+        let message = payload.downcast_ref::<&str>().copied();
+        let message = message.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let message = message.unwrap_or("no message");
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         let mut last = PANIC.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some(format!("{message} (at {place})"));

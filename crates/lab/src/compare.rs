@@ -62,11 +62,14 @@ pub struct One<'a> {
     pub fixed: bool,
 }
 
+/// Runs all that are given, and says what came of each, in their order.
+pub type RunSome<'r, 'a> = dyn FnMut(&[&'a Resolved]) -> Vec<Result<Finished, RunError>> + 'r;
+
 /// Runs everything with `run_some`; of several that fail the first is the one to tell. The first seed of each scheme
 /// shows whether the others can be different: where they cannot, it is the only one.
 pub fn run_all<'a>(
     inputs: &'a [Vec<Resolved>],
-    run_some: &mut dyn FnMut(&[&'a Resolved]) -> Vec<Result<Finished, RunError>>,
+    run_some: &mut RunSome<'_, 'a>,
 ) -> (Vec<One<'a>>, Option<RunError>) {
     let firsts: Vec<&Resolved> = inputs.iter().map(|repeats| &repeats[0]).collect();
     let first_results = run_some(&firsts);

@@ -73,7 +73,7 @@ pub struct FlowAnswer {
 enum Known {
     /// Rows of `flow_time.csv`.
     Times(Vec<FlowTime>),
-    Look(CloseLook),
+    Look(Box<CloseLook>),
     /// Nothing is accounted for in this fidelity, in a run that ended at this time.
     Nothing(&'static str, u64),
 }
@@ -167,7 +167,7 @@ impl Question<'_> {
         let kept = CloseLook::read(folder, &data.summary, flow).filter(|_| !partial);
         if let Some(look) = kept.filter(|look| Why::close(row, look).is_some()) {
             asker.tell(&format!("as kept in {}", CloseLook::file(folder, flow).display()));
-            return Ok(FlowAnswer::new(row, Known::Look(look)));
+            return Ok(FlowAnswer::new(row, Known::Look(Box::new(look))));
         }
         asker.tell(&match (known, partial) {
             (true, _) => format!("running the scenario again, to look closely at flow {flow}"),
@@ -227,7 +227,7 @@ impl Question<'_> {
         }
         let same = of_run.filter(|(before, _)| is_same(before, row, asker) && !partial);
         let Some((before, data)) = same else {
-            return Ok(answer(row, Known::Look(look)));
+            return Ok(answer(row, Known::Look(Box::new(look))));
         };
         // Where the folder cannot be written it is told and no more.
         if let Err(error) = look.keep(Path::new(self.run), &data.summary, flow) {
@@ -239,7 +239,7 @@ impl Question<'_> {
         } else {
             row
         };
-        Ok(answer(row, Known::Look(look)))
+        Ok(answer(row, Known::Look(Box::new(look))))
     }
 
     /// The input without accounts: a flow that does not exist is an error of the question, not of the scenario.
