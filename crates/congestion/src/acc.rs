@@ -56,7 +56,8 @@
 //!
 //! # References
 //! Y. Zhang, Q. Meng, C. Hu, F. Ren, "Revisiting Congestion Control for Lossless Ethernet", NSDI 2024 (`talk`).
-//! Y. Zhang's thesis, Tsinghua University 2022 (`seed`): abstract, section 1.3, first page of chapter 4.
+//! 无丢失网络拥塞管理关键技术研究, doctoral thesis, Tsinghua University, May 2022 (`seed`): abstract, section 1.3, first page
+//! of chapter 4.
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
