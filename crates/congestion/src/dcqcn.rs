@@ -35,7 +35,7 @@
 //! ```text
 //! Rt = R;  T = B = 0, timers begin anew                                                (5)
 //! ```
-//! and with `aggressive`, in (1), `R = R (1 - max(alpha, alpha-floor)/2)`, and g is `g-factor` g.
+//! and with `aggressive`, in (1), `R = R (1 - cut-factor max(alpha, alpha-floor)/2)`, and g is `g-factor` g.
 //!
 //! # Parameters
 //! [`Params`]; some defaults depend on `flavour`, and the steps on the line's rate: the launcher of HPCC's
@@ -105,7 +105,7 @@ choice! {
         /// They hold the rate: the target becomes the rate, timers and stages begin anew, and nothing is cut.
         Hold = "hold",
         /// They hold, and congested ones cut deeper: by an alpha of `alpha-floor` at least, which grows by
-        /// `g-factor` times g.
+        /// `g-factor` times g, and `cut-factor` times that.
         Aggressive = "aggressive",
     }
 }
@@ -207,6 +207,8 @@ params! {
         alpha_floor: f64 = 0.5, in Range::Between(0.0, 1.0), from "ours: the thesis says \"aggressive\"";
         /// With tcd aggressive: how many times g alpha grows by at a CNP.
         g_factor: f64 = 2.0, in Range::Above(0.0), from "ours: the thesis says \"aggressive\"";
+        /// With tcd aggressive: how many times as deep a cut is.
+        cut_factor: f64 = 1.0, in Range::AboveUpTo(0.0, 2.0), from "ours: the thesis says \"aggressive\"";
         /// Flavour nic: factor of the rate at a flow's first CNP.
         rate_on_first_cnp: f64 = 1.0, in Range::AboveUpTo(0.0, 1.0), from "public code";
     }

@@ -109,6 +109,18 @@ pub enum LoadBalancing {
     AdaptiveFlowlet(Flowlets),
 }
 
+/// Whose hash chooses among next hops that are equally near.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcmpHash {
+    /// Each switch has a seed of its own.
+    #[default]
+    PerSwitch,
+    /// All have the same: flows that a switch gets by their hash go on by the same hash, and most of its next hops
+    /// stay unused (polarisation).
+    Shared,
+}
+
 impl LoadBalancing {
     /// Whether packets of a flow that follow each other closely may take different paths.
     pub const fn is_per_packet(self) -> bool {
@@ -404,6 +416,8 @@ pub struct RunSpec {
     pub routes: Vec<StaticRoute>,
     /// How switches choose among equal next hops.
     pub load_balancing: LoadBalancing,
+    /// Whose hash ECMP goes by.
+    pub ecmp_hash: EcmpHash,
     /// Every switch.
     pub switch: SwitchSpec,
     /// Every host.

@@ -128,6 +128,7 @@ fn impossible_flow_control() {
             threshold,
             resume_offset: Bytes::ZERO,
             mode,
+            response: PfcResponse::NONE,
         });
         Simulation::new(spec).err().map(|error| error.to_string())
     };

@@ -34,6 +34,13 @@ fn quanta(spec: &mut RunSpec, pause: Span) {
     pfc.mode = PfcMode::Quanta { pause };
 }
 
+fn heeded_after(spec: &mut RunSpec, least: Span, jitter: Span) {
+    let FlowControl::Pfc(pfc) = &mut spec.switch.flow_control else {
+        panic!("PFC is on")
+    };
+    pfc.response = PfcResponse { least, jitter };
+}
+
 /// Frames that arrived at a node.
 fn at(outcome: &Outcome, node: u32) -> Vec<PfcEvent> {
     let events = outcome.pfc.iter().copied();
@@ -44,13 +51,22 @@ fn at(outcome: &Outcome, node: u32) -> Vec<PfcEvent> {
 /// tau the response time, `Ton = (B1 - B0 + Ri tau) / (Ri - Rd)`, `Toff = (B1 - B0 + Ri tau) / Rd`.
 #[test]
 fn on_off_periods_follow_from_thresholds() {
-    let outcome = run(into_slow_link(1, 2_000_000));
+    for response in [Span::ZERO, Span::from_us(3)] {
+        periods_follow(response);
+    }
+}
+
+fn periods_follow(response: Span) {
+    let mut spec = into_slow_link(1, 2_000_000);
+    spec.switch.headroom = Headroom::Fixed(Bytes::new(120_000));
+    heeded_after(&mut spec, response, Span::ZERO);
+    let outcome = run(spec);
     assert_eq!(outcome.counters.buffer_drops, 0);
     let events = at(&outcome, 1);
-    assert!(events.len() > 20, "{}", events.len());
+    assert!(events.len() > 12, "{}", events.len());
     assert!(events.iter().enumerate().all(|(i, e)| e.pause == (i % 2 == 0)));
     // A frame, a cable there and back; on average half a packet is under way when it arrives.
-    let tau = (TX_PFC + 2_000_000 + TX100 / 2) as f64;
+    let tau = (TX_PFC + 2_000_000 + TX100 / 2 + response.as_ps()) as f64;
     let swing = (XOFF - XON) as f64 + tau / 80.0;
     let (on, off) = (swing * 8.0 / 60.0 * 1000.0, swing * 8.0 / 40.0 * 1000.0);
     let gap = |i: usize| (events[i + 1].at.as_ps() - events[i].at.as_ps()) as f64;
@@ -69,6 +85,31 @@ fn on_off_periods_follow_from_thresholds() {
     let span = (events[2 + 2 * periods].at.as_ps() - events[2].at.as_ps()) as f64;
     let share = span / periods as f64 / (on + off);
     assert!((share - 1.0).abs() < 0.03, "{share}");
+}
+
+/// Ports that take up to 20 us, each time another: nothing is lost where the headroom has room for that, no resume
+/// overtakes the pause before it, and chance is the seed's.
+#[test]
+fn ports_may_take_their_time() {
+    let spec = |seed, headroom| {
+        let mut spec = into_slow_link(2, 2_000_000);
+        spec.switch.headroom = headroom;
+        spec.seed = seed;
+        heeded_after(&mut spec, Span::ZERO, Span::from_us(20));
+        spec
+    };
+    let roomy = Headroom::PerLink {
+        factor: 3.0,
+        extra: Bytes::new(2200),
+    };
+    let outcome = run(spec(1, roomy));
+    assert_complete(&spec(1, roomy), &outcome);
+    assert_eq!(outcome.counters.buffer_drops, 0);
+    assert!(outcome.hangs_on_seed && outcome.counters.pauses > 10);
+    assert_eq!(outcome.digest, run(spec(1, roomy)).digest);
+    assert_ne!(outcome.digest, run(spec(2, roomy)).digest);
+    let short = run(spec(1, Headroom::Fixed(Bytes::new(60_000))));
+    assert!(short.counters.lossless_drops > 0);
 }
 
 /// The first pause: the switch has sent a packet whenever the slow link was free, and asks when

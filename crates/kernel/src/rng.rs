@@ -32,6 +32,8 @@ pub enum Purpose {
     Spread = 16,
     /// What switches draw for schemes.
     Switch = 17,
+    /// How long a port takes to heed a pause.
+    PauseResponse = 18,
     /// Resampling results for confidence intervals; never part of a run.
     Resampling = 64,
     /// Training a learned scheme: drawing data, initial weights, orders.

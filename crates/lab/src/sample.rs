@@ -50,7 +50,8 @@ pub fn spec() -> RunSpec {
         failures: Vec::new(),
         storms: Vec::new(),
         routes: Vec::new(),
-        load_balancing: paceline_fabric::spec::LoadBalancing::Ecmp,
+        load_balancing: LoadBalancing::Ecmp,
+        ecmp_hash: EcmpHash::PerSwitch,
         switch: SwitchSpec {
             buffer: Bytes::new(32 << 20),
             reserve: Bytes::new(4096),
@@ -65,6 +66,7 @@ pub fn spec() -> RunSpec {
                 },
                 resume_offset: Bytes::new(3072),
                 mode: PfcMode::OnOff,
+                response: PfcResponse::NONE,
             }),
             ecn: Vec::new(),
             detection: Detection::Red,

@@ -11,6 +11,7 @@ mod choice;
 mod count;
 mod criterion;
 mod falsify;
+mod grid;
 mod hpcc;
 mod hpcc_fct;
 mod hpcc_recovery;
@@ -25,6 +26,7 @@ mod slowdown;
 mod step;
 mod swift_incast;
 mod swift_targets;
+mod tcd;
 mod tcd_ns3;
 mod text;
 mod thesis;
@@ -129,6 +131,13 @@ const REGISTRY: &[Reproduction] = &[
     acc::REPRODUCTIONS[4],
     acc::REPRODUCTIONS[5],
     acc::REPRODUCTIONS[6],
+    tcd::REPRODUCTIONS[0],
+    tcd::REPRODUCTIONS[1],
+    tcd::REPRODUCTIONS[2],
+    tcd::REPRODUCTIONS[3],
+    tcd::REPRODUCTIONS[4],
+    tcd::REPRODUCTIONS[5],
+    tcd::REPRODUCTIONS[6],
 ];
 
 /// Every reproduction: those that need no more than runs, then those that train.

@@ -19,7 +19,7 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use paceline_congestion::registry::WindowMode;
-use paceline_fabric::spec::DiscPorts;
+use paceline_fabric::spec::{DiscPorts, EcmpHash};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -283,6 +283,7 @@ tables! {
         tcd_ns3: Spanned<TcdNs3>,
         credits: Spanned<Credits>,
         load_balancing: Spanned<Balancing>,
+        ecmp_hash: EcmpHash,
         flowlet: Flowlet,
         adaptive: Adaptive,
         failure: Vec<Spanned<Failure>>,
@@ -365,6 +366,8 @@ tables! {
         resume_offset: Bytes,
         mode: PfcModeKind,
         pause: Spanned<Span>,
+        response: Spanned<Span>,
+        response_jitter: Spanned<Span>,
         dynamic: DynamicThreshold,
         #[serde(rename = "static")]
         fixed: Spanned<StaticThreshold>,

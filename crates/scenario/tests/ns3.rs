@@ -3,7 +3,9 @@
 use std::num::NonZeroU64;
 
 use paceline_congestion::registry::WindowMode;
-use paceline_fabric::spec::{AckPolicy, FlowControl, Headroom, NodeId, Pfc, PfcMode, PfcThreshold, TieOrder};
+use paceline_fabric::spec::{
+    AckPolicy, FlowControl, Headroom, NodeId, Pfc, PfcMode, PfcResponse, PfcThreshold, TieOrder,
+};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use paceline_scenario::{Fidelity, Overrides, Resolved, load};
 
@@ -48,6 +50,7 @@ fn a_reference_configuration_in_full() {
         },
         resume_offset: Bytes::new(3072),
         mode: PfcMode::OnOff,
+        response: PfcResponse::NONE,
     };
     assert_eq!(run.switch.flow_control, FlowControl::Pfc(pfc));
     let curve = run.switch.ecn[1];

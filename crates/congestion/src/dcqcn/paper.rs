@@ -12,9 +12,10 @@ pub struct Paper {
     settings: Settings,
     /// What undetermined marks do.
     tcd: Tcd,
-    /// The least alpha of a cut, and what alpha grows by at a CNP.
+    /// The least alpha of a cut, what alpha grows by at a CNP, and the share of alpha by which a rate is cut.
     alpha_floor: f64,
     growth: f64,
+    depth: f64,
     byte_counter: u64,
     bounds: Bounds,
     rate: BitRate,
@@ -34,15 +35,20 @@ impl Paper {
     /// A sender at line rate.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         let settings = params.settings(path.line_rate);
-        let (alpha_floor, growth) = match params.tcd {
-            Tcd::Aggressive => (params.alpha_floor, params.g * params.g_factor),
-            Tcd::Off | Tcd::Hold => (0.0, params.g),
+        let (alpha_floor, growth, depth) = match params.tcd {
+            Tcd::Aggressive => (
+                params.alpha_floor,
+                params.g * params.g_factor,
+                params.cut_factor / 2.0,
+            ),
+            Tcd::Off | Tcd::Hold => (0.0, params.g, 0.5),
         };
         Self {
             settings,
             tcd: params.tcd,
             alpha_floor,
             growth,
+            depth,
             byte_counter: params.byte_counter.get().max(1),
             bounds: Bounds::new(settings.min_rate, path.line_rate),
             rate: path.line_rate,
@@ -96,7 +102,7 @@ impl CongestionControl for Paper {
         if cnp.mark == Mark::Congested {
             // (1)
             let (g, alpha) = (self.growth, self.alpha.max(self.alpha_floor));
-            self.rate = self.bounds.clamp(self.rate.scale(1.0 - alpha / 2.0));
+            self.rate = self.bounds.clamp(self.rate.scale(1.0 - alpha * self.depth));
             self.alpha = (1.0 - g) * self.alpha + g;
         }
         self.congested = true;
@@ -224,6 +230,33 @@ mod tests {
         assert_eq!(pair.cc.alpha(), 0.25 * 254.0 / 256.0 + 2.0 / 256.0);
         pair.cnp(&UNDETERMINED);
         assert_eq!(pair.rate(), BitRate::from_gbps(75));
+    }
+
+    #[test]
+    fn aggressive_cuts_may_be_twice_as_deep() {
+        let params = Params {
+            flavour: Flavour::Paper,
+            initial_alpha: 0.25,
+            tcd: Tcd::Aggressive,
+            alpha_floor: 0.0,
+            g_factor: 1.0,
+            cut_factor: 2.0,
+            ..Params::default()
+        };
+        let mut pair = Pair::new(star_path(), |path| Paper::new(&params, path));
+        pair.cnp(&Cnp::MARKED);
+        assert_eq!(pair.rate(), BitRate::from_gbps(75), "by 0.25, not by half of it");
+        let whole = Params {
+            initial_alpha: 1.0,
+            ..params
+        };
+        let mut pair = Pair::new(star_path(), |path| Paper::new(&whole, path));
+        pair.cnp(&Cnp::MARKED);
+        assert_eq!(
+            pair.rate(),
+            BitRate::from_bps(100_000_000),
+            "nothing is left but the least"
+        );
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Core {
             link_down_at: List::of(spec.links.len(), u64::MAX),
             link_errors: LinkErrors::of(spec),
             shared_rng: SharedRandom::of(spec),
-            pauses: Pauses::new(ports.len(), class_count),
+            pauses: Pauses::new(spec, ports.len(), class_count),
             counters: Counters::default(),
             digest: 0,
             done: false,
@@ -139,9 +139,9 @@ impl Core {
         self.link_down_at[link] = self.now;
     }
 
-    /// Whether links have drawn from a stream of the seed: see `run/chance.rs`.
+    /// Whether links, or ports that heed pauses, have drawn from a stream of the seed: see `run/chance.rs`.
     pub(crate) fn have_links_drawn(&self, seed: u64) -> bool {
-        self.link_errors.have_drawn(seed)
+        self.link_errors.have_drawn(seed) || self.pauses.have_drawn(seed)
     }
 
     /// A flow of a stream comes to its start.

@@ -62,6 +62,8 @@ impl Packet {
     pub(crate) const ACCOUNTED: u8 = 1 << 1;
     /// Every port that it leaves is written down, whether it waits there or not.
     pub(crate) const TOLD: u8 = 1 << 3;
+    /// A frame that has arrived, and which its port will come to.
+    pub(crate) const HEARD: u8 = 1 << 4;
     /// A switch cut its payload off.
     pub(crate) const TRIMMED: u8 = 1 << 2;
 

@@ -206,6 +206,7 @@ impl Core {
             {
                 mine.exchange(theirs, port);
             }
+            self.pauses.exchange(&mut other.pauses, port);
         }
         self.now = self.now.max(other.now);
         let mut pending = Vec::new();

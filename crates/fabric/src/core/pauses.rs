@@ -2,9 +2,13 @@
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::core::random::have_moved;
 use crate::ids::{PacketId, PortId};
-use paceline_kernel::ids::{Grid, Id};
+use crate::spec::{FlowControl, PfcResponse, RunSpec};
+use paceline_kernel::Span;
+use paceline_kernel::ids::{Grid, Id, List};
 use paceline_kernel::queue::LaneId;
+use paceline_kernel::rng::{Purpose, Rng};
 
 /// Times of pauses by (port, class), in ps.
 #[derive(Clone, Debug)]
@@ -14,15 +18,38 @@ pub(super) struct Pauses {
     /// With timed pauses: until when, and when the one that it asked for is renewed.
     pub(super) until: Grid<PortId, u64>,
     pub(super) renew_at: Grid<PortId, u64>,
+    /// Where ports take their time: when the last frame that has arrived is heeded.
+    pub(super) heeded_at: Grid<PortId, u64>,
+    /// A stream for each port from which that is drawn; none without jitter.
+    responses: List<PortId, Rng>,
 }
 
 impl Pauses {
-    pub(super) fn new(ports: usize, classes: usize) -> Self {
+    pub(super) fn new(spec: &RunSpec, ports: usize, classes: usize) -> Self {
         let never = Grid::of(ports, classes, 0);
+        let stream = |port| Rng::stream(spec.seed, Purpose::PauseResponse, port);
+        let jitters = match spec.switch.flow_control {
+            FlowControl::Pfc(pfc) => pfc.response.jitter > Span::ZERO,
+            FlowControl::None => false,
+        };
         Self {
             since: never.clone(),
             until: never.clone(),
-            renew_at: never,
+            renew_at: never.clone(),
+            heeded_at: never,
+            responses: (0..ports as u64).filter(|_| jitters).map(stream).collect(),
+        }
+    }
+
+    /// Whether a response has been drawn from a stream of the seed.
+    pub(super) fn have_drawn(&self, seed: u64) -> bool {
+        have_moved(&self.responses, seed, Purpose::PauseResponse)
+    }
+
+    /// Exchanges a port's stream with another part of the run.
+    pub(super) fn exchange(&mut self, other: &mut Self, port: PortId) {
+        if self.responses.len() > 0 {
+            self.responses.exchange(&mut other.responses, port);
         }
     }
 
@@ -31,10 +58,31 @@ impl Pauses {
         self.since[place] = other.since[place];
         self.until[place] = other.until[place];
         self.renew_at[place] = other.renew_at[place];
+        self.heeded_at[place] = other.heeded_at[place];
     }
 }
 
 impl Core {
+    /// When a frame that arrives now is heeded, if not at once: it does not overtake those before it.
+    pub(crate) fn heeded_at(&mut self, response: PfcResponse, port: PortId, class: u8) -> Option<u64> {
+        if response == PfcResponse::NONE {
+            return None;
+        }
+        let jitter = match response.jitter {
+            Span::ZERO => 0,
+            jitter => self.pauses.responses[port].below(jitter.as_ps() + 1),
+        };
+        let last = &mut self.pauses.heeded_at[(port, class)];
+        *last = (self.now + response.least.as_ps() + jitter).max(*last + 1);
+        Some(*last)
+    }
+
+    /// Whether a frame that was to be heeded now has come to nothing: its link has failed since it was made.
+    pub(crate) fn is_forgotten(&self, port: PortId, id: PacketId) -> bool {
+        let down_at = self.link_down_at[port.link()];
+        !self.ports[port].up || (down_at != u64::MAX && self.packets.get(id).sent_at < down_at)
+    }
+
     /// The other end has paused a class; whether it was not before.
     pub(crate) fn pause(&mut self, port: PortId, class: u8) -> bool {
         let p = &mut self.ports[port];

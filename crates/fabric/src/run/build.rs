@@ -281,7 +281,7 @@ fn build_routing(spec: &RunSpec, ports: &mut Ports) -> Routing {
     let mut routing = Routing::new(
         spec.nodes.clone(),
         ports.iter().map(end).collect(),
-        seed,
+        (seed, spec.ecmp_hash),
         spec.quirks.last_parallel_link_only,
     );
     routing.fix(&spec.routes);

@@ -6,9 +6,10 @@ use crate::ids::{PacketId, PortId};
 use crate::outcome::{PacketKind, PfcEvent, TraceKind};
 use crate::run::kind::Kind;
 use crate::run::simulation::Simulation;
-use crate::spec::{FlowControl, PfcMode};
+use crate::spec::{FlowControl, PfcMode, PfcResponse};
 use crate::world::classes::LINK_CONTROL;
 use paceline_kernel::Time;
+use paceline_kernel::queue::LaneId;
 
 impl Simulation {
     #[inline(always)]
@@ -42,6 +43,9 @@ impl Simulation {
     /// The same for a pause, and where packets are lost or somebody is told of each.
     #[inline(never)]
     fn arrive_oddly(&mut self, port: PortId, id: PacketId) {
+        if self.core.packets.get(id).flags & Packet::HEARD != 0 {
+            return self.heed_later(port, id);
+        }
         if self.core.is_lost(&self.world, port, id) {
             self.core.counters.link_drops += 1;
             return self.core.discard(&self.world, port, id);
@@ -59,13 +63,13 @@ impl Simulation {
         kind.receive(&mut net, port, id);
     }
 
+    /// A frame has arrived: it is heeded now, or when the port comes to it.
     #[cold]
     fn receive_pfc(&mut self, port: PortId, id: PacketId) {
         let packet = *self.core.packets.get(id);
         if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Receive, id, 0);
         }
-        self.core.packets.remove(id);
         let pause = packet.kind == PacketKind::Pause;
         self.record_frame(port, &packet, pause);
         if pause {
@@ -73,6 +77,32 @@ impl Simulation {
         } else {
             self.core.counters.resumes += 1;
         }
+        let response = match self.world.spec.switch.flow_control {
+            FlowControl::Pfc(pfc) => pfc.response,
+            FlowControl::None => PfcResponse::NONE,
+        };
+        if let Some(at) = self.core.heeded_at(response, port, packet.class) {
+            self.core.packets.get_mut(id).flags |= Packet::HEARD;
+            let event = Event::Arrive { port, packet: id };
+            return self.core.schedule(LaneId::WHEEL, at, event);
+        }
+        self.heed(port, id);
+    }
+
+    /// The port has come to a frame that arrived before.
+    #[cold]
+    fn heed_later(&mut self, port: PortId, id: PacketId) {
+        match self.core.is_forgotten(port, id) {
+            true => self.core.packets.remove(id),
+            false => self.heed(port, id),
+        }
+    }
+
+    /// A frame takes effect.
+    fn heed(&mut self, port: PortId, id: PacketId) {
+        let packet = *self.core.packets.get(id);
+        self.core.packets.remove(id);
+        let pause = packet.kind == PacketKind::Pause;
         if let (Kind::TcdNs3(tcd), mut net) = self.split() {
             return tcd.receive_frame(&mut net, port, packet.class, pause);
         }

@@ -156,7 +156,9 @@ fn headroom(spec: &RunSpec, tier: Option<&SwitchTier>, link: &LinkSpec) -> u32 {
         Headroom::Fixed(bytes) => bytes.get() as u32,
         // The delay's bytes are cut before they are multiplied, as the reference does.
         Headroom::PerLink { factor, extra } => {
-            (link.rate.bytes_in(link.delay).get() as f64 * factor) as u32 + extra.get() as u32
+            let unheeded = link.rate.bytes_in(spec.switch.longest_response());
+            let (delay, extra) = (link.rate.bytes_in(link.delay), extra.get() + unheeded.get());
+            (delay.get() as f64 * factor) as u32 + extra as u32
         }
     }
 }

@@ -108,6 +108,14 @@ impl SwitchSpec {
         })
     }
 
+    /// The longest time that a pause may take to be heeded once its frame has arrived.
+    pub fn longest_response(&self) -> Span {
+        match self.flow_control {
+            FlowControl::Pfc(pfc) => pfc.response.longest(),
+            FlowControl::None => Span::ZERO,
+        }
+    }
+
     /// What overrules the curves, and in which priorities (a bit each), where anything does.
     pub fn detectors(&self) -> Vec<(u8, Detector)> {
         let mut rest = self.loss.lossless;
@@ -228,6 +236,32 @@ pub struct Pfc {
     pub resume_offset: Bytes,
     /// How long a pause lasts.
     pub mode: PfcMode,
+    /// From a frame's arrival to its effect.
+    pub response: PfcResponse,
+}
+
+/// How long a port takes to heed a frame that has arrived: `least`, and a time at random up to `jitter`, of each frame
+/// anew. A frame does not overtake another of its class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PfcResponse {
+    /// What each takes.
+    pub least: Span,
+    /// What it may take longer.
+    pub jitter: Span,
+}
+
+impl PfcResponse {
+    /// At once, as links' delays and the packets before it let it.
+    pub const NONE: Self = Self {
+        least: Span::ZERO,
+        jitter: Span::ZERO,
+    };
+
+    /// What a frame may take.
+    pub const fn longest(self) -> Span {
+        Span::from_ps(self.least.as_ps().saturating_add(self.jitter.as_ps()))
+    }
 }
 
 /// When an ingress (port, class) asks for a pause.

@@ -283,7 +283,7 @@ mod tests {
         );
         assert_eq!([count(100, 40), count(25, 10)], [2, 2]);
     }
-    use crate::spec::{Detection, Headroom, LossSpec, Pfc, PfcMode};
+    use crate::spec::{Detection, Headroom, LossSpec, Pfc, PfcMode, PfcResponse};
     use paceline_kernel::{BitRate, Bytes};
 
     /// Of priority 3, the only one.
@@ -294,6 +294,7 @@ mod tests {
             threshold,
             resume_offset: Bytes::new(3072),
             mode: PfcMode::OnOff,
+            response: PfcResponse::NONE,
         };
         let spec = SwitchSpec {
             buffer: Bytes::new(1 << 20),
@@ -380,6 +381,7 @@ mod tests {
                 },
                 resume_offset: Bytes::ZERO,
                 mode: PfcMode::OnOff,
+                response: PfcResponse::NONE,
             };
             let spec = SwitchSpec {
                 buffer: Bytes::new(1 << 20),

@@ -8,7 +8,7 @@ mod flow_key;
 mod source_route;
 
 use crate::ids::{LinkId, PortId, ProfileId};
-use crate::spec::{NodeId, NodeKind, StaticRoute};
+use crate::spec::{EcmpHash, NodeId, NodeKind, StaticRoute};
 use crate::world::links::{LinkProfile, Profiles};
 pub use flow_key::{FlowKey, address};
 use paceline_kernel::ids::{Id, List};
@@ -50,6 +50,7 @@ pub(crate) struct Routing {
     distances: List<NodeId, OnceLock<List<NodeId, u16>>>,
     /// Mixed into the hash's seed, a switch's id.
     seed: u32,
+    hash: EcmpHash,
     last_parallel_only: bool,
     /// Set once a switch had several next hops to choose from.
     chose: OnceLock<()>,
@@ -73,7 +74,7 @@ impl Routing {
     pub(crate) fn new(
         kinds: Vec<NodeKind>,
         ends: List<PortId, LinkEnd>,
-        seed: u32,
+        (seed, hash): (u32, EcmpHash),
         last_parallel_only: bool,
     ) -> Self {
         let mut by_node: List<NodeId, Vec<PortId>> = List::of(kinds.len(), Vec::new());
@@ -101,6 +102,7 @@ impl Routing {
             bits: 1,
             distances: (0..kinds_count).map(|_| OnceLock::new()).collect(),
             seed,
+            hash,
             last_parallel_only,
             chose: OnceLock::new(),
             fixed: BTreeMap::new(),
@@ -251,7 +253,11 @@ impl Routing {
             _ if is_host(node) => key.hash(NIC_HASH_SEED) % count,
             _ => {
                 self.chose.get_or_init(|| ());
-                key.hash(node.0 ^ self.seed) % count
+                let own = match self.hash {
+                    EcmpHash::PerSwitch => node.0,
+                    EcmpHash::Shared => 0,
+                };
+                key.hash(own ^ self.seed) % count
             }
         };
 

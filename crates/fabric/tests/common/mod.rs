@@ -51,6 +51,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
         storms: Vec::new(),
         routes: Vec::new(),
         load_balancing: LoadBalancing::Ecmp,
+        ecmp_hash: EcmpHash::PerSwitch,
         switch: SwitchSpec {
             buffer: Bytes::new(32 << 20),
             reserve: Bytes::new(4096),
@@ -65,6 +66,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
                 },
                 resume_offset: Bytes::new(3072),
                 mode: PfcMode::OnOff,
+                response: PfcResponse::NONE,
             }),
             ecn,
             detection: Detection::Red,
@@ -204,6 +206,7 @@ pub fn static_pfc(spec: &mut RunSpec, xoff: u64, xon: u64, headroom: u64) {
         },
         resume_offset: Bytes::ZERO,
         mode: PfcMode::OnOff,
+        response: PfcResponse::NONE,
     });
 }
 

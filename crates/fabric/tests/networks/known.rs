@@ -70,6 +70,7 @@ fn flows_that_move() -> Case {
             mode: PfcMode::Quanta {
                 pause: Span::from_us(4),
             },
+            response: PfcResponse::NONE,
         }),
         buffer_kb: 1_426,
         error_rate: 0.009_405_466_448_088_248,

@@ -52,10 +52,17 @@ fn flow_control() -> impl Strategy<Value = FlowControl> {
             pause: Span::from_us(us)
         })
     ];
+    let response = prop_oneof![
+        3 => Just(PfcResponse::NONE),
+        1 => (0u64..3, 0u64..5).prop_map(|(least, jitter)| PfcResponse {
+            least: Span::from_us(least),
+            jitter: Span::from_us(jitter),
+        })
+    ];
     prop_oneof![
         1 => Just(FlowControl::None),
-        4 => (threshold, mode).prop_map(|(threshold, mode)| {
-            FlowControl::Pfc(Pfc { threshold, resume_offset: Bytes::new(3072), mode })
+        4 => (threshold, mode, response).prop_map(|(threshold, mode, response)| {
+            FlowControl::Pfc(Pfc { threshold, resume_offset: Bytes::new(3072), mode, response })
         }),
     ]
 }

@@ -1,7 +1,7 @@
 //! A6 and A7: completion times and pauses in a network of 250 hosts.
 
 use super::{Criterion, RECONSTRUCTED, Reproduction, SOURCE, Tolerance, WINDOW, bar};
-use crate::hpcc::grid::{Case, Claim, Grid, Value};
+use crate::grid::{BY_SIZE, Case, Claim, Grid, Value};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "acc-fct",
@@ -66,6 +66,7 @@ const fn grid(scenario: &'static str) -> Grid {
     Grid {
         scenario,
         key: "fct",
+        digest: BY_SIZE,
         settings: &[],
         cases: CASES,
         seeds: 10,

@@ -1,9 +1,9 @@
 //! PFC, go-back-N and IRN on the paper's network.
 
-use super::grid::{Case, Claim, Grid, Value};
 use super::{figure, from_notes};
 use crate::Reproduction;
 use crate::criterion::{Criterion, Source, Tolerance};
+use crate::grid::{BY_SIZE, Case, Claim, Grid, Value};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "hpcc-figure12",
@@ -49,6 +49,7 @@ const fn grid(key: &'static str, cases: &'static [Case], claims: &'static [Claim
     Grid {
         scenario: "fat320-hadoop50-incast",
         key,
+        digest: BY_SIZE,
         settings: &["workload.0.poisson.to=1ms", "workload.1.incast-poisson.to=1ms"],
         cases,
         seeds: 3,

@@ -1,7 +1,6 @@
 //! Figures of HPCC that print no numbers: what they claim, in runs of ours.
 
 mod flow_control;
-pub(super) mod grid;
 mod reaction;
 mod slowdowns;
 mod thesis_loss;

@@ -1,8 +1,8 @@
 //! To which acknowledgements HPCC reacts, and the size of its additive step.
 
-use super::grid::{Case, Claim, Grid, Quantity};
 use super::{MORE, figure};
 use crate::Reproduction;
+use crate::grid::{BY_SIZE, Case, Claim, Grid, Quantity};
 
 const ROWS: &[Quantity] = &[
     ("queue_mean", "mean queue of all ports", "KB", 2),
@@ -32,6 +32,7 @@ pub(super) const REACTION: Reproduction = Reproduction {
 const REACTIONS: Grid = Grid {
     scenario: "incast-16",
     key: "reaction",
+    digest: BY_SIZE,
     settings: &[],
     cases: &[
         Case {
@@ -101,6 +102,7 @@ const fn step(column: &'static str, key: &'static str, settings: &'static [&'sta
 const STEPS: Grid = Grid {
     scenario: "incast-16",
     key: "step",
+    digest: BY_SIZE,
     settings: &[],
     cases: &[
         step("10 Mbit/s", "least", &["cc.hpcc.rate-ai=10Mbps"]),

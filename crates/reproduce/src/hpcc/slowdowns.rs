@@ -1,8 +1,8 @@
 //! Figure 11: slowdowns of short and long flows under six schemes.
 
-use super::grid::{Case, Claim, Grid, Quantity};
 use super::{MORE, figure};
 use crate::Reproduction;
+use crate::grid::{BY_SIZE, Case, Claim, Grid, Quantity};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "hpcc-figure11",
@@ -101,6 +101,7 @@ const fn grid(scenario: &'static str, key: &'static str, settings: &'static [&'s
     Grid {
         scenario,
         key,
+        digest: BY_SIZE,
         settings,
         cases: SCHEMES,
         seeds: 3,

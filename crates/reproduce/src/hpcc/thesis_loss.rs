@@ -1,9 +1,9 @@
 //! What losses do to RDMA's throughput: a thesis's figure 3.
 
-use super::grid::{Case, Claim, Grid, Value};
 use crate::Reproduction;
 use crate::choice::Choice;
 use crate::criterion::{Criterion, Source, Tolerance};
+use crate::grid::{BY_SIZE, Case, Claim, Grid, Value};
 use crate::panel::Panel;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -120,6 +120,7 @@ macro_rules! at {
             Grid {
                 scenario: "incast-16",
                 key: concat!("loss-", $key),
+                digest: BY_SIZE,
                 settings: &[
                     "workload.0.incast.fan-in=1",
                     "workload.0.incast.size=40MB",

@@ -1,8 +1,8 @@
 //! DCQCN's trade-offs: rate against stability by its timers, rate against delay by the marking threshold.
 
-use super::grid::{Case, Claim, Grid};
 use super::{MORE, figure};
 use crate::Reproduction;
+use crate::grid::{BY_SIZE, Case, Claim, Grid};
 
 const NOTES: &str = "The figure prints no numbers; what it shows is told here from our notes, not from the paper's text. The \
                      network is a small one in place of the paper's; no other was tried.";
@@ -30,6 +30,7 @@ pub(super) const TIMERS: Reproduction = Reproduction {
 const TIMER_GRID: Grid = Grid {
     scenario: "hpcc-recovery",
     key: "timers",
+    digest: BY_SIZE,
     settings: &[
         "workload.0.poisson.sizes=websearch",
         "workload.0.poisson.load=0.3",
@@ -168,6 +169,7 @@ const fn marks(key: &'static str, settings: &'static [&'static str]) -> Grid {
     Grid {
         scenario: "recovery-loss",
         key,
+        digest: BY_SIZE,
         settings,
         cases: &MARKS,
         seeds: 5,

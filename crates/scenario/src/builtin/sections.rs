@@ -95,6 +95,7 @@ pub fn sections() -> &'static [Entry] {
             "credits", "", "", "InfiniBand: credits, virtual lanes, congestion control; other fidelities ignore it";
             "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
             "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
+            "ecmp-hash", "", "per-switch", "what a flow is hashed with: `per-switch` (a seed of each switch) or `shared` (the same at all, so that flows which a switch got by their hash go on by the same, and most of its next hops stay unused: polarisation)";
             "flowlet", "", "", "how flowlets are told apart";
             "adaptive", "", "", "how often the least loaded port is chosen";
             "failure", "", "", "list of links that fail";
@@ -126,6 +127,8 @@ pub fn sections() -> &'static [Entry] {
         "network.pfc": "Priority flow control." {
             "mode", "", "on-off", "how long a pause lasts: `on-off` or `quanta`";
             "pause", TIME, "5us", "with quanta: the time that a pause frame carries";
+            "response", TIME, "0s", "from a frame's arrival to its effect: what every port takes to heed it; a headroom per link grows by it";
+            "response-jitter", TIME, "0s", "what a port takes longer, at random up to this, of each frame anew; frames do not overtake each other";
             "resume-offset", SIZE, "3072B", "a dynamic threshold's resume lies this far below";
             "dynamic", "", "shift = 3", "pause at 2^-shift of what is free: { shift, reference-rate }";
             "static", "", "", "pause above xoff, resume below xon: { xoff, xon }; instead of dynamic";

@@ -29,7 +29,7 @@ mod tiers;
 mod topology;
 mod workload;
 
-use paceline_fabric::spec::{Quirks, RunSpec, TieOrder};
+use paceline_fabric::spec::{EcmpHash, Quirks, RunSpec, TieOrder};
 use paceline_kernel::{Span, Time};
 
 use crate::diagnostics::{Diagnostics, Problem, Source};
@@ -307,6 +307,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         storms,
         routes,
         load_balancing,
+        ecmp_hash: fill(&mut scenario.network.ecmp_hash, EcmpHash::PerSwitch),
         switch,
         nic,
         packet,

@@ -3,7 +3,7 @@
 use paceline_congestion::registry::SchemeConfig;
 use paceline_fabric::spec::{
     AckPolicy, Detection, FlowControl, Headroom, LinkFailure, LossSpec, NicSpec, NodeId, PacketFormat, Pfc,
-    PfcMode, PfcThreshold, SwitchSpec,
+    PfcMode, PfcResponse, PfcThreshold, SwitchSpec,
 };
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::Spanned;
@@ -206,6 +206,7 @@ pub(super) fn switch(
             buffer: &buffer,
             headroom: &headroom,
             reserve,
+            response: spec.longest_response(),
         };
         let own = |switch: &NodeId| spec.tiers.iter().any(|tier| tier.switches.contains(switch));
         let others = net.topology.switches().filter(|switch| !own(switch));
@@ -274,7 +275,29 @@ fn flow_control(
         threshold,
         resume_offset: fill(&mut pfc.resume_offset, super::idle::RESUME_OFFSET),
         mode,
+        response: response(cx, pfc)?,
     }))
+}
+
+/// A second is longer than any port takes.
+const RESPONSE_MAX: Span = Span::from_us(1_000_000);
+
+fn response(cx: &Cx<'_>, pfc: &mut schema::Pfc) -> Result<PfcResponse, Problem> {
+    let time = |slot: &mut Option<Spanned<Span>>| {
+        let time = fill_at(slot, Span::ZERO);
+        if *time.get_ref() <= RESPONSE_MAX {
+            return Ok(*time.get_ref());
+        }
+        let message = format!(
+            "a port takes {} to heed a pause: expected at most {RESPONSE_MAX}",
+            time.get_ref()
+        );
+        Err(Problem::new(message).at(&cx.texts.of_value(&time)))
+    };
+    Ok(PfcResponse {
+        least: time(&mut pfc.response)?,
+        jitter: time(&mut pfc.response_jitter)?,
+    })
 }
 
 /// The shift by default, and the largest: 2^-63 of any buffer is nothing.
@@ -336,6 +359,8 @@ pub(super) struct Room<'a> {
     pub(super) buffer: &'a Spanned<Bytes>,
     pub(super) headroom: &'a Spanned<schema::Headroom>,
     pub(super) reserve: Bytes,
+    /// For how long a pause may go unheeded.
+    pub(super) response: Span,
 }
 
 /// Headroom and reserve of a switch must leave something of its buffer.
@@ -350,13 +375,15 @@ pub(super) fn check_buffer(
         buffer,
         headroom,
         reserve,
+        response,
     } = room;
     let mut taken = vec![(0u64, 0u64); net.topology.nodes.len()];
     for link in &net.topology.links {
         let room = match each {
             Headroom::Fixed(bytes) => bytes.get(),
             Headroom::PerLink { factor, extra } => {
-                (factor * link.rate.bytes_in(link.delay).get() as f64) as u64 + extra.get()
+                let unheeded = link.rate.bytes_in(response).get();
+                (factor * link.rate.bytes_in(link.delay).get() as f64) as u64 + extra.get() + unheeded
             }
         };
         for end in [link.a, link.b] {

@@ -88,6 +88,7 @@ fn one(
             buffer: &buffer,
             headroom: &headroom,
             reserve: common.spec.reserve,
+            response: common.spec.longest_response(),
         };
         network::check_buffer(cx, &room, spec.headroom, switches.iter().copied(), net)?;
     } else if own_headroom {

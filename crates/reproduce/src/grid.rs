@@ -39,6 +39,8 @@ pub(crate) struct Grid {
     pub(crate) scenario: &'static str,
     /// What tells its runs from those of other figures with that scenario.
     pub(crate) key: &'static str,
+    /// What is taken of each run.
+    pub(crate) digest: Digest,
     /// Of every case.
     pub(crate) settings: &'static [&'static str],
     pub(crate) cases: &'static [Case],
@@ -55,7 +57,7 @@ impl Grid {
         Need {
             variant: format!("{}-{}", self.key, case.key),
             settings: settings.map(ToString::to_string).collect(),
-            digest: Some(DIGEST),
+            digest: Some(self.digest),
             folder: false,
             ..Need::of(Input::Shipped(self.scenario, seed), case.scheme)
         }
@@ -101,11 +103,13 @@ impl Grid {
             ours: (self.claims[row].of)(&|case, name| self.value(done, case, name)),
             criterion: self.claims[row].criterion,
         });
-        vec![table.told_by_title(), claims.told_by_title()]
+        let claims = (!self.claims.is_empty()).then(|| claims.told_by_title());
+        [table.told_by_title()].into_iter().chain(claims).collect()
     }
 }
 
-const DIGEST: Digest = Digest {
+/// What most figures need.
+pub(crate) const BY_SIZE: Digest = Digest {
     name: "by size",
     of: digest,
 };
