@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::{G100, add_flow, assert_complete, link, natural, run, scheme, star};
 use paceline_fabric::outcome::{PacketKind, TraceKind};
@@ -47,7 +47,7 @@ fn counts(outcome: &Outcome, uplinks: usize) -> Vec<usize> {
 
 /// ECMP's choices at one switch say nothing about those at the next: 4 times 4 ways are all used alike.
 #[test]
-fn ecmp_does_not_polarise() {
+fn ecmp_does_not_polarise_unless_all_hash_alike() {
     let (hosts, ways) = (2, 4);
     let mut spec = natural(star(2, scheme("none")));
     // Hosts 0 and 1, their switches 2 and 3, in between 4 and 4 and 16 switches.
@@ -78,6 +78,18 @@ fn ecmp_does_not_polarise() {
     assert_eq!(through.len(), 16);
     // 100 expected of each; four standard deviations are 39.
     assert!(through.values().all(|n| (61..140).contains(n)), "{through:?}");
+    // With one hash for all, a switch in between sends what it got by it on by the same way again.
+    spec.ecmp_hash = EcmpHash::Shared;
+    let outcome = run(spec);
+    let came = outcome
+        .trace
+        .iter()
+        .filter(|event| event.event == TraceKind::Receive);
+    let through: BTreeSet<u32> = came
+        .filter(|event| event.kind == PacketKind::Data)
+        .map(|event| event.node.0)
+        .collect();
+    assert_eq!(through.len(), ways as usize);
 }
 
 #[test]

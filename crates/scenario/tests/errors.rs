@@ -201,6 +201,8 @@ snapshots! {
     toml_host_without_link: star("[topology.star]\nhosts = 4", "[topology.graph]\nnodes = 5\nswitches = [0]\nlinks = [{ a = 0, b = 1 }, { a = 0, b = 2 }, { a = 0, b = 3 }]");
     toml_no_path: star("[topology.star]\nhosts = 4", "[topology.graph]\nnodes = 7\nswitches = [0, 6]\nlinks = [{ a = 0, b = 1 }, { a = 0, b = 2 }, { a = 0, b = 3 }, { a = 6, b = 4 }]");
     toml_unknown_load_balancing: star_with("[network]\nload-balancing = 'sprays'\n");
+    toml_unknown_ecmp_hash: star_with("[network]\necmp-hash = 'share'\n");
+    toml_pause_heeded_too_late: star_with("[network]\npfc.response-jitter = '2s'\n");
     toml_flowlets_without_a_gap: star_with("[network]\nload-balancing = 'flowlet'\nflowlet.gap = '0us'\n");
     toml_flowlets_in_an_odd_table: star_with("[network]\nload-balancing = 'adaptive'\nadaptive.per = 'flowlet'\nflowlet.entries = 1000\n");
     toml_spraying_with_go_back_n: star_with("[network]\nload-balancing = 'spray'\n");

@@ -26,6 +26,8 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "The thesis says that too small a max(Ton) takes undetermined ports for congested or free ones, and that too large a one \
          delays congested ones; the figure and its numbers are lost. Judged are both directions, step by step, that \
          victims are spared at the thesis's 0.05, and that they are not at 0.2.",
+        "The delay is some two max(Ton), not one: as P2 leaves ON-OFF mode its queue is shorter than at the end of the pause, so that it is \
+         checked for another period.",
         "A large epsilon is a short max(Ton): (3.3) on this link, with pauses that take 8.4 us to come back.",
     ],
     choices: &[],

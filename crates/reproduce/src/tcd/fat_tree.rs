@@ -119,16 +119,25 @@ const ALL: Group = (u64::MAX, "all", "p50_all", "p99_all");
 type Case = (&'static str, &'static str, &'static [&'static str]);
 
 const RED: &str = "network.detection.kind=red";
+const AGGRESSIVE_CUT: &str = "cc.dcqcn.tcd=aggressive";
+const NO_FLOOR: &str = "cc.dcqcn.alpha-floor=0";
+const HALF: &str = "cc.dcqcn.alpha-floor=0.5";
+const ALWAYS: &str = "cc.dcqcn.alpha-floor=1";
+const SAME_GROWTH: &str = "cc.dcqcn.g-factor=1";
 const TWICE: &str = "cc.dcqcn.cut-factor=2";
 
 const CASES: [Case; 7] = [
     ("DCQCN", "plain", &[RED]),
     ("hold", "hold", &[]),
-    ("alpha = 1", "one", &["cc.dcqcn.alpha-floor=1"]),
-    ("cut x2", "cut", &[TWICE]),
-    ("cut x2, no TCD", "control", &[RED, TWICE]),
-    ("alpha >= 0.5", "floor", &["cc.dcqcn.alpha-floor=0.5"]),
-    ("g x2", "growth", &["cc.dcqcn.g-factor=2"]),
+    ("alpha = 1", "one", &[AGGRESSIVE_CUT, ALWAYS, SAME_GROWTH]),
+    ("cut x2", "cut", &[AGGRESSIVE_CUT, NO_FLOOR, SAME_GROWTH, TWICE]),
+    (
+        "cut x2, no TCD",
+        "control",
+        &[RED, AGGRESSIVE_CUT, NO_FLOOR, SAME_GROWTH, TWICE],
+    ),
+    ("alpha >= 0.5", "floor", &[AGGRESSIVE_CUT, HALF, SAME_GROWTH]),
+    ("g x2", "growth", &[AGGRESSIVE_CUT, NO_FLOOR]),
 ];
 
 /// How many of them are run first.

@@ -22,6 +22,12 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     notes: &[
         "The thesis says that TIMELY gains, since it leaves the rate of an undetermined flow as it is; its figures have no numbers \
          in the copy that we have. Judged are signs: no victim is marked congested, and mean and median are no worse with TCD.",
+        "Victims are marked, two crosses: where both senders are at work they bring 20 Gbit/s each, together just what P0 carries, so \
+         that the queue which a pause has left there stands still. `Not shrinking` is congested by the thesis's words. Its public code \
+         lets a queue grow by 900 bytes in max(Ton) and calls that shrinking: with `network.detection.variant=as-coded` (seed 1) no victim \
+         is marked under DCQCN+TCD, 12 with `thesis`; 5 under TIMELY+TCD, 24 with `thesis`.",
+        "Long victims gain and short ones lose, under both schemes: long ones that are not cut keep more bytes in the paused queues, in \
+         which short ones wait. The authors' simulator has the same in a scenario like this.",
         "TIMELY does not look at marks: without TCD the columns' congested marks are those that the curve would put.",
         "The fat tree is `tcd-fat-tree` in small, with a salted hash: that entry has all its flows, under DCQCN.",
     ],

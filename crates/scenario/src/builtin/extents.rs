@@ -62,6 +62,9 @@ pub const GROUPS: &[Group] = &[
             of("acc-parking-lot", 8, 4, 806_366),
             of("acc-victims", 20, 1203, 978_753),
             of("acc-shared-class", 8, 8, 482_758),
+            of("tcd-victims", 20, 2500, 2_311_028),
+            of("tcd-fairness", 24, 1205, 4_167_803),
+            of("tcd-testbed", 5, 3, 245_342),
         ],
     },
     Group {
@@ -106,6 +109,7 @@ pub const GROUPS: &[Group] = &[
         scenarios: &[
             of("acc-fat250-hadoop60", 250, 3907, 5_540_698),
             of("acc-fat250-websearch60", 250, 317, 5_077_654),
+            of("tcd-fat-tree", 250, 39970, 52_762_408),
         ],
     },
     Group {
