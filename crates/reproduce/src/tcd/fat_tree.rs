@@ -115,11 +115,12 @@ const WEBSEARCH_SIZES: [Group; 5] = [
 
 const ALL: Group = (u64::MAX, "all", "p50_all", "p99_all");
 
-/// What is run: what tables call it, what tells its runs from others, and settings.
-type Case = (&'static str, &'static str, &'static [&'static str]);
+/// What is run: what tables call it, what tells its runs from others, scheme, and settings.
+type Case = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 const RED: &str = "network.detection.kind=red";
-const AGGRESSIVE_CUT: &str = "cc.dcqcn.tcd=aggressive";
+/// Under the name `dcqcn`: the settings of `dcqcn-tcd` would overrule it.
+const DEEPER: &str = "cc.dcqcn.tcd=aggressive";
 const NO_FLOOR: &str = "cc.dcqcn.alpha-floor=0";
 const HALF: &str = "cc.dcqcn.alpha-floor=0.5";
 const ALWAYS: &str = "cc.dcqcn.alpha-floor=1";
@@ -127,17 +128,18 @@ const SAME_GROWTH: &str = "cc.dcqcn.g-factor=1";
 const TWICE: &str = "cc.dcqcn.cut-factor=2";
 
 const CASES: [Case; 7] = [
-    ("DCQCN", "plain", &[RED]),
-    ("hold", "hold", &[]),
-    ("alpha = 1", "one", &[AGGRESSIVE_CUT, ALWAYS, SAME_GROWTH]),
-    ("cut x2", "cut", &[AGGRESSIVE_CUT, NO_FLOOR, SAME_GROWTH, TWICE]),
+    ("DCQCN", "plain", "dcqcn-tcd", &[RED]),
+    ("hold", "hold", "dcqcn-tcd", &[]),
+    ("alpha = 1", "always", "dcqcn", &[DEEPER, ALWAYS, SAME_GROWTH]),
+    ("cut x2", "deep", "dcqcn", &[DEEPER, NO_FLOOR, SAME_GROWTH, TWICE]),
     (
         "cut x2, no TCD",
         "control",
-        &[RED, AGGRESSIVE_CUT, NO_FLOOR, SAME_GROWTH, TWICE],
+        "dcqcn",
+        &[RED, DEEPER, NO_FLOOR, SAME_GROWTH, TWICE],
     ),
-    ("alpha >= 0.5", "floor", &[AGGRESSIVE_CUT, HALF, SAME_GROWTH]),
-    ("g x2", "growth", &[AGGRESSIVE_CUT, NO_FLOOR]),
+    ("alpha >= 0.5", "floor", "dcqcn", &[DEEPER, HALF, SAME_GROWTH]),
+    ("g x2", "growth", "dcqcn", &[DEEPER, NO_FLOOR]),
 ];
 
 /// How many of them are run first.
@@ -174,14 +176,14 @@ impl Percentile {
 
 impl Matrix {
     fn need(&self, hash: usize, case: usize, seed: u64) -> Need {
-        let ((hash, how), (_, name, settings)) = (HASHES[hash], CASES[case]);
+        let ((hash, how), (_, name, scheme, settings)) = (HASHES[hash], CASES[case]);
         let all = self.settings.iter().chain(settings).map(ToString::to_string);
         Need {
             variant: format!("{}-{hash}-{name}", self.key),
             settings: all.chain([format!("network.ecmp-hash={how}")]).collect(),
             digest: Some(self.digest),
             folder: false,
-            ..Need::of(Input::Shipped("tcd-fat-tree", seed), "dcqcn-tcd")
+            ..Need::of(Input::Shipped("tcd-fat-tree", seed), scheme)
         }
     }
 
