@@ -22,6 +22,8 @@ const AGGRESSIVE: &str = "The thesis's text owes its gain for short flows to an 
                           that alpha is raised; by how much is lost, and its public code cuts as DCQCN does (hold). Here in numbers of ours: \
                           alpha at least a half, alpha growing twice as fast, alpha always 1, cuts twice as deep.";
 const CONTROL: &str = "`cut x2, no TCD` is the control: the deeper cut without detection, where every mark of a victim counts, too.";
+const FOUND: &str = "What gains is the cut, not the detection: rates that are held gain nothing, a deeper cut halves the 99th percentile of short \
+                     flows (salted, Hadoop) and raises that of those from 26 KB to 4.8 MB by 30 %, and the control has both, too.";
 const POLARISED: &str = "Polarised: every switch hashes alike, as the public code has it, so that 50 of 250 links to the core carry all, at \
                          2.7 times what they can. Salted: each switch has a seed of its own.";
 const PARTIAL: &str = "Ten seeds are defined; the row `seeds` says with how many of them a case was run. A ratio is of the seeds \
@@ -35,7 +37,7 @@ pub(super) const HADOOP: Reproduction = Reproduction {
               PFC at 320 and 318 KB; DCQCN as published with alpha from a half. Slowdown over the same flow alone. The same flows \
               under all; means over seeds, ratios (DCQCN's value over it, above 1 is better) as geometric means of pairs with 95 % intervals. \
               Some 20 minutes of processor time.",
-    notes: &[PRINTED, AGGRESSIVE, CONTROL, POLARISED, PARTIAL],
+    notes: &[PRINTED, AGGRESSIVE, CONTROL, FOUND, POLARISED, PARTIAL],
     choices: &[],
     steps: &[],
     needs: || HADOOP_RUNS.needs(),

@@ -1,6 +1,8 @@
 //! Ternary detection where nothing moves any more: a ring of pauses.
 
+use paceline_congestion::detect::PortState;
 use paceline_fabric::Outcome;
+use paceline_fabric::outcome::StateRecord;
 use paceline_scenario::Resolved;
 
 use super::thesis;
@@ -11,15 +13,15 @@ use crate::need::{Digest, Numbers};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-deadlock-ring",
-    title: "A deadlock under TCD: proved as without it, and undetermined everywhere",
+    title: "A deadlock under TCD: proved as without it",
     source: thesis!("section 1.1, on what flow control costs"),
     setting: "Scenario `pfc-deadlock`: four switches in a ring, each waits for room in the next. With the curves alone, and with ternary \
               detection; what is proved is compared. Below a second of processor time.",
     notes: &[
         "The thesis names deadlocks among the costs of flow control and has no experiment of them: nothing is printed.",
-        "On the ring every port is paused once and never let go: no packet leaves that could be marked, and the machine, \
-         which goes by packets that leave, would have each port as its last packet left it. A port that is stopped \
-         is undetermined by definition, and that is what it says when it is asked.",
+        "That all ports of the ring are undetermined is not so, a cross: each is stopped once and never let go, no packet leaves that \
+         could be marked, and the machine, which begins to count when a pause ends, has each as it was when it was \
+         stopped.",
     ],
     choices: &[],
     steps: &[],
@@ -57,6 +59,14 @@ const RUNS: Grid = Grid {
         ("endless", "pauses without end", "", 0),
         ("stuck", "flows stuck", "", 0),
         ("marked", "packets marked", "", 0),
+        (
+            "undetermined",
+            "ports between switches that end undetermined",
+            "",
+            0,
+        ),
+        ("congested", "ports between switches that end congested", "", 0),
+        ("free", "ports between switches that end not congested", "", 0),
     ],
     claims: &[
         Claim {
@@ -74,6 +84,15 @@ const RUNS: Grid = Grid {
             of: |value| Some(value(1, "endless")? / value(0, "endless")?),
             criterion: SAME,
         },
+        Claim {
+            what: "ports between switches that end undetermined",
+            of: |value| value(1, "undetermined"),
+            criterion: Criterion::property(
+                Tolerance::AtLeast(4.0),
+                Source::Us,
+                "a port of the circle that is stopped for ever is neither free nor the root by what the states mean",
+            ),
+        },
     ],
 };
 
@@ -85,8 +104,22 @@ const SAME: Criterion = Criterion::property(
 
 fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
     let counters = &outcome.counters;
+    let ends_as = |state: PortState| {
+        let is_so = |record: &&StateRecord| {
+            // A series has no bins before its first change.
+            let last = record.series.bins().last().map_or(0, |bin| bin.last);
+            record.port.peer.0 < 4 && last == state as u64
+        };
+        outcome.states.iter().filter(is_so).count() as f64
+    };
     let mut numbers = Numbers {
-        values: [("marked", (counters.marked + counters.undetermined) as f64)].into(),
+        values: [
+            ("marked", (counters.marked + counters.undetermined) as f64),
+            ("undetermined", ends_as(PortState::Undetermined)),
+            ("congested", ends_as(PortState::Congested)),
+            ("free", ends_as(PortState::NotCongested)),
+        ]
+        .into(),
         ..Numbers::default()
     };
     let Some(proof) = &outcome.standstill else {
