@@ -48,7 +48,7 @@ impl Pauses {
 
     /// Exchanges a port's stream with another part of the run.
     pub(super) fn exchange(&mut self, other: &mut Self, port: PortId) {
-        if self.responses.len() > 0 {
+        if !self.responses.is_empty() {
             self.responses.exchange(&mut other.responses, port);
         }
     }
