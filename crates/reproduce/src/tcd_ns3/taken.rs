@@ -117,7 +117,11 @@ pub(super) fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
 /// Marks of the long flows since the bursts began; of all time where there are none.
 fn long_flows(numbers: &mut Numbers, run: &RunSpec, record: &TcdNs3Record) {
     let short = run.flows.iter().filter(|flow| flow.size < LONG);
-    let begin = short.map(|flow| flow.start.as_ps() / BIN).min().unwrap_or(0) as u32;
+    // An instant of the flow file may be a nanosecond earlier in ns-3.
+    let begin = short
+        .map(|flow| (flow.start.as_ps() + 1000) / BIN)
+        .min()
+        .unwrap_or(0) as u32;
     let longs = run.flows.iter().zip(&record.flows);
     let mut longs: Vec<_> = longs.filter(|(spec, _)| spec.size >= LONG).collect();
     longs.sort_by_key(|(spec, _)| (spec.dst, spec.src));
