@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,14 @@ from conftest import LONG, TINY
 # From the signal to the exception: a fifth of a second, and more only where a machine has much else to do. Runs would
 # take minutes.
 PATIENCE_S = 5.0
+
+
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """A process that was started in the background may have been told not to hear Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def interrupted(call: Callable[[], Any], after_s: float = 0.5) -> float:
@@ -45,7 +53,7 @@ def test_a_run_hears_ctrl_c() -> None:
 
 
 def test_a_run_on_threads_hears_ctrl_c() -> None:
-    set = {"duration": "1s"}
+    set = {"duration": "1s", "workload.0.permutation.size": "1GB"}
     assert interrupted(lambda: paceline.run("permutation-k8", set=set, threads=2)) < PATIENCE_S
 
 

@@ -81,7 +81,15 @@ fn workload(name: &str) -> Place {
         "flows" => "[{ src = 2, dst = 1, size = \"1KB\" }]",
         _ => "{}",
     };
-    let text = scenario(TOPOLOGY, &format!("[[workload]]\n{name} = {block}\n"), "");
+    let text = match name {
+        // Such messages are sent in networks under credits.
+        "messages" => {
+            "fidelity = \"ib-omnet\"\nduration = \"1ms\"\n[topology.star]\nhosts = 4\ndelay = \"0s\"\n[[workload]]\n\
+             messages = { senders = 1, receivers = 2, size = \"4KB\", gap = \"1us\" }\n[cc]\nscheme = \"none\"\n"
+                .to_string()
+        }
+        name => scenario(TOPOLOGY, &format!("[[workload]]\n{name} = {block}\n"), ""),
+    };
     let path = match name {
         "flows" => "workload.0.flows.0.".to_string(),
         name => format!("workload.0.{name}."),

@@ -12,7 +12,26 @@ _Path: TypeAlias = Union[str, PathLike[str]]
 _Scenario: TypeAlias = Union[_Path, dict[str, Any]]
 _Told: TypeAlias = Callable[[Progress], Any]
 
-__all__: list[str]
+__all__ = [
+    "Comparison",
+    "Progress",
+    "Run",
+    "Sweep",
+    "Table",
+    "Why",
+    "__version__",
+    "_abandon",
+    "_fault",
+    "check",
+    "compare",
+    "explain",
+    "read",
+    "run",
+    "scenarios",
+    "schemes",
+    "sweep",
+    "why",
+]
 __version__: str
 
 @final

@@ -28,13 +28,40 @@ fn within<T: Copy + PartialOrd + std::fmt::Display>(
     range: RangeInclusive<T>,
 ) -> Result<T, Problem> {
     let value = fill_at(slot, default);
+    check_within(cx, &value, what, &range)?;
+    Ok(value.into_inner())
+}
+
+fn check_within<T: Copy + PartialOrd + std::fmt::Display>(
+    cx: &Cx<'_>,
+    value: &Spanned<T>,
+    what: &str,
+    range: &RangeInclusive<T>,
+) -> Result<(), Problem> {
     if range.contains(value.get_ref()) {
-        return Ok(value.into_inner());
+        return Ok(());
     }
     let expected = format!("expected {} to {}", range.start(), range.end());
     Err(Problem::new(format!("{what} is {}: {expected}", value.get_ref()))
-        .at(&cx.texts.of_value(&value))
+        .at(&cx.texts.of_value(value))
         .label(expected))
+}
+
+const UNDERSHOOT: RangeInclusive<f64> = 1.0..=100.0;
+const INCREASE: RangeInclusive<f64> = 0.0..=1e6;
+
+/// The fractions that a table has, whether they are used or not.
+fn check_fractions(cx: &Cx<'_>, table: &schema::Rrcc) -> Result<(), Problem> {
+    for (value, what, range) in [
+        (&table.threshold, "the threshold", &(0.0..=1.0)),
+        (&table.undershoot, "the undershoot", &UNDERSHOOT),
+        (&table.increase, "the increase", &INCREASE),
+    ] {
+        if let Some(value) = value {
+            check_within(cx, value, what, range)?;
+        }
+    }
+    Ok(())
 }
 
 /// What a network under credits is told; elsewhere the table is left alone.
@@ -44,6 +71,13 @@ pub(super) fn resolve(
     net: &Net,
     sources: Vec<Source>,
 ) -> Result<Option<Box<CreditSpec>>, Problem> {
+    if let Some(rrcc) = n
+        .credits
+        .as_ref()
+        .and_then(|credits| credits.get_ref().rrcc.as_ref())
+    {
+        check_fractions(cx, rrcc)?;
+    }
     if cx.fidelity != Fidelity::IbOmnet {
         return Ok(None);
     }
@@ -179,9 +213,9 @@ fn control(cx: &Cx<'_>, table: &mut schema::Credits) -> Result<Control, Problem>
                     &mut table.undershoot,
                     known.undershoot,
                     "the undershoot",
-                    1.0..=100.0,
+                    UNDERSHOOT,
                 )?,
-                increase: within(cx, &mut table.increase, known.increase, "the increase", 0.0..=1e6)?,
+                increase: within(cx, &mut table.increase, known.increase, "the increase", INCREASE)?,
                 after: fill_value(&mut table.after, known.after),
             })
         }
