@@ -21,6 +21,21 @@ pub(crate) struct Case {
     pub(crate) settings: &'static [&'static str],
 }
 
+/// A case by its column, its key, its scheme and what is set.
+pub(crate) const fn case(
+    column: &'static str,
+    key: &'static str,
+    scheme: &'static str,
+    settings: &'static [&'static str],
+) -> Case {
+    Case {
+        column,
+        key,
+        scheme,
+        settings,
+    }
+}
+
 /// Name among the numbers of a run, what it is, its unit, its digits.
 pub(crate) type Quantity = (&'static str, &'static str, &'static str, usize);
 

@@ -1,7 +1,7 @@
 //! A6 and A7: completion times and pauses in a network of 250 hosts.
 
 use super::{Criterion, RECONSTRUCTED, Reproduction, SOURCE, Tolerance, WINDOW, bar};
-use crate::grid::{BY_SIZE, Case, Claim, Grid, Value};
+use crate::grid::{BY_SIZE, Case, Claim, Grid, Value, case};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "acc-fct",
@@ -30,20 +30,6 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         .concat()
     },
 };
-
-const fn case(
-    column: &'static str,
-    key: &'static str,
-    scheme: &'static str,
-    settings: &'static [&'static str],
-) -> Case {
-    Case {
-        column,
-        key,
-        scheme,
-        settings,
-    }
-}
 
 /// ACC first, HPCC second, DCQCN third: claims name them so.
 const CASES: &[Case] = &[

@@ -3,7 +3,7 @@
 use super::{figure, from_notes};
 use crate::Reproduction;
 use crate::criterion::{Criterion, Source, Tolerance};
-use crate::grid::{BY_SIZE, Case, Claim, Grid, Value};
+use crate::grid::{BY_SIZE, Case, Claim, Grid, Value, case};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "hpcc-figure12",
@@ -30,20 +30,6 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 const PFC: &[&str] = &["network.flow_control=pfc"];
 const GO_BACK_N: &[&str] = &["network.flow_control=none", "network.recovery=go-back-n"];
 const IRN: &[&str] = &["network.flow_control=none", "network.recovery=irn"];
-
-const fn case(
-    column: &'static str,
-    key: &'static str,
-    scheme: &'static str,
-    settings: &'static [&'static str],
-) -> Case {
-    Case {
-        column,
-        key,
-        scheme,
-        settings,
-    }
-}
 
 const fn grid(key: &'static str, cases: &'static [Case], claims: &'static [Claim]) -> Grid {
     Grid {

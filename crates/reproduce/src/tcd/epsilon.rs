@@ -11,7 +11,7 @@ use paceline_scenario::Resolved;
 use super::thesis;
 use crate::Reproduction;
 use crate::criterion::{Criterion, Source, Tolerance};
-use crate::grid::{Case, Claim, Grid, Quantity, Value};
+use crate::grid::{Case, Claim, Grid, Quantity, Value, case};
 use crate::need::{Digest, Numbers};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -36,43 +36,29 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     panels: |done| [VICTIMS.panels(done, "victims"), CULPRITS.panels(done, "culprits")].concat(),
 };
 
-const fn case(
-    scheme: &'static str,
-    column: &'static str,
-    key: &'static str,
-    settings: &'static [&'static str],
-) -> Case {
-    Case {
-        column,
-        key,
-        scheme,
-        settings,
-    }
-}
-
 /// Five values of epsilon under a scheme.
 const fn cases(scheme: &'static str) -> [Case; 5] {
     [
         case(
-            scheme,
             "0.01 (471 us)",
             "least",
+            scheme,
             &["network.detection.epsilon=0.01"],
         ),
         case(
-            scheme,
             "0.02 (240 us)",
             "less",
+            scheme,
             &["network.detection.epsilon=0.02"],
         ),
         case(
-            scheme,
             "0.05 (101 us)",
             "thesis",
+            scheme,
             &["network.detection.epsilon=0.05"],
         ),
-        case(scheme, "0.1 (55 us)", "more", &["network.detection.epsilon=0.1"]),
-        case(scheme, "0.2 (31 us)", "most", &["network.detection.epsilon=0.2"]),
+        case("0.1 (55 us)", "more", scheme, &["network.detection.epsilon=0.1"]),
+        case("0.2 (31 us)", "most", scheme, &["network.detection.epsilon=0.2"]),
     ]
 }
 

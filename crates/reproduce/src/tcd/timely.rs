@@ -8,7 +8,7 @@ use paceline_scenario::Resolved;
 use super::thesis;
 use crate::Reproduction;
 use crate::criterion::{Criterion, Source, Tolerance};
-use crate::grid::{BY_SIZE, Case, Claim, Grid, Quantity, Value};
+use crate::grid::{BY_SIZE, Case, Claim, Grid, Quantity, Value, case};
 use crate::need::{Digest, Numbers};
 use paceline_lab::stats::mean;
 
@@ -38,20 +38,6 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 };
 
 const RED: &str = "network.detection.kind=red";
-
-const fn case(
-    column: &'static str,
-    key: &'static str,
-    scheme: &'static str,
-    settings: &'static [&'static str],
-) -> Case {
-    Case {
-        column,
-        key,
-        scheme,
-        settings,
-    }
-}
 
 const CASES: [Case; 4] = [
     case("TIMELY", "red", "timely", &[RED]),
