@@ -269,6 +269,20 @@ impl SchemeParams {
         }
         Ok(config)
     }
+
+    /// What the settings of the alias `name` overrule here: parameter, what it says without them, what runs.
+    pub fn overruled(&self, name: &str) -> Vec<(&'static str, String, &'static str)> {
+        let Ok((scheme, Some(alias))) = find(name) else {
+            return Vec::new();
+        };
+        let plain = self.configure(scheme.name).map(|config| config.values());
+        let plain = plain.unwrap_or_default();
+        let settings = alias.settings.iter().filter_map(|&(key, runs)| {
+            let (_, written) = plain.iter().find(|(name, _)| name == key)?;
+            (written != runs).then(|| (key, written.clone(), runs))
+        });
+        settings.collect()
+    }
 }
 
 /// A scheme with its parameters, ready to make senders.

@@ -106,6 +106,47 @@ fn what_does_nothing_is_told() {
     }
 }
 
+/// An alias is a scheme with settings made, which win over what is written: not without a word.
+#[test]
+fn what_an_alias_overrules_is_told() {
+    let load = |scheme: &str, set: &str| {
+        let text = format!(
+            "name = \"idle\"\n[topology.star]\nhosts = 4\n{WORKLOAD}[cc.dcqcn]\ntcd = \"aggressive\"\ng-factor = 3\n"
+        );
+        let overrides = Overrides {
+            scheme: Some(scheme.to_string()),
+            set: vec![set.to_string()],
+            ..Overrides::default()
+        };
+        load_text("idle.toml", &text, &overrides).unwrap()
+    };
+    let overruled = |resolved: &Resolved| -> Vec<String> {
+        let all = resolved.warnings.iter();
+        all.filter(|line| line.contains("does not run"))
+            .cloned()
+            .collect()
+    };
+    let alias = load("dcqcn-tcd", "cc.dcqcn.flavour=nic");
+    assert_eq!(
+        overruled(&alias),
+        [
+            "--set:1:18: cc.dcqcn.flavour = `nic` does not run: dcqcn-tcd is dcqcn with flavour = `paper`; the scheme \
+             dcqcn takes what is written",
+            "idle.toml:7:7: cc.dcqcn.tcd = `aggressive` does not run: dcqcn-tcd is dcqcn with tcd = `hold`; the scheme \
+             dcqcn takes what is written",
+        ]
+    );
+    // What is as the alias has it, or what it leaves alone, is no contradiction; nor is its own resolved scenario.
+    let same = load("dcqcn-tcd", "cc.dcqcn.tcd=hold");
+    assert_eq!(overruled(&same), Vec::<String>::new());
+    assert_eq!(
+        overruled(&load("dcqcn", "cc.dcqcn.flavour=paper")),
+        Vec::<String>::new()
+    );
+    let again = load_text("idle.toml", &alias.toml, &Overrides::default()).unwrap();
+    assert_eq!(overruled(&again), Vec::<String>::new());
+}
+
 #[test]
 fn what_is_there_twice_is_told() {
     let twice = "[[workload]]\nlabel = \"a\"\nincast = { senders = [1, 2, 1], receiver = 3 }\n";

@@ -291,6 +291,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), detects)?;
     scenario.record.pcap = Some(pcap);
     cx.unused.extend(schemes.unused(cx)?);
+    cx.warnings.extend(schemes.overruled(cx));
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
     let configs = schemes.iter().map(|scheme| &scheme.config);

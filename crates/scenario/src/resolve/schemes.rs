@@ -112,6 +112,26 @@ impl<'a> Schemes<'a> {
         Ok(unused)
     }
 
+    /// Says of what is written for a scheme and the alias that runs has otherwise: a value that does not run must
+    /// not look as if it did.
+    pub(super) fn overruled(&self, cx: &Cx<'_>) -> Vec<String> {
+        let mut overruled = Vec::new();
+        for (name, spec) in &self.named {
+            let scheme = spec.config.name();
+            for (key, value, runs) in self.blocks.overruled(name) {
+                let written = cx.parameters.iter().find(|(s, p, _)| s == scheme && p == key);
+                if let Some((.., span)) = written {
+                    let place = cx.texts.at(span.clone());
+                    overruled.push(format!(
+                        "{place}: cc.{scheme}.{key} = `{value}` does not run: {name} is {scheme} with {key} = `{runs}`; the \
+                         scheme {scheme} takes what is written"
+                    ));
+                }
+            }
+        }
+        overruled
+    }
+
     /// The scheme of `[cc]`.
     pub(super) fn first(&self) -> &SchemeConfig {
         &self.named[0].1.config
