@@ -38,23 +38,28 @@ pub(crate) fn configure(
 }
 
 /// The blocks of these schemes, every parameter with its value.
+///
+/// By way of their text: writing texts and [`crate::document`]'s reading are compiled once, for the scenario.
 pub(crate) fn explicit(schemes: &[&SchemeConfig]) -> Result<toml::Table, Problem> {
     let mut blocks = toml::Table::new();
     for scheme in schemes {
-        let block = toml::Table::try_from(scheme.explicit_params()).map_err(|error| {
+        let text = toml::to_string(&scheme.explicit_params());
+        let block = text.map_err(|error| error.to_string()).and_then(|text| {
+            let table = text.parse::<toml::Table>();
+            table.map_err(|error| error.to_string())
+        });
+        blocks.extend(block.map_err(|error| {
             Problem::new(format!(
                 "the parameters of {} cannot be written: {error}",
                 scheme.name()
             ))
-        })?;
-        blocks.extend(block);
+        })?);
     }
     Ok(blocks)
 }
 
 /// Blocks out of a table of tables that this crate made.
-pub(crate) fn blocks(table: toml::Table) -> Result<SchemeParams, Problem> {
-    table
-        .try_into()
+pub(crate) fn blocks(table: &toml::Table) -> Result<SchemeParams, Problem> {
+    crate::document::read(&table.to_string())
         .map_err(|error| Problem::new(format!("the parameters of the scheme do not fit: {error}")))
 }

@@ -1,6 +1,7 @@
 //! TOML texts with overrides: from text to [`Scenario`], every place kept.
 
 mod axes;
+mod reader;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,6 +16,7 @@ use crate::diagnostics::{Diagnostics, Place, Problem, Source, nearest};
 use crate::schema::Scenario;
 
 pub(crate) use axes::{Point, Written};
+use reader::Reader;
 
 /// A value that the command line puts into a scenario.
 #[derive(Clone, Debug)]
@@ -100,7 +102,7 @@ pub(crate) fn parse(
         put(table.get_mut(), path, value(text, padded, span.start), &texts)?;
     }
     let parameters = split_schemes(table.get_mut());
-    let scenario = Scenario::deserialize(toml::Deserializer::from(table));
+    let scenario = Scenario::deserialize(Reader::from(table));
     let scenario = scenario.map_err(|error| schema_problem(&error, &texts))?;
     Ok(Document {
         scenario,
@@ -108,6 +110,12 @@ pub(crate) fn parse(
         parameters,
         sweep,
     })
+}
+
+/// Reads a text that this program made.
+pub(crate) fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    let table = DeTable::parse(text).map_err(|error| error.to_string())?;
+    T::deserialize(Reader::from(table)).map_err(|error| error.to_string())
 }
 
 const GAP: usize = 16;
@@ -294,7 +302,7 @@ fn syntax_problem(error: &toml::de::Error, texts: &Texts) -> Problem {
 }
 
 /// An error of serde's, in our words.
-fn schema_problem(error: &toml::de::Error, texts: &Texts) -> Problem {
+fn schema_problem(error: &reader::Error, texts: &Texts) -> Problem {
     let message = error.message().trim_end().to_string();
     let place = error.span().map(|span| texts.at(span));
     let mut problem = unknown(&message).unwrap_or_else(|| Problem::new(in_words(&message)));

@@ -122,7 +122,7 @@ impl Reader<'_> {
             workload: vec![Spanned::new(config.span("FLOW_FILE"), self.workload()?)],
             network,
             cc,
-            cc_blocks: crate::cc::blocks(blocks)?,
+            cc_blocks: crate::cc::blocks(&blocks)?,
             record: self.record(),
             quirks: schema::Quirks {
                 ack_high_priority: self.ns3().then(|| config.flag("ACK_HIGH_PRIO", false)),

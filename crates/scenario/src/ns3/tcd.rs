@@ -134,7 +134,7 @@ impl Reader<'_> {
             workload: vec![Spanned::new(config.span("FLOW_FILE"), workload)],
             network: self.network()?,
             cc,
-            cc_blocks: crate::cc::blocks(blocks)?,
+            cc_blocks: crate::cc::blocks(&blocks)?,
             ..Scenario::default()
         };
         Ok((scenario, places))
