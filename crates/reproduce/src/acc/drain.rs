@@ -8,7 +8,7 @@ use paceline_scenario::Resolved;
 
 use super::{
     Case, Criterion, Digest, Line, Numbers, RECONSTRUCTED, Reproduction, SOURCE, Table, Tolerance, WINDOW,
-    bar, line, numbers,
+    bar, excess, line, numbers,
 };
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -26,9 +26,12 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          below it is what the principle promises: the time over that which the port needs for the largest queue.",
     ],
     choices: &[WINDOW],
-    steps: &[],
+    steps: &[excess::STEP],
     needs: || tables().iter().flat_map(Table::needs).collect(),
-    panels: |done| tables().iter().map(|table| table.panel(done)).collect(),
+    panels: |done| {
+        let both = |(place, table): (usize, &Table)| [table.panel(done), excess::panel(done, place)];
+        tables().iter().enumerate().flat_map(both).collect()
+    },
 };
 
 const DIGEST: Digest = Digest {
@@ -36,7 +39,28 @@ const DIGEST: Digest = Digest {
     of: digest,
 };
 
-const FLOWS: [(u64, &str); 6] = [(2, "2"), (4, "4"), (8, "8"), (16, "16"), (32, "32"), (64, "64")];
+pub(super) const FLOWS: [(u64, &str); 6] = [(2, "2"), (4, "4"), (8, "8"), (16, "16"), (32, "32"), (64, "64")];
+
+/// A rate of links, and what lists of numbers by flows are called: excess, queue, flows that stand still.
+pub(super) struct Rate {
+    pub(super) gbps: u64,
+    pub(super) names: [&'static str; 3],
+}
+
+pub(super) const RATES: [Rate; 3] = [
+    Rate {
+        gbps: 40,
+        names: ["excess at 40", "queue at 40", "stopped at 40"],
+    },
+    Rate {
+        gbps: 100,
+        names: ["excess at 100", "queue at 100", "stopped at 100"],
+    },
+    Rate {
+        gbps: 400,
+        names: ["excess at 400", "queue at 400", "stopped at 400"],
+    },
+];
 
 const LINES: &[Line] = &[
     line(
@@ -83,8 +107,8 @@ const LINES: &[Line] = &[
     ),
 ];
 
-fn tables() -> Vec<Table> {
-    let of_rate = |gbps: u64| {
+pub(super) fn tables() -> Vec<Table> {
+    let of_rate = |&Rate { gbps, .. }: &Rate| {
         let case = |(flows, name): (u64, &'static str)| {
             let size = gbps * 2_500_000 / 8 / flows;
             Case {
@@ -107,7 +131,7 @@ fn tables() -> Vec<Table> {
             lines: LINES,
         }
     };
-    [40, 100, 400].map(of_rate).into()
+    RATES.iter().map(of_rate).collect()
 }
 
 fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {

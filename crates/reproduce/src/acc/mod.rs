@@ -3,6 +3,7 @@
 
 mod deadlock;
 mod drain;
+mod excess;
 mod fct;
 mod join;
 mod lot;

@@ -1,0 +1,211 @@
+//! A1, the sum of excesses: what the senders of an incast wait for together, beside what stands in the queue at that instant.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use paceline_congestion::acc::Acc;
+use paceline_congestion::api::{AckInfo, CongestionControl, Ctx, Outgoing, SendLimits};
+use paceline_congestion::registry::{AnyParams, Maker};
+use paceline_fabric::outcome::{PacketKind, TraceEvent, TraceKind};
+use paceline_fabric::spec::NodeId;
+use paceline_fabric::{Makers, Outcome, Progress};
+use paceline_kernel::Time;
+use paceline_lab::run::{Control, execute_with};
+use paceline_scenario::Resolved;
+
+use super::drain::{FLOWS, RATES, tables};
+use super::{Cell, Criterion, Numbers, Source, Tolerance, bar};
+use crate::need::Done;
+use crate::panel::{Column, Panel, Row};
+use crate::step::{Step, StepError, Work};
+
+pub(super) const STEP: Step = Step {
+    name: "acc excess",
+    title: "adding up what stopped senders wait for",
+    work,
+};
+
+/// Runs the incasts again, with senders that tell what they wait for.
+fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
+    let mut all = Numbers::default();
+    let tables = tables();
+    let cases = (tables.len() * FLOWS.len()) as f64;
+    for (place, (table, rate)) in tables.iter().zip(&RATES).enumerate() {
+        for (case, (flows, _)) in table.cases.iter().zip(FLOWS) {
+            let need = table.need(case);
+            let run = work.done.ended(&need);
+            let run = run.ok_or_else(|| StepError::of(format!("{} has not ended", need.name())))?;
+            let largest = largest(&run.input)?;
+            for (name, value) in rate.names.into_iter().zip(largest.values()) {
+                all.series.entry(name).or_default().push((flows as f64, value));
+            }
+            let share = (place * FLOWS.len()) as f64 + all.series[rate.names[0]].len() as f64;
+            work.tell(share / cases, case.name)?;
+        }
+    }
+    Ok(all)
+}
+
+/// The table of a rate: the excess of all flows, the queue, and how far they are apart.
+pub(super) fn panel(done: &Done, place: usize) -> Panel {
+    let rate = &RATES[place];
+    let value = |which: usize, case: usize| {
+        let list = done.step(STEP.name)?.series.get(rate.names[which])?;
+        let (_, value) = list.iter().find(|(flows, _)| *flows == FLOWS[case].0 as f64)?;
+        Some(*value)
+    };
+    let columns = FLOWS.map(|(_, name)| Column {
+        name,
+        ..Column::scheme("acc")
+    });
+    let rows = [
+        Row::quantity("what all that stand still wait for", "packets", 1),
+        Row::quantity("the queue at that instant", "packets", 1),
+        Row::quantity("the difference, per flow", "packets", 2),
+        Row::quantity("flows that stand still", "", 0),
+    ];
+    let title = format!("{} Gbit/s, when the sum of excesses is largest", rate.gbps);
+    let panel = Panel::of(title, "", columns.to_vec(), rows.to_vec(), |row, case| {
+        let apart = || Some((value(0, case)? - value(1, case)?) / FLOWS[case].0 as f64);
+        let (ours, criterion) = match row {
+            0 | 1 => (value(row, case), Criterion::shown(Source::Us)),
+            2 => (apart(), BAR),
+            _ => (value(2, case), Criterion::shown(Source::Us)),
+        };
+        Cell {
+            paper: None,
+            ours,
+            criterion,
+        }
+    });
+    panel.told_by_title()
+}
+
+const BAR: Criterion = bar(
+    Tolerance::Between(-1.0, 1.0),
+    "packets are conserved: what is in flight and not on its way is in the queue",
+);
+
+/// The instant in which senders wait for most: in packets, as the queue.
+struct Largest {
+    excess: f64,
+    queue: f64,
+    stopped: usize,
+}
+
+impl Largest {
+    const fn values(&self) -> [f64; 3] {
+        [self.excess, self.queue, self.stopped as f64]
+    }
+}
+
+/// Runs `input` with senders that tell, and looks for that instant.
+fn largest(input: &Resolved) -> Result<Largest, StepError> {
+    let AnyParams::Acc(params) = input.run.schemes[0].config.params() else {
+        return Err(StepError::of("the scheme is not ACC"));
+    };
+    let told = Told::default();
+    let maker = {
+        let (params, told) = (params.clone(), told.clone());
+        Maker::new(move |path| Box::new(Teller::new(Acc::new(&params, path), &told)))
+    };
+    let go_on = &mut |_: &Progress| Control::Continue;
+    let done = execute_with(input, Makers::from([(0, maker)]), go_on).map_err(StepError::of)?;
+    let told = told.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let (at, bytes, stopped) = peak(&told.changes);
+    let (payload, queue) = queue_at(&done.outcome, at);
+    Ok(Largest {
+        excess: bytes as f64 / payload.max(1.0),
+        queue,
+        stopped,
+    })
+}
+
+/// When, who (in the order in which senders were made), and for how many bytes it still waits.
+type Change = (Time, usize, u64);
+
+/// When the sum is largest, that sum, and how many it is of.
+fn peak(changes: &[Change]) -> (Time, u64, usize) {
+    let mut waiting: Vec<u64> = Vec::new();
+    let mut best = (Time::ZERO, 0, 0);
+    for &(at, who, bytes) in changes {
+        waiting.resize(waiting.len().max(who + 1), 0);
+        waiting[who] = bytes;
+        let sum = waiting.iter().sum();
+        if sum > best.1 {
+            best = (at, sum, waiting.iter().filter(|bytes| **bytes > 0).count());
+        }
+    }
+    best
+}
+
+/// The payload of a full packet, and the packets in the congested port's queue at an instant.
+fn queue_at(outcome: &Outcome, at: Time) -> (f64, f64) {
+    let passes = |event: &&TraceEvent| {
+        event.node == NodeId(0)
+            && event.kind == PacketKind::Data
+            && matches!(event.event, TraceKind::Enqueue | TraceKind::Dequeue)
+    };
+    let data = outcome.trace.iter().filter(passes);
+    let full = data.clone().max_by_key(|event| event.wire);
+    let (payload, wire) = full.map_or((1, 1), |event| (event.payload, event.wire));
+    let last = data.take_while(|event| event.at <= at).last();
+    let bytes = last.map_or(0, |event| event.queue_bytes);
+    (f64::from(payload), f64::from(bytes) / f64::from(wire))
+}
+
+/// What senders tell, in the order of time.
+#[derive(Clone, Debug, Default)]
+struct Told(Arc<Mutex<Changes>>);
+
+#[derive(Debug, Default)]
+struct Changes {
+    senders: usize,
+    changes: Vec<Change>,
+}
+
+/// A sender that tells what it waits for.
+#[derive(Clone, Debug)]
+struct Teller {
+    acc: Acc,
+    who: usize,
+    waits: u64,
+    told: Told,
+}
+
+impl Teller {
+    fn new(acc: Acc, told: &Told) -> Self {
+        let mut changes = told.0.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.senders += 1;
+        Self {
+            acc,
+            who: changes.senders - 1,
+            waits: 0,
+            told: told.clone(),
+        }
+    }
+}
+
+impl CongestionControl for Teller {
+    fn limits(&self) -> SendLimits {
+        self.acc.limits()
+    }
+
+    fn tag(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
+        self.acc.tag(cx, packet)
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.acc.on_ack(cx, ack);
+        let until = self.acc.stopped_until();
+        let waits = until.map_or(0, |until| until.saturating_sub(ack.seq));
+        if waits != self.waits {
+            self.waits = waits;
+            let mut told = self.told.0.lock().unwrap_or_else(PoisonError::into_inner);
+            told.changes.push((cx.now, self.who, waits));
+        }
+    }
+
+    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
+        self.acc.on_timeout(cx);
+    }
+}
