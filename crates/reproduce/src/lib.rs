@@ -15,6 +15,7 @@ mod grid;
 mod hpcc;
 mod hpcc_fct;
 mod hpcc_recovery;
+mod ib;
 mod irn_loss;
 mod learned;
 mod need;
@@ -50,6 +51,7 @@ pub use choice::Choice;
 pub use count::{Count, Counts};
 pub use criterion::{Cell, Criterion, Evidence, Source, Tolerance};
 pub use falsify::{Wrong, faults, is_of, ticks_of_unfinished, unturned};
+pub use ib::step as step_of_ib_omnet;
 pub use need::{Digest, Done, DoneRun, Input, Need, Numbers, Plan, run_each};
 pub use outcomes::{Kept, Outcomes};
 pub use panel::{Column, Curve, Drawing, Ordering, Panel, Record, Row};
@@ -138,6 +140,16 @@ const REGISTRY: &[Reproduction] = &[
     tcd::REPRODUCTIONS[4],
     tcd::REPRODUCTIONS[5],
     tcd::REPRODUCTIONS[6],
+    ib::REPRODUCTIONS[0],
+    ib::REPRODUCTIONS[1],
+    ib::REPRODUCTIONS[2],
+    ib::REPRODUCTIONS[3],
+    ib::REPRODUCTIONS[4],
+    ib::REPRODUCTIONS[5],
+    ib::REPRODUCTIONS[6],
+    ib::REPRODUCTIONS[7],
+    ib::REPRODUCTIONS[8],
+    ib::REPRODUCTIONS[9],
 ];
 
 /// Every reproduction: those that need no more than runs, then those that train.

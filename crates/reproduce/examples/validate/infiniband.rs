@@ -12,6 +12,7 @@ use paceline_fabric::outcome::credits::{CreditEvent, CreditStep};
 use paceline_fabric::spec::NodeId;
 use paceline_fabric::{Outcome, RunSpec, Simulation};
 use paceline_kernel::{Span, Time};
+use paceline_reproduce::step_of_ib_omnet;
 use paceline_scenario::{Overrides, load_shipped};
 
 /// Hosts of the demo; its switches SW1 and SW2 follow them.
@@ -235,57 +236,13 @@ fn steps(ran: &Ran, reference: &str) -> Count {
         us < 45 || (10_000..10_060).contains(&us) || at == Time::from_ns(10_060_000)
     };
     let traced = ran.trace().iter().filter(|event| within(event.at));
-    let mut ours = traced.filter_map(|event| step(ran, event));
+    let mut ours = traced.filter_map(|event| step_of_ib_omnet(&ran.spec, event));
     let mut count = Count::default();
     for line in theirs {
         count.add(ours.next().is_some_and(|ours| ours == line), || line.to_string());
     }
     ours.for_each(|line| count.add(false, || line));
     count
-}
-
-fn step(ran: &Ran, event: &CreditEvent) -> Option<String> {
-    let (node, i) = (event.node.0, event.interface);
-    let host = format!("H_{}", node + 1);
-    let at = |part: &str| match node {
-        0..HOSTS => format!("{host}.{part}"),
-        _ => format!("SW_{}.subport[{i}].{part}", node - HOSTS + 1),
-    };
-    let (what, place, info) = match event.what {
-        CreditStep::Message { flow } => {
-            let ((_, to, number), size) = (ran.message(flow), ran.spec.flows[flow as usize].size.get());
-            (
-                "msg_to_generator",
-                host,
-                format!("dst={to} msg={number} pkts={}", size / 2048),
-            )
-        }
-        CreditStep::Update { lane, limit, sent } => (
-            "wire_tx_fcp",
-            at("obuf"),
-            format!("vl={lane} fccl={limit} fctbs={sent}"),
-        ),
-        CreditStep::Sent { from, notification } => {
-            let value = notification.map_or(0, |congested| if congested { 1 } else { 3 });
-            (
-                "wire_tx_data",
-                at("obuf"),
-                format!("src={} becn={value}", from.0 + 1),
-            )
-        }
-        CreditStep::Credits { credits } => ("arb_credit_update", at("vlarb"), format!("credits={credits}")),
-        CreditStep::Marked { from } => ("mark", at("vlarb"), format!("src={}", from.0 + 1)),
-        CreditStep::Received { flow, packet, marked } => {
-            let (from, _, number) = ran.message(flow);
-            let info = format!(
-                "src={from} fecn={} becn=0 pkt={packet} msg={number}",
-                u8::from(marked)
-            );
-            ("sink_rx", host, info)
-        }
-        _ => return None,
-    };
-    Some(format!("{},{what},{place},{info}", ns(event.at.as_ps())))
 }
 
 /// Each message of the bursts.

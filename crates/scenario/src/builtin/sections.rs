@@ -188,6 +188,7 @@ pub fn sections() -> &'static [Entry] {
             "control", "", "none", "what hosts do about marks: `none`, `ibcc` (InfiniBand's congestion control with a quadratic table) or `rrcc` (rates that receivers tell)";
             "controlled", "", "all", "hosts that do so, as senders and receivers: a set of hosts";
             "notified", "", "all", "senders that receivers notify: a set of hosts";
+            "log", "", "false", "whether every step at every port is written down, for `paceline reproduce`";
             "ibcc", "", "", "its parameters";
             "rrcc", "", "", "its parameters";
         }

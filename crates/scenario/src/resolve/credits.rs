@@ -7,7 +7,7 @@ use paceline_fabric::spec::{
     Accounted, Control, CreditSpec, FlowControl, LoadBalancing, NicSpec, RecordSpec, Recovery, Source, Stall,
     SwitchSpec,
 };
-use paceline_kernel::Span;
+use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
@@ -184,7 +184,10 @@ pub(super) fn resolve(
         controlled: set(&mut table.controlled)?,
         notified: Some(set(&mut table.notified)?),
         sources,
-        trace: Vec::new(),
+        trace: match fill_value(&mut table.log, false) {
+            true => vec![(Time::ZERO, cx.stop)],
+            false => Vec::new(),
+        },
     })))
 }
 

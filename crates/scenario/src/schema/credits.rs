@@ -36,6 +36,7 @@ tables! {
         control: Spanned<ControlKind>,
         controlled: Spanned<Nodes>,
         notified: Spanned<Nodes>,
+        log: Spanned<bool>,
         ibcc: Ibcc,
         rrcc: Rrcc,
     }

@@ -1,0 +1,125 @@
+//! InfiniBand: the packet-level model of RRCC's author, whose runs are deterministic, and ours beside it.
+
+mod demo;
+mod fat_tree;
+mod reference;
+mod shares;
+mod single;
+mod steps;
+mod taken;
+mod wire;
+
+use paceline_scenario::Fidelity;
+
+use super::Reproduction;
+use super::criterion::{Cell, Criterion, Source, Tolerance};
+use super::need::{Digest, Done, Input, Need, Numbers};
+use super::panel::{Column, Panel, Row};
+
+pub use steps::step;
+
+pub(super) const REPRODUCTIONS: [Reproduction; 10] = [
+    shares::UNFAIRNESS,
+    wire::REPRODUCTION,
+    single::REPRODUCTION,
+    demo::TRACES,
+    demo::SWEEP,
+    demo::PAYERS,
+    demo::MESSAGES,
+    shares::JOIN,
+    fat_tree::OF_128,
+    fat_tree::OF_1024,
+];
+
+/// Where the numbers beside ours are from.
+macro_rules! model {
+    ($where:literal) => {
+        concat!(
+            "RRCC's author's packet-level model (Yi-ran/OMNet-, samples/ib_model, tree of October 2020), run on OMNeT++ 5.6.3; ",
+            $where
+        )
+    };
+}
+use model;
+
+/// What is equal, and how to see it.
+const EQUAL: &str = "Nothing is drawn at random in that model, and our runs are equal to its step by step. `cargo run --release -p \
+                     paceline-reproduce --example validate -- --reference-ib DIR` compares every line of a folder of its runs.";
+
+/// A quantity: its name among the numbers of a run, what tables call it, its unit and its digits.
+type Quantity = (&'static str, &'static str, &'static str, usize);
+
+/// What hosts do about marks: our name, the name in runs of the model, the column.
+const CONTROLS: [(&str, &str, &str); 3] = [
+    ("none", "cbfc", "credits"),
+    ("ibcc", "ibcc", "IBCC"),
+    ("rrcc", "rrcc", "RRCC"),
+];
+
+/// A run of a scenario that ships, of which nothing but numbers is kept.
+fn need(scenario: &'static str, variant: String, settings: Vec<String>, digest: Digest) -> Need {
+    Need {
+        variant,
+        fidelity: Fidelity::IbOmnet,
+        settings,
+        digest: Some(digest),
+        folder: false,
+        ..Need::of(Input::Shipped(scenario, 1), "none")
+    }
+}
+
+/// A column of a table.
+const fn column(name: &'static str) -> Column {
+    Column {
+        name,
+        scheme: "none",
+        published: "author's model",
+    }
+}
+
+/// The columns of [`CONTROLS`].
+fn controls() -> Vec<Column> {
+    CONTROLS.map(|(_, _, name)| column(name)).to_vec()
+}
+
+/// Ours beside what the model gave, to its digits; shown where it gave nothing.
+const fn beside(model: Option<f64>, ours: Option<f64>) -> Cell {
+    Cell {
+        paper: model,
+        ours,
+        criterion: match model {
+            Some(_) => Criterion::simulator(Tolerance::Exact, ""),
+            None => Criterion::shown(Source::AuthorsSimulator),
+        },
+    }
+}
+
+/// Something said of ours alone: what, the number, and what it has to be.
+type Claim = (&'static str, Option<f64>, Criterion);
+
+/// A table of what is said.
+fn claims(title: &str, claims: &[Claim]) -> Panel {
+    let rows = claims.iter().map(|claim| Row::quantity(claim.0, "", 4));
+    let panel = Panel::of(title, "", vec![column("ours")], rows.collect(), |row, _| Cell {
+        paper: None,
+        ours: claims[row].1,
+        criterion: claims[row].2,
+    });
+    panel.told_by_title()
+}
+
+/// Names with their numbers, those that are numbers at all.
+fn numbers<const N: usize>(values: [(&'static str, Option<f64>); N]) -> Numbers {
+    let known = values
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    Numbers {
+        values: known.filter(|(_, value)| value.is_finite()).collect(),
+        ..Numbers::default()
+    }
+}
+
+/// A number of a run.
+fn of(done: &Done, need: &Need, name: &str) -> Option<f64> {
+    done.numbers(need)?.values.get(name).copied()
+}

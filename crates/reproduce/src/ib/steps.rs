@@ -1,0 +1,96 @@
+//! Steps as the model writes them, line by line.
+
+use paceline_fabric::outcome::credits::{CreditEvent, CreditStep};
+use paceline_fabric::{Outcome, RunSpec};
+use paceline_kernel::Time;
+
+use super::reference;
+
+/// Hosts of the demo; its switches follow them.
+const HOSTS: u32 = 19;
+
+/// The windows that the model's traces have, in us: the second ends with the steps of its last instant.
+const WINDOWS: [(u64, u64); 2] = [(0, 45), (10_000, 10_060)];
+
+/// Which of its sender's messages a flow is.
+fn number(run: &RunSpec, flow: u32) -> u32 {
+    let sources = run.credits.as_ref().map_or(&[][..], |credits| &credits.sources);
+    let source = sources.iter().rfind(|source| source.first <= flow);
+    flow - source.map_or(flow, |source| source.first)
+}
+
+/// Picoseconds in nanoseconds, to the last.
+fn ns(at: Time) -> String {
+    format!("{}.{:03}", at.as_ps() / 1000, at.as_ps() % 1000)
+}
+
+/// A step as a line of the model's trace, if that has such lines.
+pub fn step(run: &RunSpec, event: &CreditEvent) -> Option<String> {
+    let (node, i) = (event.node.0, event.interface);
+    let host = format!("H_{}", node + 1);
+    let at = |part: &str| match node {
+        0..HOSTS => format!("{host}.{part}"),
+        _ => format!("SW_{}.subport[{i}].{part}", node - HOSTS + 1),
+    };
+    let (what, place, info) = match event.what {
+        CreditStep::Message { flow } => {
+            let spec = &run.flows[flow as usize];
+            let (to, message, packets) = (spec.dst.0 + 1, number(run, flow), spec.size.get() / 2048);
+            let info = format!("dst={to} msg={message} pkts={packets}");
+            ("msg_to_generator", host, info)
+        }
+        CreditStep::Update { lane, limit, sent } => {
+            let info = format!("vl={lane} fccl={limit} fctbs={sent}");
+            ("wire_tx_fcp", at("obuf"), info)
+        }
+        CreditStep::Sent { from, notification } => {
+            let value = notification.map_or(0, |congested| if congested { 1 } else { 3 });
+            let info = format!("src={} becn={value}", from.0 + 1);
+            ("wire_tx_data", at("obuf"), info)
+        }
+        CreditStep::Credits { credits } => ("arb_credit_update", at("vlarb"), format!("credits={credits}")),
+        CreditStep::Marked { from } => ("mark", at("vlarb"), format!("src={}", from.0 + 1)),
+        CreditStep::Received { flow, packet, marked } => {
+            let (from, message) = (run.flows[flow as usize].src.0 + 1, number(run, flow));
+            let info = format!(
+                "src={from} fecn={} becn=0 pkt={packet} msg={message}",
+                u8::from(marked)
+            );
+            ("sink_rx", host, info)
+        }
+        _ => return None,
+    };
+    Some(format!("{},{what},{place},{info}", ns(event.at)))
+}
+
+/// How many steps the model's trace of a run of the demo has: those that are told here. Notifications are told by the
+/// wires alone.
+fn lines(trace: &str) -> impl Iterator<Item = &str> {
+    trace.lines().skip(1).filter(|line| {
+        let arrives = line.contains(",sink_rx,") && !line.contains(" becn=0");
+        !arrives && !line.contains(",BECN_rx,")
+    })
+}
+
+/// Steps of the model's trace of a run; `None` where it has none.
+pub(super) fn count(name: &str) -> Option<f64> {
+    Some(lines(&reference::trace(name)?).count() as f64)
+}
+
+/// Steps of ours that are the model's, each in its place, less those that it has not.
+pub(super) fn equal(name: &str, run: &RunSpec, outcome: &Outcome) -> Option<f64> {
+    let trace = reference::trace(name)?;
+    let (_, last) = WINDOWS[1];
+    let within = |at: Time| {
+        let us = at.as_ps() / 1_000_000;
+        let inside = WINDOWS.iter().any(|&(from, to)| (from..to).contains(&us));
+        inside || at == Time::from_ns(last * 1000)
+    };
+    let steps = &outcome.credits.as_ref()?.trace;
+    let ours = steps.iter().filter(|event| within(event.at));
+    let mut ours = ours.filter_map(|event| step(run, event));
+    let equal = lines(&trace)
+        .filter(|line| ours.next().is_some_and(|ours| ours == *line))
+        .count();
+    Some(equal as f64 - ours.count() as f64)
+}
