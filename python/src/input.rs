@@ -88,7 +88,7 @@ impl Changes<'_> {
 }
 
 /// `path.to.key=value` for each.
-fn settings(set: &Bound<'_, PyDict>, what: &str) -> PyResult<Vec<String>> {
+pub(crate) fn settings(set: &Bound<'_, PyDict>, what: &str) -> PyResult<Vec<String>> {
     let setting = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
         Ok(format!("{}={}", key.extract::<String>()?, word(&value, what)?))
     };

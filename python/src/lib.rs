@@ -7,6 +7,7 @@
 use pyo3::prelude::*;
 
 mod compare;
+mod environment;
 mod failure;
 mod input;
 mod json;
@@ -21,6 +22,8 @@ mod why;
 mod _native {
     #[pymodule_export]
     use super::compare::{Comparison, compare};
+    #[pymodule_export]
+    use super::environment::{Batch, Environment, Rollout};
     #[pymodule_export]
     use super::failure::_fault;
     #[pymodule_export]

@@ -10,6 +10,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 pub use crate::mark::Mark;
 pub use crate::receiver::Cnp;
+pub use crate::report::{Report, Tally};
 pub use crate::timers::{Expiry, TimerBank, TimerEvent, TimerSlot};
 
 /// What the sender may do right now. The NIC reads it after every callback.
@@ -319,6 +320,10 @@ pub trait CongestionControl: CloneBox + Send {
     fn on_decision(&mut self, _cx: &mut Ctx<'_>) {}
     /// The same, of a decision that was made outside ([`Decisions::outside`]): what it says.
     fn on_answer(&mut self, _cx: &mut Ctx<'_>, _limits: SendLimits) {}
+    /// What the sender tells those outside, as of when it asked them ([`Decisions::outside`]).
+    fn report(&self) -> Option<&Report> {
+        None
+    }
     /// The round-trip time that a data packet sent right now would have, as far as the network's present
     /// state decides it; called only with [`Needs::foresight`], before each acknowledgement.
     fn on_foresight(&mut self, _rtt: Span) {}

@@ -33,6 +33,7 @@ pub mod learned;
 mod mark;
 pub mod pint;
 mod rate;
+mod report;
 pub mod tcd_ns3;
 mod timers;
 
@@ -41,6 +42,7 @@ pub mod bolt;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod dx;
+pub mod external;
 pub mod fixed;
 pub mod hpcc;
 pub mod hpcc_pint;
@@ -59,7 +61,8 @@ pub mod example;
 
 pub use api::{
     AckInfo, Cnp, CongestedPort, CongestionControl, Ctx, Decisions, Expiry, HopSample, IntFormat, Needs,
-    Notice, Outgoing, PathInfo, SendLimits, SenderQuirks, SentInfo, TimerBank, TimerEvent, TimerSlot,
+    Notice, Outgoing, PathInfo, Report, SendLimits, SenderQuirks, SentInfo, Tally, TimerBank, TimerEvent,
+    TimerSlot,
 };
 pub use mark::Mark;
 pub use switch::Red;

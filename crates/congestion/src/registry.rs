@@ -189,6 +189,7 @@ schemes! {
     Acc(acc),
     Bolt(bolt),
     LstmPid(lstm_pid),
+    External(external),
 }
 
 /// The scheme or alias that `name` names.

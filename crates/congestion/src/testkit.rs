@@ -212,6 +212,16 @@ impl<C: CongestionControl> Pair<C> {
         self.call(|cc, cx| cc.on_decision(cx));
     }
 
+    /// Those outside have answered what was asked for, and that takes effect now.
+    ///
+    /// # Panics
+    /// If nothing was.
+    pub fn answer(&mut self, limits: SendLimits) {
+        assert!(self.deciding, "no decision was asked for");
+        self.deciding = false;
+        self.call(|cc, cx| cc.on_answer(cx, limits));
+    }
+
     /// A congestion notification packet arrives now.
     pub fn cnp(&mut self, cnp: &Cnp) {
         self.call(|cc, cx| cc.on_cnp(cx, cnp));

@@ -217,6 +217,66 @@ proptest! {
     }
 }
 
+/// The same in batches: all that is asked for within a latency is answered together, as if at once.
+fn answer_in_batches(spec: RunSpec, maker: &Maker, log: &Log, latency: Span) -> (Outcome, Vec<usize>) {
+    let mut simulation = build_with(spec, maker);
+    let mut sizes = Vec::new();
+    while !simulation.advance_to(Until::Due(latency)).done {
+        simulation.verify();
+        sizes.push(simulation.awaited().len());
+        let asked_at = log.lock().unwrap().clone();
+        simulation.answer(|flow| Some(policy(asked_at[flow as usize])));
+        assert!(simulation.awaited().is_empty());
+    }
+    (simulation.finish(), sizes)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn decisions_in_batches_are_those_made_one_by_one(
+        sizes in prop::collection::vec((1u32..5, 1u64..60), 1..6),
+        every in 1u64..6,
+        latency_ns in 1u64..8000,
+    ) {
+        let latency = Span::from_ns(latency_ns);
+        let build = |outside| {
+            let (mut spec, maker, log) = pupils(5, every, policy(0), Decisions { latency, in_service: 0, outside });
+            for (i, &(host, packets)) in (0..).zip(&sizes) {
+                add_flow(&mut spec, host, 5, packets * 1000, i * 1_234);
+            }
+            (spec, maker, log)
+        };
+        let (spec, maker, _) = build(false);
+        let (other, asking, log) = build(true);
+        let (mut outside, _) = answer_in_batches(other, &asking, &log, latency);
+        let inside = run_with(spec, &maker);
+        // A flow that ends before its answer leaves no event behind where nobody answers it.
+        prop_assert!(outside.counters.events <= inside.counters.events);
+        (outside.counters.events, outside.digest) = (inside.counters.events, inside.digest);
+        outside.decisions = inside.decisions;
+        prop_assert_eq!(outside, inside);
+    }
+}
+
+/// Flows that ask at different instants within a latency are answered together.
+#[test]
+fn a_latency_makes_batches() {
+    let latency = Span::from_us(2);
+    let cost = Decisions {
+        latency,
+        in_service: 0,
+        outside: true,
+    };
+    let (mut spec, maker, log) = pupils(5, 1, policy(0), cost);
+    for (host, start) in [(1, 0), (2, 700), (3, 1400), (4, 2500)] {
+        add_flow(&mut spec, host, 5, 8000, start);
+    }
+    let (_, sizes) = answer_in_batches(spec, &maker, &log, latency);
+    assert_eq!(sizes[0], 3, "the fourth begins too late");
+}
+
 /// Two senders whose links are alike ask at the same instants: the run stops once for both.
 #[test]
 fn senders_that_ask_together_are_told_together() {

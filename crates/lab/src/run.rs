@@ -157,6 +157,33 @@ pub fn execute_with(
     drive(input, build, Resources::ONE_THREAD, progress)
 }
 
+/// The run of a simulation that others have led up to here, which ends here.
+pub fn conclude(input: &Resolved, simulation: Simulation) -> Result<Finished, RunError> {
+    let stop = if simulation.progress().done {
+        Control::Continue
+    } else {
+        Control::Stop
+    };
+    drive(input, || Ok(Led(simulation)), Resources::ONE_THREAD, &mut |_| {
+        stop
+    })
+}
+
+/// A simulation that goes no further.
+struct Led(Simulation);
+
+impl Engine for Led {
+    fn cut(&mut self, _parts: usize) -> Cut {
+        Ok(1)
+    }
+    fn advance(&mut self, _events: u64) -> Progress {
+        self.0.progress()
+    }
+    fn finish(self) -> Outcome {
+        self.0.finish()
+    }
+}
+
 fn drive<E: Engine>(
     input: &Resolved,
     build: impl FnOnce() -> Result<E, BuildError>,

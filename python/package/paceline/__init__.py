@@ -6,10 +6,14 @@
 """
 
 import atexit
+from typing import Any
 
 from ._native import (
+    Batch,
     Comparison,
+    Environment,
     Progress,
+    Rollout,
     Run,
     Sweep,
     Table,
@@ -30,15 +34,21 @@ from .errors import ArgumentError, InternalError, PacelineError, RunError, Scena
 
 __all__ = [
     "ArgumentError",
+    "Batch",
     "Comparison",
+    "Env",
+    "Environment",
     "InternalError",
     "PacelineError",
+    "ParallelEnv",
     "Progress",
+    "Rollout",
     "Run",
     "RunError",
     "ScenarioError",
     "Sweep",
     "Table",
+    "VectorEnv",
     "Why",
     "__version__",
     "check",
@@ -54,3 +64,14 @@ __all__ = [
 
 # What a call was writing when the interpreter ends is not left behind.
 atexit.register(_abandon)
+
+# What needs packages that are there only if somebody wants them.
+_OPTIONAL = {"Env": "gym", "VectorEnv": "gym", "ParallelEnv": "parallel"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OPTIONAL:
+        import importlib
+
+        return getattr(importlib.import_module(f".{_OPTIONAL[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

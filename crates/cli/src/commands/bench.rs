@@ -16,6 +16,7 @@ use crate::args::SayArgs;
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
 
+mod decisions;
 mod model;
 mod scale;
 mod threads;
@@ -89,6 +90,8 @@ const SLICE: u64 = 1 << 20;
 struct Measured {
     packet_hops: u64,
     events: u64,
+    /// Decisions that were made outside the run, where they are.
+    decisions: Option<u64>,
     /// User and system time of the process's first thread: reading, building, running.
     cpu_s: f64,
     /// How long that took.
@@ -119,6 +122,10 @@ struct Row {
     packet_hops_per_s: f64,
     events_per_s: f64,
     peak_rss_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decisions: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decisions_per_s: Option<f64>,
 }
 
 /// Measures every workload; prints a table.
@@ -241,6 +248,8 @@ fn row(workload: &Workload, args: &BenchArgs, measured: &mut [Measured]) -> Resu
         packet_hops_per_s: per_s(middle.packet_hops),
         events_per_s: per_s(middle.events),
         peak_rss_bytes: middle.peak_rss_bytes,
+        decisions: middle.decisions,
+        decisions_per_s: middle.decisions.map(per_s),
     })
 }
 
@@ -279,8 +288,9 @@ fn table(rows: &[Row]) -> String {
         "M events/s",
         "peak MB",
     ];
+    let decided = rows.iter().any(|row| row.decisions.is_some());
     let cells = |row: &Row| {
-        vec![
+        let mut cells = vec![
             row.workload.clone(),
             row.packet_hops.to_string(),
             row.events.to_string(),
@@ -291,9 +301,17 @@ fn table(rows: &[Row]) -> String {
             format!("{:.2}", row.packet_hops_per_s / 1e6),
             format!("{:.2}", row.events_per_s / 1e6),
             format!("{:.0}", row.peak_rss_bytes as f64 / 1e6),
-        ]
+        ];
+        cells.extend(row.decisions_per_s.map(|rate| format!("{rate:.0}")));
+        if decided && row.decisions.is_none() {
+            cells.push("-".to_string());
+        }
+        cells
     };
-    let head = head.map(str::to_string).to_vec();
+    let mut head = head.map(str::to_string).to_vec();
+    if decided {
+        head.push("decisions/s".to_string());
+    }
     let rows: Vec<_> = std::iter::once(head).chain(rows.iter().map(cells)).collect();
     text::table(&rows)
 }
@@ -304,6 +322,12 @@ pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
         return scale::measure(args);
     }
     let wall = Instant::now();
+    let decided = WORKLOADS
+        .iter()
+        .find(|workload| workload.decided && workload.name == args.name);
+    if let Some(workload) = decided {
+        return measure_decisions(workload, args.quick, wall);
+    }
     let resolved = resolve(args)?;
     let mut simulation = paceline_fabric::Simulation::new(resolved.run).map_err(Failure::arguments)?;
     let parts = simulation.cut(args.parts).unwrap_or_else(|why| {
@@ -321,6 +345,7 @@ pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
     output::print_json(&Measured {
         packet_hops: outcome.counters.packet_hops(),
         events: outcome.counters.events,
+        decisions: None,
         cpu_s: cpu_s(),
         wall_s: wall.elapsed().as_secs_f64(),
         building_s,
@@ -329,6 +354,26 @@ pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
         windows,
         peak_rss_bytes: peak_rss_bytes(),
         digest: format!("{:016x}", outcome.digest),
+    })?;
+    Ok(Done::All)
+}
+
+/// The same of a run whose flows are decided for outside.
+fn measure_decisions(workload: &Workload, quick: bool, wall: Instant) -> Ended {
+    let (building_s, decided) = decisions::run(workload.name, workload.overrides(quick))?;
+    let counters = &decided.outcome.counters;
+    output::print_json(&Measured {
+        packet_hops: counters.packet_hops(),
+        events: counters.events,
+        decisions: Some(decided.decisions),
+        cpu_s: cpu_s(),
+        wall_s: wall.elapsed().as_secs_f64(),
+        building_s,
+        run_s: decided.run_s,
+        parts: 1,
+        windows: None,
+        peak_rss_bytes: peak_rss_bytes(),
+        digest: format!("{:016x}", decided.outcome.digest),
     })?;
     Ok(Done::All)
 }

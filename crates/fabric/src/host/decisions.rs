@@ -14,7 +14,7 @@
 
 use std::collections::VecDeque;
 
-use paceline_congestion::{Decisions, SendLimits};
+use paceline_congestion::{Decisions, PathInfo, Report, SendLimits};
 use paceline_kernel::Span;
 use paceline_kernel::queue::{EventQueue, LaneId};
 
@@ -127,7 +127,8 @@ impl Hosts {
             self.decisions.open.push(asked);
             self.decisions.asked_outside += 1;
         } else {
-            self.begin_decision(core, slot, asked);
+            let now = core.now();
+            self.begin_decision(core, slot, asked, now);
         }
     }
 
@@ -143,6 +144,37 @@ impl Hosts {
             .filter(|&flow| self.sender_of(flow).is_some())
     }
 
+    /// What a flow's sender tells those outside, and what it knows of its path.
+    pub(crate) fn report(&self, flow: FlowId) -> Option<(&Report, &PathInfo)> {
+        let qp = &self.qps[self.sender_of(flow)?];
+        Some((qp.scheme.report()?, qp.path()))
+    }
+
+    /// Those outside have decided, flow by flow in the order in which they asked; flows that get nothing wait on. Where
+    /// a NIC computes any number at a time, computing began when it was asked for.
+    pub(crate) fn take_answers(
+        &mut self,
+        core: &mut Core,
+        mut answer: impl FnMut(FlowId) -> Option<SendLimits>,
+    ) {
+        let open = std::mem::take(&mut self.decisions.open);
+        for asked in open {
+            let Some(slot) = self.sender_of(asked.flow) else {
+                self.decisions.ended += 1;
+                continue;
+            };
+            match answer(asked.flow) {
+                Some(limits) => {
+                    let answer = Some(limits);
+                    let any_number = cost(&self.qps[slot]).in_service == 0;
+                    let begins = if any_number { asked.at } else { core.now() };
+                    self.begin_decision(core, slot, Asked { answer, ..asked }, begins);
+                }
+                None => self.decisions.open.push(asked),
+            }
+        }
+    }
+
     /// Those outside have decided for a flow; says whether it waits for that.
     pub(crate) fn take_answer(&mut self, core: &mut Core, flow: FlowId, answer: SendLimits) -> bool {
         let (senders, bank) = (&self.senders, &mut self.decisions);
@@ -154,13 +186,13 @@ impl Hosts {
             return false;
         };
         let asked = bank.open.remove(place);
-        let answer = Some(answer);
-        self.begin_decision(core, slot, Asked { answer, ..asked });
+        let (answer, now) = (Some(answer), core.now());
+        self.begin_decision(core, slot, Asked { answer, ..asked }, now);
         true
     }
 
-    /// All that a decision is made of is there: starts it, or lets it wait for its turn.
-    fn begin_decision(&mut self, core: &mut Core, slot: QpId, asked: Asked) {
+    /// All that a decision is made of is there: starts it at `begins`, or lets it wait for its turn.
+    fn begin_decision(&mut self, core: &mut Core, slot: QpId, asked: Asked, begins: u64) {
         let qp = &self.qps[slot];
         let (cost, nic) = (cost(qp), core.ports[qp.port].nic());
         if self.decisions.nics.is_empty() {
@@ -169,23 +201,24 @@ impl Hosts {
                 .resize_with(self.nics.len(), Processors::default);
         }
         let processors = &mut self.decisions.nics[nic];
-        processors.note(cost, core.now());
+        processors.note(cost, begins);
         let first = cost.in_service == 0 || processors.waiting.is_empty();
         if first && processors.has_room(cost) {
-            self.start_decision(core, nic, slot, asked);
+            self.start_decision(core, nic, slot, asked, begins);
         } else {
             processors.waiting.push_back(asked);
         }
     }
 
-    fn start_decision(&mut self, core: &mut Core, nic: NicId, slot: QpId, asked: Asked) {
+    /// It has begun at `begins`, now or before, and ends after now.
+    fn start_decision(&mut self, core: &mut Core, nic: NicId, slot: QpId, asked: Asked, begins: u64) {
         let latency = cost(&self.qps[slot]).latency.as_ps();
-        let ends = core
-            .now()
+        let ends = begins
             .saturating_add(latency)
+            .max(core.now())
             .min(EventQueue::END_OF_TIME - 1);
         let bank = &mut self.decisions;
-        let waited = core.now() - asked.at;
+        let waited = begins - asked.at;
         bank.started += 1;
         bank.waited_ps += u128::from(waited);
         bank.waited_max = bank.waited_max.max(waited);
@@ -196,7 +229,7 @@ impl Hosts {
             place,
             Job {
                 asked,
-                started: core.now(),
+                started: begins,
                 ends,
             },
         );
@@ -240,7 +273,7 @@ impl Hosts {
             }
             processors.waiting.pop_front();
             match slot {
-                Some(slot) => self.start_decision(core, nic, slot, asked),
+                Some(slot) => self.start_decision(core, nic, slot, asked, core.now()),
                 None => self.decisions.ended += 1,
             }
         }

@@ -15,7 +15,7 @@ use crate::traffic::Traffic;
 use crate::watch::Watch;
 use crate::watch::record::Recorder;
 use crate::world::World;
-use paceline_kernel::Time;
+use paceline_kernel::{Span, Time};
 
 pub use crate::run::check::BuildError;
 
@@ -45,6 +45,10 @@ pub enum Until {
     /// ([`paceline_congestion::Decisions::outside`]): all its events have run, and
     /// [`Simulation::awaited`] tells whose they are. What was asked for before and is not answered does not count.
     Decisions,
+    /// The same, and on from there for all instants that come less than this after it: where decisions take so long,
+    /// the first of them is not due before, and all that are asked for meanwhile can be made together
+    /// ([`Simulation::answer`]).
+    Due(Span),
 }
 
 /// One run in progress: a value, so that many fit in a process. A copy is the run forked: what either does from
@@ -126,6 +130,7 @@ impl Simulation {
             }
             Until::Time(at) => self.execute_until(at.as_ps()),
             Until::Decisions => self.execute_until_asked(),
+            Until::Due(latency) => self.execute_until_due(latency),
         }
         if self.core.is_over() && self.world.spec.check {
             self.verify();
@@ -143,6 +148,11 @@ impl Simulation {
             // Behind all events of this instant.
             self.core.go_to(at);
         }
+    }
+
+    /// Executes all events before the instant `limit`.
+    pub(super) fn execute_before(&mut self, limit: u64) {
+        self.execute(u64::MAX, limit);
     }
 
     /// Executes events before the instant `limit` until there have been `last` of them.

@@ -93,6 +93,7 @@ pub(super) fn warnings(
     found.extend(proportion::warnings(&input.run, flows));
     found.extend(least::warnings(&input.run, outcome, flows));
     found.extend(not_conserved(input, outcome));
+    found.extend(unanswered(outcome));
     let counters = &outcome.counters;
     if counters.lossless_drops > 0 {
         found.push(format!(
@@ -102,6 +103,18 @@ pub(super) fn warnings(
         ));
     }
     found
+}
+
+/// Flows that asked outside the run, where nobody was.
+fn unanswered(outcome: &Outcome) -> Option<String> {
+    let asked = outcome.decisions?;
+    let unmade = asked.under_way + asked.flow_ended;
+    (asked.started == 0 && unmade > 0).then(|| {
+        format!(
+            "{unmade} flows asked what to do and nobody answered: under the scheme `external` flows are decided for \
+             outside the run (an environment for learning does so), and keep their first rate here."
+        )
+    })
 }
 
 /// Losses under schemes that measure by packets being conserved.

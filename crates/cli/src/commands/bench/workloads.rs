@@ -15,6 +15,8 @@ pub(super) struct Workload {
     pub(super) replaceable: bool,
     /// Whether it takes so long that it is measured only where it is asked for.
     pub(super) long: bool,
+    /// Whether its flows are decided for outside the run.
+    pub(super) decided: bool,
 }
 
 enum Scenario {
@@ -64,6 +66,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         fidelity: Fidelity::Ns3Hpcc,
         replaceable: false,
         long: false,
+        decided: false,
     },
     Workload {
         name: "fat320-hadoop30-2ms",
@@ -76,6 +79,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         fidelity: Fidelity::Exact,
         replaceable: true,
         long: false,
+        decided: false,
     },
     Workload {
         name: "permutation-k8-mtu1000",
@@ -85,6 +89,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         fidelity: Fidelity::Exact,
         replaceable: false,
         long: false,
+        decided: false,
     },
     Workload {
         name: "permutation-k8-mtu4096",
@@ -94,6 +99,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         fidelity: Fidelity::Exact,
         replaceable: false,
         long: false,
+        decided: false,
     },
     Workload {
         name: "permutation-k16",
@@ -103,6 +109,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         fidelity: Fidelity::Exact,
         replaceable: false,
         long: false,
+        decided: false,
     },
     Workload {
         name: "startup-k64",
@@ -112,6 +119,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         fidelity: Fidelity::Exact,
         replaceable: false,
         long: false,
+        decided: false,
     },
     Workload {
         name: "incast-20-lstm-pid",
@@ -121,6 +129,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         fidelity: Fidelity::Ns3Hpcc,
         replaceable: false,
         long: false,
+        decided: false,
     },
     Workload {
         name: "infiniband-demo",
@@ -130,6 +139,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         fidelity: Fidelity::IbOmnet,
         replaceable: false,
         long: false,
+        decided: false,
     },
     Workload {
         name: "infiniband-fat-tree-128",
@@ -139,6 +149,17 @@ pub(super) const WORKLOADS: &[Workload] = &[
         fidelity: Fidelity::IbOmnet,
         replaceable: false,
         long: false,
+        decided: false,
+    },
+    Workload {
+        name: "decisions-16",
+        scenario: Scenario::Text(super::decisions::SIXTEEN),
+        set: &[],
+        quick: &["duration=5ms"],
+        fidelity: Fidelity::Exact,
+        replaceable: false,
+        long: false,
+        decided: true,
     },
     Workload {
         name: "permutation-k32",
@@ -148,6 +169,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         fidelity: Fidelity::Exact,
         replaceable: false,
         long: true,
+        decided: false,
     },
     Workload {
         name: "permutation-k8-recorded",
@@ -157,22 +179,33 @@ pub(super) const WORKLOADS: &[Workload] = &[
         fidelity: Fidelity::Exact,
         replaceable: false,
         long: false,
+        decided: false,
     },
 ];
 
 impl Workload {
-    /// The run.
-    pub(super) fn resolve(&self, quick: bool) -> Result<Resolved, Diagnostics> {
+    /// What changes its scenario.
+    pub(super) fn overrides(&self, quick: bool) -> Overrides {
         let further = if quick { self.quick } else { &[] };
         let set = UNRECORDED.iter().chain(self.set).chain(further);
-        let overrides = Overrides {
+        let text = match self.scenario {
+            Scenario::Text(text) => Some(text.to_string()),
+            Scenario::Shipped(_) => None,
+        };
+        Overrides {
             set: set.map(|text| (*text).to_string()).collect(),
             fidelity: Some(self.fidelity),
+            text,
             ..Overrides::default()
-        };
+        }
+    }
+
+    /// The run.
+    pub(super) fn resolve(&self, quick: bool) -> Result<Resolved, Diagnostics> {
+        let overrides = self.overrides(quick);
         match self.scenario {
             Scenario::Shipped(name) => shipped(name, &overrides),
-            Scenario::Text(text) => paceline_scenario::load_text(self.name, text, &overrides),
+            Scenario::Text(_) => paceline_lab::load(self.name, &overrides),
         }
     }
 }

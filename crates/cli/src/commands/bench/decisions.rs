@@ -1,0 +1,70 @@
+//! Runs whose flows are decided for outside: how many decisions a second, the simulation included.
+
+use std::time::Instant;
+
+use paceline_env::{Batch, Config, Environment, Source};
+use paceline_fabric::Outcome;
+use paceline_scenario::Overrides;
+
+use crate::failure::Failure;
+
+/// Sixteen flows that do not end, to one host.
+pub(super) const SIXTEEN: &str = r#"
+name = "decisions"
+duration = "100ms"
+[topology.star]
+hosts = 17
+rate = "100Gbps"
+delay = "1us"
+[[workload]]
+incast = { fan-in = 16, receiver = 17, size = "10GB" }
+[network]
+mtu = "4096B"
+[cc]
+scheme = "external"
+[cc.external]
+decision-latency = "1us"
+"#;
+
+/// A run and how many decisions were made in it.
+pub(super) struct Decided {
+    pub(super) outcome: Outcome,
+    pub(super) decisions: u64,
+    pub(super) run_s: f64,
+}
+
+/// Decides for every agent of the scenario by a rule that costs next to nothing, to the run's end.
+pub(super) fn run(name: &str, overrides: Overrides) -> Result<(f64, Decided), Failure> {
+    let building = Instant::now();
+    let source = Source {
+        name: name.to_string(),
+        overrides,
+    };
+    let config = Config::default();
+    let features = config.features.len();
+    let mut environment = Environment::new(source, config).map_err(Failure::arguments)?;
+    let built_s = building.elapsed().as_secs_f64();
+    let running = Instant::now();
+    let (mut batch, mut actions, mut decisions) = (Batch::default(), Vec::new(), 0);
+    loop {
+        environment.poll(&mut batch).map_err(Failure::run)?;
+        if batch.is_empty() {
+            break;
+        }
+        // The first of the latest features is the delay.
+        let delays = batch.observations.chunks_exact(batch.width);
+        let delays = delays.map(|row| row[batch.width - features]);
+        actions.clear();
+        actions.extend(delays.map(|delay| (1.6 - delay).clamp(-1.0, 1.0)));
+        environment.submit(&actions).map_err(Failure::run)?;
+        decisions += actions.len() as u64;
+    }
+    let run_s = running.elapsed().as_secs_f64();
+    let outcome = environment.finish().map_err(Failure::run)?.outcome;
+    let decided = Decided {
+        outcome,
+        decisions,
+        run_s,
+    };
+    Ok((built_s, decided))
+}

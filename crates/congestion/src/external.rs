@@ -1,0 +1,368 @@
+//! Decided outside: the sender measures, asks, and sends as it is told.
+//!
+//! # What it does
+//! It counts what happens to its packets. Now and then it asks those outside the run what to do, and tells them what it
+//! has counted since it asked last; the run stands still until they answer. What they say takes effect after a latency.
+//! Whoever trains a scheme of his own has his code there: `paceline-env`, and from Python `paceline.Environment`. In a
+//! run that nobody takes part in, flows keep their first rate.
+//!
+//! # Signal it needs
+//! Time stamps in data packets, marks if `ecn` says so, and telemetry if `telemetry` does.
+//!
+//! # Equations
+//! With t the times at which a flow asked, L `decision-latency`:
+//! ```text
+//! round-trip:  asks with the first ACK of a packet that was sent after t[k-1], if t - t[k-1] >= interval     (1)
+//! aligned:     asks at the multiples of interval                                                             (2)
+//! effect:      rate and window of decision k hold from t[k] + L                                              (3)
+//! ```
+//! A flow asks for nothing while a decision of its own is on its way. A retransmission timeout asks, too (1).
+//!
+//! # Parameters
+//! [`Params`]. What is decided is a rate and a window, or one of them; `min-rate` bounds the first.
+//!
+//! # Where we differ from the paper or public code
+//! There is nothing to differ from.
+//!
+//! # References
+//! C. Tessler et al., "Reinforcement Learning for Datacenter Congestion Control", SIGMETRICS Perform. Eval. Rev. 2021:
+//! once per round trip, by a probe.
+
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+use crate::api::{
+    AckInfo, Cnp, CongestionControl, Ctx, Decisions, Needs, PathInfo, Report, SendLimits, Tally, TimerSlot,
+};
+use crate::params::{ParamError, Parameters, Range};
+use crate::rate::Bounds;
+use crate::registry::{Definition, Scheme, WindowMode};
+
+choice! {
+    /// When flows ask.
+    pub enum Clock {
+        /// Each once per round trip of its own.
+        RoundTrip = "round-trip",
+        /// All at the same instants.
+        Aligned = "aligned",
+    }
+}
+
+params! {
+    /// Parameters of a sender that is decided for outside.
+    pub struct Params {
+        /// When a flow asks: once per round trip (`round-trip`), or at instants that all flows have in
+        /// common (`aligned`).
+        clock: Clock = Clock::RoundTrip, in Range::Any, from "RL-CC: a probe per round trip";
+        /// The least time from one question of a flow to the next; with `aligned` the time between instants.
+        interval: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
+        /// From a question to the effect of its answer: the time that a NIC computes.
+        decision_latency: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
+        /// A flow's first rate.
+        initial_rate: BitRate = BitRate::from_gbps(10), in Range::Above(0.0), from "as lstm-pid";
+        /// The lowest rate.
+        min_rate: BitRate = BitRate::from_bps(1_000_000), in Range::Above(0.0), from "ours: 8192 flows share 100 Gbit/s";
+        /// Whether switches mark its packets.
+        ecn: bool = true, in Range::Any, from "ours";
+        /// Whether switches write telemetry into its packets.
+        telemetry: bool = false, in Range::Any, from "ours";
+    }
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "external",
+        aliases: &[],
+        title: "Decided outside",
+        paper: "-",
+        summary: "Measures, asks those outside the run, and sends as it is told: for training.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("external.rs"),
+    };
+
+    fn check(&self) -> Result<(), ParamError> {
+        if self.clock == Clock::Aligned && self.interval == Span::ZERO {
+            let message = "0 is no time between instants; expected one above 0 with clock `aligned`";
+            return Err(ParamError::new("interval", message));
+        }
+        Ok(())
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            timestamp: true,
+            ecn: self.ecn,
+            int: self.telemetry,
+            repaces: true,
+            decisions: Some(Decisions {
+                latency: self.decision_latency,
+                in_service: 0,
+                outside: true,
+            }),
+            ..Needs::default()
+        }
+    }
+
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        Some(self.min_rate)
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(External::new(self, path))
+    }
+}
+
+/// The timer of [`Clock::Aligned`].
+const CLOCK: TimerSlot = TimerSlot(0);
+
+/// The sender of a flow.
+#[derive(Clone, Debug)]
+pub struct External {
+    clock: Clock,
+    interval: Span,
+    bounds: Bounds,
+    limits: SendLimits,
+    /// Bytes that had been sent when it asked last.
+    asked_at_byte: u64,
+    /// Whether an answer is on its way, and whether the clock of [`Clock::Aligned`] ticks.
+    waits: bool,
+    ticks: bool,
+    tally: Tally,
+    report: Report,
+}
+
+impl External {
+    /// A sender at `initial-rate`.
+    pub fn new(params: &Params, path: &PathInfo) -> Self {
+        let bounds = Bounds::new(params.min_rate, path.line_rate);
+        let limits = SendLimits {
+            rate: bounds.clamp(params.initial_rate),
+            window: Bytes::MAX,
+        };
+        Self {
+            clock: params.clock,
+            interval: params.interval,
+            bounds,
+            limits,
+            asked_at_byte: 0,
+            waits: false,
+            ticks: false,
+            tally: Tally::default(),
+            report: Report::new(limits, bounds.min),
+        }
+    }
+
+    fn count(&mut self, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
+        if self.report.asked == 0 && self.tally.acks == 0 {
+            // Its packet was the first of the flow.
+            self.report.at = Time::from_ps(cx.now.as_ps().saturating_sub(ack.rtt.as_ps()));
+        }
+        self.report.in_flight = ack.snd_nxt.saturating_sub(ack.seq);
+        self.tally.count(cx.path, ack);
+    }
+
+    /// Tells what has been counted, and counts anew.
+    fn ask(&mut self, cx: &mut Ctx<'_>) {
+        if self.waits {
+            return;
+        }
+        self.waits = true;
+        self.report.asked += 1;
+        self.report.since = self.report.at;
+        self.report.at = cx.now;
+        self.report.tally = self.tally;
+        self.report.limits = self.limits;
+        self.tally.begin();
+        cx.decide();
+    }
+
+    /// Equation (1).
+    fn ask_per_round_trip(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        let spaced = self.report.asked == 0 || cx.now.saturating_since(self.report.at) >= self.interval;
+        if ack.seq > self.asked_at_byte && spaced && !self.waits {
+            self.asked_at_byte = ack.snd_nxt;
+            self.ask(cx);
+        }
+    }
+
+    /// Equation (2).
+    fn tick(&mut self, cx: &mut Ctx<'_>) {
+        let interval = self.interval.as_ps();
+        self.ticks = true;
+        cx.arm(CLOCK, Span::from_ps(interval - cx.now.as_ps() % interval));
+    }
+}
+
+impl CongestionControl for External {
+    fn limits(&self) -> SendLimits {
+        self.limits
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.count(cx, ack);
+        match self.clock {
+            Clock::RoundTrip => self.ask_per_round_trip(cx, ack),
+            Clock::Aligned if !self.ticks => self.tick(cx),
+            Clock::Aligned => {}
+        }
+    }
+
+    fn on_cnp(&mut self, _cx: &mut Ctx<'_>, _cnp: &Cnp) {
+        self.tally.cnps += 1;
+    }
+
+    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
+        self.tally.timeouts += 1;
+        match self.clock {
+            Clock::RoundTrip => self.ask(cx),
+            Clock::Aligned if !self.ticks => self.tick(cx),
+            Clock::Aligned => {}
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Ctx<'_>, _slot: TimerSlot) {
+        self.ask(cx);
+        self.tick(cx);
+    }
+
+    fn on_answer(&mut self, _cx: &mut Ctx<'_>, limits: SendLimits) {
+        self.waits = false;
+        self.limits = SendLimits {
+            rate: self.bounds.clamp(limits.rate),
+            window: limits.window,
+        };
+    }
+
+    fn report(&self) -> Option<&Report> {
+        Some(&self.report)
+    }
+
+    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.count(cx, ack);
+        // The flow's offsets start at zero again.
+        self.asked_at_byte = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{Pair, ack, star_path};
+
+    fn limits(gbps: u64) -> SendLimits {
+        SendLimits {
+            rate: BitRate::from_gbps(gbps),
+            window: Bytes::new(9000),
+        }
+    }
+
+    fn pair(params: &Params) -> Pair<External> {
+        Pair::new(star_path(), |path| External::new(params, path))
+    }
+
+    #[test]
+    fn it_asks_once_per_round_trip_and_tells_what_it_counted() {
+        let mut pair = pair(&Params::default());
+        pair.advance(Span::from_us(4));
+        pair.ack(&ack(1000, 50_000));
+        assert!(pair.deciding(), "the first acknowledgement of all");
+        assert_eq!(pair.cc.report().unwrap().tally.acks, 1);
+        pair.answer(limits(20));
+        assert_eq!(pair.cc.limits(), limits(20));
+        pair.advance(Span::from_us(2));
+        pair.ack(&AckInfo {
+            mark: crate::Mark::Congested,
+            ..ack(50_000, 80_000)
+        });
+        assert!(!pair.deciding(), "that packet was sent before");
+        pair.ack(&AckInfo {
+            rtt: Span::from_ns(8320),
+            nack: true,
+            ..ack(51_000, 80_000)
+        });
+        assert!(pair.deciding());
+        let report = *pair.cc.report().unwrap();
+        let tally = report.tally;
+        assert_eq!(
+            (tally.acks, tally.acked, tally.marked, tally.nacks),
+            (2, 2000, 1, 1)
+        );
+        assert_eq!(
+            (tally.rtt_mean(), tally.rtt_last),
+            (Span::from_ns(6240), Span::from_ns(8320))
+        );
+        assert_eq!(report.span(), Span::from_us(2));
+        assert_eq!((report.limits, report.in_flight), (limits(20), 29_000));
+    }
+
+    #[test]
+    fn it_waits_for_the_interval_and_for_its_answer() {
+        let mut pair = pair(&Params {
+            interval: Span::from_us(10),
+            ..Params::default()
+        });
+        pair.advance(Span::from_us(4));
+        pair.ack(&ack(1000, 2000));
+        pair.ack(&ack(3000, 4000));
+        assert_eq!(pair.cc.report().unwrap().tally.acks, 1, "an answer is on its way");
+        pair.answer(limits(20));
+        pair.advance(Span::from_us(9));
+        pair.ack(&ack(5000, 6000));
+        assert!(!pair.deciding());
+        pair.advance(Span::from_us(1));
+        pair.ack(&ack(6000, 7000));
+        assert!(pair.deciding());
+        pair.answer(limits(20));
+        pair.timeout();
+        assert!(pair.deciding(), "a timeout is news");
+        assert_eq!(pair.cc.report().unwrap().tally.timeouts, 1);
+    }
+
+    #[test]
+    fn aligned_flows_ask_at_multiples() {
+        let mut pair = pair(&Params {
+            clock: Clock::Aligned,
+            interval: Span::from_us(10),
+            ..Params::default()
+        });
+        pair.advance(Span::from_us(4));
+        pair.ack(&ack(1000, 2000));
+        assert!(!pair.deciding());
+        pair.advance(Span::from_us(6));
+        assert!(pair.deciding());
+        pair.answer(limits(20));
+        pair.advance(Span::from_ns(9999));
+        assert!(!pair.deciding());
+        pair.advance(Span::from_ns(1));
+        assert!(pair.deciding(), "also without news");
+        assert_eq!(pair.cc.report().unwrap().tally.acks, 0);
+        assert_eq!(
+            pair.cc.report().unwrap().tally.rtt_mean(),
+            Span::from_ns(4160),
+            "the last known"
+        );
+    }
+
+    #[test]
+    fn rates_stay_in_their_bounds() {
+        let mut pair = pair(&Params::default());
+        pair.ack(&ack(1000, 2000));
+        pair.answer(SendLimits {
+            rate: BitRate::from_bps(1),
+            ..limits(1)
+        });
+        assert_eq!(pair.rate(), BitRate::from_bps(1_000_000));
+        pair.ack(&ack(3000, 4000));
+        pair.answer(limits(400));
+        assert_eq!(pair.rate(), BitRate::from_gbps(100));
+    }
+
+    #[test]
+    fn an_aligned_clock_needs_an_interval() {
+        let params = Params {
+            clock: Clock::Aligned,
+            ..Params::default()
+        };
+        assert!(params.check().unwrap_err().to_string().contains("above 0"));
+    }
+}

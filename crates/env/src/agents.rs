@@ -1,0 +1,107 @@
+//! Who is an agent.
+
+use std::collections::BTreeMap;
+
+use paceline_fabric::spec::RunSpec;
+
+use crate::config::EXTERNAL;
+use crate::error::Error;
+
+/// Who is an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agents {
+    /// Each flow.
+    Flow,
+    /// All flows to one receiver, whose link is their bottleneck: it sees their mean, and its action is for each of
+    /// them. (With an aligned clock.)
+    Receiver,
+}
+
+impl Agents {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Flow, Self::Receiver];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flow => "flow",
+            Self::Receiver => "receiver",
+        }
+    }
+
+    /// What it says.
+    pub const fn help(self) -> &'static str {
+        match self {
+            Self::Flow => "each flow is an agent",
+            Self::Receiver => {
+                "all flows to one receiver are an agent, which sees their mean and acts for each"
+            }
+        }
+    }
+
+    /// The one of that name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find(name: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|agents| agents.name() == name);
+        found.ok_or_else(|| Error::unknown("kind of agents", name, &Self::ALL.map(Self::name)))
+    }
+}
+
+/// Whose flows are whose.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Roster {
+    /// For each flow of the run its agent; [`NOBODY`] of flows under other schemes.
+    pub(crate) of_flow: Vec<u32>,
+    /// For each agent its bottleneck: the receiver, counted from 0.
+    pub(crate) bottleneck: Vec<u32>,
+    /// For each bottleneck its agents.
+    pub(crate) members: Vec<Vec<u32>>,
+    /// For each agent how many flows it has.
+    pub(crate) flows: Vec<u32>,
+}
+
+/// No agent's number.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+impl Roster {
+    pub(crate) fn new(run: &RunSpec, agents: Agents) -> Self {
+        let asks: Vec<bool> = (run.schemes.iter())
+            .map(|scheme| scheme.config.name() == EXTERNAL)
+            .collect();
+        let mut roster = Self::default();
+        let mut receivers = BTreeMap::new();
+        for flow in &run.flows {
+            if !asks[flow.scheme as usize] {
+                roster.of_flow.push(NOBODY);
+                continue;
+            }
+            let next = receivers.len() as u32;
+            let bottleneck = *receivers.entry(flow.dst).or_insert(next);
+            if bottleneck == next {
+                roster.members.push(Vec::new());
+            }
+            let first = roster.members[bottleneck as usize].first().copied();
+            let agent = match (agents, first) {
+                (Agents::Receiver, Some(agent)) => agent,
+                _ => roster.enter(bottleneck),
+            };
+            roster.flows[agent as usize] += 1;
+            roster.of_flow.push(agent);
+        }
+        roster
+    }
+
+    fn enter(&mut self, bottleneck: u32) -> u32 {
+        let agent = self.bottleneck.len() as u32;
+        self.bottleneck.push(bottleneck);
+        self.flows.push(0);
+        self.members[bottleneck as usize].push(agent);
+        agent
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bottleneck.len()
+    }
+}

@@ -1,0 +1,363 @@
+//! A run whose flows ask, one episode after another.
+
+use paceline_fabric::spec::RecordSpec;
+use paceline_fabric::{Progress, Simulation};
+use paceline_kernel::Span;
+use paceline_lab::run::Finished;
+use paceline_scenario::{Fidelity, Resolved};
+
+use crate::action::Action;
+use crate::agents::{Agents, Roster};
+use crate::batch::{Batch, Left};
+use crate::config::{Config, EXTERNAL, Source};
+use crate::episode::{Episode, Stage};
+use crate::error::Error;
+use crate::rollout::Rollout;
+
+/// A run whose flows ask, one episode after another.
+#[derive(Clone)]
+pub struct Environment {
+    source: Source,
+    config: Config,
+    input: Resolved,
+    /// The least latency of a decision.
+    latency: Span,
+    roster: Roster,
+    /// The run before its first event.
+    pristine: Simulation,
+    episode: Option<Episode>,
+    rollout: Rollout,
+}
+
+impl Environment {
+    /// Of a scenario. Where none of its flows is under the scheme `external`, that takes the place of the scheme of
+    /// `[cc]`.
+    ///
+    /// # Errors
+    /// The scenario is wrong, or nobody asks in it, or the configuration does not fit.
+    pub fn new(source: Source, config: Config) -> Result<Self, Error> {
+        config.check()?;
+        let input = source.resolve(None)?;
+        let latency = check(&input, &config)?;
+        let (roster, pristine) = build(&input, &config)?;
+        let rollout = Rollout::new(input.seed);
+        let mut environment = Self {
+            source,
+            config,
+            input,
+            latency,
+            roster,
+            pristine,
+            episode: None,
+            rollout,
+        };
+        environment.begin();
+        Ok(environment)
+    }
+
+    /// What it is made of.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The scenario of this episode.
+    pub fn scenario(&self) -> &Resolved {
+        &self.input
+    }
+
+    /// Agents that this episode may have.
+    pub fn agents(&self) -> usize {
+        self.roster.len()
+    }
+
+    /// Begins an episode, whatever became of the one before; with another seed if one is given.
+    ///
+    /// # Errors
+    /// It is closed, or the scenario has become wrong.
+    pub fn reset(&mut self, seed: Option<u64>) -> Result<(), Error> {
+        self.open()?;
+        if let Some(seed) = seed.filter(|&seed| seed != self.input.seed) {
+            let input = self.source.resolve(Some(seed))?;
+            self.latency = check(&input, &self.config)?;
+            (self.roster, self.pristine) = build(&input, &self.config)?;
+            self.input = input;
+        }
+        self.begin();
+        Ok(())
+    }
+
+    /// A copy that begins anew with this seed, and records what is said.
+    pub(crate) fn beginning(&self, seed: u64, record: Option<RecordSpec>) -> Result<Self, Error> {
+        let mut input = self.source.resolve(Some(seed))?;
+        if let Some(record) = record {
+            input.run_mut().record = record;
+        }
+        let latency = check(&input, &self.config)?;
+        let (roster, pristine) = build(&input, &self.config)?;
+        let mut anew = Self {
+            source: self.source.clone(),
+            config: self.config.clone(),
+            rollout: Rollout::new(seed),
+            episode: None,
+            input,
+            latency,
+            roster,
+            pristine,
+        };
+        anew.begin();
+        Ok(anew)
+    }
+
+    fn begin(&mut self) {
+        self.rollout = Rollout::new(self.input.seed);
+        let (simulation, width) = (self.pristine.clone(), self.config.width());
+        self.episode = Some(Episode::new(simulation, &self.roster, width));
+    }
+
+    /// Gives back what it holds. What is asked of it afterwards is an error.
+    pub fn close(&mut self) {
+        self.episode = None;
+    }
+
+    /// How far the episode is.
+    ///
+    /// # Errors
+    /// It is closed.
+    pub fn progress(&self) -> Result<Progress, Error> {
+        Ok(self.open()?.simulation.progress())
+    }
+
+    fn open(&self) -> Result<&Episode, Error> {
+        self.episode.as_ref().ok_or(Error::Closed)
+    }
+
+    /// Whether the episode is over.
+    ///
+    /// # Errors
+    /// It is closed.
+    pub fn is_over(&self) -> Result<bool, Error> {
+        Ok(self.open()?.stage == Stage::Over)
+    }
+
+    /// Goes on until answers are needed, or to the end. Where answers are awaited already it stays where it is. Says
+    /// how many agents wait; none if the episode is over.
+    ///
+    /// # Errors
+    /// It is closed.
+    pub fn advance(&mut self) -> Result<usize, Error> {
+        let episode = self.episode.as_mut().ok_or(Error::Closed)?;
+        if episode.stage == Stage::Running {
+            episode.advance(&self.config, &self.roster, self.latency);
+            self.rollout.polled = true;
+        }
+        Ok(episode.waiting.len())
+    }
+
+    /// Writes the rows of those who wait behind `batch`'s; the environment has such a number there.
+    pub(crate) fn append(&mut self, number: u32, batch: &mut Batch) {
+        let Some(episode) = &mut self.episode else {
+            return;
+        };
+        let width = self.config.width();
+        for &agent in &episode.waiting {
+            let known = &episode.agents[agent as usize];
+            batch.environments.push(number);
+            batch.agents.push(agent);
+            batch.times.push(known.asked_at);
+            batch.rewards.push(known.reward);
+            let from = agent as usize * width;
+            batch
+                .observations
+                .extend_from_slice(&episode.seen[from..from + width]);
+        }
+        for left in episode.left.drain(..) {
+            batch.left.push(Left {
+                environment: number,
+                ..left
+            });
+        }
+        if episode.stage == Stage::Over {
+            batch.over.push(number);
+        }
+    }
+
+    /// Lets the run go on until answers are needed, and tells who waits, what they see, and what came of their last
+    /// actions; and who has left. No rows: the episode is over.
+    ///
+    /// # Errors
+    /// It is closed.
+    pub fn poll(&mut self, batch: &mut Batch) -> Result<(), Error> {
+        self.advance()?;
+        batch.clear(self.config.width());
+        self.append(0, batch);
+        Ok(())
+    }
+
+    /// An action for each agent that waits, in the order of the poll.
+    ///
+    /// # Errors
+    /// Nobody waits, there are too many or too few, or one is not a number: then nothing has happened.
+    pub fn submit(&mut self, actions: &[f32]) -> Result<(), Error> {
+        self.check_actions(actions)?;
+        self.act(actions);
+        Ok(())
+    }
+
+    /// What is wrong with actions, if something is.
+    pub(crate) fn check_actions(&self, actions: &[f32]) -> Result<(), Error> {
+        let episode = self.asked()?;
+        if actions.len() != episode.waiting.len() {
+            return Err(Error::Shape {
+                found: actions.len(),
+                expected: episode.waiting.len(),
+            });
+        }
+        let wrong = (episode.waiting.iter().zip(actions)).find(|(_, action)| !action.is_finite());
+        match wrong {
+            Some((&agent, &value)) => Err(Error::NotANumber {
+                agent,
+                value,
+                low: Action::RANGE.0,
+                high: Action::RANGE.1,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// The same for agents that are named, in any order.
+    ///
+    /// # Errors
+    /// As [`Self::submit`]; or one of them does not wait, is named twice, or is missing.
+    pub fn submit_for(&mut self, agents: &[u32], actions: &[f32]) -> Result<(), Error> {
+        let episode = self.asked()?;
+        let mut ordered = vec![f32::NAN; episode.waiting.len()];
+        let mut named = vec![false; ordered.len()];
+        for (&agent, &action) in agents.iter().zip(actions) {
+            let refuse = |why| Err(Error::NotWaiting { agent, why });
+            let Some(known) = episode.agents.get(agent as usize) else {
+                return refuse("does not exist");
+            };
+            let Some(place) = (known.place as usize).checked_sub(1) else {
+                return refuse(
+                    match (known.begun, known.complete == self.roster.flows[agent as usize]) {
+                        (false, _) => "has not asked yet",
+                        (true, true) => "has left",
+                        (true, false) => "does not wait for an action",
+                    },
+                );
+            };
+            if std::mem::replace(&mut named[place], true) {
+                return refuse("is named twice");
+            }
+            ordered[place] = action;
+        }
+        if agents.len() != ordered.len() || actions.len() != ordered.len() {
+            return Err(Error::Shape {
+                found: agents.len().min(actions.len()),
+                expected: ordered.len(),
+            });
+        }
+        self.submit(&ordered)
+    }
+
+    fn asked(&self) -> Result<&Episode, Error> {
+        let episode = self.open()?;
+        match episode.stage {
+            Stage::Asked => Ok(episode),
+            Stage::Running => Err(Error::NotPolled),
+            Stage::Over => Err(Error::Over {
+                now: episode.simulation.progress().now,
+            }),
+        }
+    }
+
+    /// Actions that have been checked.
+    pub(crate) fn act(&mut self, actions: &[f32]) {
+        if let Some(episode) = &mut self.episode {
+            self.rollout.push(&episode.waiting, actions);
+            episode.act(&self.config, &self.roster, actions);
+        }
+    }
+
+    /// The actions of this episode so far.
+    pub fn rollout(&self) -> &Rollout {
+        &self.rollout
+    }
+
+    /// Ends the episode where it is: its run, as the laboratory sees one. The next begins with a reset.
+    ///
+    /// # Errors
+    /// It is closed, or the run contradicted itself.
+    pub fn finish(&mut self) -> Result<Finished, Error> {
+        let episode = self.open()?;
+        let simulation = episode.simulation.clone();
+        let finished = paceline_lab::run::conclude(&self.input, simulation)?;
+        if let Some(episode) = &mut self.episode {
+            episode.stage = Stage::Over;
+            episode.waiting.clear();
+        }
+        Ok(finished)
+    }
+}
+
+fn build(input: &Resolved, config: &Config) -> Result<(Roster, Simulation), Error> {
+    let simulation = Simulation::new(input.run.clone()).map_err(|source| Error::Build {
+        scenario: input.name.clone(),
+        source,
+    })?;
+    Ok((Roster::new(&input.run, config.agents), simulation))
+}
+
+/// What does not fit together; and the least latency of a decision.
+fn check(input: &Resolved, config: &Config) -> Result<Span, Error> {
+    let run = &input.run;
+    let no_agents = |why: String| Error::NoAgents {
+        scenario: input.name.clone(),
+        why,
+    };
+    if !matches!(input.fidelity, Fidelity::Exact | Fidelity::Ns3Hpcc) || run.credits.is_some() {
+        let why = format!("in the fidelity `{}` senders ask nobody", input.fidelity.name());
+        return Err(no_agents(why));
+    }
+    let of_flows = |place: usize| run.flows.iter().any(|flow| usize::from(flow.scheme) == place);
+    let mut asking = (run.schemes.iter().enumerate())
+        .filter(|(place, scheme)| scheme.config.name() == EXTERNAL && of_flows(*place))
+        .map(|(_, scheme)| &scheme.config)
+        .peekable();
+    if asking.peek().is_none() {
+        let why = match run.flows.len() {
+            0 => "it has no flows".to_string(),
+            flows => format!("its {flows} flows are under {}", input.schemes.join(", ")),
+        };
+        return Err(no_agents(why));
+    }
+    let mut least = Span::from_ps(u64::MAX);
+    for scheme in asking {
+        let needs = scheme.needs();
+        if !needs.int
+            && let Some(feature) = config.features.iter().find(|feature| feature.telemetry)
+        {
+            return Err(Error::Config {
+                key: "observation",
+                message: format!(
+                    "`{}` is known from telemetry; expected `cc.external.telemetry = true` in the scenario",
+                    feature.name
+                ),
+            });
+        }
+        let values = scheme.values();
+        let aligned = values
+            .iter()
+            .any(|(key, value)| key == "clock" && value == "aligned");
+        if config.agents == Agents::Receiver && !aligned {
+            return Err(Error::Config {
+                key: "agents",
+                message: "`receiver` needs flows that ask at the same instants; expected \
+                          `cc.external.clock = \"aligned\"` and an interval in the scenario"
+                    .to_string(),
+            });
+        }
+        least = least.min(needs.decisions.map_or(Span::ZERO, |decisions| decisions.latency));
+    }
+    Ok(least)
+}

@@ -1,0 +1,251 @@
+//! An episode: a run, who waits in it, and what they have seen.
+
+use paceline_congestion::SendLimits;
+use paceline_fabric::{Simulation, Until};
+use paceline_kernel::Span;
+
+use crate::action::Action;
+use crate::agents::{NOBODY, Roster};
+use crate::batch::Left;
+use crate::config::Config;
+use crate::measure::Measured;
+use crate::reward::Course;
+
+/// An episode under way.
+#[derive(Clone)]
+pub(crate) struct Episode {
+    pub(crate) simulation: Simulation,
+    pub(crate) agents: Vec<Agent>,
+    /// What agents saw: `history` rows for each.
+    pub(crate) seen: Vec<f32>,
+    /// Each flow's window, where that is what actions are about.
+    windows: Vec<f64>,
+    courses: Vec<Course>,
+    /// Flows that have asked and are not over, in the order of their first questions.
+    under_way: Vec<u32>,
+    /// Who waits for an action, in the order of the poll, and that action; and the place of each agent among them.
+    pub(crate) waiting: Vec<u32>,
+    actions: Vec<f32>,
+    pub(crate) stage: Stage,
+    completed: u64,
+    pub(crate) left: Vec<Left>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It may go on.
+    Running,
+    /// Those who wait have been told.
+    Asked,
+    /// Nothing is left to happen.
+    Over,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Agent {
+    /// Rows of its history that are filled.
+    pub(crate) begun: bool,
+    action: f32,
+    /// Flows of its that are complete.
+    pub(crate) complete: u32,
+    /// Its place among those who wait, from 1.
+    pub(crate) place: u32,
+    pub(crate) asked_at: u64,
+    pub(crate) reward: f32,
+}
+
+impl Episode {
+    pub(crate) fn new(simulation: Simulation, roster: &Roster, width: usize) -> Self {
+        let agents = roster.len();
+        Self {
+            simulation,
+            agents: vec![Agent::default(); agents],
+            seen: vec![0.0; agents * width],
+            windows: vec![0.0; roster.of_flow.len()],
+            courses: vec![Course::default(); agents],
+            under_way: Vec::new(),
+            waiting: Vec::new(),
+            actions: Vec::new(),
+            stage: Stage::Running,
+            completed: 0,
+            left: Vec::new(),
+        }
+    }
+
+    pub(crate) fn advance(&mut self, config: &Config, roster: &Roster, latency: Span) {
+        let now = loop {
+            let now = self.simulation.advance_to(Until::Due(latency));
+            self.take_questions(config, roster);
+            if now.done || !self.waiting.is_empty() {
+                break now;
+            }
+        };
+        if now.completed != self.completed || now.done {
+            self.completed = now.completed;
+            self.see_who_left(roster, now.done);
+        }
+        self.stage = if now.done { Stage::Over } else { Stage::Asked };
+        if now.done {
+            self.waiting.clear();
+        }
+    }
+
+    /// What those tell who have asked.
+    fn take_questions(&mut self, config: &Config, roster: &Roster) {
+        for agent in self.waiting.drain(..) {
+            self.agents[agent as usize].place = 0;
+        }
+        let mut sums: Vec<(Measured, usize)> = Vec::new();
+        for flow in self.simulation.awaited() {
+            let agent = roster.of_flow[flow as usize];
+            if agent == NOBODY {
+                continue;
+            }
+            let Some((report, path)) = self.simulation.report(flow) else {
+                continue;
+            };
+            let known = &mut self.agents[agent as usize];
+            let measured = Measured::new(report, path, known.action);
+            if report.asked == 1 {
+                self.under_way.push(flow);
+            }
+            if known.place == 0 {
+                self.waiting.push(agent);
+                known.place = self.waiting.len() as u32;
+                known.asked_at = report.at.as_ps();
+                sums.push((measured, 1));
+            } else {
+                let (sum, count) = &mut sums[known.place as usize - 1];
+                sum.add(&measured);
+                *count += 1;
+            }
+        }
+        for (place, (mut measured, count)) in sums.into_iter().enumerate() {
+            if count > 1 {
+                measured.over(count);
+            }
+            self.see(config, self.waiting[place], &measured);
+        }
+        self.reward(config, roster);
+    }
+
+    /// An agent sees one more row.
+    fn see(&mut self, config: &Config, agent: u32, measured: &Measured) {
+        let (once, width) = (config.features.len(), config.width());
+        let from = agent as usize * width;
+        let seen = &mut self.seen[from..from + width];
+        let known = &mut self.agents[agent as usize];
+        seen.copy_within(once.., 0);
+        for (value, feature) in seen[width - once..].iter_mut().zip(&config.features) {
+            *value = feature.value(measured);
+        }
+        if !known.begun {
+            for row in 0..config.history - 1 {
+                seen.copy_within(width - once.., row * once);
+            }
+        }
+        self.courses[agent as usize].push(measured);
+        known.reward = if known.begun {
+            config.reward.of(measured)
+        } else {
+            0.0
+        };
+    }
+
+    /// Rewards that all agents of a bottleneck have in common.
+    fn reward(&mut self, config: &Config, roster: &Roster) {
+        if !config.reward.is_common() {
+            for &agent in &self.waiting {
+                self.agents[agent as usize].begun = true;
+            }
+            return;
+        }
+        let mut known: Vec<(u32, f32)> = Vec::new();
+        for &agent in &self.waiting {
+            let bottleneck = roster.bottleneck[agent as usize];
+            let found = known.iter().find(|(other, _)| *other == bottleneck);
+            let value = match found {
+                Some(&(_, value)) => value,
+                None => {
+                    let members = roster.members[bottleneck as usize].iter();
+                    let present = members.filter(|&&member| {
+                        let known = &self.agents[member as usize];
+                        self.courses[member as usize].has_begun()
+                            && known.complete < roster.flows[member as usize]
+                    });
+                    let courses = present.map(|&member| &self.courses[member as usize]);
+                    let value = config.reward.of_all(courses);
+                    known.push((bottleneck, value));
+                    value
+                }
+            };
+            let agent = &mut self.agents[agent as usize];
+            agent.reward = if agent.begun { value } else { 0.0 };
+            agent.begun = true;
+        }
+    }
+
+    /// Flows are over, or all is.
+    fn see_who_left(&mut self, roster: &Roster, over: bool) {
+        let simulation = &self.simulation;
+        let (agents, left) = (&mut self.agents, &mut self.left);
+        self.under_way.retain(|&flow| {
+            if simulation.report(flow).is_some() {
+                return true;
+            }
+            let agent = roster.of_flow[flow as usize];
+            let known = &mut agents[agent as usize];
+            known.complete += 1;
+            if known.complete == roster.flows[agent as usize] {
+                left.push(Left {
+                    environment: 0,
+                    agent,
+                    complete: true,
+                });
+            }
+            false
+        });
+        if over {
+            let complete = self.completed == roster.of_flow.len() as u64;
+            let stays = |agent: &u32| {
+                let known = &agents[*agent as usize];
+                known.begun && known.complete < roster.flows[*agent as usize]
+            };
+            let those = (0..agents.len() as u32).filter(stays);
+            left.extend(those.map(|agent| Left {
+                environment: 0,
+                agent,
+                complete,
+            }));
+        }
+    }
+
+    /// Tells each flow that waits what its agent does.
+    pub(crate) fn act(&mut self, config: &Config, roster: &Roster, actions: &[f32]) {
+        self.actions.clear();
+        self.actions.extend_from_slice(actions);
+        for (&agent, action) in self.waiting.iter().zip(&mut self.actions) {
+            *action = action.clamp(Action::RANGE.0, Action::RANGE.1);
+            self.agents[agent as usize].action = *action;
+        }
+        let simulation = &mut self.simulation;
+        let mut answers: Vec<(u32, SendLimits)> = Vec::with_capacity(actions.len());
+        for flow in simulation.awaited() {
+            let agent = roster.of_flow[flow as usize];
+            if agent == NOBODY {
+                continue;
+            }
+            if let Some((report, path)) = simulation.report(flow) {
+                let action = (self.agents[agent as usize].action, config.step);
+                let window = &mut self.windows[flow as usize];
+                answers.push((flow, config.action.apply(action, report, path, window)));
+            }
+        }
+        let mut answers = answers.into_iter().peekable();
+        simulation.answer(|flow| answers.next_if(|(of, _)| *of == flow).map(|(_, limits)| limits));
+        for agent in self.waiting.drain(..) {
+            self.agents[agent as usize].place = 0;
+        }
+        self.stage = Stage::Running;
+    }
+}

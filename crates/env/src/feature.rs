@@ -1,0 +1,227 @@
+//! What agents see: a list of features by name, each a number in a range.
+
+use crate::error::Error;
+use crate::measure::Measured;
+
+/// A number that an agent sees.
+#[derive(Clone, Copy, Debug)]
+pub struct Feature {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit; empty for a plain number.
+    pub unit: &'static str,
+    /// The values that it may have: what is measured is cut to them.
+    pub range: (f32, f32),
+    /// What it is.
+    pub help: &'static str,
+    /// Whether switches have to write telemetry.
+    pub telemetry: bool,
+    of: fn(&Measured) -> f64,
+}
+
+/// log2 of a share, from 2^-16, over 16.
+fn log16(share: f64) -> f64 {
+    libm::log2(share.max(1.0 / 65_536.0)) / 16.0
+}
+
+/// ADPG's error: how far the normalised delay is from what fits the rate.
+pub(crate) fn adpg(measured: &Measured) -> f64 {
+    let share = (measured.rate_gbps / measured.line_gbps.max(1e-9)).clamp(0.0, 1.0);
+    12.5 * ((measured.latency() - 1.5).max(0.0) * libm::sqrt(share) - 0.064)
+}
+
+const fn feature(
+    name: &'static str,
+    unit: &'static str,
+    range: (f32, f32),
+    help: &'static str,
+    of: fn(&Measured) -> f64,
+) -> Feature {
+    Feature {
+        name,
+        unit,
+        range,
+        help,
+        telemetry: false,
+        of,
+    }
+}
+
+/// All of them.
+pub(crate) const FEATURES: &[Feature] = &[
+    feature(
+        "rtt",
+        "base RTTs",
+        (0.0, 100.0),
+        "mean round-trip time since the last question, over the empty network's",
+        Measured::latency,
+    ),
+    feature(
+        "rtt-min",
+        "base RTTs",
+        (0.0, 100.0),
+        "the smallest round-trip time since the last question, over the empty network's",
+        |m| m.rtt_min_us / m.base_rtt_us.max(1e-9),
+    ),
+    feature(
+        "delivered",
+        "of the line",
+        (0.0, 2.0),
+        "payload acknowledged since the last question, over what the sender's line carries in that time",
+        |m| m.delivered_gbps / m.line_gbps.max(1e-9),
+    ),
+    feature(
+        "delivered-log2",
+        "",
+        (-1.0, 1.0),
+        "log2 of `delivered` over 16: small rates differ as large ones do",
+        |m| log16(m.delivered_gbps / m.line_gbps.max(1e-9)),
+    ),
+    feature(
+        "loss",
+        "of acknowledgements",
+        (0.0, 1.0),
+        "share of acknowledgements that told of a gap; 1 after a timeout",
+        |m| m.loss,
+    ),
+    feature(
+        "marks",
+        "of acknowledgements",
+        (0.0, 1.0),
+        "share of acknowledgements whose packet was marked (ECN)",
+        |m| m.marked,
+    ),
+    Feature {
+        telemetry: true,
+        ..feature(
+            "queue",
+            "base RTTs",
+            (0.0, 100.0),
+            "how long the longest queue on the way takes to drain, by telemetry (INT), over the empty network's \
+             round trip",
+            |m| m.queue_us / m.base_rtt_us.max(1e-9),
+        )
+    },
+    feature(
+        "rate",
+        "of the line",
+        (0.0, 1.0),
+        "the rate at which packets may leave, over the line's",
+        |m| m.rate_gbps / m.line_gbps.max(1e-9),
+    ),
+    feature("rate-log2", "", (-1.0, 0.0), "log2 of `rate` over 16", |m| {
+        log16(m.rate_gbps / m.line_gbps.max(1e-9))
+    }),
+    feature(
+        "in-flight-log2",
+        "",
+        (-2.0, 2.0),
+        "log2 of the bytes in flight over the bandwidth-delay product, over 8",
+        |m| libm::log2((m.in_flight / m.bdp.max(1.0)).max(1.0 / 65_536.0)) / 8.0,
+    ),
+    feature(
+        "action",
+        "",
+        (-1.0, 1.0),
+        "the last action; 0 before the first",
+        |m| m.action,
+    ),
+    feature(
+        "span",
+        "base RTTs",
+        (0.0, 1000.0),
+        "time since the last question, over the empty network's round trip",
+        |m| m.span_us / m.base_rtt_us.max(1e-9),
+    ),
+    feature(
+        "adpg",
+        "",
+        (-1.0, 100.0),
+        "ADPG's error, 12.5 (max(rtt - 1.5, 0) sqrt(rate) - 0.064): below 0 there is room",
+        adpg,
+    ),
+];
+
+impl Feature {
+    /// The feature of that name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find(name: &str) -> Result<Self, Error> {
+        let found = FEATURES.iter().find(|feature| feature.name == name);
+        found.copied().ok_or_else(|| {
+            let names: Vec<_> = FEATURES.iter().map(|feature| feature.name).collect();
+            Error::unknown("observation", name, &names)
+        })
+    }
+
+    /// All of them.
+    pub fn all() -> &'static [Self] {
+        FEATURES
+    }
+
+    /// Its value.
+    pub fn value(&self, measured: &Measured) -> f32 {
+        let value = (self.of)(measured) as f32;
+        if value.is_nan() {
+            return self.range.0;
+        }
+        value.clamp(self.range.0, self.range.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_and_mistakes_are_told() {
+        for feature in Feature::all() {
+            assert_eq!(Feature::find(feature.name).unwrap().name, feature.name);
+        }
+        let error = Feature::find("rt").unwrap_err().to_string();
+        assert!(
+            error.contains("unknown observation `rt` (did you mean `rtt`?)"),
+            "{error}"
+        );
+    }
+
+    /// Whatever was measured, nothing at all included, is a number in its range.
+    #[test]
+    fn values_stay_in_their_ranges() {
+        let wild = Measured {
+            rtt_us: 1e9,
+            base_rtt_us: 5.0,
+            delivered_gbps: 1e6,
+            line_gbps: 100.0,
+            rate_gbps: f64::NAN,
+            in_flight: 1e18,
+            ..Measured::default()
+        };
+        for feature in Feature::all() {
+            for measured in [Measured::default(), wild] {
+                let value = feature.value(&measured);
+                assert!(
+                    (feature.range.0..=feature.range.1).contains(&value),
+                    "{}: {value}",
+                    feature.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn adpg_rests_where_its_flows_are_fair() {
+        // N fair flows rest at base (1.5 + .064 sqrt N).
+        for n in [1.0f64, 4.0, 8192.0] {
+            let at_rest = Measured {
+                rtt_us: 8.0 * (1.5 + 0.064 * n.sqrt()),
+                base_rtt_us: 8.0,
+                rate_gbps: 100.0 / n,
+                line_gbps: 100.0,
+                ..Measured::default()
+            };
+            assert!(adpg(&at_rest).abs() < 1e-9, "{n}");
+        }
+    }
+}

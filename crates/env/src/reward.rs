@@ -1,0 +1,201 @@
+//! What an action was worth.
+
+use crate::error::Error;
+use crate::feature::adpg;
+use crate::measure::Measured;
+
+/// What an agent gets with a question: it is about the time since the last one. (Of the last action it shows as much as
+/// had taken effect by then.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reward {
+    /// Of RL-CC.
+    Adpg,
+    /// Of Aurora, in a data centre's units.
+    Aurora,
+    /// Of DECC, of all agents of a bottleneck.
+    Decc,
+}
+
+/// How an agent's delivered rate has been, in Gbit/s: mean and variance, the last five questions weighing most.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Course {
+    pub(crate) last: Measured,
+    mean: f64,
+    variance: f64,
+    begun: bool,
+}
+
+/// The weight of a new sample.
+const NEW: f64 = 0.2;
+
+impl Course {
+    pub(crate) fn push(&mut self, measured: &Measured) {
+        let now = measured.delivered_gbps;
+        if self.begun {
+            let off = now - self.mean;
+            self.variance = (1.0 - NEW) * (self.variance + NEW * off * off);
+            self.mean += NEW * off;
+        } else {
+            (self.mean, self.begun) = (now, true);
+        }
+        self.last = *measured;
+    }
+
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun
+    }
+}
+
+impl Reward {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Adpg, Self::Aurora, Self::Decc];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Adpg => "adpg",
+            Self::Aurora => "aurora",
+            Self::Decc => "decc",
+        }
+    }
+
+    /// Its definition.
+    pub const fn help(self) -> &'static str {
+        match self {
+            Self::Adpg => "-(max(rtt - 1.5, 0) sqrt(rate) - 0.064)^2, rtt in base RTTs, rate of the line",
+            Self::Aurora => "10 delivered - 2 (rtt - 1) - 2000 loss, delivered of the line, rtt in base RTTs",
+            Self::Decc => {
+                "0.1 tanh(10 R), R = 0.1 sum(delivered) - 0.02 max(mean rtt - 1.1, 0) min(4, max rate / mean rate) - \
+                 mean loss - 0.02 cv(delivered) - 0.01 mean(variation over time), over the agents of a bottleneck"
+            }
+        }
+    }
+
+    /// The values that it may have.
+    pub const fn range(self) -> (f32, f32) {
+        match self {
+            Self::Adpg => (-10_000.0, 0.0),
+            Self::Aurora => (-10_000.0, 20.0),
+            Self::Decc => (-0.1, 0.1),
+        }
+    }
+
+    /// The reward of that name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find(name: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|reward| reward.name() == name);
+        found.ok_or_else(|| Error::unknown("reward", name, &Self::ALL.map(Self::name)))
+    }
+
+    /// Whether it is one for all agents of a bottleneck.
+    pub(crate) const fn is_common(self) -> bool {
+        matches!(self, Self::Decc)
+    }
+
+    /// Of one agent.
+    pub(crate) fn of(self, measured: &Measured) -> f32 {
+        let value = match self {
+            Self::Adpg => {
+                let off = adpg(measured) / 12.5;
+                -off * off
+            }
+            Self::Aurora => {
+                let delivered = measured.delivered_gbps / measured.line_gbps.max(1e-9);
+                10.0 * delivered - 2.0 * (measured.latency() - 1.0) - 2000.0 * measured.loss
+            }
+            Self::Decc => return 0.0,
+        };
+        self.cut(value)
+    }
+
+    /// Of all agents of a bottleneck.
+    pub(crate) fn of_all<'a>(self, agents: impl Iterator<Item = &'a Course> + Clone) -> f32 {
+        let agents = agents.filter(|course| course.begun);
+        let count = agents.clone().count().max(1) as f64;
+        let mean = |of: &dyn Fn(&Course) -> f64| agents.clone().map(of).sum::<f64>() / count;
+        let capacity = mean(&|one| one.last.bottleneck_gbps).max(1e-9);
+        let delivered = mean(&|one| one.mean);
+        let spread = libm::sqrt(mean(&|one| (one.mean - delivered) * (one.mean - delivered)));
+        let rate = mean(&|one| one.last.rate_gbps).max(1e-9);
+        let fastest = agents.clone().map(|one| one.last.rate_gbps).fold(0.0, f64::max);
+        let throughput = count * mean(&|one| one.last.flows * one.last.delivered_gbps) / capacity;
+        let latency = (mean(&|one| one.last.latency()) - 1.1).max(0.0) * (fastest / rate).min(4.0);
+        let unfair = spread / delivered.max(1e-9);
+        let unstable = mean(&|one| libm::sqrt(one.variance) / one.mean.max(1e-9));
+        let lost = mean(&|one| one.last.loss);
+        let sum = 0.1 * throughput - 0.02 * latency - lost - 0.02 * unfair - 0.01 * unstable;
+        self.cut(0.1 * libm::tanh(10.0 * sum))
+    }
+
+    fn cut(self, value: f64) -> f32 {
+        let (low, high) = self.range();
+        if value.is_nan() {
+            return low;
+        }
+        (value as f32).clamp(low, high)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fair(latency: f64, share: f64) -> Measured {
+        Measured {
+            flows: 1.0,
+            rtt_us: 8.0 * latency,
+            base_rtt_us: 8.0,
+            rate_gbps: 100.0 * share,
+            delivered_gbps: 100.0 * share,
+            line_gbps: 100.0,
+            bottleneck_gbps: 100.0,
+            ..Measured::default()
+        }
+    }
+
+    #[test]
+    fn by_hand() {
+        // x = (2.5 - 1.5) sqrt(1/4) = 0.5.
+        let value = Reward::Adpg.of(&fair(2.5, 0.25));
+        assert!((value + 0.436 * 0.436).abs() < 1e-6, "{value}");
+        let value = Reward::Aurora.of(&Measured {
+            loss: 0.01,
+            ..fair(2.0, 0.25)
+        });
+        assert!((value - (2.5 - 2.0 - 20.0)).abs() < 1e-4, "{value}");
+        let mut courses = [Course::default(); 4];
+        for course in &mut courses {
+            course.push(&fair(1.6, 0.25));
+        }
+        // R = 0.1 - 0.02 * 0.5.
+        let value = Reward::Decc.of_all(courses.iter());
+        assert!((f64::from(value) - 0.1 * libm::tanh(0.9)).abs() < 1e-6, "{value}");
+    }
+
+    #[test]
+    fn unfair_or_unsteady_is_worth_less() {
+        let of = |shares: [[f64; 2]; 2]| {
+            let mut courses = [Course::default(); 2];
+            for now in shares {
+                for (course, share) in courses.iter_mut().zip(now) {
+                    course.push(&fair(1.0, share));
+                }
+            }
+            Reward::Decc.of_all(courses.iter())
+        };
+        let even = of([[0.5, 0.5], [0.5, 0.5]]);
+        assert!(of([[0.8, 0.2], [0.8, 0.2]]) < even);
+        assert!(of([[0.4, 0.4], [0.5, 0.5]]) < even);
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_the_least() {
+        let value = Reward::Aurora.of(&Measured {
+            loss: f64::NAN,
+            ..fair(1.0, 0.5)
+        });
+        assert_eq!(value, Reward::Aurora.range().0);
+    }
+}

@@ -1,0 +1,438 @@
+//! Environments for learning: `paceline.Environment`, many runs whose flows ask, in batches of flat arrays.
+
+use std::sync::{Mutex, PoisonError};
+
+use numpy::ndarray::{Array1, Array2};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use paceline_env::{Action, Agents, Config, Environment as One, Error, Feature, Reward, Source, Vector};
+use paceline_lab::files::RunData;
+use paceline_scenario::Overrides;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::failure::{Failure, detached};
+use crate::input::{Changes, Input, settings};
+use crate::run::Run;
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Scenario(diagnostics) => Self::Scenario(diagnostics),
+            Error::Run(error) => error.into(),
+            _ => Self::argument(error),
+        }
+    }
+}
+
+/// Many runs whose flows ask what to do; one episode after another in each.
+#[pyclass(module = "paceline")]
+pub(crate) struct Environment {
+    /// Of one thread at a time: the lock is for the compiler, since calls have it for themselves.
+    vector: Mutex<Vector>,
+    input: Input,
+}
+
+impl Environment {
+    fn vector(&mut self) -> &mut Vector {
+        self.vector.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn config(&mut self) -> &Config {
+        self.vector().environments()[0].config()
+    }
+}
+
+#[pymethods]
+impl Environment {
+    /// `environments` runs of a scenario, with seeds from `seed` on. Where none of its flows is under the scheme
+    /// `external`, that takes the place of the scheme of `[cc]`.
+    #[new]
+    #[pyo3(signature = (
+        scenario, *, scheme=None, set=None, seed=None, duration=None, environments=1, threads=1, observation=None,
+        history=None, action=None, step=None, reward=None, agents=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are the call's keywords")]
+    fn new(
+        py: Python<'_>,
+        scenario: &Bound<'_, PyAny>,
+        scheme: Option<String>,
+        set: Option<Bound<'_, PyDict>>,
+        seed: Option<u64>,
+        duration: Option<String>,
+        environments: usize,
+        threads: usize,
+        observation: Option<Vec<String>>,
+        history: Option<usize>,
+        action: Option<String>,
+        step: Option<f32>,
+        reward: Option<String>,
+        agents: Option<String>,
+    ) -> PyResult<Self> {
+        let changes = Changes {
+            scheme,
+            set,
+            seed,
+            duration,
+            fidelity: None,
+            threads: None,
+        };
+        let input = Input::of(scenario, &changes)?;
+        let source = Source {
+            name: input.name.clone(),
+            overrides: input.overrides.clone(),
+        };
+        let vector = detached(py, move || {
+            let config = config(observation, history, action, step, reward, agents)?;
+            let first = One::new(source, config)?;
+            let seed = first.scenario().seed;
+            let mut all = vec![first; environments];
+            for (one, number) in all.iter_mut().zip(0..) {
+                one.reset(Some(seed.wrapping_add(number)))?;
+            }
+            Ok(Vector::new(all, threads)?)
+        })?;
+        Ok(Self {
+            vector: Mutex::new(vector),
+            input,
+        })
+    }
+
+    /// How many runs there are.
+    #[getter]
+    fn environments(&mut self) -> usize {
+        self.vector().environments().len()
+    }
+
+    /// For each run how many agents it may have in this episode.
+    #[getter]
+    fn agents(&mut self) -> Vec<usize> {
+        self.vector().environments().iter().map(One::agents).collect()
+    }
+
+    /// Names of what an agent sees of a question, in order.
+    #[getter]
+    fn observation(&mut self) -> Vec<&'static str> {
+        let features = &self.config().features;
+        features.iter().map(|feature| feature.name).collect()
+    }
+
+    /// Numbers in a row of observations.
+    #[getter]
+    fn width(&mut self) -> usize {
+        self.config().width()
+    }
+
+    /// The least values of a row, and the largest.
+    #[getter]
+    fn bounds<'py>(&mut self, py: Python<'py>) -> (Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<f32>>) {
+        let (low, high): (Vec<f32>, Vec<f32>) = self.config().bounds().into_iter().unzip();
+        (PyArray1::from_vec(py, low), PyArray1::from_vec(py, high))
+    }
+
+    /// The least reward, and the largest.
+    #[getter]
+    fn reward_range(&mut self) -> (f32, f32) {
+        self.config().reward.range()
+    }
+
+    /// Lets every run go on until answers are needed in it, and tells who waits. A run whose episode is over rests
+    /// until its reset.
+    fn poll(&mut self, py: Python<'_>) -> PyResult<Batch> {
+        let vector = self.vector();
+        let batch = detached(py, || {
+            vector.poll()?;
+            Ok(vector.take())
+        })?;
+        Batch::new(batch).map_err(|failure| failure.exception(py))
+    }
+
+    /// An action for each row of the last poll.
+    fn submit(&mut self, actions: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = actions.py();
+        let actions = flat::<f32>(actions)?;
+        let submitted = self.vector().submit(actions.as_slice()?);
+        submitted.map_err(|error| Failure::from(error).exception(py))
+    }
+
+    /// Actions for agents of one run that are named, in any order: one for each that waits.
+    #[pyo3(signature = (agents, actions, *, environment=0))]
+    fn submit_for(
+        &mut self,
+        agents: &Bound<'_, PyAny>,
+        actions: &Bound<'_, PyAny>,
+        environment: usize,
+    ) -> PyResult<()> {
+        let py = actions.py();
+        let (agents, actions) = (flat::<u32>(agents)?, flat::<f32>(actions)?);
+        let submitted = self
+            .vector()
+            .submit_for(environment, agents.as_slice()?, actions.as_slice()?);
+        submitted.map_err(|error| Failure::from(error).exception(py))
+    }
+
+    /// Begins an episode: in one run, or in all, then with seeds from `seed` on.
+    #[pyo3(signature = (*, environment=None, seed=None))]
+    fn reset(&mut self, py: Python<'_>, environment: Option<usize>, seed: Option<u64>) -> PyResult<()> {
+        let vector = self.vector();
+        detached(py, || {
+            match environment {
+                Some(number) => vector.reset(number, seed)?,
+                None => {
+                    for number in 0..vector.environments().len() {
+                        vector.reset(number, seed.map(|seed| seed.wrapping_add(number as u64)))?;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Simulated time in a run, in seconds.
+    #[pyo3(signature = (environment=0))]
+    fn now(&mut self, py: Python<'_>, environment: usize) -> PyResult<f64> {
+        let progress = self
+            .vector()
+            .environment(environment)
+            .and_then(|one| one.progress());
+        let progress = progress.map_err(|error| Failure::from(error).exception(py))?;
+        Ok(progress.now.as_secs_f64())
+    }
+
+    /// Ends the episode of a run where it is: what `paceline.run` gives.
+    #[pyo3(signature = (environment=0))]
+    fn finish(&mut self, py: Python<'_>, environment: usize) -> PyResult<Run> {
+        let vector = self.vector();
+        let made = detached(py, || {
+            let one = vector.environment(environment)?;
+            let finished = one.finish()?;
+            Ok((one.scenario().clone(), finished))
+        })?;
+        Run::new(py, RunData::new(&made.0, &made.1), Some(made), None)
+    }
+
+    /// The actions of a run's episode so far, with which it can be made again.
+    #[pyo3(signature = (environment=0))]
+    fn rollout(&mut self, py: Python<'_>, environment: usize) -> PyResult<Rollout> {
+        let one = self.vector().environment(environment);
+        let one = one.map_err(|error| Failure::from(error).exception(py))?;
+        Ok(Rollout {
+            rollout: one.rollout().clone(),
+        })
+    }
+
+    /// Makes an episode again, with what `set` changes (what is recorded, say: that moves nothing).
+    #[pyo3(signature = (rollout, *, set=None))]
+    fn replay(&mut self, py: Python<'_>, rollout: &Rollout, set: Option<Bound<'_, PyDict>>) -> PyResult<Run> {
+        let mut overrides = self.input.overrides.clone();
+        if let Some(set) = &set {
+            overrides.set.extend(settings(set, "set")?);
+        }
+        let source = Source {
+            name: self.input.name.clone(),
+            overrides: Overrides {
+                seed: Some(rollout.rollout.seed),
+                ..overrides
+            },
+        };
+        let config = self.config().clone();
+        let made = detached(py, || {
+            let one = One::new(source, config)?;
+            let finished = rollout.rollout.replay(&one, None)?;
+            Ok((one.scenario().clone(), finished))
+        })?;
+        Run::new(py, RunData::new(&made.0, &made.1), Some(made), None)
+    }
+
+    /// Gives back what it holds. What is asked of it afterwards is an error.
+    fn close(&mut self) {
+        self.vector().close();
+    }
+}
+
+/// What agents see, do and get, by names.
+fn config(
+    observation: Option<Vec<String>>,
+    history: Option<usize>,
+    action: Option<String>,
+    step: Option<f32>,
+    reward: Option<String>,
+    agents: Option<String>,
+) -> Result<Config, Error> {
+    let mut config = Config::default();
+    if let Some(names) = observation {
+        config.features = names
+            .iter()
+            .map(|name| Feature::find(name))
+            .collect::<Result<_, _>>()?;
+    }
+    config.history = history.unwrap_or(config.history);
+    config.step = step.unwrap_or(config.step);
+    if let Some(name) = action {
+        config.action = Action::find(&name)?;
+    }
+    if let Some(name) = reward {
+        config.reward = Reward::find(&name)?;
+    }
+    if let Some(name) = agents {
+        config.agents = Agents::find(&name)?;
+    }
+    Ok(config)
+}
+
+/// Numbers in a row: an array as it is where it is one of them, or what numpy makes of it.
+fn flat<'py, T: Element + Number>(values: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray1<'py, T>> {
+    let py = values.py();
+    if let Ok(array) = values.extract::<PyReadonlyArray1<'py, T>>()
+        && array.is_c_contiguous()
+    {
+        return Ok(array);
+    }
+    let numpy = py.import("numpy")?;
+    let array = numpy
+        .call_method1("asarray", (values, T::NAME))
+        .map_err(|error| Failure::argument(format!("expected numbers in a row: {error}")).exception(py))?;
+    let array = array.call_method1("reshape", (-1,))?;
+    let array = numpy.call_method1("ascontiguousarray", (array,))?;
+    Ok(array.extract::<PyReadonlyArray1<'py, T>>()?)
+}
+
+/// A type of numbers, by numpy's name.
+trait Number {
+    const NAME: &'static str;
+}
+impl Number for f32 {
+    const NAME: &'static str = "float32";
+}
+impl Number for u32 {
+    const NAME: &'static str = "uint32";
+}
+
+/// The actions of an episode.
+#[pyclass(frozen, module = "paceline")]
+pub(crate) struct Rollout {
+    rollout: paceline_env::Rollout,
+}
+
+#[pymethods]
+impl Rollout {
+    /// The seed of the episode.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.rollout.seed
+    }
+
+    /// For each poll how many agents waited.
+    #[getter]
+    fn polls<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, &self.rollout.polls)
+    }
+
+    /// Those agents, poll after poll.
+    #[getter]
+    fn agents<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, &self.rollout.agents)
+    }
+
+    /// Their actions.
+    #[getter]
+    fn actions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
+        PyArray1::from_slice(py, &self.rollout.actions)
+    }
+
+    fn __len__(&self) -> usize {
+        self.rollout.actions.len()
+    }
+}
+
+/// Who waits for an action, and what they see: a row for each, in arrays that are views of what the run wrote.
+#[pyclass(frozen, module = "paceline")]
+pub(crate) struct Batch {
+    environments: Array1<u32>,
+    agents: Array1<u32>,
+    times: Array1<u64>,
+    rewards: Array1<f32>,
+    observations: Array2<f32>,
+    left: Vec<(u32, u32, bool)>,
+    over: Vec<u32>,
+}
+
+impl Batch {
+    fn new(batch: paceline_env::Batch) -> Result<Self, Failure> {
+        let shape = (batch.agents.len(), batch.width);
+        let observations = Array2::from_shape_vec(shape, batch.observations);
+        let left = batch.left.into_iter();
+        Ok(Self {
+            environments: batch.environments.into(),
+            agents: batch.agents.into(),
+            times: batch.times.into(),
+            rewards: batch.rewards.into(),
+            observations: observations.map_err(|error| Failure::Internal(error.to_string()))?,
+            left: left
+                .map(|left| (left.environment, left.agent, left.complete))
+                .collect(),
+            over: batch.over,
+        })
+    }
+}
+
+/// A view of an array that `owner` keeps, and that nobody writes to.
+fn view<'py, T: Element>(array: &Array1<T>, owner: &Bound<'py, Batch>) -> Bound<'py, PyArray1<T>> {
+    // SAFETY: the array is `owner`'s, which is frozen and lives as long as the view.
+    #[expect(unsafe_code, reason = "numpy knows owners of memory, not lifetimes")]
+    let view = unsafe { PyArray1::borrow_from_array(array, owner.clone().into_any()) };
+    view.readwrite().make_nonwriteable();
+    view
+}
+
+#[pymethods]
+impl Batch {
+    /// Each row's run.
+    #[getter]
+    fn environments<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<u32>> {
+        view(&slf.get().environments, slf)
+    }
+
+    /// Each row's agent.
+    #[getter]
+    fn agents<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<u32>> {
+        view(&slf.get().agents, slf)
+    }
+
+    /// When it asked, in ps of its run.
+    #[getter]
+    fn times<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<u64>> {
+        view(&slf.get().times, slf)
+    }
+
+    /// What came of its last action; 0 with its first question.
+    #[getter]
+    fn rewards<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<f32>> {
+        view(&slf.get().rewards, slf)
+    }
+
+    /// What it sees.
+    #[getter]
+    fn observations<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray2<f32>> {
+        // SAFETY: as above.
+        #[expect(unsafe_code, reason = "numpy knows owners of memory, not lifetimes")]
+        let view = unsafe { PyArray2::borrow_from_array(&slf.get().observations, slf.clone().into_any()) };
+        view.readwrite().make_nonwriteable();
+        view
+    }
+
+    /// Who has left since the last poll: run, agent, and whether all of its flows are complete.
+    #[getter]
+    fn left(&self) -> Vec<(u32, u32, bool)> {
+        self.left.clone()
+    }
+
+    /// Runs whose episode is over.
+    #[getter]
+    fn over(&self) -> Vec<u32> {
+        self.over.clone()
+    }
+
+    fn __len__(&self) -> usize {
+        self.agents.len()
+    }
+}
