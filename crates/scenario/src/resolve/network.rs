@@ -2,10 +2,10 @@
 
 use paceline_congestion::registry::SchemeConfig;
 use paceline_fabric::spec::{
-    AckPolicy, Detection, FlowControl, Headroom, LinkFailure, LossSpec, NicSpec, NodeId, PacketFormat, Pfc,
-    PfcMode, PfcResponse, PfcThreshold, SwitchSpec,
+    AckPolicy, Detection, FlowControl, Headroom, LossSpec, NicSpec, NodeId, PacketFormat, Pfc, PfcMode,
+    PfcResponse, PfcThreshold, SwitchSpec,
 };
-use paceline_kernel::{BitRate, Bytes, Span, Time};
+use paceline_kernel::{BitRate, Bytes, Span};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
@@ -13,6 +13,7 @@ use crate::schema::{self, Ack, AckClass, Fidelity, FlowControlKind, OrOff, PfcMo
 use crate::topology::Net;
 
 use super::fill::{fill, fill_at, fill_value};
+use super::room::{Room, check_buffer};
 use super::{Cx, ecn, tiers};
 
 /// A number from 0 to 1.
@@ -352,152 +353,4 @@ fn static_threshold(
         xoff: *xoff.get_ref(),
         xon: *xon.get_ref(),
     })
-}
-
-/// What there is of a switch's memory before anything is shared, and where that is written.
-pub(super) struct Room<'a> {
-    pub(super) buffer: &'a Spanned<Bytes>,
-    pub(super) headroom: &'a Spanned<schema::Headroom>,
-    pub(super) reserve: Bytes,
-    /// For how long a pause may go unheeded.
-    pub(super) response: Span,
-}
-
-/// Headroom and reserve of a switch must leave something of its buffer.
-pub(super) fn check_buffer(
-    cx: &mut Cx<'_>,
-    room: &Room<'_>,
-    each: Headroom,
-    switches: impl Iterator<Item = NodeId>,
-    net: &Net,
-) -> Result<(), Problem> {
-    let &Room {
-        buffer,
-        headroom,
-        reserve,
-        response,
-    } = room;
-    let mut taken = vec![(0u64, 0u64); net.topology.nodes.len()];
-    for link in &net.topology.links {
-        let room = match each {
-            Headroom::Fixed(bytes) => bytes.get(),
-            Headroom::PerLink { factor, extra } => {
-                let unheeded = link.rate.bytes_in(response).get();
-                (factor * link.rate.bytes_in(link.delay).get() as f64) as u64 + extra.get() + unheeded
-            }
-        };
-        for end in [link.a, link.b] {
-            let (rooms, ports) = &mut taken[end.0 as usize];
-            *rooms = rooms.saturating_add(room);
-            *ports += 1;
-        }
-    }
-    let total = |&(rooms, ports): &(u64, u64)| rooms.saturating_add(ports.saturating_mul(reserve.get()));
-    let Some(worst) = switches.max_by_key(|s| total(&taken[s.0 as usize])) else {
-        return Ok(());
-    };
-    let (rooms, ports) = taken[worst.0 as usize];
-    if total(&(rooms, ports)) < buffer.get_ref().get() {
-        return Ok(());
-    }
-    let message = format!(
-        "headroom ({}) and reserve ({}) of the {ports} ports of switch {} do not fit in its buffer of {}",
-        about(rooms),
-        about(ports.saturating_mul(reserve.get())),
-        worst.0,
-        buffer.get_ref()
-    );
-    let written = [buffer.span(), headroom.span()]
-        .into_iter()
-        .find(|span| !span.is_empty());
-    let place = written.map_or(cx.texts.main().end(), |span| cx.texts.at(span));
-    if cx.fidelity == Fidelity::Ns3Hpcc {
-        cx.warnings.push(format!(
-            "{place}: {message}: thresholds wrap, as in the original simulator"
-        ));
-        return Ok(());
-    }
-    let problem = Problem::new(message).at(&place);
-    Err(if buffer.span().is_empty() {
-        problem.help("make `network.buffer` larger, or `network.headroom` smaller")
-    } else if headroom.span().is_empty() {
-        problem
-            .label("the buffer")
-            .help("make the buffer larger, or set `network.headroom`")
-    } else {
-        problem
-            .label("the buffer")
-            .see(&cx.texts.of_value(headroom), "the headroom is here")
-    })
-}
-
-/// So many bytes, no more exactly than one reads.
-fn about(bytes: u64) -> String {
-    /// Longer texts are hard to read.
-    const LONG: usize = 10;
-    let exact = Bytes::new(bytes).to_string();
-    let units = [
-        ("TB", 1_000_000_000_000),
-        ("GB", 1_000_000_000),
-        ("MB", 1_000_000),
-    ];
-    match units.into_iter().find(|(_, size)| bytes >= *size) {
-        Some((unit, size)) if exact.len() > LONG => format!("{:.1}{unit}", bytes as f64 / size as f64),
-        _ => exact,
-    }
-}
-
-/// Links that fail.
-pub(super) fn failures(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<Vec<LinkFailure>, Problem> {
-    let mut failures = Vec::new();
-    for spanned in n.failure.iter_mut().flatten() {
-        let place = cx.texts.of_value(spanned);
-        let failure = spanned.get_mut();
-        let link = match (&failure.link, &failure.nodes) {
-            (Some(link), None) => {
-                let count = net.topology.links.len();
-                if *link.get_ref() >= count {
-                    let message = format!(
-                        "there is no link {}: links are 0 to {}",
-                        link.get_ref(),
-                        count.max(1) - 1
-                    );
-                    return Err(Problem::new(message).at(&cx.texts.of_value(link)));
-                }
-                *link.get_ref()
-            }
-            (None, Some(nodes)) => {
-                let (a, b) = *nodes.get_ref();
-                let ends = [(NodeId(a), NodeId(b)), (NodeId(b), NodeId(a))];
-                let mut links = net.topology.links.iter();
-                // The last of several, as the original simulator knows no other.
-                links
-                    .rposition(|link| ends.contains(&(link.a, link.b)))
-                    .ok_or_else(|| {
-                        Problem::new(format!("there is no link between nodes {a} and {b}"))
-                            .at(&cx.texts.of_value(nodes))
-                    })?
-            }
-            _ => return Err(Problem::new("a failure names either `link` or `nodes`").at(&place)),
-        };
-        let Some(at) = &failure.at else {
-            return Err(Problem::new("the failure has no time `at`").at(&place));
-        };
-        let until: Option<Time> = failure.until.as_ref().map(|until| *until.get_ref());
-        if let (Some(until), Some(written)) = (until, &failure.until)
-            && until <= *at.get_ref()
-        {
-            let message = format!(
-                "the link comes back at {until}, no later than it fails ({})",
-                at.get_ref()
-            );
-            return Err(Problem::new(message).at(&cx.texts.of_value(written)));
-        }
-        failures.push(LinkFailure {
-            link,
-            at: *at.get_ref(),
-            until,
-        });
-    }
-    Ok(failures)
 }

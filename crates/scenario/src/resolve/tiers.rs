@@ -13,7 +13,8 @@ use crate::schema::{self, Fidelity, Headroom};
 use crate::topology::Net;
 
 use super::fill::fill;
-use super::network::{self, Room};
+use super::network;
+use super::room::{self, Room};
 use super::{Cx, ecn};
 
 /// What all switches have that is not a tier's own.
@@ -90,7 +91,7 @@ fn one(
             reserve: common.spec.reserve,
             response: common.spec.longest_response(),
         };
-        network::check_buffer(cx, &room, spec.headroom, switches.iter().copied(), net)?;
+        room::check_buffer(cx, &room, spec.headroom, switches.iter().copied(), net)?;
     } else if own_headroom {
         let why = "network.flow_control is `none`";
         cx.idle(
