@@ -3,6 +3,8 @@
 //! Everything has its value here: no defaults are looked up later, and a run is a pure function
 //! of a [`RunSpec`].
 
+use std::num::NonZeroU32;
+
 use paceline_congestion::Needs;
 use paceline_congestion::registry::{SchemeConfig, WindowMode};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
@@ -220,6 +222,10 @@ pub struct NicSpec {
     /// Whether `base_rtt` and the bandwidth-delay product are the largest of all pairs of hosts, or
     /// each flow's own.
     pub global_rtt: bool,
+    /// A persistent connection over which nothing was under way for so long begins anew, as its scheme is at its start;
+    /// `None`: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_reset: Option<Span>,
 }
 
 /// What a receiver's host takes between a data packet's arrival at its NIC and its answer. Its memory
@@ -298,7 +304,7 @@ pub struct SchemeSpec {
     pub window: WindowMode,
 }
 
-/// A flow: one message from one host to another on a queue pair of its own.
+/// A flow: one message from one host to another, on a queue pair of its own or on a persistent connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FlowSpec {
@@ -320,6 +326,10 @@ pub struct FlowSpec {
     pub label: u16,
     /// Index in [`RunSpec::schemes`].
     pub scheme: u16,
+    /// The persistent connection that carries it, one after another, with all other flows of this number: their hosts,
+    /// ports, classes and schemes are the same. Without one it has a queue pair of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<NonZeroU32>,
 }
 
 /// What one flow waits for in another.

@@ -32,6 +32,7 @@ fn flow(src: u32, size: u64, label: u16) -> FlowSpec {
         dport: 100,
         label,
         scheme: 0,
+        connection: None,
     }
 }
 
@@ -86,6 +87,7 @@ pub fn spec() -> RunSpec {
             recovery: Recovery::GoBackN,
             pacing: true,
             global_rtt: true,
+            idle_reset: None,
         },
         packet: PacketFormat {
             mtu: Bytes::new(1000),

@@ -66,6 +66,8 @@ impl Packet {
     pub(crate) const HEARD: u8 = 1 << 4;
     /// A switch cut its payload off.
     pub(crate) const TRIMMED: u8 = 1 << 2;
+    /// Data: a message ends with it, and its connection goes on: what follows is numbered as if it were full.
+    pub(crate) const ENDS_MESSAGE: u8 = 1 << 4;
 
     /// A packet with nothing in it.
     pub(crate) const EMPTY: Self = Self {
@@ -102,6 +104,20 @@ impl Packet {
     #[inline]
     pub(crate) const fn is_told(&self) -> bool {
         self.flags & Self::TOLD != 0
+    }
+    #[inline]
+    pub(crate) const fn ends_message(&self) -> bool {
+        self.flags & Self::ENDS_MESSAGE != 0
+    }
+    /// Data: the sequence number of what follows it.
+    #[inline]
+    pub(crate) const fn end(&self, mtu: u64) -> u64 {
+        self.seq
+            + if self.ends_message() {
+                mtu
+            } else {
+                self.payload as u64
+            }
     }
     #[inline]
     pub(crate) const fn is_trimmed(&self) -> bool {

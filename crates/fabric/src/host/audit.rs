@@ -14,7 +14,8 @@ impl Hosts {
         let flow = qp.flow;
         let arrived = self.receivers.arrived_of(flow).unwrap_or_else(|| {
             let record = traffic.record(flow);
-            record.map_or(0, |record| record.received.map_or(0, |_| record.delivered.get()))
+            let received = record.filter(|record| record.received.is_some() && !qp.is_connection());
+            received.map_or(0, |record| record.delivered.get())
         });
         assert!(
             qp.snd_una <= arrived || world.nic.back_to_chunk.is_some(),
@@ -35,6 +36,7 @@ impl Hosts {
                 self.verify_arrived(world, traffic, qp);
             }
             qp.verify();
+            qp.verify_messages(world.packet.mtu.get());
             self.verify_selective_repeat(world, slot);
             assert!(
                 (qp.snd_una <= qp.snd_nxt || world.quirks.unsigned_in_flight) && qp.snd_nxt <= qp.size,

@@ -11,6 +11,7 @@ use paceline_kernel::ids::Id;
 /// A flow as its receiver knows it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowPath {
+    /// [`FlowPath::ENDLESS`] of a connection.
     pub(super) size: u64,
     /// The way of its ACKs, and the generation of that: an older one than the network's where there is no path any
     /// more.
@@ -28,6 +29,8 @@ pub(super) struct FlowPath {
 }
 
 impl FlowPath {
+    pub(super) const ENDLESS: u64 = u64::MAX;
+
     /// Of no flow.
     pub(super) const NONE: Self = Self {
         size: 0,
@@ -45,7 +48,10 @@ impl FlowPath {
         let described = world.flow(core, flow);
         let needs = world.scheme_of(core, flow).needs();
         let mut path = Self {
-            size: described.size.get(),
+            size: match described.connection {
+                None => described.size.get(),
+                Some(_) => Self::ENDLESS,
+            },
             ack_wire: world.packet.ack_wire(&needs),
             ack_class: world.ack_class(described.class),
             tells_way: needs.int,

@@ -4,6 +4,7 @@
 mod audit;
 mod choose;
 mod cnp;
+mod connection;
 mod control_packets;
 mod decisions;
 mod engine;
@@ -122,8 +123,7 @@ impl Hosts {
     /// Whether the packet's flow still holds its queue pair.
     pub(crate) fn is_current(&self, core: &Core, id: PacketId) -> bool {
         let packet = core.packets.get(id);
-        let qp = &self.qps[packet.qp];
-        qp.flow == packet.flow && !qp.done
+        self.qps[packet.qp].is_of(packet.flow)
     }
 
     /// The queue pair of a flow that is under way.
@@ -138,6 +138,9 @@ impl Hosts {
         if qp.done {
             return;
         }
+        if qp.is_connection() {
+            return self.record_messages(traffic, slot);
+        }
         let record = traffic.record_mut(qp.flow);
         if record.status == FlowStatus::Unfinished {
             record.retransmitted = Bytes::new(qp.retransmitted);
@@ -151,6 +154,10 @@ impl Hosts {
     /// What has arrived of flows that are not complete.
     pub(crate) fn record_delivered(&self, traffic: &mut Traffic) {
         for receiver in self.receivers.iter() {
+            if receiver.is_connection() {
+                self.record_arrived(traffic, receiver.flow, receiver.expected);
+                continue;
+            }
             traffic.has_delivered(receiver.flow, Bytes::new(receiver.expected));
         }
     }

@@ -9,7 +9,7 @@ use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::host::Hosts;
 use crate::host::port::FEW_QPS;
-use crate::host::qp::{Qp, STANDSTILL};
+use crate::host::qp::{Part, Qp, STANDSTILL};
 use crate::ids::{FlowId, NicId, PacketId, PortId, QpId};
 use crate::outcome::{PacketKind, TraceKind};
 use crate::world::World;
@@ -332,15 +332,20 @@ impl Hosts {
             0
         };
         let qp = &mut self.qps[slot];
-        let payload = mtu.min(qp.size - seq) as u16;
+        let Part {
+            flow,
+            payload,
+            end,
+            mut flags,
+        } = qp.part(seq, mtu);
         let is_new = seq == qp.snd_nxt;
         // The receiver answers at once if nothing more may follow, and to what was sent again.
-        let ack_request = qp.in_flight() + u64::from(payload) >= qp.window
-            || !is_new
-            || qp.limit < qp.size && seq + u64::from(payload) >= qp.limit;
+        let ack_request =
+            qp.in_flight() + (end - seq) >= qp.window || !is_new || qp.limit < qp.size && end >= qp.limit;
+        flags |= u8::from(ack_request) * Packet::ACK_REQUEST;
         let wire = payload + qp.data_header;
         let id = core.packets.insert(Packet {
-            flow: qp.flow,
+            flow,
             qp: slot,
             path: qp.route,
             seq,
@@ -350,7 +355,7 @@ impl Hosts {
             epoch: qp.data_epoch,
             kind: PacketKind::Data,
             class: qp.class,
-            flags: u8::from(ack_request) * Packet::ACK_REQUEST,
+            flags,
             tag,
             answers: number,
             ..Packet::EMPTY
@@ -362,12 +367,11 @@ impl Hosts {
             // With nothing in flight there was nothing to wait for: the timeout starts here.
             qp.last_progress = core.now();
         }
-        let end = seq + u64::from(payload);
         if is_new {
             qp.snd_nxt = end;
         }
         if end <= qp.max_sent {
-            qp.retransmitted += u64::from(payload);
+            qp.sent_again(seq, u64::from(payload));
             core.counters.retransmitted_bytes += u64::from(payload);
         } else {
             qp.max_sent = end;
@@ -422,7 +426,7 @@ impl Hosts {
         let qp = &self.qps[slot];
         let packet = Outgoing {
             seq,
-            payload: mtu.min(qp.size - seq),
+            payload: u64::from(qp.part(seq, mtu).payload),
             snd_una: qp.snd_una,
             end: qp.size,
         };

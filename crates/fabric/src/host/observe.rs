@@ -52,7 +52,7 @@ impl Hosts {
         let Some(qp) = self
             .qps
             .get(packet.qp)
-            .filter(|qp| answers && qp.flow == packet.flow)
+            .filter(|qp| answers && (qp.flow == packet.flow || qp.is_connection()))
         else {
             return;
         };

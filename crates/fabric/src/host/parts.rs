@@ -46,7 +46,7 @@ impl Hosts {
     }
 
     /// Queue pairs have got other places: tells packets and receivers.
-    pub(crate) fn tell_places(&mut self, core: &mut Core) {
+    pub(crate) fn tell_places(&mut self, world: &World, core: &mut Core) {
         let senders = &self.senders;
         let place = |flow: FlowId| senders.get(flow).unwrap_or(QpId(0));
         for packet in core
@@ -54,7 +54,7 @@ impl Hosts {
             .iter_mut()
             .filter(|packet| packet.flow != FlowId::NONE)
         {
-            packet.qp = place(packet.flow);
+            packet.qp = place(world.sending_flow(packet.flow));
         }
         for receiver in self.receivers.iter_mut() {
             receiver.path.qp = place(receiver.flow);

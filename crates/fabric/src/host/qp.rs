@@ -1,6 +1,8 @@
 //! Queue pairs: what a flow's sender keeps, and what lets it send.
 
 use crate::core::Core;
+use crate::core::packet::Packet;
+use crate::host::connection::Connection;
 use crate::ids::{AccountId, FlowId, PortId};
 use crate::spec::TieOrder;
 use crate::world::World;
@@ -12,16 +14,20 @@ use paceline_kernel::{BitRate, Bytes, Span};
 /// A rate at which nothing may be sent, until it changes.
 pub(super) const STANDSTILL: BitRate = BitRate::from_bps(0);
 
-/// A queue pair's sender: one flow.
+/// A queue pair's sender: one flow, or a persistent connection.
 #[derive(Clone)]
 pub(crate) struct Qp {
+    /// Of a connection: the first flow that it carries.
     pub(super) flow: FlowId,
     pub(super) port: PortId,
     /// Its place in its NIC's list, where the NIC has gathered (see `host/choose.rs`).
     pub(super) place: u32,
     /// The account of its time ([`crate::watch::account`]); `AccountId::NONE` without one.
     pub(super) account: AccountId,
+    /// Where what it is to send ends.
     pub(super) size: u64,
+    /// It is over, or the first message that its connection has to complete, when all before this is acknowledged.
+    pub(super) whole_at: u64,
     pub(super) snd_nxt: u64,
     pub(super) snd_una: u64,
     /// Bytes beyond `snd_una` that are acknowledged selectively.
@@ -68,6 +74,8 @@ pub(crate) struct Qp {
     pub(super) timers: TimerBank,
     pub(super) rng: Rng,
     pub(super) path: Box<PathInfo>,
+    /// What it keeps where it carries one message after another.
+    pub(super) connection: Option<Box<Connection>>,
 }
 
 /// Where the way of a flow's data begins, what its packets carry of it, and the generation that goes with that.
@@ -93,6 +101,48 @@ pub(crate) enum Held {
     Window,
     /// The scheme: its rate is zero.
     Rate,
+}
+
+/// What a queue pair's next packet carries.
+pub(super) struct Part {
+    pub(super) flow: FlowId,
+    pub(super) payload: u16,
+    /// The sequence number of what follows it.
+    pub(super) end: u64,
+    pub(super) flags: u8,
+}
+
+impl Qp {
+    /// What is sent from `seq` on.
+    #[inline]
+    pub(super) fn part(&self, seq: u64, mtu: u64) -> Part {
+        let Some(connection) = &self.connection else {
+            let payload = mtu.min(self.size - seq);
+            return Part {
+                flow: self.flow,
+                payload: payload as u16,
+                end: seq + payload,
+                flags: 0,
+            };
+        };
+        let (flow, left) = connection.part(seq);
+        let ends = Packet::ENDS_MESSAGE | Packet::ACK_REQUEST;
+        Part {
+            flow,
+            payload: mtu.min(left) as u16,
+            end: seq + mtu,
+            flags: u8::from(left <= mtu) * ends,
+        }
+    }
+
+    /// So many bytes have been sent again, from `seq` on.
+    #[inline]
+    pub(super) fn sent_again(&mut self, seq: u64, payload: u64) {
+        self.retransmitted += payload;
+        if let Some(connection) = &mut self.connection {
+            connection.sent_again(seq, payload);
+        }
+    }
 }
 
 /// What others may ask: recorders, and transports of other makes ([`super::messages`]).
@@ -147,7 +197,17 @@ impl Qp {
     pub(crate) fn is_reachable(&self) -> bool {
         self.reachable
     }
-    /// Whether its flow is over.
+    /// Whether what is said of a flow is said to it: the places of connections are not used again.
+    #[inline]
+    pub(super) fn is_of(&self, flow: FlowId) -> bool {
+        (self.flow == flow || self.connection.is_some()) && !self.done
+    }
+    /// Whether it carries one message after another.
+    #[inline]
+    pub(crate) fn is_connection(&self) -> bool {
+        self.connection.is_some()
+    }
+    /// Whether its flow is over, or all flows of its connection.
     #[inline]
     pub(crate) fn is_done(&self) -> bool {
         self.done
@@ -185,13 +245,20 @@ impl Qp {
         let at_work = world.scheme_of(core, flow);
         let scheme = &world.spec.schemes[usize::from(described.scheme)];
         let needs = at_work.needs();
-        let size = described.size.get();
+        let connection = described
+            .connection
+            .map(|number| Connection::of(world, number, core.now()));
+        let (size, whole_at) = match connection {
+            None => (described.size.get(), described.size.get()),
+            Some(_) => (0, u64::MAX),
+        };
         let mut qp = Self {
             flow,
             port: way.port,
             place: 0,
-            account: core.watch.accounts.place_of(flow),
+            account: (core.watch.accounts).of_sender(flow, described.connection),
             size,
+            whole_at,
             snd_nxt: 0,
             snd_una: 0,
             sacked: 0,
@@ -225,6 +292,7 @@ impl Qp {
             },
             rng: Rng::stream(world.spec.seed, Purpose::Congestion, u64::from(flow.0)),
             path: Box::new(info),
+            connection,
         };
         qp.apply(qp.scheme.limits());
         qp
@@ -235,6 +303,9 @@ impl Qp {
         self.reachable = way.reachable;
         (self.route, self.data_epoch) = (way.route, way.epoch);
         self.port = way.port;
+        if let Some(connection) = &mut self.connection {
+            connection.forget_ideal();
+        }
         // Without its window the flow would have kept the zero of `hpcc_divides_by_window`.
         let bdp = self.path.bdp;
         *self.path = info;
@@ -281,9 +352,10 @@ impl Qp {
     pub(crate) fn is_blocked(&self, paused: u16) -> bool {
         self.snd_nxt >= self.bound || paused >> self.class & 1 != 0
     }
+    /// Whether its flow is over, or a message of its connection.
     #[inline]
     pub(crate) fn is_finished(&self) -> bool {
-        self.snd_una >= self.size
+        self.snd_una >= self.whole_at
     }
 
     /// Whether it may send is asked much more often than the answer changes: what bounds it is put

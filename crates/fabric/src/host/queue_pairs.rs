@@ -45,8 +45,17 @@ impl Hosts {
         let qp = &self.qps[slot];
         core.watch.recorder.flows.started(slot, qp, core.now());
         core.open_account(world, qp, ways);
+        if core.watch.closeups.on() && !qp.is_connection() {
+            core.look_begins(qp.flow, slot, qp);
+        }
+    }
+
+    /// Tells recorders of a message that its connection has got.
+    pub(crate) fn watch_post(&self, core: &mut Core, slot: QpId, flow: FlowId) {
+        let qp = &self.qps[slot];
+        core.open_account_of_message(qp, flow);
         if core.watch.closeups.on() {
-            core.look_begins(slot, qp);
+            core.look_begins(flow, slot, qp);
         }
     }
 

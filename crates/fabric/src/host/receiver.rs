@@ -26,7 +26,7 @@ impl Hosts {
     ) {
         let packet = core.packets.get(id);
         core.counters.data_received += u64::from(!packet.is_trimmed());
-        let (flow, mark) = (packet.flow, packet.mark);
+        let (flow, mark, ends_message) = (packet.flow, packet.mark, packet.ends_message());
         if mark.is_set() {
             traffic.came_marked(flow, mark);
         }
@@ -38,12 +38,18 @@ impl Hosts {
             return self.receive_late(world, core, id);
         };
         let answer = self.receivers.take_data(world, core, place, id);
-        let receiver = &self.receivers.list[place];
-        let whole = receiver.expected >= receiver.path.size;
-        if whole {
+        let receiver = &mut self.receivers.list[place];
+        if ends_message {
+            let end = core.packets.get(id).end(world.packet.mtu.get());
+            receiver.note_end(end, flow);
+        }
+        let whole = receiver.expected >= receiver.whole_at;
+        if whole && receiver.is_connection() {
+            self.receive_messages(world, core, traffic, place);
+        } else if whole {
             traffic.received_whole(world, core, flow, Bytes::new(receiver.expected));
         }
-        let echo = if receiver.half.is_some() {
+        let echo = if self.receivers.list[place].half.is_some() {
             self.tell_half(world, core, place, id)
         } else {
             None
@@ -70,7 +76,25 @@ impl Hosts {
         let packet = core.packets.get(id);
         let record = traffic.record(packet.flow);
         let is_over = record.is_none_or(|record| record.received.is_some());
+        if let Some(first) = world.connection_of(core, packet.flow) {
+            let flows = (first, packet.flow);
+            let place = self
+                .receivers
+                .meet_message(world, core, flows, packet.qp, is_over);
+            return Some(place);
+        }
         (!is_over).then(|| self.receivers.begin(world, core, packet.flow, packet.qp))
+    }
+
+    /// All of one or more messages of a connection is here.
+    #[cold]
+    fn receive_messages(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, place: ReceiverId) {
+        while let Some(flow) = self.receivers.list[place].take_whole() {
+            let size = world.flow(core, flow).size;
+            traffic.received_whole(world, core, flow, size);
+            let first = self.receivers.list[place].flow;
+            self.receivers.end_message(first, flow);
+        }
     }
 
     /// All of a flow is here: what comes once more is answered without anything being known of it, but in the
@@ -78,7 +102,7 @@ impl Hosts {
     #[cold]
     pub(super) fn forget_receiver(&mut self, world: &World, place: ReceiverId) {
         let receiver = &self.receivers.list[place];
-        if !world.quirks.receiver_forgets && !receiver.timer_runs {
+        if !world.quirks.receiver_forgets && !receiver.timer_runs && !receiver.is_connection() {
             let flow = receiver.flow;
             self.receivers.end(flow);
         }

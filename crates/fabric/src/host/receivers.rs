@@ -17,6 +17,10 @@ pub(super) struct Receiver {
     pub(super) flow: FlowId,
     pub(super) path: FlowPath,
     pub(super) expected: u64,
+    /// When all before this is here, all of the flow is, or of the first of [`Receiver::ends`].
+    pub(super) whole_at: u64,
+    /// Of a connection: where messages end of which not all is here, as far as that is known, and their flows, in order.
+    pub(super) ends: Vec<(u64, FlowId)>,
     pub(super) last_nack: u64,
     pub(super) nack_until: u64,
     /// Go-back-N: the first byte beyond `expected` whose packet is known to be trimmed.
@@ -36,6 +40,8 @@ impl Receiver {
             flow,
             path,
             expected: 0,
+            whole_at: path.size,
+            ends: Vec::new(),
             last_nack: u64::MAX,
             nack_until: 0,
             trimmed: u64::MAX,
@@ -45,6 +51,33 @@ impl Receiver {
             half: None,
             timer_runs: false,
         }
+    }
+}
+
+/// Of connections: their messages come one after another.
+impl Receiver {
+    pub(super) const fn is_connection(&self) -> bool {
+        self.path.size == FlowPath::ENDLESS
+    }
+
+    /// The message of `flow` ends at `end`.
+    #[cold]
+    pub(super) fn note_end(&mut self, end: u64, flow: FlowId) {
+        if let Err(place) = self.ends.binary_search(&(end, flow)) {
+            self.ends.insert(place, (end, flow));
+        }
+        self.whole_at = self.ends[0].0;
+    }
+
+    /// The first message of which all is here.
+    pub(super) fn take_whole(&mut self) -> Option<FlowId> {
+        let &(end, flow) = self.ends.first()?;
+        if end > self.expected {
+            return None;
+        }
+        self.ends.remove(0);
+        self.whole_at = self.ends.first().map_or(u64::MAX, |&(end, _)| end);
+        Some(flow)
     }
 }
 
@@ -83,6 +116,34 @@ impl Receivers {
         self.of_flow.set(flow, place);
         self.expect_any_order(world, place);
         place
+    }
+
+    /// The first packet of a message has arrived over the connection of `first`, whose sender is `qp`; where all of it
+    /// has been here, once more.
+    #[cold]
+    pub(super) fn meet_message(
+        &mut self,
+        world: &World,
+        core: &Core,
+        (first, flow): (FlowId, FlowId),
+        qp: QpId,
+        is_over: bool,
+    ) -> ReceiverId {
+        let place = match self.find(first) {
+            Some(place) => place,
+            None => self.begin(world, core, first, qp),
+        };
+        if !is_over {
+            self.of_flow.set(flow, place);
+        }
+        place
+    }
+
+    /// All of a message is here, which came over the connection of `first`.
+    pub(super) fn end_message(&mut self, first: FlowId, flow: FlowId) {
+        if flow != first {
+            self.of_flow.take(flow);
+        }
     }
 
     /// A flow is over: nothing needs to be known of it any more.

@@ -44,7 +44,7 @@ impl Hosts {
         let packet = core.packets.get(id);
         let (slot, flow, sent_at, marked) = (packet.qp, packet.flow, packet.sent_at, packet.mark.is_set());
         let qp = &self.qps[slot];
-        if qp.flow != flow || qp.done {
+        if !qp.is_of(flow) {
             return core.packets.remove(id);
         }
         let port = qp.port;
@@ -60,8 +60,10 @@ impl Hosts {
         } else if core.watch.is_told() {
             core.account_progress(&self.qps[slot]);
         }
-        let finished = self.qps[slot].is_finished();
-        if finished {
+        let mut finished = self.qps[slot].is_finished();
+        if finished && self.qps[slot].is_connection() {
+            finished = self.complete_messages(world, core, traffic, slot, id);
+        } else if finished {
             self.complete(world, core, traffic, slot);
             if core.packets.get(id).is_accounted() {
                 let fct = traffic.record_mut(flow).fct;
@@ -155,7 +157,12 @@ impl Hosts {
             }
         }
         if core.watch.recorder.follows_flows {
-            core.record_flow(world, self.qps[slot].flow, rtt, newly_acked);
+            let acknowledged = qp.snd_una + qp.sacked;
+            let newly = match &mut qp.connection {
+                None => newly_acked,
+                Some(connection) => connection.tell(acknowledged),
+            };
+            core.record_flow(world, self.qps[slot].flow, rtt, newly);
         }
     }
 
@@ -209,7 +216,9 @@ impl Hosts {
                     .checked_sub(1)
                     .unwrap_or(nic.qps.len().saturating_sub(1));
             }
-            self.free_qps.push(slot);
+            if !self.qps[slot].is_connection() {
+                self.free_qps.push(slot);
+            }
         }
     }
 }

@@ -5,7 +5,8 @@ use paceline_kernel::Span;
 use crate::outcome::PortRef;
 
 /// A sender's time, from its flow's start to the start of the last transmission that mattered; of a
-/// flow that did not complete, to the end of the run.
+/// flow that did not complete, to the end of the run. Of a message over a persistent connection: what the connection did
+/// meanwhile, for this message and those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderTime {
     /// Putting bytes on the wire for the first time.
@@ -56,6 +57,20 @@ impl SenderTime {
     /// All of it.
     pub fn total(&self) -> Span {
         self.parts().iter().fold(Span::ZERO, |sum, &(_, part)| sum + part)
+    }
+
+    /// What came to it since it was as it was before.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        Self {
+            sending: self.sending - before.sending,
+            resending: self.resending - before.resending,
+            window: self.window - before.window,
+            pacing: self.pacing - before.pacing,
+            paused: self.paused - before.paused,
+            nic: self.nic - before.nic,
+            recovery: self.recovery - before.recovery,
+            unreachable: self.unreachable - before.unreachable,
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use crate::watch::Watch;
 use crate::world::Change;
 use crate::world::World;
 use crate::world::classes::Classes;
+use crate::world::connections::Connections;
 use crate::world::routing::{Extent, FirstPaths, FlowKey, LinkEnd, Routing};
 use paceline_congestion::registry::{AtWork, Maker};
 use paceline_kernel::ids::{Id, List};
@@ -91,6 +92,7 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
         base_rtt: extent.rtt,
         bdp: extent.bdp,
         classes,
+        connections: Connections::of(&spec),
         profiles,
         schemes,
         spec,

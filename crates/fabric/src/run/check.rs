@@ -1,6 +1,7 @@
 //! What a description must fulfil before anything is built from it.
 
 mod arrivals;
+mod connections;
 
 use paceline_congestion::registry::AtWork;
 use paceline_kernel::queue::EventQueue;
@@ -179,6 +180,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError
     if let Some(arrivals) = &spec.arrivals {
         arrivals::check_arrivals(spec, schemes, arrivals, &degree)?;
     }
+    connections::check_connections(spec)?;
     check_dependencies(spec)?;
     check_flow_control(&spec.switch.flow_control)?;
     check_tiers(spec)?;

@@ -142,7 +142,7 @@ impl Simulation {
             let theirs: List<PortId, bool> = core.ports.iter().map(|port| core.has(port.node)).collect();
             self.core.merge_records(core, &|port| theirs[port]);
         }
-        self.hosts.tell_places(&mut self.core);
+        self.hosts.tell_places(&self.world, &mut self.core);
         self.core.become_whole();
     }
 

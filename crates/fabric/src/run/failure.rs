@@ -101,7 +101,7 @@ impl Simulation {
             .data_route(&self.world, &self.core, &paths.forward, dst);
         let before = self.hosts.qp(slot);
         let mut info = self.path_info(&paths.forward, before.data_header());
-        let mut finds_ideal = self.traffic.record_mut(flow).ideal == Span::ZERO;
+        let mut finds_ideal = false;
         if self.world.quirks.first_path_found {
             // What it began with; only the rate in the ideal time is found again.
             info.base_rtt = before.path().base_rtt;
@@ -109,8 +109,10 @@ impl Simulation {
             finds_ideal = true;
         }
         // It may have started while there was no path.
-        if finds_ideal {
-            self.traffic.record_mut(flow).ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+        for flow in self.hosts.flows_of(slot) {
+            if finds_ideal || self.traffic.record_mut(flow).ideal == Span::ZERO {
+                self.traffic.record_mut(flow).ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+            }
         }
         let way = Way {
             port: paths.forward[0],

@@ -66,14 +66,38 @@ impl Simulation {
         let Some(own) = kind.share(&mut net, flow) else {
             return;
         };
+        let connection = self.world.connection_of(&self.core, flow);
+        if let Some(slot) = connection.and_then(|first| self.hosts.sender_of(first)) {
+            self.post(slot, flow);
+            return self.hosts.resume(&self.world, &mut self.core, slot);
+        }
         let Some(slot) = self.open(flow) else {
             return;
         };
+        if connection.is_some() {
+            self.post(slot, flow);
+        }
         let (kind, mut net) = self.split();
         kind.begin(&mut net, slot, own);
     }
 
-    /// Gives a flow its queue pair; `None` where there is no way.
+    /// Posts a message to its connection.
+    fn post(&mut self, slot: QpId, flow: FlowId) {
+        let size = self.world.flow(&self.core, flow).size;
+        if self.hosts.qp(slot).is_reachable() {
+            let ideal = self.hosts.ideal_of(slot, size).or_else(|| {
+                let paths = self.world.find_paths(&self.core, flow)?;
+                let ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
+                self.hosts.note_ideal(slot, size, ideal);
+                Some(ideal)
+            });
+            self.traffic.record_mut(flow).ideal = ideal.unwrap_or_default();
+        }
+        self.hosts.post(&self.world, &mut self.core, slot, flow);
+        self.hosts.watch_post(&mut self.core, slot, flow);
+    }
+
+    /// Gives a flow its queue pair, or the connection that it is the first of; `None` where there is no way.
     fn open(&mut self, flow: FlowId) -> Option<QpId> {
         let spec = self.world.flow(&self.core, flow);
         self.find_first_path(spec.dst);
@@ -105,10 +129,11 @@ impl Simulation {
         {
             info.bdp = Bytes::ZERO;
         }
-        if reachable {
+        if reachable && spec.connection.is_none() {
             self.traffic.record_mut(flow).ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
         }
-        let slot = self.hosts.open(&self.world, &self.core, flow, way, info);
+        let named = self.world.sending_flow(flow);
+        let slot = self.hosts.open(&self.world, &self.core, named, way, info);
         let ways = reachable.then_some([&paths.forward[..], &paths.back]);
         self.hosts.watch_begin(&self.world, &mut self.core, slot, ways);
         Some(slot)

@@ -186,6 +186,7 @@ impl FlowStream {
             dport: source.dport,
             label: source.label,
             scheme: source.scheme,
+            connection: None,
         })
     }
 }

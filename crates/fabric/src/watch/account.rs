@@ -12,8 +12,10 @@
 //! [`SenderTime`]: crate::outcome::account::SenderTime
 //! [`HopTime`]: crate::outcome::account::HopTime
 
+use std::num::NonZeroU32;
+
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
-use crate::outcome::account::{FlowAccount, HostTime};
+use crate::outcome::account::{FlowAccount, HostTime, SenderTime};
 use crate::outcome::{PacketKind, PortRef};
 use crate::spec::{Accounted, RunSpec};
 use journal::{Journals, key_of};
@@ -34,8 +36,13 @@ pub(crate) use journal::{Head, Step};
 pub(crate) struct Accounts {
     /// Place in the following of each flow's account; empty when there are none.
     place: List<FlowId, AccountId>,
+    /// Behind those of flows come those of connections, which nobody sees: their time is that of their messages.
     senders: List<AccountId, Sender>,
     totals: List<AccountId, Totals>,
+    /// How many are of flows.
+    of_flows: usize,
+    /// The accounts of connections, by number; `AccountId::NONE` where nobody asks for any of their messages.
+    of_connections: Vec<AccountId>,
     /// Of the flows that have completed, but for what all their packets met.
     completed: Vec<FlowAccount>,
     journals: Journals,
@@ -77,7 +84,11 @@ impl Accounts {
         }
         closeups.iter().copied().for_each(&mut add);
         let on = count > 0;
+        let of_flows = count;
+        let of_connections = connections_of(spec, &place, &mut count);
         Self {
+            of_flows,
+            of_connections,
             place: if on { place } else { List::new() },
             senders: List::of(count, Sender::NOT_STARTED),
             totals: List::of(count, Totals::default()),
@@ -99,14 +110,18 @@ impl Accounts {
         self.pauses
     }
 
+    /// The account of a queue pair that begins with a flow: of a connection, its own.
+    pub(crate) fn of_sender(&self, flow: FlowId, connection: Option<NonZeroU32>) -> AccountId {
+        let Some(number) = connection else {
+            return self.find(flow).unwrap_or(AccountId::NONE);
+        };
+        let place = self.of_connections.get(number.get() as usize - 1);
+        place.copied().unwrap_or(AccountId::NONE)
+    }
+
     fn find(&self, flow: FlowId) -> Option<AccountId> {
         let place = *self.place.get(flow)?;
         (place != AccountId::NONE).then_some(place)
-    }
-
-    /// A flow's account; `AccountId::NONE` without one.
-    pub(crate) fn place_of(&self, flow: FlowId) -> AccountId {
-        self.find(flow).unwrap_or(AccountId::NONE)
     }
 
     /// A pause begins.
@@ -160,6 +175,17 @@ impl Accounts {
         }
     }
 
+    /// The time of an account until now: of a message, that of its connection since it was posted.
+    fn time_until(&mut self, place: AccountId, now: u64) -> SenderTime {
+        let Sender {
+            within, time: before, ..
+        } = self.senders[place];
+        match self.senders.get(within) {
+            Some(connection) => connection.time_at(now).since(&before),
+            None => *self.senders[place].time_until(now),
+        }
+    }
+
     /// Adds the accounts of another part of the same run. Each flow's sender is in one of them; its packets
     /// have been added up wherever they ended.
     pub(super) fn merge(&mut self, mut other: Self) {
@@ -180,8 +206,12 @@ impl Accounts {
     pub(crate) fn close(mut self, now: u64, name: &dyn Fn(PortId) -> PortRef) -> Vec<FlowAccount> {
         self.add_up_all();
         let mut accounts = std::mem::take(&mut self.completed);
-        let others = self.senders.iter_mut().filter(|sender| sender.is_open());
-        accounts.extend(others.map(|sender| FlowAccount::new(sender.flow.0, *sender.time_until(now))));
+        for place in self.senders.ids().take(self.of_flows) {
+            if self.senders[place].is_open() {
+                let (flow, time) = (self.senders[place].flow, self.time_until(place, now));
+                accounts.push(FlowAccount::new(flow.0, time));
+            }
+        }
         for account in &mut accounts {
             if let Some(place) = self.find(FlowId(account.flow)) {
                 let totals = &mut self.totals[place];
@@ -195,6 +225,23 @@ impl Accounts {
         accounts.sort_by_key(|account| account.flow);
         accounts
     }
+}
+
+/// Accounts of connections that carry any flow that has one.
+fn connections_of(spec: &RunSpec, place: &List<FlowId, AccountId>, count: &mut usize) -> Vec<AccountId> {
+    let mut accounts = Vec::new();
+    for (&place, flow) in place.iter().zip(&spec.flows) {
+        let Some(number) = flow.connection.filter(|_| place != AccountId::NONE) else {
+            continue;
+        };
+        let index = number.get() as usize - 1;
+        accounts.resize(accounts.len().max(index + 1), AccountId::NONE);
+        if accounts[index] == AccountId::NONE {
+            accounts[index] = AccountId::new(*count);
+            *count += 1;
+        }
+    }
+    accounts
 }
 
 #[cfg(test)]

@@ -63,6 +63,10 @@ struct Trigger {
 #[derive(Clone, Debug)]
 struct Look {
     flow: FlowId,
+    /// The flow by which its queue pair goes.
+    sent_as: FlowId,
+    /// Whether the flow has completed.
+    is_over: bool,
     /// Its queue pair; `QpId::NONE` before it starts.
     slot: QpId,
     began: Limits,
@@ -114,6 +118,8 @@ impl CloseUps {
         };
         let look = |flow| Look {
             flow,
+            sent_as: flow,
+            is_over: false,
             slot: QpId::NONE,
             began: nothing,
             limits: nothing,
@@ -150,6 +156,14 @@ impl CloseUps {
 
     fn find(&self, flow: FlowId) -> Option<usize> {
         self.looks.binary_search_by_key(&flow, |look| look.flow).ok()
+    }
+
+    /// The looks at flows that a queue pair has under way: of a connection there may be several.
+    fn of(&self, flow: FlowId) -> impl Iterator<Item = usize> + use<> {
+        let looks = self.looks.iter().enumerate();
+        let under_way = looks.filter(move |(_, look)| look.sent_as == flow && !look.is_over);
+        let places: Vec<usize> = under_way.map(|(place, _)| place).collect();
+        places.into_iter()
     }
 
     /// The flow whose packet a port sent last; `FlowId::NONE` before the first.

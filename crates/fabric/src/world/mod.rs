@@ -1,6 +1,7 @@
 //! What does not change while events run.
 
 pub(crate) mod classes;
+pub(crate) mod connections;
 pub(crate) mod links;
 pub mod routing;
 
@@ -13,6 +14,7 @@ use paceline_kernel::ids::Id;
 use crate::ids::LinkId;
 use crate::spec::{NicSpec, NodeId, NodeKind, PacketFormat, Quirks, RunSpec};
 use crate::world::classes::Classes;
+use crate::world::connections::Connections;
 use crate::world::links::Profiles;
 use crate::world::routing::Routing;
 
@@ -43,6 +45,7 @@ pub(crate) struct World {
     /// The schemes that it lists, at work.
     pub(crate) schemes: Vec<AtWork>,
     pub(crate) classes: Classes,
+    pub(crate) connections: Connections,
     pub(crate) class_count: usize,
     pub(crate) profiles: Profiles,
     /// Generation of the topology: one more after every change.

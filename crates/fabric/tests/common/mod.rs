@@ -86,6 +86,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
             recovery: Recovery::GoBackN,
             pacing: true,
             global_rtt: true,
+            idle_reset: None,
         },
         packet: packet_format(43),
         int_multi: 4,
@@ -161,6 +162,7 @@ pub fn add_flow(spec: &mut RunSpec, src: u32, dst: u32, size: u64, start_ns: u64
         dport: 100,
         label: 0,
         scheme: 0,
+        connection: None,
     });
 }
 

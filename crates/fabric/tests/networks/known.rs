@@ -32,6 +32,7 @@ fn plain(switches: u32, homes: &[&[u32]]) -> Case {
         pacing: true,
         global_rtt: true,
         ack_class: None,
+        connections: None,
         seed: 1,
     }
 }

@@ -3,6 +3,9 @@
 
 pub mod known;
 
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
 use paceline_congestion::registry::{SCHEMES, Scheme, WindowMode};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
@@ -32,6 +35,9 @@ pub struct Case {
     pacing: bool,
     global_rtt: bool,
     ack_class: Option<u8>,
+    /// Whether flows of the same hosts and class share a persistent connection, and after which pause that begins anew,
+    /// in µs.
+    pub connections: Option<Option<u64>>,
     seed: u64,
 }
 
@@ -127,10 +133,12 @@ pub fn case(schemes: &[&'static str]) -> impl Strategy<Value = Case> + use<> {
             }),
             (sender(), recovery()),
             prop_oneof![Just(Some(0)), Just(None)],
+            prop::option::of(prop::option::of(0u64..50)),
             any::<u64>(),
         );
         (shape, rest).prop_map(|((switches, extra, homes, rates, flows), rest)| {
-            let (scheme, flow_control, buffer_kb, error_rate, failures, sender, ack_class, seed) = rest;
+            let (scheme, flow_control, buffer_kb, error_rate, failures, sender, ack_class, connections, seed) =
+                rest;
             let ((ack, chunk, ties, pacing, global_rtt), recovery) = sender;
             Case {
                 switches,
@@ -150,6 +158,7 @@ pub fn case(schemes: &[&'static str]) -> impl Strategy<Value = Case> + use<> {
                 pacing,
                 global_rtt,
                 ack_class,
+                connections,
                 seed,
             }
         })
@@ -268,7 +277,23 @@ pub fn build(case: &Case) -> RunSpec {
         );
         spec.flows.last_mut().unwrap().class = class;
     }
+    if let Some(idle_reset) = case.connections {
+        connect(&mut spec);
+        spec.nic.back_to_chunk = None;
+        spec.nic.idle_reset = idle_reset.map(Span::from_us);
+    }
     spec
+}
+
+/// Flows of the same hosts and class share a persistent connection.
+pub fn connect(spec: &mut RunSpec) {
+    let mut known: BTreeMap<_, (NonZeroU32, u16)> = BTreeMap::new();
+    for flow in &mut spec.flows {
+        let number = NonZeroU32::MIN.saturating_add(known.len() as u32);
+        let key = (flow.src, flow.dst, flow.class);
+        let (number, sport) = *known.entry(key).or_insert((number, flow.sport));
+        (flow.connection, flow.sport) = (Some(number), sport);
+    }
 }
 
 /// Every scheme, by every name.

@@ -164,6 +164,7 @@ fn add_steps(run: &mut RunSpec, steps: u32) {
                 dport: 100,
                 label: 0,
                 scheme: 0,
+                connection: None,
             });
             let Some(before) = step.checked_sub(1) else {
                 continue;

@@ -291,6 +291,14 @@ impl Hosts {
         self.repeats[slot].begin(qp.size.div_ceil(mtu) as u32, cap);
     }
 
+    /// More was posted to the connection in `slot`.
+    pub(in crate::host) fn extend_selective_repeat(&mut self, world: &World, slot: QpId) {
+        let mtu = world.packet.mtu.get();
+        let (qp, sender) = (&mut self.qps[slot], &mut self.repeats[slot]);
+        sender.total = (qp.size / mtu) as u32;
+        qp.limit = sender.limit(qp.size, mtu);
+    }
+
     /// An acknowledgement, cumulative and perhaps of one packet beyond.
     #[inline(never)]
     pub(super) fn acknowledge_selectively(
@@ -322,7 +330,7 @@ impl Hosts {
         let loss = sender.acknowledge(una, beyond, sent_at, irn.reordering);
         qp.sacked = sender.sacked_bytes(mtu, qp.size);
         qp.repairs = sender.lost.count() > 0;
-        qp.limit = qp.size.min((u64::from(una) + u64::from(sender.cap)) * mtu);
+        qp.limit = sender.limit(qp.size, mtu);
         qp.reckon();
         Acknowledged {
             newly: qp.snd_una + qp.sacked - before,
@@ -428,6 +436,11 @@ impl Hosts {
 }
 
 impl Sender {
+    /// Up to where new packets may be sent, of `size` bytes.
+    fn limit(&self, size: u64, mtu: u64) -> u64 {
+        size.min((u64::from(self.una) + u64::from(self.cap)) * mtu)
+    }
+
     /// Bytes acknowledged selectively only: the last packet may be short.
     fn sacked_bytes(&self, mtu: u64, size: u64) -> u64 {
         let count = self.sacked.count();

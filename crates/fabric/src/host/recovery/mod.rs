@@ -126,6 +126,9 @@ impl Hosts {
     /// A new queue pair's retransmission timer starts.
     pub(in crate::host) fn start_timeout(&mut self, world: &World, core: &mut Core, slot: QpId) {
         if let Some(rto) = world.nic.recovery.shortest_timeout(&world.nic) {
+            if let Some(connection) = &mut self.qps[slot].connection {
+                connection.timeout_runs = true;
+            }
             self.schedule_timeout(core, slot, core.now() + rto);
         }
     }
@@ -144,7 +147,14 @@ impl Hosts {
         let Some(shortest) = world.nic.recovery.shortest_timeout(&world.nic) else {
             return;
         };
-        let qp = &self.qps[slot];
+        let qp = &mut self.qps[slot];
+        if let Some(connection) = &mut qp.connection
+            && connection.is_idle()
+        {
+            // It begins again with the next message.
+            connection.timeout_runs = false;
+            return;
+        }
         let rto = match &world.nic.recovery {
             Recovery::GoBackN => shortest,
             Recovery::SelectiveRepeat(irn) => self.repeats[slot].timeout(irn),

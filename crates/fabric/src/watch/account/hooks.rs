@@ -9,8 +9,8 @@ use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports};
 use crate::host::{Held, Qp};
-use crate::ids::{FlowId, PacketId, PortId};
-use crate::outcome::account::{FlowAccount, HopTime};
+use crate::ids::{AccountId, FlowId, PacketId, PortId};
+use crate::outcome::account::{FlowAccount, HopTime, SenderTime};
 use crate::outcome::{PacketKind, PortRef};
 use crate::watch::record::Recorder;
 use crate::world::World;
@@ -70,6 +70,19 @@ impl Sender {
 }
 
 impl Accounts {
+    /// A message is complete, and what completed it is older than it.
+    fn close_overtaken(&mut self, place: AccountId, fct: Span) {
+        let sender = &mut self.senders[place];
+        let time = SenderTime {
+            recovery: fct,
+            ..SenderTime::NONE
+        };
+        sender.is_complete = true;
+        let mut account = FlowAccount::new(sender.flow.0, time);
+        account.completed = true;
+        self.completed.push(account);
+    }
+
     #[inline]
     fn of(&mut self, qp: &Qp) -> Option<&mut Sender> {
         self.senders.get_mut(qp.account())
@@ -86,6 +99,23 @@ impl Core {
                 self.foresee_way(world, qp, paths);
             }
         }
+    }
+
+    /// A message is posted to its connection: so its account starts.
+    pub(crate) fn open_account_of_message(&mut self, qp: &Qp, flow: FlowId) {
+        let (now, accounts) = (self.now(), &mut self.watch.accounts);
+        let Some(place) = accounts.find(flow) else {
+            return;
+        };
+        let Some(connection) = accounts.of(qp) else {
+            return;
+        };
+        // What it waited before is no part of the message's time, and stays what it was.
+        connection.stalled = Span::ZERO;
+        let message = connection.of_message(flow, qp.account(), now);
+        accounts.senders[place] = message;
+        let way = accounts.totals[qp.account()].of_same_way();
+        accounts.totals[place] = way;
     }
 
     /// Accounts for a sender's time until now. To be called before anything changes that says why it waits.
@@ -136,10 +166,14 @@ impl Core {
             self.settle(qp);
         }
         let accounts = &mut self.watch.accounts;
+        let (port, packet) = (&self.ports[qp.port()], self.packets.get_mut(id));
+        let place = match qp.is_connection() {
+            true => accounts.find(packet.flow).unwrap_or(qp.account()),
+            false => qp.account(),
+        };
         let Some(sender) = accounts.senders.get_mut(qp.account()) else {
             return;
         };
-        let (port, packet) = (&self.ports[qp.port()], self.packets.get_mut(id));
         let is_quiet = packet.wire == sender.known_wire;
         packet.flags |= match is_quiet {
             true => Packet::ACCOUNTED,
@@ -154,10 +188,10 @@ impl Core {
         if let Some((head, steps)) = journal.read() {
             accounts.totals[head.place].add(head, steps);
         }
-        journal.begin(qp.account(), sender.time_until(now));
+        journal.begin(place, sender.time_until(now));
         (journal.head.start, journal.head.is_quiet) = (now, is_quiet);
         let profile = &world.profiles[port.profile];
-        let again = qp.has_sent(packet.seq + u64::from(packet.payload));
+        let again = qp.has_sent(packet.end(world.packet.mtu.get()));
         sender.send(now + profile.serialise(packet.wire).tx, again);
     }
 
@@ -222,7 +256,16 @@ impl Core {
         let Some((head, steps)) = accounts.journals.of(id) else {
             return;
         };
-        let mut account = FlowAccount::new(flow.0, head.sender);
+        let sender = &accounts.senders[place];
+        let time = match sender.within {
+            AccountId::NONE => head.sender,
+            // The packet set out before the message was posted, and what overtook it had to wait for it.
+            _ if head.start < sender.until => {
+                return accounts.close_overtaken(place, fct);
+            }
+            _ => head.sender.since(&sender.time),
+        };
+        let mut account = FlowAccount::new(flow.0, time);
         account.completed = true;
         let ready = steps.first().map_or(0, |step| step.left);
         for_each_wait(steps, ready, |key, step, arrives, queueing, paused| {

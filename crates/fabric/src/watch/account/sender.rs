@@ -3,7 +3,7 @@
 use paceline_kernel::Span;
 use paceline_kernel::ids::Id;
 
-use crate::ids::FlowId;
+use crate::ids::{AccountId, FlowId};
 use crate::outcome::account::SenderTime;
 
 /// The account of a sender.
@@ -11,6 +11,9 @@ use crate::outcome::account::SenderTime;
 pub(super) struct Sender {
     /// `FlowId::NONE` before the flow starts.
     pub(super) flow: FlowId,
+    /// Of a message, the account of its connection, whose time when it was posted is `time`; `AccountId::NONE` of a queue
+    /// pair.
+    pub(super) within: AccountId,
     /// Bytes of the packets whose way is known ([`super::ways`]); 0 before.
     pub(super) known_wire: u16,
     /// Whether the flow has completed: its account is closed.
@@ -30,12 +33,23 @@ impl Sender {
     pub(super) const fn new(flow: FlowId, now: u64) -> Self {
         Self {
             flow,
+            within: AccountId::NONE,
             known_wire: 0,
             is_complete: false,
             again: false,
             until: now,
             stalled: Span::ZERO,
             time: SenderTime::NONE,
+        }
+    }
+
+    /// Of a message that is posted now to the connection of account `within`, whose sender this is.
+    pub(super) fn of_message(&self, flow: FlowId, within: AccountId, now: u64) -> Self {
+        Self {
+            within,
+            known_wire: self.known_wire,
+            time: self.time_at(now),
+            ..Self::new(flow, now)
         }
     }
 
@@ -87,6 +101,12 @@ impl Sender {
             self.cut(now);
         }
         &self.time
+    }
+
+    /// The same without a change: what is on the wire goes on.
+    pub(super) fn time_at(&self, now: u64) -> SenderTime {
+        let mut sender = self.clone();
+        *sender.time_until(now)
     }
 
     #[cold]

@@ -32,6 +32,18 @@ pub(super) struct AtPort {
 }
 
 impl AtPort {
+    const fn new(key: u32) -> Self {
+        Self {
+            key,
+            first: u64::MAX,
+            packets: 0,
+            queueing: 0,
+            queueing_max: 0,
+            paused: 0,
+            paused_max: 0,
+        }
+    }
+
     /// A packet left at `left`.
     #[inline]
     fn add(&mut self, left: u64, queueing: u64) {
@@ -59,6 +71,16 @@ impl AtPort {
 }
 
 impl Totals {
+    /// Of packets that go the same way, none so far.
+    pub(super) fn of_same_way(&self) -> Self {
+        let ports = self.way.iter().map(|hop| AtPort::new(hop.key()));
+        Self {
+            ports: ports.collect(),
+            way: self.way.clone(),
+            ..Self::default()
+        }
+    }
+
     /// Adds a packet's journal.
     #[inline]
     pub(super) fn add(&mut self, head: &Head, steps: &[Step]) {
@@ -108,15 +130,7 @@ impl Totals {
         if let Some(place) = self.ports.iter().position(|port| port.key == key) {
             return place;
         }
-        self.ports.push(AtPort {
-            key,
-            first: u64::MAX,
-            packets: 0,
-            queueing: 0,
-            queueing_max: 0,
-            paused: 0,
-            paused_max: 0,
-        });
+        self.ports.push(AtPort::new(key));
         self.ports.len() - 1
     }
 

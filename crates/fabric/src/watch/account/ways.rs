@@ -41,6 +41,12 @@ pub(super) fn are_fixed(spec: &RunSpec) -> bool {
         && spec.nic.endpoint.is_none()
 }
 
+impl Hop {
+    pub(super) const fn key(&self) -> u32 {
+        self.key
+    }
+}
+
 impl Totals {
     /// The flow's packets are going to leave this port, after those before.
     pub(super) fn add_hop(&mut self, key: u32, flight: u64) {

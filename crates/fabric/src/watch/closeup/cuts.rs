@@ -15,9 +15,12 @@ impl Core {
     /// Before something changes that a sender's limits may follow: what has changed since the last time is the
     /// doing of the last such thing.
     pub(in crate::watch) fn look_at_limits(&mut self, qp: &Qp) {
-        let Some(place) = self.watch.closeups.find(qp.flow()) else {
-            return;
-        };
+        for place in self.watch.closeups.of(qp.flow()) {
+            self.look_at_limits_of(place, qp);
+        }
+    }
+
+    fn look_at_limits_of(&mut self, place: usize, qp: &Qp) {
         let after = limits_of(qp);
         let (int, pint) = (qp.needs().int, qp.needs().pint);
         let look = &mut self.watch.closeups.looks[place];
@@ -47,42 +50,36 @@ impl Core {
 
     /// A timer or a decision of a sender's scheme, or a timeout.
     pub(crate) fn look_at_timer(&mut self, qp: &Qp, told: Told) {
-        let Some(place) = self.watch.closeups.find(qp.flow()) else {
-            return;
-        };
         let now = self.now();
-        let look = &mut self.watch.closeups.looks[place];
-        // Which round-trip time a decision is about is not known here: where the last packet waited.
-        let port = if told == Told::Delay {
-            look.waited_at
-        } else {
-            PortId::NONE
-        };
-        look.trigger = Trigger {
-            at: now,
-            told,
-            port,
-            rtt: None,
-        };
+        for place in self.watch.closeups.of(qp.flow()) {
+            let look = &mut self.watch.closeups.looks[place];
+            // Which round-trip time a decision is about is not known here: where the last packet waited.
+            let port = if told == Told::Delay {
+                look.waited_at
+            } else {
+                PortId::NONE
+            };
+            look.trigger = Trigger {
+                at: now,
+                told,
+                port,
+                rtt: None,
+            };
+        }
     }
 
     /// An answer reaches its sender, which is about to learn something.
     pub(crate) fn look_at_answer(&mut self, world: &World, qp: &Qp, id: PacketId) {
+        for place in self.watch.closeups.of(qp.flow()) {
+            self.look_at_answer_to(place, world, qp, id);
+        }
+    }
+
+    fn look_at_answer_to(&mut self, place: usize, world: &World, qp: &Qp, id: PacketId) {
         let now = self.now();
         let packet = *self.packets.get(id);
-        let Some(place) = self.watch.closeups.find(packet.flow) else {
-            return;
-        };
         let seen = *self.watch.closeups.seen(id);
         let known = seen.flow == packet.flow;
-        if qp.flow() != packet.flow
-            || matches!(
-                packet.kind,
-                PacketKind::Data | PacketKind::Pause | PacketKind::Resume
-            )
-        {
-            return;
-        }
         let echoes = qp.needs().ecn && qp.echo_notifies();
         let busiest = self.busiest_hop(place, qp.path(), id);
         let look = &mut self.watch.closeups.looks[place];

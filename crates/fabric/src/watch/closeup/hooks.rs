@@ -5,7 +5,7 @@ use super::watched::Watched;
 use super::{Look, Seen};
 use crate::core::Core;
 use crate::host::Qp;
-use crate::ids::{PacketId, PortId, QpId};
+use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::outcome::closeup::{CloseUp, CutTotals, Marks};
 use crate::outcome::{PacketKind, PortRef, TraceKind};
 use crate::world::classes::STRICT;
@@ -25,15 +25,23 @@ impl Core {
     }
 
     /// A looked-at flow starts.
-    pub(crate) fn look_begins(&mut self, slot: QpId, qp: &Qp) {
-        let Some(place) = self.watch.closeups.find(qp.flow()) else {
+    pub(crate) fn look_begins(&mut self, flow: FlowId, slot: QpId, qp: &Qp) {
+        let Some(place) = self.watch.closeups.find(flow) else {
             return;
         };
         let (limits, line) = (limits_of(qp), qp.path().line_rate);
         let (port, class, now) = (qp.port(), qp.class(), self.now());
         let look = &mut self.watch.closeups.looks[place];
+        look.sent_as = qp.flow();
         (look.slot, look.began, look.limits, look.line) = (slot, limits, limits, line);
         look.watched.push(Watched::new(port, class, now));
+    }
+
+    /// A message of a connection is complete.
+    pub(crate) fn look_ends(&mut self, flow: FlowId) {
+        if let Some(place) = self.watch.closeups.find(flow) {
+            self.watch.closeups.looks[place].is_over = true;
+        }
     }
 
     /// A switch tells a sender in packet `id` about its port `egress`.

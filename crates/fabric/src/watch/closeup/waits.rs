@@ -88,9 +88,7 @@ impl Core {
     /// A sender has waited for its NIC.
     pub(in crate::watch) fn look_at_nic(&mut self, flow: FlowId, port: PortId, span: Span) {
         let other = self.watch.closeups.on_wire(port);
-        if let Some(place) = self.watch.closeups.find(flow)
-            && span > Span::ZERO
-        {
+        for place in self.watch.closeups.of(flow).filter(|_| span > Span::ZERO) {
             let waited = self.watch.closeups.looks[place].nic.entry(other).or_default();
             *waited += span;
         }

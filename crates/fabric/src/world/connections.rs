@@ -1,0 +1,72 @@
+//! Persistent connections: which flows go over which.
+
+use std::num::NonZeroU32;
+
+use crate::core::Core;
+use crate::ids::FlowId;
+use crate::spec::RunSpec;
+use crate::world::World;
+use paceline_kernel::ids::Id;
+
+/// The connections of a run, by number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Connections(Vec<Carried>);
+
+/// What a connection carries.
+#[derive(Clone, Copy, Debug)]
+struct Carried {
+    /// The first flow of the list: the connection goes by its number.
+    first: FlowId,
+    count: u32,
+}
+
+impl Connections {
+    /// Of a description that has been checked.
+    pub(crate) fn of(spec: &RunSpec) -> Self {
+        let mut all: Vec<Carried> = Vec::new();
+        for (flow, described) in (0..).zip(&spec.flows) {
+            let Some(number) = described.connection else {
+                continue;
+            };
+            let unused = Carried {
+                first: FlowId(flow),
+                count: 0,
+            };
+            let place = number.get() as usize - 1;
+            all.resize(all.len().max(place + 1), unused);
+            let carried = &mut all[place];
+            carried.first = if carried.count == 0 {
+                FlowId(flow)
+            } else {
+                carried.first
+            };
+            carried.count += 1;
+        }
+        Self(all)
+    }
+
+    /// The first flow of a connection.
+    pub(crate) fn first(&self, number: NonZeroU32) -> FlowId {
+        self.0[number.get() as usize - 1].first
+    }
+
+    /// How many flows it carries in all.
+    pub(crate) fn count(&self, number: NonZeroU32) -> u32 {
+        self.0[number.get() as usize - 1].count
+    }
+}
+
+impl World {
+    /// The flow by which the queue pair goes that carries a flow of the list: its own, or its connection's.
+    pub(crate) fn sending_flow(&self, flow: FlowId) -> FlowId {
+        let listed = self.spec.flows.get(flow.index());
+        let number = listed.and_then(|listed| listed.connection);
+        number.map_or(flow, |number| self.connections.first(number))
+    }
+
+    /// The flow by which the connection goes that carries a flow; `None` where that has a queue pair of its own.
+    pub(crate) fn connection_of(&self, core: &Core, flow: FlowId) -> Option<FlowId> {
+        let number = self.flow(core, flow).connection?;
+        Some(self.connections.first(number))
+    }
+}
