@@ -268,6 +268,7 @@ tables! {
         nic: Spanned<ArrivalOrder>,
         pacing: Spanned<bool>,
         global_rtt: bool,
+        idle_reset: OrOff<Span>,
         assist: Spanned<AssistKind>,
         assist_ports: Spanned<AssistPortsKind>,
         error_rate: Spanned<f64>,

@@ -18,6 +18,8 @@ pub(crate) struct Row {
     pub(crate) label: Option<String>,
     pub(crate) class: Option<u8>,
     pub(crate) scheme: Option<String>,
+    /// The number of the connection that it goes over.
+    pub(crate) connection: Option<u64>,
     pub(crate) span: Range<usize>,
 }
 
@@ -33,13 +35,14 @@ pub(crate) struct Trace {
 }
 
 /// The columns of a trace.
-pub(crate) const COLUMNS: [&str; 16] = [
+pub(crate) const COLUMNS: [&str; 17] = [
     "flow_id",
     "label",
     "scheme",
     "src",
     "dst",
     "priority",
+    "connection",
     "size_bytes",
     "start_ps",
     "start_us",
@@ -336,6 +339,7 @@ impl Line<'_> {
             label: self.text("label").map(|cell| csv_text(cell).to_string()),
             class: class.map(|class| class as u8),
             scheme: self.text("scheme").map(str::to_string),
+            connection: self.number("connection", u64::MAX)?,
             span: line_of(self.source, self.record),
         })
     }

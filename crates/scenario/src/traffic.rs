@@ -245,11 +245,16 @@ pub fn permutation(hosts: &[NodeId], size: Bytes, start: Time, seeds: Seeds) -> 
 pub struct ClosedLoop<'a> {
     /// Who sends.
     pub senders: &'a [NodeId],
-    /// To whom: each message to one of these at random that is not its sender.
+    /// To whom.
     pub receivers: &'a [NodeId],
-    /// Messages of a sender that are under way at a time.
+    /// Whether messages are under way to each receiver at any time; otherwise each goes to one at random that is not
+    /// its sender.
+    pub to_all: bool,
+    /// Processes of a sender.
+    pub processes: u32,
+    /// Messages of a process that are under way at a time, to each receiver where they go to all.
     pub outstanding: u32,
-    /// Messages of a sender, in all.
+    /// Messages of a process in all, to each receiver where they go to all.
     pub messages: u32,
     /// Their sizes.
     pub sizes: &'a SizeDistribution,
@@ -259,26 +264,82 @@ pub struct ClosedLoop<'a> {
     pub start: Time,
 }
 
-/// Senders that keep a number of messages under way: message `k` of a sender starts when its message
+/// The messages of a closed loop.
+#[derive(Clone, Debug, Default)]
+pub struct Looped {
+    /// The messages.
+    pub messages: Vec<Message>,
+    /// What they wait for.
+    pub dependencies: Vec<Dependency>,
+    /// Where each of them belongs.
+    pub places: Vec<Place>,
+}
+
+/// Whose a message of a closed loop is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Which of its sender's processes.
+    pub process: u32,
+    /// Which of the messages that are under way at a time.
+    pub turn: u32,
+}
+
+/// Senders that keep a number of messages under way: message `k` of a process starts when its message
 /// `k - outstanding` is acknowledged. Every sender has a receiver other than itself.
-pub fn closed_loop(spec: &ClosedLoop<'_>, seeds: Seeds) -> (Vec<Message>, Vec<Dependency>) {
-    let (mut messages, mut dependencies) = (Vec::new(), Vec::new());
+pub fn closed_loop(spec: &ClosedLoop<'_>, seeds: Seeds) -> Looped {
+    let mut looped = Looped::default();
     for &src in spec.senders {
         let mut choices = seeds.stream(Purpose::Workload, u64::from(src.0));
         let own = spec.receivers.iter().position(|&receiver| receiver == src);
         let others = spec.receivers.len() - usize::from(own.is_some());
+        // So that not all begin with the same.
+        let first = own.map_or(src.0 as usize, |own| own + 1);
+        for process in 0..spec.processes {
+            if spec.to_all {
+                let turns =
+                    (0..spec.receivers.len()).map(|i| spec.receivers[(first + i) % spec.receivers.len()]);
+                for dst in turns.filter(|&dst| dst != src) {
+                    looped.add(spec, src, process, || {
+                        (dst, spec.sizes.quantile(choices.next_f64()))
+                    });
+                }
+                continue;
+            }
+            looped.add(spec, src, process, || {
+                let other = choices.below(others as u64) as usize;
+                let skip = usize::from(own.is_some_and(|own| other >= own));
+                let size = spec.sizes.quantile(choices.next_f64());
+                (spec.receivers[other + skip], size)
+            });
+        }
+    }
+    looped
+}
+
+impl Looped {
+    /// Adds messages that wait for each other, whose receivers and sizes `draw` tells.
+    fn add(
+        &mut self,
+        spec: &ClosedLoop<'_>,
+        src: NodeId,
+        process: u32,
+        mut draw: impl FnMut() -> (NodeId, Bytes),
+    ) {
         for k in 0..spec.messages {
-            let other = choices.below(others as u64) as usize;
-            let skip = usize::from(own.is_some_and(|own| other >= own));
-            let flow = messages.len() as u32;
-            messages.push(Message {
+            let flow = self.messages.len() as u32;
+            let (dst, size) = draw();
+            self.messages.push(Message {
                 src,
-                dst: spec.receivers[other + skip],
-                size: spec.sizes.quantile(choices.next_f64()),
+                dst,
+                size,
                 start: spec.start,
             });
+            self.places.push(Place {
+                process,
+                turn: k % spec.outstanding,
+            });
             if k >= spec.outstanding {
-                dependencies.push(Dependency {
+                self.dependencies.push(Dependency {
                     flow,
                     after: flow - spec.outstanding,
                     awaited: Awaited::Acknowledged,
@@ -287,7 +348,6 @@ pub fn closed_loop(spec: &ClosedLoop<'_>, seeds: Seeds) -> (Vec<Message>, Vec<De
             }
         }
     }
-    (messages, dependencies)
 }
 
 /// Delays each start by a random span below `jitter`, but for messages that wait for others: those

@@ -8,44 +8,40 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
-use paceline_congestion::TimerBank;
-use paceline_congestion::TimerSlot;
+use paceline_congestion::{TimerBank, TimerSlot};
 use paceline_kernel::{Bytes, Span};
 
 use crate::core::Core;
-use crate::host::Hosts;
 use crate::host::qp::Qp;
-use crate::ids::{FlowId, PacketId, QpId};
-use crate::outcome::{FlowRecord, FlowStatus};
-use crate::spec::{Awaited, Recovery};
-use crate::traffic::Traffic;
+use crate::ids::FlowId;
+use crate::outcome::FlowRecord;
 use crate::world::World;
 
 /// What a queue pair's sender keeps of the messages that it carries.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
     /// Those that are posted and not complete, in order.
-    messages: VecDeque<Message>,
+    pub(super) messages: VecDeque<Message>,
     /// How many are still to complete, posted or not.
-    left: u32,
+    pub(super) left: u32,
     /// Whether the event of a retransmission timeout is pending.
     pub(super) timeout_runs: bool,
     /// Since when nothing is posted, in ps.
-    idle_since: u64,
+    pub(super) idle_since: u64,
     /// Sequence numbers of complete messages that stand for no payload.
     unfilled: u64,
     /// Payload that recorders know to be acknowledged.
     told: u64,
     /// The least completion time of messages of the size that was posted last, by the way that there is.
-    ideal: Option<(Bytes, Span)>,
+    pub(super) ideal: Option<(Bytes, Span)>,
 }
 
 /// A message that is posted and not complete.
 #[derive(Clone, Copy, Debug)]
-struct Message {
-    flow: FlowId,
-    start: u64,
-    size: u64,
+pub(super) struct Message {
+    pub(super) flow: FlowId,
+    pub(super) start: u64,
+    pub(super) size: u64,
     retransmitted: u64,
 }
 
@@ -106,7 +102,7 @@ impl Connection {
 
 impl Qp {
     /// A message is posted.
-    fn post(&mut self, flow: FlowId, size: u64, mtu: u64) {
+    pub(super) fn post(&mut self, flow: FlowId, size: u64, mtu: u64) {
         let Some(connection) = &mut self.connection else {
             return;
         };
@@ -125,7 +121,7 @@ impl Qp {
     }
 
     /// The first of the messages whose bytes are all acknowledged, which is complete.
-    fn take_whole(&mut self, now: u64, mtu: u64) -> Option<Message> {
+    pub(super) fn take_whole(&mut self, now: u64, mtu: u64) -> Option<Message> {
         let connection = self.connection.as_mut()?;
         let first = connection.messages.front()?;
         if self.snd_una < first.end(mtu) {
@@ -141,7 +137,7 @@ impl Qp {
     }
 
     /// Its scheme begins anew: its timers are forgotten, and it allows what it does at its start.
-    fn reset(&mut self, world: &World, core: &Core) {
+    pub(super) fn reset(&mut self, world: &World, core: &Core) {
         self.scheme = world.scheme_of(core, self.flow).build(&self.path);
         for timer in 0..TimerBank::SLOTS {
             self.timers.cancel(TimerSlot(timer as u8));
@@ -150,7 +146,7 @@ impl Qp {
     }
 
     /// What has become of a message.
-    fn tell_message(&self, message: &Message, record: &mut FlowRecord) {
+    pub(super) fn tell_message(&self, message: &Message, record: &mut FlowRecord) {
         record.retransmitted = Bytes::new(message.retransmitted);
         let end = message.start + message.size;
         (record.sent, record.sent_unheard) = self.sent_within(message.start, end);
@@ -181,121 +177,5 @@ impl Qp {
             connection.messages.len() <= connection.left as usize,
             "connection of flow {flow}: more messages than flows"
         );
-    }
-}
-
-impl Hosts {
-    /// The least completion time of a message of this size over a connection, if it is known.
-    pub(crate) fn ideal_of(&self, slot: QpId, size: Bytes) -> Option<Span> {
-        let (known, ideal) = self.qps[slot].connection.as_ref()?.ideal?;
-        (known == size).then_some(ideal)
-    }
-
-    /// It is known now.
-    pub(crate) fn note_ideal(&mut self, slot: QpId, size: Bytes, ideal: Span) {
-        if let Some(connection) = &mut self.qps[slot].connection {
-            connection.ideal = Some((size, ideal));
-        }
-    }
-
-    /// Message `flow` is posted to its connection.
-    pub(crate) fn post(&mut self, world: &World, core: &mut Core, slot: QpId, flow: FlowId) {
-        if core.watch.is_told() {
-            core.settle(&self.qps[slot]);
-        }
-        let (now, mtu) = (core.now(), world.packet.mtu.get());
-        let size = world.flow(core, flow).size.get();
-        let qp = &mut self.qps[slot];
-        let idle = qp.connection.as_ref().filter(|connection| connection.is_idle());
-        let idle = idle.map(|connection| Span::from_ps(now - connection.idle_since));
-        if world.nic.idle_reset.is_some_and(|after| idle >= Some(after)) {
-            qp.reset(world, core);
-        }
-        qp.post(flow, size, mtu);
-        if let Recovery::SelectiveRepeat(_) = world.nic.recovery {
-            self.extend_selective_repeat(world, slot);
-        }
-        self.qps[slot].reckon();
-        self.regard(core, slot);
-    }
-
-    /// Something was posted to a connection that is open: sends what may go.
-    pub(crate) fn resume(&mut self, world: &World, core: &mut Core, slot: QpId) {
-        let connection = self.qps[slot].connection.as_ref();
-        if connection.is_some_and(|connection| !connection.timeout_runs) {
-            self.start_timeout(world, core, slot);
-        }
-        self.nic_send(world, core, self.qps[slot].port);
-    }
-
-    /// Messages of a connection are complete with acknowledgement `id`. Says whether they were its last.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn complete_messages(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        traffic: &mut Traffic,
-        slot: QpId,
-        id: PacketId,
-    ) -> bool {
-        let mtu = world.packet.mtu.get();
-        while let Some(message) = self.qps[slot].take_whole(core.now(), mtu) {
-            let flow = message.flow;
-            let record = traffic.record_mut(flow);
-            record.status = FlowStatus::Completed;
-            record.fct = Span::from_ps(core.now() - record.start.as_ps());
-            self.qps[slot].tell_message(&message, record);
-            let fct = record.fct;
-            traffic.complete(flow);
-            traffic.release(world, core, flow, Awaited::Acknowledged);
-            if core.packets.get(id).is_accounted() {
-                core.close_account(world, flow, fct, id);
-            }
-            core.look_ends(flow);
-        }
-        let qp = &mut self.qps[slot];
-        qp.done = qp
-            .connection
-            .as_ref()
-            .is_some_and(|connection| connection.left == 0);
-        if qp.done {
-            self.senders.take(self.qps[slot].flow);
-        }
-        self.qps[slot].done
-    }
-
-    /// The results so far of messages of a connection.
-    pub(super) fn record_messages(&self, traffic: &mut Traffic, slot: QpId) {
-        let qp = &self.qps[slot];
-        for message in qp.connection.iter().flat_map(|connection| &connection.messages) {
-            let record = traffic.record_mut(message.flow);
-            qp.tell_message(message, record);
-            if !qp.reachable {
-                record.status = FlowStatus::Unreachable;
-            }
-        }
-    }
-
-    /// What has arrived of messages of the connection of `flow`, of which `expected` is the next byte.
-    pub(super) fn record_arrived(&self, traffic: &mut Traffic, flow: FlowId, expected: u64) {
-        let Some(slot) = self.sender_of(flow) else {
-            return;
-        };
-        let posted = self.qps[slot].connection.iter();
-        for message in posted.flat_map(|connection| &connection.messages) {
-            let end = message.start + message.size;
-            let arrived = expected.clamp(message.start, end) - message.start;
-            traffic.has_delivered(message.flow, Bytes::new(arrived));
-        }
-    }
-
-    /// Flows that are under way in a queue pair: of a connection, the messages that are posted.
-    pub(crate) fn flows_of(&self, slot: QpId) -> Vec<FlowId> {
-        let qp = &self.qps[slot];
-        match &qp.connection {
-            None => vec![qp.flow],
-            Some(connection) => connection.messages.iter().map(|message| message.flow).collect(),
-        }
     }
 }

@@ -16,6 +16,7 @@ mod notice;
 mod observe;
 mod parts;
 mod port;
+mod posting;
 mod qp;
 mod queue_pairs;
 mod receiver;

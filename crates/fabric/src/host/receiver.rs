@@ -76,7 +76,7 @@ impl Hosts {
         let packet = core.packets.get(id);
         let record = traffic.record(packet.flow);
         let is_over = record.is_none_or(|record| record.received.is_some());
-        if let Some(first) = world.connection_of(core, packet.flow) {
+        if let Some(first) = world.connection_of(packet.flow) {
             let flows = (first, packet.flow);
             let place = self
                 .receivers

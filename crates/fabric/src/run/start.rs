@@ -66,7 +66,7 @@ impl Simulation {
         let Some(own) = kind.share(&mut net, flow) else {
             return;
         };
-        let connection = self.world.connection_of(&self.core, flow);
+        let connection = self.world.connection_of(flow);
         if let Some(slot) = connection.and_then(|first| self.hosts.sender_of(first)) {
             self.post(slot, flow);
             return self.hosts.resume(&self.world, &mut self.core, slot);

@@ -169,7 +169,9 @@ impl Accounts {
     /// Puts in the journal of a packet that came from another part of the network, where it is `packet`.
     pub(crate) fn put(&mut self, packet: PacketId, head: &Head, steps: &[Step]) {
         self.add_up(packet);
-        self.journals.open(packet).begin(head.place, &head.sender);
+        let journal = self.journals.open(packet);
+        journal.begin(head.place, &head.sender);
+        journal.head.start = head.start;
         for &step in steps {
             self.journals.push(packet, step);
         }

@@ -2,7 +2,6 @@
 
 use std::num::NonZeroU32;
 
-use crate::core::Core;
 use crate::ids::FlowId;
 use crate::spec::RunSpec;
 use crate::world::World;
@@ -57,16 +56,14 @@ impl Connections {
 }
 
 impl World {
-    /// The flow by which the queue pair goes that carries a flow of the list: its own, or its connection's.
+    /// The flow by which the queue pair goes that carries a flow: its own, or its connection's first.
     pub(crate) fn sending_flow(&self, flow: FlowId) -> FlowId {
-        let listed = self.spec.flows.get(flow.index());
-        let number = listed.and_then(|listed| listed.connection);
-        number.map_or(flow, |number| self.connections.first(number))
+        self.connection_of(flow).unwrap_or(flow)
     }
 
     /// The flow by which the connection goes that carries a flow; `None` where that has a queue pair of its own.
-    pub(crate) fn connection_of(&self, core: &Core, flow: FlowId) -> Option<FlowId> {
-        let number = self.flow(core, flow).connection?;
+    pub(crate) fn connection_of(&self, flow: FlowId) -> Option<FlowId> {
+        let number = self.spec.flows.get(flow.index())?.connection?;
         Some(self.connections.first(number))
     }
 }

@@ -44,6 +44,7 @@ pub fn sections() -> &'static [Entry] {
             "share-hosts", "", "false", "whether it may have hosts that other jobs have";
             "start", TIME, "0s", "when its hosts begin with the first iteration";
             "iterations", "", "1", "how often it carries out its steps";
+            "connections", "", "per-message", "`per-message`: each message has a queue pair of its own. `persistent`: in each step a host has one to each other that it sends to, which stays";
             "scheme", "", "that of [cc]", "congestion control of its flows";
             "priority", "", "3", "priority class, 1 to 7";
             "step", "", "", "what an iteration consists of: a list of tables";
@@ -81,6 +82,7 @@ pub fn sections() -> &'static [Entry] {
             "nic", "", "in-order (irn: out-of-order)", "whether NICs can take packets out of order: `in-order` or `out-of-order`";
             "pacing", "", "true", "pace packets at the scheme's rate";
             "global-rtt", "", "true", "base round-trip time: the largest of all pairs of hosts, or each flow's own";
+            "idle-reset", TIME, "off", "a persistent connection over which nothing was under way for so long begins anew, with its scheme as it is at its start; `off`: it goes on where it was";
             "assist", "", "auto", "what schemes ask of switches beside marks and telemetry (Bolt's tokens and reports): `auto`, what the run's schemes ask for, or `none`";
             "assist-ports", "", "switches", "which ports do: `switches` (all of theirs), or `between-switches`, those that lead to other switches";
             "error-rate", "", "0", "probability that a link loses a packet, where the link has none of its own";

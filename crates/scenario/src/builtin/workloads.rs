@@ -12,9 +12,10 @@ pub fn workloads() -> &'static [Entry] {
             "start", TIME, "0s", "when the sender starts";
         }
         "file": "A flow file of HPCC's ns-3 simulator: `file = \"flow.txt\"`." {}
-        "trace": "Flows from a table with named columns, in any order: `src`, `dst`, `size_bytes`, one of `start_ps`, `start_us`, `start_s`; where they are there `label`, `priority` and `scheme`, `flow_id`, and `after` (`after_ack`, `after_start`): the flows whose last byte (last acknowledgement, start) this one waits for, and `delay_ps` (`delay_us`, `delay_s`) how long beyond that. The `flows.csv` of a run is such a table. What the workload says of all its flows goes before the columns." {
+        "trace": "Flows from a table with named columns, in any order: `src`, `dst`, `size_bytes`, one of `start_ps`, `start_us`, `start_s`; where they are there `label`, `priority` and `scheme`, `connection` (flows of the same number go over one persistent connection), `flow_id`, and `after` (`after_ack`, `after_start`): the flows whose last byte (last acknowledgement, start) this one waits for, and `delay_ps` (`delay_us`, `delay_s`) how long beyond that. The `flows.csv` of a run is such a table. What the workload says of all its flows goes before the columns." {
             "file", "", "", "a CSV or Parquet file";
             "ignore", "", "[]", "list of columns to leave out, such as the scheme of the run that is replayed";
+            "connections", "", "per-message", "`per-message`: each has a queue pair of its own. `persistent`: flows of the same hosts, priority and scheme share one that stays; a column `connection` says which do, instead";
         }
         "incast": "Several hosts send to one at the same time, once or periodically." {
             "receiver", "", "", "the host that all send to";
@@ -46,15 +47,18 @@ pub fn workloads() -> &'static [Entry] {
             "size", SIZE, "1MB", "payload of each flow";
             "start", TIME, "0s", "when they start";
         }
-        "closed-loop": "Senders that keep a number of messages under way: the next one starts when one is acknowledged. Each message is a flow; those of one place and receiver have the same ports." {
+        "closed-loop": "Senders that keep a number of messages under way: the next one starts when one is acknowledged. Each message is a flow, on a queue pair of its own or over a persistent connection; those of one place, or connection, and receiver have the same ports." {
             "senders", "", "all", "hosts that send: a set of hosts";
             "receivers", "", "all", "hosts that receive, a set: each message goes to one of them at random that is not its sender";
-            "outstanding", "", "1", "messages of a sender that are under way at a time";
-            "messages", "", "", "messages of each sender in all";
+            "to", "", "random", "`random`: each message to one of the receivers at random. `all`: so many messages are under way to each of them at a time";
+            "processes", "", "1", "processes of each sender, which do all this beside each other";
+            "outstanding", "", "1", "messages of a process that are under way at a time; with `to = \"all\"`, to each receiver";
+            "messages", "", "", "messages of each process in all; with `to = \"all\"`, to each receiver";
             "size", SIZE, "64KB", "payload of each message";
             "sizes", "", "", "distribution of payloads, as for poisson; instead of size";
             "think-time", TIME, "0s", "from a message's acknowledgement to the start of the next";
             "start", TIME, "0s", "when the first ones start";
+            "connections", "", "per-message", "`per-message`: each has a queue pair of its own. `persistent`: each process has one to each of its receivers, which stays";
         }
         "messages": "Hosts that send messages one after the other: the next one comes a while after the last packet of the one before was made. What a network under credits carries (`fidelity = \"ib-omnet\"`); a host has one source at most." {
             "senders", "", "all", "hosts that send: a set of hosts";
@@ -73,6 +77,7 @@ pub fn workloads() -> &'static [Entry] {
             "iterations", "", "1", "how often; a host begins the next when it is done with the last";
             "compute", TIME, "0s", "what a host computes between two iterations";
             "start", TIME, "0s", "when the first one starts";
+            "connections", "", "per-message", "`per-message`: each has a queue pair of its own. `persistent`: each host has one to each other that it sends to, which stays";
         }
         "all-reduce": "Every host gets the sum of what all have; a step starts when what it needs has arrived. `ring`: 2(n-1) steps of a n-th (reduce-scatter, then all-gather). `hierarchical`: a ring's reduce-scatter in each group of hosts, rings over the groups, a ring's all-gather in each group. `halving-doubling`: 2 log2(n) steps, n a power of two (Rabenseifner)." {
             "algorithm", "", "ring", "`ring`, `hierarchical` or `halving-doubling`";
@@ -82,6 +87,7 @@ pub fn workloads() -> &'static [Entry] {
             "iterations", "", "1", "how often; a host begins the next when it is done with the last";
             "compute", TIME, "0s", "what a host computes between two iterations";
             "start", TIME, "0s", "when the first one starts";
+            "connections", "", "per-message", "`per-message`: each has a queue pair of its own. `persistent`: each host has one to each other that it sends to, which stays";
         }
         "reduce-scatter": "Every host gets a n-th of the sum of what all have: n-1 steps around a ring." {
             "hosts", "", "all", "hosts by rank: a set of hosts";
@@ -89,6 +95,7 @@ pub fn workloads() -> &'static [Entry] {
             "iterations", "", "1", "how often; a host begins the next when it is done with the last";
             "compute", TIME, "0s", "what a host computes between two iterations";
             "start", TIME, "0s", "when the first one starts";
+            "connections", "", "per-message", "`per-message`: each has a queue pair of its own. `persistent`: each host has one to each other that it sends to, which stays";
         }
         "all-gather": "Every host gets every other one's n-th: n-1 steps around a ring." {
             "hosts", "", "all", "hosts by rank: a set of hosts";
@@ -96,6 +103,7 @@ pub fn workloads() -> &'static [Entry] {
             "iterations", "", "1", "how often; a host begins the next when it is done with the last";
             "compute", TIME, "0s", "what a host computes between two iterations";
             "start", TIME, "0s", "when the first one starts";
+            "connections", "", "per-message", "`per-message`: each has a queue pair of its own. `persistent`: each host has one to each other that it sends to, which stays";
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Flows before they have ports: checks and the numbering of ports.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId, Source};
 use paceline_fabric::stream::source_port;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::diagnostics::{Place, Problem};
+use crate::schema;
 use crate::topology::Net;
 use crate::traffic::Message;
 
@@ -39,6 +41,7 @@ pub(super) struct Block {
     pub(super) dport: u16,
     pub(super) label: u16,
     pub(super) scheme: u16,
+    pub(super) connections: Connections,
     pub(super) place: Place,
     /// Messages that a host sends one after the other: under credits.
     pub(super) paced: Option<Paced>,
@@ -49,6 +52,26 @@ pub(super) struct Block {
 pub(super) struct Paced {
     pub(super) gap: Span,
     pub(super) until: Option<Time>,
+}
+
+/// What the flows of a block go over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Connections {
+    /// Each a queue pair of its own.
+    PerMessage,
+    /// Those with the same connection, and the same hosts, one that stays.
+    Persistent,
+    /// The same, those of other such blocks of the workload among them.
+    OfWorkload,
+}
+
+impl From<schema::Connections> for Connections {
+    fn from(written: schema::Connections) -> Self {
+        match written {
+            schema::Connections::PerMessage => Self::PerMessage,
+            schema::Connections::Persistent => Self::Persistent,
+        }
+    }
 }
 
 /// All of them; everything names them by their places.
@@ -128,6 +151,7 @@ impl Drafts {
                 dport: source.dport,
                 label: source.label,
                 scheme: source.scheme,
+                connections: Connections::PerMessage,
                 place,
                 paced: None,
             };
@@ -238,7 +262,8 @@ impl Drafts {
     /// The source port counts the connections of a pair of hosts, as in the original simulator.
     pub(super) fn with_ports(&self) -> Vec<FlowSpec> {
         let mut counts: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
-        let mut known: BTreeMap<(NodeId, NodeId, u32, u32), u16> = BTreeMap::new();
+        let mut known: BTreeMap<_, (u16, Option<NonZeroU32>)> = BTreeMap::new();
+        let mut last = 0;
         let flows = self.list.iter().map(|draft| {
             let Message {
                 src,
@@ -246,19 +271,26 @@ impl Drafts {
                 size,
                 start,
             } = draft.message;
+            let block = self.block(draft);
             let mut next = || {
                 let count = counts.entry((src, dst)).or_default();
                 *count += 1;
                 source_port(*count - 1)
             };
-            let sport = match draft.connection {
-                Draft::ALONE => next(),
+            let (sport, connection) = match draft.connection {
+                Draft::ALONE => (next(), None),
                 connection => {
-                    let same = (src, dst, draft.block, connection);
-                    *known.entry(same).or_insert_with(next)
+                    let within = match block.connections {
+                        Connections::OfWorkload => (block.workload, u32::MAX),
+                        _ => (block.workload, draft.block),
+                    };
+                    let stays = block.connections != Connections::PerMessage;
+                    *known.entry((src, dst, within, connection)).or_insert_with(|| {
+                        last += u32::from(stays);
+                        (next(), NonZeroU32::new(last).filter(|_| stays))
+                    })
                 }
             };
-            let block = self.block(draft);
             FlowSpec {
                 src,
                 dst,
@@ -269,6 +301,7 @@ impl Drafts {
                 dport: block.dport,
                 label: block.label,
                 scheme: block.scheme,
+                connection,
             }
         });
         flows.collect()

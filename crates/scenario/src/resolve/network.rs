@@ -135,6 +135,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network) -> Result<NicSpec, Probl
         recovery: super::recovery::recovery(cx, n)?,
         pacing: fill_value(&mut n.pacing, true),
         global_rtt: fill(&mut n.global_rtt, true),
+        idle_reset: fill(&mut n.idle_reset, OrOff(None)).0,
     })
 }
 

@@ -4,7 +4,7 @@ use paceline_kernel::{Span, Time};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use super::{AllReduce, AllToAll, Nodes, Ring, tables};
+use super::{AllReduce, AllToAll, Connections, Nodes, Ring, tables};
 
 tables! {
     /// `[[job]]`: hosts, named or placed, and what they do in each iteration.
@@ -19,6 +19,7 @@ tables! {
         share_hosts: bool,
         start: Time,
         iterations: Spanned<u32>,
+        connections: Connections,
         step: Vec<Spanned<JobStep>>,
     }
     /// `[[job.step]]`: one of the collectives, and what goes before it.

@@ -37,6 +37,7 @@ tables! {
     struct Trace {
         file: Spanned<String>,
         ignore: Vec<Spanned<String>>,
+        connections: Connections,
     }
     struct Incast {
         fan_in: Spanned<u32>,
@@ -71,12 +72,15 @@ tables! {
     struct ClosedLoop {
         senders: Spanned<Nodes>,
         receivers: Spanned<Nodes>,
+        to: ClosedLoopTo,
+        processes: Spanned<u32>,
         outstanding: Spanned<u32>,
         messages: Spanned<u32>,
         size: Spanned<Bytes>,
         sizes: Spanned<Sizes>,
         think_time: Span,
         start: Time,
+        connections: Connections,
     }
     struct AllToAll {
         algorithm: Spanned<String>,
@@ -85,6 +89,7 @@ tables! {
         iterations: Spanned<u32>,
         compute: Span,
         start: Time,
+        connections: Connections,
     }
     struct AllReduce {
         algorithm: Spanned<String>,
@@ -94,6 +99,7 @@ tables! {
         iterations: Spanned<u32>,
         compute: Span,
         start: Time,
+        connections: Connections,
     }
     /// Reduce-scatter, all-gather.
     struct Ring {
@@ -102,12 +108,35 @@ tables! {
         iterations: Spanned<u32>,
         compute: Span,
         start: Time,
+        connections: Connections,
     }
     /// One of the sizes of a mix.
     struct Share {
         size: Spanned<Bytes>,
         share: Spanned<f64>,
     }
+}
+
+/// What messages go over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Connections {
+    /// A queue pair for each.
+    #[default]
+    PerMessage,
+    /// A queue pair that stays, for one after another.
+    Persistent,
+}
+
+/// To whom the processes of a closed loop send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ClosedLoopTo {
+    /// Each message to one of the receivers at random.
+    #[default]
+    Random,
+    /// To each of them at any time.
+    All,
 }
 
 /// A distribution of sizes: by name, from a file, or given in place as a list of shares.

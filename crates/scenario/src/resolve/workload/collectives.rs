@@ -24,6 +24,7 @@ pub(super) struct Common<'a> {
     pub(super) iterations: &'a mut Option<Spanned<u32>>,
     pub(super) compute: &'a mut Option<Span>,
     pub(super) start: &'a mut Option<Time>,
+    pub(super) connections: &'a mut Option<schema::Connections>,
 }
 
 macro_rules! common {
@@ -34,6 +35,7 @@ macro_rules! common {
             iterations: &mut $block.iterations,
             compute: &mut $block.compute,
             start: &mut $block.start,
+            connections: &mut $block.connections,
         }
     };
 }
@@ -68,10 +70,13 @@ impl Maker<'_, '_> {
         self.affordable(algorithm.messages(count) * f64::from(iterations))?;
         let start = fill(common.start, Time::ZERO);
         let compute = fill(common.compute, Span::ZERO);
+        let stays = fill(common.connections, schema::Connections::default());
+        self.check_connections(stays)?;
         let plan = algorithm.plan(&hosts, size, start, iterations, compute);
         Ok(Made {
             // One connection for each pair of hosts.
             connections: vec![0; plan.messages.len()],
+            stays,
             dependencies: plan.dependencies,
             collective: Some(MadeCollective {
                 hosts: count,

@@ -3,8 +3,10 @@
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::Span;
 
-use crate::diagnostics::{Problem, suggestion};
-use crate::resolve::drafts::{Block, Drafts};
+use std::collections::BTreeMap;
+
+use crate::diagnostics::{Place, Problem, suggestion};
+use crate::resolve::drafts::{Block, Connections, Drafts};
 use crate::resolve::fill::fill;
 use crate::resolve::schemes::Schemes;
 use crate::traffic::{self, Message};
@@ -61,6 +63,7 @@ impl Maker<'_, '_> {
                 dport: line.dport,
                 label: self.labels.index(&label),
                 scheme: self.scheme,
+                connections: Connections::PerMessage,
                 place: source.at(line.span.clone()),
                 paced: None,
             };
@@ -110,6 +113,13 @@ impl Maker<'_, '_> {
         let jitter = fill(&mut written.start_jitter, Span::ZERO);
         traffic::jitter(&mut messages, &trace.dependencies, jitter, self.seeds);
         drafts.wait(drafts.len(), &trace.dependencies);
+        let block = written.trace.get_or_insert_default();
+        let stays = fill(&mut block.connections, schema::Connections::default());
+        if trace.rows.iter().any(|row| row.connection.is_some()) {
+            self.check_connections(schema::Connections::Persistent)?;
+        }
+        self.check_connections(stays)?;
+        let mut connections = TraceConnections::default();
         for (row, message) in trace.rows.into_iter().zip(messages) {
             let place = source.at(row.span);
             let scheme = match (&written.scheme, &row.scheme) {
@@ -123,10 +133,14 @@ impl Maker<'_, '_> {
                 dport: 100,
                 label: self.labels.index(label.map_or("trace", String::as_str)),
                 scheme,
+                connections: Connections::OfWorkload,
                 place,
                 paced: None,
             };
-            drafts.add(block, [message], &[]);
+            match connections.of(row.connection, stays, &block, &message)? {
+                Some(connection) => drafts.add(block, [message], &[connection]),
+                None => drafts.add(block, [message], &[]),
+            }
         }
         Ok(())
     }
@@ -146,5 +160,55 @@ impl Maker<'_, '_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Which flows of a trace share a connection.
+#[derive(Default)]
+struct TraceConnections {
+    /// By the number in the table: the connection, what its flows have in common, and where the first was written.
+    named: BTreeMap<u64, (u32, Shared, Place)>,
+    /// Those that no number tells apart.
+    unnamed: BTreeMap<Shared, u32>,
+    count: u32,
+}
+
+/// Source, destination, priority and scheme.
+type Shared = (NodeId, NodeId, u8, u16);
+
+impl TraceConnections {
+    /// The connection of a flow; `None` if it has a queue pair of its own.
+    fn of(
+        &mut self,
+        number: Option<u64>,
+        stays: schema::Connections,
+        block: &Block,
+        message: &Message,
+    ) -> Result<Option<u32>, Problem> {
+        let shared = (message.src, message.dst, block.class, block.scheme);
+        let next = self.count;
+        let Some(number) = number else {
+            if stays == schema::Connections::PerMessage {
+                return Ok(None);
+            }
+            let connection = *self.unnamed.entry(shared).or_insert(next);
+            self.count += u32::from(connection == next);
+            return Ok(Some(connection));
+        };
+        let first = self.named.entry(number);
+        let (connection, known, place) = first.or_insert_with(|| (next, shared, block.place.clone()));
+        self.count += u32::from(*connection == next);
+        if *known == shared {
+            return Ok(Some(*connection));
+        }
+        let message = format!(
+            "a flow of connection {number} from host {} to host {} with priority {}: \
+             its first goes from host {} to host {} with priority {}",
+            shared.0.0, shared.1.0, shared.2, known.0.0, known.1.0, known.2
+        );
+        Err(Problem::new(message)
+            .at(&block.place)
+            .label("expected the same hosts, priority and scheme")
+            .see(place, "its first flow"))
     }
 }

@@ -206,6 +206,8 @@ impl Maker<'_, '_> {
         fill_value(&mut written.priority, class);
         let start = fill(&mut written.start, Time::ZERO);
         let iterations = self.count(&mut written.iterations, 1, "iterations")?;
+        let stays = fill(&mut written.connections, schema::Connections::default());
+        self.check_connections(stays)?;
         let mut steps: Vec<JobStep> = Vec::new();
         for spanned in written.step.iter_mut().flatten() {
             self.place = self.cx.texts.of_value(spanned);
@@ -224,7 +226,13 @@ impl Maker<'_, '_> {
         }
         let messages: usize = steps.iter().map(|step| step.stage.messages()).sum();
         self.affordable(messages as f64 * f64::from(iterations))?;
-        let collectives = self.add_job((&label, &hosts), (start, iterations), &steps, class, drafts);
+        let collectives = self.add_job(
+            (&label, &hosts),
+            (start, iterations),
+            &steps,
+            (class, stays),
+            drafts,
+        );
         Ok(Job {
             compute: Span::from_ps(
                 steps
@@ -269,6 +277,11 @@ impl Maker<'_, '_> {
                 "the job's `iterations`",
             ),
             ("start", common.start.is_some(), "the job's `start`"),
+            (
+                "connections",
+                common.connections.is_some(),
+                "the job's `connections`",
+            ),
             (
                 "compute",
                 common.compute.is_some(),
@@ -334,7 +347,7 @@ impl Maker<'_, '_> {
         (job, hosts): (&str, &[NodeId]),
         (start, iterations): (Time, u32),
         steps: &[JobStep],
-        class: u8,
+        (class, stays): (u8, schema::Connections),
         drafts: &mut Drafts,
     ) -> Vec<usize> {
         let first = drafts.len();
@@ -346,6 +359,7 @@ impl Maker<'_, '_> {
             dport: destination_port("job"),
             label: self.labels.index(&name(step)),
             scheme: self.scheme,
+            connections: stays.into(),
             place: self.place.clone(),
             paced: None,
         };

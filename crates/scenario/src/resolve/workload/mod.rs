@@ -167,6 +167,8 @@ struct Made {
     dependencies: Vec<Dependency>,
     /// Over which connection each message goes; empty where each has one of its own.
     connections: Vec<u32>,
+    /// Whether these stay.
+    stays: schema::Connections,
     /// Where each was written; empty where all were by the block.
     places: Vec<Place>,
     collective: Option<MadeCollective>,
@@ -356,6 +358,7 @@ impl Maker<'_, '_> {
             dport,
             label,
             scheme: self.scheme,
+            connections: made.stays.into(),
             place: place.clone(),
             paced: None,
         };

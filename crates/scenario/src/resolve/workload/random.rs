@@ -2,8 +2,8 @@
 
 use crate::diagnostics::Problem;
 use crate::resolve::fill::{fill, fill_at};
-use crate::schema;
-use crate::traffic::{self, ClosedLoop, SizeDistribution};
+use crate::schema::{self, Fidelity};
+use crate::traffic::{self, ClosedLoop, Looped, Place, SizeDistribution};
 use paceline_kernel::{Bytes, Span, Time};
 
 use super::{Made, Maker};
@@ -42,7 +42,12 @@ impl Maker<'_, '_> {
                 .help("how many messages each sender sends in all")
         })?;
         let messages = self.count(&mut Some(written.clone()), 1, "messages")?;
-        self.affordable(senders.len() as f64 * f64::from(messages))?;
+        let processes = self.count(&mut block.processes, 1, "processes")?;
+        let to_all = fill(&mut block.to, schema::ClosedLoopTo::default()) == schema::ClosedLoopTo::All;
+        let chains = if to_all { receivers.len() as f64 } else { 1.0 };
+        self.affordable(senders.len() as f64 * f64::from(processes) * chains * f64::from(messages))?;
+        let stays = fill(&mut block.connections, schema::Connections::default());
+        self.check_connections(stays)?;
         let sizes = match (&mut block.sizes, &mut block.size) {
             (Some(_), Some(_)) => {
                 let problem = Problem::new("a closed loop has either `size` or `sizes`");
@@ -54,19 +59,43 @@ impl Maker<'_, '_> {
         let spec = ClosedLoop {
             senders: &senders,
             receivers: &receivers,
+            to_all,
+            processes,
             outstanding,
             messages,
             sizes: &sizes,
             think_time: fill(&mut block.think_time, Span::ZERO),
             start: fill(&mut block.start, Time::ZERO),
         };
-        let (list, dependencies) = traffic::closed_loop(&spec, self.seeds);
-        let places = (0..messages).map(|k| k % outstanding);
+        let Looped {
+            messages: list,
+            dependencies,
+            places,
+        } = traffic::closed_loop(&spec, self.seeds);
+        let connection = |place: Place| match stays {
+            // Each of the places of a process is a connection to each of its receivers.
+            schema::Connections::PerMessage => place.process * outstanding + place.turn,
+            schema::Connections::Persistent => place.process,
+        };
         Ok(Made {
-            // Each of the places of a sender is a connection to each of its receivers.
-            connections: senders.iter().flat_map(|_| places.clone()).collect(),
+            connections: places.into_iter().map(connection).collect(),
+            stays,
             dependencies,
             ..list.into()
         })
+    }
+
+    /// Persistent connections are of this project's own hosts.
+    pub(super) fn check_connections(&self, stays: schema::Connections) -> Result<(), Problem> {
+        if stays == schema::Connections::PerMessage || self.cx.fidelity == Fidelity::Exact {
+            return Ok(());
+        }
+        let name = self.cx.fidelity.name();
+        let problem = Problem::new(format!(
+            "persistent connections with `fidelity = \"{name}\"`, whose hosts have a queue pair for each flow"
+        ));
+        Err(problem
+            .at(&self.place)
+            .help("they are for `fidelity = \"exact\"`"))
     }
 }

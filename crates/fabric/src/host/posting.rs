@@ -1,0 +1,127 @@
+//! Messages of persistent connections: how they are posted, when they are complete, and what became of them.
+
+use paceline_kernel::{Bytes, Span};
+
+use crate::core::Core;
+use crate::host::Hosts;
+use crate::ids::{FlowId, PacketId, QpId};
+use crate::outcome::FlowStatus;
+use crate::spec::{Awaited, Recovery};
+use crate::traffic::Traffic;
+use crate::world::World;
+
+impl Hosts {
+    /// The least completion time of a message of this size over a connection, if it is known.
+    pub(crate) fn ideal_of(&self, slot: QpId, size: Bytes) -> Option<Span> {
+        let (known, ideal) = self.qps[slot].connection.as_ref()?.ideal?;
+        (known == size).then_some(ideal)
+    }
+
+    /// It is known now.
+    pub(crate) fn note_ideal(&mut self, slot: QpId, size: Bytes, ideal: Span) {
+        if let Some(connection) = &mut self.qps[slot].connection {
+            connection.ideal = Some((size, ideal));
+        }
+    }
+
+    /// Message `flow` is posted to its connection.
+    pub(crate) fn post(&mut self, world: &World, core: &mut Core, slot: QpId, flow: FlowId) {
+        if core.watch.is_told() {
+            core.settle(&self.qps[slot]);
+        }
+        let (now, mtu) = (core.now(), world.packet.mtu.get());
+        let size = world.flow(core, flow).size.get();
+        let qp = &mut self.qps[slot];
+        let idle = qp.connection.as_ref().filter(|connection| connection.is_idle());
+        let idle = idle.map(|connection| Span::from_ps(now - connection.idle_since));
+        if world.nic.idle_reset.is_some_and(|after| idle >= Some(after)) {
+            qp.reset(world, core);
+        }
+        qp.post(flow, size, mtu);
+        if let Recovery::SelectiveRepeat(_) = world.nic.recovery {
+            self.extend_selective_repeat(world, slot);
+        }
+        self.qps[slot].reckon();
+        self.regard(core, slot);
+    }
+
+    /// Something was posted to a connection that is open: sends what may go.
+    pub(crate) fn resume(&mut self, world: &World, core: &mut Core, slot: QpId) {
+        let connection = self.qps[slot].connection.as_ref();
+        if connection.is_some_and(|connection| !connection.timeout_runs) {
+            self.start_timeout(world, core, slot);
+        }
+        self.nic_send(world, core, self.qps[slot].port);
+    }
+
+    /// Messages of a connection are complete with acknowledgement `id`. Says whether they were its last.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn complete_messages(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        traffic: &mut Traffic,
+        slot: QpId,
+        id: PacketId,
+    ) -> bool {
+        let mtu = world.packet.mtu.get();
+        while let Some(message) = self.qps[slot].take_whole(core.now(), mtu) {
+            let flow = message.flow;
+            let record = traffic.record_mut(flow);
+            record.status = FlowStatus::Completed;
+            record.fct = Span::from_ps(core.now() - record.start.as_ps());
+            self.qps[slot].tell_message(&message, record);
+            let fct = record.fct;
+            traffic.complete(flow);
+            traffic.release(world, core, flow, Awaited::Acknowledged);
+            if core.packets.get(id).is_accounted() {
+                core.close_account(world, flow, fct, id);
+            }
+            core.look_ends(flow);
+        }
+        let qp = &mut self.qps[slot];
+        qp.done = qp
+            .connection
+            .as_ref()
+            .is_some_and(|connection| connection.left == 0);
+        if qp.done {
+            self.senders.take(self.qps[slot].flow);
+        }
+        self.qps[slot].done
+    }
+
+    /// The results so far of messages of a connection.
+    pub(super) fn record_messages(&self, traffic: &mut Traffic, slot: QpId) {
+        let qp = &self.qps[slot];
+        for message in qp.connection.iter().flat_map(|connection| &connection.messages) {
+            let record = traffic.record_mut(message.flow);
+            qp.tell_message(message, record);
+            if !qp.reachable {
+                record.status = FlowStatus::Unreachable;
+            }
+        }
+    }
+
+    /// What has arrived of messages of the connection of `flow`, of which `expected` is the next byte.
+    pub(super) fn record_arrived(&self, traffic: &mut Traffic, flow: FlowId, expected: u64) {
+        let Some(slot) = self.sender_of(flow) else {
+            return;
+        };
+        let posted = self.qps[slot].connection.iter();
+        for message in posted.flat_map(|connection| &connection.messages) {
+            let end = message.start + message.size;
+            let arrived = expected.clamp(message.start, end) - message.start;
+            traffic.has_delivered(message.flow, Bytes::new(arrived));
+        }
+    }
+
+    /// Flows that are under way in a queue pair: of a connection, the messages that are posted.
+    pub(crate) fn flows_of(&self, slot: QpId) -> Vec<FlowId> {
+        let qp = &self.qps[slot];
+        match &qp.connection {
+            None => vec![qp.flow],
+            Some(connection) => connection.messages.iter().map(|message| message.flow).collect(),
+        }
+    }
+}
