@@ -235,6 +235,40 @@ fn closed_loops() {
     assert!(ports.values().all(|ports| ports.len() == 1));
 }
 
+/// Two processes of each sender keep two messages under way to each receiver, over one connection for each.
+#[test]
+fn closed_loops_over_persistent_connections() {
+    let run = run(
+        "closed-loop = { senders = [1, 2], receivers = [1, 2, 3], to = 'all', processes = 2, outstanding = 2, messages = 3, connections = 'persistent' }",
+    );
+    assert_eq!(run.flows.len(), 2 * 2 * 2 * 3);
+    assert_eq!(run.dependencies.len(), 2 * 2 * 2);
+    let mut carried: BTreeMap<u32, Vec<(NodeId, NodeId, u16)>> = BTreeMap::new();
+    for flow in &run.flows {
+        let number = flow.connection.unwrap().get();
+        carried.entry(number).or_default().push((flow.src, flow.dst, flow.sport));
+    }
+    assert_eq!(carried.keys().copied().collect::<Vec<_>>(), (1..=8).collect::<Vec<_>>());
+    for flows in carried.values() {
+        assert_eq!(flows.len(), 3);
+        assert!(flows.iter().all(|flow| *flow == flows[0]));
+    }
+    // The first of each sender goes to the receiver after it.
+    assert_eq!((run.flows[0].src, run.flows[0].dst), (NodeId(1), NodeId(2)));
+}
+
+/// Collectives go over a connection for each pair of hosts, iteration after iteration.
+#[test]
+fn collectives_over_persistent_connections() {
+    let run = run("all-to-all = { hosts = [1, 2, 3], iterations = 4, connections = 'persistent' }");
+    assert_eq!(run.flows.len(), 4 * 6);
+    let numbers: BTreeSet<u32> = run.flows.iter().map(|flow| flow.connection.unwrap().get()).collect();
+    assert_eq!(numbers, (1..=6).collect());
+    let alone = self::run("all-to-all = { hosts = [1, 2, 3], iterations = 4 }");
+    assert!(alone.flows.iter().all(|flow| flow.connection.is_none()));
+    assert_eq!(run.dependencies, alone.dependencies);
+}
+
 #[test]
 fn jitter_delays_first_messages_alone() {
     let jittered = resolved("start-jitter = '50us'\nall-reduce = { iterations = 2 }");

@@ -5,11 +5,16 @@ mod common;
 #[path = "../../tests/networks/infiniband.rs"]
 mod infiniband;
 
-use common::{G100, add_flow, link, natural, scheme, star};
+use std::num::NonZeroU32;
+
+use common::{G100, G400, add_flow, link, natural, scheme, scheme_with, star};
 use paceline_congestion::detect::tcd::Variant;
+use paceline_congestion::registry::WindowMode;
 use paceline_fabric::Simulation;
-use paceline_fabric::spec::{Accounted, Control, Detection, NodeKind, RunSpec, Tcd};
-use paceline_kernel::{Span, Time};
+use paceline_fabric::spec::{
+    Accounted, Control, Detection, DropPolicy, FlowControl, Irn, NodeKind, Recovery, RunSpec, Tcd,
+};
+use paceline_kernel::{Bytes, Span, Time};
 
 /// When the flows start, in ns.
 const START: u64 = 2_000_000_000;
@@ -18,7 +23,7 @@ const START: u64 = 2_000_000_000;
 type Workload = (&'static str, fn() -> RunSpec);
 
 /// What is measured.
-pub(crate) const WORKLOADS: [Workload; 15] = [
+pub(crate) const WORKLOADS: [Workload; 17] = [
     ("incast-16/ns3-hpcc", || incast(16)),
     ("incast-16/exact", || exact(incast(16))),
     ("permutation-k4/ns3-hpcc", || permutation(4, "hpcc")),
@@ -37,6 +42,8 @@ pub(crate) const WORKLOADS: [Workload; 15] = [
     ("permutation-k32/exact", || exact(permutation(32, "hpcc"))),
     ("messages-20000/hpcc", || exact(messages())),
     ("crowd-8190/swift", || exact(crowd())),
+    ("connections-8190/irn", || connections(Recovery::SelectiveRepeat(IRN))),
+    ("connections-8190/go-back-n", || connections(Recovery::GoBackN)),
     ("infiniband-demo/cbfc", infiniband_demo),
 ];
 
@@ -144,6 +151,45 @@ fn crowd() -> RunSpec {
     let mut spec = star(91, scheme("swift"));
     for sender in (1..=90).flat_map(|host| [host; 91]) {
         add_flow(&mut spec, sender, 91, 10_000_000, START);
+    }
+    spec.stop = Time::from_ns(START) + Span::from_us(4000);
+    spec
+}
+
+const IRN: Irn = Irn {
+    rto_low: Span::from_us(2000),
+    rto_high: Span::from_us(2000),
+    low_packets: 3,
+    bdp_cap: true,
+    reordering: 0,
+};
+
+/// 90 hosts with 91 persistent connections each, over which a second message of 64 KB is posted 1 ms after the first, to
+/// one more through a 400 Gbit/s switch that drops what its queue of 1 MB has no room for: tuned Swift, whose windows are
+/// far below a packet.
+fn connections(recovery: Recovery) -> RunSpec {
+    let settings = [
+        ("base-delay", "10us"),
+        ("fs-range", "8us"),
+        ("fs-min", "0.0001"),
+        ("min-window", "0.001"),
+        ("initial-window", "0.05"),
+    ];
+    let mut spec = exact(star(91, scheme_with("swift", WindowMode::Off, &settings)));
+    spec.links.iter_mut().for_each(|link| link.rate = G400);
+    spec.switch.flow_control = FlowControl::None;
+    spec.switch.loss.drop = DropPolicy::Tail(Bytes::new(1_000_000));
+    (spec.nic.recovery, spec.nic.rto) = (recovery, Some(Span::from_us(2000)));
+    for (start, sender) in [START, START + 1_000_000]
+        .into_iter()
+        .flat_map(|start| (1..=90).flat_map(|host| [host; 91]).map(move |host| (start, host)))
+    {
+        add_flow(&mut spec, sender, 91, 64_000, start);
+    }
+    for (place, flow) in spec.flows.iter_mut().enumerate() {
+        let connection = place as u32 % 8190;
+        flow.sport = 10_000 + (connection % 91) as u16;
+        flow.connection = NonZeroU32::new(1 + connection);
     }
     spec.stop = Time::from_ns(START) + Span::from_us(4000);
     spec

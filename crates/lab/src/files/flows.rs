@@ -21,7 +21,7 @@ pub(super) fn write(
     flows: &FlowRows,
 ) -> io::Result<()> {
     match format {
-        Format::Csv => csv(out, flows)?,
+        Format::Csv => csv(out, input, flows)?,
         Format::Parquet => parquet(out, input, flows)?,
     }
     flows.check()
@@ -47,17 +47,28 @@ const COLUMNS: [&str; 17] = [
     "status",
 ];
 
-fn csv(out: &mut impl Write, flows: &FlowRows) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    if flows.is_empty() {
-        // The writer derives the header from the first row.
-        csv.write_record(COLUMNS).map_err(io::Error::from)?;
-    }
+/// The last column of runs in which flows share connections.
+const CONNECTION: &str = "connection";
+
+fn has_connections(input: &Resolved) -> bool {
+    input.run.flows.iter().any(|flow| flow.connection.is_some())
+}
+
+fn csv(out: &mut impl Write, input: &Resolved, flows: &FlowRows) -> io::Result<()> {
+    let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(out);
+    let connections = has_connections(input);
+    let last = connections.then_some(CONNECTION);
+    csv.write_record(COLUMNS.into_iter().chain(last))
+        .map_err(io::Error::from)?;
     for mut row in flows.rows() {
         if let Cow::Owned(label) = csv_cell(&row.label) {
             row.label = Cow::Owned(label);
         }
-        csv.serialize(row).map_err(io::Error::from)?;
+        let written = match connections {
+            true => csv.serialize((&row, row.connection)),
+            false => csv.serialize(row),
+        };
+        written.map_err(io::Error::from)?;
     }
     csv.flush()
 }
@@ -65,10 +76,17 @@ fn csv(out: &mut impl Write, flows: &FlowRows) -> io::Result<()> {
 fn parquet(out: &mut (impl Write + Send), input: &Resolved, flows: &FlowRows) -> io::Result<()> {
     let mut rows = flows.rows();
     let mut group: Vec<FlowRow<'_>> = rows.by_ref().take(GROUP_ROWS).collect();
-    let mut file =
-        GroupWriter::new(out, &flow_columns(&group), &metadata(input)).map_err(io::Error::other)?;
+    let columns = |group: &[FlowRow<'_>]| {
+        let mut columns = flow_columns(group);
+        if has_connections(input) {
+            let values = group.iter().map(|row| row.connection.map(i64::from));
+            columns.push(Column::new(CONNECTION, Values::Int(values.collect())));
+        }
+        columns
+    };
+    let mut file = GroupWriter::new(out, &columns(&group), &metadata(input)).map_err(io::Error::other)?;
     while !group.is_empty() {
-        let written = file.group(&flow_columns(&group), 0..group.len());
+        let written = file.group(&columns(&group), 0..group.len());
         written.map_err(io::Error::other)?;
         group.clear();
         group.extend(rows.by_ref().take(GROUP_ROWS));
@@ -181,6 +199,8 @@ fn cell(values: &Values, row: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use paceline_fabric::Outcome;
 
     use super::*;
@@ -202,6 +222,31 @@ mod tests {
         let csv = text(&input, &outcome);
         assert_eq!(csv.lines().next().unwrap(), COLUMNS.join(","));
         insta::assert_snapshot!("flows_csv", csv);
+    }
+
+    /// A column more, which a reader finds; rows of flows without a connection have nothing there.
+    #[test]
+    fn connections_are_a_column() {
+        let (mut input, outcome) = sample::incast();
+        input.run_mut().flows[1].connection = NonZeroU32::new(3);
+        let csv = text(&input, &outcome);
+        let ends: Vec<&str> = csv
+            .lines()
+            .map(|line| &line[line.rfind(',').unwrap()..])
+            .collect();
+        assert_eq!(ends[..3], [",connection", ",", ",3"]);
+        let tmp = tempfile::tempdir().unwrap();
+        for (name, format) in [("flows.csv", Format::Csv), ("flows.parquet", Format::Parquet)] {
+            let path = tmp.path().join(name);
+            let mut file = File::create(&path).unwrap();
+            write(&mut file, format, &input, &sample::rows(&input, &outcome)).unwrap();
+            let read = match format {
+                Format::Csv => read_flows_csv(File::open(&path).unwrap()),
+                Format::Parquet => read_flows_parquet(&path),
+            };
+            let read: Vec<Option<u32>> = (read.ok().unwrap().rows()).map(|row| row.connection).collect();
+            assert_eq!(read[..2], [None, Some(3)], "{name}");
+        }
     }
 
     #[test]

@@ -98,6 +98,9 @@ pub struct FlowRow<'a> {
     pub ue_packets: u32,
     /// How it ended.
     pub status: FlowState,
+    /// The persistent connection that carried it; a column of runs that have them.
+    #[serde(default, skip_serializing)]
+    pub connection: Option<u32>,
 }
 
 impl FlowRow<'_> {
@@ -126,6 +129,7 @@ impl FlowRow<'_> {
             ce_packets: self.ce_packets,
             ue_packets: self.ue_packets,
             status: self.status,
+            connection: self.connection,
         }
     }
     /// When it completed, in ps.

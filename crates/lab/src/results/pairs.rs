@@ -125,6 +125,7 @@ mod tests {
             ce_packets: 0,
             ue_packets: 0,
             status: FlowState::Completed,
+            connection: None,
         }
     }
 

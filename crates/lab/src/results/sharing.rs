@@ -268,6 +268,7 @@ mod tests {
             before_feedback_bytes: 0,
             ce_packets: 0,
             ue_packets: 0,
+            connection: None,
             status: if end_us.is_some() {
                 FlowState::Completed
             } else {

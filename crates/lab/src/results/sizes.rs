@@ -268,6 +268,7 @@ mod tests {
             ce_packets: 0,
             ue_packets: 0,
             status: FlowState::Completed,
+            connection: None,
         };
         (1..=count).map(flow).collect()
     }

@@ -1,5 +1,7 @@
 //! A flow as [`super::FlowRows`] keeps it: in as many bytes as every other.
 
+use std::num::NonZeroU32;
+
 use paceline_fabric::outcome::{EndedFlow, FlowStatus};
 
 use crate::results::{FlowRow, FlowState, IdealFct};
@@ -12,6 +14,8 @@ pub(crate) struct Entry {
     pub(crate) scheme: u32,
     pub(crate) src: u32,
     pub(crate) dst: u32,
+    /// 0: none.
+    pub(crate) connection: u32,
     pub(crate) sport: u16,
     pub(crate) dport: u16,
     pub(crate) class: u8,
@@ -32,7 +36,7 @@ pub(crate) struct Entry {
 }
 
 /// Bytes of an entry.
-pub(super) const SIZE: usize = 7 * 4 + 2 * 2 + 2 + 9 * 8;
+pub(super) const SIZE: usize = 8 * 4 + 2 * 2 + 2 + 9 * 8;
 
 impl Entry {
     /// Of a flow of a run.
@@ -46,6 +50,7 @@ impl Entry {
             scheme: spec.scheme.into(),
             src: spec.src.0,
             dst: spec.dst.0,
+            connection: spec.connection.map_or(0, NonZeroU32::get),
             sport: spec.sport,
             dport: spec.dport,
             class: spec.class,
@@ -72,6 +77,7 @@ impl Entry {
             scheme,
             src: row.src,
             dst: row.dst,
+            connection: row.connection.unwrap_or(0),
             sport: 0,
             dport: 0,
             class: row.priority,
@@ -110,6 +116,7 @@ impl Entry {
             ce_packets: self.ce,
             ue_packets: self.ue,
             status: self.status,
+            connection: Some(self.connection).filter(|&connection| connection > 0),
         }
     }
 
@@ -139,6 +146,7 @@ impl Entry {
             self.dst,
             self.ce,
             self.ue,
+            self.connection,
         ] {
             put(&value.to_le_bytes());
         }
@@ -171,7 +179,7 @@ impl Entry {
             at += count;
             value.fold(0, |value, &byte| value << 8 | u64::from(byte))
         };
-        let [flow, label, scheme, src, dst, ce, ue] = [(); 7].map(|()| take(4) as u32);
+        let [flow, label, scheme, src, dst, ce, ue, connection] = [(); 8].map(|()| take(4) as u32);
         let [sport, dport] = [(); 2].map(|()| take(2) as u16);
         let [class, flags] = [(); 2].map(|()| take(1) as u8);
         let [
@@ -191,6 +199,7 @@ impl Entry {
             scheme,
             src,
             dst,
+            connection,
             sport,
             dport,
             class,
@@ -222,6 +231,7 @@ mod tests {
             scheme: 2,
             src: 3,
             dst: 70_000,
+            connection: 12,
             sport: 65_535,
             dport: 100,
             class: 7,
