@@ -246,9 +246,15 @@ fn closed_loops_over_persistent_connections() {
     let mut carried: BTreeMap<u32, Vec<(NodeId, NodeId, u16)>> = BTreeMap::new();
     for flow in &run.flows {
         let number = flow.connection.unwrap().get();
-        carried.entry(number).or_default().push((flow.src, flow.dst, flow.sport));
+        carried
+            .entry(number)
+            .or_default()
+            .push((flow.src, flow.dst, flow.sport));
     }
-    assert_eq!(carried.keys().copied().collect::<Vec<_>>(), (1..=8).collect::<Vec<_>>());
+    assert_eq!(
+        carried.keys().copied().collect::<Vec<_>>(),
+        (1..=8).collect::<Vec<_>>()
+    );
     for flows in carried.values() {
         assert_eq!(flows.len(), 3);
         assert!(flows.iter().all(|flow| *flow == flows[0]));
@@ -262,7 +268,11 @@ fn closed_loops_over_persistent_connections() {
 fn collectives_over_persistent_connections() {
     let run = run("all-to-all = { hosts = [1, 2, 3], iterations = 4, connections = 'persistent' }");
     assert_eq!(run.flows.len(), 4 * 6);
-    let numbers: BTreeSet<u32> = run.flows.iter().map(|flow| flow.connection.unwrap().get()).collect();
+    let numbers: BTreeSet<u32> = run
+        .flows
+        .iter()
+        .map(|flow| flow.connection.unwrap().get())
+        .collect();
     assert_eq!(numbers, (1..=6).collect());
     let alone = self::run("all-to-all = { hosts = [1, 2, 3], iterations = 4 }");
     assert!(alone.flows.iter().all(|flow| flow.connection.is_none()));

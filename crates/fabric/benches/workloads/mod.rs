@@ -42,7 +42,9 @@ pub(crate) const WORKLOADS: [Workload; 17] = [
     ("permutation-k32/exact", || exact(permutation(32, "hpcc"))),
     ("messages-20000/hpcc", || exact(messages())),
     ("crowd-8190/swift", || exact(crowd())),
-    ("connections-8190/irn", || connections(Recovery::SelectiveRepeat(IRN))),
+    ("connections-8190/irn", || {
+        connections(Recovery::SelectiveRepeat(IRN))
+    }),
     ("connections-8190/go-back-n", || connections(Recovery::GoBackN)),
     ("infiniband-demo/cbfc", infiniband_demo),
 ];
@@ -180,10 +182,11 @@ fn connections(recovery: Recovery) -> RunSpec {
     spec.switch.flow_control = FlowControl::None;
     spec.switch.loss.drop = DropPolicy::Tail(Bytes::new(1_000_000));
     (spec.nic.recovery, spec.nic.rto) = (recovery, Some(Span::from_us(2000)));
-    for (start, sender) in [START, START + 1_000_000]
-        .into_iter()
-        .flat_map(|start| (1..=90).flat_map(|host| [host; 91]).map(move |host| (start, host)))
-    {
+    for (start, sender) in [START, START + 1_000_000].into_iter().flat_map(|start| {
+        (1..=90)
+            .flat_map(|host| [host; 91])
+            .map(move |host| (start, host))
+    }) {
         add_flow(&mut spec, sender, 91, 64_000, start);
     }
     for (place, flow) in spec.flows.iter_mut().enumerate() {

@@ -105,6 +105,11 @@ impl Packet {
     pub(crate) const fn is_told(&self) -> bool {
         self.flags & Self::TOLD != 0
     }
+    /// Whether it is no data packet like most others.
+    #[inline]
+    pub(crate) const fn is_special(&self) -> bool {
+        self.flags & (Self::TRIMMED | Self::ENDS_MESSAGE) != 0
+    }
     #[inline]
     pub(crate) const fn ends_message(&self) -> bool {
         self.flags & Self::ENDS_MESSAGE != 0

@@ -1,28 +1,17 @@
-//! NICs with many queue pairs: when each of them may go, side by side in one array, so that the NIC
+//! NICs with many queue pairs: when each of them may go is kept in one tree ([`super::crowd`]), so that the NIC
 //! need not look at hundreds of queue pairs to find the one that may, or that none may.
 //!
 //! What is chosen is what looking at all of them would choose.
 
 use crate::core::Core;
 use crate::host::Hosts;
-use crate::host::port::{Crowd, FEW_QPS, NEVER, Nic};
+use crate::host::crowd::{Crowd, NEVER};
+use crate::host::port::{FEW_QPS, Nic};
 use crate::host::qp::Qp;
 use crate::ids::{NicId, QpId};
 use crate::world::World;
 
-impl Crowd {
-    /// The NIC has another queue pair, its last.
-    pub(super) fn add(&mut self, qp: &Qp) {
-        if !self.due.is_empty() {
-            let due = due(qp);
-            self.due.push(due);
-            self.soonest = self.soonest.min(due);
-            self.classes |= 1 << qp.class;
-        }
-    }
-}
-
-fn due(qp: &Qp) -> u64 {
+pub(super) fn due(qp: &Qp) -> u64 {
     if qp.is_blocked(0) { NEVER } else { qp.next_avail }
 }
 
@@ -33,7 +22,7 @@ impl Hosts {
     #[inline]
     pub(super) fn gather(&mut self, world: &World, core: &Core, nic: NicId) -> bool {
         let n = &self.nics[nic];
-        if n.qps.len() <= FEW_QPS || n.crowd.due.is_empty() && !self.gather_anew(world, nic) {
+        if n.qps.len() <= FEW_QPS || !n.crowd.is_known() && !self.gather_anew(world, nic) {
             return false;
         }
         let n = &self.nics[nic];
@@ -44,7 +33,7 @@ impl Hosts {
     #[inline]
     pub(super) fn holds_all(&self, nic: NicId, paused: u16) -> bool {
         let crowd = &self.nics[nic].crowd;
-        !crowd.due.is_empty() && crowd.classes & !paused == 0
+        crowd.is_known() && crowd.classes & !paused == 0
     }
 
     #[cold]
@@ -55,14 +44,14 @@ impl Hosts {
         }
         self.crowds = true;
         let Nic { qps, crowd, .. } = &mut self.nics[nic];
-        crowd.classes = 0;
+        let (mut all, mut classes) = (Vec::with_capacity(qps.len()), 0);
         for (place, &slot) in qps.iter().enumerate() {
             let qp = &mut self.qps[slot];
             qp.place = place as u32;
-            crowd.due.push(due(qp));
-            crowd.classes |= 1 << qp.class;
+            all.push(due(qp));
+            classes |= 1 << qp.class;
         }
-        crowd.soonest = 0;
+        *crowd = Crowd::of(all, classes);
         true
     }
 
@@ -79,56 +68,37 @@ impl Hosts {
         let qp = &self.qps[slot];
         let nic = &mut self.nics[core.ports[qp.port].nic()];
         let place = qp.place as usize;
-        if place < nic.crowd.due.len() && nic.qps[place] == slot {
-            let due = due(qp);
-            nic.crowd.due[place] = due;
-            nic.crowd.soonest = nic.crowd.soonest.min(due);
+        if place < nic.crowd.len() && nic.qps[place] == slot {
+            nic.crowd.set(place, due(qp));
         }
     }
 
     /// Round robin from the queue pair served last, in a NIC that has gathered.
-    pub(super) fn choose_of_crowd(&mut self, core: &Core, nic: NicId) -> Option<usize> {
-        let now = core.now();
-        let Nic { served, crowd, .. } = &mut self.nics[nic];
-        if crowd.soonest > now {
-            return None;
-        }
-        let start = (*served + 1).min(crowd.due.len());
-        let (before, after) = crowd.due.split_at(start);
-        let ready = |&due: &u64| due <= now;
-        let place = match after.iter().position(ready) {
-            Some(place) => Some(start + place),
-            None => before.iter().position(ready),
-        };
-        if place.is_none() {
-            crowd.soonest = crowd.due.iter().copied().min().unwrap_or(NEVER);
-        }
-        place
+    pub(super) fn choose_of_crowd(&self, core: &Core, nic: NicId) -> Option<usize> {
+        let Nic { served, crowd, .. } = &self.nics[nic];
+        crowd.next_due(*served + 1, core.now())
     }
 
     /// When the first of the queue pairs may go, in a NIC that has gathered.
     pub(super) fn soonest_of_crowd(&self, nic: NicId) -> Option<u64> {
-        let soonest = self.nics[nic].crowd.due.iter().copied().min();
-        soonest.filter(|&at| at != NEVER)
+        Some(self.nics[nic].crowd.soonest()).filter(|&at| at != NEVER)
     }
 
     /// What NICs know of their queue pairs is so.
     pub(crate) fn verify_crowds(&self) {
-        for (id, nic) in self
-            .nics
-            .iter()
-            .enumerate()
-            .filter(|(_, nic)| !nic.crowd.due.is_empty())
-        {
-            assert_eq!(nic.crowd.due.len(), nic.qps.len(), "NIC {id}: queue pairs");
-            for (&slot, &known) in nic.qps.iter().zip(&nic.crowd.due) {
+        let gathered = self.nics.numbered().filter(|(_, nic)| nic.crowd.is_known());
+        for (id, nic) in gathered {
+            assert_eq!(nic.crowd.len(), nic.qps.len(), "NIC {id}: queue pairs");
+            for (&slot, &known) in nic.qps.iter().zip(nic.crowd.due()) {
                 let is = due(&self.qps[slot]);
                 assert_eq!(known, is, "NIC {id}: when queue pair {slot} may go");
-                assert!(
-                    is >= nic.crowd.soonest,
-                    "NIC {id}: queue pair {slot} may go sooner"
-                );
             }
+            let soonest = nic.crowd.due().iter().copied().min();
+            assert_eq!(
+                soonest,
+                Some(nic.crowd.soonest()),
+                "NIC {id}: when the first may go"
+            );
         }
     }
 }

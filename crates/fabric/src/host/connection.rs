@@ -12,7 +12,8 @@ use paceline_congestion::{TimerBank, TimerSlot};
 use paceline_kernel::{Bytes, Span};
 
 use crate::core::Core;
-use crate::host::qp::Qp;
+use crate::core::packet::Packet;
+use crate::host::qp::{Part, Qp};
 use crate::ids::FlowId;
 use crate::outcome::FlowRecord;
 use crate::world::World;
@@ -70,19 +71,29 @@ impl Connection {
         self.messages.partition_point(|message| message.start <= seq) - 1
     }
 
-    /// The flow of the packet at this sequence number, and how much of it is left from there on.
-    pub(super) fn part(&self, seq: u64) -> (FlowId, u64) {
+    /// The packet at this sequence number.
+    #[inline(never)]
+    pub(super) fn part(&self, seq: u64, mtu: u64) -> Part {
         let message = &self.messages[self.place(seq)];
-        (message.flow, message.start + message.size - seq)
+        let left = message.start + message.size - seq;
+        let ends = Packet::ENDS_MESSAGE | Packet::ACK_REQUEST;
+        Part {
+            flow: message.flow,
+            payload: mtu.min(left) as u16,
+            end: seq + mtu,
+            flags: u8::from(left <= mtu) * ends,
+        }
     }
 
     /// So much of the message at this sequence number has been sent again.
+    #[inline(never)]
     pub(super) fn sent_again(&mut self, seq: u64, payload: u64) {
         let place = self.place(seq);
         self.messages[place].retransmitted += payload;
     }
 
     /// All before this, in sequence numbers, is acknowledged: how much of that is payload that was not told before.
+    #[inline(never)]
     pub(super) fn tell(&mut self, acknowledged: u64) -> u64 {
         let newly = (acknowledged - self.unfilled).saturating_sub(self.told);
         self.told += newly;

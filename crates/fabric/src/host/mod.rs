@@ -6,6 +6,7 @@ mod choose;
 mod cnp;
 mod connection;
 mod control_packets;
+mod crowd;
 mod decisions;
 mod engine;
 mod flow_path;

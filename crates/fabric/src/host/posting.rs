@@ -55,8 +55,6 @@ impl Hosts {
     }
 
     /// Messages of a connection are complete with acknowledgement `id`. Says whether they were its last.
-    #[cold]
-    #[inline(never)]
     pub(super) fn complete_messages(
         &mut self,
         world: &World,

@@ -1,7 +1,6 @@
 //! Queue pairs: what a flow's sender keeps, and what lets it send.
 
 use crate::core::Core;
-use crate::core::packet::Packet;
 use crate::host::connection::Connection;
 use crate::ids::{AccountId, FlowId, PortId};
 use crate::spec::TieOrder;
@@ -116,22 +115,15 @@ impl Qp {
     /// What is sent from `seq` on.
     #[inline]
     pub(super) fn part(&self, seq: u64, mtu: u64) -> Part {
-        let Some(connection) = &self.connection else {
-            let payload = mtu.min(self.size - seq);
-            return Part {
-                flow: self.flow,
-                payload: payload as u16,
-                end: seq + payload,
-                flags: 0,
-            };
-        };
-        let (flow, left) = connection.part(seq);
-        let ends = Packet::ENDS_MESSAGE | Packet::ACK_REQUEST;
+        if let Some(connection) = &self.connection {
+            return connection.part(seq, mtu);
+        }
+        let payload = mtu.min(self.size - seq);
         Part {
-            flow,
-            payload: mtu.min(left) as u16,
-            end: seq + mtu,
-            flags: u8::from(left <= mtu) * ends,
+            flow: self.flow,
+            payload: payload as u16,
+            end: seq + payload,
+            flags: 0,
         }
     }
 

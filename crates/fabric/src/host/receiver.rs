@@ -26,7 +26,7 @@ impl Hosts {
     ) {
         let packet = core.packets.get(id);
         core.counters.data_received += u64::from(!packet.is_trimmed());
-        let (flow, mark, ends_message) = (packet.flow, packet.mark, packet.ends_message());
+        let (flow, mark) = (packet.flow, packet.mark);
         if mark.is_set() {
             traffic.came_marked(flow, mark);
         }
@@ -38,18 +38,12 @@ impl Hosts {
             return self.receive_late(world, core, id);
         };
         let answer = self.receivers.take_data(world, core, place, id);
-        let receiver = &mut self.receivers.list[place];
-        if ends_message {
-            let end = core.packets.get(id).end(world.packet.mtu.get());
-            receiver.note_end(end, flow);
+        let receiver = &self.receivers.list[place];
+        let (whole, has_half) = (receiver.expected >= receiver.whole_at, receiver.half.is_some());
+        if whole {
+            self.receive_whole(world, core, traffic, place);
         }
-        let whole = receiver.expected >= receiver.whole_at;
-        if whole && receiver.is_connection() {
-            self.receive_messages(world, core, traffic, place);
-        } else if whole {
-            traffic.received_whole(world, core, flow, Bytes::new(receiver.expected));
-        }
-        let echo = if self.receivers.list[place].half.is_some() {
+        let echo = if has_half {
             self.tell_half(world, core, place, id)
         } else {
             None
@@ -86,9 +80,14 @@ impl Hosts {
         (!is_over).then(|| self.receivers.begin(world, core, packet.flow, packet.qp))
     }
 
-    /// All of one or more messages of a connection is here.
+    /// All of a flow is here, or of one or more messages of a connection.
     #[cold]
-    fn receive_messages(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, place: ReceiverId) {
+    #[inline(never)]
+    fn receive_whole(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, place: ReceiverId) {
+        let receiver = &self.receivers.list[place];
+        if !receiver.is_connection() {
+            return traffic.received_whole(world, core, receiver.flow, Bytes::new(receiver.expected));
+        }
         while let Some(flow) = self.receivers.list[place].take_whole() {
             let size = world.flow(core, flow).size;
             traffic.received_whole(world, core, flow, size);

@@ -60,16 +60,7 @@ impl Hosts {
         } else if core.watch.is_told() {
             core.account_progress(&self.qps[slot]);
         }
-        let mut finished = self.qps[slot].is_finished();
-        if finished && self.qps[slot].is_connection() {
-            finished = self.complete_messages(world, core, traffic, slot, id);
-        } else if finished {
-            self.complete(world, core, traffic, slot);
-            if core.packets.get(id).is_accounted() {
-                let fct = traffic.record_mut(flow).fct;
-                core.close_account(world, flow, fct, id);
-            }
-        }
+        let finished = self.qps[slot].is_finished() && self.finish(world, core, traffic, slot, id);
         let rtt = core.now() - sent_at;
         self.record_rtt(world, core, slot, acknowledged.highest, rtt, acknowledged.newly);
         self.react(world, core, slot, id, &acknowledged, rtt);
@@ -164,6 +155,29 @@ impl Hosts {
             };
             core.record_flow(world, self.qps[slot].flow, rtt, newly);
         }
+    }
+
+    /// Every byte of a flow is acknowledged, or of a message of a connection. Says whether the queue pair is done.
+    #[cold]
+    #[inline(never)]
+    fn finish(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        traffic: &mut Traffic,
+        slot: QpId,
+        id: PacketId,
+    ) -> bool {
+        if self.qps[slot].is_connection() {
+            return self.complete_messages(world, core, traffic, slot, id);
+        }
+        let flow = self.qps[slot].flow;
+        self.complete(world, core, traffic, slot);
+        if core.packets.get(id).is_accounted() {
+            let fct = traffic.record_mut(flow).fct;
+            core.close_account(world, flow, fct, id);
+        }
+        true
     }
 
     /// Every byte is acknowledged.

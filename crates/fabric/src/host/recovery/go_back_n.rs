@@ -24,8 +24,8 @@ impl Receivers {
         let receiver = &mut self.list[place];
         let size = receiver.path.size;
         receiver.mark = receiver.mark.max(packet.mark);
-        let end = packet.end(world.packet.mtu.get());
-        if packet.seq != receiver.expected || packet.is_trimmed() || end >= receiver.trimmed {
+        let end = packet.seq + u64::from(packet.payload);
+        if packet.seq != receiver.expected || packet.is_special() || end >= receiver.trimmed {
             return self.take_out_of_sequence(world, core, place, id);
         }
         receiver.take_in_order(end, size, packet.asks_for_ack(), nic, quirks)
@@ -44,10 +44,13 @@ impl Receivers {
         let (nic, quirks) = (&world.nic, &world.quirks);
         let receiver = &mut self.list[place];
         let size = receiver.path.size;
+        let end = packet.end(world.packet.mtu.get());
+        if packet.ends_message() {
+            receiver.note_end(end, packet.flow);
+        }
         if packet.is_trimmed() && packet.seq >= receiver.expected {
             return self.take_headers(world, core, place, id);
         }
-        let end = packet.end(world.packet.mtu.get());
         // After a return to a chunk that is no multiple of the MTU, packets begin elsewhere than before:
         // part of one may be new.
         let partly_new = packet.seq < receiver.expected && end > receiver.expected;

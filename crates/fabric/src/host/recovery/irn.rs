@@ -246,6 +246,9 @@ impl Receivers {
         let mtu = world.packet.mtu.get();
         let receiver = &mut self.list[place];
         let size = receiver.path.size;
+        if packet.ends_message() {
+            receiver.note_end(packet.end(mtu), packet.flow);
+        }
         let received = &mut self.arrived[place];
         if packet.seq < receiver.expected {
             receiver.mark = receiver.mark.max(packet.mark);
