@@ -7,13 +7,14 @@
 mod pcapng;
 mod wire;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::num::NonZeroU32;
 
 use paceline_congestion::Mark;
-use paceline_fabric::outcome::{Outcome, PacketKind, TraceEvent, TraceKind};
+use paceline_fabric::outcome::{FlowRecord, FlowStatus, Outcome, PacketKind, TraceEvent, TraceKind};
 use paceline_fabric::spec::RunSpec;
-use paceline_kernel::{BitRate, Bytes, Span};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use super::ns3::interfaces;
 use pcapng::{Direction, Interface, Writer};
@@ -29,6 +30,7 @@ pub(super) fn write(
     snap_length: u32,
 ) -> io::Result<()> {
     let ports = traced_ports(spec);
+    let posted = posted(spec, outcome);
     let mut writer = Writer::new(out, concat!("Paceline ", env!("CARGO_PKG_VERSION")))?;
     for port in &ports {
         writer.interface(&Interface {
@@ -47,7 +49,8 @@ pub(super) fn write(
         let Ok(index) = ports.binary_search_by_key(&key, |port| (port.node, port.interface)) else {
             continue;
         };
-        let Some(packet) = packet(spec, event, ports[index].rate) else {
+        let sent_as = posted.get(&event.flow).copied().unwrap_or((event.flow, 0));
+        let Some(packet) = packet(spec, event, sent_as, ports[index].rate) else {
             continue;
         };
         let bytes = packet.bytes();
@@ -93,8 +96,41 @@ fn traced_ports(spec: &RunSpec) -> Vec<Port> {
     interfaces(spec).into_iter().filter(is_traced).map(port).collect()
 }
 
-/// The packet of an event; `None` if its flow is unknown.
-fn packet(spec: &RunSpec, event: &TraceEvent, rate: BitRate) -> Option<wire::Packet> {
+/// Of each flow that went over a persistent connection the first flow of that, and the sequence number at which it begins:
+/// messages are posted in the order of their starts.
+fn posted(spec: &RunSpec, outcome: &Outcome) -> BTreeMap<u32, (u32, u64)> {
+    let mtu = spec.packet.mtu.get().max(1);
+    let mut messages: Vec<(NonZeroU32, Time, u32)> = Vec::new();
+    let started = |record: &FlowRecord| record.status != FlowStatus::NotStarted;
+    for (flow, (described, record)) in (0..).zip(spec.flows.iter().zip(&outcome.flows)) {
+        if let Some(connection) = described.connection.filter(|_| started(record)) {
+            messages.push((connection, record.start, flow));
+        }
+    }
+    messages.sort_unstable();
+    let mut ends: BTreeMap<NonZeroU32, u64> = BTreeMap::new();
+    let mut first: BTreeMap<NonZeroU32, u32> = BTreeMap::new();
+    for &(connection, _, flow) in &messages {
+        let known = first.entry(connection).or_insert(flow);
+        *known = (*known).min(flow);
+    }
+    let place = |(connection, _, flow): (NonZeroU32, Time, u32)| {
+        let end = ends.entry(connection).or_default();
+        let start = *end;
+        *end += spec.flows[flow as usize].size.get().next_multiple_of(mtu);
+        (flow, (first[&connection], start))
+    };
+    messages.into_iter().map(place).collect()
+}
+
+/// The packet of an event, of a flow whose queue pair goes by the first number of `sent_as` and has sent as much before it
+/// as the second says; `None` if its flow is unknown.
+fn packet(
+    spec: &RunSpec,
+    event: &TraceEvent,
+    (queue_pair, start): (u32, u64),
+    rate: BitRate,
+) -> Option<wire::Packet> {
     if matches!(event.kind, PacketKind::Pause | PacketKind::Resume) {
         let quanta = match event.kind {
             PacketKind::Pause => pause_quanta(event.pause, rate),
@@ -125,21 +161,22 @@ fn packet(spec: &RunSpec, event: &TraceEvent, rate: BitRate) -> Option<wire::Pac
         source_port: flow.sport,
         class: flow.class,
         ecn: if marked { 3 } else { u8::from(ecn_capable) * 2 },
-        queue_pair: wire::queue_pair(event.flow, data),
+        queue_pair: wire::queue_pair(queue_pair, data),
     };
     let expected = (event.seq / mtu) as u32;
+    let end = start + flow.size.get();
     let message = match event.kind {
         PacketKind::Data => wire::Message::Write {
             number: expected,
-            first: event.seq == 0,
-            last: event.seq + u64::from(event.payload) >= flow.size.get(),
+            first: event.seq == start,
+            last: event.seq + u64::from(event.payload) >= end,
             length: u32::try_from(flow.size.get()).unwrap_or(u32::MAX),
             payload: event.payload,
         },
         PacketKind::Ack => wire::Message::Ack {
             // Of the last packet that arrived in order.
             number: (event.seq.div_ceil(mtu) as u32).wrapping_sub(1),
-            complete: event.seq >= flow.size.get(),
+            complete: event.seq >= end,
             congested: event.mark.is_set(),
         },
         PacketKind::Nack => wire::Message::Nack {
