@@ -59,10 +59,10 @@ fn series_are_the_queue_pairs() {
     let outcome = run(twice());
     let flows: Vec<u32> = outcome.flow_series.iter().map(|series| series.flow).collect();
     assert_eq!(flows, [0, 1, 2]);
-    let last = outcome.flows[3].start + outcome.flows[3].fct;
-    for series in &outcome.flow_series {
-        let bins = series.rate.bins().count() as u64;
-        assert!(bins >= last.as_ps() / 2_000_000, "{bins}");
+    for (series, second) in outcome.flow_series.iter().zip(&outcome.flows[3..]) {
+        let last = series.rate.bins().last().unwrap().at;
+        let first = series.rate.bins().next().unwrap().at;
+        assert!(first == Time::ZERO && last >= second.start, "{last}");
     }
 }
 
