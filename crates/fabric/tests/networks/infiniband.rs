@@ -67,6 +67,7 @@ pub fn network(hosts: u32, switches: u32, links: &[(u32, u32)], sends: &[Sends],
             dport: 100,
             label: 0,
             scheme: 0,
+            connection: None,
         };
         spec.flows.extend((0..one.count).map(|_| flow));
     }

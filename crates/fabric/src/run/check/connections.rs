@@ -57,6 +57,10 @@ fn check_hosts(spec: &RunSpec) -> Result<(), BuildError> {
             "persistent connections are not for hosts with the quirk {name}, which have a queue pair for each flow"
         )));
     }
+    if spec.credits.is_some() {
+        let why = "persistent connections are not for hosts of networks under credits, which have a queue pair for each flow";
+        return Err(BuildError::BadHost(why.into()));
+    }
     if spec.nic.back_to_chunk.is_some() {
         let why =
             "persistent connections number packets, and go-back-N is to go back to the start of a chunk";

@@ -5,7 +5,7 @@ use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::diagnostics::{Problem, Source};
-use crate::resolve::drafts::{Block, Drafts, Paced};
+use crate::resolve::drafts::{Block, Connections, Drafts, Paced};
 use crate::resolve::fill::{fill, fill_at};
 use crate::resolve::hosts::{self, Holds};
 use crate::schema::{self, Fidelity, Nodes, OrOff};
@@ -68,6 +68,7 @@ impl Maker<'_, '_> {
                 dport: 100,
                 label: self.labels.index(&label),
                 scheme: self.scheme,
+                connections: Connections::PerMessage,
                 place: self.place.clone(),
                 paced: Some(Paced {
                     gap: sends.gap,
