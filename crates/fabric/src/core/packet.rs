@@ -67,7 +67,7 @@ impl Packet {
     /// A switch cut its payload off.
     pub(crate) const TRIMMED: u8 = 1 << 2;
     /// Data: a message ends with it, and its connection goes on: what follows is numbered as if it were full.
-    pub(crate) const ENDS_MESSAGE: u8 = 1 << 4;
+    pub(crate) const ENDS_MESSAGE: u8 = 1 << 5;
 
     /// A packet with nothing in it.
     pub(crate) const EMPTY: Self = Self {
@@ -131,6 +131,23 @@ impl Packet {
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);
+
+/// Flags are bits of their own.
+const _: () = {
+    const ALL: [u8; 6] = [
+        Packet::ACK_REQUEST,
+        Packet::ACCOUNTED,
+        Packet::TRIMMED,
+        Packet::TOLD,
+        Packet::HEARD,
+        Packet::ENDS_MESSAGE,
+    ];
+    let (mut seen, mut place) = (0, 0);
+    while place < ALL.len() {
+        assert!(seen & ALL[place] == 0);
+        (seen, place) = (seen | ALL[place], place + 1);
+    }
+};
 
 /// All packets, and beside them their telemetry, in runs that read it: as many samples for each as
 /// the longest path has switches.
