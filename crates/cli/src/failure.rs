@@ -12,6 +12,7 @@ use paceline_lab::run::RunError;
 use paceline_lab::sweep::SweepError;
 use paceline_lab::why::AskError;
 use paceline_learn::Error as LearnError;
+use paceline_reproduce::{NotRun, ResumeError};
 use paceline_scenario::{Diagnostics, visible};
 
 /// How a command ended that did not fail.
@@ -95,6 +96,24 @@ impl From<RunError> for Failure {
         match error {
             RunError::Build { .. } => Self::arguments(error),
             RunError::Scratch { .. } | RunError::Broken { .. } => Self::run(error),
+        }
+    }
+}
+
+impl From<NotRun> for Failure {
+    fn from(error: NotRun) -> Self {
+        match error {
+            NotRun::Run(error) => error.into(),
+            NotRun::Output(error) => error.into(),
+        }
+    }
+}
+
+impl From<ResumeError> for Failure {
+    fn from(error: ResumeError) -> Self {
+        match error {
+            ResumeError::Refused(message) => Self::Arguments(message),
+            ResumeError::Output(error) => error.into(),
         }
     }
 }

@@ -25,6 +25,30 @@ pub(crate) fn choose(
     if let Some(folder) = asked {
         return Ok(folder.clone());
     }
+    match first(default, same) {
+        (folder, true) if force => Ok(folder),
+        (folder, true) => Err(there(&folder)),
+        (_, false) if force => Ok(default.to_path_buf()),
+        (folder, false) => Ok(folder),
+    }
+}
+
+/// The same for what goes on where it was stopped: `stopped` says that it was there. With `force` it is begun anew.
+pub(crate) fn choose_or_go_on(
+    asked: Option<&PathBuf>,
+    default: &Path,
+    force: bool,
+    stopped: impl Fn(&Path) -> bool,
+) -> PathBuf {
+    match asked {
+        Some(folder) => folder.clone(),
+        None if force => default.to_path_buf(),
+        None => first(default, stopped).0,
+    }
+}
+
+/// The first of `default`, `default-2`, .. that has nothing in it, or of which `known` holds, and whether it does.
+fn first(default: &Path, known: impl Fn(&Path) -> bool) -> (PathBuf, bool) {
     let mut folder = default.to_path_buf();
     // What else may be in the way is told by whoever makes the folder.
     for n in 2.. {
@@ -34,12 +58,12 @@ pub(crate) fn choose(
         ) {
             break;
         }
-        if same(&folder) {
-            return if force { Ok(folder) } else { Err(there(&folder)) };
+        if known(&folder) {
+            return (folder, true);
         }
         folder = PathBuf::from(format!("{}-{n}", default.display()));
     }
-    Ok(if force { default.to_path_buf() } else { folder })
+    (folder, false)
 }
 
 fn there(folder: &Path) -> Failure {
@@ -98,6 +122,11 @@ mod tests {
         assert_eq!(chosen(false, "a-2"), None);
         assert_eq!(chosen(true, "a-2"), Some(tmp.path().join("a-2")));
         assert_eq!(chosen(true, "none"), Some(default.clone()));
+        let going_on =
+            |force, stopped: &str| choose_or_go_on(None, &default, force, |folder| folder.ends_with(stopped));
+        assert_eq!(going_on(false, "none"), tmp.path().join("a-3"));
+        assert_eq!(going_on(false, "a-2"), tmp.path().join("a-2"));
+        assert_eq!(going_on(true, "a-2"), default);
         let named = tmp.path().join("b");
         assert_eq!(choose(Some(&named), &default, false, |_| false).ok(), Some(named));
     }

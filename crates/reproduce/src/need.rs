@@ -6,6 +6,7 @@ use paceline_fabric::{Outcome, Progress};
 use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved};
 
 use super::reference::Reference;
+use paceline_lab::files::OutputError;
 use paceline_lab::results::{RunStatus, Summary};
 use paceline_lab::run::{self, Control, Finished, RunError};
 
@@ -203,17 +204,30 @@ impl DoneRun {
     }
 }
 
+/// Why there is nothing of a run.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRun {
+    /// It failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// What came of it cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
 /// Runs `needs`, with their inputs, on at most `jobs` threads; otherwise as [`run::compare`]. A run of which
-/// nothing is kept but numbers is kept no longer than it takes to compute them.
+/// nothing is kept but numbers is kept no longer than it takes to compute them. Each is given to `keep` as soon as it is
+/// over.
 pub fn run_each(
     needs: &[Need],
     inputs: &[Resolved],
     jobs: usize,
     progress: &(dyn Fn(usize, &Progress) -> Control + Sync),
-) -> Vec<Result<DoneRun, RunError>> {
+    keep: &(dyn Fn(DoneRun) -> Result<DoneRun, OutputError> + Sync),
+) -> Vec<Result<DoneRun, NotRun>> {
     run::side_by_side(needs.len(), jobs, &|i| {
         let finished = run::execute(&inputs[i], &mut |now| progress(i, now))?;
-        Ok(DoneRun::of(needs[i].clone(), inputs[i].clone(), finished))
+        Ok(keep(DoneRun::of(needs[i].clone(), inputs[i].clone(), finished))?)
     })
 }
 

@@ -37,16 +37,24 @@ const LIST_MAX: usize = 512;
 
 impl Kept {
     fn of(numbers: Option<&Numbers>, summary: Option<&Summary>) -> Self {
+        let mut kept = Self::whole(numbers, summary);
+        kept.series.retain(|_, list| list.len() <= LIST_MAX);
+        kept
+    }
+
+    /// With every list.
+    pub(crate) fn whole(numbers: Option<&Numbers>, summary: Option<&Summary>) -> Self {
         let empty = Numbers::default();
         let numbers = numbers.unwrap_or(&empty);
-        let short = numbers.series.iter().filter(|(_, list)| list.len() <= LIST_MAX);
         Self {
             values: numbers
                 .values
                 .iter()
                 .map(|(name, value)| ((*name).to_string(), *value))
                 .collect(),
-            series: short
+            series: numbers
+                .series
+                .iter()
                 .map(|(name, list)| ((*name).to_string(), list.clone()))
                 .collect(),
             summary: summary
@@ -55,8 +63,13 @@ impl Kept {
         }
     }
 
+    /// What the run came to. Of another version it may be another thing: then it is missing.
+    pub(crate) fn summary(&self) -> Option<Summary> {
+        serde_json::from_value(self.summary.clone()).ok()
+    }
+
     /// The numbers. Their names live as long as the program: there are some dozens.
-    fn numbers(&self) -> Numbers {
+    pub(crate) fn numbers(&self) -> Numbers {
         let name = |name: &String| -> &'static str { Box::leak(name.clone().into_boxed_str()) };
         Numbers {
             values: self
@@ -106,8 +119,7 @@ impl Outcomes {
                 input: input.clone(),
                 finished: None,
                 numbers: need.digest.map(|_| kept.numbers()),
-                // Of another version it may be another thing: then it is missing.
-                summary: serde_json::from_value(kept.summary.clone()).ok(),
+                summary: kept.summary(),
                 status: Some(RunStatus::Completed),
                 need,
             })

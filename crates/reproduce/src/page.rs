@@ -151,7 +151,7 @@ fn section(reproduction: &Reproduction, done: &Done, charts: &mut Vec<Placed>) -
                 .any(|need| need.name() == run.need.name())
         })
         .filter_map(|run| {
-            let summary = &run.finished.as_ref()?.summary;
+            let summary = run.summary.as_ref().filter(|_| run.need.folder)?;
             Some(Run {
                 name: run.need.name(),
                 seed: summary.seed,

@@ -1,16 +1,17 @@
-//! The folder of reproductions.
+//! The folder of reproductions, when they have run.
 
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::need::Done;
 use super::outcomes::Outcomes;
+use super::resume;
 use super::{Reproduction, entries, page};
 use paceline_lab::files::{Folder, OutputError};
-use paceline_report::write_run_into;
 
-/// Writes the page about `chosen`, `reproductions.json`, the numbers behind each, and the folders of the runs, into
-/// `destination`: all of it or nothing. Otherwise as [`paceline_report::write_run`].
+/// Writes the page about `chosen`, `reproductions.json` and the numbers behind each into `destination`, where the runs
+/// are that have been kept ([`resume::Unfinished`]): all of it or nothing. Unless it is `whole`, what is finished stays
+/// to go on from.
 ///
 /// # Errors
 /// If the folder cannot be written, or has something else in it.
@@ -18,14 +19,15 @@ pub fn write(
     destination: &Path,
     chosen: &[&Reproduction],
     done: &Done,
-    force: bool,
+    whole: bool,
 ) -> Result<(), OutputError> {
-    let folder = Folder::create(destination, force)?;
-    for run in &done.runs {
-        if let Some(finished) = &run.finished {
-            let sub = Path::new("runs").join(run.need.name());
-            write_run_into(&folder, &sub, &run.input, finished)?;
-        }
+    let folder = Folder::create(destination, true)?;
+    for run in done.runs.iter().filter(|run| run.need.folder) {
+        let name = Path::new("runs").join(run.need.name());
+        folder.carry(&resume::run_folder(&run.need), &name)?;
+    }
+    if !whole {
+        folder.carry(resume::kept(), resume::kept())?;
     }
     for one in chosen {
         let path = Path::new("outcomes").join(format!("{}.json", one.id));

@@ -11,7 +11,7 @@ fn a_flow_joins_another() {
     let needs: Vec<Need> = join.needs().into_iter().filter(under).collect();
     let plan = Plan::of(needs);
     let inputs: Vec<_> = plan.needs.iter().map(|need| need.load().unwrap()).collect();
-    let runs = reproduce::run_each(&plan.needs, &inputs, 2, &|_, _| Control::Continue);
+    let runs = reproduce::run_each(&plan.needs, &inputs, 2, &|_, _| Control::Continue, &Ok);
     let done = Done {
         runs: runs.into_iter().map(Result::unwrap).collect(),
         ..Done::default()
@@ -44,7 +44,7 @@ fn what_the_paper_lists_is_not_what_its_simulator_does() {
     let wanted = |need: &Need| need.scheme.starts_with("bolt") && !need.variant.contains("nosm");
     let plan = Plan::of(down.needs().into_iter().filter(wanted));
     let inputs: Vec<_> = plan.needs.iter().map(|need| need.load().unwrap()).collect();
-    let runs = reproduce::run_each(&plan.needs, &inputs, 2, &|_, _| Control::Continue);
+    let runs = reproduce::run_each(&plan.needs, &inputs, 2, &|_, _| Control::Continue, &Ok);
     let done = Done {
         runs: runs.into_iter().map(Result::unwrap).collect(),
         ..Done::default()

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_lab::results::RunStatus;
-use paceline_reproduce::{self as reproduce, Counts, Done as Runs, DoneRun, Plan, Reproduction, StepError};
+use paceline_reproduce::{
+    self as reproduce, Counts, Done as Runs, DoneRun, Need, Plan, Reproduction, StepError, Unfinished,
+};
 use paceline_scenario::Resolved;
 
 use crate::args::{JobArgs, SayArgs};
@@ -27,6 +29,9 @@ source, because}: paper and ours are numbers, or for orderings texts; ours is nu
 not run, ok where nothing is judged; kind is published, authors-simulator, property or shown,
 source whose word it is. What was chosen after results had been seen stands in the list too: kind
 is choice, case what was chosen, tried and changed say the rest.
+
+What is stopped goes on with the same command: each run that is finished is written at once, and
+taken then if version and scenario are the same. (Trainings between runs and tables are done again.)
 
 Exit status: 0 done, whatever differs; 1 a run failed, or with --check something differs; 2
 arguments are wrong, 130 interrupted.";
@@ -60,25 +65,33 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     }
     let chosen = chosen(&args.ids)?;
     let default = Path::new("results/reproduce");
-    let folder = place::choose(args.out.as_ref(), default, args.force, |_| false)?;
-    output::check_folder(&folder, args.force)?;
-    let kept = interrupt::keep();
-    let (mut runs, mut failure) = run_all(&chosen, args)?;
+    let stopped = |folder: &Path| reproduce::is_unfinished(folder, &chosen);
+    let folder = place::choose_or_go_on(args.out.as_ref(), default, args.force, stopped);
+    let unfinished = Unfinished::open(&folder, &chosen, args.force)?;
+    let kept = interrupt::keep_in_files();
+    let (mut runs, mut failure) = run_all(&chosen, args, &unfinished)?;
     let stopped = match interrupt::asked() {
         true => true,
         false => step_all(&chosen, args, &mut runs, &mut failure),
     };
     let _kept = kept.unless_whole();
-    reproduce::write(&folder, &chosen, &runs, args.force)?;
-    show(&chosen, &runs, args, &folder)?;
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
-    let partial = |run: &DoneRun| run.status == Some(RunStatus::Partial);
-    let done = match stopped || runs.runs.iter().any(partial) {
+    let ended = |status| runs.runs.iter().filter(|run| run.status == Some(status)).count();
+    let (finished, partial) = (ended(RunStatus::Completed), ended(RunStatus::Partial));
+    let done = match stopped || partial > 0 {
         true => Done::Interrupted,
         false => Done::All,
     };
+    let whole = done == Done::All && failure.is_none();
+    drop(unfinished);
+    reproduce::write(&folder, &chosen, &runs, whole)?;
+    show(&chosen, &runs, args, &folder)?;
+    if !whole && !args.say.quiet {
+        let all = plan(&chosen).iter().filter(|need| !need.flows_only).count();
+        eprintln!("{finished} of {all} runs are finished: the same command goes on from here");
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
     if args.check && done == Done::All {
         check(&chosen, &runs)?;
     }
@@ -112,31 +125,56 @@ fn unknown(id: &str) -> Failure {
     Failure::arguments(format!("no reproduction is called `{id}`: {hint}"))
 }
 
-/// Runs what `chosen` need; the first failure, if any, is told when the others are shown.
-fn run_all(chosen: &[&Reproduction], args: &ReproduceArgs) -> Result<(Runs, Option<Failure>), Failure> {
-    let plan = Plan::of(chosen.iter().flat_map(|one| one.needs()));
-    let (simulated, rest): (Vec<_>, Vec<_>) = plan.needs.into_iter().partition(|need| !need.flows_only);
-    let inputs: Vec<Resolved> = simulated
-        .iter()
-        .map(|need| need.load())
-        .collect::<Result<_, _>>()?;
+/// The runs that `chosen` need, each once.
+fn plan(chosen: &[&Reproduction]) -> Vec<Need> {
+    Plan::of(chosen.iter().flat_map(|one| one.needs())).needs
+}
+
+/// Runs what `chosen` need and is not there yet; the first failure, if any, is told when the others are shown.
+fn run_all(
+    chosen: &[&Reproduction],
+    args: &ReproduceArgs,
+    unfinished: &Unfinished,
+) -> Result<(Runs, Option<Failure>), Failure> {
+    let (simulated, rest): (Vec<_>, Vec<_>) = plan(chosen).into_iter().partition(|need| !need.flows_only);
+    let mut ended: Vec<Option<DoneRun>> = Vec::with_capacity(simulated.len());
+    let (mut left, mut inputs): (Vec<Need>, Vec<Resolved>) = (Vec::new(), Vec::new());
+    for need in simulated {
+        let input = need.load()?;
+        let there = unfinished.take(&need, &input)?;
+        if there.is_none() {
+            left.push(need);
+            inputs.push(input);
+        }
+        ended.push(there);
+    }
+    let there = ended.iter().flatten().count();
+    if there > 0 && !args.say.quiet {
+        eprintln!("{there} of {} runs are there", ended.len());
+    }
     let results = if inputs.is_empty() {
         Vec::new()
     } else {
         let meter = Meter::new(&inputs, args.say);
-        reproduce::run_each(&simulated, &inputs, args.jobs.count(), &|i, now| {
+        let progress = |i: usize, now: &_| {
             meter.update(i, now);
             interrupt::control()
-        })
+        };
+        let keep = |run| unfinished.keep(run);
+        reproduce::run_each(&left, &inputs, args.jobs.count(), &progress, &keep)
     };
-    let mut runs = Runs::default();
     let mut failure = None;
-    for result in results {
+    let lacking = ended.iter_mut().filter(|run| run.is_none());
+    for (place, result) in lacking.zip(results) {
         match result {
-            Ok(run) => runs.runs.push(run),
+            Ok(run) => *place = Some(run),
             Err(error) => failure = failure.or(Some(Failure::from(error))),
         }
     }
+    let mut runs = Runs {
+        runs: ended.into_iter().flatten().collect(),
+        ..Runs::default()
+    };
     for need in rest {
         runs.runs.push(DoneRun::input_of(need)?);
     }

@@ -4,16 +4,17 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Component, Path, PathBuf};
 
-use super::foreign::keep_foreign;
+use super::foreign::{copy, keep_foreign};
 use super::staging::{self, Staged};
 use super::{Format, Writing};
 
 /// Files by which the folder of an earlier run is known: nothing else is ever replaced.
-pub(super) const OURS: [&str; 5] = [
+pub(super) const OURS: [&str; 6] = [
     "summary.json",
     "comparison.json",
     "sweep.json",
     "reproductions.json",
+    "unfinished/plan.json",
     "training.json",
 ];
 
@@ -167,6 +168,32 @@ impl Folder {
             path: self.destination.join(name),
             source,
         })
+    }
+
+    /// Gives the folder `from` of what is in its place, if that is there, a name `to` in it as well, but for what is hidden.
+    pub fn carry(&self, from: &Path, to: &Path) -> Result<(), OutputError> {
+        let path = self.destination.join(from);
+        if !path.is_dir() {
+            return Ok(());
+        }
+        let failed = |source| OutputError::Io {
+            action: "read",
+            path: path.clone(),
+            source,
+        };
+        for entry in fs::read_dir(&path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let (name, target) = (entry.file_name(), to.join(entry.file_name()));
+            if name.to_string_lossy().starts_with('.') {
+                continue;
+            }
+            if entry.path().is_dir() {
+                self.carry(&from.join(name), &target)?;
+            } else {
+                copy(&entry.path(), &self.staged(&target)?).map_err(failed)?;
+            }
+        }
+        Ok(())
     }
 
     /// Where the file `name` (a relative path) is until the folder is in its place, for what writes files

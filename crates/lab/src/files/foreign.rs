@@ -79,6 +79,7 @@ fn is_written(name: &OsStr, within: &Path) -> bool {
             .or_else(|| stem(".csv"))
             .is_some_and(|flow| flow.parse::<u32>().is_ok()),
         "rows" | "outcomes" => name.ends_with(".json"),
+        _ if within.starts_with("unfinished") => true,
         _ => within.starts_with("checkpoints") && is_model,
     }
 }
@@ -105,7 +106,7 @@ fn texts(value: &toml::Value, into: &mut BTreeSet<String>) {
 }
 
 /// A second name for a file, or a copy where that cannot be; of a link, the link.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if let Some(parent) = to.parent() {
         fs::create_dir_all(parent)?;
     }

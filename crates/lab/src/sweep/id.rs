@@ -31,6 +31,11 @@ pub(super) fn run_ids(input: &Resolved, seeds: &[u64], version: &str) -> Vec<Str
     seeds.iter().map(id).collect()
 }
 
+/// The id of a resolved scenario's own run by this version of the program.
+pub fn run_id(input: &Resolved) -> String {
+    run_ids(input, &[input.seed], env!("CARGO_PKG_VERSION")).remove(0)
+}
+
 /// A resolved scenario without comments and the line of its seed, which stands before all tables.
 fn without_seed(toml: &str) -> String {
     let mut top = true;
@@ -56,7 +61,7 @@ hosts = 3
 incast = { fan-in = 2, receiver = 3, size = "100KB" }
 "#;
 
-    fn run_id(input: &Resolved, seed: u64, version: &str) -> String {
+    fn id_of(input: &Resolved, seed: u64, version: &str) -> String {
         run_ids(input, &[seed], version).remove(0)
     }
 
@@ -70,14 +75,14 @@ incast = { fan-in = 2, receiver = 3, size = "100KB" }
 
     #[test]
     fn changes_with_all_that_matters_and_with_nothing_else() {
-        let base = run_id(&resolved(TEXT, &[]), 3, "1");
+        let base = id_of(&resolved(TEXT, &[]), 3, "1");
         assert_eq!(base.len(), DIGITS);
-        assert_ne!(base, run_id(&resolved(TEXT, &[]), 4, "1"), "seed");
-        assert_ne!(base, run_id(&resolved(TEXT, &[]), 3, "2"), "version");
+        assert_ne!(base, id_of(&resolved(TEXT, &[]), 4, "1"), "seed");
+        assert_ne!(base, id_of(&resolved(TEXT, &[]), 3, "2"), "version");
         let set = ["cc.dcqcn.rate-ai=41Mbps"];
-        assert_ne!(base, run_id(&resolved(TEXT, &set), 3, "1"), "parameter");
+        assert_ne!(base, id_of(&resolved(TEXT, &set), 3, "1"), "parameter");
         // Which of its seeds a scenario has does not matter, nor how the same is written.
-        assert_eq!(base, run_id(&resolved(TEXT, &["seed=9"]), 3, "1"));
+        assert_eq!(base, id_of(&resolved(TEXT, &["seed=9"]), 3, "1"));
         let (head, tables) = TEXT.split_once("[cc]").unwrap();
         let (cc, rest) = tables.split_once("[topology").unwrap();
         let other = format!(
@@ -86,18 +91,18 @@ incast = { fan-in = 2, receiver = 3, size = "100KB" }
             "[network]\nmtu = \"1KB\""
         );
         assert!(head.contains("name"));
-        assert_eq!(base, run_id(&resolved(&other, &["name=x"]), 3, "1"));
+        assert_eq!(base, id_of(&resolved(&other, &["name=x"]), 3, "1"));
     }
 
     #[test]
     fn files_count() {
         let mut input = resolved(TEXT, &[]);
-        let base = run_id(&input, 3, "1");
+        let base = id_of(&input, 3, "1");
         input.files.push(("flows.txt".into(), "1".into()));
-        let one = run_id(&input, 3, "1");
+        let one = id_of(&input, 3, "1");
         input.files[0].1 = "2".into();
         assert_ne!(one, base);
-        assert_ne!(one, run_id(&input, 3, "1"));
+        assert_ne!(one, id_of(&input, 3, "1"));
     }
 
     /// A point is resolved with one seed, and its runs are told apart by theirs.
@@ -109,7 +114,7 @@ incast = { fan-in = 2, receiver = 3, size = "100KB" }
                     seed: Some(seed),
                     ..Overrides::default()
                 };
-                run_id(&load(shipped.name, &overrides).unwrap(), 1, "1")
+                id_of(&load(shipped.name, &overrides).unwrap(), 1, "1")
             };
             assert_eq!(with(1), with(2), "{}", shipped.name);
         }

@@ -28,6 +28,7 @@ mod table;
 
 pub use collect::{Collected, collect};
 pub use data::{SweepData, read_plan};
+pub use id::run_id;
 pub use metrics::{Metric, metrics};
 pub use plan::{Plan, Point, Study};
 pub use points::{Estimate, estimates, points};

@@ -1,0 +1,239 @@
+//! A reproduction that was stopped goes on: what is finished is written at once, and taken when the same is asked for again.
+//!
+//! `unfinished/` in its folder holds `plan.json` (by which version, what was asked for), a row for each run that is finished,
+//! and the folders of those that have one. It is gone when all is done.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use paceline_lab::files::{Folder, OutputError, check_destination, clear_leftovers, write_file};
+use paceline_lab::results::RunStatus;
+use paceline_lab::sweep::run_id;
+use paceline_report::write_run_into;
+use paceline_scenario::Resolved;
+use serde::{Deserialize, Serialize};
+
+use super::Reproduction;
+use super::need::{DoneRun, Need};
+use super::outcomes::Kept;
+
+/// Where what is finished is until all is.
+const FOLDER: &str = "unfinished";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Why a reproduction cannot begin, or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    /// What is there does not fit what was asked for.
+    #[error("{0}")]
+    Refused(String),
+    /// A file cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// The content of `unfinished/plan.json`.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Plan {
+    version: String,
+    reproductions: BTreeSet<String>,
+}
+
+impl Plan {
+    fn of(chosen: &[&Reproduction]) -> Self {
+        Self {
+            version: VERSION.to_string(),
+            reproductions: chosen.iter().map(|one| one.id.to_string()).collect(),
+        }
+    }
+
+    fn read(destination: &Path) -> Option<Self> {
+        let text = fs::read_to_string(destination.join(FOLDER).join("plan.json")).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Whether `self`, which is in `destination`, may go on as `other`.
+    fn fits(&self, destination: &Path, other: &Self) -> Result<(), ResumeError> {
+        let (place, hint) = (
+            destination.display(),
+            "choose another folder with --out, or start again there with --force",
+        );
+        let differs = if self.version != other.version {
+            format!("by version {}, this is {}", self.version, other.version)
+        } else if self.reproductions != other.reproductions {
+            let names = |plan: &Self| plan.reproductions.iter().cloned().collect::<Vec<_>>().join(", ");
+            format!("of {}, this is of {}", names(self), names(other))
+        } else {
+            return Ok(());
+        };
+        Err(ResumeError::Refused(format!(
+            "{place} holds an unfinished reproduction {differs}: {hint}"
+        )))
+    }
+}
+
+/// What came of a run.
+#[derive(Serialize, Deserialize)]
+struct Row {
+    id: String,
+    version: String,
+    run: String,
+    kept: Kept,
+}
+
+/// Whether `destination` holds what was stopped of these reproductions.
+pub fn is_unfinished(destination: &Path, chosen: &[&Reproduction]) -> bool {
+    Plan::read(destination).is_some_and(|plan| plan.reproductions == Plan::of(chosen).reproductions)
+}
+
+/// The folder of reproductions while they run.
+#[derive(Debug)]
+pub struct Unfinished {
+    destination: PathBuf,
+    /// The system lets go of it even when the process is killed.
+    _lock: File,
+}
+
+impl Unfinished {
+    /// Begins in `destination`, or goes on there; with `force` anew.
+    ///
+    /// # Errors
+    /// What is there is something else, or by another version, or somebody is at work there; or it cannot be written.
+    pub fn open(destination: &Path, chosen: &[&Reproduction], force: bool) -> Result<Self, ResumeError> {
+        clear_leftovers(destination);
+        let plan = Plan::of(chosen);
+        match Plan::read(destination) {
+            Some(begun) if !force => begun.fits(destination, &plan)?,
+            _ => check_destination(destination, force)?,
+        }
+        let folder = destination.join(FOLDER);
+        let rows = folder.join("rows");
+        fs::create_dir_all(&rows).map_err(io_error("create", &rows))?;
+        let lock = lock(&folder)?;
+        if force {
+            for part in ["rows", "runs"] {
+                remove(&folder.join(part))?;
+            }
+            fs::create_dir_all(&rows).map_err(io_error("create", &rows))?;
+        }
+        write_file(&folder.join("plan.json"), |out| {
+            serde_json::to_writer(&mut *out, &plan)?;
+            writeln!(out)
+        })?;
+        // Begun and given up again: what is to come can be written beside it.
+        drop(Folder::create(destination, true)?);
+        Ok(Self {
+            destination: destination.to_path_buf(),
+            _lock: lock,
+        })
+    }
+
+    fn row_file(&self, need: &Need, id: &str) -> PathBuf {
+        let digest = need.digest.map_or("", |digest| digest.name);
+        let digest = digest.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        let name = format!("{id}-{digest}.json");
+        self.destination.join(FOLDER).join("rows").join(name)
+    }
+
+    fn run_folder(&self, need: &Need) -> PathBuf {
+        self.destination.join(run_folder(need))
+    }
+
+    /// What came of a run when it was finished; a damaged row counts as none.
+    ///
+    /// # Errors
+    /// It is by another version.
+    pub fn take(&self, need: &Need, input: &Resolved) -> Result<Option<DoneRun>, ResumeError> {
+        let id = run_id(input);
+        let file = self.row_file(need, &id);
+        let row = fs::read_to_string(&file).ok();
+        let row: Option<Row> = row.and_then(|text| serde_json::from_str(&text).ok());
+        let Some(row) = row.filter(|row| row.id == id) else {
+            return Ok(None);
+        };
+        if row.version != VERSION {
+            return Err(ResumeError::Refused(format!(
+                "{} is by version {}, this is {VERSION}: results of different versions are not mixed (remove it, and the \
+                 run is made again)",
+                file.display(),
+                row.version
+            )));
+        }
+        let whole = !need.folder || self.run_folder(need).is_dir();
+        let summary = row.kept.summary().filter(|_| whole);
+        Ok(summary.map(|summary| DoneRun {
+            input: input.clone(),
+            finished: None,
+            numbers: need.digest.map(|_| row.kept.numbers()),
+            summary: Some(summary),
+            status: Some(RunStatus::Completed),
+            need: need.clone(),
+        }))
+    }
+
+    /// Writes what came of a run: its folder, if it is to have one, and, if it ended by itself, its row. From then on it
+    /// is finished.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn keep(&self, mut run: DoneRun) -> Result<DoneRun, OutputError> {
+        if let Some(finished) = run.finished.take() {
+            let folder = Folder::create(&self.run_folder(&run.need), true)?;
+            write_run_into(&folder, Path::new(""), &run.input, &finished)?;
+            folder.commit()?;
+        }
+        if run.status == Some(RunStatus::Completed) {
+            let row = Row {
+                id: run_id(&run.input),
+                version: VERSION.to_string(),
+                run: run.need.name(),
+                kept: Kept::whole(run.numbers.as_ref(), run.summary.as_ref()),
+            };
+            write_file(&self.row_file(&run.need, &row.id), |out| {
+                serde_json::to_writer(&mut *out, &row)?;
+                writeln!(out)
+            })?;
+        }
+        Ok(run)
+    }
+}
+
+/// Where the folder of a run is until all is done.
+pub(super) fn run_folder(need: &Need) -> PathBuf {
+    Path::new(FOLDER).join("runs").join(need.name())
+}
+
+/// All that is kept until all is done.
+pub(super) fn kept() -> &'static Path {
+    Path::new(FOLDER)
+}
+
+/// Keeps a second process out.
+fn lock(folder: &Path) -> Result<File, ResumeError> {
+    let path = folder.join(".lock");
+    let mut options = File::options();
+    let file = options.create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(io_error("create", &path))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(ResumeError::Refused(format!(
+            "another `paceline reproduce` is at work in {}",
+            folder.parent().unwrap_or(folder).display()
+        ))),
+        // Some network file systems have no locks.
+        Err(TryLockError::Error(_)) | Ok(()) => Ok(file),
+    }
+}
+
+fn remove(folder: &Path) -> Result<(), OutputError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", folder)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OutputError {
+    let path = path.to_path_buf();
+    move |source| OutputError::Io { action, path, source }
+}
