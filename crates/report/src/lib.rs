@@ -15,6 +15,7 @@ mod size;
 mod slow;
 mod story;
 mod sweep;
+mod template;
 mod topology;
 mod track;
 mod write;
@@ -23,15 +24,13 @@ pub use charts::{Axis, Chart, Kind, Line, Width};
 pub use repeats::repeats_pages;
 pub use sheet::{Grid, Part, Sheet, Tile, render_sheet};
 pub use sweep::render_sweep;
+pub use template::fill;
 pub use track::{Packed, Track};
 pub use write::{
     repeat_names, together, write_compared, write_comparison, write_repeats, write_run, write_run_into,
     write_sweep_page,
 };
 
-use minijinja::Environment;
-use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Serde;
 use serde::Serialize;
 
 use repeats::SeedLink;
@@ -42,9 +41,6 @@ use paceline_lab::results::Summary;
 use paceline_lab::{table, text};
 
 const TEMPLATE: &str = include_str!("../assets/report.html.j2");
-const TOPOLOGY: &str = include_str!("../assets/topology.html.j2");
-const SEEDS: &str = include_str!("../assets/seeds.html.j2");
-const DETAILS: &str = include_str!("../assets/details.html.j2");
 const STYLE: &str = include_str!("../assets/report.css");
 const STYLES: [&str; 2] = [STYLE, include_str!("../assets/topology.css")];
 const CHART_SCRIPTS: [&str; 4] = [
@@ -70,7 +66,7 @@ const UPLOT_STYLE: &str = include_str!("../assets/uPlot.min.css");
 /// Why a page cannot be made: a fault of the template.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot render the report: {0}")]
-pub struct RenderError(#[from] minijinja::Error);
+pub struct RenderError(#[from] upon::Error);
 
 /// Renders the page about `runs`, in their order: of one run, or a comparison of several.
 pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
@@ -116,13 +112,15 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
             Vec::new()
         },
         groups: groups(),
-        metrics: METRICS.iter().map(|metric| metric.name).collect(),
+        metrics: heads(),
         rows: rows(runs, &names, &styles),
         sizes: if single { sizes(summaries[0]) } else { Vec::new() },
         details: details(&summaries, &names),
         more_flows: runs[0].flows.len().saturating_sub(slow.len()),
+        slow_shown: slow.len(),
         slow,
         single,
+        linked: runs.iter().any(|run| run.folder.is_some()),
         topology: match runs {
             [run] => topology::view(run).map(|view| script_json(&view)),
             _ => None,
@@ -159,28 +157,6 @@ impl Look {
     }
 }
 
-/// A page of a template.
-pub fn fill(template: &'static str, page: impl Serialize) -> Result<String, RenderError> {
-    let mut environment = environment()?;
-    environment.add_template("topology.html", TOPOLOGY)?;
-    environment.add_template("seeds.html", SEEDS)?;
-    environment.add_template("details.html", DETAILS)?;
-    environment.add_template("report.html", template)?;
-    Ok(environment.get_template("report.html")?.render(Serde(page))?)
-}
-
-/// What renders pages. A template whose name ends in `.html` escapes all that it does not call safe.
-fn environment() -> Result<Environment<'static>, RenderError> {
-    let mut environment = Environment::new();
-    environment.set_syntax(
-        SyntaxConfig::builder()
-            .trim_blocks(true)
-            .lstrip_blocks(true)
-            .build()?,
-    );
-    Ok(environment)
-}
-
 /// What the template gets. `topology`, `charts` and `look` go into it as they are.
 #[derive(Serialize)]
 struct Page<'a> {
@@ -193,14 +169,17 @@ struct Page<'a> {
     warnings: Vec<Warning>,
     tiles: Vec<story::Tile>,
     groups: Vec<HeadGroup>,
-    metrics: Vec<&'static str>,
+    metrics: Vec<HeadCell>,
     rows: Vec<Row>,
     sizes: Vec<Vec<String>>,
     details: Vec<DetailTable>,
     slow: Vec<slow::Row>,
+    slow_shown: usize,
     /// Flows that are not in that list.
     more_flows: usize,
     single: bool,
+    /// Whether the rows of the table lead to pages.
+    linked: bool,
     topology: Option<String>,
     charts: String,
     scenarios: Vec<Scenario>,
@@ -283,6 +262,26 @@ fn groups() -> Vec<HeadGroup> {
 }
 
 #[derive(Serialize)]
+struct HeadCell {
+    name: &'static str,
+    /// Whether a group begins with it.
+    first: bool,
+}
+
+fn heads() -> Vec<HeadCell> {
+    let heads = METRICS.iter().enumerate().map(|(i, metric)| HeadCell {
+        name: metric.name,
+        first: begins_group(i),
+    });
+    heads.collect()
+}
+
+/// Whether a metric is of another group than the one before.
+fn begins_group(metric: usize) -> bool {
+    metric == 0 || METRICS[metric].group != METRICS[metric - 1].group
+}
+
+#[derive(Serialize)]
 struct Row {
     name: String,
     /// Its own page.
@@ -311,7 +310,7 @@ fn rows(runs: &[RunData], names: &[String], styles: &[(usize, usize)]) -> Vec<Ro
         Cell {
             text: (metric.text)(summary),
             best: comparable && differ && (metric.cost)(summary) == Some(least),
-            first: i == 0 || METRICS[i - 1].group != metric.group,
+            first: begins_group(i),
         }
     };
     // A path that begins with a dot is never taken for a scheme of addresses.
@@ -347,7 +346,7 @@ fn sizes(summary: &Summary) -> Vec<Vec<String>> {
 /// A table of what the runs are made of.
 #[derive(Serialize)]
 struct DetailTable {
-    title: &'static str,
+    title: String,
     head: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 }
@@ -360,7 +359,7 @@ fn details(summaries: &[&Summary], names: &[String]) -> Vec<DetailTable> {
 impl From<table::Detail> for DetailTable {
     fn from(of: table::Detail) -> Self {
         Self {
-            title: of.title,
+            title: of.title[..1].to_uppercase() + &of.title[1..],
             head: of.head,
             rows: of.rows,
         }

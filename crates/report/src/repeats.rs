@@ -73,6 +73,8 @@ struct Page {
     description: String,
     story: String,
     seeds: Vec<SeedLink>,
+    /// How many seeds there are.
+    count: usize,
     warnings: Vec<String>,
     schemes: Vec<Head>,
     metrics: Vec<Row>,
@@ -117,8 +119,16 @@ struct Differences {
 struct Difference {
     group: &'static str,
     name: &'static str,
-    cells: [String; 4],
+    cells: Vec<DifferenceCell>,
     clear: bool,
+}
+
+#[derive(Serialize)]
+struct DifferenceCell {
+    text: String,
+    /// Whether it is a difference, before its interval.
+    first: bool,
+    best: bool,
 }
 
 /// The runs of a scheme.
@@ -169,6 +179,7 @@ fn render(all: &Repeats, data: &[RunData], first: &[RunData]) -> Result<String, 
         description: super::description(data),
         story: story(all),
         seeds: links(all, None),
+        count: all.seeds.len(),
         warnings: all.told(),
         schemes: heads().collect(),
         metrics: metrics(all),
@@ -364,7 +375,7 @@ fn differences(other: &PairedSchemes) -> Differences {
     let rows = table::differing(other).map(|(metric, paired)| Difference {
         group: once(&mut last, metric.group),
         name: metric.name,
-        cells: table::difference(metric, paired),
+        cells: cells(table::difference(metric, paired), paired.clear),
         clear: paired.clear,
     });
     Differences {
@@ -372,6 +383,16 @@ fn differences(other: &PairedSchemes) -> Differences {
         rows: rows.collect(),
         flows: other.flows.as_ref().map_or_else(String::new, table::by_flow),
     }
+}
+
+/// Differences, each before its interval; those are bold that are `clear`.
+fn cells(texts: [String; 4], clear: bool) -> Vec<DifferenceCell> {
+    let cell = |(i, text)| DifferenceCell {
+        text,
+        first: i % 2 == 0,
+        best: clear && i % 2 == 0,
+    };
+    texts.into_iter().enumerate().map(cell).collect()
 }
 
 fn runs_of(all: &Repeats, runs: &[OneRun], head: Head) -> Runs {

@@ -6,10 +6,9 @@ mod story;
 #[cfg(test)]
 mod tests;
 
-use minijinja::value::Serde;
 use serde::Serialize;
 
-use super::{RenderError, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, environment, script_json};
+use super::{RenderError, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, fill, script_json};
 use grid::Grid;
 pub(crate) use grid::places;
 use paceline_lab::sweep::SweepData;
@@ -39,6 +38,7 @@ pub fn render_sweep(data: &SweepData) -> Result<String, RenderError> {
         failed: story::failed(data),
         axes: data.plan.axes.iter().map(axis_text).collect(),
         seeds: data.plan.seeds.len(),
+        several: data.plan.seeds.len() > 1,
         seed_list: some_of(&data.plan.seeds),
         command: command(&data.plan.arguments),
         varies: !grid.axes.is_empty(),
@@ -50,9 +50,7 @@ pub fn render_sweep(data: &SweepData) -> Result<String, RenderError> {
         uplot: format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_SCRIPT}"),
         script: SCRIPTS.join("\n"),
     };
-    let mut environment = environment()?;
-    environment.add_template("sweep.html", TEMPLATE)?;
-    Ok(environment.get_template("sweep.html")?.render(Serde(page))?)
+    fill(TEMPLATE, page)
 }
 
 /// What the template gets. `data`, `style`, `uplot` and `script` go into it as they are.
@@ -65,6 +63,8 @@ struct Page<'a> {
     failed: story::Failures,
     axes: Vec<(String, String)>,
     seeds: usize,
+    /// Whether there are several seeds.
+    several: bool,
     seed_list: String,
     command: String,
     varies: bool,

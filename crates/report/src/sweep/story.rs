@@ -16,6 +16,8 @@ const FAILURES_MAX: usize = 200;
 pub(super) struct Failures {
     pub(super) count: usize,
     pub(super) shown: Vec<Failure>,
+    /// Those that are not shown.
+    pub(super) more: usize,
 }
 
 /// A run that failed.
@@ -58,6 +60,7 @@ pub(super) fn failed(data: &SweepData) -> Failures {
     Failures {
         count: failed.len(),
         shown: failed.iter().take(FAILURES_MAX).map(name).collect(),
+        more: failed.len().saturating_sub(FAILURES_MAX),
     }
 }
 

@@ -1,0 +1,84 @@
+//! Pages from templates. What stands in a page is escaped, unless the template calls it safe.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use upon::{Engine, Value, fmt};
+
+use crate::RenderError;
+
+/// Templates that others include, by name.
+const PARTS: [(&str, &str); 3] = [
+    ("topology.html", include_str!("../assets/topology.html.j2")),
+    ("seeds.html", include_str!("../assets/seeds.html.j2")),
+    ("details.html", include_str!("../assets/details.html.j2")),
+];
+
+/// A page of a template.
+pub fn fill(template: &str, page: impl Serialize) -> Result<String, RenderError> {
+    let mut engine = Engine::new();
+    engine.set_default_formatter(&escaped);
+    engine.add_formatter("safe", fmt::default);
+    for (name, part) in PARTS {
+        engine.add_template(name, without_block_lines(part))?;
+    }
+    engine.add_template("page", without_block_lines(template))?;
+    Ok(engine.template("page").render(page).to_string()?)
+}
+
+/// The template without the line ends and the indentation of lines that hold a block and nothing else.
+fn without_block_lines(template: &str) -> String {
+    let mut out = String::with_capacity(template.len());
+    for line in template.split_inclusive('\n') {
+        let text = line.trim();
+        let block = text.starts_with("{%") && text.find("%}") == text.len().checked_sub(2);
+        out.push_str(if block { text } else { line });
+    }
+    out
+}
+
+/// Text that is text in HTML, in quoted attributes too.
+fn escaped(out: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
+    let Value::String(text) = value else {
+        return fmt::default(out, value);
+    };
+    for char in text.chars() {
+        match char {
+            '&' => out.write_str("&amp;")?,
+            '<' => out.write_str("&lt;")?,
+            '>' => out.write_str("&gt;")?,
+            '"' => out.write_str("&quot;")?,
+            '\'' => out.write_str("&#x27;")?,
+            _ => out.write_char(char)?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_says_cannot_become_markup() {
+        let page = upon::value! { name: "<b a=\"1\" b='2'>&", raw: "<i>", none: None };
+        let text = fill("{{ name }}|{{ raw | safe }}|{{ none }}", page).unwrap();
+        assert_eq!(text, "&lt;b a=&quot;1&quot; b=&#x27;2&#x27;&gt;&amp;|<i>|");
+    }
+
+    #[test]
+    fn a_line_of_a_block_leaves_no_line() {
+        let page = upon::value! { list: [1, 2], seeds: [] };
+        let template = "a\n  {% for x in list %}\n  {{ x }}{% if loop.last %}.{% endif %}\n  {% endfor %}\n{% include \"seeds.html\" %}\nb\n";
+        assert_eq!(fill(template, page).unwrap(), "a\n  1\n  2.\nb\n");
+    }
+
+    #[test]
+    fn a_template_that_asks_for_what_is_not_there_is_told() {
+        let error = fill("{{ nothing }}", upon::value! { a: 1 }).unwrap_err();
+        assert!(
+            error.to_string().starts_with("cannot render the report: "),
+            "{error}"
+        );
+    }
+}
