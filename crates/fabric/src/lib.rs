@@ -15,6 +15,7 @@ mod core;
 mod host;
 mod ib;
 mod ids;
+mod lanes;
 pub mod outcome;
 mod reference;
 mod run;

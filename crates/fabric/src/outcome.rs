@@ -340,11 +340,13 @@ pub enum PacketKind {
     Pause,
     /// PFC resume frame.
     Resume,
+    /// Flow-control packet of a network under credits.
+    Credit,
 }
 
 impl PacketKind {
     /// How many there are.
-    pub(crate) const COUNT: usize = 8;
+    pub(crate) const COUNT: usize = 9;
 
     /// Whether it is a frame of priority flow control, which ends at the port that it comes to.
     #[inline(always)]

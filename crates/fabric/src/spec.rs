@@ -12,12 +12,14 @@ use serde::{Deserialize, Serialize};
 
 mod arrivals;
 mod credits;
+mod lanes;
 mod quirks;
 mod switch;
 mod tcd_ns3;
 
 pub use arrivals::*;
 pub use credits::*;
+pub use lanes::*;
 pub use quirks::*;
 pub use switch::*;
 pub use tcd_ns3::*;
@@ -461,6 +463,9 @@ pub struct RunSpec {
     /// Credit-based flow control, in place of what switches and hosts have otherwise: InfiniBand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credits: Option<Box<CreditSpec>>,
+    /// With [`FlowControl::Credits`]: what links and switches are told of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lanes: Option<Box<LaneSpec>>,
     /// Order of simultaneous events.
     pub ties: TieOrder,
     /// What to record.

@@ -117,6 +117,7 @@ pub fn spec() -> RunSpec {
         tcd_ns3: None,
         quirks: Quirks::default(),
         credits: None,
+        lanes: None,
         ties: TieOrder::Structural,
         record: RecordSpec {
             queue_every: Some(Span::from_us(1)),
@@ -316,6 +317,7 @@ pub fn incast() -> (Resolved, Outcome) {
         standstill: None,
         decisions: None,
         credits: None,
+        lanes: None,
         hangs_on_seed: false,
         tcd_ns3: None,
         digest: 0x0123_4567_89ab_cdef,

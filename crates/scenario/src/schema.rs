@@ -8,6 +8,7 @@ mod accounts;
 mod credits;
 mod detection;
 mod job;
+mod lanes;
 mod nodes;
 mod quirks;
 mod recovery;
@@ -33,6 +34,7 @@ pub(crate) use accounts::Accounts;
 pub(crate) use credits::*;
 pub(crate) use detection::{DetectionKind, TcdKind};
 pub(crate) use job::*;
+pub(crate) use lanes::*;
 pub(crate) use nodes::{NodeItem, Nodes};
 pub(crate) use quirks::Quirks;
 pub(crate) use recovery::{ArrivalOrder, DropKind, RecoveryKind};
@@ -283,6 +285,7 @@ tables! {
         bolt_ns3: Spanned<BoltNs3>,
         tcd_ns3: Spanned<TcdNs3>,
         credits: Spanned<Credits>,
+        lanes: Spanned<Lanes>,
         load_balancing: Spanned<Balancing>,
         ecmp_hash: EcmpHash,
         flowlet: Flowlet,

@@ -1,6 +1,7 @@
 //! Links: transmissions, arrivals, pauses.
 
 use crate::core::Core;
+use crate::core::credits::GATED;
 use crate::core::event::{Event, Ties};
 use crate::core::packet::Packet;
 use crate::core::port::Port;
@@ -222,6 +223,9 @@ impl Core {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, world: &World, port: PortId, id: PacketId, more: bool, told: u8) {
         let p = &mut self.ports[port];
+        if p.paused & GATED != 0 {
+            return self.transmit_on_credit(world, port, id, more, told);
+        }
         let profile = &world.profiles[p.profile];
         let packet = self.packets.get(id);
         let (kind, wire, accounted) = (packet.kind, packet.wire, packet.flags & told != 0);
@@ -316,7 +320,7 @@ impl Core {
         });
         let mode = match world.spec.switch.flow_control {
             FlowControl::Pfc(pfc) => pfc.mode,
-            FlowControl::None => PfcMode::OnOff,
+            FlowControl::None | FlowControl::Credits => PfcMode::OnOff,
         };
         if let (PfcMode::Quanta { pause: span }, true) = (mode, pause) {
             let at = self.now + span.as_ps() / 2;

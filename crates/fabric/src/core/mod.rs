@@ -1,6 +1,7 @@
 //! The clock, the packets and the links: what switches and hosts stand on.
 
 mod clock;
+pub(crate) mod credits;
 pub(crate) mod event;
 pub(crate) mod flow_table;
 pub(crate) mod flows;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 use paceline_kernel::queue::EventQueue;
 
+use crate::core::credits::Credits;
 use crate::core::event::Ties;
 use crate::core::flows::Described;
 use crate::core::link::{Agenda, Sent};
@@ -45,6 +47,8 @@ pub(crate) struct Core {
     link_errors: LinkErrors,
     pub(crate) shared_rng: SharedRandom,
     pauses: Pauses,
+    /// Of a network under credits.
+    credits: Option<Box<Credits>>,
     pub(crate) counters: Counters,
     digest: u64,
     done: bool,
@@ -71,6 +75,7 @@ impl Core {
         queue: EventQueue,
         ports: Ports,
         packets: PacketSlab,
+        credits: Option<Box<Credits>>,
         watch: Watch,
     ) -> Self {
         Self {
@@ -90,6 +95,7 @@ impl Core {
             link_errors: LinkErrors::of(spec),
             shared_rng: SharedRandom::of(spec),
             pauses: Pauses::new(spec, ports.len(), class_count),
+            credits,
             counters: Counters::default(),
             digest: 0,
             done: false,
@@ -117,6 +123,7 @@ impl Core {
             link_errors: self.link_errors.clone(),
             shared_rng: self.shared_rng.clone(),
             pauses: self.pauses.clone(),
+            credits: self.credits.clone(),
             counters: Counters::default(),
             digest: 0,
             done: false,

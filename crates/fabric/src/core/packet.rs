@@ -224,6 +224,16 @@ impl PacketSlab {
         &mut self.packets[id]
     }
 
+    /// The packets of a queue, from its first on.
+    pub(crate) fn linked(&self, first: PacketId) -> impl Iterator<Item = PacketId> + '_ {
+        let mut next = first;
+        std::iter::from_fn(move || {
+            let id = (next != PacketId::NONE).then_some(next)?;
+            next = self.get(id).next;
+            Some(id)
+        })
+    }
+
     /// Telemetry of a packet, a sample per switch that stamped it.
     #[inline(always)]
     pub(crate) fn hops(&self, id: PacketId) -> &[HopSample] {

@@ -1,6 +1,7 @@
 //! Which classes of ports are paused, since when, and with timed pauses for how long.
 
 use crate::core::Core;
+use crate::core::credits::GATED;
 use crate::core::event::Event;
 use crate::core::random::have_moved;
 use crate::ids::{PacketId, PortId};
@@ -30,7 +31,7 @@ impl Pauses {
         let stream = |port| Rng::stream(spec.seed, Purpose::PauseResponse, port);
         let jitters = match spec.switch.flow_control {
             FlowControl::Pfc(pfc) => pfc.response.jitter > Span::ZERO,
-            FlowControl::None => false,
+            FlowControl::None | FlowControl::Credits => false,
         };
         Self {
             since: never.clone(),
@@ -135,7 +136,7 @@ impl Core {
     pub(crate) fn resume(&mut self, port: PortId, class: u8) {
         let p = &mut self.ports[port];
         p.paused &= !(1 << class);
-        let still = p.paused != 0;
+        let still = p.paused & !GATED != 0;
         self.watch.recorder.ports.paused(port, still, self.now);
         self.count_pause(port, class);
     }

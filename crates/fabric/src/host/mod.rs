@@ -15,6 +15,7 @@ mod messages;
 mod nic;
 mod notice;
 mod observe;
+mod on_credit;
 mod parts;
 mod port;
 mod posting;
@@ -118,7 +119,9 @@ impl Hosts {
             PacketKind::Ack | PacketKind::Nack => self.receive_ack(world, core, traffic, id),
             PacketKind::Cnp => self.receive_cnp(world, core, id),
             PacketKind::Src | PacketKind::Cnm => self.receive_notice(world, core, id),
-            PacketKind::Pause | PacketKind::Resume => unreachable!("PFC frames end at the port"),
+            PacketKind::Pause | PacketKind::Resume | PacketKind::Credit => {
+                unreachable!("what links tell each other ends at the port")
+            }
         }
     }
 

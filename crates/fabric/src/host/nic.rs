@@ -5,6 +5,7 @@ use paceline_kernel::queue::LaneId;
 use paceline_kernel::{BitRate, Bytes, Time};
 
 use crate::core::Core;
+use crate::core::credits::GATED;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::host::Hosts;
@@ -16,7 +17,7 @@ use crate::world::World;
 use crate::world::links::time_to_send;
 
 /// Which queue pair a NIC may send from.
-enum Choice {
+pub(super) enum Choice {
     /// The one at this place and in this slot.
     Now(usize, QpId),
     /// None before this instant.
@@ -188,7 +189,7 @@ impl Hosts {
         if !p.up {
             return;
         }
-        let nic = p.nic();
+        let (nic, gated) = (p.nic(), p.paused & GATED != 0);
         let has_acks = p.ready != 0;
         if core.is_busy(port) {
             // Without queue pairs and ACKs the end of the transmission changes nothing.
@@ -196,6 +197,9 @@ impl Hosts {
                 core.await_transmission(port);
             }
             return;
+        }
+        if gated {
+            return self.send_on_credit(world, core, port);
         }
         if has_acks && let Some(class) = world.next_ack(&core.ports[port]) {
             return self.send_ack(world, core, port, class);
@@ -213,7 +217,7 @@ impl Hosts {
     /// Round robin from the queue pair served last: the first that is not blocked and that pacing
     /// lets go. Finished queue pairs leave the list.
     #[inline(always)]
-    fn choose_qp(&mut self, world: &World, core: &Core, nic: NicId) -> Choice {
+    pub(super) fn choose_qp(&mut self, world: &World, core: &Core, nic: NicId) -> Choice {
         let n = &self.nics[nic];
         let paused = core.ports[n.port].paused;
         if let [only] = n.qps[..] {
@@ -312,14 +316,14 @@ impl Hosts {
 
     /// Arms the wake-up for what may go at `at`.
     #[inline(always)]
-    fn arm_wake(&mut self, world: &World, core: &mut Core, nic: NicId, at: u64) {
+    pub(super) fn arm_wake(&mut self, world: &World, core: &mut Core, nic: NicId, at: u64) {
         let wake_at = self.nics[nic].wake_at;
         if at > core.now() && (wake_at == u64::MAX || !world.quirks.wakeup_suppression && at < wake_at) {
             self.set_wake(core, nic, at);
         }
     }
 
-    fn send_data(&mut self, world: &World, core: &mut Core, port: PortId, slot: QpId) {
+    pub(super) fn send_data(&mut self, world: &World, core: &mut Core, port: PortId, slot: QpId) {
         let mtu = world.packet.mtu.get();
         let (number, seq) = if self.repeats.is_empty() {
             (0, self.qps[slot].snd_nxt)

@@ -1,6 +1,7 @@
 //! From a description to a network that is ready to run.
 
 use crate::core::Core;
+use crate::core::credits::Credits;
 use crate::core::event::Event;
 use crate::core::packet::{PacketSlab, WIRE_HOPS};
 use crate::core::port::{Port, Ports};
@@ -43,11 +44,7 @@ fn at_work(spec: &RunSpec, mut makers: Makers) -> Vec<AtWork> {
 fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
     let schemes = at_work(&spec, makers);
     check(&spec, &schemes)?;
-    let classes = Classes::new(
-        (spec.flow_classes())
-            .chain(spec.nic.ack_class)
-            .chain(spec.storms.iter().map(|storm| storm.class)),
-    );
+    let classes = classes_of(&spec);
     let class_count = classes.count();
     let mut queue = match spec.ties {
         TieOrder::Structural => EventQueue::untied(),
@@ -71,6 +68,15 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
         true => Foresight::of(&spec, &schemes, &ports, &profiles, &classes),
         false => None,
     };
+    let credits = (spec.lanes.as_deref()).map(|lanes| {
+        Box::new(Credits::new(
+            lanes,
+            &mut ports,
+            &profiles,
+            class_count,
+            &mut queue,
+        ))
+    });
     let tracing = watch.recorder.tracing;
     let switches = Switches::new(&spec, &schemes, &ports, &profiles, &classes, extent.rtt, tracing);
     let hosts = Hosts::new(&spec, nics);
@@ -79,7 +85,7 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
     ports.iter_mut().for_each(|port| port.odd |= told);
     let samples = if int { telemetry_samples(&spec, extent) } else { 0 };
     let packets = PacketSlab::new(samples, packets);
-    let core = Core::new(&spec, class_count, queue, ports, packets, watch);
+    let core = Core::new(&spec, class_count, queue, ports, packets, credits, watch);
     let world = World {
         nic: spec.nic,
         quirks: spec.quirks,
@@ -203,6 +209,18 @@ impl Simulation {
         }
         self.arrange_queue_samples();
     }
+}
+
+/// The classes of a run: its priorities, or its lanes.
+fn classes_of(spec: &RunSpec) -> Classes {
+    if let Some(lanes) = &spec.lanes {
+        return Classes::of_lanes(lanes.lane_of, lanes.lanes());
+    }
+    Classes::new(
+        (spec.flow_classes())
+            .chain(spec.nic.ack_class)
+            .chain(spec.storms.iter().map(|storm| storm.class)),
+    )
 }
 
 /// Ports `2i` and `2i + 1` are the ends of link `i`.

@@ -187,6 +187,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError
     if let Some(credits) = &spec.credits {
         crate::ib::check(spec, credits).map_err(BuildError::BadFlowControl)?;
     }
+    crate::lanes::check(spec, schemes).map_err(BuildError::BadFlowControl)?;
     check_load_balancing(spec, schemes)?;
     let mut codes = spec.schemes.iter().filter_map(|scheme| scheme.config.pint_code());
     if let Some(first) = codes.next()
@@ -329,7 +330,7 @@ fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
         if !(1..=7).contains(&storm.class) {
             return bad(format!("priority {} is not one of 1 to 7", storm.class));
         }
-        if spec.switch.flow_control == FlowControl::None {
+        if !matches!(spec.switch.flow_control, FlowControl::Pfc(_)) {
             return bad("without PFC nobody heeds a pause".into());
         }
     }

@@ -92,8 +92,11 @@ impl Simulation {
         if spec.ties != TieOrder::Structural {
             return Some("events of one instant run in the order of a single thread");
         }
-        if spec.quirks.ns3_random || !self.kind.is_own() {
+        if spec.quirks.ns3_random || !self.kind.has_own_hosts() {
             return Some("the simulator that it is like has one order of all events");
+        }
+        if spec.lanes.is_some() {
+            return Some("its links are under credits");
         }
         if !spec.record.closeups.is_empty() {
             return Some("flows are looked at closely");

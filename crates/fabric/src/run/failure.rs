@@ -7,6 +7,7 @@ use paceline_kernel::Span;
 
 use crate::host::Way;
 use crate::ids::{PacketId, PortId, QpId};
+use crate::run::kind::Kind;
 use crate::run::simulation::Simulation;
 use crate::world::classes::STRICT;
 use crate::world::{Change, SPREAD};
@@ -28,6 +29,9 @@ impl Simulation {
             self.core.ports[port].up = up;
             if up {
                 self.resume_storms(port);
+                if self.world.spec.lanes.is_some() {
+                    self.core.renew_credits(port);
+                }
             } else {
                 self.take_down(port);
             }
@@ -50,6 +54,9 @@ impl Simulation {
 
     /// A port goes down: its queues are lost, and pauses in both directions are void.
     fn take_down(&mut self, port: PortId) {
+        if let (Kind::Lanes(lanes), mut net) = self.split() {
+            net.with_lanes(|net| lanes.link_down(net, port));
+        }
         let now = self.core.now();
         let keeps_bytes = self.world.quirks.lost_bytes_stay;
         // First, so that packets that turned back here do not end a pause through it as they go.
@@ -81,6 +88,9 @@ impl Simulation {
         p.free_at = p.free_at.min(now);
         p.free_tie = 0;
         p.done_pending = false;
+        if self.world.spec.lanes.is_some() {
+            self.core.forget_credits(port);
+        }
         self.core
             .watch
             .recorder

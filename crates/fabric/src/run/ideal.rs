@@ -29,7 +29,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::ids::{FlowId, PortId};
 use crate::run::simulation::Simulation;
-use crate::spec::AckPolicy;
+use crate::spec::{AckPolicy, Forwarding};
 use crate::switch::Stage;
 
 /// Packets of a flow at some place: full ones, evenly spaced, and behind them the last.
@@ -50,6 +50,12 @@ impl Train {
         self.first += full;
         self.gap = self.gap.max(full);
         self.last = self.last.max(self.last_full()) + last;
+    }
+
+    /// A switch need not have a packet whole before it sends it on: of a full one so much less, and of the last.
+    fn cut_through(&mut self, full: u64, last: u64) {
+        self.first -= full;
+        self.last -= last;
     }
 
     /// All travel on.
@@ -118,9 +124,13 @@ impl Simulation {
 
     /// When packets have come along a path: each link serves them one after another.
     fn follow(&self, mut train: Train, wire: Wire, path: &[PortId]) -> Train {
-        for &port in path {
+        for (place, &port) in path.iter().enumerate() {
             train.serve(self.sending(port, wire.full), self.sending(port, wire.last));
             train.travel(self.delay(port));
+            if let Some(&next) = path.get(place + 1) {
+                let saved = |wire: u16| self.saved([port, next], wire);
+                train.cut_through(saved(wire.full), saved(wire.last));
+            }
         }
         train
     }
@@ -150,7 +160,9 @@ impl Simulation {
     /// their ways: bounds.
     fn meet(&self, train: &Train, wire: Wire, forward: &[PortId], stages: &[Stage]) -> Train {
         let last = forward[forward.len() - 1];
-        let sent = self.follow(*train, wire, &forward[..1]);
+        let mut sent = self.follow(*train, wire, &forward[..1]);
+        let unread = |wire: u16| self.sending(forward[0], wire) - self.reading(forward[0], wire);
+        sent.cut_through(unread(wire.full), unread(wire.last));
         let (whole, [full, short]) = self.cross(&sent, wire, last, stages);
         // At the link of the receiver's host all meet, in whatever order they come: it is done after each
         // of them, and no sooner than it could be had it worked since the first.
@@ -189,6 +201,10 @@ impl Simulation {
             sent.last
         };
         let mut whole = 0;
+        if self.header().is_some() {
+            // What has crossed a stage may be halfway over the next.
+            return (whole, [full, short]);
+        }
         for (i, stage) in stages.iter().enumerate() {
             // The first bit crosses no sooner than the first packet is here; behind the last bit at least the
             // rest of the way remains, from whichever switch is the nearest to the end.
@@ -210,7 +226,7 @@ impl Simulation {
         for stage in stages {
             let mut next = vec![u64::MAX; stage.switches];
             for &(from, port, to) in &stage.links {
-                let arrival = at[from] + self.sending(port, wire) + self.delay(port);
+                let arrival = at[from] + self.reading(port, wire) + self.delay(port);
                 next[to] = next[to].min(arrival);
             }
             let least = next.iter().copied().min().unwrap_or(0);
@@ -224,6 +240,27 @@ impl Simulation {
     fn sending(&self, port: PortId, wire: u16) -> u64 {
         let profile = &self.world.profiles[self.core.ports[port].profile];
         profile.time_to_send(profile.rate, wire).as_ps()
+    }
+
+    /// How much sooner a switch may send a packet on by the second of these ports than it has all of it from the
+    /// first: it has read the headers, and never runs dry.
+    fn saved(&self, [enters, leaves]: [PortId; 2], wire: u16) -> u64 {
+        let to_come = self.sending(enters, wire) - self.reading(enters, wire);
+        to_come.min(self.sending(leaves, wire))
+    }
+
+    /// What a switch has to read of a packet from a port before it may send it on: all, or its headers.
+    fn reading(&self, port: PortId, wire: u16) -> u64 {
+        let read = self.header().map_or(wire, |header| header.min(wire));
+        self.sending(port, read)
+    }
+
+    /// The headers that switches read, where they do not wait for all of a packet.
+    fn header(&self) -> Option<u16> {
+        match self.world.spec.lanes.as_ref()?.forwarding {
+            Forwarding::CutThrough { header } => Some(header.get() as u16),
+            Forwarding::StoreAndForward => None,
+        }
     }
 
     fn delay(&self, port: PortId) -> u64 {

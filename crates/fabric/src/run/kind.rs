@@ -9,6 +9,7 @@ use crate::core::event::Event;
 use crate::core::port::Ports;
 use crate::ib::{self, InfiniBand};
 use crate::ids::{FlowId, PacketId, PortId, QpId};
+use crate::lanes::LaneSwitches;
 use crate::outcome::TcdNs3Record;
 use crate::reference::Net;
 use crate::reference::bolt_ns3::{BoltNs3, OwnFlow};
@@ -28,8 +29,10 @@ pub(super) enum Kind {
     BoltNs3(Box<BoltNs3>),
     /// Those of the simulator of TCD's authors.
     TcdNs3(Box<TcdNs3>),
-    /// Of a network under credits.
+    /// Those of the simulator of RRCC's author, a network under credits.
     Credits(Box<InfiniBand>),
+    /// This crate's, but for switches: those of networks under credits.
+    Lanes(Box<LaneSwitches>),
 }
 
 impl Kind {
@@ -41,6 +44,9 @@ impl Kind {
     ) -> Self {
         if let Some(own) = &spec.tcd_ns3 {
             return Self::TcdNs3(Box::new(TcdNs3::new(spec, own, ports, classes)));
+        }
+        if let Some(lanes) = &spec.lanes {
+            return Self::Lanes(Box::new(LaneSwitches::new(lanes, ports, classes, routing)));
         }
         match &spec.credits {
             Some(credits) => Self::Credits(Box::new(InfiniBand::new(
@@ -61,10 +67,15 @@ impl Kind {
         matches!(self, Self::Own)
     }
 
+    /// Whether its hosts are this crate's.
+    pub(super) const fn has_own_hosts(&self) -> bool {
+        matches!(self, Self::Own | Self::Lanes(_))
+    }
+
     /// What [`crate::spec::Quirks::ideal_by_formula`] counts for each link of a path.
     pub(super) fn formula_packet(&self, packet: &PacketFormat) -> Bytes {
         match self {
-            Self::Own | Self::TcdNs3(_) => packet.mtu,
+            Self::Own | Self::TcdNs3(_) | Self::Lanes(_) => packet.mtu,
             Self::BoltNs3(_) => packet.mtu + packet.data_header + packet.data_header,
             Self::Credits(_) => packet.mtu,
         }
@@ -73,7 +84,7 @@ impl Kind {
     /// A flow is about to start: what it gets, if it is a queue pair of its own.
     pub(super) fn share(&mut self, net: &mut Net<'_>, flow: FlowId) -> Option<OwnFlow> {
         match self {
-            Self::Own => Some(OwnFlow::default()),
+            Self::Own | Self::Lanes(_) => Some(OwnFlow::default()),
             Self::BoltNs3(bolt) => bolt.share(net, flow),
             Self::TcdNs3(tcd) => {
                 tcd.start(net, flow);
@@ -86,7 +97,7 @@ impl Kind {
     /// A queue pair may send from here on.
     pub(super) fn begin(&mut self, net: &mut Net<'_>, slot: QpId, own: OwnFlow) {
         match self {
-            Self::Own => net.hosts.join_nic(net.world, net.core, slot),
+            Self::Own | Self::Lanes(_) => net.hosts.join_nic(net.world, net.core, slot),
             Self::BoltNs3(bolt) => bolt.begin(net, slot, own),
             Self::TcdNs3(_) => unreachable!("its flows are no queue pairs"),
             Self::Credits(_) => {}
@@ -100,13 +111,14 @@ impl Kind {
             Self::BoltNs3(bolt) => bolt.device_receive(net, port, id),
             Self::TcdNs3(tcd) => tcd.receive(net, port, id),
             Self::Credits(_) => {}
+            Self::Lanes(lanes) => net.receive_on_credit(lanes, port, id),
         }
     }
 
     /// In what order flows enter that start at one instant; `None`: as they are due.
     pub(super) fn order_of_starts(&self, spec: &RunSpec) -> Option<Vec<FlowId>> {
         match self {
-            Self::Own | Self::Credits(_) => None,
+            Self::Own | Self::Credits(_) | Self::Lanes(_) => None,
             Self::BoltNs3(_) => Some((0..spec.flows.len() as u32).map(FlowId).collect()),
             Self::TcdNs3(_) => Some(TcdNs3::order_of_starts(spec)),
         }
@@ -135,7 +147,7 @@ impl Kind {
 
 /// Ports and hosts of this crate's make.
 impl Net<'_> {
-    fn handle(&mut self, event: Event) {
+    pub(super) fn handle(&mut self, event: Event) {
         let Self {
             world, core, hosts, ..
         } = self;
@@ -170,14 +182,16 @@ impl Simulation {
             (Kind::BoltNs3(bolt), mut net) => bolt.handle(&mut net, event),
             (Kind::TcdNs3(tcd), mut net) => tcd.handle(&mut net, event),
             (Kind::Credits(_), _) => {}
+            (Kind::Lanes(lanes), mut net) => net.handle_on_credit(lanes, event),
         }
     }
 
     /// Something happens in a network under credits.
     #[inline(never)]
     pub(super) fn tell_credits(&mut self, event: Event) {
-        if let Some((network, mut net)) = self.credits() {
-            network.handle(&mut net, event);
+        match self.credits() {
+            Some((network, mut net)) => network.handle(&mut net, event),
+            None => self.tell_kind(event),
         }
     }
 

@@ -48,6 +48,9 @@ impl Simulation {
         }
         if self.core.is_lost(&self.world, port, id) {
             self.core.counters.link_drops += 1;
+            if self.core.packets.get(id).kind == PacketKind::Credit {
+                self.core.lost_update(port, self.core.packets.get(id).class);
+            }
             return self.core.discard(&self.world, port, id);
         }
         if self.core.packets.get(id).kind.is_pfc() {
@@ -79,7 +82,7 @@ impl Simulation {
         }
         let response = match self.world.spec.switch.flow_control {
             FlowControl::Pfc(pfc) => pfc.response,
-            FlowControl::None => PfcResponse::NONE,
+            FlowControl::None | FlowControl::Credits => PfcResponse::NONE,
         };
         if let Some(at) = self.core.heeded_at(response, port, packet.class) {
             self.core.packets.get_mut(id).flags |= Packet::HEARD;
@@ -174,6 +177,8 @@ impl Simulation {
     pub(super) fn kick(&mut self, port: PortId) {
         if self.core.ports[port].is_host {
             self.hosts.kick(&self.world, &mut self.core, port);
+        } else if let (Kind::Lanes(lanes), mut net) = self.split() {
+            net.with_lanes(|net| lanes.kick(net, port));
         } else {
             self.switches.kick(&self.world, &mut self.core, port);
         }

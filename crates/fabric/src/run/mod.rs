@@ -9,6 +9,7 @@ pub(crate) mod failure;
 pub(crate) mod foresight;
 pub mod ideal;
 mod kind;
+mod lanes;
 mod links;
 mod parallel;
 mod partition;

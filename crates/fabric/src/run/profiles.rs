@@ -152,7 +152,7 @@ fn shift(spec: &RunSpec, tier: Option<&SwitchTier>, link: &LinkSpec) -> u32 {
 
 fn headroom(spec: &RunSpec, tier: Option<&SwitchTier>, link: &LinkSpec) -> u32 {
     match tier.map_or(spec.switch.headroom, |tier| tier.headroom) {
-        _ if spec.switch.flow_control == FlowControl::None => 0,
+        _ if !matches!(spec.switch.flow_control, FlowControl::Pfc(_)) => 0,
         Headroom::Fixed(bytes) => bytes.get() as u32,
         // The delay's bytes are cut before they are multiplied, as the reference does.
         Headroom::PerLink { factor, extra } => {

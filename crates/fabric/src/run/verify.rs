@@ -15,10 +15,14 @@ impl Simulation {
             // Within an instant more is to happen than the queue of events knows.
             return network.verify(&self.core);
         }
-        self.verify_queues();
+        match &self.kind {
+            Kind::Lanes(lanes) => lanes.verify(&self.core),
+            _ => self.verify_queues(),
+        }
         // Nothing accounts for buffers there, and flows carry several messages.
-        if self.kind.is_own() {
-            if !self.world.quirks.lost_bytes_stay || self.world.changes.is_empty() {
+        if self.kind.has_own_hosts() {
+            let keeps = self.world.quirks.lost_bytes_stay && !self.world.changes.is_empty();
+            if self.kind.is_own() && !keeps {
                 self.switches.verify_buffers(&self.core);
             }
             self.hosts.verify_flows(&self.world, &self.core, &self.traffic);

@@ -112,7 +112,7 @@ impl SwitchSpec {
     pub fn longest_response(&self) -> Span {
         match self.flow_control {
             FlowControl::Pfc(pfc) => pfc.response.longest(),
-            FlowControl::None => Span::ZERO,
+            FlowControl::None | FlowControl::Credits => Span::ZERO,
         }
     }
 
@@ -224,6 +224,8 @@ pub enum FlowControl {
     None,
     /// Priority flow control (IEEE 802.1Qbb).
     Pfc(Pfc),
+    /// Credits: what they are says [`crate::spec::RunSpec::lanes`].
+    Credits,
 }
 
 /// Priority flow control.

@@ -9,6 +9,7 @@ use crate::switch::Switches;
 use crate::world::SPREAD;
 use crate::world::World;
 use crate::world::classes::{LINK_CONTROL, STRICT};
+use crate::world::links::LinkProfile;
 use paceline_congestion::Mark;
 use paceline_kernel::ids::Id;
 
@@ -263,11 +264,7 @@ impl Switches {
         if class > STRICT {
             port.served = class;
             let resumes = self.release(world, core, ingress, class, wire);
-            if self.assists.is_awake(egress) {
-                self.departing(world, core, egress, id, left);
-            } else if profile.red.may_mark(left) {
-                self.mark_by_curve(world, core, egress, id, left);
-            }
+            self.mark_departing(world, core, profile, egress, id, left);
             if resumes {
                 self.send_pfc(world, core, ingress, class, false);
             }
@@ -277,6 +274,39 @@ impl Switches {
         } else {
             self.leave_and_tell(world, core, egress, id, left);
         }
+    }
+
+    /// A data packet that leaves a queue in which `left` bytes stay may get a mark.
+    #[inline(always)]
+    fn mark_departing(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        profile: &LinkProfile,
+        egress: PortId,
+        id: PacketId,
+        left: u32,
+    ) {
+        if self.assists.is_awake(egress) {
+            self.departing(world, core, egress, id, left);
+        } else if profile.red.may_mark(left) {
+            self.mark_by_curve(world, core, egress, id, left);
+        }
+    }
+
+    /// The same, and what else switches have to tell of a packet, where it is another's to put it on the wire
+    /// ([`crate::lanes`]).
+    pub(crate) fn prepare(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        egress: PortId,
+        id: PacketId,
+        left: u32,
+    ) {
+        let profile = &world.profiles[core.ports[egress].profile];
+        self.mark_departing(world, core, profile, egress, id, left);
+        self.tell_leaving::<true>(world, core, egress, id, left);
     }
 
     #[inline(never)]
@@ -296,11 +326,35 @@ impl Switches {
         left: u32,
     ) {
         let now = core.now();
+        let (kind, wire, accounted) = self.tell_leaving::<TOLD>(world, core, egress, id, left);
+        let port = &mut core.ports[egress];
+        let profile = &world.profiles[port.profile];
+        let more = port.has_sendable();
+        let arrives = core
+            .agenda
+            .transmit(now, profile, (egress, port), (id, kind, wire), more);
+        if accounted {
+            core.watch.accounts.step(id, egress, kind, core.now(), arrives);
+        }
+    }
+
+    /// What switches have to tell is written into a packet that leaves its queue, and others are told of it: its kind,
+    /// its size, and whether its journal is to be told when it arrives.
+    #[inline(always)]
+    fn tell_leaving<const TOLD: bool>(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        egress: PortId,
+        id: PacketId,
+        left: u32,
+    ) -> (PacketKind, u16, bool) {
+        let now = core.now();
         let port = &core.ports[egress];
         let profile = &world.profiles[port.profile];
         let (packet, room) = core.packets.with_room(id);
-        let (kind, wire, accounted) = (packet.kind, packet.wire, packet.is_accounted());
-        if self.telemetry.on && kind == PacketKind::Data {
+        let told = (packet.kind, packet.wire, packet.is_accounted());
+        if self.telemetry.on && packet.kind == PacketKind::Data {
             self.telemetry.stamp(now, port, profile, packet, room);
         }
         if TOLD {
@@ -314,14 +368,7 @@ impl Switches {
                 core.account_pause(world, egress, id);
             }
         }
-        let port = &mut core.ports[egress];
-        let more = port.has_sendable();
-        let arrives = core
-            .agenda
-            .transmit(now, profile, (egress, port), (id, kind, wire), more);
-        if accounted {
-            core.watch.accounts.step(id, egress, kind, core.now(), arrives);
-        }
+        told
     }
 
     /// A packet leaves the buffer: its ingress gets its bytes back. Says whether a pause may end.

@@ -63,7 +63,7 @@ pub(super) struct SwitchBuffer {
 impl BufferRules {
     pub(super) fn new(spec: &SwitchSpec, classes: &Classes, wrapping: bool) -> Self {
         let kind = match spec.flow_control {
-            FlowControl::None => Kind::Lossy,
+            FlowControl::None | FlowControl::Credits => Kind::Lossy,
             FlowControl::Pfc(pfc) => match pfc.threshold {
                 PfcThreshold::Dynamic { .. } => Kind::Dynamic {
                     resume_offset: pfc.resume_offset.get() as u32,
@@ -76,7 +76,7 @@ impl BufferRules {
         };
         let accounted = (usize::from(STRICT) + 1..classes.count()).map(|class| class as u8);
         let lossless: u16 = match spec.flow_control {
-            FlowControl::None => 0,
+            FlowControl::None | FlowControl::Credits => 0,
             FlowControl::Pfc(_) => accounted
                 .clone()
                 .filter(|&class| spec.loss.lossless >> classes.priority(class) & 1 == 1)

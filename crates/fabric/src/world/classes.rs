@@ -27,6 +27,22 @@ impl Classes {
             priority: [0, 0].into_iter().chain(used).collect(),
         }
     }
+    /// Of a network under credits: link control, priority 0, and the lanes, each with the first priority that goes on
+    /// it; one that none does stands for none.
+    pub(crate) fn of_lanes(lane_of: [u8; 8], lanes: u8) -> Self {
+        let dense = lane_of.map(|lane| STRICT + 1 + lane.min(lanes - 1));
+        let first = |lane: u8| (1..8).find(|&priority| lane_of[usize::from(priority)] == lane);
+        Self {
+            dense: [&[STRICT], &dense[1..]]
+                .concat()
+                .try_into()
+                .expect("eight priorities"),
+            priority: [0, 0]
+                .into_iter()
+                .chain((0..lanes).map(|lane| first(lane).unwrap_or(0)))
+                .collect(),
+        }
+    }
     pub(crate) fn dense(&self, priority: u8) -> u8 {
         self.dense[usize::from(priority)]
     }

@@ -101,6 +101,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
         tcd_ns3: None,
         quirks: Quirks::ns3_hpcc(),
         credits: None,
+        lanes: None,
         ties: TieOrder::Insertion,
         record: RecordSpec::default(),
         check: false,

@@ -86,6 +86,7 @@ const fn packet_name(event: &TraceEvent) -> &'static str {
         PacketKind::Cnm => "cnm",
         PacketKind::Pause => "pause",
         PacketKind::Resume => "resume",
+        PacketKind::Credit => "credit",
     }
 }
 

@@ -154,6 +154,7 @@ fn too_fast(
     let ends_in = match spec.switch.flow_control {
         FlowControl::None => "only losses hold them back",
         FlowControl::Pfc(_) => "only pauses hold them back",
+        FlowControl::Credits => "only credits hold them back",
     };
     Some(format!(
         "{scheme}: {flows} flows at once were under way to host {receiver}, and none sends at less than \

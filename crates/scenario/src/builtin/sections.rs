@@ -70,7 +70,7 @@ pub fn sections() -> &'static [Entry] {
             "int-multi", "", "1", "factor of the telemetry's units, where these are narrow (ns3-hpcc)";
             "buffer", SIZE, "32MiB", "shared buffer of a switch";
             "reserve", SIZE, "4096B", "what each ingress port and class always has";
-            "flow_control", "", "pfc", "hop by hop: `pfc` or `none`; ib-omnet: `credits`";
+            "flow_control", "", "pfc", "hop by hop: `pfc`, `credits` or `none`; ib-omnet: `credits`";
             "lossless", "", "[1, 2, 3, 4, 5, 6, 7]", "with pfc: the priority classes under flow control; the others are lossy";
             "ack", "", "every-packets = 1", "when the receiver acknowledges: { every-packets = n } or { every-bytes = \"size\" }";
             "ack-chunk", SIZE, "4000B", "ns3-hpcc: an ACK also whenever the expected byte is a multiple of it";
@@ -95,6 +95,7 @@ pub fn sections() -> &'static [Entry] {
             "bolt-ns3", "", "", "what the simulator of Bolt's authors is told beside its quirks; other fidelities ignore it";
             "tcd-ns3", "", "", "what the simulator of TCD's authors is told beside all else; other fidelities ignore it";
             "credits", "", "", "InfiniBand: credits, virtual lanes, congestion control; other fidelities ignore it";
+            "lanes", "", "", "with `flow_control = \"credits\"`: virtual lanes, their buffers and credits";
             "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
             "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
             "ecmp-hash", "", "per-switch", "what a flow is hashed with: `per-switch` (a seed of each switch) or `shared` (the same at all, so that flows which a switch got by their hash go on by the same, and most of its next hops stay unused: polarisation)";
@@ -170,6 +171,23 @@ pub fn sections() -> &'static [Entry] {
             "listen-until", TIME, "duration", "when receivers stop to listen";
             "flow-slots", "", "12182", "accounts of flows that a receiver has; each further flow takes the next acknowledgements from an earlier one";
             "log", "", "false", "whether every change of a port's state, pause and of a sender's rate is written down";
+        }
+        "network.lanes": "Flow control by credits, with `flow_control = \"credits\"`: each lane of a port has an input buffer at the other end of its link, and sends what that has told to have room for. Packets wait at the input where they came in." {
+            "binding", "", "ib", "when credits are told: `ib` (InfiniBand: once in a period) or `cbfc` (Ethernet: when room has become free)";
+            "lanes", "", "1", "virtual lanes, 1 to 7";
+            "sl-to-vl", "", "in turn", "the lane of each priority from 1 to 7, a list";
+            "buffer", SIZE, "auto", "the input buffer of each lane; `auto`: what the link that needs most needs for its whole rate, as far as credits can be counted";
+            "unit", SIZE, "64B", "what a credit stands for; a packet takes whole ones";
+            "period", TIME, "4.096us", "with ib: each port tells its credits so often; with cbfc: what links lose is told again after so long";
+            "phase", "", "aligned", "with ib: all ports at the same instants (`aligned`), or spread over the period (`per-port`)";
+            "delay", TIME, "0s", "with cbfc: from room that has become free to the message that tells it";
+            "update", SIZE, "8B", "a flow-control packet";
+            "forwarding", "", "cut-through (cbfc: store-and-forward)", "whether switches send packets on before all of them has come: `cut-through` or `store-and-forward`";
+            "header", SIZE, "20B", "with cut-through: what a switch reads of a packet first";
+            "release", "", "start (store-and-forward: end)", "when a packet's room in a switch is free: at the `start` of its transmission, or at the `end`";
+            "high", "", "[]", "arbitration between lanes, the table that goes first: a list of [lane, weight], weights in 64 bytes";
+            "low", "", "[[0, 64], ...]", "the other table";
+            "limit", "", "255", "times 4096 bytes that the high table may send while the low one waits; 255 without end";
         }
         "network.credits": "InfiniBand, with `fidelity = \"ib-omnet\"` only: switches that buffer packets where they come in, and hosts. A credit is a packet of the MTU. Links take no time (`delay = \"0s\"`)." {
             "lanes", "", "2", "virtual lanes; packets go on the first";

@@ -20,7 +20,7 @@ use super::hosts::{self, Holds};
 use super::network::{above_zero, probability};
 
 /// A number within bounds.
-fn within<T: Copy + PartialOrd + std::fmt::Display>(
+pub(super) fn within<T: Copy + PartialOrd + std::fmt::Display>(
     cx: &Cx<'_>,
     slot: &mut Option<Spanned<T>>,
     default: T,
@@ -233,14 +233,14 @@ pub(super) fn check_kind(cx: &Cx<'_>, kind: FlowControlKind) -> Result<(), Probl
             Problem::new("ib-omnet fidelity is a network under credits, and has nothing else")
                 .help("leave out `flow_control`, or write `flow_control = \"credits\"`"),
         ),
-        (false, FlowControlKind::Credits) => {
+        (false, FlowControlKind::Credits) if cx.fidelity != Fidelity::Exact => {
             let message = format!(
-                "credits in {} fidelity: they are simulated in `ib-omnet` only",
+                "credits in {} fidelity: that simulator has none",
                 cx.fidelity.name()
             );
-            Err(Problem::new(message).help("write `fidelity = \"ib-omnet\"`"))
+            Err(Problem::new(message).help("leave out `fidelity`, or write `fidelity = \"ib-omnet\"`"))
         }
-        (false, _) => Ok(()),
+        _ => Ok(()),
     }
 }
 

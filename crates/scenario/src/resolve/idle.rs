@@ -81,11 +81,14 @@ fn balancing(cx: &mut Cx<'_>, n: &schema::Network) {
 }
 
 fn pfc(cx: &mut Cx<'_>, n: &schema::Network, without_pfc: bool) {
-    const NONE: &str = "network.flow_control is `none`";
     let Some(pfc) = &n.pfc else { return };
     let at = span(&pfc.fixed).or(span(&pfc.pause));
     if without_pfc {
-        return cx.idle(at, "[network.pfc]", NONE);
+        let why = match n.flow_control {
+            Some(FlowControlKind::Credits) => "network.flow_control is `credits`",
+            _ => "network.flow_control is `none`",
+        };
+        return cx.idle(at, "[network.pfc]", why);
     }
     if pfc.pause.is_some() && pfc.mode.unwrap_or(PfcModeKind::OnOff) == PfcModeKind::OnOff {
         cx.idle(
@@ -107,6 +110,10 @@ fn drops(cx: &mut Cx<'_>, n: &schema::Network, without_pfc: bool) {
     let Some(drop) = &n.drop else { return };
     let all = |list: &Spanned<Vec<u8>>| (1..8).all(|class| list.get_ref().contains(&class));
     let policy = value(&drop.policy);
+    if n.flow_control == Some(FlowControlKind::Credits) {
+        let why = "with network.flow_control `credits` nothing is dropped";
+        return cx.idle(span(&drop.policy), "[network.drop]", why);
+    }
     if !without_pfc && n.lossless.as_ref().is_none_or(all) {
         let some = drop.limit.is_some() || drop.packets.is_some() || drop.alpha.is_some();
         if some || policy.is_some_and(|policy| policy != DropKind::Shared) {

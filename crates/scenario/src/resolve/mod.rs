@@ -17,6 +17,7 @@ mod failures;
 mod fill;
 mod hosts;
 mod idle;
+mod lanes;
 mod loss;
 mod models;
 mod network;
@@ -260,6 +261,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         (Ties::Insertion, None) => TieOrder::Insertion,
     };
     let written = &mut scenario.network;
+    let lanes = lanes::resolve(cx, written)?;
     let packet = network::packet(cx, written)?;
     let nic = network::nic(cx, written)?;
     let bolt_ns3 = bolt_ns3::resolve(cx, written)?;
@@ -303,7 +305,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let credits = credits::resolve(cx, &mut scenario.network, &net, sources)?;
     bolt_ns3::check(cx, &switch, &nic, load_balancing, &record, configs)?;
     let tcd_ns3 = tcd_ns3::resolve(cx, &mut scenario.network, &net, &links, &mut traffic)?;
-    let run = RunSpec {
+    let mut run = RunSpec {
         nodes: net.topology.nodes,
         links,
         failures,
@@ -326,10 +328,12 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         tcd_ns3,
         quirks,
         credits,
+        lanes: lanes.map(Box::new),
         ties,
         record,
         check: scenario.check.unwrap_or(false),
     };
+    lanes::finish(cx, &mut scenario.network, &mut run)?;
     tcd_ns3::check(cx, &run)?;
     delay::warn(cx, &run);
     Ok(Built {

@@ -9,7 +9,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Ack, AckClass, Fidelity, FlowControlKind, OrOff, PfcModeKind};
+use crate::schema::{self, Ack, AckClass, BindingKind, Fidelity, FlowControlKind, OrOff, PfcModeKind};
 use crate::topology::Net;
 
 use super::fill::{fill, fill_at, fill_value};
@@ -46,9 +46,11 @@ pub(super) fn above_zero<T: Copy + PartialEq + Default>(
 /// Sizes of packets.
 pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketFormat, Problem> {
     let bolt = cx.fidelity == Fidelity::BoltNs3;
+    let infiniband = super::lanes::binding(cx, n) == Some(BindingKind::Ib);
     let mtu = match cx.fidelity {
         Fidelity::BoltNs3 => 1459,
         Fidelity::IbOmnet => 2048,
+        Fidelity::Exact if infiniband => 2048,
         Fidelity::Exact | Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => 1000,
     };
     let mtu = fill_at(&mut n.mtu, Bytes::new(mtu));
@@ -64,6 +66,8 @@ pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketForma
         Fidelity::TcdNs3 => (20, 30, 0),
         // A packet is its payload there.
         Fidelity::IbOmnet => (0, 0, 0),
+        // LRH, BTH, ICRC and VCRC; an acknowledgement has an AETH.
+        Fidelity::Exact if infiniband => (26, 30, 0),
         Fidelity::Exact | Fidelity::Ns3Hpcc => (48, 46, 60),
     };
     let size = |slot: &mut Option<Spanned<Bytes>>, default: u64| {
@@ -100,6 +104,8 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network) -> Result<NicSpec, Probl
     };
     let class = match cx.fidelity {
         Fidelity::TcdNs3 => AckClass(Some(super::tcd_ns3::ACKS)),
+        // Nothing goes without credit.
+        _ if super::lanes::binding(cx, n).is_some() => AckClass(None),
         _ => AckClass((!ns3).then_some(0)),
     };
     let rto = match cx.fidelity {
@@ -198,9 +204,12 @@ pub(super) fn switch(
         };
         spec.tiers = tiers::resolve(cx, tiers, net, &common)?;
     }
-    if spec.flow_control == FlowControl::None {
+    if !matches!(spec.flow_control, FlowControl::Pfc(_)) {
         if !is_default {
-            let why = "network.flow_control is `none`";
+            let why = match spec.flow_control {
+                FlowControl::Credits => "network.flow_control is `credits`",
+                _ => "network.flow_control is `none`",
+            };
             cx.idle(Some(headroom.span()), "network.headroom", why);
         }
     } else {
@@ -249,8 +258,10 @@ fn flow_control(
     };
     let kind = fill(&mut n.flow_control, default);
     super::credits::check_kind(cx, kind)?;
-    if kind != FlowControlKind::Pfc {
-        return Ok(FlowControl::None);
+    match kind {
+        FlowControlKind::Pfc => {}
+        FlowControlKind::Credits if cx.fidelity == Fidelity::Exact => return Ok(FlowControl::Credits),
+        FlowControlKind::Credits | FlowControlKind::None => return Ok(FlowControl::None),
     }
     let pfc = n.pfc.get_or_insert_default();
     let mode = match fill(&mut pfc.mode, PfcModeKind::OnOff) {

@@ -44,7 +44,7 @@ fn known(net: &Net, id: u32, kind: Option<NodeKind>) -> Result<u32, Problem> {
 
 /// NICs that pause for ever.
 pub(super) fn storms(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<Vec<PauseStorm>, Problem> {
-    let without_pfc = n.flow_control == Some(FlowControlKind::None);
+    let without_pfc = n.flow_control.is_some_and(|kind| kind != FlowControlKind::Pfc);
     let mut storms = Vec::new();
     for spanned in n.pause_storm.iter_mut().flatten() {
         let place = cx.texts.of_value(spanned);

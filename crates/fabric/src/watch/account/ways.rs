@@ -9,7 +9,7 @@ use super::Accounts;
 use super::journal::{ARRIVED, LONG, PAUSED, Step, port_of};
 use super::totals::Totals;
 use crate::ids::PacketId;
-use crate::spec::{LoadBalancing, RunSpec};
+use crate::spec::{Forwarding, LoadBalancing, RunSpec};
 
 /// A port of a flow's way.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,9 @@ pub(super) enum Upto {
 /// Whether all packets of a flow go one way, and none is lost on it.
 pub(super) fn are_fixed(spec: &RunSpec) -> bool {
     let lossless = spec.links.iter().all(|link| link.error_rate == 0.0);
+    let stores = (spec.lanes.as_ref()).is_none_or(|lanes| lanes.forwarding == Forwarding::StoreAndForward);
     lossless
+        && stores
         && spec.failures.is_empty()
         && spec.load_balancing == LoadBalancing::Ecmp
         && spec.nic.endpoint.is_none()

@@ -1,0 +1,184 @@
+//! Which lane of a port is served next: InfiniBand's arbitration with two tables (InfiniBand Architecture, volume 1,
+//! 7.6.9).
+//!
+//! An entry names a lane and a weight. The lane may send as many times 64 bytes in its turn, and the packet with which
+//! that is used up goes whole. The high table goes first, until it has sent as much as its limit allows while something
+//! of the low table waited; then one packet of that goes.
+
+use crate::spec::Arbitration;
+use crate::world::classes::STRICT;
+
+/// What weights count.
+const WEIGHT: u32 = 64;
+/// What the limit counts, and the limit that is none.
+const LIMIT: u32 = 4096;
+const ENDLESS: u8 = 255;
+
+/// A table: lanes as classes, a bit each, and bytes.
+#[derive(Clone, Debug, Default)]
+struct Table {
+    entries: Vec<(u16, u32)>,
+    /// All classes that it names.
+    classes: u16,
+}
+
+impl Table {
+    fn of(entries: &[(u8, u8)]) -> Self {
+        let usable = entries.iter().filter(|&&(_, weight)| weight > 0);
+        let entries: Vec<(u16, u32)> = usable
+            .map(|&(lane, weight)| (1 << (STRICT + 1 + lane), u32::from(weight) * WEIGHT))
+            .collect();
+        Self {
+            classes: entries.iter().fold(0, |all, &(class, _)| all | class),
+            entries,
+        }
+    }
+}
+
+/// The tables that all ports have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tables {
+    high: Table,
+    low: Table,
+    /// Bytes; `None`: without end.
+    limit: Option<u32>,
+}
+
+impl Tables {
+    pub(super) fn of(arbitration: &Arbitration) -> Self {
+        Self {
+            high: Table::of(&arbitration.high),
+            low: Table::of(&arbitration.low),
+            limit: (arbitration.limit < ENDLESS).then(|| u32::from(arbitration.limit) * LIMIT),
+        }
+    }
+}
+
+/// Where a port is in a table, and the bytes that its entry has left.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    place: u16,
+    left: u32,
+}
+
+impl Turn {
+    /// The class to serve among `ready`, one of which the table names. What has gone by is behind.
+    fn choose(&mut self, table: &Table, ready: u16) -> u16 {
+        loop {
+            let (class, _) = table.entries[usize::from(self.place)];
+            if self.left > 0 && class & ready != 0 {
+                return class;
+            }
+            self.place = (self.place + 1) % table.entries.len() as u16;
+            self.left = table.entries[usize::from(self.place)].1;
+        }
+    }
+}
+
+/// A port's arbiter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Arbiter {
+    high: Turn,
+    low: Turn,
+    /// Bytes that the high table has sent since the low one was served, or had nothing.
+    sent_high: u32,
+    /// Whether the low table was chosen from last.
+    from_low: bool,
+}
+
+impl Arbiter {
+    /// The class to serve among those that may send, a bit each; one at least.
+    pub(super) fn choose(&mut self, tables: &Tables, ready: u16) -> u8 {
+        if ready.is_power_of_two() {
+            self.from_low = tables.high.classes & ready == 0;
+            return ready.trailing_zeros() as u8;
+        }
+        let (high, low) = (ready & tables.high.classes, ready & tables.low.classes);
+        let is_due = low != 0 && tables.limit.is_some_and(|limit| self.sent_high > limit);
+        self.from_low = high == 0 || is_due;
+        let class = match self.from_low {
+            true => self.low.choose(&tables.low, low),
+            false => self.high.choose(&tables.high, high),
+        };
+        class.trailing_zeros() as u8
+    }
+
+    /// A packet of the class chosen last goes; `waits` says which others could.
+    pub(super) fn sent(&mut self, tables: &Tables, class: u8, wire: u16, waits: u16) {
+        let (bit, wire) = (1 << class, u32::from(wire));
+        let (turn, table) = match self.from_low {
+            true => (&mut self.low, &tables.low),
+            false => (&mut self.high, &tables.high),
+        };
+        // Alone, a class goes without a choice: then its turn is as it was.
+        if (table.entries.get(usize::from(turn.place))).is_some_and(|&(class, _)| class == bit) {
+            turn.left = turn.left.saturating_sub(wire);
+        }
+        if self.from_low || waits & tables.low.classes == 0 {
+            self.sent_high = 0;
+        } else {
+            self.sent_high = self.sent_high.saturating_add(wire);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that each lane sent of so many packets, all lanes always with packets of `wire` bytes.
+    fn shares(arbitration: &Arbitration, lanes: u8, wire: u16, packets: u32) -> Vec<u32> {
+        let (tables, mut arbiter) = (Tables::of(arbitration), Arbiter::default());
+        let all = ((1u16 << lanes) - 1) << (STRICT + 1);
+        let mut sent = vec![0; usize::from(lanes)];
+        for _ in 0..packets {
+            let class = arbiter.choose(&tables, all);
+            arbiter.sent(&tables, class, wire, all);
+            sent[usize::from(class - STRICT - 1)] += 1;
+        }
+        sent
+    }
+
+    fn tables(high: &[(u8, u8)], low: &[(u8, u8)], limit: u8) -> Arbitration {
+        Arbitration {
+            high: high.to_vec(),
+            low: low.to_vec(),
+            limit,
+        }
+    }
+
+    #[test]
+    fn weights_are_kept_to_a_packet() {
+        // 64 bytes a packet: as many packets as the weight says.
+        let two = tables(&[], &[(0, 1), (1, 20)], 255);
+        assert_eq!(shares(&two, 2, 64, 21 * 5000), [5000, 100_000]);
+        let four = tables(&[], &[(0, 8), (1, 4), (2, 2), (3, 1)], 255);
+        assert_eq!(shares(&four, 4, 64, 15 * 1000), [8000, 4000, 2000, 1000]);
+    }
+
+    /// The packet with which a weight is used up goes whole.
+    #[test]
+    fn a_packet_is_not_cut() {
+        let two = tables(&[], &[(0, 3), (1, 1)], 255);
+        // 3 x 64 bytes are two packets of 100, 64 one.
+        assert_eq!(shares(&two, 2, 100, 3000), [2000, 1000]);
+    }
+
+    #[test]
+    fn the_high_table_goes_first_as_far_as_its_limit() {
+        let endless = tables(&[(0, 16)], &[(1, 16)], 255);
+        assert_eq!(shares(&endless, 2, 1024, 1000), [1000, 0]);
+        // One unit of the limit is four packets of 1024 bytes: with the one that passes it five, then one of the low.
+        let one = tables(&[(0, 16)], &[(1, 16)], 1);
+        assert_eq!(shares(&one, 2, 1024, 6000), [5000, 1000]);
+        let none = tables(&[(0, 16)], &[(1, 16)], 0);
+        assert_eq!(shares(&none, 2, 1024, 1000), [500, 500]);
+    }
+
+    #[test]
+    fn a_lane_in_both_tables_is_served_by_both() {
+        let both = tables(&[(0, 16)], &[(0, 16), (1, 16)], 0);
+        let sent = shares(&both, 2, 1024, 4000);
+        assert_eq!((sent[0], sent[1]), (3000, 1000));
+    }
+}

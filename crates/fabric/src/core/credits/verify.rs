@@ -1,0 +1,47 @@
+//! What always holds of credits.
+
+use paceline_kernel::ids::Grid;
+
+use crate::core::Core;
+use crate::ids::PortId;
+use crate::world::classes::STRICT;
+
+impl Core {
+    /// Of each lane of each link: what its sender may send, what is under way, what the sender has yet to be told and
+    /// what stands in the buffer are the buffer. `held` is what stands there, in units, by the port that it came in by.
+    ///
+    /// # Panics
+    /// If something does not hold: a defect of the simulator, never of its input.
+    pub(crate) fn verify_credits(&self, held: &Grid<PortId, u32>) {
+        let links = self.links();
+        let mask = links.numbers - 1;
+        for (id, port) in self.ports.numbered() {
+            for (class, &buffer) in (STRICT + 1..).zip(&links.buffers) {
+                let (lane, peer) = (&links.lanes[(id, class)], &links.lanes[(port.peer, class)]);
+                assert_eq!(
+                    peer.free + held[(port.peer, class)],
+                    buffer,
+                    "port {id} class {class}: what is free and what is taken of the other end's buffer"
+                );
+                if !port.up {
+                    continue;
+                }
+                let granted = links.available(lane);
+                let under_way = lane.sent.wrapping_sub(peer.arrived) & mask;
+                let limit = links.news(peer).0;
+                // Where a link came back nothing is known of it yet.
+                let known = lane.limit != 0 || lane.sent != 0;
+                let untold = limit.wrapping_sub(lane.limit) & mask;
+                assert!(
+                    !known || under_way <= buffer && untold <= mask / 2 + 1,
+                    "port {id} class {class}: {under_way} under way, {untold} untold, of {buffer}"
+                );
+                assert!(
+                    !known || granted + under_way <= peer.free,
+                    "port {id} class {class}: {granted} granted and {under_way} under way, of {} free",
+                    peer.free
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Ports under credits put packets on the wire: what is sent is counted, and flow-control packets are written.
+
+use paceline_kernel::queue::Entry;
+
+use crate::core::Core;
+use crate::core::event::Event;
+use crate::core::packet::Packet;
+use crate::ids::{PacketId, PortId};
+use crate::outcome::PacketKind;
+use crate::spec::Binding;
+use crate::world::World;
+use crate::world::classes::{LINK_CONTROL, STRICT};
+
+impl Core {
+    /// A flow-control packet of a lane joins its port's queue; what it says is written when it leaves.
+    pub(super) fn post_update(&mut self, port: PortId, class: u8) {
+        let wire = self.links().update;
+        let id = self.packets.insert(Packet {
+            kind: PacketKind::Credit,
+            sent_at: self.now,
+            class,
+            wire,
+            ..Packet::EMPTY
+        });
+        let queue = &mut self.queues[(port, LINK_CONTROL)];
+        queue.push(&mut self.packets, id);
+        let p = &mut self.ports[port];
+        p.ready |= 1 << LINK_CONTROL;
+        p.queued += u32::from(wire);
+    }
+
+    /// Writes what a lane has to tell into the packet that leaves now.
+    fn write_update(&mut self, port: PortId, id: PacketId) {
+        let class = self.packets.get(id).class;
+        let links = self.links_mut();
+        let news = links.news(&links.lanes[(port, class)]);
+        let lane = &mut links.lanes[(port, class)];
+        (lane.told, lane.telling) = (Some(news), false);
+        let packet = self.packets.get_mut(id);
+        (packet.note, packet.answers) = news;
+    }
+
+    /// A packet takes the credits of its lane.
+    fn spend(&mut self, port: PortId, class: u8, wire: u16) {
+        let links = self.links_mut();
+        let units = links.units(wire);
+        let lane = links.lanes[(port, class)];
+        assert!(units <= links.available(&lane), "nothing is sent without credit");
+        links.lanes[(port, class)].sent = (lane.sent + units) & (links.numbers - 1);
+        let tells = matches!(links.binding, Binding::Ib { .. }) || links.loses[port];
+        if tells {
+            self.has_news(port);
+        }
+    }
+
+    /// Puts a packet on the wire of a port under credits: see [`Core::transmit`].
+    #[inline(never)]
+    pub(crate) fn transmit_on_credit(
+        &mut self,
+        world: &World,
+        port: PortId,
+        id: PacketId,
+        more: bool,
+        told: u8,
+    ) {
+        let packet = self.packets.get(id);
+        let (kind, wire, class, accounted) =
+            (packet.kind, packet.wire, packet.class, packet.flags & told != 0);
+        match kind {
+            PacketKind::Credit => self.write_update(port, id),
+            _ if class > STRICT => self.spend(port, class, wire),
+            _ => {}
+        }
+        let p = &self.ports[port];
+        let (peer, profile) = (p.peer, &world.profiles[p.profile]);
+        let timing = profile.serialise(wire);
+        let links = self.links();
+        let reads_headers = links.header.is_some_and(|header| wire > header)
+            && kind != PacketKind::Credit
+            && !self.ports[peer].is_host;
+        let (lane, arrives) = match reads_headers {
+            true => {
+                let (delay, lane) = links.heads[p.profile];
+                (lane, self.now + delay)
+            }
+            false => (timing.arrive_lane, self.now + timing.tx + profile.delay),
+        };
+        self.agenda.count(kind, wire);
+        let done = Event::TxDone { port }.encode();
+        let tie = self.agenda.ties.next(done);
+        let p = &mut self.ports[port];
+        p.tx_bytes += u64::from(wire);
+        (p.free_at, p.free_tie) = (self.now + timing.tx, tie);
+        p.done_pending = more;
+        if more {
+            let (at, what) = (p.free_at, done);
+            self.agenda.queue.push(timing.tx_lane, Entry { at, tie, what });
+        }
+        let arrival = Event::Arrive {
+            port: peer,
+            packet: id,
+        };
+        self.schedule(lane, arrives, arrival);
+        if accounted {
+            self.watch.accounts.step(id, port, kind, self.now, arrives);
+        }
+    }
+
+    /// For how much longer than its headers a packet that comes in takes to come, less what the wire that it leaves by
+    /// takes for it: so long it has to wait, in ps.
+    pub(crate) fn tail_of(&self, world: &World, ingress: PortId, egress: PortId, id: PacketId) -> u64 {
+        let wire = self.packets.get(id).wire;
+        let Some(header) = self.links().header.filter(|&header| wire > header) else {
+            return 0;
+        };
+        let [enters, leaves] = [ingress, egress].map(|port| &world.profiles[self.ports[port].profile]);
+        let to_come = enters.serialise(wire).tx - enters.serialise(header).tx;
+        to_come.saturating_sub(leaves.serialise(wire).tx)
+    }
+}

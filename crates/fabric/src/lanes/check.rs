@@ -1,0 +1,129 @@
+//! What a network under credits must fulfil.
+
+use paceline_congestion::registry::AtWork;
+
+use crate::spec::{Binding, FlowControl, Forwarding, LaneSpec, MOST_LANES, Quirks, RunSpec};
+
+/// Inputs that a switch has at most: a bit each in an output's mask.
+pub(super) const MOST_PORTS: usize = 64;
+
+/// What a network under credits must fulfil; why it does not.
+pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), String> {
+    let credits = spec.switch.flow_control == FlowControl::Credits;
+    let Some(lanes) = &spec.lanes else {
+        return match credits {
+            true => Err("nothing is said of the credits".into()),
+            false => Ok(()),
+        };
+    };
+    if !credits {
+        return Err("credits and another flow control in one network".into());
+    }
+    check_units(lanes)?;
+    check_lanes(spec, lanes)?;
+    check_ports(spec)?;
+    check_rest(spec, schemes)?;
+    let full = |scheme: &AtWork| spec.packet.mtu.get() as u16 + spec.packet.data_headers(&scheme.needs());
+    let largest = schemes.iter().map(full).max().unwrap_or(0);
+    let needed = lanes.units(largest);
+    match lanes.buffers.iter().position(|&buffer| buffer < needed) {
+        Some(lane) => Err(format!(
+            "the buffer of lane {lane} has {} credits, and a packet of {largest} bytes takes {needed}: nothing could be \
+             sent",
+            lanes.buffers[lane]
+        )),
+        None => Ok(()),
+    }
+}
+
+fn check_units(lanes: &LaneSpec) -> Result<(), String> {
+    let sizes = [("a credit", lanes.unit), ("a flow-control packet", lanes.update)];
+    if let Some((what, size)) = sizes
+        .into_iter()
+        .find(|(_, size)| !(1..=65_000).contains(&size.get()))
+    {
+        return Err(format!("{what} of {size}: expected 1B to 65000B"));
+    }
+    let (Binding::Ib { period, .. } | Binding::Cbfc { period, .. }) = lanes.binding;
+    if period.as_ps() == 0 {
+        return Err("the period of flow-control packets is zero".into());
+    }
+    match lanes.forwarding {
+        Forwarding::CutThrough { header } if !(1..=65_000).contains(&header.get()) => Err(format!(
+            "switches read {header} of a packet: expected 1B to 65000B"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// All lanes that packets go on are there, and are served.
+fn check_lanes(spec: &RunSpec, lanes: &LaneSpec) -> Result<(), String> {
+    let count = lanes.buffers.len();
+    if !(1..=usize::from(MOST_LANES)).contains(&count) {
+        return Err(format!("{count} virtual lanes: expected 1 to {MOST_LANES}"));
+    }
+    let tables = [&lanes.arbitration.high, &lanes.arbitration.low];
+    let mut entries = tables.iter().flat_map(|table| table.iter());
+    if let Some((lane, _)) = entries.find(|(lane, _)| usize::from(*lane) >= count) {
+        return Err(format!(
+            "a table of arbitration names lane {lane}: lanes are 0 to {}",
+            count - 1
+        ));
+    }
+    for priority in spec.flow_classes().chain(spec.nic.ack_class) {
+        let lane = lanes.lane_of[usize::from(priority)];
+        if usize::from(lane) >= count {
+            return Err(format!(
+                "priority {priority} goes on lane {lane}: lanes are 0 to {}",
+                count - 1
+            ));
+        }
+        let mut entries = tables.iter().flat_map(|table| table.iter());
+        if !entries.any(|&(other, weight)| other == lane && weight > 0) {
+            return Err(format!(
+                "no table of arbitration has a weight for lane {lane}, on which priority {priority} goes: it would never \
+                 be served"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_ports(spec: &RunSpec) -> Result<(), String> {
+    let mut degree = vec![0; spec.nodes.len()];
+    for node in spec.links.iter().flat_map(|link| [link.a, link.b]) {
+        degree[node.0 as usize] += 1;
+    }
+    match degree.iter().position(|&links| links > MOST_PORTS) {
+        Some(node) => Err(format!(
+            "node {node} has {} ports: under credits there may be {MOST_PORTS}",
+            degree[node]
+        )),
+        None => Ok(()),
+    }
+}
+
+/// What is not simulated with them.
+fn check_rest(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), String> {
+    let bad = |why: &str| Err(why.into());
+    if spec.quirks != Quirks::default() || spec.credits.is_some() || spec.tcd_ns3.is_some() {
+        return bad("no other simulator that Paceline is like has credits in this form");
+    }
+    if spec.nic.ack_class == Some(0) {
+        return bad("acknowledgements in class 0, which no credits hold back: they go on a lane");
+    }
+    if spec.nic.endpoint.is_some() {
+        return bad("hosts that take time before they answer are not simulated under credits");
+    }
+    if !spec.record.closeups.is_empty() {
+        return bad("flows are not looked at closely under credits");
+    }
+    let asks = |scheme: &&AtWork| scheme.switch_part().is_some_and(|part| part.hooks.arrivals);
+    match schemes.iter().find(asks) {
+        Some(scheme) => Err(format!(
+            "{} has switches look at packets that arrive, which those under credits do not",
+            scheme.config().scheme().title
+        )),
+        None => Ok(()),
+    }
+}

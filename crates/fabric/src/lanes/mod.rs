@@ -1,0 +1,85 @@
+//! Switches of networks under credits ([`crate::spec::LaneSpec`]): packets wait where they came in.
+//!
+//! Each port has an input buffer for each lane, which credits account for ([`crate::core::credits`]), and each output
+//! has a queue of its own for every input and lane (virtual output queues), so that a packet waits for its output only.
+//! An output serves its lanes by InfiniBand's tables and the inputs of a lane in turn. The packet whose turn it is goes
+//! if its lane has credit for it; if not the lane is paused until a flow-control packet brings enough.
+//!
+//! Hosts are the same as elsewhere; their ports are under credits, too.
+
+mod check;
+mod queues;
+mod switch;
+mod verify;
+
+use check::MOST_PORTS;
+pub(crate) use check::check;
+pub(crate) use switch::Net;
+
+use paceline_kernel::ids::{Grid, List};
+
+use crate::core::Core;
+use crate::core::port::Ports;
+use crate::ids::{PacketId, PortId};
+use crate::lanes::queues::{Output, Waiting};
+use crate::spec::{LaneSpec, Release};
+use crate::world::classes::Classes;
+use crate::world::routing::Routing;
+
+/// The switches of a network under credits.
+#[derive(Clone, Debug)]
+pub(crate) struct LaneSwitches {
+    /// Where the queues of each output begin: for each input, one for each class.
+    first: List<PortId, u32>,
+    waiting: Vec<Waiting>,
+    outputs: Grid<PortId, Output>,
+    classes: usize,
+    release: Release,
+    /// Where places are free at the end of a transmission: the input, class and size of what each port sends.
+    leaving: List<PortId, Option<(PortId, u8, u16)>>,
+    /// What has begun to come in and has to wait for more of it: units by input.
+    entering: Grid<PortId, u32>,
+}
+
+impl LaneSwitches {
+    /// Of a network that was checked.
+    pub(crate) fn new(spec: &LaneSpec, ports: &Ports, classes: &Classes, routing: &Routing) -> Self {
+        let mut first = List::new();
+        let mut count = 0;
+        for port in ports {
+            first.push(count);
+            if !port.is_host {
+                count += (routing.ports_of(port.node).len() * classes.count()) as u32;
+            }
+        }
+        Self {
+            first,
+            waiting: vec![Waiting::EMPTY; count as usize],
+            outputs: Grid::of(ports.len(), classes.count(), Output::default()),
+            classes: classes.count(),
+            release: spec.release,
+            leaving: List::of(ports.len(), None),
+            entering: Grid::of(ports.len(), classes.count(), 0),
+        }
+    }
+
+    /// Packets that wait at an output, input by input.
+    pub(crate) fn waiting_at<'a>(
+        &'a self,
+        core: &'a Core,
+        (port, class): (PortId, u8),
+    ) -> impl Iterator<Item = PacketId> + 'a {
+        let filled = self.outputs[(port, class)].filled;
+        let inputs = (0..MOST_PORTS as u16).filter(move |input| filled >> input & 1 == 1);
+        inputs.flat_map(move |input| {
+            core.packets
+                .linked(self.waiting[self.place(port, input, class)].head)
+        })
+    }
+
+    /// The queue of an output for an input and a class.
+    #[inline(always)]
+    fn place(&self, port: PortId, input: u16, class: u8) -> usize {
+        self.first[port] as usize + usize::from(input) * self.classes + usize::from(class)
+    }
+}

@@ -1,0 +1,187 @@
+//! A packet's way through a switch: it takes room, waits at its output, takes credit, and gives its room back.
+
+use crate::core::Core;
+use crate::core::credits::READY;
+use crate::core::event::Event;
+use crate::core::packet::Packet;
+use crate::core::port::debit;
+use crate::ids::{PacketId, PortId};
+use crate::lanes::LaneSwitches;
+use crate::outcome::TraceKind;
+use crate::spec::Release;
+use crate::switch::Switches;
+use crate::world::World;
+use crate::world::classes::{LINK_CONTROL, STRICT};
+use paceline_kernel::ids::Id;
+use paceline_kernel::queue::LaneId;
+
+/// What a run lends to these switches.
+pub(crate) struct Net<'a> {
+    pub(crate) world: &'a World,
+    pub(crate) core: &'a mut Core,
+    /// Routes, marks, telemetry.
+    pub(crate) switches: &'a mut Switches,
+}
+
+impl LaneSwitches {
+    /// A packet has come in, or its headers have.
+    pub(crate) fn receive(&mut self, net: &mut Net<'_>, ingress: PortId, id: PacketId) {
+        let packet = net.core.packets.get(id);
+        let (class, wire) = (packet.class, packet.wire);
+        if class > STRICT {
+            net.core.take_room(ingress, class, wire);
+        }
+        let Some(egress) = net.switches.route(net.world, net.core, ingress, id) else {
+            net.core.counters.link_drops += 1;
+            net.core.tell_before(ingress, id);
+            net.core.discard(net.world, ingress, id);
+            return self.free(net, ingress, class, wire);
+        };
+        let tail = net.core.tail_of(net.world, ingress, egress, id);
+        if tail == 0 {
+            return self.enqueue(net, ingress, egress, id);
+        }
+        self.entering[(ingress, class)] += net.core.units(wire);
+        net.core.packets.get_mut(id).ingress = ingress;
+        let (at, a, b) = (net.core.now() + tail, egress.0, id.0);
+        net.core
+            .schedule(LaneId::WHEEL, at, Event::Credit { kind: READY, a, b });
+    }
+
+    /// So much of a packet has come that it can leave in one go.
+    pub(crate) fn may_leave(&mut self, net: &mut Net<'_>, egress: PortId, id: PacketId) {
+        let packet = net.core.packets.get(id);
+        let (ingress, class, wire) = (packet.ingress, packet.class, packet.wire);
+        debit(&mut self.entering[(ingress, class)], net.core.units(wire));
+        if net.core.ports[egress].up {
+            return self.enqueue(net, ingress, egress, id);
+        }
+        net.core.counters.link_drops += 1;
+        net.core.tell_before(ingress, id);
+        net.core.discard(net.world, ingress, id);
+        self.free(net, ingress, class, wire);
+    }
+
+    fn enqueue(&mut self, net: &mut Net<'_>, ingress: PortId, egress: PortId, id: PacketId) {
+        let class = net.core.packets.get(id).class;
+        if class > STRICT {
+            let input = net.core.ports[ingress].place;
+            self.join(net.core, egress, class, input, id);
+            if net.core.watch.accounts.awaits_pauses() {
+                net.core.account_queued(net.world, egress, id);
+            }
+            if net.core.watch.recorder.tracing {
+                let bytes = net.core.queues[(egress, class)].bytes;
+                net.core.trace(net.world, egress, TraceKind::Enqueue, id, bytes);
+            }
+        } else {
+            net.core.push(net.world, egress, class, id);
+        }
+        self.kick(net, egress);
+    }
+
+    /// Sends from a port if it is idle and something may go.
+    pub(crate) fn kick(&mut self, net: &mut Net<'_>, port: PortId) {
+        let p = &net.core.ports[port];
+        if p.up && p.ready != 0 {
+            if net.core.is_busy(port) {
+                net.core.await_transmission(port);
+            } else {
+                self.send(net, port);
+            }
+        }
+    }
+
+    /// The transmission of a port has ended.
+    pub(crate) fn sent(&mut self, net: &mut Net<'_>, port: PortId) {
+        if let Some((ingress, class, wire)) = self.leaving[port].take() {
+            self.free(net, ingress, class, wire);
+        }
+        self.kick(net, port);
+    }
+
+    /// Sends the next packet of an idle port, if any may go.
+    fn send(&mut self, net: &mut Net<'_>, egress: PortId) {
+        let strict = net.core.ports[egress].ready & (1 << LINK_CONTROL | 1 << STRICT);
+        if strict != 0 {
+            return self.send_strict(net, egress, strict.trailing_zeros() as u8);
+        }
+        loop {
+            let p = &net.core.ports[egress];
+            let ready = p.ready & !p.paused;
+            if ready == 0 {
+                return;
+            }
+            let class = net.core.arbitrate(egress, ready);
+            let (id, input) = self.next(egress, class);
+            let wire = net.core.packets.get(id).wire;
+            if net.core.has_credit(egress, class, wire) {
+                net.core.arbitrated(egress, class, wire, ready);
+                return self.let_go(net, egress, class, input);
+            }
+            self.outputs[(egress, class)].held = Some(input);
+            net.core.await_credit(egress, class, wire);
+            net.core.watch.accounts.pause_begins();
+            net.switches.pause_began(net.world, net.core, egress, class);
+        }
+    }
+
+    /// A packet of a port's link, or of a class that nothing holds back, goes.
+    fn send_strict(&mut self, net: &mut Net<'_>, egress: PortId, class: u8) {
+        let queue = &mut net.core.queues[(egress, class)];
+        let (id, packet) = queue.pop(&net.core.packets);
+        let (wire, is_last) = (packet.wire, queue.head == PacketId::NONE);
+        let p = &mut net.core.ports[egress];
+        if is_last {
+            p.ready &= !(1 << class);
+        }
+        debit(&mut p.queued, u32::from(wire));
+        let more = p.has_sendable();
+        net.core
+            .transmit_on_credit(net.world, egress, id, more, Packet::ACCOUNTED);
+    }
+
+    /// The packet that `input` has first leaves by `egress`.
+    fn let_go(&mut self, net: &mut Net<'_>, egress: PortId, class: u8, input: u8) {
+        let (id, left) = self.take(net.core, egress, class, input);
+        let packet = net.core.packets.get(id);
+        let (ingress, wire) = (packet.ingress, packet.wire);
+        net.core.ports[egress].served = class;
+        net.switches.prepare(net.world, net.core, egress, id, left);
+        let ends = self.release == Release::End;
+        let more = ends || net.core.ports[egress].has_sendable();
+        net.core
+            .transmit_on_credit(net.world, egress, id, more, Packet::ACCOUNTED);
+        if ends {
+            self.leaving[egress] = Some((ingress, class, wire));
+        } else {
+            self.free(net, ingress, class, wire);
+        }
+    }
+
+    /// The room that a packet had is free, and that is told when it is time.
+    fn free(&mut self, net: &mut Net<'_>, ingress: PortId, class: u8, wire: u16) {
+        if class > STRICT {
+            net.core.give_room(ingress, class, wire);
+            self.kick(net, ingress);
+        }
+    }
+
+    /// The link of a port has failed: what waited for it is lost.
+    pub(crate) fn link_down(&mut self, net: &mut Net<'_>, egress: PortId) {
+        if let Some((ingress, class, wire)) = self.leaving[egress].take() {
+            self.free(net, ingress, class, wire);
+        }
+        for class in STRICT + 1..self.classes as u8 {
+            while self.outputs[(egress, class)].filled != 0 {
+                let input = self.outputs[(egress, class)].filled.trailing_zeros() as u8;
+                let (id, _) = self.take(net.core, egress, class, input);
+                let packet = net.core.packets.get(id);
+                let (ingress, wire) = (packet.ingress, packet.wire);
+                net.core.counters.link_drops += 1;
+                net.core.discard(net.world, egress, id);
+                self.free(net, ingress, class, wire);
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Networks under credits: what happens at their ports, of switches and hosts.
+
+use crate::core::credits::{READY, TELL};
+use crate::core::event::Event;
+use crate::ids::{PacketId, PortId};
+use crate::lanes::{self, LaneSwitches};
+use crate::outcome::PacketKind;
+use crate::reference::Net;
+use crate::world::classes::STRICT;
+
+impl Net<'_> {
+    /// Lends switches what they need.
+    pub(super) fn with_lanes(&mut self, what: impl FnOnce(&mut lanes::Net<'_>)) {
+        what(&mut lanes::Net {
+            world: self.world,
+            core: self.core,
+            switches: self.switches,
+        });
+    }
+
+    /// A port may have something to send.
+    fn kick(&mut self, lanes: &mut LaneSwitches, port: PortId) {
+        if self.core.ports[port].is_host {
+            self.hosts.kick(self.world, self.core, port);
+        } else {
+            self.with_lanes(|net| lanes.kick(net, port));
+        }
+    }
+
+    /// An event of such a network.
+    pub(super) fn handle_on_credit(&mut self, lanes: &mut LaneSwitches, event: Event) {
+        match event {
+            Event::TxDone { port } if self.core.ports[port].is_host => {
+                self.hosts.nic_send(self.world, self.core, port);
+            }
+            Event::TxDone { port } => self.with_lanes(|net| lanes.sent(net, port)),
+            Event::Credit { kind: TELL, a, b } => {
+                self.core.tell_credits(PortId(a), b);
+                self.kick(lanes, PortId(a));
+            }
+            Event::Credit { kind: READY, a, b } => {
+                self.with_lanes(|net| lanes.may_leave(net, PortId(a), PacketId(b)));
+            }
+            _ => self.handle(event),
+        }
+    }
+
+    /// A packet has arrived.
+    pub(super) fn receive_on_credit(&mut self, lanes: &mut LaneSwitches, port: PortId, id: PacketId) {
+        let packet = self.core.packets.get(id);
+        let (kind, class, wire) = (packet.kind, packet.class, packet.wire);
+        if kind == PacketKind::Credit {
+            if self.core.hear_credits(port, id) {
+                self.credit_came(lanes, port, class);
+            }
+            return;
+        }
+        if !self.core.ports[port].is_host {
+            return self.with_lanes(|net| lanes.receive(net, port, id));
+        }
+        if class > STRICT {
+            // Hosts take packets as they come.
+            self.core.take_room(port, class, wire);
+            self.core.give_room(port, class, wire);
+        }
+        self.receive(port, id);
+        self.hosts.kick(self.world, self.core, port);
+    }
+
+    /// The packet that lacked credit may go.
+    fn credit_came(&mut self, lanes: &mut LaneSwitches, port: PortId, class: u8) {
+        self.hosts.settle_port(self.core, port, class, false);
+        self.core.resume(port, class);
+        self.switches.pause_ended(self.world, self.core, port, class);
+        self.kick(lanes, port);
+    }
+}

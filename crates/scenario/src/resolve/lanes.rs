@@ -1,0 +1,228 @@
+//! `[network.lanes]`: credits of links, with `flow_control = "credits"`.
+
+use std::ops::RangeInclusive;
+
+use paceline_fabric::spec::{
+    Arbitration, Binding, FlowControl, Forwarding, LaneSpec, MOST_LANES, Phase, Release, RunSpec,
+};
+use paceline_kernel::{BitRate, Bytes, Span};
+use toml::Spanned;
+
+use crate::diagnostics::Problem;
+use crate::schema::{self, BindingKind, Fidelity, FlowControlKind, ForwardingKind, OrAuto};
+
+use super::Cx;
+use super::credits::within;
+use super::fill::{fill_at, fill_value};
+use super::network::above_zero;
+
+/// What a flow-control packet and a credit may have.
+const SIZES: RangeInclusive<u64> = 1..=65_000;
+
+/// The binding of a network whose links are under credits, as far as it has been read.
+pub(super) fn binding(cx: &Cx<'_>, n: &schema::Network) -> Option<BindingKind> {
+    let credits = cx.fidelity == Fidelity::Exact && n.flow_control == Some(FlowControlKind::Credits);
+    let written = n
+        .lanes
+        .as_ref()
+        .and_then(|lanes| lanes.get_ref().binding.as_ref());
+    credits.then(|| written.map_or(BindingKind::Ib, |binding| *binding.get_ref()))
+}
+
+/// What links and switches are told; nothing without credits.
+pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<Option<LaneSpec>, Problem> {
+    let Some(kind) = binding(cx, n) else {
+        if let Some(lanes) = &n.lanes {
+            let why = "network.flow_control is not `credits`, or fidelity not `exact`";
+            cx.idle(Some(lanes.span()), "[network.lanes]", why);
+        }
+        return Ok(None);
+    };
+    let table = n
+        .lanes
+        .get_or_insert_with(|| Spanned::new(0..0, schema::Lanes::default()));
+    let table = table.get_mut();
+    let ib = fill_value(&mut table.binding, kind) == BindingKind::Ib;
+    let lanes = within(
+        cx,
+        &mut table.lanes,
+        1,
+        "the number of virtual lanes",
+        1..=MOST_LANES,
+    )?;
+    let unit = size(cx, &mut table.unit, 64, "a credit")?;
+    let forwarding = match ib {
+        true => ForwardingKind::CutThrough,
+        false => ForwardingKind::StoreAndForward,
+    };
+    let forwarding = match fill_value(&mut table.forwarding, forwarding) {
+        ForwardingKind::CutThrough => Forwarding::CutThrough {
+            // LRH and BTH.
+            header: size(cx, &mut table.header, 20, "what a switch reads of a packet")?,
+        },
+        ForwardingKind::StoreAndForward => Forwarding::StoreAndForward,
+    };
+    let release = match forwarding {
+        Forwarding::CutThrough { .. } => Release::Start,
+        Forwarding::StoreAndForward => Release::End,
+    };
+    Ok(Some(LaneSpec {
+        binding: told(cx, table, ib)?,
+        unit,
+        // What `auto` is hangs on links and packets: see `finish`.
+        buffers: vec![0; usize::from(lanes)],
+        lane_of: lane_of(cx, table, lanes)?,
+        update: size(cx, &mut table.update, 8, "a flow-control packet")?,
+        forwarding,
+        release: fill_value(&mut table.release, release),
+        arbitration: arbitration(cx, table, lanes)?,
+    }))
+}
+
+fn size(cx: &Cx<'_>, slot: &mut Option<Spanned<Bytes>>, default: u64, what: &str) -> Result<Bytes, Problem> {
+    let value = fill_at(slot, Bytes::new(default));
+    if SIZES.contains(&value.get_ref().get()) {
+        return Ok(value.into_inner());
+    }
+    let message = format!("{what} is {}: expected 1B to 65000B", value.get_ref());
+    Err(Problem::new(message).at(&cx.texts.of_value(&value)))
+}
+
+fn told(cx: &mut Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Binding, Problem> {
+    let period = fill_at(&mut table.period, Span::from_ps(4_096_000));
+    let period = above_zero(cx, &period, "the period of flow-control packets")?;
+    if ib {
+        if let Some(delay) = &table.delay {
+            let why = "network.lanes.binding is `ib`, whose ports tell credits once in a period";
+            cx.idle(Some(delay.span()), "network.lanes.delay", why);
+        }
+        let phase = fill_value(&mut table.phase, Phase::Aligned);
+        return Ok(Binding::Ib { period, phase });
+    }
+    if let Some(phase) = &table.phase {
+        let why = "network.lanes.binding is `cbfc`, whose ports tell credits when there are some";
+        cx.idle(Some(phase.span()), "network.lanes.phase", why);
+    }
+    let delay = fill_value(&mut table.delay, Span::ZERO);
+    Ok(Binding::Cbfc { delay, period })
+}
+
+/// The lane of each priority: in turn, unless told otherwise.
+fn lane_of(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<[u8; 8], Problem> {
+    let in_turn = (0..7).map(|priority| priority % lanes).collect();
+    let list = fill_at(&mut table.sl_to_vl, in_turn);
+    let place = cx.texts.of_value(&list);
+    let Ok(of_priorities) = <[u8; 7]>::try_from(&list.get_ref()[..]) else {
+        let message = format!(
+            "sl-to-vl has {} lanes: expected one for each priority from 1 to 7",
+            list.get_ref().len()
+        );
+        return Err(Problem::new(message).at(&place));
+    };
+    if let Some(lane) = of_priorities.iter().find(|&&lane| lane >= lanes) {
+        let message = format!("sl-to-vl names lane {lane}: expected 0 to {}", lanes - 1);
+        return Err(Problem::new(message)
+            .at(&place)
+            .help("`network.lanes.lanes` says how many there are"));
+    }
+    let mut lane_of = [0; 8];
+    lane_of[1..].copy_from_slice(&of_priorities);
+    Ok(lane_of)
+}
+
+/// The two tables: all lanes alike, unless told otherwise.
+fn arbitration(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<Arbitration, Problem> {
+    let fair = Arbitration::fair(lanes);
+    let read = |slot: &mut Option<Spanned<Vec<(u8, u8)>>>, default: Vec<(u8, u8)>, name: &str| {
+        let list = fill_at(slot, default);
+        match list.get_ref().iter().find(|(lane, _)| *lane >= lanes) {
+            Some((lane, _)) => {
+                let message = format!("`{name}` names lane {lane}: expected 0 to {}", lanes - 1);
+                Err(Problem::new(message).at(&cx.texts.of_value(&list)))
+            }
+            None => Ok(list.into_inner()),
+        }
+    };
+    let limit = fill_value(&mut table.limit, fair.limit);
+    Ok(Arbitration {
+        high: read(&mut table.high, fair.high, "high")?,
+        low: read(&mut table.low, fair.low, "low")?,
+        limit,
+    })
+}
+
+/// How a link's credits come round: from the start of a packet to the instant at which its room may be used again, at
+/// most; and the least time between two such, as it were one by one.
+fn round(lanes: &LaneSpec, (rate, delay): (BitRate, Span), full: Bytes) -> Span {
+    let ways = rate.time_to_send(full) * 2 + rate.time_to_send(lanes.update) + delay * 2;
+    match lanes.binding {
+        Binding::Ib { period, .. } => ways + period,
+        Binding::Cbfc { delay, .. } => ways + delay,
+    }
+}
+
+/// The buffers, now that links and packets are known; tells of lanes that can not have the rate of their links.
+pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec) -> Result<(), Problem> {
+    let Some(lanes) = run.lanes.as_deref_mut() else {
+        return Ok(());
+    };
+    debug_assert_eq!(run.switch.flow_control, FlowControl::Credits);
+    let headers = run
+        .schemes
+        .iter()
+        .map(|scheme| run.packet.data_headers(&scheme.config.needs()));
+    let full = run.packet.mtu + Bytes::new(u64::from(headers.max().unwrap_or(0)));
+    let most = u64::from(lanes.binding.numbers() / 2);
+    let links = run.links.iter().map(|link| (link.rate, link.delay));
+    let needed = links.clone().map(|link| {
+        // A packet that has begun may wait for its last credit.
+        link.0.bytes_in(round(lanes, link, full)).get() + full.get()
+    });
+    let needed = needed.max().unwrap_or(0).div_ceil(lanes.unit.get());
+    let table = n
+        .lanes
+        .get_or_insert_with(|| Spanned::new(0..0, schema::Lanes::default()));
+    let written = fill_at(&mut table.get_mut().buffer, OrAuto(None));
+    let place = cx.texts.of_value(&written);
+    let units = match written.get_ref().0 {
+        Some(bytes) => bytes.get() / lanes.unit.get(),
+        None => needed.min(most).max(u64::from(lanes.units(full.get() as u16))),
+    };
+    if units < u64::from(lanes.units(full.get() as u16)) {
+        let message = format!(
+            "the buffer of a lane holds {units} credits of {}, and a packet of {full} takes {}: nothing could be sent",
+            lanes.unit,
+            lanes.units(full.get() as u16)
+        );
+        return Err(Problem::new(message).at(&place));
+    }
+    let Ok(buffer) = u32::try_from(units) else {
+        return Err(Problem::new(format!("a buffer of {units} credits is too large")).at(&place));
+    };
+    lanes.buffers.fill(buffer);
+    let usable = units.min(most) * lanes.unit.get();
+    let slowest = links.filter_map(|link| {
+        let round = round(lanes, link, full);
+        let reached = BitRate::from_bps(
+            (u128::from(usable) * 8_000_000_000_000 / u128::from(round.as_ps().max(1))) as u64,
+        );
+        (reached < link.0).then_some((reached, link.0, round))
+    });
+    if let Some((reached, rate, round)) = slowest.min_by_key(|&(reached, ..)| reached) {
+        let place = match written.span().is_empty() {
+            true => String::new(),
+            false => format!("{}: ", cx.texts.at(written.span())),
+        };
+        let unit = lanes.unit;
+        let told = match units > most {
+            true => format!(", of which {most} credits of {unit} can be told"),
+            false => String::new(),
+        };
+        cx.warnings.push(format!(
+            "{place}a lane's buffer of {}{told} is filled again every {round} at worst (network.lanes): a link of {rate} \
+             carries about {reached} of it then",
+            Bytes::new(units * unit.get())
+        ));
+    }
+    Ok(())
+}
