@@ -29,6 +29,7 @@ pub mod testkit;
 
 pub mod bolt_ns3;
 mod copies;
+pub mod fecn;
 pub mod learned;
 mod mark;
 pub mod pint;

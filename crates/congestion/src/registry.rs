@@ -187,6 +187,8 @@ schemes! {
     Qcn(qcn),
     Pcn(pcn),
     Acc(acc),
+    Ibcc(ibcc),
+    Rrcc(rrcc),
     Bolt(bolt),
     LstmPid(lstm_pid),
     External(external),

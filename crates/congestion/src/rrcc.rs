@@ -1,172 +1,337 @@
-//! RRCC: the receiver tells senders at what rate their packets arrive, as its author's simulator has it.
+//! RRCC: the receiver tells senders at what rate their packets arrive.
 //!
-//! A receiver looks at the packets of each sender in windows. If nearly all of a window's were marked, it tells the
-//! sender the rate at which they came, and the sender goes a little below that; otherwise it tells that there is no
-//! congestion, and the sender goes half the way back to its target, which after some such notices in a row grows.
+//! # What it does
+//! A receiver looks at the packets of each flow in windows. If nearly all of a window's were marked, it tells the sender
+//! the rate at which they came, and the sender goes a little below that at once. Otherwise it tells that there is no
+//! congestion, and the sender goes half of the way back to its target, which after some such notices in a row grows.
+//!
+//! # Signal it needs
+//! Marks that ports under credits put, which lack none themselves, on every packet; notification packets (BECN) of the
+//! receiver, with a bit and a rate, one for each flow and window.
+//!
+//! # Equations
+//! Switch: as IBCC's (1), with a marking-rate of 0.
+//! Receiver, at the first packet that comes T or more after the window began, of n packets with f marks and b bytes:
+//! ```text
+//! f / n > threshold:  CONGESTED, RecRate = b / (now - began);   otherwise NOT                           (1)
+//! ```
+//! Sender, with the line's rate C:
+//! ```text
+//! CONGESTED, RecRate < C:  target = R;  R = RecRate / undershoot;  k = 0                                (2)
+//! NOT:                     k = k + 1;  k >= after: target = min(target + increase C, C)
+//!                          R = (R + target) / 2                                                         (3)
+//! ```
+//! Flows begin at R = target = C.
+//!
+//! # Parameters
+//! [`Params`]. `increase` is a share of the line's rate, so that it fits lines of any: 0.39 Gbit/s on one of 32. A BECN
+//! has `network.cnp` bytes: the author's are full packets of 2048, ours 64.
+//!
+//! # Where we differ from the paper or public code
+//! * The author's model has one state for each host, and a BECN that is as large as a data packet. Here it is one for
+//!   each flow, and a packet of its own. `fidelity = "ib-omnet"` has the model.
+//! * A rate of the line's or above is told, and heeded by nobody; there it is not told.
+//! * The thesis's chapter on it was not available: this is its public model, in other words.
+//! * `min-rate` is ours.
+//!
+//! # References
+//! 无丢失网络拥塞管理关键技术研究 (key techniques of congestion management in lossless networks), doctoral thesis, Tsinghua
+//! University, May 2022, chapter 5. Public code: Yi-ran/OMNet-.
 
-use paceline_kernel::{Span, Time};
-use serde::{Deserialize, Serialize};
+use paceline_kernel::rng::Rng;
+use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-/// What an operator sets.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    /// How long a receiver looks at packets before it tells.
-    pub window: Span,
-    /// The share of marked packets above which they met congestion.
-    pub threshold: f64,
-    /// A sender goes below the rate at which its packets came by this factor.
-    pub undershoot: f64,
-    /// What the target grows by, in Gbit/s.
-    pub increase: f64,
-    /// Notices in a row that there is no congestion, from which on it grows.
-    pub after: u32,
-}
+use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits};
+use crate::fecn::{Fecn, MOST, Settings};
+use crate::params::{Parameters, Range};
+use crate::rate::Bounds;
+use crate::receiver::{Arrived, Reaction, ReceiverHalf};
+use crate::registry::{Definition, NetworkFacts, Scheme, Unfit, WindowMode};
+use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchPart};
 
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            window: Span::from_ps(8_192_000),
-            threshold: 0.9,
-            undershoot: 1.07,
-            increase: 0.39,
-            after: 3,
-        }
+pub mod omnet;
+
+params! {
+    /// Parameters of RRCC.
+    pub struct Params {
+        /// Receiver: how long it looks at packets before it tells.
+        window: Span = Span::from_ps(8_192_000), in Range::Above(0.0), from "author";
+        /// Receiver: the share of marked packets above which they met congestion.
+        threshold: f64 = 0.9, in Range::Between(0.0, 1.0), from "author";
+        /// A sender goes below the rate at which its packets came by this factor.
+        undershoot: f64 = 1.07, in Range::Between(1.0, 100.0), from "author";
+        /// What the target grows by, as a share of the line's rate.
+        increase: f64 = 0.0121875, in Range::AboveUpTo(0.0, 1.0), from "author: 0.39 of 32 Gbit/s";
+        /// Notices in a row that there is no congestion, from which on it grows.
+        after: u32 = 3, in Range::Between(1.0, 1000.0), from "author";
+        /// Switch: weight of the threshold of marks, from 1 to 15 (the shortest queue).
+        marks: u32 = 15, in Range::Between(1.0, MOST as f64), from "ours";
+        /// The lowest rate.
+        min_rate: BitRate = BitRate::from_bps(10_000_000), in Range::Above(0.0), from "ours";
     }
 }
 
-/// What a receiver tells a sender.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Notice {
-    /// The packets of a window met congestion, and came at this rate (Gbit/s).
-    Congested(f64),
-    /// They did not.
-    Uncongested,
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "rrcc",
+        aliases: &[],
+        title: "RRCC",
+        paper: "Key techniques of congestion management in lossless networks, thesis, Tsinghua University, 2022",
+        summary: "The receiver tells congested flows the rate at which they arrive, and senders go a little\n\
+                  below it at once.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("rrcc.rs"),
+    };
+
+    fn needs(&self) -> Needs {
+        Needs {
+            ecn: true,
+            ..Needs::default()
+        }
+    }
+
+    fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+        let mut unfit = Vec::new();
+        if network.undetermined {
+            unfit.push(Unfit::Doubtful(
+                "RRCC's own marks win over what ports find undetermined",
+            ));
+        }
+        if !network.credits {
+            unfit.push(Unfit::Doubtful(
+                "RRCC is made for networks under credits (`network.flow_control = \"credits\"`), whose buffers its \
+                 switches' threshold is a share of",
+            ));
+        }
+        unfit
+    }
+
+    fn switch_part(&self) -> Option<SwitchPart> {
+        Some(SwitchPart {
+            task: "that mark at the roots of congestion",
+            params: &["marks"],
+            hooks: Hooks {
+                departures: true,
+                pauses: true,
+                ..Hooks::default()
+            },
+            turns_back: false,
+        })
+    }
+
+    fn switch_halves(&self, ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>> {
+        let settings = Settings {
+            threshold: self.marks,
+            marking_rate: 0,
+            packet_size: Bytes::ZERO,
+            victim_mask: false,
+        };
+        Some(PerPort::boxed(ports, rngs, |port, _| Fecn::new(settings, port)))
+    }
+
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        Some(self.min_rate)
+    }
+
+    fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
+        Some(Box::new(Watcher::new(self)))
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(Rrcc::new(self, path))
+    }
 }
 
-/// What a receiver knows of a sender.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Receiver {
+/// The receiver's half: looks at a flow's packets in windows.
+#[derive(Clone, Copy, Debug)]
+pub struct Watcher {
+    window: Span,
+    threshold: f64,
+    began: Option<Time>,
     packets: u32,
     marked: u32,
-    /// When the window began; the first packet of all begins one and counts, of later windows the packet that ended
-    /// the one before does not.
-    since: Option<Time>,
+    bytes: u64,
 }
 
-impl Receiver {
-    /// A packet of `bits` has come, marked or not, over a link of `line` (Gbit/s): what is to be told.
-    pub fn received(
-        &mut self,
-        params: &Params,
-        now: Time,
-        marked: bool,
-        bits: f64,
-        line: f64,
-    ) -> Option<Notice> {
-        self.packets += 1;
-        self.marked += u32::from(marked);
-        let since = *self.since.get_or_insert(now);
-        let window = now.saturating_since(since);
-        if window < params.window {
-            return None;
+impl Watcher {
+    /// Of a flow of which nothing has come.
+    pub const fn new(params: &Params) -> Self {
+        Self {
+            window: params.window,
+            threshold: params.threshold,
+            began: None,
+            packets: 0,
+            marked: 0,
+            bytes: 0,
         }
-        let share = f64::from(self.marked) / f64::from(self.packets);
-        let rate = f64::from(self.packets) * (bits / 8000.0) * 8.0 / window.as_us_f64();
-        *self = Self {
-            since: Some(now),
-            ..Self::default()
-        };
-        if share <= params.threshold {
-            return Some(Notice::Uncongested);
+    }
+
+    /// Equation (1), of a window that took `span`.
+    fn verdict(&self, span: Span) -> Cnp {
+        let congested = f64::from(self.marked) > self.threshold * f64::from(self.packets);
+        let bps = u128::from(self.bytes) * 8_000_000_000_000 / u128::from(span.as_ps().max(1));
+        let rate = BitRate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX));
+        Cnp {
+            mark: Mark::congested_if(congested),
+            rate: congested.then_some(rate),
         }
-        (rate < line).then_some(Notice::Congested(rate))
     }
 }
 
-/// A host's half.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sender {
-    /// Nanoseconds from one packet to the next.
-    interval_ns: f64,
-    /// In Gbit/s.
-    target: f64,
-    line: f64,
+impl ReceiverHalf for Watcher {
+    fn on_data(&mut self, now: Time, data: &Arrived) -> Reaction {
+        self.packets += 1;
+        self.marked += u32::from(data.mark == Mark::Congested);
+        self.bytes += data.wire.get();
+        let span = now.saturating_since(*self.began.get_or_insert(now));
+        if span < self.window {
+            return Reaction::NONE;
+        }
+        let verdict = self.verdict(span);
+        (self.began, self.packets, self.marked, self.bytes) = (Some(now), 0, 0, 0);
+        Reaction {
+            cnp: Some(verdict),
+            ..Reaction::NONE
+        }
+    }
+
+    fn replaces_echo(&self) -> bool {
+        true
+    }
+}
+
+/// The sender of a flow.
+#[derive(Clone, Debug)]
+pub struct Rrcc {
+    undershoot: f64,
+    step: BitRate,
+    after: u32,
+    bounds: Bounds,
+    rate: BitRate,
+    target: BitRate,
     /// Notices in a row that there is no congestion.
     calm: u32,
 }
 
-impl Sender {
-    /// Of a host whose link carries `line` Gbit/s, at which a packet takes `packet_ns`.
-    pub const fn new(line: f64, packet_ns: f64) -> Self {
+impl Rrcc {
+    /// A sender at line rate.
+    pub fn new(params: &Params, path: &PathInfo) -> Self {
         Self {
-            interval_ns: packet_ns,
-            target: line,
-            line,
+            undershoot: params.undershoot,
+            step: path.line_rate.scale(params.increase),
+            after: params.after,
+            bounds: Bounds::new(params.min_rate, path.line_rate),
+            rate: path.line_rate,
+            target: path.line_rate,
             calm: 0,
         }
     }
+}
 
-    /// A notice has come; packets have `bits`.
-    pub fn notified(&mut self, params: &Params, notice: Notice, bits: f64) {
-        let rate = bits / self.interval_ns;
-        match notice {
-            Notice::Congested(arrived) => {
-                self.calm = 0;
-                if arrived > 0.0 {
-                    self.target = rate;
-                    self.interval_ns = params.undershoot * bits / arrived;
-                }
-            }
-            Notice::Uncongested => {
-                self.calm += 1;
-                if self.calm >= params.after {
-                    self.target = (self.target + params.increase).min(self.line);
-                }
-                self.interval_ns = bits / ((rate + self.target) * 0.5);
-            }
+impl CongestionControl for Rrcc {
+    fn limits(&self) -> SendLimits {
+        SendLimits {
+            rate: self.rate,
+            window: Bytes::MAX,
         }
     }
 
-    /// Nanoseconds from one packet to the next.
-    pub const fn interval_ns(&self) -> f64 {
-        self.interval_ns
+    fn on_ack(&mut self, _cx: &mut Ctx<'_>, _ack: &AckInfo<'_>) {}
+
+    fn on_cnp(&mut self, _cx: &mut Ctx<'_>, cnp: &Cnp) {
+        if let (Mark::Congested, Some(arrival)) = (cnp.mark, cnp.rate) {
+            if arrival < self.bounds.line {
+                self.target = self.rate; // (2)
+                self.rate = self.bounds.clamp(arrival.scale(1.0 / self.undershoot));
+                self.calm = 0;
+            }
+            return;
+        }
+        self.calm += 1; // (3)
+        if self.calm >= self.after {
+            self.target = self.bounds.clamp(self.target.saturating_add(self.step));
+        }
+        self.rate = self
+            .bounds
+            .clamp(self.rate.saturating_add(self.target).scale(0.5));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testkit::{Pair, star_path};
 
-    const BITS: f64 = 16384.0;
+    const NOT: Cnp = Cnp {
+        mark: Mark::None,
+        rate: None,
+    };
 
+    fn congested(gbps: u64) -> Cnp {
+        Cnp {
+            mark: Mark::Congested,
+            rate: Some(BitRate::from_gbps(gbps)),
+        }
+    }
+
+    /// Packets of 1000 bytes every 512 ns; the first begins a window and counts, later windows begin behind the packet
+    /// that ended the one before.
     #[test]
-    fn a_window_that_was_marked_tells_its_rate_and_the_first_counts_a_packet_more() {
-        let (params, mut receiver) = (Params::default(), Receiver::default());
-        let mut told = Vec::new();
-        for packet in 0..33 {
-            let now = Time::from_ns(713 + packet * 512);
-            told.extend(receiver.received(&params, now, true, BITS, 32.0));
-        }
-        // 17 packets in the time of 16 are beyond line rate, of which nothing is told; then 16 are line rate.
-        assert_eq!(told, []);
-        for packet in 0..9 {
-            let now = Time::from_ns(713 + 32 * 512 + (packet + 1) * 1024);
-            told.extend(receiver.received(&params, now, packet != 0 || told.is_empty(), BITS, 32.0));
-        }
-        assert_eq!(told.len(), 1);
-        assert!(matches!(told[0], Notice::Congested(rate) if (rate - 16.0).abs() < 1e-9));
+    fn equation_1_by_hand() {
+        let told = |marked: u64| {
+            let mut watcher = Watcher::new(&Params::default());
+            let mut told = Vec::new();
+            for packet in 0..33 {
+                let data = Arrived {
+                    mark: Mark::congested_if(packet < marked),
+                    wire: Bytes::new(1000),
+                    tag: 0,
+                };
+                told.extend(watcher.on_data(Time::from_ns(700 + packet * 512), &data).cnp);
+            }
+            told
+        };
+        // 17 packets in 8.192 us, then 16.
+        let rate = |packets: u64| Some(BitRate::from_bps(packets * 8_000_000_000_000_000 / 8_192_000));
+        let all = Cnp {
+            mark: Mark::Congested,
+            rate: rate(17),
+        };
+        assert_eq!(told(17), [all, NOT]);
+        // 16 of 17 are more than 90 %, 15 are less.
+        assert_eq!(told(16)[0], all);
+        assert_eq!(told(15)[0], NOT);
+        let rest = Cnp {
+            mark: Mark::Congested,
+            rate: rate(16),
+        };
+        assert_eq!(told(33), [all, rest]);
     }
 
     #[test]
-    fn a_sender_undershoots_and_comes_back_by_halves() {
-        let (params, mut sender) = (Params::default(), Sender::new(32.0, 512.0));
-        sender.notified(&params, Notice::Congested(16.0), BITS);
-        let rate = |sender: &Sender| BITS / sender.interval_ns();
-        assert!((rate(&sender) - 16.0 / 1.07).abs() < 1e-9);
-        sender.notified(&params, Notice::Uncongested, BITS);
-        assert!((rate(&sender) - (16.0 / 1.07 + 32.0) / 2.0).abs() < 1e-9);
-        (0..60).for_each(|_| sender.notified(&params, Notice::Uncongested, BITS));
-        assert!((rate(&sender) - 32.0).abs() < 1e-6);
+    fn equations_2_and_3_by_hand() {
+        let mut pair = Pair::new(star_path(), |path| Rrcc::new(&Params::default(), path));
+        let gbps = |pair: &Pair<Rrcc>| pair.rate().as_bps() as f64 / 1e9;
+        pair.cnp(&congested(50));
+        assert!((gbps(&pair) - 50.0 / 1.07).abs() < 1e-6);
+        // Half of the way back to the line's rate.
+        pair.cnp(&NOT);
+        assert!((gbps(&pair) - (50.0 / 1.07 + 100.0) / 2.0).abs() < 1e-6);
+        pair.cnp(&congested(40));
+        pair.cnp(&congested(20));
+        // The target is what it was before the last cut: 40 / 1.07.
+        pair.cnp(&NOT);
+        pair.cnp(&NOT);
+        let (target, start) = (40.0 / 1.07, 20.0 / 1.07);
+        assert!((gbps(&pair) - (target - (target - start) / 4.0)).abs() < 1e-6);
+        // From the third on it grows by 1.21875 Gbit/s.
+        let before = gbps(&pair);
+        pair.cnp(&NOT);
+        assert!((gbps(&pair) - (before + target + 1.21875) / 2.0).abs() < 1e-6);
+        // A rate of the line's says nothing.
+        let before = gbps(&pair);
+        pair.cnp(&congested(100));
+        assert_eq!(gbps(&pair), before);
     }
 }

@@ -57,6 +57,8 @@ pub struct EgressPort {
     pub delay: Span,
     /// The network's curve.
     pub red: Red,
+    /// Bytes of what a queue can fill: the input buffer of a lane under credits, elsewhere the switch's.
+    pub buffer: u32,
 }
 
 /// An egress port at the moment of a call.

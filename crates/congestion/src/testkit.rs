@@ -77,6 +77,7 @@ pub fn egress_port() -> EgressPort {
         rate: BitRate::from_gbps(100),
         delay: Span::from_us(1),
         red: Red::OFF,
+        buffer: 1 << 20,
     }
 }
 

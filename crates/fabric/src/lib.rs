@@ -27,7 +27,7 @@ mod world;
 
 pub use outcome::Outcome;
 pub use outcome::{account, closeup};
-pub use run::build::{Makers, RoundTrip, round_trips};
+pub use run::build::{Makers, RoundTrip, check_credits, round_trips};
 pub use run::ideal;
 pub use run::simulation::{BuildError, Progress, Simulation, Until};
 pub use run::windows::WindowCounts;

@@ -11,6 +11,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 
 mod arrivals;
+mod balancing;
 mod credits;
 mod lanes;
 mod quirks;
@@ -18,6 +19,7 @@ mod switch;
 mod tcd_ns3;
 
 pub use arrivals::*;
+pub use balancing::*;
 pub use credits::*;
 pub use lanes::*;
 pub use quirks::*;
@@ -91,56 +93,6 @@ pub struct StaticRoute {
     pub to: NodeId,
     /// The neighbour that they go to; without a live link to it they are lost.
     pub via: NodeId,
-}
-
-/// How switches choose among next hops that are equally near.
-///
-/// What is said of packets here is said of data packets. Acknowledgements and notifications go by
-/// [`LoadBalancing::Ecmp`] always, and so do flows to hosts for which next hops are given.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LoadBalancing {
-    /// By a hash of the flow's addresses and ports, seeded by the switch: a flow has one path.
-    #[default]
-    Ecmp,
-    /// At random whenever a flow has paused for longer than `gap` (LetFlow).
-    Flowlet(Flowlets),
-    /// At random for every packet.
-    Spray,
-    /// The port whose queue is the soonest empty, for every packet.
-    Adaptive,
-    /// The port whose queue is the soonest empty, whenever a flow has paused for longer than `gap`.
-    AdaptiveFlowlet(Flowlets),
-}
-
-/// Whose hash chooses among next hops that are equally near.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EcmpHash {
-    /// Each switch has a seed of its own.
-    #[default]
-    PerSwitch,
-    /// All have the same: flows that a switch gets by their hash go on by the same hash, and most of its next hops
-    /// stay unused (polarisation).
-    Shared,
-}
-
-impl LoadBalancing {
-    /// Whether packets of a flow that follow each other closely may take different paths.
-    pub const fn is_per_packet(self) -> bool {
-        matches!(self, Self::Spray | Self::Adaptive)
-    }
-}
-
-/// How switches tell flowlets apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Flowlets {
-    /// A flow that sent nothing for longer than this may take another path.
-    pub gap: Span,
-    /// Entries of a switch's table of flows, a power of two. Flows whose hashes meet in one entry
-    /// are taken for one.
-    pub entries: u32,
 }
 
 /// Sizes of packets on the wire.

@@ -176,6 +176,95 @@ fn what_links_lose_is_told_again() {
     }
 }
 
+/// Switches 0 to 3 in a ring, host 4 + i at switch i; packets go round clockwise, each to the host two switches on.
+fn ring(lanes: LaneSpec) -> RunSpec {
+    let mut spec = lanes::row(4, 100, lanes);
+    spec.links.push(common::link(3, 0, common::G100));
+    for node in 0..4 {
+        for to in (0..4).filter(|&to| to != node) {
+            spec.routes.push(StaticRoute {
+                node: NodeId(node),
+                to: NodeId(4 + to),
+                via: NodeId((node + 1) % 4),
+            });
+        }
+    }
+    (0..4).for_each(|host| add_flow(&mut spec, 4 + host, 4 + (host + 2) % 4, 4 << 20, 0));
+    spec
+}
+
+/// Buffers that wait for each other in a ring: found by proof, and the run ends.
+#[test]
+fn a_ring_stands_still() {
+    for lanes in [lanes::ib(17 * 4), lanes::cbfc(17 * 4)] {
+        let outcome = run(ring(lanes));
+        let standstill = outcome.standstill.expect("all four wait for each other");
+        let mut waiting: Vec<(u32, u32)> = (standstill.pauses.iter())
+            .map(|pause| (pause.port.node.0, pause.port.peer.0))
+            .collect();
+        waiting.sort_unstable();
+        let (ring, hosts) = waiting.split_at(4);
+        assert_eq!(ring, [(0, 1), (1, 2), (2, 3), (3, 0)]);
+        assert_eq!(hosts, [(4, 0), (5, 1), (6, 2), (7, 3)]);
+        assert_eq!(standstill.cycles.len(), 1);
+        assert_eq!(standstill.cycles[0].len(), 4);
+        assert!(standstill.ended, "{}", outcome.end);
+        assert_eq!(outcome.counters.buffer_drops, 0);
+    }
+}
+
+/// A second lane for what has crossed the link back to switch 0 (a dateline) would be needed; two hosts that do not
+/// close the ring need none.
+#[test]
+fn half_a_ring_does_not() {
+    let mut spec = ring(lanes::ib(17 * 4));
+    spec.flows.truncate(2);
+    let outcome = run(spec.clone());
+    assert_eq!(outcome.standstill, None);
+    assert_complete(&spec, &outcome);
+}
+
+/// Hosts 0 to 15 of a fat tree of switches with four ports: by destination each core gets as much as every other.
+#[test]
+fn d_mod_k_uses_all_cores() {
+    let mut spec = lanes::star(1, lanes::ib(512));
+    let (edges, aggregations, cores) = (16..24, 24..32, 32..36);
+    spec.nodes = (0..36)
+        .map(|node| {
+            if node < 16 {
+                NodeKind::Host
+            } else {
+                NodeKind::Switch
+            }
+        })
+        .collect();
+    spec.links = (0..16)
+        .map(|host| common::link(host, 16 + host / 2, common::G100))
+        .collect();
+    for (i, edge) in edges.enumerate() {
+        let pod = i as u32 / 2;
+        spec.links
+            .extend((0..2).map(|a| common::link(edge, 24 + 2 * pod + a, common::G100)));
+    }
+    for (i, aggregation) in aggregations.enumerate() {
+        let first = cores.start + 2 * (i as u32 % 2);
+        spec.links
+            .extend((0..2).map(|c| common::link(aggregation, first + c, common::G100)));
+    }
+    spec.ecmp_hash = EcmpHash::DModK;
+    spec.record.trace_nodes = cores.clone().map(NodeId).collect();
+    // Each to the host of the same place in the next pod.
+    (0..16).for_each(|host| add_flow(&mut spec, host, (host + 4) % 16, 1024, 0));
+    let outcome = run(spec.clone());
+    assert_complete(&spec, &outcome);
+    let data = |core: u32| {
+        let sent = common::traced(&outcome, core, TraceKind::Dequeue);
+        sent.filter(|event| event.kind == PacketKind::Data).count()
+    };
+    assert_eq!(cores.map(data).collect::<Vec<_>>(), [4, 4, 4, 4]);
+    assert!(!outcome.hangs_on_seed);
+}
+
 /// A link that fails and comes back begins with what its other end has free.
 #[test]
 fn a_link_that_comes_back_has_its_credits() {

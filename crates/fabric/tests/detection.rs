@@ -76,6 +76,7 @@ fn by_hand(outcome: &Outcome, at: &[(Time, u64)]) -> Vec<(Time, u64)> {
         rate: G400,
         delay: Span::from_us(1),
         red: Red::new(5_000, 50_000, 0.2),
+        buffer: 1 << 20,
     };
     let settings = Settings {
         variant: TCD.variant,

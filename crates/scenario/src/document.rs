@@ -344,6 +344,23 @@ fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
+/// What a key of OpenSM's congestion manager is called here.
+fn opensm(found: &str) -> Option<&'static str> {
+    let own = found
+        .strip_prefix("cc_sw_cong_setting_")
+        .or(found.strip_prefix("cc_ca_cong_setting_"))?;
+    const KEYS: [&str; 7] = [
+        "threshold",
+        "marking-rate",
+        "packet-size",
+        "victim-mask",
+        "ccti-increase",
+        "ccti-min",
+        "ccti-timer",
+    ];
+    KEYS.into_iter().find(|key| key.replace('-', "_") == own)
+}
+
 fn unknown(message: &str) -> Option<Problem> {
     let (what, rest) = if let Some(rest) = message.strip_prefix("unknown field ") {
         ("key", rest)
@@ -364,7 +381,8 @@ fn unknown(message: &str) -> Option<Problem> {
     } else {
         format!("expected {}", list.join(", "))
     };
-    Some(match nearest(found, known.iter().copied()) {
+    let near = opensm(found).filter(|name| known.contains(name));
+    Some(match near.or_else(|| nearest(found, known.iter().copied())) {
         Some(name) => problem
             .label(format!("did you mean `{name}`?"))
             .help(format!("did you mean `{name}`? {expected}")),

@@ -39,8 +39,8 @@ pub(crate) use nodes::{NodeItem, Nodes};
 pub(crate) use quirks::Quirks;
 pub(crate) use recovery::{ArrivalOrder, DropKind, RecoveryKind};
 pub(crate) use values::{
-    Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, FlowControlKind, Headroom, OrAuto,
-    OrOff, PerLink, PfcModeKind, PortBins, Ratio,
+    Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, ExitKind, FlowControlKind, Headroom,
+    OrAuto, OrOff, PerLink, PfcModeKind, PortBins, Ratio,
 };
 pub(crate) use workload::*;
 
@@ -401,6 +401,8 @@ tables! {
         variant: Spanned<TcdKind>,
         epsilon: Spanned<f64>,
         max_ton: Spanned<OrAuto<Span>>,
+        exit: Spanned<ExitKind>,
+        periods: Spanned<f64>,
         times: Spanned<f64>,
         class: Vec<Spanned<Detection>>,
     }

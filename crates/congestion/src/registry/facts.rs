@@ -62,6 +62,8 @@ pub struct NetworkFacts {
     pub marks: bool,
     /// Whether there are pauses.
     pub pauses: bool,
+    /// Whether links are under credits.
+    pub credits: bool,
     /// Whether ports mark packets as undetermined.
     pub undetermined: bool,
 }

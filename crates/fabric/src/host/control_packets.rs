@@ -48,6 +48,7 @@ impl World {
 
 impl Hosts {
     /// Sends the next ACK of `class`.
+    #[inline(always)]
     pub(super) fn send_ack(&mut self, world: &World, core: &mut Core, port: PortId, class: u8) {
         let queue = &mut core.queues[(port, class)];
         let (id, _) = queue.pop(&core.packets);

@@ -323,6 +323,8 @@ impl Hosts {
         }
     }
 
+    /// Puts the next packet of a queue pair on the wire. (Where it is called for every packet it is part of the caller.)
+    #[inline(always)]
     pub(super) fn send_data(&mut self, world: &World, core: &mut Core, port: PortId, slot: QpId) {
         let mtu = world.packet.mtu.get();
         let (number, seq) = if self.repeats.is_empty() {

@@ -14,7 +14,7 @@ impl Hosts {
     pub(super) fn send_on_credit(&mut self, world: &World, core: &mut Core, port: PortId) {
         let strict = core.ports[port].ready & (1 << LINK_CONTROL | 1 << STRICT);
         if strict != 0 {
-            return self.send_ack(world, core, port, strict.trailing_zeros() as u8);
+            return self.send_control(world, core, port, strict.trailing_zeros() as u8);
         }
         loop {
             let ready = self.ready_lanes(core, port);
@@ -30,6 +30,11 @@ impl Hosts {
                 return;
             }
         }
+    }
+
+    #[inline(never)]
+    fn send_control(&mut self, world: &World, core: &mut Core, port: PortId, class: u8) {
+        self.send_ack(world, core, port, class);
     }
 
     /// Lanes that have an acknowledgement, or data that nothing but credit may hold back.
@@ -65,7 +70,7 @@ impl Hosts {
         if !self.may_send(core, (port, class), wire, ready) {
             return false;
         }
-        self.send_ack(world, core, port, class);
+        self.send_control(world, core, port, class);
         true
     }
 

@@ -3,7 +3,7 @@
 //! Without congestion control a host makes a packet whenever it can; with it at a pace, and a turn that finds nothing to
 //! make or no room is lost.
 
-use paceline_congestion::rrcc;
+use paceline_congestion::rrcc::omnet as rrcc;
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, Time};
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use paceline_congestion::{ibcc, rrcc};
+use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
 
 use crate::ids::{FlowId, NicId, PacketId, PortId};
 use crate::outcome::credits::SourceTotals;

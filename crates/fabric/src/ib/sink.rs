@@ -1,6 +1,7 @@
 //! Hosts that receive: packets are taken one by one, and what was marked is told to who sent it.
 
-use paceline_congestion::{Mark, rrcc};
+use paceline_congestion::Mark;
+use paceline_congestion::rrcc::omnet as rrcc;
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, Time};
 

@@ -118,6 +118,14 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
     Ok(simulation)
 }
 
+/// Whether a network under credits could be built, as far as these are concerned.
+///
+/// # Errors
+/// Why not.
+pub fn check_credits(spec: &RunSpec) -> Result<(), String> {
+    crate::lanes::check(spec, &at_work(spec, Makers::new()))
+}
+
 /// What an empty network's round trip takes on a path, as [`crate::Outcome::base_rtt`] counts it, and the
 /// path's links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

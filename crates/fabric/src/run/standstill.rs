@@ -5,7 +5,8 @@
 //! a circle, nothing ever moves again. Here such pauses are found by proof, not by patience: of all
 //! paused ports those are struck out, again and again, whose other end could resume once
 //! everything has left that does not wait behind a port that is still in. What remains can not
-//! end, unless a link fails.
+//! end, unless a link fails. Under credits a lane that lacks some is a paused class, and goes on when its buffer at the
+//! other end has room for the packet that it holds back.
 //!
 //! Hu et al., "Deadlocks in Datacenter Networks: Why Do They Form, and How to Avoid Them" (HotNets
 //! 2016); for NICs that pause for ever, Guo et al., "RDMA over Commodity Ethernet at Scale"
@@ -18,6 +19,7 @@ use paceline_kernel::queue::LaneId;
 use crate::core::event::Event;
 use crate::ids::{PacketId, PortId};
 use crate::outcome::{EndlessPause, PortRef, Standstill};
+use crate::run::kind::Kind;
 use crate::run::simulation::Simulation;
 use crate::spec::NodeId;
 use crate::watch::standstill::LONG;
@@ -94,7 +96,7 @@ impl Simulation {
     /// Whether a pause has lasted long enough to be looked at. (Most last for microseconds.)
     pub(super) fn has_long_pause(&self, now: u64) -> bool {
         // What it is found by are this crate's accounts; pauses that expire end by themselves there.
-        self.kind.is_own() && self.core.has_pause_of(now, LONG)
+        self.kind.has_own_hosts() && self.core.has_pause_of(now, LONG)
     }
 
     /// Looks for endless pauses when the run is over.
@@ -124,7 +126,7 @@ impl Simulation {
 
     /// All pauses that can never end.
     fn standstill(&self, now: u64) -> Option<Standstill> {
-        if !self.kind.is_own() {
+        if !self.kind.has_own_hosts() {
             return None;
         }
         let stuck = self.endless()?;
@@ -175,17 +177,19 @@ impl Simulation {
         packets.sum()
     }
 
-    /// Packets in a queue.
+    /// Packets in a queue, or under credits in all queues of an output's lane.
     fn waiting_in(&self, slot: (PortId, u8)) -> impl Iterator<Item = PacketId> {
-        let mut next = self.core.queues[slot].head;
-        std::iter::from_fn(move || {
-            let id = next;
-            if id == PacketId::NONE {
-                return None;
-            }
-            next = self.core.packets.get(id).next;
-            Some(id)
-        })
+        let lanes = match &self.kind {
+            Kind::Lanes(lanes) if !self.core.ports[slot.0].is_host => Some(lanes),
+            _ => None,
+        };
+        let by_input = lanes
+            .into_iter()
+            .flat_map(move |lanes| lanes.waiting_at(&self.core, slot));
+        self.core
+            .packets
+            .linked(self.core.queues[slot].head)
+            .chain(by_input)
     }
 
     fn holds_from(&self, slot: (PortId, u8), ingress: PortId) -> bool {
@@ -205,14 +209,18 @@ impl Simulation {
                 return None;
             }
             let before = stuck.len();
-            let mut held = Grid::of(self.core.ports.len(), self.world.class_count, 0u32);
-            for &slot in &stuck {
-                for id in self.waiting_in(slot) {
-                    let packet = self.core.packets.get(id);
-                    if packet.ingress != PortId::NONE {
-                        held[(packet.ingress, slot.1)] += u32::from(packet.wire);
-                    }
+            let held = self.held_behind(&stuck);
+            if matches!(self.kind, Kind::Lanes(_)) {
+                stuck.retain(|&(port, class)| {
+                    let peer = self.core.ports[port].peer;
+                    let is_host = self.core.ports[peer].is_host;
+                    // Hosts take what comes.
+                    !is_host && !self.core.could_send(port, class, held[(peer, class)])
+                });
+                if stuck.len() == before {
+                    return Some(stuck);
                 }
+                continue;
             }
             // Everything else has left.
             let drained = self.switches.drained(&self.core, &held);
@@ -231,6 +239,23 @@ impl Simulation {
                 return Some(stuck);
             }
         }
+    }
+
+    /// What waits behind some ports, by the port that it came in by: bytes, or credits.
+    fn held_behind(&self, stuck: &[(PortId, u8)]) -> Grid<PortId, u32> {
+        let mut held = Grid::of(self.core.ports.len(), self.world.class_count, 0u32);
+        for &slot in stuck {
+            for id in self.waiting_in(slot) {
+                let packet = self.core.packets.get(id);
+                if packet.ingress != PortId::NONE {
+                    held[(packet.ingress, slot.1)] += match &self.kind {
+                        Kind::Lanes(_) => self.core.units(packet.wire),
+                        _ => u32::from(packet.wire),
+                    };
+                }
+            }
+        }
+        held
     }
 
     fn storms_for_ever(&self, node: NodeId, class: u8) -> bool {

@@ -1,6 +1,6 @@
 //! Credits: InfiniBand, whose switches buffer packets where they come in.
 
-use paceline_congestion::{ibcc, rrcc};
+use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
 use paceline_kernel::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 

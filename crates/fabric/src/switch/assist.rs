@@ -94,8 +94,17 @@ fn takes_part(assist: Option<AssistPorts>, port: &Port, ports: &Ports) -> bool {
     }
 }
 
+/// Bytes of the buffer that a queue fills: of the smallest lane, or of a switch.
+fn buffer_of_queue(spec: &RunSpec) -> u32 {
+    let bytes = match &spec.lanes {
+        Some(lanes) => lanes.unit.get() * u64::from(lanes.buffers.iter().copied().min().unwrap_or(0)),
+        None => spec.switch.buffer.get(),
+    };
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
 /// A port whose full packets have so many bytes.
-fn egress_port(profile: &LinkProfile, full: u16, classes: usize) -> EgressPort {
+fn egress_port(profile: &LinkProfile, full: u16, (classes, buffer): (usize, u32)) -> EgressPort {
     EgressPort {
         classes,
         full_packet: Span::from_ps(profile.serialise(full).tx),
@@ -103,6 +112,7 @@ fn egress_port(profile: &LinkProfile, full: u16, classes: usize) -> EgressPort {
         rate: profile.rate,
         delay: Span::from_ps(profile.delay),
         red: profile.red,
+        buffer,
     }
 }
 
@@ -134,7 +144,8 @@ impl Assists {
         // The ports that take part, with full packets of a scheme that needs so much in them.
         let part = |needs: &Needs, assist| -> Vec<Option<EgressPort>> {
             let full = spec.packet.mtu.get() as u16 + spec.packet.data_headers(needs);
-            let egress = |port: &Port| egress_port(&profiles[port.profile], full, classes.count());
+            let queues = (classes.count(), buffer_of_queue(spec));
+            let egress = |port: &Port| egress_port(&profiles[port.profile], full, queues);
             let part = |port| takes_part(assist, port, ports).then(|| egress(port));
             ports.iter().map(part).collect()
         };

@@ -306,7 +306,13 @@ impl Switches {
     ) {
         let profile = &world.profiles[core.ports[egress].profile];
         self.mark_departing(world, core, profile, egress, id, left);
-        self.tell_leaving::<true>(world, core, egress, id, left);
+        let now = core.now();
+        let (packet, room) = core.packets.with_room(id);
+        if self.telemetry.on && packet.kind == PacketKind::Data {
+            self.telemetry
+                .stamp(now, &core.ports[egress], profile, packet, room);
+        }
+        self.tell_leaving(world, core, egress, id, left);
     }
 
     #[inline(never)]
@@ -326,9 +332,17 @@ impl Switches {
         left: u32,
     ) {
         let now = core.now();
-        let (kind, wire, accounted) = self.tell_leaving::<TOLD>(world, core, egress, id, left);
-        let port = &mut core.ports[egress];
+        let port = &core.ports[egress];
         let profile = &world.profiles[port.profile];
+        let (packet, room) = core.packets.with_room(id);
+        let (kind, wire, accounted) = (packet.kind, packet.wire, packet.is_accounted());
+        if self.telemetry.on && kind == PacketKind::Data {
+            self.telemetry.stamp(now, port, profile, packet, room);
+        }
+        if TOLD {
+            self.tell_leaving(world, core, egress, id, left);
+        }
+        let port = &mut core.ports[egress];
         let more = port.has_sendable();
         let arrives = core
             .agenda
@@ -338,37 +352,18 @@ impl Switches {
         }
     }
 
-    /// What switches have to tell is written into a packet that leaves its queue, and others are told of it: its kind,
-    /// its size, and whether its journal is to be told when it arrives.
+    /// A packet leaves its queue: tells those who are told of each.
     #[inline(always)]
-    fn tell_leaving<const TOLD: bool>(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        egress: PortId,
-        id: PacketId,
-        left: u32,
-    ) -> (PacketKind, u16, bool) {
-        let now = core.now();
-        let port = &core.ports[egress];
-        let profile = &world.profiles[port.profile];
-        let (packet, room) = core.packets.with_room(id);
-        let told = (packet.kind, packet.wire, packet.is_accounted());
-        if self.telemetry.on && packet.kind == PacketKind::Data {
-            self.telemetry.stamp(now, port, profile, packet, room);
+    fn tell_leaving(&mut self, world: &World, core: &mut Core, egress: PortId, id: PacketId, left: u32) {
+        if self.telemetry.pint.is_some() {
+            self.pint_departed(world, core, egress, id);
         }
-        if TOLD {
-            if self.telemetry.pint.is_some() {
-                self.pint_departed(world, core, egress, id);
-            }
-            if core.watch.recorder.tracing {
-                core.trace(world, egress, TraceKind::Dequeue, id, left);
-            }
-            if core.watch.accounts.awaits_pauses() {
-                core.account_pause(world, egress, id);
-            }
+        if core.watch.recorder.tracing {
+            core.trace(world, egress, TraceKind::Dequeue, id, left);
         }
-        told
+        if core.watch.accounts.awaits_pauses() {
+            core.account_pause(world, egress, id);
+        }
     }
 
     /// A packet leaves the buffer: its ingress gets its bytes back. Says whether a pause may end.

@@ -5,6 +5,7 @@
 //! that a switch would compute for every packet, and its packets follow the list.
 
 mod flow_key;
+mod ranks;
 mod source_route;
 
 use crate::ids::{LinkId, PortId, ProfileId};
@@ -51,6 +52,8 @@ pub(crate) struct Routing {
     /// Mixed into the hash's seed, a switch's id.
     seed: u32,
     hash: EcmpHash,
+    /// With [`EcmpHash::DModK`]: the number of each host among hosts, and how far switches are above them.
+    ranks: List<NodeId, u32>,
     last_parallel_only: bool,
     /// Set once a switch had several next hops to choose from.
     chose: OnceLock<()>,
@@ -103,12 +106,16 @@ impl Routing {
             distances: (0..kinds_count).map(|_| OnceLock::new()).collect(),
             seed,
             hash,
+            ranks: List::new(),
             last_parallel_only,
             chose: OnceLock::new(),
             fixed: BTreeMap::new(),
             fixed_to: BTreeSet::new(),
         };
         routing.number_places();
+        if hash == EcmpHash::DModK {
+            routing.rank();
+        }
         routing
     }
 
@@ -251,11 +258,12 @@ impl Routing {
         let choice = match count {
             1 => 0,
             _ if is_host(node) => key.hash(NIC_HASH_SEED) % count,
+            _ if self.hash == EcmpHash::DModK => self.by_destination(node, dst, count),
             _ => {
                 self.chose.get_or_init(|| ());
                 let own = match self.hash {
                     EcmpHash::PerSwitch => node.0,
-                    EcmpHash::Shared => 0,
+                    EcmpHash::Shared | EcmpHash::DModK => 0,
                 };
                 key.hash(own ^ self.seed) % count
             }

@@ -1,7 +1,7 @@
 //! Networks of a published InfiniBand simulator: two switches with nineteen hosts, and fat trees.
 #![allow(dead_code, unreachable_pub, reason = "each test uses what it needs")]
 
-use paceline_congestion::{ibcc, rrcc};
+use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 

@@ -98,7 +98,7 @@ pub fn sections() -> &'static [Entry] {
             "lanes", "", "", "with `flow_control = \"credits\"`: virtual lanes, their buffers and credits";
             "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
             "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
-            "ecmp-hash", "", "per-switch", "what a flow is hashed with: `per-switch` (a seed of each switch) or `shared` (the same at all, so that flows which a switch got by their hash go on by the same, and most of its next hops stay unused: polarisation)";
+            "ecmp-hash", "", "per-switch (InfiniBand's credits: d-mod-k)", "what a flow is hashed with: `per-switch` (a seed of each switch), `d-mod-k` (nothing: the destination's number chooses, another digit of it at each level of switches) or `shared` (the same at all, so that flows which a switch got by their hash go on by the same, and most of its next hops stay unused: polarisation)";
             "flowlet", "", "", "how flowlets are told apart";
             "adaptive", "", "", "how often the least loaded port is chosen";
             "failure", "", "", "list of links that fail";
@@ -148,6 +148,8 @@ pub fn sections() -> &'static [Entry] {
             "variant", "", "thesis", "with tcd: as in the `thesis`, `as-coded` in its authors' simulator, or `adaptive`, by the times that a port was seen to send in one go";
             "epsilon", "", "0.05", "with tcd: how much more congested flows bring to a port than leaves it, as a share of its rate; smaller is surer and slower";
             "max-ton", TIME, "auto", "with tcd: the longest time that an undetermined port sends in one go; `auto`: each port's own, by epsilon, its link, and the thresholds of pauses";
+            "exit", "", "periods (cbfc: formula)", "with tcd under credits, by what `max-ton = \"auto\"` goes: `periods` of flow-control packets, or `formula`: by epsilon, the period, and packets (cbfc: as with pauses, a packet's room being what they let in)";
+            "periods", "", "5", "with exit periods: so many";
             "times", "", "2", "with variant adaptive: so many times the longest of late";
             "class", "", "", "list of single classes that have another detector than the other lossless ones, each with its `priority` and the keys above";
             "priority", "", "", "in `class` only: which class";

@@ -2,7 +2,7 @@
 
 use paceline_congestion::detect::Detector;
 use paceline_congestion::registry::{NetworkFacts, SchemeConfig, Setting, Unfit};
-use paceline_fabric::spec::{AssistPorts, SwitchSpec};
+use paceline_fabric::spec::{AssistPorts, FlowControl, SwitchSpec};
 use paceline_kernel::Bytes;
 use toml::Spanned;
 
@@ -66,6 +66,7 @@ fn facts(n: &schema::Network, switch: &SwitchSpec) -> NetworkFacts {
         pacing: n.pacing.as_ref().is_none_or(|pacing| *pacing.get_ref()),
         marks: !n.ecn.as_ref().is_some_and(no_curves),
         pauses: n.flow_control != Some(FlowControlKind::None),
+        credits: switch.flow_control == FlowControl::Credits,
         undetermined: (switch.detectors().iter())
             .any(|(_, detector)| matches!(detector, Detector::Ternary(_))),
     }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use paceline_congestion::{ibcc, rrcc};
+use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
 use paceline_fabric::spec::{
     Accounted, Control, CreditSpec, FlowControl, LoadBalancing, NicSpec, RecordSpec, Recovery, Source, Stall,
     SwitchSpec,

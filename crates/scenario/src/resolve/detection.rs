@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use paceline_congestion::detect::tcd::{self, Variant};
 use paceline_congestion::registry::SchemeConfig;
-use paceline_fabric::spec::{Detection, FlowControl, PacketFormat, PfcThreshold, SwitchSpec, Tcd};
+use paceline_fabric::spec::{Binding, Detection, FlowControl, PacketFormat, PfcThreshold, SwitchSpec, Tcd};
 use paceline_kernel::{Bytes, Span};
 use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem};
-use crate::schema::{self, DetectionKind, Fidelity, OrAuto, TcdKind};
+use crate::schema::{self, DetectionKind, ExitKind, Fidelity, OrAuto, TcdKind};
 use crate::topology::Net;
 
 use super::Cx;
@@ -19,8 +19,8 @@ use super::fill::{fill_at, fill_value};
 /// The thesis's ε.
 const EPSILON: f64 = 0.05;
 
-/// What a network is beside its switches: links, packets, the classes of its flows.
-type Around<'a> = (&'a Net, &'a PacketFormat, &'a BTreeSet<u8>);
+/// What a network is beside its switches: links, packets, the classes of its flows, how credits are told.
+type Around<'a> = (&'a Net, &'a PacketFormat, &'a BTreeSet<u8>, Option<Binding>);
 
 /// What `scheme` has by default, where the scenario says nothing: before [`resolve`].
 pub(super) fn by_default(
@@ -73,7 +73,7 @@ fn of_section(
     cx: &mut Cx<'_>,
     section: &mut schema::Detection,
     place: &Place,
-    (net, packet, _): Around<'_>,
+    around: Around<'_>,
     flow_control: FlowControl,
 ) -> Result<Detection, Problem> {
     let Some(kind) = section.kind.clone() else {
@@ -97,7 +97,7 @@ fn of_section(
             .help("set `network.flow_control = \"pfc\"`, or `kind = \"red\"`"));
     }
     match kind {
-        DetectionKind::Tcd => ternary(cx, section, net, packet).map(Detection::Tcd),
+        DetectionKind::Tcd => ternary(cx, section, around).map(Detection::Tcd),
         _ => Ok(Detection::NpEcn),
     }
 }
@@ -231,10 +231,9 @@ fn marks_late(cx: &mut Cx<'_>, span: &Range<usize>, (net, ..): Around<'_>, switc
 }
 
 fn ternary(
-    cx: &Cx<'_>,
+    cx: &mut Cx<'_>,
     section: &mut schema::Detection,
-    net: &Net,
-    packet: &PacketFormat,
+    (net, packet, _, binding): Around<'_>,
 ) -> Result<Tcd, Problem> {
     let epsilon = fill_at(&mut section.epsilon, EPSILON);
     if !(*epsilon.get_ref() > 0.0 && *epsilon.get_ref() <= 0.5) {
@@ -262,7 +261,82 @@ fn ternary(
     Ok(Tcd {
         variant,
         epsilon: *epsilon.get_ref(),
-        max_ton: max_ton.get_ref().0,
+        max_ton: match (max_ton.get_ref().0, binding) {
+            (None, None) => {
+                let why = "network.flow_control is not `credits`";
+                let exit = section.exit.as_ref().map(Spanned::span);
+                let periods = section.periods.as_ref().map(Spanned::span);
+                for (key, span) in [("exit", exit), ("periods", periods)] {
+                    if span.is_some() {
+                        cx.idle(span, &format!("network.detection.{key}"), why);
+                    }
+                }
+                None
+            }
+            (None, Some(binding)) => Some(exit(cx, section, binding, *epsilon.get_ref(), (net, packet))?),
+            (own, _) => own,
+        },
+    })
+}
+
+/// Periods of flow-control packets after which a port leaves the undetermined state, unless told otherwise.
+const PERIODS: f64 = 5.0;
+
+/// The longest time for which a port under credits sends in one go, of all of them.
+fn exit(
+    cx: &mut Cx<'_>,
+    section: &mut schema::Detection,
+    binding: Binding,
+    epsilon: f64,
+    (net, packet): (&Net, &PacketFormat),
+) -> Result<Span, Problem> {
+    let full = packet.mtu + packet.data_header;
+    let links = net.topology.links.iter();
+    let period = match binding {
+        Binding::Ib { period, .. } => Some(period),
+        Binding::Cbfc { .. } => None,
+    };
+    let default = match period {
+        Some(_) => ExitKind::Periods,
+        None => ExitKind::Formula,
+    };
+    let kind = fill_at(&mut section.exit, default);
+    if *kind.get_ref() == ExitKind::Formula && section.periods.is_some() {
+        let why = "network.detection.exit is `formula`";
+        cx.idle(
+            section.periods.as_ref().map(Spanned::span),
+            "network.detection.periods",
+            why,
+        );
+    }
+    Ok(match (kind.get_ref(), period) {
+        (ExitKind::Periods, Some(period)) => {
+            let periods = fill_at(&mut section.periods, PERIODS);
+            if !(*periods.get_ref() > 0.0 && *periods.get_ref() <= 1e6) {
+                let message = format!(
+                    "periods is {}: expected more than 0, and at most 1e6",
+                    periods.get_ref()
+                );
+                return Err(Problem::new(message).at(&cx.texts.of_value(&periods)));
+            }
+            Span::from_ps((period.as_ps() as f64 * periods.get_ref()).round() as u64)
+        }
+        (ExitKind::Periods, None) => {
+            let message = "credits that are told when there are some (`cbfc`) have no periods";
+            return Err(Problem::new(message)
+                .at(&cx.texts.of_value(&kind))
+                .help("write `exit = \"formula\"`, or `max-ton`"));
+        }
+        (ExitKind::Formula, Some(period)) => {
+            let packets = links.map(|link| link.rate.time_to_send(full) * 2).max();
+            let told = Span::from_ps((period.as_ps() as f64 / (1.0 + 2.0 * epsilon)).round() as u64);
+            told + packets.unwrap_or(Span::ZERO)
+        }
+        // A port goes on with the room of one packet.
+        (ExitKind::Formula, None) => {
+            let own = links.map(|link| tcd::max_ton(epsilon, full, link.rate, full, link.delay));
+            own.max().unwrap_or(Span::ZERO)
+        }
     })
 }
 

@@ -200,6 +200,27 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         return Err(Problem::new(format!("a buffer of {units} credits is too large")).at(&place));
     };
     lanes.buffers.fill(buffer);
+    // Lanes that starve, what has no credits: the engine knows.
+    paceline_fabric::check_credits(run).map_err(|why| {
+        let table = n.lanes.as_ref().filter(|table| !table.span().is_empty());
+        let problem = Problem::new(format!("credits: {why}"));
+        match table {
+            Some(table) => problem.at(&cx.texts.of_value(table)),
+            None => problem,
+        }
+    })?;
+    warn(cx, (run, full, most), (units, &written));
+    Ok(())
+}
+
+/// Tells of links whose rate their buffers do not reach.
+fn warn(
+    cx: &mut Cx<'_>,
+    (run, full, most): (&RunSpec, Bytes, u64),
+    (units, written): (u64, &Spanned<OrAuto<Bytes>>),
+) {
+    let Some(lanes) = run.lanes.as_deref() else { return };
+    let links = run.links.iter().map(|link| (link.rate, link.delay));
     let usable = units.min(most) * lanes.unit.get();
     let slowest = links.filter_map(|link| {
         let round = round(lanes, link, full);
@@ -220,9 +241,16 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         };
         cx.warnings.push(format!(
             "{place}a lane's buffer of {}{told} is filled again every {round} at worst (network.lanes): a link of {rate} \
-             carries about {reached} of it then",
-            Bytes::new(units * unit.get())
+             carries about {} of it then",
+            Bytes::new(units * unit.get()),
+            three_digits_of(reached)
         ));
     }
-    Ok(())
+}
+
+/// No more digits than the estimate has.
+fn three_digits_of(rate: BitRate) -> BitRate {
+    let bps = rate.as_bps().max(1);
+    let step = 10u64.pow(bps.ilog10().saturating_sub(2));
+    BitRate::from_bps(bps / step * step)
 }

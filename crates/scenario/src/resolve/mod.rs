@@ -32,7 +32,7 @@ mod tiers;
 mod topology;
 mod workload;
 
-use paceline_fabric::spec::{EcmpHash, Quirks, RunSpec, TieOrder};
+use paceline_fabric::spec::{Binding, EcmpHash, Quirks, RunSpec, TieOrder};
 use paceline_kernel::{Span, Time};
 
 use crate::diagnostics::{Diagnostics, Problem, Source};
@@ -269,7 +269,17 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let failures = failures::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
     switch.loss = loss::loss(cx, written, &packet, &traffic.classes())?;
-    detection::resolve(cx, written, (&net, &packet, &traffic.classes()), &mut switch)?;
+    let binding = lanes.as_ref().map(|lanes| lanes.binding);
+    let ecmp_hash = match binding {
+        Some(Binding::Ib { .. }) => EcmpHash::DModK,
+        _ => EcmpHash::PerSwitch,
+    };
+    detection::resolve(
+        cx,
+        written,
+        (&net, &packet, &traffic.classes(), binding),
+        &mut switch,
+    )?;
     switch.assist = assist::resolve(cx, written, schemes.all(), &switch)?;
     let routes = paths::routes(cx, written, &net)?;
     let error_rate = fill_at(&mut written.error_rate, 0.0);
@@ -312,7 +322,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         storms,
         routes,
         load_balancing,
-        ecmp_hash: fill(&mut scenario.network.ecmp_hash, EcmpHash::PerSwitch),
+        ecmp_hash: fill(&mut scenario.network.ecmp_hash, ecmp_hash),
         switch,
         nic,
         packet,

@@ -17,6 +17,14 @@ pub(crate) enum FlowControlKind {
     None,
 }
 
+/// By what the longest time in one go is counted where links are under credits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ExitKind {
+    Periods,
+    Formula,
+}
+
 /// Whether switches do what schemes ask of them beside marks and telemetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -192,6 +192,14 @@ impl Core {
         self.pause(port, class);
     }
 
+    /// Whether a lane could send what it holds back if all but `held` had left its buffer at the other end.
+    pub(crate) fn could_send(&self, port: PortId, class: u8, held: u32) -> bool {
+        let links = self.links();
+        let buffer = links.buffers[usize::from(class - STRICT - 1)];
+        let room = buffer.saturating_sub(held).min(links.numbers / 2);
+        links.lanes[(port, class)].need <= room
+    }
+
     /// The lane that a port serves next among those that may send, a bit each; one at least.
     pub(crate) fn arbitrate(&mut self, port: PortId, ready: u16) -> u8 {
         let Credits { arbiters, tables, .. } = self.links_mut();

@@ -1,0 +1,36 @@
+//! Next hops by the destination's number (d mod k), as the forwarding tables of InfiniBand's fat trees have them.
+
+use super::Routing;
+use crate::spec::{NodeId, NodeKind};
+use paceline_kernel::ids::List;
+
+impl Routing {
+    /// Numbers hosts, and tells switches how far above them they are.
+    pub(super) fn rank(&mut self) {
+        let hosts = |node: &NodeId| self.kinds[*node] == NodeKind::Host;
+        let mut ranks = List::of(self.kinds.len(), u32::MAX);
+        let mut frontier: Vec<NodeId> = self.kinds.ids().filter(hosts).collect();
+        (0..).zip(&frontier).for_each(|(rank, &host)| ranks[host] = rank);
+        for level in 0.. {
+            let above = frontier
+                .iter()
+                .flat_map(|&node| &self.neighbours[self.places_of(node)]);
+            let mut above: Vec<NodeId> = above.copied().filter(|&node| ranks[node] == u32::MAX).collect();
+            above.sort_unstable();
+            above.dedup();
+            if above.is_empty() {
+                break;
+            }
+            above.iter().for_each(|&node| ranks[node] = level);
+            frontier = above;
+        }
+        self.ranks = ranks;
+    }
+
+    /// Which of `count` next hops a switch takes to host `dst`: above each level of switches another digit of the
+    /// host's number chooses, so that hosts which share a way up to one level part at the next.
+    pub(super) fn by_destination(&self, node: NodeId, dst: NodeId, count: u32) -> u32 {
+        let passed = count.saturating_pow(self.ranks[node]);
+        self.ranks[dst] / passed % count
+    }
+}

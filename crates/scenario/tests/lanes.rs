@@ -1,0 +1,189 @@
+//! `[network.lanes]`: what a scenario says of credits, and what is refused or warned of.
+
+use paceline_fabric::spec::{Binding, Detection, EcmpHash, FlowControl, Forwarding, Phase, Release};
+use paceline_kernel::{Bytes, Span};
+use paceline_scenario::{Overrides, Resolved, load_text};
+
+const SCENARIO: &str = r#"
+duration = "1ms"
+topology.star = { hosts = 4, rate = "100Gbps", delay = "1us" }
+[[workload]]
+incast = { fan-in = 3, receiver = 4, size = "100KB" }
+[network]
+flow_control = "credits"
+[network.lanes]
+lanes = 2
+[cc]
+scheme = "none"
+"#;
+
+fn load(text: &str) -> Result<Resolved, String> {
+    load_text("test.toml", text, &Overrides::default()).map_err(|problem| problem.to_string())
+}
+
+fn with(from: &str, to: &str) -> Result<Resolved, String> {
+    assert!(SCENARIO.contains(from), "{from}");
+    load(&SCENARIO.replace(from, to))
+}
+
+#[track_caller]
+fn refused(to: &str, says: &str) {
+    let message = with("lanes = 2", to).err().unwrap_or("it is taken".into());
+    assert!(message.contains(says), "{message}");
+}
+
+#[test]
+fn infinibands_defaults() {
+    let resolved = load(SCENARIO).unwrap();
+    let run = &resolved.run;
+    let lanes = run.lanes.as_ref().unwrap();
+    assert_eq!(run.switch.flow_control, FlowControl::Credits);
+    assert_eq!(
+        lanes.binding,
+        Binding::Ib {
+            period: Span::from_ps(4_096_000),
+            phase: Phase::Aligned
+        }
+    );
+    assert_eq!((lanes.lanes(), lanes.lane_of), (2, [0, 0, 1, 0, 1, 0, 1, 0]));
+    let header = Bytes::new(20);
+    assert_eq!(lanes.forwarding, Forwarding::CutThrough { header });
+    assert_eq!(lanes.release, Release::Start);
+    assert_eq!((run.packet.mtu.get(), run.packet.data_header.get()), (2048, 26));
+    assert_eq!((run.nic.ack_class, run.ecmp_hash), (None, EcmpHash::DModK));
+    // 4.096 us, two packets, an update and two cables at 100 Gbit/s, and a packet: 6.429 us and 2074 bytes.
+    let round = 4_096_000 + 2 * 165_920 + 640 + 2_000_000;
+    let bytes: u64 = round / 80 + 2074;
+    assert_eq!(lanes.buffers, [bytes.div_ceil(64) as u32; 2]);
+    assert_eq!(resolved.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn ethernets_defaults() {
+    let resolved = with("lanes = 2", "binding = \"cbfc\"").unwrap();
+    let lanes = resolved.run.lanes.as_ref().unwrap();
+    assert_eq!(lanes.forwarding, Forwarding::StoreAndForward);
+    assert_eq!(lanes.release, Release::End);
+    assert_eq!(resolved.run.packet.mtu.get(), 1000);
+    assert_eq!(resolved.run.ecmp_hash, EcmpHash::PerSwitch);
+}
+
+#[test]
+fn what_cannot_be_is_refused_at_its_place() {
+    refused(
+        "buffer = \"2000B\"",
+        "a packet of 2.074KB takes 33: nothing could be sent",
+    );
+    refused("lanes = 8", "expected 1 to 7");
+    refused(
+        "sl-to-vl = [0, 0, 0]",
+        "expected one for each priority from 1 to 7",
+    );
+    refused(
+        "sl-to-vl = [0, 0, 0, 0, 0, 0, 1]",
+        "sl-to-vl names lane 1: expected 0 to 0",
+    );
+    refused("low = [[1, 2]]", "`low` names lane 1: expected 0 to 0");
+    refused("unit = \"0B\"", "a credit is 0B");
+    refused("period = \"0s\"", "the period of flow-control packets is zero");
+    refused("bufer = \"1MB\"", "did you mean `buffer`?");
+    let message = with("\"credits\"", "\"credits\"\nack-class = 0").unwrap_err();
+    assert!(message.contains("in class 0"), "{message}");
+    let message = with("scheme = \"none\"", "scheme = \"bolt\"").unwrap_err();
+    assert!(message.contains("packets that arrive"), "{message}");
+    let message = load(&format!("fidelity = \"ns3-hpcc\"\n{SCENARIO}")).unwrap_err();
+    assert!(message.contains("credits in ns3-hpcc fidelity"), "{message}");
+}
+
+/// A table that leaves out a lane on which packets go.
+#[test]
+fn a_lane_that_starves_is_refused() {
+    // Priority 3 goes on lane 0 of two.
+    let message = with(
+        "lanes = 2",
+        "lanes = 2\nsl-to-vl = [0, 0, 1, 0, 0, 0, 0]\nlow = [[0, 64]]",
+    )
+    .unwrap_err();
+    assert!(
+        message.contains("priority 3 goes: it would never be served"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_rate_out_of_reach_is_told() {
+    // In 6.42848 us 100 Gbit/s bring 80 356 bytes: 40 000 are half of that.
+    let resolved = with("lanes = 2", "buffer = \"40000B\"").unwrap();
+    assert!(
+        resolved.warnings[0].contains("carries about 49.7Gbps of it"),
+        "{:?}",
+        resolved.warnings
+    );
+    // 400 Gbit/s need more than can be told in 12 bits.
+    let resolved = load(&SCENARIO.replace("100Gbps", "400Gbps")).unwrap();
+    assert!(
+        resolved.warnings[0].contains("a link of 400Gbps carries about"),
+        "{:?}",
+        resolved.warnings
+    );
+}
+
+#[test]
+fn keys_without_effect_are_told() {
+    let resolved = with("flow_control = \"credits\"", "flow_control = \"pfc\"").unwrap();
+    assert!(
+        resolved.unused[0].contains("[network.lanes] does nothing"),
+        "{:?}",
+        resolved.unused
+    );
+    let resolved = with("lanes = 2", "delay = \"1us\"").unwrap();
+    assert!(
+        resolved.unused[0].contains("network.lanes.delay does nothing"),
+        "{:?}",
+        resolved.unused
+    );
+}
+
+#[test]
+fn opensm_names_are_answered_with_ours() {
+    let text = SCENARIO.replace("\"none\"", "\"ibcc\"");
+    for (name, own) in [
+        ("cc_ca_cong_setting_ccti_timer", "ccti-timer"),
+        ("cc_sw_cong_setting_marking_rate", "marking-rate"),
+    ] {
+        let message = load(&format!("{text}[cc.ibcc]\n{name} = 1\n")).unwrap_err();
+        assert!(message.contains(&format!("did you mean `{own}`?")), "{message}");
+    }
+}
+
+#[test]
+fn ternary_detection_ends_by_periods_or_by_formula() {
+    let exit = |binding: &str, detection: &str| {
+        let text = with(
+            "lanes = 2",
+            &format!("binding = \"{binding}\"\n[network.detection]\nkind = \"tcd\"\n{detection}"),
+        );
+        match text.map(|resolved| resolved.run.switch.detection) {
+            Ok(Detection::Tcd(tcd)) => Ok(tcd.max_ton.unwrap()),
+            Ok(_) => Err("no tcd".to_string()),
+            Err(problem) => Err(problem),
+        }
+    };
+    assert_eq!(exit("ib", "").unwrap(), Span::from_ps(5 * 4_096_000));
+    assert_eq!(exit("ib", "periods = 1.16").unwrap(), Span::from_ps(4_751_360));
+    // 4.096 us / 1.1, and two packets of 2074 bytes at 100 Gbit/s.
+    assert_eq!(
+        exit("ib", "exit = \"formula\"").unwrap(),
+        Span::from_ps(3_723_636 + 2 * 165_920)
+    );
+    // (83.84 ns + half of 2.16768 us) / 0.05, and 2.16768 us.
+    assert_eq!(
+        exit("cbfc", "").unwrap(),
+        Span::from_ps((83_840 + 1_083_840) * 20 + 2_167_680)
+    );
+    assert!(
+        exit("cbfc", "exit = \"periods\"")
+            .unwrap_err()
+            .contains("have no periods")
+    );
+}
