@@ -317,7 +317,6 @@ pub fn incast() -> (Resolved, Outcome) {
         standstill: None,
         decisions: None,
         credits: None,
-        lanes: None,
         hangs_on_seed: false,
         tcd_ns3: None,
         digest: 0x0123_4567_89ab_cdef,

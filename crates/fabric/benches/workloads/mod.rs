@@ -4,6 +4,8 @@
 mod common;
 #[path = "../../tests/networks/infiniband.rs"]
 mod infiniband;
+#[path = "../../tests/networks/lanes.rs"]
+mod lanes;
 
 use std::num::NonZeroU32;
 
@@ -12,7 +14,8 @@ use paceline_congestion::detect::tcd::Variant;
 use paceline_congestion::registry::WindowMode;
 use paceline_fabric::Simulation;
 use paceline_fabric::spec::{
-    Accounted, Control, Detection, DropPolicy, FlowControl, Irn, NodeKind, Recovery, RunSpec, Tcd,
+    Accounted, Control, Detection, DropPolicy, EcmpHash, FlowControl, Forwarding, Irn, NodeKind, Recovery,
+    Release, RunSpec, Tcd,
 };
 use paceline_kernel::{Bytes, Span, Time};
 
@@ -23,7 +26,7 @@ const START: u64 = 2_000_000_000;
 type Workload = (&'static str, fn() -> RunSpec);
 
 /// What is measured.
-pub(crate) const WORKLOADS: [Workload; 17] = [
+pub(crate) const WORKLOADS: [Workload; 20] = [
     ("incast-16/ns3-hpcc", || incast(16)),
     ("incast-16/exact", || exact(incast(16))),
     ("permutation-k4/ns3-hpcc", || permutation(4, "hpcc")),
@@ -47,6 +50,9 @@ pub(crate) const WORKLOADS: [Workload; 17] = [
     }),
     ("connections-8190/go-back-n", || connections(Recovery::GoBackN)),
     ("infiniband-demo/cbfc", infiniband_demo),
+    ("permutation-k8/ib", || on_credit(permutation(8, "none"))),
+    ("permutation-k8/ibcc", || on_credit(permutation(8, "ibcc"))),
+    ("permutation-k16/ib", || on_credit(permutation(16, "none"))),
 ];
 
 /// Two switches under credits: two hosts that send all the time, and bursts of fifteen others.
@@ -55,6 +61,20 @@ fn infiniband_demo() -> RunSpec {
     RunSpec {
         check: false,
         ..infiniband::demo(variant, Control::None, Span::from_us(10))
+    }
+}
+
+/// `spec` under InfiniBand's credits, cut through, by destination.
+fn on_credit(spec: RunSpec) -> RunSpec {
+    let mut lanes = lanes::ib(1288);
+    lanes.forwarding = Forwarding::CutThrough {
+        header: Bytes::new(20),
+    };
+    lanes.release = Release::Start;
+    RunSpec {
+        ecmp_hash: EcmpHash::DModK,
+        check: false,
+        ..lanes::under(spec, lanes)
     }
 }
 

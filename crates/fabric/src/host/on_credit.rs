@@ -117,10 +117,10 @@ impl Hosts {
         let qp = &self.qps[slot];
         let mtu = world.packet.mtu.get();
         let payload = match self.repeats.is_empty() {
-            true => mtu.min(qp.size - qp.snd_nxt),
-            false => mtu,
+            true => qp.part(qp.snd_nxt, mtu).payload,
+            false => mtu as u16,
         };
-        payload as u16 + qp.data_header
+        payload + qp.data_header
     }
 
     /// Whether a lane has credit for a packet; otherwise it waits for that.

@@ -4,7 +4,7 @@
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::common;
+use super::common;
 
 /// InfiniBand's credits, one lane of `blocks`, told every 4.096 us.
 pub fn ib(blocks: u32) -> LaneSpec {
