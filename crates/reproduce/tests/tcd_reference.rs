@@ -6,6 +6,8 @@ mod tcd;
 
 use std::collections::BTreeMap;
 
+use paceline_fabric::outcome::Change;
+use paceline_lab::run::{Control, execute};
 use tcd::{TcdRun, digest, ours, shipped};
 
 /// The digests of a run's files, as `validation/tcd-ns3/runs.tsv` has them: `-` where the reference has no such file.
@@ -49,6 +51,37 @@ fn a_single_congestion_point() {
     for mode in ["ecn", "npecn", "tcd", "tcd_T20"] {
         assert_same(&format!("s1_single/{mode}"));
     }
+}
+
+/// What is sampled of a port is what it was changed to last.
+#[test]
+fn states_are_sampled() {
+    let input =
+        TcdRun::new(&shipped(), "s1_single/tcd").load(&["network.tcd-ns3.log=true", "record.states=10us"]);
+    let outcome = execute(&input, &mut |_| Control::Continue).unwrap().outcome;
+    let log = outcome.tcd_ns3.as_ref().unwrap();
+    let mut seen = [0; 4];
+    for record in &outcome.states {
+        let ends = (record.port.node, record.port.peer, record.priority);
+        let here = log
+            .changes
+            .iter()
+            .filter(|change| (change.port.node, change.port.peer, change.class) == ends);
+        let states: Vec<_> = here
+            .filter_map(|change| match change.what {
+                Change::State(_, new) => Some((change.at, new as u64)),
+                _ => None,
+            })
+            .collect();
+        for bin in record.series.bins() {
+            // Before what happens in the same instant.
+            let last = states.iter().rev().find(|(at, _)| *at < bin.at);
+            let state = last.map_or(0, |(_, state)| *state);
+            assert_eq!((bin.min, bin.max), (state, state), "{ends:?} at {}", bin.at);
+            seen[state as usize] += 1;
+        }
+    }
+    assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
 }
 
 /// Ports that turn from undetermined to congested.

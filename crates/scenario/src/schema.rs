@@ -287,7 +287,7 @@ tables! {
         credits: Spanned<Credits>,
         lanes: Spanned<Lanes>,
         load_balancing: Spanned<Balancing>,
-        ecmp_hash: EcmpHash,
+        ecmp_hash: Spanned<EcmpHash>,
         flowlet: Flowlet,
         adaptive: Adaptive,
         failure: Vec<Spanned<Failure>>,

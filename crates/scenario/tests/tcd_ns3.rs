@@ -1,6 +1,6 @@
 //! Inputs of the simulator of TCD's authors.
 
-use paceline_fabric::spec::{Detection, FlowControl, NodeId, PfcMode, PfcThreshold};
+use paceline_fabric::spec::{Detection, EcmpHash, FlowControl, NodeId, PfcMode, PfcThreshold};
 use paceline_kernel::{Bytes, Span, Time};
 use paceline_scenario::{Fidelity, Overrides, Resolved, load_config_text, load_text};
 
@@ -117,11 +117,16 @@ fn a_scenario_in_that_fidelity() {
                         scheme = \"dcqcn-tcd\"\n[network.detection]\nkind = \"tcd\"\nvariant = \"as-coded\"\n";
     let run = load_text("mine.toml", TEXT, &Overrides::default()).unwrap().run;
     assert!(run.tcd_ns3.is_some());
+    assert_eq!(run.ecmp_hash, EcmpHash::Shared);
     for (setting, why) in [
         ("cc.scheme=hpcc", "`dcqcn-paper`, `dcqcn-tcd` and `none` only"),
         ("network.pfc.mode=on-off", "pauses without an end of their own"),
         ("network.recovery=irn", "selective repeat"),
         ("workload.0.priority=7", "expected 2 to 6"),
+        (
+            "network.ecmp-hash=per-switch",
+            "--set:1:19: another ecmp-hash than `shared` in tcd-ns3 fidelity: that simulator hashes alike at all switches, and has no salt",
+        ),
     ] {
         let overrides = Overrides {
             set: vec![setting.to_string()],

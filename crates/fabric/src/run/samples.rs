@@ -1,6 +1,7 @@
 //! Samples of queues, ports and flows.
 
 use crate::core::event::Event;
+use crate::run::kind::Kind;
 use crate::run::simulation::Simulation;
 use crate::spec::TieOrder;
 use paceline_kernel::queue::LaneId;
@@ -39,11 +40,15 @@ impl Simulation {
             core,
             hosts,
             switches,
+            kind,
             ..
         } = self;
         hosts.sample(core, at);
         core.sample_queues_until(world, at, all_done);
-        switches.sample_states(core, at, is_over);
+        match kind {
+            Kind::TcdNs3(tcd) => tcd.sample_states(core, at, is_over),
+            _ => switches.sample_states(core, at, is_over),
+        }
         core.sample_ports_until(at, is_over);
     }
 

@@ -30,6 +30,9 @@ pub(crate) const FILES: [&str; 6] = [
     "x.rate.tsv",
 ];
 
+/// The bound of arrays of flows with which the reference's runs were made: 12182 in the original.
+const SLOTS: u32 = 2048;
+
 /// Lines of each file, in one order.
 pub(crate) type Lines = BTreeMap<&'static str, Vec<String>>;
 
@@ -98,6 +101,9 @@ impl TcdRun {
             if let Some((key @ ("X_NOQCN" | "X_APP" | "X_SLOTS"), value)) = word.split_once('=') {
                 writeln!(config, "{key} {value}").expect("memory takes everything");
             }
+        }
+        if !config.contains("X_SLOTS") {
+            writeln!(config, "X_SLOTS {SLOTS}").expect("memory takes everything");
         }
         let named = config.lines().filter_map(|line| {
             let (key, path) = line.split_once(' ')?;

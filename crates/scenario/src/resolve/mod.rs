@@ -32,7 +32,7 @@ mod tiers;
 mod topology;
 mod workload;
 
-use paceline_fabric::spec::{Binding, EcmpHash, Quirks, RunSpec, TieOrder};
+use paceline_fabric::spec::{Binding, Detection, EcmpHash, Quirks, RunSpec, TieOrder};
 use paceline_kernel::{Span, Time};
 
 use crate::diagnostics::{Diagnostics, Problem, Source};
@@ -300,8 +300,11 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     for link in links.iter_mut().filter(|link| link.error_rate == 0.0) {
         link.error_rate = error_rate;
     }
-    // Its ports have states of their own kind.
-    let detects = !switch.detectors().is_empty() && cx.fidelity != Fidelity::TcdNs3;
+    // Under NP-ECN the ports of that simulator have no states.
+    let detects = match cx.fidelity {
+        Fidelity::TcdNs3 => matches!(switch.detection, Detection::Tcd(_)),
+        _ => !switch.detectors().is_empty(),
+    };
     let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), detects)?;
     scenario.record.pcap = Some(pcap);
     cx.unused.extend(schemes.unused(cx)?);
@@ -315,6 +318,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let credits = credits::resolve(cx, &mut scenario.network, &net, sources)?;
     bolt_ns3::check(cx, &switch, &nic, load_balancing, &record, configs)?;
     let tcd_ns3 = tcd_ns3::resolve(cx, &mut scenario.network, &net, &links, &mut traffic)?;
+    let ecmp_hash = tcd_ns3::ecmp_hash(cx, &mut scenario.network, ecmp_hash)?;
     let mut run = RunSpec {
         nodes: net.topology.nodes,
         links,
@@ -322,7 +326,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         storms,
         routes,
         load_balancing,
-        ecmp_hash: fill(&mut scenario.network.ecmp_hash, ecmp_hash),
+        ecmp_hash,
         switch,
         nic,
         packet,

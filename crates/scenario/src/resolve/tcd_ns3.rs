@@ -2,8 +2,8 @@
 
 use paceline_congestion::registry::AnyParams;
 use paceline_fabric::spec::{
-    Accounted, FlowControl, FlowSpec, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, Recovery, RunSpec,
-    TcdNs3Spec,
+    Accounted, EcmpHash, FlowControl, FlowSpec, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, Recovery,
+    RunSpec, TcdNs3Spec,
 };
 use paceline_kernel::rng::Ns3Streams;
 use paceline_kernel::{Bytes, Span, Time};
@@ -58,6 +58,27 @@ pub(super) fn fill_switch(cx: &Cx<'_>, n: &mut schema::Network) {
         };
         Spanned::new(0..0, limits)
     });
+}
+
+/// What flows are hashed with: at the switches of that simulator all the same; elsewhere `default`.
+pub(super) fn ecmp_hash(
+    cx: &Cx<'_>,
+    n: &mut schema::Network,
+    default: EcmpHash,
+) -> Result<EcmpHash, Problem> {
+    let own = match cx.fidelity {
+        Fidelity::TcdNs3 => EcmpHash::Shared,
+        _ => default,
+    };
+    let written = fill_at(&mut n.ecmp_hash, own);
+    if cx.fidelity == Fidelity::TcdNs3 && *written.get_ref() != own {
+        let message = "another ecmp-hash than `shared` in tcd-ns3 fidelity: that simulator hashes alike at all switches, and has no salt";
+        return Err(Problem::new(message)
+            .at(&cx.texts.of_value(&written))
+            .label("expected `shared`")
+            .help("write `ecmp-hash = \"shared\"`, or `fidelity = \"exact\"`"));
+    }
+    Ok(written.into_inner())
 }
 
 /// What the simulator is told; in other fidelities the table is left alone. Flows get their ports.

@@ -5,6 +5,7 @@ use paceline_congestion::detect::PortState;
 use paceline_congestion::detect::tcd::{Rule, Verdict};
 use paceline_kernel::{BitRate, Span, Time};
 
+use crate::core::Core;
 use crate::ids::{PacketId, PortId};
 use crate::outcome::{Change, PacketKind};
 use crate::reference::Net;
@@ -134,6 +135,14 @@ impl TcdNs3 {
         queue.held_back = queue.packets;
         let left = seen(queue.occupancy.shared);
         queue.machine.on_resume(Time::from_ps(now), left);
+    }
+
+    /// Takes the samples of what ports are, as the last packet left them, that are due before the event at `at`.
+    pub(crate) fn sample_states(&self, core: &mut Core, at: u64, is_over: bool) {
+        let states = &mut core.watch.recorder.states;
+        while states.due() <= at {
+            states.sample(is_over, |port, class, _| Some(self.queues[(port, class)].state));
+        }
     }
 
     /// Writes down that something changes about a port's class.
