@@ -105,6 +105,7 @@ impl From<NotRun> for Failure {
         match error {
             NotRun::Run(error) => error.into(),
             NotRun::Output(error) => error.into(),
+            NotRun::Stopped => Self::run(error),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Which runs reproductions need, and what came of them.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use paceline_fabric::{Outcome, Progress};
 use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved};
@@ -210,6 +211,9 @@ pub enum NotRun {
     /// It failed.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// It was not begun: others had been stopped.
+    #[error("not begun")]
+    Stopped,
     /// What came of it cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -217,7 +221,7 @@ pub enum NotRun {
 
 /// Runs `needs`, with their inputs, on at most `jobs` threads; otherwise as [`run::compare`]. A run of which
 /// nothing is kept but numbers is kept no longer than it takes to compute them. Each is given to `keep` as soon as it is
-/// over.
+/// over. When one has been stopped no other is begun.
 pub fn run_each(
     needs: &[Need],
     inputs: &[Resolved],
@@ -225,8 +229,15 @@ pub fn run_each(
     progress: &(dyn Fn(usize, &Progress) -> Control + Sync),
     keep: &(dyn Fn(DoneRun) -> Result<DoneRun, OutputError> + Sync),
 ) -> Vec<Result<DoneRun, NotRun>> {
+    let stopped = AtomicBool::new(false);
     run::side_by_side(needs.len(), jobs, &|i| {
+        if stopped.load(Ordering::Relaxed) {
+            return Err(NotRun::Stopped);
+        }
         let finished = run::execute(&inputs[i], &mut |now| progress(i, now))?;
+        if finished.summary.status == RunStatus::Partial {
+            stopped.store(true, Ordering::Relaxed);
+        }
         Ok(keep(DoneRun::of(needs[i].clone(), inputs[i].clone(), finished))?)
     })
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use paceline_lab::results::RunStatus;
 use paceline_reproduce::{
-    self as reproduce, Counts, Done as Runs, DoneRun, Need, Plan, Reproduction, StepError, Unfinished,
+    self as reproduce, Counts, Done as Runs, DoneRun, Need, NotRun, Plan, Reproduction, StepError, Unfinished,
 };
 use paceline_scenario::Resolved;
 
@@ -168,6 +168,7 @@ fn run_all(
     for (place, result) in lacking.zip(results) {
         match result {
             Ok(run) => *place = Some(run),
+            Err(NotRun::Stopped) => {}
             Err(error) => failure = failure.or(Some(Failure::from(error))),
         }
     }
