@@ -64,7 +64,7 @@ impl Environment {
         observation: Option<Vec<String>>,
         history: Option<usize>,
         action: Option<String>,
-        step: Option<f32>,
+        step: Option<f64>,
         reward: Option<String>,
         agents: Option<String>,
     ) -> PyResult<Self> {
@@ -254,7 +254,7 @@ fn config(
     observation: Option<Vec<String>>,
     history: Option<usize>,
     action: Option<String>,
-    step: Option<f32>,
+    step: Option<f64>,
     reward: Option<String>,
     agents: Option<String>,
 ) -> Result<Config, Error> {
@@ -293,7 +293,7 @@ fn flat<'py, T: Element + Number>(values: &Bound<'py, PyAny>) -> PyResult<PyRead
         .map_err(|error| Failure::argument(format!("expected numbers in a row: {error}")).exception(py))?;
     let array = array.call_method1("reshape", (-1,))?;
     let array = numpy.call_method1("ascontiguousarray", (array,))?;
-    Ok(array.extract::<PyReadonlyArray1<'py, T>>()?)
+    array.extract::<PyReadonlyArray1<'py, T>>()
 }
 
 /// A type of numbers, by numpy's name.

@@ -39,6 +39,7 @@ pub mod tcd_ns3;
 mod timers;
 
 pub mod acc;
+pub mod adpg;
 pub mod bolt;
 pub mod dcqcn;
 pub mod dctcp;

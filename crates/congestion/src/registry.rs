@@ -192,6 +192,7 @@ schemes! {
     Bolt(bolt),
     LstmPid(lstm_pid),
     External(external),
+    Adpg(adpg),
 }
 
 /// The scheme or alias that `name` names.

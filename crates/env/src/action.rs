@@ -1,5 +1,6 @@
 //! What agents do.
 
+use paceline_congestion::adpg::multiplier;
 use paceline_congestion::{PathInfo, Report, SendLimits};
 use paceline_kernel::{BitRate, Bytes};
 
@@ -59,17 +60,12 @@ impl Action {
     /// What a flow may do after it; `window` is the flow's, in bytes, 0 before its first action.
     pub(crate) fn apply(
         self,
-        (action, step): (f32, f32),
+        (action, step): (f32, f64),
         report: &Report,
         path: &PathInfo,
         window: &mut f64,
     ) -> SendLimits {
-        let (action, step) = (f64::from(action), f64::from(step));
-        let factor = if action >= 0.0 {
-            1.0 + step * action
-        } else {
-            1.0 / (1.0 - step * action)
-        };
+        let factor = multiplier(action, step);
         let at = report.limits;
         match self {
             Self::RateMultiplier => SendLimits {
@@ -77,7 +73,7 @@ impl Action {
                 window: Bytes::MAX,
             },
             Self::Rate => SendLimits {
-                rate: rate(path.line_rate.as_bps() as f64 * libm::exp2(8.0 * (action - 1.0))),
+                rate: rate(path.line_rate.as_bps() as f64 * libm::exp2(8.0 * (f64::from(action) - 1.0))),
                 window: Bytes::MAX,
             },
             Self::WindowMultiplier => {

@@ -18,7 +18,7 @@ pub struct Config {
     /// What an action does.
     pub action: Action,
     /// The largest relative change of a multiplier.
-    pub step: f32,
+    pub step: f64,
     /// What an action was worth.
     pub reward: Reward,
     /// Who is an agent.

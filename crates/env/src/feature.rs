@@ -26,8 +26,8 @@ fn log16(share: f64) -> f64 {
 
 /// ADPG's error: how far the normalised delay is from what fits the rate.
 pub(crate) fn adpg(measured: &Measured) -> f64 {
-    let share = (measured.rate_gbps / measured.line_gbps.max(1e-9)).clamp(0.0, 1.0);
-    12.5 * ((measured.latency() - 1.5).max(0.0) * libm::sqrt(share) - 0.064)
+    let share = measured.rate_gbps / measured.line_gbps.max(1e-9);
+    f64::from(paceline_congestion::adpg::error(measured.latency(), share))
 }
 
 const fn feature(
@@ -221,7 +221,7 @@ mod tests {
                 line_gbps: 100.0,
                 ..Measured::default()
             };
-            assert!(adpg(&at_rest).abs() < 1e-9, "{n}");
+            assert!(adpg(&at_rest).abs() < 1e-5, "{n}");
         }
     }
 }

@@ -317,7 +317,7 @@ fn who_cannot_be_an_environment_says_why() {
     assert!(with(&|config| config.agents = Agents::Receiver).contains("expected `cc.external.clock"));
     assert!(with(&|config| config.features.clear()).contains("expected at least one name"));
     assert!(with(&|config| config.history = 0).contains("history: 0; expected 1 to 64"));
-    assert!(with(&|config| config.step = f32::NAN).contains("step: NaN; expected a number above 0"));
+    assert!(with(&|config| config.step = f64::NAN).contains("step: NaN; expected a number above 0"));
 }
 
 /// A shipped scenario under another scheme becomes an environment.

@@ -57,7 +57,9 @@ pub(crate) fn distribution(name: &str) -> String {
 
 /// A run with a model that ships.
 pub(crate) fn model(name: &str) -> String {
-    let predictor = name.trim_start_matches("rtt-");
+    let Some(predictor) = name.strip_prefix("rtt-") else {
+        return format!("paceline run rl-cc --scheme adpg --set cc.adpg.model={name}");
+    };
     format!("paceline run incast-16 --scheme lstm-pid --set cc.lstm-pid.predictor={predictor}")
 }
 

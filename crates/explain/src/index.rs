@@ -7,8 +7,8 @@ use paceline_congestion::registry::SCHEMES;
 use paceline_lab::layout;
 use paceline_scenario::builtin::{self, Entry};
 
-use crate::mechanisms;
 use crate::page::page;
+use crate::{learning, mechanisms};
 
 /// Names of one kind: what they are called, and a few words on each.
 struct Group {
@@ -57,10 +57,25 @@ fn groups() -> Vec<Group> {
             "Models",
             SHIPPED
                 .iter()
-                .map(|model| (model.name, "a trained predictor".to_string()))
+                .map(|model| (model.name, kind_of_model(model.name).to_string()))
+                .collect(),
+        ),
+        group(
+            "Environments for learning",
+            learning::PAGES
+                .iter()
+                .map(|(name, what)| (*name, (*what).to_string()))
                 .collect(),
         ),
     ]
+}
+
+fn kind_of_model(name: &str) -> &'static str {
+    if name.starts_with("rtt-") {
+        "a trained predictor"
+    } else {
+        "a trained policy"
+    }
 }
 
 fn first_sentence(text: &str) -> String {

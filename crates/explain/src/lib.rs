@@ -3,6 +3,7 @@
 
 mod example;
 mod index;
+mod learning;
 pub mod list;
 mod mechanisms;
 mod models;

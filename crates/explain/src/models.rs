@@ -5,6 +5,7 @@ use std::path::Path;
 
 use paceline_congestion::learned::model::{Card, DataSource, Kind, Model};
 use paceline_congestion::learned::shipped::{self, SHIPPED};
+use paceline_congestion::registry::Scheme;
 use paceline_lab::layout;
 use paceline_lab::text::percent;
 
@@ -16,6 +17,14 @@ pub(crate) fn shipped() -> Vec<Card> {
 
 /// What it is, in a line.
 pub(crate) fn about(card: &Card) -> String {
+    if card.kind == Kind::Adpg {
+        return format!(
+            "{}, {} parameters; {}",
+            kind(card),
+            card.parameters(),
+            card.training.loss
+        );
+    }
     format!(
         "{}, {} parameters, test MAPE {}; trained on {}",
         kind(card),
@@ -32,6 +41,7 @@ fn kind(card: &Card) -> String {
         Kind::Gru => format!("GRU of {hidden} units"),
         Kind::Rnn => format!("simple recurrent network of {hidden} units"),
         Kind::Ar3 => "linear in the last three features, AR(3)".to_string(),
+        Kind::Adpg => "policy of two hidden layers of 12 units".to_string(),
     }
 }
 
@@ -83,7 +93,43 @@ pub(crate) fn page_of_file(name: &str, width: usize) -> Result<Option<String>, S
     Ok(Some(card_page(model.card(), &place, width)))
 }
 
+/// The page of a policy: what it reads and does, and from what it learned.
+fn policy_page(card: &Card, place: &str, width: usize) -> String {
+    let training = &card.training;
+    let rows = [
+        (
+            "what",
+            format!("{}, {} parameters", kind(card), card.parameters()),
+        ),
+        ("reads", card.features.join(", ")),
+        ("does", card.output.clone()),
+        ("learned from", format!("{} decisions", card.data.train)),
+        (
+            "by",
+            format!(
+                "{}, {}, rate {}, {} updates, seed {}",
+                training.loss, training.optimiser, training.learning_rate, training.rounds, training.seed
+            ),
+        ),
+        ("made by", format!("Paceline {}", card.version)),
+        ("again", training.command.clone()),
+        ("weights", format!("SHA-256 {}", card.weights_sha256)),
+    ];
+    let rows: Vec<Vec<String>> = (rows.into_iter())
+        .map(|(name, value)| vec![name.to_string(), value])
+        .collect();
+    let mut page = format!("{} - a policy of the scheme adpg\n\n", card.name);
+    page.push_str(&layout::columns(&rows, width));
+    page.push_str("\nScenarios in which it learned:\n");
+    page.push_str(&layout::columns(&sources(card), width));
+    page.push_str(&format!("\nIn a scenario:\n  [cc.adpg]\n  model = \"{place}\"\n"));
+    page
+}
+
 fn card_page(card: &Card, place: &str, width: usize) -> String {
+    if card.kind == Kind::Adpg {
+        return policy_page(card, place, width);
+    }
     let training = &card.training;
     let rows: Vec<(&str, String)> = vec![
         (
@@ -187,10 +233,13 @@ fn how(card: &Card) -> String {
     parts.join(", ")
 }
 
-/// The models that a scheme's page lists: those that ship, where the scheme reads models.
-pub(crate) fn of_scheme(parameters: &[paceline_congestion::params::ParamDoc], width: usize) -> String {
-    let shipped = shipped();
-    if shipped.is_empty() || !parameters.iter().any(|parameter| parameter.name == "model") {
+/// The models that a scheme's page lists: those that ship and fit, where the scheme reads models.
+pub(crate) fn of_scheme(scheme: &Scheme, width: usize) -> String {
+    let policies = scheme.name == Kind::Adpg.name();
+    let mut shipped = shipped();
+    shipped.retain(|card| (card.kind == Kind::Adpg) == policies);
+    let mut parameters = (scheme.params)().into_iter();
+    if shipped.is_empty() || !parameters.any(|parameter| parameter.name == "model") {
         return String::new();
     }
     let row = |card: &Card| vec![format!("  {}", card.name), about(card)];

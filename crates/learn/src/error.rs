@@ -12,6 +12,9 @@ pub enum Error {
     /// A scenario that was to be recorded is wrong.
     #[error("{0}")]
     Scenario(#[from] Diagnostics),
+    /// A scenario is no environment, or refuses.
+    #[error(transparent)]
+    Environment(#[from] paceline_env::Error),
     /// A run that was to be recorded failed.
     #[error(transparent)]
     Run(#[from] RunError),

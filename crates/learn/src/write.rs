@@ -127,7 +127,7 @@ fn metrics(rounds: &[Round]) -> Metrics {
 
 /// Weights as a `.safetensors` file, tensors in the order of their names: the same weights are the same
 /// bytes.
-fn serialize(weights: &Weights) -> Result<Vec<u8>, Error> {
+pub(crate) fn serialize(weights: &Weights) -> Result<Vec<u8>, Error> {
     let bytes: Vec<(&String, &Tensor, Vec<u8>)> = weights
         .iter()
         .map(|(name, tensor)| {

@@ -3,6 +3,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Union, final, overload
 
+import numpy as np
+import numpy.typing as npt
 import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
 import polars  # type: ignore[import-untyped, import-not-found, unused-ignore]
 import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -13,8 +15,11 @@ _Scenario: TypeAlias = Union[_Path, dict[str, Any]]
 _Told: TypeAlias = Callable[[Progress], Any]
 
 __all__ = [
+    "Batch",
     "Comparison",
+    "Environment",
     "Progress",
+    "Rollout",
     "Run",
     "Sweep",
     "Table",
@@ -33,6 +38,85 @@ __all__ = [
     "why",
 ]
 __version__: str
+
+@final
+class Batch:
+    """Who waits for an action, and what they see: a row for each, in arrays that are views of what the run wrote."""
+
+    @property
+    def environments(self) -> npt.NDArray[np.uint32]: ...
+    @property
+    def agents(self) -> npt.NDArray[np.uint32]: ...
+    @property
+    def times(self) -> npt.NDArray[np.uint64]: ...
+    @property
+    def rewards(self) -> npt.NDArray[np.float32]: ...
+    @property
+    def observations(self) -> npt.NDArray[np.float32]: ...
+    @property
+    def left(self) -> list[tuple[int, int, bool]]: ...
+    @property
+    def over(self) -> list[int]: ...
+    def __len__(self) -> int: ...
+
+@final
+class Rollout:
+    """The actions of an episode."""
+
+    @property
+    def seed(self) -> int: ...
+    @property
+    def polls(self) -> npt.NDArray[np.uint32]: ...
+    @property
+    def agents(self) -> npt.NDArray[np.uint32]: ...
+    @property
+    def actions(self) -> npt.NDArray[np.float32]: ...
+    def __len__(self) -> int: ...
+
+@final
+class Environment:
+    """Many runs whose flows ask what to do; one episode after another in each."""
+
+    def __new__(
+        cls,
+        scenario: _Scenario,
+        *,
+        scheme: str | None = None,
+        set: dict[str, Any] | None = None,
+        seed: int | None = None,
+        duration: str | None = None,
+        environments: int = 1,
+        threads: int = 1,
+        observation: Sequence[str] | None = None,
+        history: int | None = None,
+        action: str | None = None,
+        step: float | None = None,
+        reward: str | None = None,
+        agents: str | None = None,
+    ) -> Environment: ...
+    @property
+    def environments(self) -> int: ...
+    @property
+    def agents(self) -> list[int]: ...
+    @property
+    def observation(self) -> list[str]: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def bounds(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]: ...
+    @property
+    def reward_range(self) -> tuple[float, float]: ...
+    def poll(self) -> Batch: ...
+    def submit(self, actions: npt.ArrayLike) -> None: ...
+    def submit_for(
+        self, agents: npt.ArrayLike, actions: npt.ArrayLike, *, environment: int = 0
+    ) -> None: ...
+    def reset(self, *, environment: int | None = None, seed: int | None = None) -> None: ...
+    def now(self, environment: int = 0) -> float: ...
+    def finish(self, environment: int = 0) -> Run: ...
+    def rollout(self, environment: int = 0) -> Rollout: ...
+    def replay(self, rollout: Rollout, *, set: dict[str, Any] | None = None) -> Run: ...
+    def close(self) -> None: ...
 
 @final
 class Progress:

@@ -1,5 +1,6 @@
 //! `paceline train`: learned schemes, from recorded runs or in the simulator.
 
+mod adpg;
 mod args;
 mod data;
 mod gains;
@@ -35,6 +36,7 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         Trainee::Rnn => network::train(args, Network::Rnn),
         Trainee::Ar3 => network::train(args, Network::Ar3),
         Trainee::Pidnn => gains::train(args),
+        Trainee::Adpg => adpg::train(args),
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::mlp::{INPUTS, UNITS};
 use super::model::ModelError;
 use super::recurrent::STEPS;
 
@@ -28,6 +29,8 @@ pub enum Kind {
     Rnn,
     /// Linear in the three features.
     Ar3,
+    /// ADPG's policy: see [`super::mlp`].
+    Adpg,
 }
 
 impl Kind {
@@ -38,6 +41,23 @@ impl Kind {
             Self::Gru => "gru",
             Self::Rnn => "rnn",
             Self::Ar3 => "ar3",
+            Self::Adpg => "adpg",
+        }
+    }
+
+    /// What it reads, in order.
+    pub const fn features(self) -> &'static [&'static str] {
+        match self {
+            Self::Adpg => &["a[t-2]", "z[t-1]", "a[t-1]", "z[t]"],
+            _ => &FEATURES,
+        }
+    }
+
+    /// What it gives.
+    pub const fn output(self) -> &'static str {
+        match self {
+            Self::Adpg => "a[t]",
+            _ => OUTPUT,
         }
     }
 
@@ -47,7 +67,7 @@ impl Kind {
             Self::Lstm => 4,
             Self::Gru => 3,
             Self::Rnn => 1,
-            Self::Ar3 => 0,
+            Self::Ar3 | Self::Adpg => 0,
         }
     }
 }
@@ -165,12 +185,14 @@ pub struct Training {
     pub library: String,
 }
 
-/// How well a model predicts: mean absolute relative errors of the round-trip time.
+/// How well a model does. Of a predictor: mean absolute relative errors of the round-trip time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
-    /// Over the test pairs of the last round.
+    /// Over the test pairs of the last round; no policy has any.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub test_mape: f64,
     /// Over the pairs that the last round learned from.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub train_mape: f64,
     /// By round.
     pub rounds: Vec<RoundMetrics>,
@@ -184,9 +206,16 @@ pub struct RoundMetrics {
     /// Mean loss of its steps.
     pub loss: f64,
     /// Over the pairs that it learned from.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub train_mape: f64,
     /// Over its test pairs.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub test_mape: f64,
+}
+
+/// Of errors of predictions: what does not predict has none.
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 impl Card {
@@ -212,10 +241,14 @@ impl Card {
         fits(
             "features",
             &format!("{:?}", self.features),
-            &format!("{FEATURES:?}"),
+            &format!("{:?}", self.kind.features()),
         )?;
-        fits("output", &self.output, OUTPUT)?;
-        fits("steps", &self.steps.to_string(), &STEPS.to_string())?;
+        fits("output", &self.output, self.kind.output())?;
+        fits(
+            "steps",
+            &self.steps.to_string(),
+            &self.kind.features().len().to_string(),
+        )?;
         fits("normalisation.input", &self.normalisation.input, "none")?;
         fits("normalisation.output", &self.normalisation.output, "none")?;
         let recurrent = self.kind.gates() > 0;
@@ -245,6 +278,16 @@ impl Card {
     /// The tensors of the model, with their shapes.
     pub(crate) fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let (kind, h) = (self.kind, self.hidden);
+        if kind == Kind::Adpg {
+            let layers = [
+                ("first", UNITS, INPUTS),
+                ("second", UNITS, UNITS),
+                ("last", 1, UNITS),
+            ];
+            return layers
+                .map(|(name, rows, inputs)| (name.into(), vec![rows, inputs]))
+                .to_vec();
+        }
         let rows = kind.gates() * h;
         let mut tensors = Vec::new();
         if rows > 0 {

@@ -12,7 +12,8 @@ pub use super::card::{
     Card, Data, DataSource, FEATURES, FORMAT, Kind, MAX_HIDDEN, Metrics, Normalisation, OUTPUT, RoundMetrics,
     Training,
 };
-use super::recurrent::{Cell, Gate, Gru, Lstm, Network, Rnn, Rows, STEPS};
+use super::mlp::Mlp;
+pub use super::recurrent::{Cell, Gate, Gru, Lstm, Network, Rnn, Rows, STEPS};
 
 /// Why a model is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -115,7 +116,13 @@ impl Run for Linear {
 #[derive(Debug)]
 pub struct Model {
     card: Card,
-    network: Box<dyn Run>,
+    network: Net,
+}
+
+#[derive(Debug)]
+enum Net {
+    Predictor(Box<dyn Run>),
+    Policy(Box<Mlp>),
 }
 
 impl PartialEq for Model {
@@ -139,7 +146,10 @@ impl Model {
             });
         }
         let tensors = read_tensors(&card, weights)?;
-        let network = build(card.kind, card.hidden, &tensors);
+        let network = match card.kind {
+            Kind::Adpg => Net::Policy(Box::new(Mlp::of(tensors.iter().flatten().copied()))),
+            kind => Net::Predictor(build(kind, card.hidden, &tensors)),
+        };
         Ok(Self { card, network })
     }
 
@@ -148,9 +158,20 @@ impl Model {
         &self.card
     }
 
-    /// The output L for the features K, the oldest first.
+    /// The output L for the features K, the oldest first; 0 of what does not predict.
     pub fn predict(&self, features: &[f32; STEPS]) -> f32 {
-        self.network.run(features)
+        match &self.network {
+            Net::Predictor(network) => network.run(features),
+            Net::Policy(_) => 0.0,
+        }
+    }
+
+    /// The policy, if it is one.
+    pub fn policy(&self) -> Option<&Mlp> {
+        match &self.network {
+            Net::Policy(policy) => Some(policy),
+            Net::Predictor(_) => None,
+        }
     }
 }
 
@@ -238,7 +259,7 @@ fn sized<const H: usize>(kind: Kind, hidden: usize, tensors: &[Vec<f32>]) -> Box
             linear,
             bias: linear_bias,
         }),
-        Kind::Rnn | Kind::Ar3 => Box::new(Network {
+        Kind::Rnn | Kind::Ar3 | Kind::Adpg => Box::new(Network {
             cell: Rnn(rows(0, &bias)),
             linear,
             bias: linear_bias,

@@ -26,7 +26,9 @@ macro_rules! shipped {
     };
 }
 
-shipped!("rtt-lstm", "rtt-gru", "rtt-rnn", "rtt-ar3");
+shipped!(
+    "rtt-lstm", "rtt-gru", "rtt-rnn", "rtt-ar3", "adpg", "adpg-2", "adpg-3", "adpg-4", "adpg-5"
+);
 
 /// The model of that name, if one ships; read once.
 pub fn find(name: &str) -> Option<Arc<Model>> {

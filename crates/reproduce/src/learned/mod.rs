@@ -1,6 +1,7 @@
 //! Published tables and figures that need training, or the predictor apart from a run; and experiments
 //! of our own with learned control. They join the others in [`crate::registry`].
 
+mod adpg;
 mod features;
 mod follow;
 mod gains;
@@ -26,6 +27,7 @@ pub(crate) const REGISTRY: &[Reproduction] = &[
     robustness::REPRODUCTION,
     latency::REPRODUCTION,
     gains::RETRAINED,
+    adpg::REPRODUCTION,
 ];
 
 /// Where what the thesis does not have is from.

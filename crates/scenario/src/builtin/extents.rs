@@ -138,6 +138,10 @@ pub const GROUPS: &[Group] = &[
             of("lstm-pid-senders", 201, 20, 320_000),
             of("lstm-pid-rtts", 21, 20, 2_540_000),
             of("lstm-pid-leaf-spine", 16, 28, 1_560_000),
+            of("many-to-one-16", 17, 16, 53_158),
+            of("rl-cc", 5, 4, 885_303),
+            of("rl-cc-all-to-all", 4, 36, 3_512_553),
+            of("rl-cc-long-short", 21, 260, 877_396),
         ],
     },
     Group {

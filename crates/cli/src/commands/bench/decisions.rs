@@ -51,11 +51,13 @@ pub(super) fn run(name: &str, overrides: Overrides) -> Result<(f64, Decided), Fa
         if batch.is_empty() {
             break;
         }
-        // The first of the latest features is the delay.
-        let delays = batch.observations.chunks_exact(batch.width);
-        let delays = delays.map(|row| row[batch.width - features]);
+        // The first feature of a question is the delay: towards a target, and against its change.
+        let rule = |row: &[f32]| {
+            let (now, before) = (row[batch.width - features], row[batch.width - 2 * features]);
+            (1.6 - now - 4.0 * (now - before)).clamp(-1.0, 1.0)
+        };
         actions.clear();
-        actions.extend(delays.map(|delay| (1.6 - delay).clamp(-1.0, 1.0)));
+        actions.extend(batch.observations.chunks_exact(batch.width).map(rule));
         environment.submit(&actions).map_err(Failure::run)?;
         decisions += actions.len() as u64;
     }

@@ -18,6 +18,7 @@ Examples:
   paceline train lstm --data results/train-lstm/dataset.parquet --seed 2
   paceline train lstm --scenarios my.toml --resume results/train-lstm/checkpoints/round-07
   paceline train pidnn                       the gains of the controller, in the simulator
+  paceline train adpg                        the policy that ships again, in environments for learning
   paceline train pidnn --units norm --start=-0.1,-0.05,0 --target 6us
 
 Data are round-trip times that senders measured: either scenarios are run and recorded
@@ -47,6 +48,8 @@ pub(crate) enum Trainee {
     Ar3,
     /// The gains of the rate controller, while it runs
     Pidnn,
+    /// The policy of ADPG (RL-CC), while it decides
+    Adpg,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -90,7 +93,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "N", help_heading = "Data")]
     pub(crate) pairs: Option<usize>,
 
-    /// Rounds; each is a part of the pairs of its own [default: 19]
+    /// Rounds; each is a part of the pairs of its own [default: 19]; of adpg updates [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Training", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: Option<u32>,
     /// Pairs between two steps of the optimiser [default: 10]
@@ -125,6 +128,10 @@ pub(crate) struct TrainArgs {
         conflicts_with = "compare"
     )]
     pub(crate) resume: Option<PathBuf>,
+
+    /// A training of seconds, which shows that it learns and not where it ends
+    #[arg(long, help_heading = "Policy (adpg)")]
+    pub(crate) quick: bool,
 
     /// Units of the gradient: µs and Gbit/s as in the thesis, or shares of target and line rate
     /// [default: seed]
@@ -239,6 +246,7 @@ impl TrainArgs {
         add("--settle", self.settle.map(|settle| settle.to_string()));
         add("--episodes", self.episodes.map(|episodes| episodes.to_string()));
         add("--target", self.target.map(|target| target.to_string()));
+        words.extend(self.quick.then(|| "--quick".to_string()));
         shell(&words)
     }
 
@@ -264,11 +272,20 @@ impl TrainArgs {
             ("--on-policy", self.on_policy.is_some()),
             ("--resume", self.resume.is_some()),
         ];
+        let of_policies = [("--quick", self.quick)];
+        let of_runs = [("--scenarios", !self.scenarios.is_empty())];
         let given = |options: &[(&'static str, bool)]| {
             let found = options.iter().find(|(_, given)| *given);
             found.map(|&(option, _)| option)
         };
         let (wrong, about) = match self.what {
+            Trainee::Adpg => (
+                given(&of_gains)
+                    .or_else(|| given(&of_networks.map(|(option, is)| (option, is && option != "--rounds"))))
+                    .or_else(|| given(&of_runs)),
+                "is not about policies: `train adpg` takes --seed, --rounds and --quick",
+            ),
+            _ if self.quick => (given(&of_policies), "goes with `train adpg`"),
             Trainee::Pidnn => (
                 given(&of_networks),
                 "is about networks, and `train pidnn` trains the gains of the controller",

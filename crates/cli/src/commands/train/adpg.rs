@@ -1,0 +1,121 @@
+//! Training ADPG's policy.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use paceline_lab::files::Folder;
+use paceline_learn::adpg::{self, CASES, Options, TrainedPolicy, Update};
+use serde_json::{Value, json};
+
+use super::args::TrainArgs;
+use super::write_json;
+use crate::failure::{Done, Ended};
+use crate::{interrupt, output};
+
+/// Updates of which a line is the mean.
+const ROW: usize = 50;
+
+/// Trains, writes and shows.
+pub(super) fn train(args: &TrainArgs) -> Ended {
+    let kept = interrupt::keep();
+    let options = options(args);
+    let begun = Instant::now();
+    let mut seen: Vec<Update> = Vec::new();
+    let mut watch = |update: &Update| {
+        seen.push(*update);
+        if (update.number.is_multiple_of(ROW) || update.number == options.updates) && !args.say.quiet {
+            eprintln!("{}", line(&seen, &options));
+            seen.clear();
+        }
+        interrupt::control()
+    };
+    let trained = adpg::train(&options, &mut watch)?;
+    let _kept = kept.unless_whole();
+    let wall_s = begun.elapsed().as_secs_f64();
+    let folder = Folder::create(&args.folder(), args.force)?;
+    let name = name(&options);
+    let files = adpg::files(&name, &trained, &args.command())?;
+    for (end, bytes) in [("safetensors", &files.weights), ("json", &files.card)] {
+        folder.write(Path::new(&format!("{name}.{end}")), |out| out.write_all(bytes))?;
+    }
+    let record = record(&trained, &args.command());
+    write_json(&folder, &record)?;
+    folder.commit()?;
+    if args.say.json {
+        output::print_json(&record)?;
+    } else if !args.say.quiet {
+        output::print(&told(&trained, args, wall_s))?;
+    }
+    Ok(match trained.stopped {
+        true => Done::Interrupted,
+        false => Done::All,
+    })
+}
+
+/// The model's name: of other seeds than the first with the seed.
+fn name(options: &Options) -> String {
+    match options.seed {
+        1 => "adpg".to_string(),
+        seed => format!("adpg-{seed}"),
+    }
+}
+
+fn options(args: &TrainArgs) -> Options {
+    let options = Options {
+        seed: args.seed(),
+        threads: args.jobs.count(),
+        ..Options::default()
+    };
+    let options = if args.quick { options.quick() } else { options };
+    Options {
+        updates: args.rounds.map_or(options.updates, |updates| updates as usize),
+        ..options
+    }
+}
+
+/// The mean of some updates.
+fn line(seen: &[Update], options: &Options) -> String {
+    let mean = |of: fn(&Update) -> f64| seen.iter().map(of).sum::<f64>() / seen.len().max(1) as f64;
+    let last = seen.last().map_or(0, |update| update.number);
+    format!(
+        "update {last:>5} of {}: loss {:>9.5}, mean square of z {:>9.5}",
+        options.updates,
+        mean(|update| update.loss),
+        mean(|update| update.error)
+    )
+}
+
+fn told(trained: &TrainedPolicy, args: &TrainArgs, wall_s: f64) -> String {
+    let decisions: usize = trained.updates.iter().map(|update| update.decisions).sum();
+    let early = if trained.stopped { ", stopped early" } else { "" };
+    let folder = args.folder();
+    format!(
+        "{} updates from {decisions} decisions in {wall_s:.1} s{early}\n\
+         model in {}; a run uses it with\n  --scheme adpg --set cc.adpg.model={}\n",
+        trained.updates.len(),
+        folder.display(),
+        folder.join(name(&trained.options)).display()
+    )
+}
+
+/// `training.json`.
+fn record(trained: &TrainedPolicy, command: &str) -> Value {
+    let options = &trained.options;
+    let update = |update: &Update| {
+        json!({
+            "update": update.number, "loss": update.loss, "error": update.error, "decisions": update.decisions
+        })
+    };
+    json!({
+        "what": name(options),
+        "command": command,
+        "seed": options.seed,
+        "scenarios": CASES.iter().map(|case| case.label).collect::<Vec<_>>(),
+        "updates": trained.updates.iter().map(update).collect::<Vec<_>>(),
+        "gamma": options.gamma,
+        "learning_rate": options.learning_rate,
+        "partial": trained.stopped,
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+}

@@ -1,0 +1,365 @@
+//! ADPG (RL-CC): a network of 204 weights multiplies the rate, once per round trip.
+//!
+//! # What it does
+//! Once per round trip the sender makes of the round-trip time and its rate a number that is 0 where flows that share a
+//! port fairly rest, and gives that of this round and the last, with what it did after each, to a small network. What
+//! comes out multiplies its rate. The network was trained in the simulator by analytic deterministic policy gradients:
+//! `paceline train adpg`.
+//!
+//! # Signal it needs
+//! The mean round-trip time since the last decision. Data packets carry the time at which they were sent. Switches do
+//! nothing.
+//!
+//! # Equations
+//! With R the round-trip time, B the empty network's, r the rate as a share of the line:
+//! ```text
+//! x = max(R / B - offset, 0) sqrt(r);   z = 12.5 (x - target)                           (1)
+//! a = network(a[t-2], z[t-1], a[t-1], z[t]), from -1 to 1                               (2)
+//! r = r (1 + step a) where a >= 0, r / (1 - step a) otherwise                           (3)
+//! ```
+//! N flows that share a port evenly are at x = target where `R = B (offset + target sqrt(N))` (4): the more flows, the
+//! longer the queue. The network is 4-12-12-1, rectified units without biases, and a hyperbolic tangent at its end; its
+//! weights minimise, G discounting what comes later and being the mean of z from t on, the mean of `a G` and half the
+//! mean square of the differences of flows' actions.
+//!
+//! # Parameters
+//! [`Params`]. `base-rtt` is by default that of the path; RL-CC's is 8192 ns, whatever the network.
+//!
+//! # Where we differ from the paper or public code
+//! * The network was trained here, in runs of ours; the authors' weights are not free.
+//! * The round-trip time is the mean over acknowledgements since the last decision; RL-CC sends a probe of its own.
+//! * z is cut at 100, and at -1, which it never reaches; in training what is above 5 counts as 5. Without that behind a
+//!   full buffer slowing down was all that counted, and the policy learned nothing else: seen in the first training.
+//! * In training flows begin at 10 Gbit/s and go no lower than 100 Mbit/s.
+//! * A rate has a lower bound, and a flow begins at `initial-rate`; RL-CC's senders begin at the line's.
+//!
+//! # References
+//! C. Tessler et al., "Reinforcement Learning for Datacenter Congestion Control", AAAI 2022.
+//! B. Fuhrer et al., "Implementing Reinforcement Learning Datacenter Congestion Control in NVIDIA NICs", CCGRID 2023.
+//! Public code: NVlabs/RLCC (facts; its licence is not for reuse).
+
+use std::sync::Arc;
+
+use paceline_kernel::{BitRate, Bytes, Span};
+
+use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Decisions, Needs, PathInfo, Report, SendLimits};
+use crate::external::{self, Clock, External};
+use crate::learned::mlp::{INPUTS, Mlp};
+use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
+use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::registry::{Definition, Scheme, WindowMode};
+
+params! {
+    /// Parameters of ADPG.
+    pub struct Params {
+        /// The network: the name of a model that ships (`paceline list models`), or the path of a model file;
+        /// auto is `adpg`.
+        model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here: `paceline train adpg`";
+        /// SHA-256 of the model's weights; if it is given, another model is an error. Auto is what the
+        /// model has.
+        model_hash: Auto<ModelHash> = Auto::Auto, in Range::Any, from "us";
+        /// B of equation (1); auto is the round trip of the empty network.
+        base_rtt: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "us; RL-CC's code: 8192 ns";
+        /// Round trips, in those of the empty network, up to which there is no delay.
+        offset: f64 = OFFSET, in Range::AtLeast(0.0), from "RL-CC's code";
+        /// Where x rests.
+        target: f64 = TARGET, in Range::Above(0.0), from "RL-CC's code";
+        /// The largest relative change of the rate.
+        step: f64 = STEP, in Range::AboveUpTo(0.0, 10.0), from "RL-CC's code";
+        /// A flow's first rate; auto is the line's.
+        initial_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "RL-CC's simulator";
+        /// The lowest rate.
+        min_rate: BitRate = BitRate::from_bps(1_000_000), in Range::Above(0.0), from "ours: 8192 flows share 100 Gbit/s";
+        /// From a round trip's end to the rate that follows from it: the time that a NIC computes.
+        decision_latency: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
+        /// Decisions that a NIC computes at a time, of all its flows; others wait. 0 for any number.
+        decisions_in_service: u32 = 0, in Range::Any, from "us";
+    }
+}
+
+/// Of equation (1).
+const OFFSET: f64 = 1.5;
+const TARGET: f64 = 0.064;
+const GAIN: f64 = 12.5;
+/// The model that ships.
+const SHIPPED: &str = "adpg";
+/// Between which z is.
+const CUT: (f64, f64) = (-1.0, 100.0);
+/// Of equation (3).
+pub const STEP: f64 = 0.2;
+
+/// z of equation (1), with RL-CC's constants: for those who train.
+pub fn error(rtt_per_base: f64, share: f64) -> f32 {
+    error_with(rtt_per_base, share, OFFSET, TARGET)
+}
+
+fn error_with(rtt_per_base: f64, share: f64, offset: f64, target: f64) -> f32 {
+    let x = (rtt_per_base - offset).max(0.0) * libm::sqrt(share.clamp(0.0, 1.0));
+    (GAIN * (x - target)).clamp(CUT.0, CUT.1) as f32
+}
+
+/// Equation (3): by what the rate is multiplied.
+pub fn multiplier(action: f32, step: f64) -> f64 {
+    let action = f64::from(action);
+    if action >= 0.0 {
+        1.0 + step * action
+    } else {
+        1.0 / (1.0 - step * action)
+    }
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "adpg",
+        aliases: &[],
+        title: "ADPG (RL-CC)",
+        paper: "Tessler et al., Reinforcement Learning for Datacenter Congestion Control, AAAI 2022",
+        summary: "Multiplies the rate by what a small network, trained in the simulator, says of delay and rate.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("adpg.rs"),
+    };
+
+    fn explicit(&self) -> Self {
+        let mut params = self.clone();
+        if params.model == Auto::Auto {
+            params.model = Auto::Is(ModelRef::new(SHIPPED));
+        }
+        if let (Auto::Auto, Some(model)) = (&params.model_hash, params.model()) {
+            params.model_hash = Auto::Is(ModelHash::of(&model));
+        }
+        params
+    }
+
+    fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
+        match &mut self.model {
+            Auto::Is(model) => vec![("model", model)],
+            Auto::Auto => Vec::new(),
+        }
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        let refuse = |param: &str, message: String| Err(ParamError::new(param, message));
+        let Some(model) = self.model() else {
+            let name = match &self.model {
+                Auto::Is(reference) => reference.name(),
+                Auto::Auto => SHIPPED,
+            };
+            return refuse("model", shipped::unknown(name));
+        };
+        let card = model.card();
+        if card.kind != Kind::Adpg {
+            let message = format!(
+                "`{}` is of kind {}; expected one of kind adpg",
+                card.name, card.kind
+            );
+            return refuse("model", message);
+        }
+        let found = ModelHash::of(&model);
+        match &self.model_hash {
+            Auto::Is(expected) if *expected != found => refuse(
+                "model-hash",
+                format!(
+                    "{expected} is not of the model `{}`, whose weights have {found}",
+                    card.name
+                ),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            timestamp: true,
+            repaces: true,
+            decisions: Some(Decisions {
+                latency: self.decision_latency,
+                in_service: self.decisions_in_service,
+                outside: false,
+            }),
+            ..Needs::default()
+        }
+    }
+
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        Some(self.min_rate)
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(Adpg::new(self, path))
+    }
+}
+
+impl Params {
+    /// The model, if it is there: the one that ships, or one that was read and attached.
+    fn model(&self) -> Option<Arc<Model>> {
+        match &self.model {
+            Auto::Is(reference) => reference.model().cloned(),
+            Auto::Auto => shipped::find(SHIPPED),
+        }
+    }
+}
+
+/// The sender of a flow: it asks when one does that is decided for outside, and has the answer itself.
+#[derive(Clone, Debug)]
+pub struct Adpg {
+    asks: External,
+    model: Arc<Model>,
+    base_rtt: Span,
+    offset: f64,
+    target: f64,
+    step: f64,
+    /// What the network reads; nothing before the first decision.
+    seen: Option<[f32; INPUTS]>,
+    action: f32,
+}
+
+impl Adpg {
+    /// A sender at its first rate.
+    ///
+    /// # Panics
+    /// If the model is not there, or no policy: parameters are to be validated first.
+    pub fn new(params: &Params, path: &PathInfo) -> Self {
+        let model = params.model().filter(|model| model.policy().is_some());
+        let asks = external::Params {
+            clock: Clock::RoundTrip,
+            initial_rate: params.initial_rate.or(path.line_rate),
+            min_rate: params.min_rate,
+            ..external::Params::default()
+        };
+        Self {
+            asks: External::new(&asks, path),
+            model: model.expect("parameters were validated with a policy"),
+            base_rtt: params.base_rtt.or(path.base_rtt),
+            offset: params.offset,
+            target: params.target,
+            step: params.step,
+            seen: None,
+            action: 0.0,
+        }
+    }
+
+    /// The last action.
+    pub fn action(&self) -> f32 {
+        self.action
+    }
+
+    fn policy(&self) -> &Mlp {
+        self.model
+            .policy()
+            .expect("it was checked when the sender was made")
+    }
+
+    /// Equations (1) to (3).
+    fn decide(&mut self, report: &Report, line: BitRate) -> SendLimits {
+        let rtt = report.tally.rtt_mean().as_us_f64() / self.base_rtt.as_us_f64().max(1e-9);
+        let rate = report.limits.rate;
+        let share = rate.as_gbps_f64() / line.as_gbps_f64().max(1e-9);
+        let now = [self.action, error_with(rtt, share, self.offset, self.target)];
+        // The first is the one before it, too.
+        let [.., a, z] = self.seen.unwrap_or([now[0], now[1], now[0], now[1]]);
+        let seen = [a, z, now[0], now[1]];
+        self.seen = Some(seen);
+        self.action = self.policy().act(&seen);
+        let bps = rate.as_bps() as f64 * multiplier(self.action, self.step);
+        SendLimits {
+            rate: BitRate::from_bps((bps as u64).max(1)),
+            window: Bytes::MAX,
+        }
+    }
+}
+
+impl CongestionControl for Adpg {
+    fn limits(&self) -> SendLimits {
+        self.asks.limits()
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.asks.on_ack(cx, ack);
+    }
+
+    fn on_cnp(&mut self, cx: &mut Ctx<'_>, cnp: &Cnp) {
+        self.asks.on_cnp(cx, cnp);
+    }
+
+    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
+        self.asks.on_timeout(cx);
+    }
+
+    fn on_decision(&mut self, cx: &mut Ctx<'_>) {
+        let Some(&report) = self.asks.report() else {
+            return;
+        };
+        let limits = self.decide(&report, cx.path.line_rate);
+        self.asks.on_answer(cx, limits);
+    }
+
+    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.asks.on_idle(cx, ack);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{Pair, ack, star_path};
+
+    #[test]
+    fn it_rests_where_flows_are_fair() {
+        // Equation (4), for N flows: R = B (1.5 + 0.064 sqrt N).
+        for n in [2.0f64, 16.0, 8192.0] {
+            let z = error(1.5 + 0.064 * n.sqrt(), 1.0 / n);
+            assert!(z.abs() < 1e-5, "{n}: {z}");
+        }
+        assert!(error(1.0, 1.0) < 0.0 && error(3.0, 1.0) > 0.0);
+        assert_eq!((multiplier(1.0, STEP), multiplier(-1.0, STEP)), (1.2, 1.0 / 1.2));
+    }
+
+    /// The model that ships: without a queue a flow goes faster, behind a long one it slows down.
+    #[test]
+    fn the_shipped_policy_goes_the_right_way() {
+        let after = |rtt_ns: u64| {
+            let params = Params {
+                initial_rate: Auto::Is(BitRate::from_gbps(20)),
+                ..Params::default()
+            };
+            let mut pair = Pair::new(star_path(), |path| Adpg::new(&params, path));
+            for round in 1..=10 {
+                pair.advance(Span::from_us(5));
+                pair.ack(&AckInfo {
+                    rtt: Span::from_ns(rtt_ns),
+                    ..ack(round * 100_000, round * 100_000 + 50_000)
+                });
+                assert!(pair.deciding());
+                pair.decision();
+            }
+            pair.rate()
+        };
+        assert!(after(4160) > BitRate::from_gbps(30), "{}", after(4160));
+        assert!(after(40_000) < BitRate::from_gbps(10), "{}", after(40_000));
+    }
+
+    #[test]
+    fn a_model_of_another_kind_is_refused() {
+        let params = Params {
+            model: Auto::Is(ModelRef::new("rtt-lstm")),
+            ..Params::default()
+        };
+        let error = params.check().unwrap_err().to_string();
+        assert!(
+            error.contains("`rtt-lstm` is of kind lstm; expected one of kind adpg"),
+            "{error}"
+        );
+        let params = Params {
+            model: Auto::Is(ModelRef::new("adgp")),
+            ..Params::default()
+        };
+        assert!(
+            params
+                .check()
+                .unwrap_err()
+                .to_string()
+                .contains("did you mean `adpg`?")
+        );
+    }
+}

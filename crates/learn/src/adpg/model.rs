@@ -1,0 +1,101 @@
+//! The files of a trained policy.
+
+use paceline_congestion::learned::mlp::{INPUTS, Mlp, UNITS};
+use paceline_congestion::learned::model::{
+    Card, Data, DataSource, FORMAT, Kind, Metrics, Normalisation, RoundMetrics, Training, sha256,
+};
+
+use super::{CASES, SET, TrainedPolicy};
+use crate::Error;
+use crate::train::{Tensor, Weights};
+use crate::write::{ModelFiles, serialize};
+
+/// Updates of which the card has the mean loss in a row.
+const ROW: usize = 50;
+
+/// Its weights and its card.
+///
+/// # Errors
+/// The format refuses.
+pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<ModelFiles, Error> {
+    let weights = serialize(&tensors(&trained.policy))?;
+    let card = Card {
+        format: FORMAT,
+        name: name.into(),
+        kind: Kind::Adpg,
+        hidden: UNITS,
+        steps: INPUTS,
+        features: Kind::Adpg.features().iter().map(|name| (*name).into()).collect(),
+        output: Kind::Adpg.output().into(),
+        // Samples as they are.
+        smoothing: 1.0,
+        normalisation: Normalisation {
+            input: "none".into(),
+            output: "none".into(),
+        },
+        weights_sha256: sha256(&weights),
+        data: data(trained),
+        training: Training {
+            command: command.into(),
+            rounds: trained.updates.len() as u64,
+            batch: trained.options.steps as u64,
+            learning_rate: trained.options.learning_rate,
+            optimiser: "Adam".into(),
+            loss: "analytic deterministic policy gradients (ADPG)".into(),
+            seed: trained.options.seed,
+            library: "none".into(),
+        },
+        metrics: metrics(trained),
+        version: env!("CARGO_PKG_VERSION").into(),
+    };
+    let mut text = serde_json::to_vec_pretty(&card)
+        .map_err(|error| Error::Options(format!("the card of {name} cannot be written: {error}")))?;
+    text.push(b'\n');
+    Ok(ModelFiles { weights, card: text })
+}
+
+fn tensors(policy: &Mlp) -> Weights {
+    let named = |name: &str, shape: [usize; 2], values: &[f32]| {
+        (name.to_string(), Tensor::new(&shape, values.to_vec()))
+    };
+    Weights::from([
+        named("first", [UNITS, INPUTS], policy.first.as_flattened()),
+        named("second", [UNITS, UNITS], policy.second.as_flattened()),
+        named("last", [1, UNITS], &policy.last),
+    ])
+}
+
+fn data(trained: &TrainedPolicy) -> Data {
+    let decisions: usize = trained.updates.iter().map(|update| update.decisions).sum();
+    let source = |case: &super::Case| DataSource {
+        scenario: case.scenario.into(),
+        scheme: "external".into(),
+        settings: SET[1..]
+            .iter()
+            .chain(case.set)
+            .map(|text| (*text).into())
+            .collect(),
+        seed: trained.options.seed,
+        fidelity: "exact".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        ..DataSource::default()
+    };
+    Data {
+        pairs: decisions as u64,
+        train: decisions as u64,
+        sources: CASES.iter().map(source).collect(),
+        ..Data::default()
+    }
+}
+
+fn metrics(trained: &TrainedPolicy) -> Metrics {
+    let row = |updates: &[super::Update]| RoundMetrics {
+        round: updates.last().map_or(0, |last| last.number as u64),
+        loss: updates.iter().map(|update| update.loss).sum::<f64>() / updates.len().max(1) as f64,
+        ..RoundMetrics::default()
+    };
+    Metrics {
+        rounds: trained.updates.chunks(ROW).map(row).collect(),
+        ..Metrics::default()
+    }
+}

@@ -1,0 +1,304 @@
+//! ADPG's grid: many-to-one, all-to-all, long and short flows, beside rules that nobody trained.
+
+use paceline_fabric::Outcome;
+use paceline_lab::results::Summary;
+use paceline_lab::stats::{interval, jain, mean};
+use paceline_learn::adpg::SEEDS;
+use paceline_scenario::Resolved;
+
+use super::{Line, OWN, column, panel};
+use crate::need::{Digest, Input, Numbers};
+use crate::{Column, Done, Need, Panel, Reproduction};
+
+pub(super) const REPRODUCTION: Reproduction = Reproduction {
+    id: "adpg-grid",
+    title: "ADPG (RL-CC) from 2 to 8192 flows, beside Swift, HPCC and DCQCN",
+    source: OWN,
+    setting: "RL-CC's test bed: 100 Gbit/s, 4 µs one way, one switch that drops, 10 MB of buffer, packets of 1 KB. Flows \
+              without end, many to one and among four hosts, and long flows beside short ones. ADPG is five policies, \
+              trained with seeds 1 to 5 on 4 to 60 flows; a number of it is the mean over policies of means over ten \
+              seeds of the scenario, and ± is half of the 95 % interval over the five. Of a rule ± is over the ten.",
+    notes: &[
+        "Nothing is judged: RL-CC prints an ordering of its own network against rules of NVIDIA's NICs, of which no \
+         numbers can be had.",
+        "All is of whole runs, their beginning included: 10 ms (20 ms with 8192 flows and with short ones, 5 ms \
+         all-to-all). ADPG, HPCC and DCQCN begin at the line's rate, each flow; Swift at 1/20 of a packet per round trip.",
+        "Swift's target is 10 µs and up to 30 µs more for flows with small windows, which go down to 1/1000 of a packet; \
+         HPCC and DCQCN go down to 1 Mbit/s. These settings were made beforehand, and not searched.",
+        "More flows than 60 is more than any policy saw in training. N flows under ADPG rest at a round trip of 1.5 + \
+         0.064 √N of the empty network's: at 8192 flows that is 7.3.",
+    ],
+    choices: &[],
+    steps: &[],
+    needs,
+    panels,
+};
+
+/// Seeds of scenarios: none that a training can have drawn.
+const EVALUATION: [u64; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+const BEYOND: u64 = SEEDS;
+const _: () = assert!(
+    EVALUATION[0] + BEYOND >= SEEDS,
+    "no seed that a policy was trained with"
+);
+
+/// The policies, by the seeds of their trainings.
+const POLICIES: [&str; 5] = ["adpg", "adpg-2", "adpg-3", "adpg-4", "adpg-5"];
+
+/// A column of the tables.
+struct Under {
+    scheme: &'static str,
+    set: &'static [&'static str],
+}
+
+const RULES: [Under; 3] = [
+    Under {
+        scheme: "swift",
+        set: &[
+            "cc.swift.base-delay=10us",
+            "cc.swift.hop-delay=0us",
+            "cc.swift.fs-range=30us",
+            "cc.swift.min-window=0.001",
+            "cc.swift.initial-window=0.05",
+        ],
+    },
+    Under {
+        scheme: "hpcc",
+        set: &["cc.hpcc.min-rate=1Mbps"],
+    },
+    Under {
+        scheme: "dcqcn",
+        set: &["cc.dcqcn.min-rate=1Mbps"],
+    },
+];
+
+/// A network with so many flows.
+struct Case {
+    pattern: &'static str,
+    scenario: &'static str,
+    flows: u32,
+    /// Senders of a receiver, and flows from each of them.
+    each: (u32, u32),
+    duration: &'static str,
+}
+
+const fn case(pattern: &'static str, scenario: &'static str, flows: u32, each: (u32, u32)) -> Case {
+    Case {
+        pattern,
+        scenario,
+        flows,
+        each,
+        duration: match each {
+            (3, _) => "5ms",
+            (20, _) | (_, 256) => "20ms",
+            _ => "10ms",
+        },
+    }
+}
+
+const MANY: &str = "many-to-one";
+const ALL: &str = "all-to-all";
+const LONG: &str = "long and short flows";
+
+const CASES: [Case; 9] = [
+    case(MANY, "rl-cc", 2, (2, 1)),
+    case(MANY, "rl-cc", 16, (16, 1)),
+    case(MANY, "rl-cc", 128, (32, 4)),
+    case(MANY, "rl-cc", 1024, (32, 32)),
+    case(MANY, "rl-cc", 8192, (32, 256)),
+    case(ALL, "rl-cc-all-to-all", 12, (3, 1)),
+    case(ALL, "rl-cc-all-to-all", 132, (3, 11)),
+    case(ALL, "rl-cc-all-to-all", 1020, (3, 85)),
+    case(LONG, "rl-cc-long-short", 260, (20, 1)),
+];
+
+impl Case {
+    fn settings(&self) -> Vec<String> {
+        let (senders, rounds) = self.each;
+        let mut set = vec![
+            format!("duration={}", self.duration),
+            "record.accounts=off".to_string(),
+        ];
+        match self.pattern {
+            MANY => set.extend([
+                format!("topology.star.hosts={}", senders + 1),
+                format!("workload.many-to-one.incast.fan-in={senders}"),
+                format!("workload.many-to-one.incast.receiver={}", senders + 1),
+                format!("workload.many-to-one.incast.rounds={rounds}"),
+            ]),
+            ALL => set.extend((1..=4).map(|to| format!("workload.to-{to}.incast.rounds={rounds}"))),
+            _ => {}
+        }
+        set
+    }
+
+    fn need(&self, seed: u64, scheme: &'static str, variant: &str, further: &[String]) -> Need {
+        let mut settings = self.settings();
+        settings.extend_from_slice(further);
+        Need {
+            variant: format!("{}{variant}", self.flows),
+            settings,
+            digest: Some(DELIVERED),
+            folder: false,
+            ..Need::of(Input::Shipped(self.scenario, BEYOND + seed), scheme)
+        }
+    }
+
+    /// The runs of a policy, a seed each.
+    fn policy(&self, policy: &str) -> Vec<Need> {
+        let model = [format!("cc.adpg.model={policy}")];
+        let of = |&seed: &u64| self.need(seed, "adpg", &format!("-{policy}"), &model);
+        EVALUATION.iter().map(of).collect()
+    }
+
+    fn rule(&self, rule: &Under) -> Vec<Need> {
+        let set: Vec<String> = rule.set.iter().map(|text| (*text).to_string()).collect();
+        let of = |&seed: &u64| self.need(seed, rule.scheme, "", &set);
+        EVALUATION.iter().map(of).collect()
+    }
+}
+
+fn needs() -> Vec<Need> {
+    let of = |case: &Case| {
+        let policies = POLICIES.iter().flat_map(|policy| case.policy(policy));
+        let rules = RULES.iter().flat_map(|rule| case.rule(rule));
+        policies.chain(rules).collect::<Vec<Need>>()
+    };
+    CASES.iter().flat_map(of).collect()
+}
+
+const DELIVERED: Digest = Digest {
+    name: "delivered",
+    of: digest,
+};
+
+/// What flows without end came to, and how long short ones took.
+fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+    let run = &input.run;
+    let is_short = |label: u16| run.labels[usize::from(label)] == "short";
+    let flows = || run.flows.iter().zip(&outcome.flows);
+    let long: Vec<f64> = flows()
+        .filter(|(spec, _)| !is_short(spec.label))
+        .map(|(_, flow)| flow.delivered.get() as f64)
+        .collect();
+    let all: f64 = flows().map(|(_, flow)| flow.delivered.get() as f64).sum();
+    let mut receivers: Vec<_> = run.flows.iter().map(|flow| flow.dst).collect();
+    receivers.sort_unstable();
+    receivers.dedup();
+    // What a link of 100 Gbit/s carries of payload, in bytes.
+    let payload = 1000.0 / 1048.0;
+    let carries = outcome.end.as_secs_f64() * 100e9 / 8.0 * payload * receivers.len() as f64;
+    let mut numbers = Numbers::default();
+    let mut put = |name, value: Option<f64>| {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            numbers.values.insert(name, value);
+        }
+    };
+    put("utilisation", Some(100.0 * all / carries));
+    put("jain", jain(&long));
+    let counters = &outcome.counters;
+    let sent = counters.data_received + counters.buffer_drops;
+    put(
+        "loss",
+        Some(100.0 * counters.buffer_drops as f64 / sent.max(1) as f64),
+    );
+    let short: Vec<f64> = flows()
+        .filter(|(spec, flow)| is_short(spec.label) && flow.fct.as_ps() > 0)
+        .map(|(_, flow)| flow.fct.as_us_f64())
+        .collect();
+    put("short", mean(&short));
+    numbers
+}
+
+/// Name, unit, digits, and where a run has it.
+type Quantity = (
+    (&'static str, &'static str, usize),
+    fn(&Done, &Need) -> Option<f64>,
+);
+
+fn number(done: &Done, need: &Need, name: &str) -> Option<f64> {
+    done.numbers(need)?.values.get(name).copied()
+}
+
+fn of_summary(done: &Done, need: &Need, of: fn(&Summary) -> Option<f64>) -> Option<f64> {
+    done.summary_of(need).and_then(of)
+}
+
+const QUANTITIES: [Quantity; 6] = [
+    (("delivered, of what the links carry", "%", 2), |done, need| {
+        number(done, need, "utilisation")
+    }),
+    (("Jain's index of what was delivered", "", 3), |done, need| {
+        number(done, need, "jain")
+    }),
+    (("mean RTT", "µs", 1), |done, need| {
+        of_summary(done, need, |summary| summary.rtt_all_us.mean)
+    }),
+    (("p99 RTT", "µs", 1), |done, need| {
+        of_summary(done, need, |summary| summary.rtt_all_us.p99)
+    }),
+    (("packets dropped", "%", 3), |done, need| {
+        number(done, need, "loss")
+    }),
+    (("mean completion of short flows", "µs", 1), |done, need| {
+        number(done, need, "short")
+    }),
+];
+
+/// Mean, and half of the interval at 95 %.
+type Estimate = Option<(f64, f64)>;
+
+fn estimate(values: &[f64]) -> Estimate {
+    Some((
+        mean(values)?,
+        interval(values, 0.95).map_or(0.0, |interval| interval.half_width()),
+    ))
+}
+
+/// A quantity of a case in each column; nothing where a run is lacking.
+fn estimates(done: &Done, case: &Case, of: fn(&Done, &Need) -> Option<f64>) -> Vec<Estimate> {
+    let values = |needs: Vec<Need>| {
+        needs
+            .iter()
+            .map(|need| of(done, need))
+            .collect::<Option<Vec<f64>>>()
+    };
+    let policies: Option<Vec<f64>> = (POLICIES.iter())
+        .map(|policy| mean(&values(case.policy(policy))?))
+        .collect();
+    let adpg = policies.and_then(|means| estimate(&means));
+    let rules = RULES.iter().map(|rule| estimate(&values(case.rule(rule))?));
+    std::iter::once(adpg).chain(rules).collect()
+}
+
+fn panels(done: &Done) -> Vec<Panel> {
+    let columns = || -> Vec<Column> {
+        let rules = RULES.iter().map(|rule| column(rule.scheme, rule.scheme));
+        std::iter::once(column("adpg", "adpg")).chain(rules).collect()
+    };
+    let of_pattern = |pattern: &'static str| {
+        let mut lines = Vec::new();
+        for &((metric, unit, decimals), of) in &QUANTITIES {
+            for case in CASES.iter().filter(|case| case.pattern == pattern) {
+                let all = estimates(done, case, of);
+                if done_but_absent(done, case, &all) {
+                    continue;
+                }
+                let label = format!("{} flows", case.flows);
+                let quantity = (metric, unit, decimals);
+                let means = all.iter().map(|one| one.map(|(mean, _)| mean));
+                lines.push(Line::shown(label.clone(), quantity, means));
+                let halves = all.iter().map(|one| one.map(|(_, half)| half));
+                lines.push(Line::shown(format!("{label}, ±"), quantity, halves));
+            }
+        }
+        panel(pattern, "flows", columns(), &lines)
+    };
+    [MANY, ALL, LONG].map(of_pattern).into()
+}
+
+/// Whether the runs are there, and the quantity is none of theirs.
+fn done_but_absent(done: &Done, case: &Case, all: &[Estimate]) -> bool {
+    let ran = done.numbers(&case.policy(POLICIES[0])[0]).is_some();
+    ran && all.iter().all(Option::is_none)
+}
