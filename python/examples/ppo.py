@@ -3,7 +3,17 @@
 A policy that all flows share sees the last three questions of a flow (delay, marks, what was delivered, its rate, its
 last action) and multiplies the flow's rate. It gets DECC's reward. The run stands still while the policy learns.
 
-    python ppo.py                 trains for --minutes, then compares on seeds that it has not seen
+    python ppo.py                 trains for --minutes, then compares
+
+After 2 minutes on two threads of a busy machine (fewer than 20 rounds), 500 KB from each of 16 hosts, seed 1:
+
+                        PPO     DCQCN
+    mean slowdown     14.70     16.91
+    p99 slowdown      14.78     18.35
+    mean RTT (us)    185.79    118.60
+
+It is faster, and has the longer queue: the bytes are 640 us of work however they are sent, and its reward asks for
+throughput first.
 """
 
 from __future__ import annotations
@@ -90,7 +100,7 @@ class Policy:
                 ratio = np.exp(self.logp(mean, actions[part]) - logp[part])
                 gain = gains[part]
                 free = np.where(gain > 0, ratio < 1 + CLIP, ratio > 1 - CLIP)
-                slope = -free * ratio * gain * (actions[part] - mean) / self.spread**2 / len(part)
+                slope = -1.0 * free * ratio * gain * (actions[part] - mean) / self.spread**2 / len(part)
                 self.actor.learn(layers, slope[:, None], 1e-3)
                 layers = self.critic(x[part])
                 off = layers[-1][:, 0] - returns[part]

@@ -86,6 +86,10 @@ impl Vector {
     /// As [`Environment::submit`]: then nothing has happened in any of them.
     pub fn submit(&mut self, actions: &[f32]) -> Result<(), Error> {
         let expected: usize = self.rows.iter().sum();
+        if expected == 0 && !actions.is_empty() {
+            // Says what there was to do instead.
+            self.environments[0].check_actions(actions)?;
+        }
         if actions.len() != expected {
             return Err(Error::Shape {
                 found: actions.len(),

@@ -16,7 +16,7 @@ needs("gymnasium", "paceline.ParallelEnv")
 
 import gymnasium  # noqa: E402
 import numpy as np  # noqa: E402
-import pettingzoo  # noqa: E402
+import pettingzoo  # type: ignore[import-untyped, import-not-found, unused-ignore]  # noqa: E402
 
 
 class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):

@@ -36,6 +36,7 @@ fn setting(scheme: &Scheme) -> Option<(&'static str, &'static str, &'static str)
         // The default is for half the round trip: the sender would stay at its lowest rate.
         "lstm-pid" => Some(("target", "10us", "above this path's round trip")),
         "fixed" => Some(("rate", "60Gbps", "so that two are more than the link carries")),
+        "external" => Some(("initial-rate", "60Gbps", "which nobody changes here")),
         _ => None,
     }
 }

@@ -228,7 +228,7 @@ const QUANTITIES: [Quantity; 6] = [
     (("delivered, of what the links carry", "%", 2), |done, need| {
         number(done, need, "utilisation")
     }),
-    (("Jain's index of what was delivered", "", 3), |done, need| {
+    (("Jain's index of what was delivered", "of 1", 3), |done, need| {
         number(done, need, "jain")
     }),
     (("mean RTT", "µs", 1), |done, need| {
@@ -276,29 +276,31 @@ fn panels(done: &Done) -> Vec<Panel> {
         let rules = RULES.iter().map(|rule| column(rule.scheme, rule.scheme));
         std::iter::once(column("adpg", "adpg")).chain(rules).collect()
     };
-    let of_pattern = |pattern: &'static str| {
+    let of = |pattern: &'static str, &(quantity, of): &Quantity| {
         let mut lines = Vec::new();
-        for &((metric, unit, decimals), of) in &QUANTITIES {
-            for case in CASES.iter().filter(|case| case.pattern == pattern) {
-                let all = estimates(done, case, of);
-                if done_but_absent(done, case, &all) {
-                    continue;
-                }
-                let label = format!("{} flows", case.flows);
-                let quantity = (metric, unit, decimals);
-                let means = all.iter().map(|one| one.map(|(mean, _)| mean));
-                lines.push(Line::shown(label.clone(), quantity, means));
-                let halves = all.iter().map(|one| one.map(|(_, half)| half));
-                lines.push(Line::shown(format!("{label}, ±"), quantity, halves));
-            }
+        for case in CASES.iter().filter(|case| case.pattern == pattern) {
+            let all = estimates(done, case, of);
+            let label = format!("{} flows", case.flows);
+            let means = all.iter().map(|one| one.map(|(mean, _)| mean));
+            lines.push(Line::shown(label.clone(), quantity, means));
+            let halves = all.iter().map(|one| one.map(|(_, half)| half));
+            lines.push(Line::shown(format!("{label}, ±"), quantity, halves));
         }
-        panel(pattern, "flows", columns(), &lines)
+        let (metric, unit, _) = quantity;
+        panel(
+            &format!("{pattern}: {metric}, {unit}"),
+            "flows",
+            columns(),
+            &lines,
+        )
     };
-    [MANY, ALL, LONG].map(of_pattern).into()
-}
-
-/// Whether the runs are there, and the quantity is none of theirs.
-fn done_but_absent(done: &Done, case: &Case, all: &[Estimate]) -> bool {
-    let ran = done.numbers(&case.policy(POLICIES[0])[0]).is_some();
-    ran && all.iter().all(Option::is_none)
+    let patterns = [MANY, ALL, LONG].into_iter();
+    let all = patterns.flat_map(|pattern| {
+        // Short flows are of one pattern.
+        let quantities = QUANTITIES
+            .iter()
+            .filter(move |((metric, ..), _)| pattern == LONG || !metric.contains("short"));
+        quantities.map(move |quantity| (pattern, quantity))
+    });
+    all.map(|(pattern, quantity)| of(pattern, quantity)).collect()
 }
