@@ -281,9 +281,9 @@ pub struct QueueRecord {
 pub struct StateRecord {
     /// Which port.
     pub port: PortRef,
-    /// Which priority class.
+    /// Which priority class, or which lane.
     pub priority: u8,
-    /// The samples over time: [`paceline_congestion::detect::PortState`] as a number.
+    /// The samples over time: [`paceline_congestion::detect::PortState`] as a number, or credits.
     pub series: Binned,
 }
 

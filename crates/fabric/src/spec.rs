@@ -331,6 +331,8 @@ pub struct RecordSpec {
     pub port_bin: Option<Span>,
     /// Sample what detectors find the ports of switches to be at this period.
     pub state_every: Option<Span>,
+    /// Sample the credits of every lane of every port at this period, in a network under credits.
+    pub credit_every: Option<Span>,
     /// Rate, window and round-trip time of the first flows whenever they have changed, at this period.
     pub flow_every: Option<Span>,
     /// How many flows that is.

@@ -205,6 +205,7 @@ fn recorders_change_nothing() {
             rate_every: Some(Span::from_us(10)),
             port_bin: Some(Span::from_ns(100)),
             state_every: Some(Span::from_ns(300)),
+            credit_every: None,
             flow_every: Some(Span::from_ns(700)),
             flows_max: 9,
             omit_pfc: true,

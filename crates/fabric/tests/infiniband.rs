@@ -443,3 +443,62 @@ fn a_run_ends_when_its_sources_do() {
     assert!(outcome.end < Time::from_ns(20_000_000), "{}", outcome.end);
     assert_eq!(outcome.counters.data_received, 0);
 }
+
+/// Recorders of credits see what the steps say, and change nothing.
+#[test]
+fn credits_are_recorded_as_they_are() {
+    let mut spec = demo(Variant::Messages, Control::None, Span::from_us(10));
+    spec.stop = Time::from_ns(10_400_000);
+    spec.credits.as_mut().unwrap().trace = vec![(Time::ZERO, spec.stop)];
+    let bare = run(spec.clone());
+    spec.record.credit_every = Some(Span::from_us(1));
+    spec.record.port_bin = Some(Span::from_us(1));
+    let seen = run(spec);
+    assert_eq!((bare.digest, &bare.flows), (seen.digest, &seen.flows));
+    let credits = seen.credits.as_ref().unwrap();
+    assert_eq!(bare.credits.unwrap().trace, credits.trace);
+    // The uplink: interface 3 of the switch of two hosts. What an arbiter has changes as it learns of credits and as it
+    // lets packets go.
+    let uplink = |node: NodeId, interface: u32| (node, interface) == (NodeId(20), 3);
+    let of_uplink = |series: &&paceline_fabric::outcome::StateRecord| {
+        uplink(series.port.node, series.port.interface) && series.priority == 0
+    };
+    let series = credits.series.iter().find(of_uplink).unwrap();
+    assert_eq!(series.series.width(), Span::from_us(1));
+    let changes: Vec<(Time, u32)> = credits
+        .trace
+        .iter()
+        .filter(|event| uplink(event.node, u32::from(event.interface) + 1))
+        .filter_map(|event| match event.what {
+            CreditStep::Credits { credits } | CreditStep::Granted { credits, .. } => {
+                Some((event.at, credits))
+            }
+            _ => None,
+        })
+        .collect();
+    let mut compared = 0;
+    for bin in series
+        .series
+        .bins()
+        .filter(|bin| bin.at > Time::from_ns(10_000_000))
+    {
+        let before = changes.iter().rev().find(|(at, _)| *at < bin.at).unwrap().1;
+        assert_eq!(bin.last, u64::from(before), "{}", bin.at);
+        compared += 1;
+    }
+    assert!(compared > 150, "{compared}");
+    // While bursts last it waits for 3.6 us of each 4.096, since its packets stand behind interface 4 of the other switch.
+    let ports = seen.ports.as_ref().unwrap();
+    let place = ports
+        .ports
+        .iter()
+        .position(|port| uplink(port.node, port.interface))
+        .unwrap();
+    let late = |n: &usize| ports.begin(*n) >= Time::from_ns(10_200_000);
+    let bins: Vec<usize> = (0..ports.bins()).filter(late).collect();
+    let shares: Vec<f64> = ports.of_port(place).map(|bin| f64::from(bin.paused)).collect();
+    let mean = bins.iter().map(|&n| shares[n]).sum::<f64>() / bins.len() as f64;
+    assert!((0.85..0.90).contains(&mean), "{mean}");
+    let causes: Vec<u16> = ports.paused_for(place).collect();
+    assert!(bins.iter().any(|&n| causes[n] == 4) && bins.iter().all(|&n| [0, 4].contains(&causes[n])));
+}

@@ -125,6 +125,7 @@ pub fn spec() -> RunSpec {
             queue_dump_every: None,
             port_bin: None,
             state_every: None,
+            credit_every: None,
             flow_every: None,
             flows_max: 0,
             omit_pfc: false,

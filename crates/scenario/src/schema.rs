@@ -434,6 +434,7 @@ tables! {
         queue_dump: Spanned<OrOff<Span>>,
         ports: Spanned<PortBins>,
         states: Spanned<PortBins>,
+        credits: Spanned<PortBins>,
         flows: Spanned<OrOff<Span>>,
         flows_max: u32,
         pfc: bool,

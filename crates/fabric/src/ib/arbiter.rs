@@ -42,6 +42,9 @@ impl InfiniBand {
         state.filled |= 1 << input;
         state.promised &= !(1 << input);
         self.arbitrate(net, port);
+        if self.record.tells_waits() {
+            self.note_wait(net, port);
+        }
     }
 
     /// The place of an input's slot at an output.
@@ -85,6 +88,9 @@ impl InfiniBand {
         if self.record.is_on() {
             let from = self.hosts[NicId(net.core.packets.get(id).note)].node;
             self.write(net, port, CreditStep::Granted { from, credits });
+        }
+        if self.record.tells_waits() {
+            self.note_wait(net, port);
         }
         self.let_go(net, port, id);
         match self.ports[port].is_host {

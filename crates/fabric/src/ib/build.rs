@@ -55,7 +55,11 @@ impl InfiniBand {
             events,
             now: VecDeque::new(),
             behind: false,
-            record: Record::new(credits.trace.clone(), spec.flows.len()),
+            record: Record::new(
+                credits.trace.clone(),
+                spec.record.port_bin.is_some(),
+                spec.flows.len(),
+            ),
             places,
             spec: credits.clone(),
         };

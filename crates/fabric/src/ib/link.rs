@@ -228,5 +228,8 @@ impl InfiniBand {
             self.write(net, port, CreditStep::Credits { credits });
         }
         self.arbitrate(net, port);
+        if self.record.tells_waits() {
+            self.note_wait(net, port);
+        }
     }
 }

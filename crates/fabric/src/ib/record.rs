@@ -10,14 +10,17 @@ use crate::outcome::credits::CreditEvent;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     windows: Vec<(Time, Time)>,
+    /// Whether it is to be told when ports wait for credits.
+    waits: bool,
     steps: Vec<CreditEvent>,
     injected: Vec<Option<Time>>,
 }
 
 impl Record {
-    pub(super) fn new(windows: Vec<(Time, Time)>, flows: usize) -> Self {
+    pub(super) fn new(windows: Vec<(Time, Time)>, waits: bool, flows: usize) -> Self {
         Self {
             windows,
+            waits,
             steps: Vec::new(),
             injected: vec![None; flows],
         }
@@ -27,6 +30,12 @@ impl Record {
     #[inline(always)]
     pub(super) fn is_on(&self) -> bool {
         !self.windows.is_empty()
+    }
+
+    /// Whether it is to be told when ports wait for credits.
+    #[inline(always)]
+    pub(super) fn tells_waits(&self) -> bool {
+        self.waits
     }
 
     /// The first packet of a flow comes to its arbiter.

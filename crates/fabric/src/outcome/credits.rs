@@ -2,6 +2,7 @@
 
 use paceline_kernel::Time;
 
+use super::StateRecord;
 use crate::spec::NodeId;
 
 /// What a network under credits leaves behind.
@@ -15,6 +16,8 @@ pub struct CreditOutcome {
     pub sources: Vec<SourceTotals>,
     /// What happened while it was traced, in order.
     pub trace: Vec<CreditEvent>,
+    /// With [`crate::spec::RecordSpec::credit_every`]: credits of each lane of each port.
+    pub series: Vec<StateRecord>,
 }
 
 /// What a port did.

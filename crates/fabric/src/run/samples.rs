@@ -47,6 +47,7 @@ impl Simulation {
         core.sample_queues_until(world, at, all_done);
         match kind {
             Kind::TcdNs3(tcd) => tcd.sample_states(core, at, is_over),
+            Kind::Credits(network) => network.sample_credits(core, at, is_over),
             _ => switches.sample_states(core, at, is_over),
         }
         core.sample_ports_until(at, is_over);

@@ -324,7 +324,7 @@ impl Simulation {
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
         let closeups = self.core.close_looks();
-        let credits = self.credits().map(|(network, net)| Box::new(network.close(&net)));
+        let mut credits = self.credits().map(|(network, net)| Box::new(network.close(&net)));
         let decisions = self.hosts.decision_stats(&self.core);
         self.core.tell_all();
         self.core.watch.recorder.finish_queues();
@@ -339,6 +339,7 @@ impl Simulation {
             ports,
             flows: flow_series,
             states,
+            credits: of_credits,
             pfc,
             rtt,
             rtt_all,
@@ -351,6 +352,9 @@ impl Simulation {
         } = self.core.watch.recorder;
         let (rates, rate_bin) = rates.finish();
         let accounts = self.core.watch.accounts.close(now, &|port| port_refs[port]);
+        if let Some(credits) = &mut credits {
+            credits.series = of_credits.finish(now, &port_refs);
+        }
         let (flows, ended, begun, completions) = self.traffic.close();
         Outcome {
             end: Time::from_ps(now),

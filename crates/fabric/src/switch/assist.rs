@@ -388,7 +388,8 @@ impl Switches {
         while states.due() <= at {
             states.sample(is_over, |port, class, now| {
                 let queue = queues[(port, class)].bytes;
-                self.assists.state(port, Time::from_ps(now), class, queue)
+                let state = self.assists.state(port, Time::from_ps(now), class, queue);
+                state.unwrap_or_default() as u64
             });
         }
     }

@@ -15,7 +15,7 @@ use paceline_kernel::{Bytes, Span, Time};
 use ports::PortRecorder;
 use rates::Rates;
 use round_trips::RoundTrips;
-use states::StateRecorder;
+use states::ClassRecorder;
 
 mod flows;
 mod hooks;
@@ -33,7 +33,8 @@ const QUEUE_BINS_MAX: usize = 1 << 19;
 pub(crate) struct Recorder {
     pub(crate) ports: PortRecorder,
     pub(crate) flows: FlowRecorder,
-    pub(crate) states: StateRecorder,
+    pub(crate) states: ClassRecorder,
+    pub(crate) credits: ClassRecorder,
     /// Whether acknowledgements are to be shown to what follows flows.
     pub(crate) follows_flows: bool,
     pub(crate) tracing: bool,
@@ -95,7 +96,8 @@ impl Recorder {
             ports: PortRecorder::new(run, ports, profiles),
             follows_flows: flows.is_on() || spec.rate_every.is_some(),
             flows,
-            states: StateRecorder::new(run, ports, classes),
+            states: ClassRecorder::of_states(run, ports, classes),
+            credits: ClassRecorder::of_credits(run, ports),
             tracing: traced.as_slice().contains(&true),
             traced,
             trace_window: spec
@@ -120,6 +122,7 @@ impl Recorder {
     /// The last instant before the next sample that is no event.
     pub(crate) fn free_until(&self) -> u64 {
         let sampled = self.ports.due().min(self.flows.due()).min(self.states.due());
+        let sampled = sampled.min(self.credits.due());
         sampled.min(self.queues_due.max(1)) - 1
     }
 

@@ -22,7 +22,9 @@ pub use flows::flow_columns;
 pub(crate) use flows::{read_flows_csv, read_flows_parquet};
 pub use folder::{Folder, OutputError, check_destination, write_file};
 pub(crate) use series::read_series;
-pub use series::{GOODPUT, QUEUE, RATE, RTT, Range, STATE, Series, WINDOW, series_columns, series_of};
+pub use series::{
+    CREDITS, GOODPUT, QUEUE, RATE, RTT, Range, STATE, Series, WINDOW, series_columns, series_of,
+};
 pub(crate) use staging::remove_if_left;
 pub use staging::{abandon, clear_leftovers};
 

@@ -11,6 +11,8 @@ pub const UTILISATION: &str = "utilisation";
 pub const QUEUE_MAX: &str = "queue_max_bytes";
 /// Share of the bin in which the other end paused some class of the port, 0 to 1.
 pub const PAUSED: &str = "paused";
+/// Under credits, the share of the bin in which some lane of the port had a packet and no credit, 0 to 1.
+pub const WAITING: &str = "waiting_for_credit";
 /// Data packets marked "congestion experienced" at the port in the bin.
 pub const MARKS: &str = "marks";
 /// Why the port was paused in the bin, where there are detectors: the interface of the node at its other end at which most
@@ -22,15 +24,15 @@ pub const BUFFER: &str = "buffer_bytes";
 pub const BIN: &str = "bin_ps";
 
 /// The width of the bins; then each port that ever did anything; then the switches that did. Bins of
-/// `asked` ps were asked for.
-pub(super) fn port_series(recorded: &PortSeries, asked: u64) -> Vec<Series> {
+/// `asked` ps were asked for; being held back is called so.
+pub(super) fn port_series(recorded: &PortSeries, asked: u64, held_back: &str) -> Vec<Series> {
     let width = recorded.bin.as_ps();
     let mut all = vec![Series::new("run", BIN, vec![(0, width as f64)])];
     type Value = fn(&PortBin) -> f64;
     let metrics: [(&str, Value); 4] = [
         (UTILISATION, |bin| share(bin.utilisation)),
         (QUEUE_MAX, |bin| f64::from(bin.queue_max)),
-        (PAUSED, |bin| share(bin.paused)),
+        (held_back, |bin| share(bin.paused)),
         (MARKS, |bin| f64::from(bin.marks)),
     ];
     let mut order: Vec<usize> = (0..recorded.ports.len()).collect();
@@ -91,7 +93,7 @@ mod tests {
         let mut simulation = Simulation::new(spec).unwrap();
         while !simulation.advance(1000).done {}
         let outcome = simulation.finish();
-        let all = port_series(outcome.ports.as_ref().unwrap(), 100_000);
+        let all = port_series(outcome.ports.as_ref().unwrap(), 100_000, PAUSED);
         let find = |entity: &str, metric: &str| {
             let mut of = all.iter().filter(|s| s.entity == entity && s.metric == metric);
             of.next().map(|series| series.points.clone())

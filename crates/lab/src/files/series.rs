@@ -11,7 +11,7 @@ use paceline_kernel::units::PS_PER_S;
 use serde::{Deserialize, Serialize};
 
 use super::columns::{Column, GROUP_ROWS, GroupWriter, Values, read_metadata, read_parquet};
-use super::ports::port_series;
+use super::ports::{PAUSED, WAITING, port_series};
 use crate::text::port_name;
 
 /// Ports whose queues are written: those with the largest samples.
@@ -203,9 +203,10 @@ fn read_resolution(path: &Path) -> Result<BTreeMap<String, Resolution>, String> 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// What it is about: `port <node>.<interface>-><peer>`, `switch <node>`, `flow <flow_id>`, `run`. Of a port's states
-    /// in a run with data in several classes it ends with ` class <class>`.
+    /// in a run with data in several classes it ends with ` class <class>`, of credits where there are several lanes with
+    /// ` lane <lane>`.
     pub entity: String,
-    /// Which quantity: [`QUEUE`], [`STATE`], [`GOODPUT`], [`RATE`], [`WINDOW`], [`RTT`], or one of [`super::ports`].
+    /// Which quantity: [`QUEUE`], [`STATE`], [`CREDITS`], [`GOODPUT`], [`RATE`], [`WINDOW`], [`RTT`], or one of [`super::ports`].
     pub metric: String,
     /// (time in ps, value), in order of time. Of several samples in a bin the value is the mean, each
     /// of the same weight.
@@ -264,7 +265,7 @@ impl Series {
 
     /// Whether its points are samples, and not what was counted in bins.
     fn samples(&self) -> bool {
-        [QUEUE, STATE, RATE, WINDOW, RTT].contains(&&*self.metric)
+        [QUEUE, STATE, CREDITS, RATE, WINDOW, RTT].contains(&&*self.metric)
     }
 
     /// The largest sample.
@@ -278,6 +279,8 @@ impl Series {
 pub const QUEUE: &str = "queue_bytes";
 /// What a port's detector finds it to be, sampled: 0 not congested, 1 checking, 2 undetermined, 3 congested.
 pub const STATE: &str = "state";
+/// Credits of a lane of a port, sampled: packets that it may send.
+pub const CREDITS: &str = "credits";
 /// Bytes of a flow acknowledged in the bin that starts at the time, as a rate in bit/s.
 pub const GOODPUT: &str = "goodput_bps";
 /// The rate that a flow's scheme allows, in bit/s, sampled.
@@ -308,7 +311,9 @@ fn sampled(entity: String, metric: &str, samples: &Binned, of: impl Fn(f64) -> f
 pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
     let queue = |queue: &QueueRecord| sampled(port_name(&queue.port), QUEUE, &queue.series, |bytes| bytes);
     let mut all: Vec<Series> = largest_queues(outcome).into_iter().map(queue).collect();
-    all.extend(states(&outcome.states));
+    all.extend(classes(&outcome.states, STATE, "class"));
+    let credits = outcome.credits.as_ref().map(|credits| &credits.series[..]);
+    all.extend(classes(credits.unwrap_or_default(), CREDITS, "lane"));
     let asked = spec.record.rate_every.map_or(0, |span| span.as_ps());
     let bin = outcome.rate_bin.as_ps();
     let bps = |bytes: u64| (u128::from(bytes) * 8 * u128::from(PS_PER_S) / u128::from(bin)) as f64;
@@ -324,7 +329,11 @@ pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
     );
     if let Some(ports) = &outcome.ports {
         let asked = spec.record.port_bin.unwrap_or(ports.bin);
-        all.extend(port_series(ports, asked.as_ps()));
+        let held_back = match spec.credits {
+            Some(_) => WAITING,
+            None => PAUSED,
+        };
+        all.extend(port_series(ports, asked.as_ps(), held_back));
     }
     all.extend(outcome.flow_series.iter().flat_map(limits));
     all
@@ -341,19 +350,19 @@ fn limits(flow: &FlowSeries) -> impl Iterator<Item = Series> {
     series.into_iter().filter(|series| !series.points.is_empty())
 }
 
-/// What ports were found to be, of those that ever were anything but not congested; with their classes where there are
-/// several.
-fn states(all: &[StateRecord]) -> impl Iterator<Item = Series> {
+/// What ports were found to be, of those that ever were anything but not congested, or their credits; with their classes,
+/// or lanes, where there are several.
+fn classes(all: &[StateRecord], metric: &'static str, what: &'static str) -> impl Iterator<Item = Series> {
     let first = all.first().map(|record| record.priority);
     let several = all.iter().any(|record| Some(record.priority) != first);
     let changed = all.iter().filter(|record| !record.series.is_empty());
     changed.map(move |record| {
         let port = port_name(&record.port);
         let entity = match several {
-            true => format!("{port} class {}", record.priority),
+            true => format!("{port} {what} {}", record.priority),
             false => port,
         };
-        sampled(entity, STATE, &record.series, |state| state)
+        sampled(entity, metric, &record.series, |value| value)
     })
 }
 

@@ -22,7 +22,7 @@ Paceline.topology && (() => {
     });
   };
 
-  $("topology-tree").hidden = !model.quantities.state;
+  $("topology-tree").hidden = !model.quantities.state && !model.credits;
   $("topology-step").textContent = model.frames
     ? `Each step is ${model.duration(model.bin)}: the longest queue and the fullest buffer in it, ${model.quantities.state ? "a port's state at its end, " : ""}of all else the mean. A run keeps at most 512 such steps, so none is finer here; charts of sampled queues are.` : "";
   const seek = (frame) => {
@@ -54,7 +54,7 @@ Paceline.topology && (() => {
   }
   const TOTALS = {
     queue: (v) => `${model.quantities.queue.text(v)} in all queues`,
-    paused: (v) => `${digits(v)} ports paused`,
+    paused: (v) => `${digits(v)} ports ${model.credits ? "without credits" : "paused"}`,
     utilisation: (v) => `${digits(v)} ports sending`,
   };
   const band = 34;
@@ -154,7 +154,7 @@ Paceline.topology && (() => {
     $("topology-ramp").style.background = `linear-gradient(to right, ${colors.ramp.join(", ")})`;
     $("topology-ticks").replaceChildren(...[0, 0.25, 0.5, 0.75, 1].map((t) => el("span", {}, quantity.text(from(t)))));
   };
-  const METRICS = { state: "State (congestion tree)", queue: "Longest queue", utilisation: "Utilisation", paused: "Time paused", marks: "ECN marks" };
+  const METRICS = { state: "State (congestion tree)", queue: "Longest queue", utilisation: "Utilisation", paused: model.credits ? "Time without credits (congestion tree)" : "Time paused", marks: "ECN marks" };
   select.replaceChildren(...shown.map((name) => el("option", { value: name }, METRICS[name])));
   if (state.metric) select.value = state.metric;
   const measure = (name) => {
@@ -185,7 +185,7 @@ Paceline.topology && (() => {
   };
   const aboutCause = (port) => {
     const cause = model.causeOf(port, state.frame);
-    return cause ? [el("div", { class: "tip-row" }, "paused for", el("b", {}, `${model.nodeName(cause.from)} → ${model.nodeName(cause.to)}`))] : [];
+    return cause ? [el("div", { class: "tip-row" }, model.credits ? "waits for room at" : "paused for", el("b", {}, `${model.nodeName(cause.from)} → ${model.nodeName(cause.to)}`))] : [];
   };
   const aboutPort = (port) => [port, model.ports[port.back]].flatMap((one, i) => [
     el("div", i ? { class: "tip-x" } : {}, el(i ? "span" : "b", {}, `${model.nodeName(one.from)} → ${model.nodeName(one.to)}`)),

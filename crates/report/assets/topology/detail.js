@@ -7,7 +7,7 @@ Paceline.detail = Paceline.topology && (() => {
   const count = document.getElementById("flow-count");
   const find = document.getElementById("flow-find");
   const LISTED = 200;
-  const TITLES = { state: "state", utilisation: "utilisation", queue: "longest queue", paused: "time paused", marks: "ECN marks" };
+  const TITLES = { state: "state", utilisation: "utilisation", queue: "longest queue", paused: model.credits ? "time without credits" : "time paused", marks: "ECN marks" };
   let plots = [];
   let frame = 0;
   let actions = {};

@@ -2,7 +2,7 @@
 Paceline.topology = (() => {
   const element = document.getElementById("topology-data");
   if (!element) return null;
-  const { nodes, links, origin_ps: origin, timeline, flows, deadlocks, tiers = [] } = JSON.parse(element.textContent);
+  const { nodes, links, origin_ps: origin, timeline, flows, deadlocks, credits = false, tiers = [] } = JSON.parse(element.textContent);
   const frames = timeline?.bins ?? 0;
 
   nodes.forEach((node, id) => Object.assign(node, { id, ports: [] }));
@@ -100,7 +100,7 @@ Paceline.topology = (() => {
   const duration = (us) => Paceline.scaled(us, Paceline.MICROSECONDS);
 
   return {
-    nodes, links, ports, byName, nodeName, quantities, flows, deadlocks, causeOf, states: STATES, tiers,
+    nodes, links, ports, byName, nodeName, quantities, flows, deadlocks, causeOf, states: STATES, credits, tiers,
     frames, busiest: timeline?.busiest ?? 0, bin: (timeline?.bin_ps ?? 0) / 1e6,
     timeOf, frameAt, micros, duration,
   };

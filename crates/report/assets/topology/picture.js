@@ -128,10 +128,10 @@ Paceline.picture = Paceline.topology && (() => {
     }
   };
 
-  /* The congestion tree's edges: from the port behind which traffic stands to each that is paused for it, whose packets
+  /* The congestion tree's edges: from the port behind which traffic stands to each that is held back for it, whose packets
      come to the same node. */
   const paintCauses = (state) => {
-    if (state.metric !== "state") return;
+    if (state.metric !== "state" && !(model.credits && state.metric === "paused")) return;
     pen.strokeStyle = pen.fillStyle = colors.pause;
     pen.lineWidth = 1.5 * grow();
     for (const port of model.ports) {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::track::{Packed, Track};
 pub(crate) use limits::limit;
 pub(super) use over_seeds::{Seeds, over_seeds};
-pub(crate) use over_time::{Clock, pauses, queues, rates_in_one, states};
+pub(crate) use over_time::{Clock, credits, pauses, queues, rates_in_one, states};
 use paceline_lab::files::RunData;
 pub(crate) use per_flow::{QUANTILES, size_groups};
 
@@ -270,6 +270,7 @@ fn over_time(runs: &[Named<'_>], first: usize) -> Vec<Chart> {
     charts.extend(queues);
     charts.extend(alone.into_iter().flatten());
     charts.extend(over_time::states(runs, &clock));
+    charts.extend(over_time::credits(runs, &clock));
     charts.extend(over_time::rates(runs, &clock));
     charts.extend(over_time::pauses(runs, &clock));
     charts.extend(limits::limits(runs, &clock));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Axis, Chart, Kind, Line, Named, Source, Width, round, unit_of_time};
 use crate::palette::COLORS;
 use crate::track::Track;
-use paceline_lab::files::{GOODPUT, QUEUE, STATE, Series};
+use paceline_lab::files::{CREDITS, GOODPUT, QUEUE, STATE, Series};
 use paceline_lab::results::FlowRow;
 
 /// Flows of which each gets a line of its own.
@@ -69,7 +69,7 @@ impl Clock {
     }
 }
 
-/// What was sampled of ports: of those of a single run with the most of it, of the one of each of several; and how many
+/// What was sampled of ports: of those of a single run with the most of it (of credits, the least), of the one of each of several; and how many
 /// others there are.
 fn of_ports(runs: &[Named<'_>], clock: &Clock, metric: &str) -> (Vec<Line>, usize) {
     let shown = if runs.len() == 1 { PORTS_MAX } else { 1 };
@@ -80,7 +80,11 @@ fn of_ports(runs: &[Named<'_>], clock: &Clock, metric: &str) -> (Vec<Line>, usiz
         let mut tracks: Vec<(&Series, Track)> = series.map(|one| (one, Track::of(one))).collect();
         tracks.retain(|(_, track)| track.largest() > 0.0);
         filled += tracks.len();
-        tracks.sort_by(|(_, a), (_, b)| b.area().total_cmp(&a.area()));
+        tracks.sort_by(|(_, a), (_, b)| match metric {
+            // What is scarce is looked at where there is least.
+            CREDITS => a.area().total_cmp(&b.area()),
+            _ => b.area().total_cmp(&a.area()),
+        });
         for (place, (one, track)) in tracks.into_iter().take(shown).enumerate() {
             let port = port_name(&one.entity);
             let source = clock.source(i, track, (1.0, 1.0));
@@ -115,6 +119,29 @@ pub(crate) fn states(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         note: format!("0 is not congested, 1 checking, 2 undetermined, 3 congested.{more}"),
         x: clock.axis(),
         y: Axis::new("state", ""),
+        kind: Kind::Track,
+        width: if runs.len() == 1 { Width::Half } else { Width::Full },
+        lines,
+    })
+}
+
+/// Credits of the ports that had fewest in the mean, of a single run; of the one of each of several.
+pub(crate) fn credits(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
+    let (lines, others) = of_ports(runs, clock, CREDITS);
+    let more = match others {
+        0 => String::new(),
+        more => format!(" {more} more lanes of ports in series.parquet."),
+    };
+    (!lines.is_empty()).then(|| Chart {
+        title: if runs.len() == 1 {
+            "Credits of ports"
+        } else {
+            "Credits of a port"
+        }
+        .into(),
+        note: format!("Packets that a port may send, of those that had fewest in the mean.{more}"),
+        x: clock.axis(),
+        y: Axis::new("credits", "packets"),
         kind: Kind::Track,
         width: if runs.len() == 1 { Width::Half } else { Width::Full },
         lines,
@@ -182,7 +209,9 @@ fn port_name(entity: &str) -> String {
     let parts = || {
         let (node, rest) = entity.strip_prefix("port ")?.split_once('.')?;
         let (interface, peer) = rest.split_once("->")?;
-        let peer = peer.replacen(" class ", ", class ", 1);
+        let peer = peer
+            .replacen(" class ", ", class ", 1)
+            .replacen(" lane ", ", lane ", 1);
         Some(format!("switch {node} port {interface} → {peer}"))
     };
     parts().unwrap_or_else(|| entity.to_string())

@@ -24,6 +24,8 @@ pub enum What {
     Rate,
     /// What detectors found ports to be, as [`Self::Queue`].
     State,
+    /// Credits, of the ports that had fewest.
+    Credits,
     /// PFC pauses.
     Pauses,
     /// Round-trip times of flows of one run.
@@ -34,13 +36,14 @@ pub enum What {
 
 impl What {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::FctCdf,
         Self::SlowdownCdf,
         Self::Slowdown,
         Self::Queue,
         Self::Rate,
         Self::State,
+        Self::Credits,
         Self::Pauses,
         Self::Rtt,
         Self::Window,
@@ -55,6 +58,7 @@ impl What {
             Self::Queue => "queue",
             Self::Rate => "rate",
             Self::State => "state",
+            Self::Credits => "credits",
             Self::Pauses => "pauses",
             Self::Rtt => "rtt",
             Self::Window => "window",
@@ -72,6 +76,9 @@ impl What {
             Self::Rate => "no rates were recorded: --set record.rates=10us records them",
             Self::State => {
                 "no port has a detector, or none ever was anything but not congested: [network.detection] gives them one"
+            }
+            Self::Credits => {
+                "the network has no credits, or none were recorded: --set record.credits=1us records them"
             }
             Self::Pauses => "there was no pause",
             Self::Rtt | Self::Window => {
@@ -106,6 +113,7 @@ pub fn of_runs(runs: &[RunData], what: What) -> Result<Figure, NoFigure> {
         What::Queue => charts::queues(&named, &clock),
         What::Rate => charts::rates_in_one(&named, &clock),
         What::State => charts::states(&named, &clock),
+        What::Credits => charts::credits(&named, &clock),
         What::Pauses => charts::pauses(&named, &clock),
         What::Rtt => charts::limit(&named, &clock, RTT),
         What::Window => charts::limit(&named, &clock, WINDOW),

@@ -13,6 +13,7 @@ use paceline_scenario::topology::Topology;
 use serde::Serialize;
 
 use paceline_lab::files::RunData;
+use paceline_lab::files::ports::WAITING;
 use paceline_lab::results::{Cycle, EndlessPause};
 
 /// What the page's script gets.
@@ -24,6 +25,9 @@ pub(super) struct View {
     origin_ps: u64,
     timeline: Option<timeline::Timeline>,
     flows: flows::Listed,
+    /// Whether ports wait for credits: then nobody pauses them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    credits: bool,
     deadlocks: Vec<Deadlock>,
     /// Of which the scenario says something.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -92,6 +96,7 @@ pub(super) fn view(run: &RunData) -> Option<View> {
         origin_ps: run.flows.rows().map(|flow| flow.start_ps).min().unwrap_or(0),
         timeline: timeline::timeline(&run.series, &rows),
         flows: flows::listed(run, &rows),
+        credits: run.series.iter().any(|series| series.metric == WAITING),
         deadlocks: deadlocks(run, &rows),
         tiers,
     })

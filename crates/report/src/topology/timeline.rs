@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::pack::Packer;
-use paceline_lab::files::ports::{BIN, BUFFER, MARKS, PAUSED, PAUSED_FOR, QUEUE_MAX, UTILISATION};
+use paceline_lab::files::ports::{BIN, BUFFER, MARKS, PAUSED, PAUSED_FOR, QUEUE_MAX, UTILISATION, WAITING};
 use paceline_lab::files::{QUEUE, STATE, Series};
 
 /// Bins of a page; the recorder has no more.
@@ -56,7 +56,7 @@ const QUANTITIES: [Quantity; 7] = [
     },
     Quantity {
         name: "paused",
-        metrics: &[PAUSED],
+        metrics: &[PAUSED, WAITING],
         merge: Merge::Mean,
         two: false,
         top: Some(1.0),

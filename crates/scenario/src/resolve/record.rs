@@ -29,6 +29,7 @@ pub(super) fn resolve(
         );
         return Err(Problem::new(message).at(&cx.texts.of_value(&to)));
     }
+    let ports = 2 * net.topology.links.len();
     let pcap = fill(&mut record.pcap, false);
     // A capture file without anything to trace would be empty.
     let some_ports = record.trace_ports.as_ref().is_some_and(|ports| !ports.is_empty());
@@ -44,8 +45,9 @@ pub(super) fn resolve(
         queue_every: period(cx, &mut record.queue, "queue")?,
         queue_window: (from, to.into_inner()),
         queue_dump_every: period(cx, &mut record.queue_dump, "queue-dump")?,
-        port_bin: port_bin(cx, &mut record.ports)?,
+        port_bin: port_bin(cx, &mut record.ports, ports)?,
         state_every: state_every(cx, &mut record.states, detects)?,
+        credit_every: credit_every(cx, &mut record.credits, ports)?,
         rate_every: period(cx, &mut record.rates, "rates")?,
         flow_every: period(cx, &mut record.flows, "flows")?,
         flows_max: fill(&mut record.flows_max, FLOWS_MAX),
@@ -100,13 +102,43 @@ const PORT_BIN: Span = Span::from_us(1);
 
 /// The width of the ports' first bins. The reference records no such thing, and neither do runs in
 /// its manner unless asked.
-fn port_bin(cx: &Cx<'_>, slot: &mut Option<Spanned<PortBins>>) -> Result<Option<Span>, Problem> {
+fn port_bin(
+    cx: &Cx<'_>,
+    slot: &mut Option<Spanned<PortBins>>,
+    ports: usize,
+) -> Result<Option<Span>, Problem> {
     let default = match cx.fidelity {
         Fidelity::Exact if !cx.ns3_source => PortBins::Auto,
+        Fidelity::IbOmnet if ports <= PORTS_OF_CREDITS => PortBins::Auto,
         _ => PortBins::Off,
     };
     let bins = fill_at(slot, default);
     width(cx, &bins, ("ports", "bin width"))
+}
+
+/// Up to so many ports a network under credits has bins of ports unless told otherwise; and up to so many, samples of its
+/// credits.
+const PORTS_OF_CREDITS: usize = 1024;
+const PORTS_SAMPLED: usize = 64;
+
+/// How often credits are sampled where there are any.
+fn credit_every(
+    cx: &mut Cx<'_>,
+    slot: &mut Option<Spanned<PortBins>>,
+    ports: usize,
+) -> Result<Option<Span>, Problem> {
+    let has_credits = cx.fidelity == Fidelity::IbOmnet;
+    let default = match ports <= PORTS_SAMPLED {
+        true => PortBins::Auto,
+        false => PortBins::Off,
+    };
+    let period = fill_at(slot, default);
+    let every = width(cx, &period, ("credits", "period"))?;
+    if !has_credits && matches!(period.get_ref(), PortBins::Of(_)) {
+        let why = "the network has no credits (network.flow-control)";
+        cx.idle(Some(period.span()), "record.credits", why);
+    }
+    Ok(every.filter(|_| has_credits))
 }
 
 /// How often the ports' states are sampled where something tells them.

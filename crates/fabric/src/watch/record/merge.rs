@@ -28,6 +28,7 @@ impl Recorder {
         self.ports.merge(&other.ports, theirs);
         self.flows.merge(other.flows);
         self.states.merge(other.states, theirs);
+        self.credits.merge(other.credits, theirs);
         self.rates.merge(other.rates);
         self.rtt.merge(&other.rtt);
         self.rtt_all.merge(&other.rtt_all);

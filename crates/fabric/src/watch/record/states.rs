@@ -1,10 +1,10 @@
-//! What detectors find each class of each port to be, sampled.
+//! What is sampled of each class of each port: what detectors find it to be; and of each lane, how many credits it has.
 //!
 //! Samples are no events: see [`super::ports`].
 
 use std::mem::take;
 
-use paceline_congestion::detect::PortState;
+use paceline_kernel::Span;
 use paceline_kernel::ids::List;
 
 use crate::core::port::Ports;
@@ -16,9 +16,9 @@ use crate::world::classes::Classes;
 /// Bins of all series together, at most: 20 MB.
 const BINS_MAX: usize = 1 << 19;
 
-/// What is recorded of states; empty when nobody asked, or nobody tells.
+/// What is recorded; empty when nobody asked, or nobody tells.
 #[derive(Clone, Debug)]
-pub(crate) struct StateRecorder {
+pub(crate) struct ClassRecorder {
     /// When the next sample is due; `u64::MAX` for never.
     due: u64,
     period: u64,
@@ -35,40 +35,52 @@ struct Followed {
     series: Binned,
 }
 
-impl StateRecorder {
-    pub(super) fn new(spec: &RunSpec, ports: &Ports, classes: &Classes) -> Self {
-        let nothing = Self {
-            due: u64::MAX,
-            period: 1,
-            room: Room::new(BINS_MAX, 0),
-            followed: Vec::new(),
-        };
-        let (Some(every), Some(first)) = (spec.record.state_every, spec.first_start()) else {
-            return nothing;
-        };
-        let period = every.as_ps().max(1);
-        let number = first.as_ps() / period + 1;
-        let due = number.saturating_mul(period);
-        // Of the classes that carry data and have a detector.
+impl ClassRecorder {
+    /// Of what detectors find: the classes of switches' ports that carry data and have a detector.
+    pub(super) fn of_states(spec: &RunSpec, ports: &Ports, classes: &Classes) -> Self {
         let detected = spec.switch.detectors().into_iter();
         let detected = detected.fold(0, |mask, (priorities, _)| mask | priorities);
         let data = spec
             .flow_classes()
             .fold(0u8, |mask, priority| mask | 1 << priority);
         let mask = classes.of(detected & data);
-        let series = Binned::new(0, period, number, due);
         let switches = ports.numbered().filter(|(_, port)| !port.is_host);
         let of_port = |(port, _)| {
             let named = (0..16u8).filter(move |class| mask >> class & 1 == 1);
-            named.map(move |class| (port, class))
+            named.map(move |class| (port, class, classes.priority(class)))
         };
-        let followed = |(port, class)| Followed {
+        Self::new(spec.record.state_every, spec, switches.flat_map(of_port))
+    }
+
+    /// Of credits: every lane of every port.
+    pub(super) fn of_credits(spec: &RunSpec, ports: &Ports) -> Self {
+        let lanes = spec.credits.as_ref().map_or(0, |credits| credits.lanes);
+        let of_port = |port| (0..lanes).map(move |lane| (port, lane, lane));
+        Self::new(spec.record.credit_every, spec, ports.ids().flat_map(of_port))
+    }
+
+    /// Of these ports and classes, with the classes' names.
+    fn new(every: Option<Span>, spec: &RunSpec, of: impl Iterator<Item = (PortId, u8, u8)>) -> Self {
+        let nothing = Self {
+            due: u64::MAX,
+            period: 1,
+            room: Room::new(BINS_MAX, 0),
+            followed: Vec::new(),
+        };
+        let (Some(every), Some(first)) = (every, spec.first_start()) else {
+            return nothing;
+        };
+        let period = every.as_ps().max(1);
+        let number = first.as_ps() / period + 1;
+        let due = number.saturating_mul(period);
+        let series = Binned::new(0, period, number, due);
+        let followed = |(port, class, priority)| Followed {
             port,
             class,
-            priority: classes.priority(class),
+            priority,
             series: series.clone(),
         };
-        let followed: Vec<Followed> = switches.flat_map(of_port).map(followed).collect();
+        let followed: Vec<Followed> = of.map(followed).collect();
         Self {
             due: if followed.is_empty() { u64::MAX } else { due },
             period,
@@ -83,11 +95,11 @@ impl StateRecorder {
     }
 
     /// Takes the sample that is due; it is the last one if nothing is under way any more.
-    pub(crate) fn sample(&mut self, is_over: bool, state: impl Fn(PortId, u8, u64) -> Option<PortState>) {
+    pub(crate) fn sample(&mut self, is_over: bool, value: impl Fn(PortId, u8, u64) -> u64) {
         let number = self.due / self.period;
         for one in &mut self.followed {
-            let state = state(one.port, one.class, self.due).unwrap_or_default();
-            self.room.sample(&mut one.series, number, state as u64);
+            let value = value(one.port, one.class, self.due);
+            self.room.sample(&mut one.series, number, value);
         }
         if self.room.is_exceeded() {
             let all = self.followed.iter_mut().map(|one| &mut one.series);
