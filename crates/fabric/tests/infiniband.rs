@@ -486,7 +486,8 @@ fn credits_are_recorded_as_they_are() {
         assert_eq!(bin.last, u64::from(before), "{}", bin.at);
         compared += 1;
     }
-    assert!(compared > 150, "{compared}");
+    // Of samples that are alike the first is there.
+    assert!(compared > 30, "{compared}");
     // While bursts last it waits for 3.6 us of each 4.096, since its packets stand behind interface 4 of the other switch.
     let ports = seen.ports.as_ref().unwrap();
     let place = ports

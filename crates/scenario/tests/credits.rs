@@ -105,11 +105,6 @@ fn what_it_does_not_have_is_refused_at_its_place() {
         "[[workload]]\nincast = { fan-in = 2, receiver = 3 }\n[network.credits]",
         "hosts send `messages`",
     );
-    refused(
-        "[network.credits]",
-        "[record]\ntrace = \"all\"\n[network.credits]",
-        "no `record.trace`",
-    );
 }
 
 #[test]
@@ -138,4 +133,40 @@ fn a_table_is_refused_where_it_is_wrong() {
         assert!(message.contains(says), "{table}: {message}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// What a scenario's warnings say.
+#[track_caller]
+fn warned(from: &str, to: &str, says: &[&str]) {
+    assert!(SCENARIO.contains(from), "{from}");
+    let text = SCENARIO.replace(from, to);
+    let resolved = load_text("test.toml", &text, &Overrides::default()).unwrap();
+    let all = resolved.warnings.join("\n");
+    for part in says {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    assert_eq!(resolved.warnings.len(), usize::from(!says.is_empty()), "{all}");
+}
+
+#[test]
+fn a_rate_that_cannot_be_reached_is_told() {
+    let with = |what: &str| format!("control = \"rrcc\"\n{what}");
+    let warns = |what: &str, says: &[&str]| warned("control = \"rrcc\"", &with(what), says);
+    warns(
+        "period = \"13us\"\nbuffer = 4",
+        &[
+            "a buffer of 4 packets of 2048B, told of every 13us, lets a lane send 5.041 Gbit/s at most",
+            "26 packets would do (network.credits.buffer), or a period of 2048ns",
+        ],
+    );
+    // C Tc is enough.
+    warns("buffer = 8", &[]);
+    warns("buffer = 7", &["28.000 Gbit/s at most", "8 packets would do"]);
+    warns(
+        "host-packet = \"1us\"",
+        &["a host makes a packet of 2048B in 1us, so it sends 16.384 Gbit/s at most", "512ns would do"],
+    );
+    warns("update = \"1KB\"", &["take up to 12 % of links of 32Gbps"]);
+    let message = problem(&SCENARIO.replace("control = \"rrcc\"", "update = \"10KB\""));
+    assert!(message.contains("nothing else could be sent"), "{message}");
 }

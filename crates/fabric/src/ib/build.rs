@@ -39,6 +39,7 @@ impl InfiniBand {
             .for_each(|(number, &node)| host_of[node] = NicId(number));
         let (events, wires) = lanes_of((spec, credits), profiles, queue);
         let routes = Routes::of(routing, ports, &spec.nodes, &hosts, (&places, &first));
+        let traces = !(spec.record.trace_nodes.is_empty() && spec.record.trace_ports.is_empty());
         let mut network = Self {
             ports: List::new(),
             lanes: Grid::of(ports.len(), usize::from(credits.lanes), Lane::default()),
@@ -57,7 +58,7 @@ impl InfiniBand {
             behind: false,
             record: Record::new(
                 credits.trace.clone(),
-                spec.record.port_bin.is_some(),
+                (traces, spec.record.port_bin.is_some()),
                 spec.flows.len(),
             ),
             places,

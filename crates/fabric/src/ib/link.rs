@@ -14,7 +14,7 @@ use crate::ib::parts::Scan;
 use crate::ib::step::Step;
 use crate::ib::{InfiniBand, Net};
 use crate::ids::{PacketId, PortId};
-use crate::outcome::PacketKind;
+use crate::outcome::{PacketKind, TraceKind};
 use crate::outcome::credits::CreditStep;
 
 /// A port whose wire is free looks so long after the scan, in ps.
@@ -144,6 +144,7 @@ impl InfiniBand {
             let notification = (kind != PacketKind::Data).then_some(tag == CONGESTED);
             let from = self.hosts[crate::ids::NicId(from)].node;
             self.write(net, port, CreditStep::Sent { from, notification });
+            self.trace(net, port, TraceKind::Dequeue, id);
         }
         self.hand_on(Step::Arrive {
             port: peer,
@@ -201,6 +202,7 @@ impl InfiniBand {
             net.core.ports[port].tx_bytes += u64::from(wire);
             if self.record.is_on() {
                 self.write(net, port, CreditStep::Update { lane, limit, sent });
+                self.trace_update(net, port, TraceKind::Dequeue, (lane, limit, sent));
             }
             let p = &mut self.ports[port];
             let (peer, (time, events)) = (p.peer, p.wire[UPDATE]);
@@ -224,8 +226,8 @@ impl InfiniBand {
         let state = &mut self.lanes[(port, lane)];
         state.limit = limit;
         let credits = state.credits();
-        if self.record.is_on() && lane == 0 {
-            self.write(net, port, CreditStep::Credits { credits });
+        if self.record.is_on() {
+            self.learned(net, port, lane, limit, credits);
         }
         self.arbitrate(net, port);
         if self.record.tells_waits() {

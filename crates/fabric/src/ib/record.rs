@@ -10,6 +10,8 @@ use crate::outcome::credits::CreditEvent;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     windows: Vec<(Time, Time)>,
+    /// Whether steps or packets are written down at all.
+    on: bool,
     /// Whether it is to be told when ports wait for credits.
     waits: bool,
     steps: Vec<CreditEvent>,
@@ -17,8 +19,9 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn new(windows: Vec<(Time, Time)>, waits: bool, flows: usize) -> Self {
+    pub(super) fn new(windows: Vec<(Time, Time)>, (traces, waits): (bool, bool), flows: usize) -> Self {
         Self {
+            on: traces || !windows.is_empty(),
             windows,
             waits,
             steps: Vec::new(),
@@ -26,10 +29,10 @@ impl Record {
         }
     }
 
-    /// Whether steps are written down at all.
+    /// Whether steps or packets are written down at all.
     #[inline(always)]
     pub(super) fn is_on(&self) -> bool {
-        !self.windows.is_empty()
+        self.on
     }
 
     /// Whether it is to be told when ports wait for credits.

@@ -9,7 +9,7 @@ use crate::ib::arbiter::{CANDIDATE, left_of};
 use crate::ib::step::Step;
 use crate::ib::{InfiniBand, Net};
 use crate::ids::{PacketId, PortId};
-use crate::outcome::PacketKind;
+use crate::outcome::{PacketKind, TraceKind};
 use crate::outcome::credits::CreditStep;
 
 impl InfiniBand {
@@ -26,6 +26,9 @@ impl InfiniBand {
         assert!(state.free > 0, "nothing is sent without a credit");
         state.free -= 1;
         state.arrived += 1;
+        if self.record.is_on() {
+            self.trace(net, port, TraceKind::Receive, id);
+        }
         let p = &self.ports[port];
         if p.is_host {
             return self.hand_on(Step::Received { port, packet: id });

@@ -2,12 +2,14 @@
 
 use std::cmp::Reverse;
 
-use paceline_kernel::Time;
+use paceline_congestion::Mark;
 use paceline_kernel::ids::Id;
+use paceline_kernel::{Span, Time};
 
 use crate::core::Core;
 use crate::ib::{InfiniBand, Net};
 use crate::ids::{PacketId, PortId};
+use crate::outcome::{PacketKind, TraceEvent, TraceKind};
 use crate::outcome::credits::{CreditEvent, CreditOutcome, CreditStep, PortTotals};
 
 impl InfiniBand {
@@ -19,6 +21,73 @@ impl InfiniBand {
             interface: u16::from(self.ports[port].place),
             what,
         });
+    }
+
+    /// An arbiter has learned up to which packet it may send.
+    #[cold]
+    pub(super) fn learned(&mut self, net: &mut Net<'_>, port: PortId, lane: u8, limit: u32, credits: u32) {
+        if lane == 0 {
+            self.write(net, port, CreditStep::Credits { credits });
+        }
+        let told = self.lanes[(self.ports[port].peer, lane)].told;
+        let sent = told.map_or(0, |(_, sent)| sent);
+        self.trace_update(net, port, TraceKind::Receive, (lane, limit, sent));
+    }
+
+    /// A packet goes on the wire of a port, or comes to it.
+    #[cold]
+    pub(super) fn trace(&self, net: &mut Net<'_>, port: PortId, event: TraceKind, id: PacketId) {
+        let packet = net.core.packets.get(id);
+        let what = TraceEvent {
+            kind: packet.kind,
+            flow: packet.flow.0,
+            seq: packet.seq * u64::from(packet.payload),
+            payload: u32::from(packet.payload),
+            wire: u32::from(packet.wire),
+            class: packet.class,
+            mark: packet.mark,
+            ..self.nothing(net, port, event)
+        };
+        keep(net, port, what);
+    }
+
+    /// The same of a flow-control packet: up to which packet the other end may send, and how many were sent.
+    #[cold]
+    pub(super) fn trace_update(
+        &self,
+        net: &mut Net<'_>,
+        port: PortId,
+        event: TraceKind,
+        (lane, limit, sent): (u8, u32, u32),
+    ) {
+        let what = TraceEvent {
+            kind: PacketKind::Resume,
+            seq: u64::from(limit),
+            payload: sent,
+            wire: self.spec.update.get() as u32,
+            class: lane,
+            ..self.nothing(net, port, event)
+        };
+        keep(net, port, what);
+    }
+
+    /// An event at a port, now.
+    fn nothing(&self, net: &Net<'_>, port: PortId, event: TraceKind) -> TraceEvent {
+        TraceEvent {
+            at: Time::from_ps(net.core.now()),
+            node: net.core.ports[port].node,
+            interface: net.core.watch.recorder.interface(port),
+            event,
+            queue_bytes: net.core.ports[port].queued,
+            kind: PacketKind::Data,
+            flow: u32::MAX,
+            seq: 0,
+            payload: 0,
+            wire: 0,
+            class: 0,
+            mark: Mark::None,
+            pause: Span::ZERO,
+        }
     }
 
     /// What became of each port and source.
@@ -94,5 +163,14 @@ impl InfiniBand {
             next = net.core.packets.get(next).next;
         }
         packets
+    }
+}
+
+/// Writes an event down, if such at this port and now are to be.
+fn keep(net: &mut Net<'_>, port: PortId, event: TraceEvent) {
+    let now = net.core.now();
+    let recorder = &mut net.core.watch.recorder;
+    if recorder.traces(port, now) {
+        recorder.trace.push(event);
     }
 }

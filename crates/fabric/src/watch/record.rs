@@ -134,6 +134,12 @@ impl Recorder {
         self.rates.add(flow, now, bytes);
     }
 
+    /// Whether what happens at a port now is traced.
+    pub(crate) fn traces(&self, port: PortId, now: u64) -> bool {
+        let (from, to) = self.trace_window;
+        self.traced[port] && (from..=to).contains(&now)
+    }
+
     #[expect(
         clippy::too_many_arguments,
         reason = "a record of many fields, built in one place"
@@ -149,8 +155,7 @@ impl Recorder {
         classes: &Classes,
         spec: &RunSpec,
     ) {
-        let (from, to) = self.trace_window;
-        if !self.traced[port] || now < from || now > to {
+        if !self.traces(port, now) {
             return;
         }
         let pause = match (packet.kind, spec.switch.flow_control) {

@@ -284,8 +284,5 @@ pub(super) fn check(
     if record.accounts != Accounted::None {
         return refuse("accounts of flows' time", "`accounts = \"off\"`");
     }
-    if !record.trace_nodes.is_empty() || !record.trace_ports.is_empty() {
-        return refuse("traces of packets", "no `record.trace`");
-    }
     Ok(())
 }

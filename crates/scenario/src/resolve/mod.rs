@@ -18,6 +18,7 @@ mod fill;
 mod hosts;
 mod idle;
 mod lanes;
+mod limits;
 mod loss;
 mod models;
 mod network;
@@ -316,6 +317,9 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     credits::check(cx, (&switch, &nic), load_balancing, &record, first)?;
     let sources = std::mem::take(&mut traffic.sources);
     let credits = credits::resolve(cx, &mut scenario.network, &net, sources)?;
+    if let Some(credits) = &credits {
+        limits::check(credits, packet.mtu, &links, &mut cx.warnings)?;
+    }
     bolt_ns3::check(cx, &switch, &nic, load_balancing, &record, configs)?;
     let tcd_ns3 = tcd_ns3::resolve(cx, &mut scenario.network, &net, &links, &mut traffic)?;
     let ecmp_hash = tcd_ns3::ecmp_hash(cx, &mut scenario.network, ecmp_hash)?;

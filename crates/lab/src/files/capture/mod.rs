@@ -2,8 +2,10 @@
 //!
 //! The packets are made up from what the simulator knows of them, as RoCEv2 packets of RDMA
 //! WRITEs with payloads of zeros (see `wire`). An interface stands for a traced port, times are in picoseconds. A packet is written when it arrives (inbound) and when its
-//! transmission starts (outbound).
+//! transmission starts (outbound). Of a network under credits they are InfiniBand's, with its flow-control packets (see
+//! `infiniband`).
 
+mod infiniband;
 mod pcapng;
 mod wire;
 
@@ -19,6 +21,11 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use super::ns3::interfaces;
 use pcapng::{Direction, Interface, Writer};
 
+/// Numbers of link types: Ethernet frames; records of Endace's ERF, which say whether an InfiniBand packet is one of data
+/// or of the link.
+const LINK_TYPE_ETHERNET: u16 = 1;
+const LINK_TYPE_ERF: u16 = 197;
+
 /// A snap length that cuts nothing. Wireshark takes RoCEv2 packets that were cut for malformed.
 pub(super) const WHOLE: u32 = 65_535;
 
@@ -31,11 +38,16 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let ports = traced_ports(spec);
     let posted = posted(spec, outcome);
+    let link_type = match spec.credits {
+        Some(_) => LINK_TYPE_ERF,
+        None => LINK_TYPE_ETHERNET,
+    };
     let mut writer = Writer::new(out, concat!("Paceline ", env!("CARGO_PKG_VERSION")))?;
     for port in &ports {
         writer.interface(&Interface {
             name: &port.name,
             rate: port.rate,
+            link_type,
             snap_length,
         })?;
     }
@@ -50,16 +62,31 @@ pub(super) fn write(
             continue;
         };
         let sent_as = posted.get(&event.flow).copied().unwrap_or((event.flow, 0));
-        let Some(packet) = packet(spec, event, sent_as, ports[index].rate) else {
+        let Some((bytes, length)) = frame(spec, event, sent_as, ports[index].rate) else {
             continue;
         };
-        let bytes = packet.bytes();
-        // The simulator's packets may carry more than the real ones (telemetry) or less.
-        let length = bytes.len().max(event.wire as usize);
         let kept = &bytes[..bytes.len().min(snap_length as usize)];
         writer.packet(index as u32, event.at, direction, kept, length as u32)?;
     }
     Ok(())
+}
+
+/// A packet as its link type has it, and how long it is on the wire; `None` if its flow is unknown.
+fn frame(
+    spec: &RunSpec,
+    event: &TraceEvent,
+    sent_as: (u32, u64),
+    rate: BitRate,
+) -> Option<(Vec<u8>, usize)> {
+    if spec.credits.is_some() {
+        let bytes = infiniband::record(spec, event)?;
+        let length = bytes.len();
+        return Some((bytes, length));
+    }
+    let bytes = packet(spec, event, sent_as, rate)?.bytes();
+    // The simulator's packets may carry more than the real ones (telemetry) or less.
+    let length = bytes.len().max(event.wire as usize);
+    Some((bytes, length))
 }
 
 struct Port {

@@ -9,7 +9,6 @@ use paceline_kernel::{BitRate, Time};
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
-const LINK_TYPE_ETHERNET: u16 = 1;
 
 const OPTION_END: u16 = 0;
 const OPTION_SECTION_APPLICATION: u16 = 4;
@@ -32,6 +31,8 @@ pub(super) enum Direction {
 pub(super) struct Interface<'a> {
     pub(super) name: &'a str,
     pub(super) rate: BitRate,
+    /// What its packets begin with: a number of the list of link types.
+    pub(super) link_type: u16,
     pub(super) snap_length: u32,
 }
 
@@ -57,7 +58,7 @@ impl<'a, W: Write> Writer<'a, W> {
     /// Adds an interface: the first is number 0.
     pub(super) fn interface(&mut self, interface: &Interface<'_>) -> io::Result<()> {
         let mut block = Block::new(INTERFACE_DESCRIPTION);
-        block.u16(LINK_TYPE_ETHERNET);
+        block.u16(interface.link_type);
         block.u16(0);
         block.u32(interface.snap_length);
         block.option(OPTION_INTERFACE_NAME, interface.name.as_bytes());

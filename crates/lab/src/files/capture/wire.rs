@@ -163,7 +163,7 @@ fn ipv4(header: &Header) -> [u8; IPV4] {
 }
 
 /// BTH, then what the opcode asks for.
-fn push_transport(frame: &mut Vec<u8>, queue_pair: u32, message: &Message) {
+pub(super) fn push_transport(frame: &mut Vec<u8>, queue_pair: u32, message: &Message) {
     let bth = |frame: &mut Vec<u8>, opcode: u8, pad: u8, becn: bool, ack: bool, number: u32| {
         frame.extend([opcode, pad << 4]);
         frame.extend(PARTITION.to_be_bytes());
@@ -238,7 +238,7 @@ fn invariant_crc(packet: &[u8]) -> u32 {
 }
 
 /// Ethernet's CRC (polynomial 0x04c11db7, bits reflected), without the final complement.
-fn crc32(mut crc: u32, bytes: &[u8]) -> u32 {
+pub(super) fn crc32(mut crc: u32, bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = {
         let mut table = [0; 256];
         let mut i = 0;

@@ -1,0 +1,124 @@
+//! InfiniBand packets and flow-control packets, byte by byte, as records of Endace's ERF.
+//!
+//! Local route header, base transport header and what follows it, invariant and variant CRC (InfiniBand Architecture
+//! Specification, volume 1: LRH in 7.7, CRCs in 7.8, flow-control packets in 7.9.4). Headers that the simulated packets do
+//! not have are put around them, so a frame is longer than what was sent. A host's local identifier is its number and one.
+
+use paceline_congestion::Mark;
+use paceline_fabric::outcome::{PacketKind, TraceEvent};
+use paceline_fabric::spec::{NodeId, RunSpec};
+use paceline_kernel::Time;
+
+use super::wire::{Message, crc32, push_transport, queue_pair};
+
+const LRH: usize = 8;
+/// The byte of the base transport header with the bits of congestion, behind the LRH.
+const MARKS: usize = LRH + 4;
+const FECN: u8 = 1 << 7;
+/// What follows an LRH: a BTH, without a global route header.
+const LOCAL: u8 = 0b10;
+const ICRC: usize = 4;
+/// The opcode of a congestion notification packet; RoCEv2 has another.
+const CNP: u8 = 0x80;
+
+/// Types of records.
+const ERF_PACKET: u8 = 21;
+const ERF_LINK: u8 = 25;
+const ERF_HEADER: usize = 16;
+/// Records are as long as their packets.
+const VARYING_LENGTH: u8 = 1 << 2;
+
+/// The record of an event; `None` if its flow is unknown.
+pub(super) fn record(spec: &RunSpec, event: &TraceEvent) -> Option<Vec<u8>> {
+    let (kind, frame) = match event.kind {
+        PacketKind::Resume => (ERF_LINK, update(event)),
+        _ => (ERF_PACKET, packet(spec, event)?),
+    };
+    let length = frame.len() as u16;
+    let mut record = time(event.at).to_le_bytes().to_vec();
+    record.extend([kind, VARYING_LENGTH]);
+    record.extend((ERF_HEADER as u16 + length).to_be_bytes());
+    record.extend([0; 2]);
+    record.extend(length.to_be_bytes());
+    record.extend(frame);
+    Some(record)
+}
+
+/// Seconds, with 32 bits behind the point.
+fn time(at: Time) -> u64 {
+    const PS_PER_S: u128 = 1_000_000_000_000;
+    ((u128::from(at.as_ps()) << 32) / PS_PER_S) as u64
+}
+
+/// A flow-control packet: blocks sent, and up to which the other end may send, both in 12 bits.
+fn update(event: &TraceEvent) -> Vec<u8> {
+    let (sent, limit) = (event.payload as u16 & 0xfff, event.seq as u16 & 0xfff);
+    let mut frame = sent.to_be_bytes().to_vec();
+    frame.extend((u16::from(event.class) << 12 | limit).to_be_bytes());
+    let check = !crc16(&frame);
+    frame.extend(check.to_le_bytes());
+    frame
+}
+
+fn packet(spec: &RunSpec, event: &TraceEvent) -> Option<Vec<u8>> {
+    let flow = spec.flows.get(event.flow as usize)?;
+    let data = event.kind == PacketKind::Data;
+    let (from, to) = match data {
+        true => (flow.src, flow.dst),
+        false => (flow.dst, flow.src),
+    };
+    let mut frame = vec![event.class << 4, event.class << 4 | LOCAL];
+    frame.extend(lid(to).to_be_bytes());
+    frame.extend([0; 2]);
+    frame.extend(lid(from).to_be_bytes());
+    let left = flow.size.get().saturating_sub(event.seq);
+    let message = match data {
+        true => Message::Write {
+            number: (event.seq / spec.packet.mtu.get().max(1)) as u32,
+            first: event.seq == 0,
+            last: left <= u64::from(event.payload),
+            length: u32::try_from(flow.size.get()).unwrap_or(u32::MAX),
+            payload: event.payload.min(left as u32),
+        },
+        false => Message::Cnp,
+    };
+    push_transport(&mut frame, queue_pair(event.flow, data), &message);
+    match (data, event.mark) {
+        (true, Mark::Congested) => frame[MARKS] |= FECN,
+        (true, _) => {}
+        (false, _) => frame[LRH] = CNP,
+    }
+    // In words, from the LRH to the invariant CRC.
+    let words = ((frame.len() + ICRC) / 4) as u16;
+    frame[4..6].copy_from_slice(&words.to_be_bytes());
+    let check = invariant_crc(&frame);
+    frame.extend(check.to_le_bytes());
+    let check = !crc16(&frame);
+    frame.extend(check.to_le_bytes());
+    Some(frame)
+}
+
+/// The local identifier of a host; 0 is none.
+fn lid(host: NodeId) -> u16 {
+    (host.0 + 1) as u16
+}
+
+/// The CRC over what no switch changes: with ones for the virtual lane and the byte of congestion marks.
+fn invariant_crc(frame: &[u8]) -> u32 {
+    let mut crc = crc32(!0, &[frame[0] | 0xf0]);
+    crc = crc32(crc, &frame[1..MARKS]);
+    crc = crc32(crc, &[0xff]);
+    !crc32(crc, &frame[MARKS + 1..])
+}
+
+/// The CRC of links (polynomial 0x100b, bits reflected), without the final complement.
+fn crc16(bytes: &[u8]) -> u16 {
+    let mut crc = u16::MAX;
+    for &byte in bytes {
+        crc ^= u16::from(byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0xd008 } else { crc >> 1 };
+        }
+    }
+    crc
+}

@@ -1,0 +1,72 @@
+//! What a network under credits cannot reach, whatever its traffic: with which numbers, and what would do.
+
+use paceline_fabric::spec::{CreditSpec, LinkSpec};
+use paceline_kernel::{BitRate, Bytes, Span};
+
+use crate::diagnostics::Problem;
+
+/// A share of the link that flow-control packets may take before it is said.
+const UPDATES: f64 = 0.05;
+
+/// Says what bounds the rates of links below what they carry.
+///
+/// # Errors
+/// Where flow-control packets alone take all of a link.
+pub(super) fn check(
+    credits: &CreditSpec,
+    mtu: Bytes,
+    links: &[LinkSpec],
+    warnings: &mut Vec<String>,
+) -> Result<(), Problem> {
+    let rates = links.iter().map(|link| link.rate);
+    let (Some(slowest), Some(fastest)) = (rates.clone().min(), rates.max()) else {
+        return Ok(());
+    };
+    let CreditSpec { period, buffer, .. } = *credits;
+    let reached = gbps(u64::from(buffer) * mtu.get(), period);
+    if reached < fastest.as_gbps_f64() {
+        let enough = packets_of(fastest, period, mtu);
+        warnings.push(format!(
+            "a buffer of {buffer} packets of {mtu}, told of every {period}, lets a lane send {reached:.3} Gbit/s at most, on links \
+             of {fastest}: {enough} packets would do (network.credits.buffer), or a period of {} (network.credits.period)",
+            fastest.time_to_send(Bytes::new(u64::from(buffer) * mtu.get()))
+        ));
+    }
+    let made = gbps(mtu.get(), credits.host_packet);
+    if made < fastest.as_gbps_f64() {
+        warnings.push(format!(
+            "a host makes a packet of {mtu} in {}, so it sends {made:.3} Gbit/s at most, on links of {fastest}: {} would do \
+             (network.credits.host-packet)",
+            credits.host_packet,
+            fastest.time_to_send(mtu)
+        ));
+    }
+    let told = Bytes::new(u64::from(credits.lanes) * credits.update.get());
+    let share = slowest.time_to_send(told).as_ps() as f64 / period.as_ps() as f64;
+    if share >= 1.0 {
+        let message = format!(
+            "flow-control packets of {} lanes take {} every {period} on links of {slowest}: nothing else could be sent",
+            credits.lanes,
+            slowest.time_to_send(told)
+        );
+        return Err(Problem::new(message).help("a longer `network.credits.period`, or a shorter `update`"));
+    }
+    if share > UPDATES {
+        warnings.push(format!(
+            "flow-control packets of {} lanes every {period} take up to {:.0} % of links of {slowest}",
+            credits.lanes,
+            100.0 * share
+        ));
+    }
+    Ok(())
+}
+
+/// So many bytes in a time, in Gbit/s.
+fn gbps(bytes: u64, time: Span) -> f64 {
+    bytes as f64 * 8e3 / time.as_ps() as f64
+}
+
+/// The packets that a link carries in a time.
+fn packets_of(rate: BitRate, time: Span, mtu: Bytes) -> u64 {
+    rate.bytes_in(time).get().div_ceil(mtu.get().max(1))
+}
