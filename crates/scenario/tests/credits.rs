@@ -164,7 +164,10 @@ fn a_rate_that_cannot_be_reached_is_told() {
     warns("buffer = 7", &["28.000 Gbit/s at most", "8 packets would do"]);
     warns(
         "host-packet = \"1us\"",
-        &["a host makes a packet of 2048B in 1us, so it sends 16.384 Gbit/s at most", "512ns would do"],
+        &[
+            "a host makes a packet of 2048B in 1us, so it sends 16.384 Gbit/s at most",
+            "512ns would do",
+        ],
     );
     warns("update = \"1KB\"", &["take up to 12 % of links of 32Gbps"]);
     let message = problem(&SCENARIO.replace("control = \"rrcc\"", "update = \"10KB\""));

@@ -14,8 +14,8 @@ use crate::ib::parts::Scan;
 use crate::ib::step::Step;
 use crate::ib::{InfiniBand, Net};
 use crate::ids::{PacketId, PortId};
-use crate::outcome::{PacketKind, TraceKind};
 use crate::outcome::credits::CreditStep;
+use crate::outcome::{PacketKind, TraceKind};
 
 /// A port whose wire is free looks so long after the scan, in ps.
 const PAUSE: u64 = 1000;

@@ -9,8 +9,8 @@ use crate::ib::arbiter::{CANDIDATE, left_of};
 use crate::ib::step::Step;
 use crate::ib::{InfiniBand, Net};
 use crate::ids::{PacketId, PortId};
-use crate::outcome::{PacketKind, TraceKind};
 use crate::outcome::credits::CreditStep;
+use crate::outcome::{PacketKind, TraceKind};
 
 impl InfiniBand {
     /// A packet's first bit arrives.

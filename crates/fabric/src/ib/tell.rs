@@ -9,8 +9,8 @@ use paceline_kernel::{Span, Time};
 use crate::core::Core;
 use crate::ib::{InfiniBand, Net};
 use crate::ids::{PacketId, PortId};
-use crate::outcome::{PacketKind, TraceEvent, TraceKind};
 use crate::outcome::credits::{CreditEvent, CreditOutcome, CreditStep, PortTotals};
+use crate::outcome::{PacketKind, TraceEvent, TraceKind};
 
 impl InfiniBand {
     #[cold]

@@ -384,7 +384,11 @@ fn infiniband_packets() {
     let frame = |i: usize| &packets[i].bytes[16..];
     for i in [0, 1, 2, 5] {
         let lrh = &frame(i)[..8];
-        assert_eq!((lrh[0] >> 4, lrh[1] >> 4, lrh[1] & 3), (1, 1, 2), "VL, SL, what follows");
+        assert_eq!(
+            (lrh[0] >> 4, lrh[1] >> 4, lrh[1] & 3),
+            (1, 1, 2),
+            "VL, SL, what follows"
+        );
         // In words of 4 bytes, without the CRC of links.
         assert_eq!(usize::from(be(&lrh[4..])) * 4 + 2, frame(i).len());
         let (to, from) = if i == 5 { (3, 5) } else { (5, 3) };
@@ -395,7 +399,10 @@ fn infiniband_packets() {
     let marks: Vec<u8> = [0, 1, 2, 5].iter().map(|&i| frame(i)[12] >> 6).collect();
     assert_eq!(marks, [0, 0b10, 0, 0b01], "FECN, BECN");
     // The last has 904 bytes, which are whole words.
-    assert_eq!([0, 1, 2].map(|i| frame(i).len()), [8 + 12 + 16 + 2048 + 6, 8 + 12 + 2048 + 6, 8 + 12 + 904 + 6]);
+    assert_eq!(
+        [0, 1, 2].map(|i| frame(i).len()),
+        [8 + 12 + 16 + 2048 + 6, 8 + 12 + 2048 + 6, 8 + 12 + 904 + 6]
+    );
     // Blocks sent and the limit, of 12 bits each, and the lane.
     assert_eq!(frame(3)[..4], [0x00, 0x05, 0x20, 0x34]);
     assert_eq!((frame(3).len(), frame(3)), (6, frame(4)));
@@ -418,7 +425,12 @@ fn tshark_reads_infiniband() {
         "_ws.malformed",
     ];
     let args = fields.iter().flat_map(|field| ["-e", field]);
-    let out = Command::new("tshark").args(["-T", "fields", "-r"]).arg(file.path()).args(args).output().unwrap();
+    let out = Command::new("tshark")
+        .args(["-T", "fields", "-r"])
+        .arg(file.path())
+        .args(args)
+        .output()
+        .unwrap();
     let text = String::from_utf8_lossy(&out.stdout);
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(rows.len(), 6, "{text}{}", String::from_utf8_lossy(&out.stderr));
