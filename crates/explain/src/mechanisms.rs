@@ -34,6 +34,23 @@ const MECHANISMS: &[Mechanism] = &[
         ],
     },
     Mechanism {
+        name: "credits",
+        also: &["cbfc", "virtual-lanes", "ibcc", "rrcc"],
+        about: "Credit-based flow control (InfiniBand). A port sends a packet only if the other end of its link has told it \
+                of room for that, lane by lane, in flow-control packets: so nothing is lost, and nobody is paused. Switches \
+                buffer packets where they come in. A port with packets and no credits is no congested port: what it waits \
+                for is further on, and flows that do not go there wait with it. network.credits.control says what hosts do \
+                about marks: `ibcc` is InfiniBand's congestion control, an index that notifications raise and a timer \
+                lowers, `rrcc` rates that receivers tell their senders. In fidelity `ib-omnet` all is as in the published \
+                model of RRCC's author.",
+        example: "paceline run infiniband-demo --set network.credits.control=rrcc",
+        keys: &[
+            ("network.credits", &[]),
+            ("network.credits.ibcc", &[]),
+            ("network.credits.rrcc", &[]),
+        ],
+    },
+    Mechanism {
         name: "ecn",
         also: &["red", "marking"],
         about: "Explicit congestion notification. A switch marks a data packet as it leaves, with a \
@@ -128,11 +145,12 @@ const MECHANISMS: &[Mechanism] = &[
     },
     Mechanism {
         name: "fidelity",
-        also: &["ns3-hpcc", "bolt-ns3", "tcd-ns3", "exact", "quirks"],
+        also: &["ns3-hpcc", "bolt-ns3", "tcd-ns3", "ib-omnet", "exact", "quirks"],
         about: "Whose behaviour a run has. `exact`: time in picoseconds, headers and thresholds as written. \
                 `ns3-hpcc`: HPCC's ns-3 simulator quirk by quirk, so that published numbers can be \
                 reproduced; a config.txt runs so unless told otherwise. `bolt-ns3` and \
-                `tcd-ns3`: the simulators of the authors of Bolt and of TCD in the same way. The scenario.toml in a run's folder \
+                `tcd-ns3`: the simulators of the authors of Bolt and of TCD in the same way. `ib-omnet`: RRCC's author's model \
+                of InfiniBand (see `credits`). The scenario.toml in a run's folder \
                 names every quirk as a switch of [quirks].",
         example: "paceline run incast-16 --fidelity ns3-hpcc",
         keys: &[
@@ -161,6 +179,10 @@ fn example_of_section(name: &str) -> &'static str {
         "network.tcd-ns3" => {
             "paceline run incast-16 --fidelity tcd-ns3 --scheme dcqcn-tcd --set network.tcd-ns3.log=true"
         }
+        "network.credits" | "network.credits.rrcc" => {
+            "paceline run infiniband-demo --set network.credits.control=rrcc"
+        }
+        "network.credits.ibcc" => "paceline run infiniband-demo --set network.credits.control=ibcc",
         "network.endpoint" => "paceline run incast-16 --set network.endpoint.delay=5us",
         "network.flowlet" => {
             "paceline run load-balancing --set network.load-balancing=flowlet --set network.flowlet.gap=50us"

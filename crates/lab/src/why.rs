@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::files::{FlowTime, Stage};
+use crate::files::{CREDIT, FlowTime, PAUSED, Stage};
 use crate::layout;
 use crate::results::{FlowRow, FlowState};
 use crate::text::{bytes, duration_us, number};
@@ -139,10 +139,19 @@ impl<'a> Why<'a> {
         );
         if worst.paused.0 > 0.0 {
             let share = 100.0 * worst.paused.0 / worst.mean_ps();
-            text.push_str(&format!(", {share:.0} % of that while PFC paused it"));
+            let held_back = match self.is_under_credits() {
+                true => "without credit",
+                false => "while PFC paused it",
+            };
+            text.push_str(&format!(", {share:.0} % of that {held_back}"));
         }
         text.push('.');
         text
+    }
+
+    /// Whether it waited for credits where others are paused.
+    fn is_under_credits(&self) -> bool {
+        self.parts.iter().any(|row| row.part == CREDIT)
     }
 
     /// What most of its time went to.
@@ -186,7 +195,7 @@ impl<'a> Why<'a> {
             let value = (row.mean_ps.unwrap_or(0.0), row.max_ps.unwrap_or(0));
             match row.part.as_str() {
                 "queueing" => hops[place].queueing = value,
-                "paused" => hops[place].paused = value,
+                PAUSED | CREDIT => hops[place].paused = value,
                 _ => {}
             }
         }
@@ -264,12 +273,16 @@ impl<'a> Why<'a> {
             });
         let waited: Vec<[String; 6]> = waited.collect();
         if !waited.is_empty() {
+            let held_back = match self.is_under_credits() {
+                true => "no credit: mean",
+                false => "paused: mean",
+            };
             let head = [
                 "waiting, all packets",
                 "packets",
                 "queued: mean",
                 "max",
-                "paused: mean",
+                held_back,
                 "max",
             ];
             text.push('\n');
@@ -330,15 +343,18 @@ fn meaning(stage: Stage, part: &str) -> &'static str {
         (Stage::Sender, "paused") => {
             "was the sender held back by PFC pauses, when the scheme would have sent"
         }
+        (Stage::Sender, CREDIT) => "was the sender waiting for credit, when it would have sent",
         (Stage::Sender, "nic") => "was the sender waiting for its NIC, busy with other packets",
         (Stage::Sender, "recovery") => "was the sender waiting for acknowledgements that did not come",
         (Stage::Sender, "unreachable") => "was the sender without a path",
         (Stage::Data, "serialisation") => "was its last packet being put on links",
         (Stage::Data, "propagation") => "was its last packet on cables",
         (Stage::Data, "queueing") => "was its last packet queueing behind others",
+        (Stage::Data, CREDIT) => "was its last packet waiting for credit",
         (Stage::Data, _) => "was its last packet waiting at paused ports (PFC)",
         (Stage::Host, _) => "was its last packet in the receiver's host, before that answered",
         (Stage::Ack, "queueing") => "was the last acknowledgement queueing behind others",
+        (Stage::Ack, CREDIT) => "was the last acknowledgement waiting for credit",
         (Stage::Ack, "paused") => "was the last acknowledgement waiting at paused ports (PFC)",
         (Stage::Ack, _) => "was the last acknowledgement on its way back",
         (Stage::Sender, _) => "was the sender's",
@@ -388,7 +404,7 @@ mod tests {
     fn where_the_time_of_a_flow_went() {
         let (input, outcome) = sample::incast();
         let rows: Vec<_> = flow_rows(&input, &outcome).collect();
-        let times = flow_times(&outcome);
+        let times = flow_times(&input.run, &outcome);
         let why = Why::new(&rows[0], &times).unwrap();
         assert_eq!(Some(why.total_ps), rows[0].fct_ps);
         insta::assert_snapshot!("why", format!("{}\n\n{}", why.story, why.tables(100)));

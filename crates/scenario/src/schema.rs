@@ -64,7 +64,7 @@ pub enum Fidelity {
 impl Fidelity {
     /// Whether it accounts for where the time of flows goes.
     pub const fn accounts(self) -> bool {
-        matches!(self, Self::Exact | Self::Ns3Hpcc)
+        matches!(self, Self::Exact | Self::Ns3Hpcc | Self::IbOmnet)
     }
 
     /// As the scenario file says it.

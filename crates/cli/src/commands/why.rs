@@ -34,7 +34,7 @@ their time went to, and of one flow it says how long it took.
 
 What a sender waits for: `window`, `pacing`: its scheme; `paused`: PFC, where the scheme would have
 sent; `nic`: its NIC was busy with other packets; `recovery`: acknowledgements that did not come;
-`unreachable`: a path.
+`unreachable`: a path. Under credits it is not paused but waits for `credit`.
 
 Exit status: 0 done, 2 there is no such run or flow, 130 interrupted.";
 

@@ -90,6 +90,7 @@ impl InfiniBand {
             self.write(net, port, CreditStep::Granted { from, credits });
         }
         if self.record.tells_waits() {
+            self.accounts.is_let_go(id, port, lane, net.core.now());
             self.note_wait(net, port);
         }
         self.let_go(net, port, id);

@@ -17,6 +17,7 @@ use crate::ib::{InfiniBand, Net};
 use crate::ids::{FlowId, NicId, PacketId, PortId, ProfileId};
 use crate::spec::{Control, CreditSpec, NodeId, NodeKind, RunSpec, Source};
 use crate::world::links::Profiles;
+use crate::ib::account::Accounts;
 use crate::world::routing::Routing;
 
 impl InfiniBand {
@@ -40,6 +41,7 @@ impl InfiniBand {
         let (events, wires) = lanes_of((spec, credits), profiles, queue);
         let routes = Routes::of(routing, ports, &spec.nodes, &hosts, (&places, &first));
         let traces = !(spec.record.trace_nodes.is_empty() && spec.record.trace_ports.is_empty());
+        let accounts = Accounts::new(spec, ports.len(), credits.lanes);
         let mut network = Self {
             ports: List::new(),
             lanes: Grid::of(ports.len(), usize::from(credits.lanes), Lane::default()),
@@ -58,9 +60,10 @@ impl InfiniBand {
             behind: false,
             record: Record::new(
                 credits.trace.clone(),
-                (traces, spec.record.port_bin.is_some()),
+                (traces, spec.record.port_bin.is_some() || accounts.is_on()),
                 spec.flows.len(),
             ),
+            accounts,
             places,
             spec: credits.clone(),
         };

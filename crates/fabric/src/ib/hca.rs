@@ -49,6 +49,9 @@ impl InfiniBand {
         net.traffic.start(net.world, net.core, flow);
         net.traffic.record_mut(flow).ideal = self.alone(net, host, packets, switches);
         let (port, making) = (self.hosts[host].port, self.hosts[host].making);
+        if self.accounts.is_on() {
+            self.accounts.starts(flow, port, net.core.now());
+        }
         if self.record.is_on() {
             self.write(net, port, CreditStep::Message { flow: flow.0 });
         }
@@ -135,6 +138,9 @@ impl InfiniBand {
     /// A packet goes to the arbiter, or waits for it.
     pub(super) fn queue(&mut self, net: &mut Net<'_>, number: NicId, id: PacketId) {
         let port = self.hosts[number].port;
+        if self.accounts.is_on() {
+            self.account_made(net, port, id);
+        }
         let p = &mut net.core.ports[port];
         p.queued += u32::from(net.core.packets.get(id).wire);
         p.queue_max = p.queue_max.max(p.queued);

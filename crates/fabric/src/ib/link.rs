@@ -126,6 +126,9 @@ impl InfiniBand {
     /// A packet goes on the wire.
     #[inline(always)]
     fn send(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
+        if self.accounts.is_on() {
+            self.account(net, port, id);
+        }
         let packet = net.core.packets.get(id);
         let (kind, wire, lane) = (packet.kind, packet.wire, packet.class);
         let (from, tag) = (packet.note, packet.tag);

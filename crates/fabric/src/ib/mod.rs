@@ -10,6 +10,7 @@
 //! here ([`step`]), since which of two packets goes first hangs on it. What has no effect there is no event here: ports
 //! that have nothing to tell are not looked at, arbiters that wait for nothing are not woken.
 
+mod account;
 mod arbiter;
 mod build;
 mod check;
@@ -82,6 +83,7 @@ pub(crate) struct InfiniBand {
     /// Whether that is what happens.
     behind: bool,
     record: Record,
+    accounts: account::Accounts,
 }
 
 impl InfiniBand {

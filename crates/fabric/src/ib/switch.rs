@@ -33,9 +33,13 @@ impl InfiniBand {
         if p.is_host {
             return self.hand_on(Step::Received { port, packet: id });
         }
+        let packet = net.core.packets.get_mut(id);
         let place = self.routes.next(p.owner, packet.answers);
         let out = self.places[(p.first + u32::from(place)) as usize];
         let input = p.place;
+        if self.accounts.is_on() {
+            self.accounts.comes(id, out, lane, now);
+        }
         let waiting = self.lanes[(out, lane)].waiting;
         let is_data = packet.kind == PacketKind::Data;
         if waiting > 0 && is_data && packet.mark == Mark::None {

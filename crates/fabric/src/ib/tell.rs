@@ -112,6 +112,11 @@ impl InfiniBand {
         }
     }
 
+    /// Whether a lane of a port has ever let a packet go.
+    pub(crate) fn has_used(&self, port: PortId, lane: u8) -> bool {
+        self.lanes[(port, lane)].granted > 0
+    }
+
     /// Takes the samples of credits that are due before the event at `at`.
     pub(crate) fn sample_credits(&self, core: &mut Core, at: u64, is_over: bool) {
         let credits = &mut core.watch.recorder.credits;
@@ -124,7 +129,8 @@ impl InfiniBand {
 
     /// Tells whether a lane of a port has a packet and no credit for it, and behind what that stands at the other end.
     #[cold]
-    pub(super) fn note_wait(&self, net: &mut Net<'_>, port: PortId) {
+    pub(super) fn note_wait(&mut self, net: &mut Net<'_>, port: PortId) {
+        self.tell_clocks(net.core.now(), port);
         let mut waiting = self.lanes.row(port).iter();
         let lane = waiting.position(|lane| lane.filled != 0 && lane.credits() == 0);
         let now = net.core.now();

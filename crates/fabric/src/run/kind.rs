@@ -36,6 +36,14 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Whether a lane of a port, under credits, has ever let a packet go.
+    pub(super) fn has_used(&self, port: PortId, lane: u8) -> bool {
+        match self {
+            Self::Credits(network) => network.has_used(port, lane),
+            _ => true,
+        }
+    }
+
     pub(super) fn of(
         spec: &RunSpec,
         ports: &Ports,

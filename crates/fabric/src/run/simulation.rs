@@ -324,6 +324,9 @@ impl Simulation {
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
         let closeups = self.core.close_looks();
+        let of_messages = self
+            .credits()
+            .and_then(|(network, net)| network.close_accounts(&net, &|port| port_refs[port]));
         let mut credits = self.credits().map(|(network, net)| Box::new(network.close(&net)));
         let decisions = self.hosts.decision_stats(&self.core);
         self.core.tell_all();
@@ -352,8 +355,9 @@ impl Simulation {
         } = self.core.watch.recorder;
         let (rates, rate_bin) = rates.finish();
         let accounts = self.core.watch.accounts.close(now, &|port| port_refs[port]);
+        let accounts = of_messages.unwrap_or(accounts);
         if let Some(credits) = &mut credits {
-            credits.series = of_credits.finish(now, &port_refs);
+            credits.series = of_credits.finish(now, &port_refs, |port, lane| self.kind.has_used(port, lane));
         }
         let (flows, ended, begun, completions) = self.traffic.close();
         Outcome {
@@ -369,7 +373,7 @@ impl Simulation {
             rtt_samples,
             queues,
             queue_dumps,
-            states: states.finish(now, &port_refs),
+            states: states.finish(now, &port_refs, |_, _| true),
             ports: ports.finish(
                 &self.world.spec.nodes,
                 port_refs.iter().copied().collect(),

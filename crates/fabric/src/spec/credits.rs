@@ -4,7 +4,7 @@ use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
 use paceline_kernel::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::spec::NodeId;
+use crate::spec::{NodeId, RunSpec};
 
 /// A network under credit-based flow control. All of its ports are alike, but for the rates of their links.
 ///
@@ -89,6 +89,13 @@ pub struct Source {
     pub gap: Span,
     /// No message comes from here on.
     pub until: Option<Time>,
+}
+
+impl RunSpec {
+    /// Whether ports wait for credits, where others are paused.
+    pub const fn is_under_credits(&self) -> bool {
+        self.credits.is_some()
+    }
 }
 
 impl CreditSpec {

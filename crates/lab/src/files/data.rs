@@ -73,7 +73,7 @@ impl RunData {
             scenario: input.toml.clone(),
             flows: finished.flows.clone(),
             series: series_of(&input.run, outcome),
-            flow_times: flow_times(outcome),
+            flow_times: flow_times(&input.run, outcome),
             topology: Some(Topology::of(&input.run)),
             folder: None,
             pauses_ns: outcome

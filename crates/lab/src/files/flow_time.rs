@@ -5,6 +5,7 @@ use std::path::Path;
 
 use paceline_fabric::account::{FlowAccount, HopTime};
 use paceline_fabric::outcome::{Outcome, PortRef};
+use paceline_fabric::spec::RunSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::text::port_name;
@@ -39,7 +40,7 @@ pub struct FlowTime {
     pub port: String,
     /// Which part. Of the sender: `sending`, `resending`, `window`, `pacing`, `paused`, `nic`,
     /// `recovery`, `unreachable`. Of the way: `serialisation`, `propagation`, `queueing`, `paused`. Of the
-    /// receiver's host: `processing`.
+    /// receiver's host: `processing`. Under credits, `credit` instead of `paused`.
     pub part: String,
     /// How long, in ps.
     pub time_ps: u64,
@@ -57,9 +58,20 @@ const COLUMNS: [&str; 8] = [
 
 /// The rows of a run, in the order of flows, and of the way in its order. Parts that are zero in
 /// all respects have none.
-pub fn flow_times(outcome: &Outcome) -> Vec<FlowTime> {
-    outcome.accounts.iter().flat_map(rows).collect()
+pub fn flow_times(run: &RunSpec, outcome: &Outcome) -> Vec<FlowTime> {
+    let mut all: Vec<FlowTime> = outcome.accounts.iter().flat_map(rows).collect();
+    if run.is_under_credits() {
+        // Nobody pauses there: who is held back waits for credit.
+        let held_back = all.iter_mut().filter(|row| row.part == PAUSED);
+        held_back.for_each(|row| row.part = CREDIT.to_string());
+    }
+    all
 }
+
+/// What a part is called that is held back by flow control: by pauses, or for want of credits.
+pub const PAUSED: &str = "paused";
+/// See [`PAUSED`].
+pub const CREDIT: &str = "credit";
 
 /// The rows of one flow.
 fn rows(account: &FlowAccount) -> Vec<FlowTime> {
@@ -121,13 +133,13 @@ fn way_rows(account: &FlowAccount, stage: Stage, way: &[HopTime], rows: &mut Vec
             let hops = way.iter().filter(|hop| hop.port == port);
             hops.map(|hop| hop.parts()[i].1.as_ps()).sum()
         };
-        for (i, part) in ["serialisation", "propagation", "queueing", "paused"]
+        for (i, part) in ["serialisation", "propagation", "queueing", PAUSED]
             .into_iter()
             .enumerate()
         {
             let over_all = all.and_then(|all| match part {
                 "queueing" => Some((all.queueing, all.queueing_max)),
-                "paused" => Some((all.paused, all.paused_max)),
+                PAUSED => Some((all.paused, all.paused_max)),
                 _ => None,
             });
             let packets = all.map(|all| all.packets);
@@ -178,8 +190,8 @@ mod tests {
 
     #[test]
     fn flow_time_csv() {
-        let (_, outcome) = sample::incast();
-        let rows = flow_times(&outcome);
+        let (input, outcome) = sample::incast();
+        let rows = flow_times(&input.run, &outcome);
         let mut file = Vec::new();
         write(&mut file, &rows).unwrap();
         insta::assert_snapshot!("flow_time_csv", String::from_utf8(file.clone()).unwrap());

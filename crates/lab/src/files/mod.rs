@@ -16,7 +16,7 @@ mod timeline;
 mod trace;
 
 pub use data::{ReadError, RunData};
-pub use flow_time::{FlowTime, Stage, flow_times};
+pub use flow_time::{CREDIT, FlowTime, PAUSED, Stage, flow_times};
 pub(crate) use flow_time::{read as read_flow_times, write as write_flow_times};
 pub use flows::flow_columns;
 pub(crate) use flows::{read_flows_csv, read_flows_parquet};

@@ -329,9 +329,9 @@ pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
     );
     if let Some(ports) = &outcome.ports {
         let asked = spec.record.port_bin.unwrap_or(ports.bin);
-        let held_back = match spec.credits {
-            Some(_) => WAITING,
-            None => PAUSED,
+        let held_back = match spec.is_under_credits() {
+            true => WAITING,
+            false => PAUSED,
         };
         all.extend(port_series(ports, asked.as_ps(), held_back));
     }

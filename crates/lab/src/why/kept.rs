@@ -37,7 +37,7 @@ impl CloseLook {
         let lines = deeper
             .as_ref()
             .map(|deeper| deeper.lines(flow.flow_id, flow.start_ps));
-        let times = flow_times(outcome).into_iter();
+        let times = flow_times(spec, outcome).into_iter();
         Self {
             times: times.filter(|row| row.flow_id == flow.flow_id).collect(),
             lines: lines.unwrap_or_default(),

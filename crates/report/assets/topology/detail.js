@@ -111,15 +111,16 @@ Paceline.detail = Paceline.topology && (() => {
   /* Where a flow's time went: a bar of all parts, then the parts, and the ways port by port. */
   const SENDER = {
     sending: ["sending", 0], resending: ["sending again", 3], window: ["window full", 6], pacing: ["pacing", 4],
-    paused: ["paused (PFC)", 1], nic: ["NIC busy", 7], recovery: ["waiting for ACKs", 3], unreachable: ["no path", 7],
+    paused: ["paused (PFC)", 1], credit: ["waiting for credit", 1], nic: ["NIC busy", 7], recovery: ["waiting for ACKs", 3], unreachable: ["no path", 7],
   };
+  const held = model.credits ? "waiting for credit" : "paused (PFC)";
   const account = ({ sender, data, host: inside = 0, ack }) => {
     const sum = (way, ...parts) => way.reduce((all, hop) => all + parts.reduce((s, i) => s + hop.ps[i], 0), 0);
     const parts = [
       ...sender.map(([part, ps]) => ["sender", ...(SENDER[part] ?? [part, 7]), ps]),
-      ["way", "wires", 2, sum(data, 0, 1)], ["way", "queues", 5, sum(data, 2)], ["way", "paused (PFC)", 1, sum(data, 3)],
+      ["way", "wires", 2, sum(data, 0, 1)], ["way", "queues", 5, sum(data, 2)], ["way", held, 1, sum(data, 3)],
       ["receiver", "its host", 4, inside],
-      ["ACK back", "wires", 2, sum(ack, 0, 1)], ["ACK back", "queues", 5, sum(ack, 2)], ["ACK back", "paused (PFC)", 1, sum(ack, 3)],
+      ["ACK back", "wires", 2, sum(ack, 0, 1)], ["ACK back", "queues", 5, sum(ack, 2)], ["ACK back", held, 1, sum(ack, 3)],
     ].filter(([, , , ps]) => ps > 0);
     const total = parts.reduce((all, part) => all + part[3], 0);
     const time = (ps) => model.duration(ps / 1e6);
@@ -137,7 +138,7 @@ Paceline.detail = Paceline.topology && (() => {
       return el("tr", {}, el("td", {}, button), el("td", {}, time(hop.ps[2])), el("td", {}, time(hop.ps[3])), el("td", {}, time(hop.mean_ps)), el("td", {}, time(hop.max_ps)));
     };
     host.append(el("div", { class: "scroll" }, el("table", { class: "hops" },
-      el("thead", {}, el("tr", {}, ...["port", "queue", "pause", "mean", "longest"].map((name) => el("th", { scope: "col" }, name)))),
+      el("thead", {}, el("tr", {}, ...["port", "queue", model.credits ? "no credit" : "pause", "mean", "longest"].map((name) => el("th", { scope: "col" }, name)))),
       el("tbody", {}, ...hops.map(row)))),
     el("p", { class: "note" }, "The way is that of the packet whose ACK was the last. Mean and longest are the waits of all the flow's packets at the port."));
   };

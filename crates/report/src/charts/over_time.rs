@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Axis, Chart, Kind, Line, Named, Source, Width, round, unit_of_time};
 use crate::palette::COLORS;
 use crate::track::Track;
+use paceline_fabric::spec::NodeKind;
 use paceline_lab::files::{CREDITS, GOODPUT, QUEUE, STATE, Series};
 use paceline_lab::results::FlowRow;
 
@@ -86,7 +87,7 @@ fn of_ports(runs: &[Named<'_>], clock: &Clock, metric: &str) -> (Vec<Line>, usiz
             _ => b.area().total_cmp(&a.area()),
         });
         for (place, (one, track)) in tracks.into_iter().take(shown).enumerate() {
-            let port = port_name(&one.entity);
+            let port = port_name(&one.entity, run);
             let source = clock.source(i, track, (1.0, 1.0));
             lines.push(if runs.len() == 1 {
                 Line::over_time(port, (run.color + place) % COLORS, source)
@@ -205,14 +206,20 @@ pub(super) fn side_by_side(together: &Chart, place: usize, clock: &Clock) -> Vec
 }
 
 /// `port 3.2->7` for people.
-fn port_name(entity: &str) -> String {
+fn port_name(entity: &str, run: &Named<'_>) -> String {
     let parts = || {
         let (node, rest) = entity.strip_prefix("port ")?.split_once('.')?;
         let (interface, peer) = rest.split_once("->")?;
         let peer = peer
             .replacen(" class ", ", class ", 1)
             .replacen(" lane ", ", lane ", 1);
-        Some(format!("switch {node} port {interface} → {peer}"))
+        let number: usize = node.parse().ok()?;
+        let topology = run.data.topology.as_ref();
+        let what = match topology.and_then(|topology| topology.nodes.get(number)) {
+            Some(NodeKind::Host) => "host",
+            _ => "switch",
+        };
+        Some(format!("{what} {node} port {interface} → {peer}"))
     };
     parts().unwrap_or_else(|| entity.to_string())
 }

@@ -71,7 +71,13 @@ struct Hop {
     max_ps: u64,
 }
 
-const PARTS: [&str; 4] = ["serialisation", "propagation", "queueing", "paused"];
+/// Parts by their places; flow control holds back by pauses, or for want of credits.
+const PARTS: [&[&str]; 4] = [
+    &["serialisation"],
+    &["propagation"],
+    &["queueing"],
+    &["paused", "credit"],
+];
 
 impl Account {
     /// From the rows of one flow.
@@ -92,7 +98,7 @@ impl Account {
             };
             let (Some(&port), Some(part)) = (
                 rows.get(&time.port),
-                PARTS.iter().position(|&part| part == time.part),
+                PARTS.iter().position(|parts| parts.contains(&time.part.as_str())),
             ) else {
                 continue;
             };

@@ -4,8 +4,7 @@ use std::ops::RangeInclusive;
 
 use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
 use paceline_fabric::spec::{
-    Accounted, Control, CreditSpec, FlowControl, LoadBalancing, NicSpec, RecordSpec, Recovery, Source, Stall,
-    SwitchSpec,
+    Control, CreditSpec, FlowControl, LoadBalancing, NicSpec, Recovery, Source, Stall, SwitchSpec,
 };
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
@@ -249,7 +248,6 @@ pub(super) fn check(
     cx: &Cx<'_>,
     (switch, nic): (&SwitchSpec, &NicSpec),
     load_balancing: LoadBalancing,
-    record: &RecordSpec,
     scheme: &str,
 ) -> Result<(), Problem> {
     if cx.fidelity != Fidelity::IbOmnet {
@@ -280,9 +278,6 @@ pub(super) fn check(
             "load balancing by packets or flowlets",
             "`load-balancing = \"ecmp\"`",
         );
-    }
-    if record.accounts != Accounted::None {
-        return refuse("accounts of flows' time", "`accounts = \"off\"`");
     }
     Ok(())
 }

@@ -314,7 +314,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
     let configs = schemes.iter().map(|scheme| &scheme.config);
     let first = schemes[0].config.name();
-    credits::check(cx, (&switch, &nic), load_balancing, &record, first)?;
+    credits::check(cx, (&switch, &nic), load_balancing, first)?;
     let sources = std::mem::take(&mut traffic.sources);
     let credits = credits::resolve(cx, &mut scenario.network, &net, sources)?;
     if let Some(credits) = &credits {

@@ -169,8 +169,8 @@ fn width(cx: &Cx<'_>, of: &Spanned<PortBins>, (key, what): (&str, &str)) -> Resu
 /// Whose time to account for, of `flows` flows.
 fn accounts(cx: &Cx<'_>, record: &mut schema::Record, flows: usize) -> Result<Accounted, Problem> {
     let default = match cx.fidelity {
-        Fidelity::Exact => Accounts::Auto,
-        Fidelity::Ns3Hpcc | Fidelity::BoltNs3 | Fidelity::TcdNs3 | Fidelity::IbOmnet => Accounts::Off,
+        Fidelity::Exact | Fidelity::IbOmnet => Accounts::Auto,
+        Fidelity::Ns3Hpcc | Fidelity::BoltNs3 | Fidelity::TcdNs3 => Accounts::Off,
     };
     let written = fill_at(&mut record.accounts, default);
     if let Accounts::List(list) = written.get_ref()

@@ -130,8 +130,13 @@ impl ClassRecorder {
         self.room.merge(&other.room, all.collect());
     }
 
-    /// What has been recorded until `now`.
-    pub(crate) fn finish(mut self, now: u64, ports: &List<PortId, PortRef>) -> Vec<StateRecord> {
+    /// What has been recorded until `now`, of those ports and classes that are to be told of.
+    pub(crate) fn finish(
+        mut self,
+        now: u64,
+        ports: &List<PortId, PortRef>,
+        tells: impl Fn(PortId, u8) -> bool,
+    ) -> Vec<StateRecord> {
         if self.due != u64::MAX {
             self.end(now / self.period + 1);
         }
@@ -140,6 +145,7 @@ impl ClassRecorder {
             priority: one.priority,
             series: one.series,
         };
-        take(&mut self.followed).into_iter().map(record).collect()
+        let told = take(&mut self.followed).into_iter();
+        told.filter(|one| tells(one.port, one.class)).map(record).collect()
     }
 }

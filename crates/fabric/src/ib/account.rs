@@ -1,0 +1,319 @@
+//! Where the time of messages goes: that of their last packets, port by port, and that of all their packets together.
+//!
+//! A port's lane has a clock that runs while it has a packet and no credit for it. What that clock shows less when a packet
+//! comes than when it is let go is how long the packet waited for credits; what else it waited, it waited for others.
+
+use paceline_kernel::ids::{Grid, Id};
+use paceline_kernel::Span;
+
+use crate::ib::{InfiniBand, Net};
+use crate::ids::{FlowId, NicId, PacketId, PortId};
+use crate::outcome::account::{FlowAccount, HopTime, HopTotals, HostTime, SenderTime};
+use crate::outcome::{FlowStatus, PacketKind, PortRef};
+use crate::spec::{Accounted, RunSpec};
+
+/// Accounts; empty where there are none.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Accounts {
+    /// The place of each flow's account, or none.
+    places: Vec<u32>,
+    open: Vec<Open>,
+    clocks: Grid<PortId, Clock>,
+    /// By packet: where it is.
+    journals: Vec<Journal>,
+}
+
+/// How long a lane has had a packet and no credit.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    shown: u64,
+    /// Since when it runs; `u64::MAX` if it does not.
+    since: u64,
+}
+
+impl Clock {
+    const STOPPED: Self = Self {
+        shown: 0,
+        since: u64::MAX,
+    };
+
+    fn at(&self, now: u64) -> u64 {
+        self.shown + now.saturating_sub(self.since)
+    }
+}
+
+/// When a packet came to a port's queue, and what the clock showed; once it is let go, how long it waited for credits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Journal {
+    since: u64,
+    credit: u64,
+}
+
+/// A flow's account, in ps.
+#[derive(Clone, Debug)]
+struct Open {
+    flow: FlowId,
+    port: PortId,
+    started: u64,
+    /// What the clock of its host showed then.
+    clock: u64,
+    sender: SenderTime,
+    last: Vec<Hop>,
+    all: Vec<Totals>,
+}
+
+/// The last packet at a port.
+#[derive(Clone, Copy, Debug)]
+struct Hop {
+    port: PortId,
+    fixed: u64,
+    queueing: u64,
+    credit: u64,
+}
+
+/// All packets at a port: how many, their waits, and the longest of each.
+#[derive(Clone, Copy, Debug)]
+struct Totals {
+    port: PortId,
+    packets: u64,
+    queueing: (u64, u64),
+    credit: (u64, u64),
+}
+
+impl Accounts {
+    pub(super) fn new(spec: &RunSpec, ports: usize, lanes: u8) -> Self {
+        let flows = spec.flows.len();
+        let mut accounts = Self {
+            places: vec![u32::MAX; flows],
+            clocks: Grid::of(ports, usize::from(lanes), Clock::STOPPED),
+            ..Self::default()
+        };
+        let list: Vec<u32> = match &spec.record.accounts {
+            Accounted::None => return Self::default(),
+            Accounted::All => (0..flows as u32).collect(),
+            Accounted::Flows(list) => list.clone(),
+        };
+        for flow in list {
+            accounts.places[flow as usize] = accounts.open.len() as u32;
+            accounts.open.push(Open {
+                flow: FlowId(flow),
+                port: PortId::NONE,
+                started: u64::MAX,
+                clock: 0,
+                sender: SenderTime::NONE,
+                last: Vec::new(),
+                all: Vec::new(),
+            });
+        }
+        accounts
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    fn of(&mut self, flow: FlowId) -> Option<&mut Open> {
+        let place = *self.places.get(flow.index())?;
+        self.open.get_mut(place as usize)
+    }
+
+    /// Whether a lane has a packet and no credit.
+    pub(super) fn waits(&mut self, port: PortId, lane: u8, is: bool, now: u64) {
+        let clock = &mut self.clocks[(port, lane)];
+        match (is, clock.since == u64::MAX) {
+            (true, true) => clock.since = now,
+            (false, false) => (clock.shown, clock.since) = (clock.at(now), u64::MAX),
+            _ => {}
+        }
+    }
+
+    /// A message comes to its host.
+    pub(super) fn starts(&mut self, flow: FlowId, port: PortId, now: u64) {
+        let clock = self.clocks[(port, 0)].at(now);
+        if let Some(open) = self.of(flow) {
+            (open.port, open.started, open.clock) = (port, now, clock);
+        }
+    }
+
+    /// A packet comes to a port's queue.
+    pub(super) fn comes(&mut self, id: PacketId, port: PortId, lane: u8, now: u64) {
+        let credit = self.clocks[(port, lane)].at(now);
+        if self.journals.len() <= id.index() {
+            self.journals.resize(id.index() + 1, Journal::default());
+        }
+        self.journals[id.index()] = Journal { since: now, credit };
+    }
+
+    /// An arbiter lets it go.
+    pub(super) fn is_let_go(&mut self, id: PacketId, port: PortId, lane: u8, now: u64) {
+        // Without accounts there are no journals.
+        if let Some(journal) = self.journals.get_mut(id.index()) {
+            journal.credit = self.clocks[(port, lane)].at(now) - journal.credit;
+        }
+    }
+
+    /// It goes on the wire: of its time at the port so much passes in any case.
+    fn goes(&mut self, (flow, is_last): (FlowId, bool), id: PacketId, port: PortId, fixed: u64, now: u64) {
+        let Some(&Journal { since, credit }) = self.journals.get(id.index()) else {
+            return;
+        };
+        let Some(open) = self.of(flow) else { return };
+        let time = now - since;
+        let fixed = fixed.min(time);
+        let credit = credit.min(time - fixed);
+        let queueing = time - fixed - credit;
+        if is_last {
+            open.last.push(Hop {
+                port,
+                fixed,
+                queueing,
+                credit,
+            });
+        }
+        let place = open.all.iter().position(|all| all.port == port);
+        let place = place.unwrap_or_else(|| {
+            open.all.push(Totals {
+                port,
+                packets: 0,
+                queueing: (0, 0),
+                credit: (0, 0),
+            });
+            open.all.len() - 1
+        });
+        let all = &mut open.all[place];
+        all.packets += 1;
+        all.queueing = (all.queueing.0 + queueing, all.queueing.1.max(queueing));
+        all.credit = (all.credit.0 + credit, all.credit.1.max(credit));
+    }
+
+    /// The sender's time until now, in which it made so many packets after the first.
+    fn sender(&mut self, flow: FlowId, packets: u64, packet: u64, is_paced: bool, now: u64) {
+        let Some(open) = self.of(flow) else { return };
+        let (port, clock) = (open.port, open.clock);
+        if port == PortId::NONE {
+            return;
+        }
+        let shown = self.clocks[(port, 0)].at(now);
+        let Some(open) = self.of(flow) else { return };
+        let time = now - open.started;
+        let sending = (packets * packet).min(time);
+        let credit = (shown - clock).min(time - sending);
+        let rest = Span::from_ps(time - sending - credit);
+        open.sender = SenderTime {
+            sending: Span::from_ps(sending),
+            paused: Span::from_ps(credit),
+            pacing: if is_paced { rest } else { Span::ZERO },
+            nic: if is_paced { Span::ZERO } else { rest },
+            ..SenderTime::NONE
+        };
+    }
+}
+
+impl Open {
+    fn close(self, completed: bool, port_of: &dyn Fn(PortId) -> PortRef) -> FlowAccount {
+        let span = Span::from_ps;
+        let mut account = FlowAccount::new(self.flow.0, self.sender);
+        let hop = |hop: Hop| HopTime {
+            port: port_of(hop.port),
+            serialisation: span(hop.fixed),
+            propagation: Span::ZERO,
+            queueing: span(hop.queueing),
+            paused: span(hop.credit),
+        };
+        let totals = |all: Totals| HopTotals {
+            port: port_of(all.port),
+            back: false,
+            packets: all.packets,
+            queueing: span(all.queueing.0),
+            queueing_max: span(all.queueing.1),
+            paused: span(all.credit.0),
+            paused_max: span(all.credit.1),
+        };
+        account.hops = self.all.into_iter().map(totals).collect();
+        if completed {
+            account.completed = true;
+            account.host = HostTime::default();
+            account.data = self.last.into_iter().map(hop).collect();
+        }
+        account
+    }
+}
+
+impl InfiniBand {
+    /// A packet goes on the wire of a port.
+    #[cold]
+    pub(super) fn account(&mut self, net: &Net<'_>, port: PortId, id: PacketId) {
+        let packet = net.core.packets.get(id);
+        if packet.kind != PacketKind::Data {
+            return;
+        }
+        let fixed = match self.ports[port].is_host {
+            true => self.spec.host_packet,
+            false => self.spec.input_delay + self.spec.output_delay,
+        };
+        let which = (packet.flow, self.is_last(net, packet.flow, packet.seq));
+        let now = net.core.now();
+        self.accounts.goes(which, id, port, fixed.as_ps(), now);
+    }
+
+    /// A host has made a packet, which comes to its queue.
+    #[cold]
+    pub(super) fn account_made(&mut self, net: &Net<'_>, port: PortId, id: PacketId) {
+        let packet = net.core.packets.get(id);
+        let now = net.core.now();
+        self.accounts.comes(id, port, packet.class, now);
+        if packet.kind == PacketKind::Data && self.is_last(net, packet.flow, packet.seq) {
+            let is_paced = self.hosts[NicId(packet.note)].controlled;
+            let time = self.spec.host_packet.as_ps();
+            self.accounts.sender(packet.flow, packet.seq, time, is_paced, now);
+        }
+    }
+
+    /// Whether the lanes of a port have packets and no credits may have changed.
+    pub(super) fn tell_clocks(&mut self, now: u64, port: PortId) {
+        if !self.accounts.is_on() {
+            return;
+        }
+        for lane in 0..self.spec.lanes {
+            let state = &self.lanes[(port, lane)];
+            let is = state.filled != 0 && state.credits() == 0;
+            self.accounts.waits(port, lane, is, now);
+        }
+    }
+
+    /// Whether a packet of a flow is its last one.
+    fn is_last(&self, net: &Net<'_>, flow: FlowId, seq: u64) -> bool {
+        let size = net.world.flow(net.core, flow).size;
+        seq + 1 == size.get().div_ceil(net.world.packet.mtu.get())
+    }
+
+    /// Where the time of flows went; `None` if that is not accounted for.
+    pub(crate) fn close_accounts(
+        &mut self,
+        net: &Net<'_>,
+        port_of: &dyn Fn(PortId) -> PortRef,
+    ) -> Option<Vec<FlowAccount>> {
+        if !self.accounts.is_on() {
+            return None;
+        }
+        let (now, time) = (net.core.now(), self.spec.host_packet.as_ps());
+        let completed = |flow: FlowId| {
+            let record = net.traffic.record(flow);
+            record.is_some_and(|record| record.status == FlowStatus::Completed)
+        };
+        let flows: Vec<FlowId> = self.accounts.open.iter().map(|open| open.flow).collect();
+        for &flow in flows.iter().filter(|&&flow| !completed(flow)) {
+            let source = self.sources.iter().find(|source| source.current == Some(flow));
+            let made = source.map_or(0, |source| u64::from(source.made));
+            let is_paced = source.is_some_and(|source| self.hosts[source.host].controlled);
+            self.accounts.sender(flow, made, time, is_paced, now);
+        }
+        let all = std::mem::take(&mut self.accounts.open);
+        let begun = all.into_iter().filter(|open| open.port != PortId::NONE);
+        let close = |open: Open| {
+            let is_done = completed(open.flow);
+            open.close(is_done, port_of)
+        };
+        Some(begun.map(close).collect())
+    }
+}
