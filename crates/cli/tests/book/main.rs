@@ -3,6 +3,7 @@
 //! runs make of every scheme.
 
 mod figures;
+mod infiniband;
 mod scale;
 mod single_point;
 
