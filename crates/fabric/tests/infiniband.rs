@@ -416,7 +416,12 @@ proptest! {
         credits.controlled = (1..=hosts).map(host).collect();
         (credits.buffer, credits.fifo, credits.lanes) = (buffer, fifo, lanes);
         credits.weights = vec![1; usize::from(lanes)];
+        spec.record.accounts = Accounted::All;
         let outcome = run(spec.clone());
+        for account in &outcome.accounts {
+            prop_assert_eq!(account.total(), outcome.flows[account.flow as usize].fct);
+        }
+        prop_assert_eq!(outcome.accounts.len(), spec.flows.len());
         let packets: u64 = spec.flows.iter().map(|flow| flow.size.get().div_ceil(PACKET)).sum();
         prop_assert_eq!(outcome.counters.data_received, packets);
         for (flow, record) in spec.flows.iter().zip(&outcome.flows) {
@@ -502,4 +507,50 @@ fn credits_are_recorded_as_they_are() {
     assert!((0.85..0.90).contains(&mean), "{mean}");
     let causes: Vec<u16> = ports.paused_for(place).collect();
     assert!(bins.iter().any(|&n| causes[n] == 4) && bins.iter().all(|&n| [0, 4].contains(&causes[n])));
+}
+
+/// Where the time of messages went: all of it, of credits what ports lacked them, and the run is the same.
+#[test]
+fn the_time_of_messages_is_accounted_for() {
+    let mut spec = demo(Variant::Messages, Control::None, Span::from_us(10));
+    spec.stop = Time::from_ns(12_000_000);
+    let bare = run(spec.clone());
+    spec.record.accounts = Accounted::All;
+    let seen = run(spec.clone());
+    assert_eq!((bare.digest, &bare.flows), (seen.digest, &seen.flows));
+    let mut completed = 0;
+    let (mut credit, mut queueing) = (Span::ZERO, Span::ZERO);
+    for account in &seen.accounts {
+        let record = &seen.flows[account.flow as usize];
+        match record.status {
+            FlowStatus::Completed => {
+                completed += 1;
+                assert_eq!(account.total(), record.fct, "flow {}", account.flow);
+                // From its host, and from the switch next to the receiver.
+                assert_eq!(account.data.len(), 2);
+                for hop in &account.data {
+                    credit += hop.paused;
+                    queueing += hop.queueing;
+                }
+            }
+            _ => assert_eq!(
+                account.total(),
+                spec.stop.saturating_since(record.start),
+                "flow {}",
+                account.flow
+            ),
+        }
+    }
+    assert!(completed > 1000, "{completed}");
+    // Sixteen inputs have their turns at the receiver's port, which has credits all the time; hosts wait for theirs.
+    assert!(credit > queueing, "{credit} {queueing}");
+    let victim = &seen.accounts[0];
+    // All packets of the victim left the uplink, interface 3 of node 20; from 10 to 12 ms most of their waiting was for
+    // credits, though not for the receiver's sake.
+    let uplink = victim
+        .hops
+        .iter()
+        .find(|hop| hop.port.node == NodeId(20))
+        .unwrap();
+    assert!(uplink.packets > 1000 && uplink.paused > Span::ZERO, "{uplink:?}");
 }

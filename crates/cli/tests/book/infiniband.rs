@@ -23,7 +23,11 @@ const LINES: [(&str, RGBColor); 3] = [
 ];
 
 fn run(control: &str) -> (RunSpec, Outcome) {
-    let set = [format!("network.credits.control={control}"), "network.credits.log=true".into(), "duration=16ms".into()];
+    let set = [
+        format!("network.credits.control={control}"),
+        "network.credits.log=true".into(),
+        "duration=16ms".into(),
+    ];
     let overrides = Overrides {
         set: set.to_vec(),
         ..Overrides::default()
@@ -73,7 +77,10 @@ fn panel(
         .y_label_formatter(&|y| format!("{y:.0}"))
         .draw()?;
     for (values, (_, color)) in rates.iter().zip(LINES) {
-        let bins = values.iter().enumerate().map(|(bin, &rate)| (bin as f64 * 0.1, rate));
+        let bins = values
+            .iter()
+            .enumerate()
+            .map(|(bin, &rate)| (bin as f64 * 0.1, rate));
         let shown = bins.filter(|(at, _)| (SPAN_MS.0..SPAN_MS.1).contains(at));
         let steps = shown.flat_map(|(at, rate)| [(at, rate), (at + 0.1, rate)]);
         chart.draw_series(LineSeries::new(steps, color.stroke_width(1)))?;
@@ -105,8 +112,17 @@ fn the_demo_of_infiniband_has_a_figure_of_its_runs() {
     let runs = CONTROLS.map(|(control, _)| run(control));
     let all = runs.map(|(run, outcome)| rates(&run, &outcome));
     let mean = |control: usize, line: usize| all[control][line][105..130].iter().sum::<f64>() / 25.0;
-    assert!((1.9..2.1).contains(&mean(0, 0)) && (1.9..2.1).contains(&mean(0, 1)), "{}", mean(0, 0));
+    assert!(
+        (1.9..2.1).contains(&mean(0, 0)) && (1.9..2.1).contains(&mean(0, 1)),
+        "{}",
+        mean(0, 0)
+    );
     assert!((1.9..2.1).contains(&mean(1, 0)), "{}", mean(1, 0));
-    assert!(mean(2, 0) > 15.0 && mean(2, 1) < 15.0, "{} {}", mean(2, 0), mean(2, 1));
+    assert!(
+        mean(2, 0) > 15.0 && mean(2, 1) < 15.0,
+        "{} {}",
+        mean(2, 0),
+        mean(2, 1)
+    );
     crate::keep(FILE, &draw(&all).unwrap());
 }

@@ -3,8 +3,8 @@
 //! A port's lane has a clock that runs while it has a packet and no credit for it. What that clock shows less when a packet
 //! comes than when it is let go is how long the packet waited for credits; what else it waited, it waited for others.
 
-use paceline_kernel::ids::{Grid, Id};
 use paceline_kernel::Span;
+use paceline_kernel::ids::{Grid, Id};
 
 use crate::ib::{InfiniBand, Net};
 use crate::ids::{FlowId, NicId, PacketId, PortId};

@@ -7,6 +7,7 @@ use paceline_kernel::queue::{EventQueue, LaneId};
 
 use crate::core::event::Event;
 use crate::core::port::Ports;
+use crate::ib::account::Accounts;
 use crate::ib::credits::Lane;
 use crate::ib::host::{Host, Source as Sender};
 use crate::ib::parts::{Lanes, Port, Scan, Slot};
@@ -17,7 +18,6 @@ use crate::ib::{InfiniBand, Net};
 use crate::ids::{FlowId, NicId, PacketId, PortId, ProfileId};
 use crate::spec::{Control, CreditSpec, NodeId, NodeKind, RunSpec, Source};
 use crate::world::links::Profiles;
-use crate::ib::account::Accounts;
 use crate::world::routing::Routing;
 
 impl InfiniBand {

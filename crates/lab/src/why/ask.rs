@@ -278,7 +278,7 @@ impl Question<'_> {
             input.run_mut().record.accounts = Accounted::Flows(which(&input));
         }
         let finished = asker.run(&input)?;
-        let times = flow_times(&finished.outcome);
+        let times = flow_times(&input.run, &finished.outcome);
         let slow = slowest(finished.flows.rows(), &times, self.top, self.run);
         let partial = finished.summary.status == RunStatus::Partial;
         Ok(SlowAnswer::new(slow, finished.flows.len(), partial))

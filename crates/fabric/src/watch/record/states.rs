@@ -146,6 +146,8 @@ impl ClassRecorder {
             series: one.series,
         };
         let told = take(&mut self.followed).into_iter();
-        told.filter(|one| tells(one.port, one.class)).map(record).collect()
+        told.filter(|one| tells(one.port, one.class))
+            .map(record)
+            .collect()
     }
 }

@@ -57,6 +57,8 @@ fn update(event: &TraceEvent) -> Vec<u8> {
     frame.extend((u16::from(event.class) << 12 | limit).to_be_bytes());
     let check = !crc16(&frame);
     frame.extend(check.to_le_bytes());
+    // Wireshark takes six bytes, which is all, for malformed.
+    frame.extend([0; 2]);
     frame
 }
 

@@ -72,12 +72,7 @@ pub(super) fn write(
 }
 
 /// A packet as its link type has it, and how long it is on the wire; `None` if its flow is unknown.
-fn frame(
-    spec: &RunSpec,
-    event: &TraceEvent,
-    sent_as: (u32, u64),
-    rate: BitRate,
-) -> Option<(Vec<u8>, usize)> {
+fn frame(spec: &RunSpec, event: &TraceEvent, sent_as: (u32, u64), rate: BitRate) -> Option<(Vec<u8>, usize)> {
     if spec.credits.is_some() {
         let bytes = infiniband::record(spec, event)?;
         let length = bytes.len();
