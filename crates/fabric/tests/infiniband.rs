@@ -519,7 +519,7 @@ fn the_time_of_messages_is_accounted_for() {
     let seen = run(spec.clone());
     assert_eq!((bare.digest, &bare.flows), (seen.digest, &seen.flows));
     let mut completed = 0;
-    let (mut credit, mut queueing) = (Span::ZERO, Span::ZERO);
+    let mut credit = Span::ZERO;
     for account in &seen.accounts {
         let record = &seen.flows[account.flow as usize];
         match record.status {
@@ -528,10 +528,10 @@ fn the_time_of_messages_is_accounted_for() {
                 assert_eq!(account.total(), record.fct, "flow {}", account.flow);
                 // From its host, and from the switch next to the receiver.
                 assert_eq!(account.data.len(), 2);
-                for hop in &account.data {
-                    credit += hop.paused;
-                    queueing += hop.queueing;
-                }
+                let (of_host, of_switch) = (account.data[0], account.data[1]);
+                credit += of_host.paused;
+                // The receiver takes what comes: the port to it has credits all the time.
+                assert_eq!((of_switch.port.node, of_switch.paused), (NodeId(19), Span::ZERO));
             }
             _ => assert_eq!(
                 account.total(),
@@ -542,11 +542,9 @@ fn the_time_of_messages_is_accounted_for() {
         }
     }
     assert!(completed > 1000, "{completed}");
-    // Sixteen inputs have their turns at the receiver's port, which has credits all the time; hosts wait for theirs.
-    assert!(credit > queueing, "{credit} {queueing}");
+    assert!(credit > Span::from_us(10_000), "{credit}");
     let victim = &seen.accounts[0];
-    // All packets of the victim left the uplink, interface 3 of node 20; from 10 to 12 ms most of their waiting was for
-    // credits, though not for the receiver's sake.
+    // The victim's packets wait for credits at the uplink of node 20, though its own receiver is idle.
     let uplink = victim
         .hops
         .iter()

@@ -173,3 +173,19 @@ fn a_rate_that_cannot_be_reached_is_told() {
     let message = problem(&SCENARIO.replace("control = \"rrcc\"", "update = \"10KB\""));
     assert!(message.contains("nothing else could be sent"), "{message}");
 }
+
+/// Keys of OpenSM's configuration mean what they do there; times have units.
+#[test]
+fn names_of_opensm() {
+    let with = "control = \"ibcc\"\ncc_sw_cong_setting_marking_rate = \"7\"\nibcc = { ccti_timer = \"20us\", ccti_limit = 90 }";
+    let text = SCENARIO.replace("control = \"rrcc\"", with);
+    let resolved = load_text("test.toml", &text, &Overrides::default()).unwrap();
+    let credits = resolved.run.credits.as_ref().unwrap();
+    assert_eq!(credits.marking_rate, 7);
+    assert!(
+        matches!(credits.control, Control::Ibcc(params) if params.timer == Span::from_us(20) && params.limit == 90)
+    );
+    // Both names at once are one too many.
+    let message = problem(&text.replace("ccti_limit = 90", "ccti_limit = 90, limit = 80"));
+    assert!(message.contains("limit"), "{message}");
+}

@@ -1,4 +1,4 @@
-//! `[network.credits]`: InfiniBand.
+//! `[network.credits]`: InfiniBand. Some keys have OpenSM's names, too.
 
 use paceline_kernel::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,7 @@ tables! {
         host_packet: Spanned<Span>,
         stall_every: Spanned<OrOff<Span>>,
         stall: Spanned<Span>,
+        #[serde(alias = "cc_sw_cong_setting_marking_rate")]
         marking_rate: Spanned<OrAuto<u32>>,
         control: Spanned<ControlKind>,
         controlled: Spanned<Nodes>,
@@ -42,7 +43,9 @@ tables! {
     }
     /// `[network.credits.ibcc]`.
     struct Ibcc {
+        #[serde(alias = "ccti_limit", alias = "ccti-limit")]
         limit: Spanned<u16>,
+        #[serde(alias = "ccti_timer", alias = "ccti-timer", alias = "cc_ca_cong_setting_ccti_timer")]
         timer: Spanned<Span>,
         delay: Spanned<Span>,
         at: Spanned<u16>,
