@@ -111,6 +111,8 @@ struct Shown {
     difference: String,
     /// `ok`, `differs` or nothing.
     verdict: &'static str,
+    /// Its sign, behind the difference.
+    sign: &'static str,
 }
 
 #[derive(Serialize)]
@@ -243,6 +245,11 @@ fn row((row, cells): (&Row, &Vec<Cell>)) -> Lines {
         verdict: match cell.verdict(row.decimals) {
             Some(true) => "ok",
             Some(false) => "differs",
+            None => "",
+        },
+        sign: match cell.verdict(row.decimals) {
+            Some(true) => " ✓",
+            Some(false) => " ✗",
             None => "",
         },
     };

@@ -88,11 +88,18 @@ impl Accounts {
             clocks: Grid::of(ports, usize::from(lanes), Clock::STOPPED),
             ..Self::default()
         };
-        let list: Vec<u32> = match &spec.record.accounts {
-            Accounted::None => return Self::default(),
+        let mut list: Vec<u32> = match &spec.record.accounts {
+            Accounted::None => Vec::new(),
             Accounted::All => (0..flows as u32).collect(),
             Accounted::Flows(list) => list.clone(),
         };
+        // Who is looked at closely is accounted for, too.
+        list.extend(&spec.record.closeups);
+        list.sort_unstable();
+        list.dedup();
+        if list.is_empty() {
+            return Self::default();
+        }
         for flow in list {
             accounts.places[flow as usize] = accounts.open.len() as u32;
             accounts.open.push(Open {

@@ -21,6 +21,9 @@ const ICRC: usize = 4;
 /// The opcode of a congestion notification packet; RoCEv2 has another.
 const CNP: u8 = 0x80;
 
+/// What a flow-control packet is padded to.
+const LINK_MIN: usize = 64;
+
 /// Types of records.
 const ERF_PACKET: u8 = 21;
 const ERF_LINK: u8 = 25;
@@ -57,8 +60,8 @@ fn update(event: &TraceEvent) -> Vec<u8> {
     frame.extend((u16::from(event.class) << 12 | limit).to_be_bytes());
     let check = !crc16(&frame);
     frame.extend(check.to_le_bytes());
-    // Wireshark takes six bytes, which is all, for malformed.
-    frame.extend([0; 2]);
+    // That is all; but Wireshark looks for route headers of a packet in it, and without room for them takes it for malformed.
+    frame.resize(LINK_MIN, 0);
     frame
 }
 

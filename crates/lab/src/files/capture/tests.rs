@@ -343,7 +343,7 @@ fn infiniband() -> Vec<u8> {
     let update = |what, at| TraceEvent {
         flow: u32::MAX,
         seq: 0x1_2034,
-        payload: 0xf005,
+        payload: 0xf007,
         class: 2,
         wire: 8,
         ..event(2, 1, at, what, PacketKind::Resume)
@@ -404,8 +404,8 @@ fn infiniband_packets() {
         [8 + 12 + 16 + 2048 + 6, 8 + 12 + 2048 + 6, 8 + 12 + 904 + 6]
     );
     // Blocks sent and the limit, of 12 bits each, and the lane.
-    assert_eq!(frame(3)[..4], [0x00, 0x05, 0x20, 0x34]);
-    assert_eq!((frame(3).len(), frame(3)), (8, frame(4)));
+    assert_eq!(frame(3)[..4], [0x00, 0x07, 0x20, 0x34]);
+    assert_eq!((frame(3).len(), frame(3)), (64, frame(4)));
 }
 
 #[test]
@@ -436,7 +436,7 @@ fn tshark_reads_infiniband() {
     assert_eq!(rows.len(), 6, "{text}{}", String::from_utf8_lossy(&out.stderr));
     let column = |i: usize| rows.iter().map(|row| row[i]).collect::<Vec<&str>>();
     assert_eq!(column(2)[..3], ["0", "1", "2"], "{text}");
-    assert_eq!(column(3)[3..5], ["5"; 2], "{text}");
+    assert_eq!(column(3)[3..5], ["7"; 2], "{text}");
     assert_eq!(column(4)[3..5], ["2"; 2], "{text}");
     assert_eq!(column(5)[3..5], ["52"; 2], "{text}");
     assert!(column(6).iter().all(|field| field.is_empty()), "{text}");
