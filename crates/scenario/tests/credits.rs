@@ -155,7 +155,7 @@ fn a_rate_that_cannot_be_reached_is_told() {
     warns(
         "period = \"13us\"\nbuffer = 4",
         &[
-            "a buffer of 4 packets of 2048B, told of every 13us, lets a lane send 5.041 Gbit/s at most",
+            "a buffer of 4 packets of 2KiB, told of every 13us, lets a lane send 5.041 Gbit/s at most",
             "26 packets would do (network.credits.buffer), or a period of 2048ns",
         ],
     );
@@ -165,7 +165,7 @@ fn a_rate_that_cannot_be_reached_is_told() {
     warns(
         "host-packet = \"1us\"",
         &[
-            "a host makes a packet of 2048B in 1us, so it sends 16.384 Gbit/s at most",
+            "a host makes a packet of 2KiB in 1us, so it sends 16.384 Gbit/s at most",
             "512ns would do",
         ],
     );
