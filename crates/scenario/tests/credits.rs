@@ -156,7 +156,7 @@ fn a_rate_that_cannot_be_reached_is_told() {
         "period = \"13us\"\nbuffer = 4",
         &[
             "a buffer of 4 packets of 2KiB, told of every 13us, lets a lane send 5.041 Gbit/s at most",
-            "26 packets would do (network.credits.buffer), or a period of 2048ns",
+            "26 packets would do (network.credits.buffer), or a period of 2.048us",
         ],
     );
     // C Tc is enough.

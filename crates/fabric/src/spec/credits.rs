@@ -94,7 +94,7 @@ pub struct Source {
 impl RunSpec {
     /// Whether ports wait for credits, where others are paused.
     pub const fn is_under_credits(&self) -> bool {
-        self.credits.is_some()
+        self.credits.is_some() || self.lanes.is_some()
     }
 }
 

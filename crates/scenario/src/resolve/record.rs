@@ -135,7 +135,7 @@ fn credit_every(
     let period = fill_at(slot, default);
     let every = width(cx, &period, ("credits", "period"))?;
     if !has_credits && matches!(period.get_ref(), PortBins::Of(_)) {
-        let why = "the network has no credits (network.flow-control)";
+        let why = "credits are sampled in fidelity ib-omnet";
         cx.idle(Some(period.span()), "record.credits", why);
     }
     Ok(every.filter(|_| has_credits))

@@ -141,7 +141,7 @@ impl TcdNs3 {
     pub(crate) fn sample_states(&self, core: &mut Core, at: u64, is_over: bool) {
         let states = &mut core.watch.recorder.states;
         while states.due() <= at {
-            states.sample(is_over, |port, class, _| Some(self.queues[(port, class)].state));
+            states.sample(is_over, |port, class, _| self.queues[(port, class)].state as u64);
         }
     }
 
