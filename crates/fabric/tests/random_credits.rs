@@ -123,7 +123,7 @@ fn holds(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(400), ..ProptestConfig::default() })]
 
     /// Credits add up (checked in the run itself), nothing goes without, nothing is dropped, every flow completes, and
     /// the run repeats bit for bit.

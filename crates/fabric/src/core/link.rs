@@ -1,7 +1,6 @@
 //! Links: transmissions, arrivals, pauses.
 
 use crate::core::Core;
-use crate::core::credits::GATED;
 use crate::core::event::{Event, Ties};
 use crate::core::packet::Packet;
 use crate::core::port::Port;
@@ -223,9 +222,6 @@ impl Core {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, world: &World, port: PortId, id: PacketId, more: bool, told: u8) {
         let p = &mut self.ports[port];
-        if p.paused & GATED != 0 {
-            return self.transmit_on_credit(world, port, id, more, told);
-        }
         let profile = &world.profiles[p.profile];
         let packet = self.packets.get(id);
         let (kind, wire, accounted) = (packet.kind, packet.wire, packet.flags & told != 0);

@@ -47,9 +47,15 @@ impl World {
 }
 
 impl Hosts {
-    /// Sends the next ACK of `class`.
+    /// Sends the next ACK of `class`, by a port under credits or by another.
     #[inline(always)]
-    pub(super) fn send_ack(&mut self, world: &World, core: &mut Core, port: PortId, class: u8) {
+    pub(super) fn send_ack<const ON_CREDIT: bool>(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        port: PortId,
+        class: u8,
+    ) {
         let queue = &mut core.queues[(port, class)];
         let (id, _) = queue.pop(&core.packets);
         let p = &mut core.ports[port];
@@ -68,7 +74,11 @@ impl Hosts {
             core.account_pause(world, port, id);
         }
         let more = more_acks || self.awaits_end(world, core, nic, core.packets.get(id).wire);
-        core.transmit(world, port, id, more, Packet::ACCOUNTED);
+        if ON_CREDIT {
+            core.transmit_on_credit(world, port, id, more, Packet::ACCOUNTED);
+        } else {
+            core.transmit(world, port, id, more, Packet::ACCOUNTED);
+        }
     }
 
     /// Appends a packet of a receiver's own to a port's queue, and sends if the port is idle.

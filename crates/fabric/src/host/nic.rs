@@ -189,7 +189,7 @@ impl Hosts {
         if !p.up {
             return;
         }
-        let (nic, gated) = (p.nic(), p.paused & GATED != 0);
+        let nic = p.nic();
         let has_acks = p.ready != 0;
         if core.is_busy(port) {
             // Without queue pairs and ACKs the end of the transmission changes nothing.
@@ -198,16 +198,20 @@ impl Hosts {
             }
             return;
         }
-        if gated {
-            return self.send_on_credit(world, core, port);
-        }
         if has_acks && let Some(class) = world.next_ack(&core.ports[port]) {
-            return self.send_ack(world, core, port, class);
+            if core.ports[port].paused & GATED != 0 {
+                return self.send_on_credit(world, core, port);
+            }
+            return self.send_ack::<false>(world, core, port, class);
         }
         match self.choose_qp(world, core, nic) {
+            // Asked only once something would go: what may not need not be asked for.
+            Choice::Now(..) if core.ports[port].paused & GATED != 0 => {
+                self.send_on_credit(world, core, port);
+            }
             Choice::Now(place, slot) => {
                 self.nics[nic].served = place;
-                self.send_data(world, core, port, slot);
+                self.send_data::<false>(world, core, port, slot);
             }
             Choice::Later(at) => self.arm_wake(world, core, nic, at),
             Choice::None => {}
@@ -323,9 +327,16 @@ impl Hosts {
         }
     }
 
-    /// Puts the next packet of a queue pair on the wire. (Where it is called for every packet it is part of the caller.)
+    /// Puts the next packet of a queue pair on the wire, of a port under credits or of another. (What calls it for
+    /// every packet has it inside.)
     #[inline(always)]
-    pub(super) fn send_data(&mut self, world: &World, core: &mut Core, port: PortId, slot: QpId) {
+    pub(super) fn send_data<const ON_CREDIT: bool>(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        port: PortId,
+        slot: QpId,
+    ) {
         let mtu = world.packet.mtu.get();
         let (number, seq) = if self.repeats.is_empty() {
             (0, self.qps[slot].snd_nxt)
@@ -400,7 +411,11 @@ impl Hosts {
         self.regard(core, slot);
         let nic = core.ports[port].nic();
         let more = self.awaits_end(world, core, nic, wire);
-        core.start_transmission(world, port, id, more);
+        if ON_CREDIT {
+            core.transmit_on_credit(world, port, id, more, Packet::TOLD);
+        } else {
+            core.start_transmission(world, port, id, more);
+        }
     }
 
     /// A packet is about to leave: tells those who want to know.

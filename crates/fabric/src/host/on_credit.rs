@@ -34,7 +34,7 @@ impl Hosts {
 
     #[inline(never)]
     fn send_control(&mut self, world: &World, core: &mut Core, port: PortId, class: u8) {
-        self.send_ack(world, core, port, class);
+        self.send_ack::<true>(world, core, port, class);
     }
 
     /// Lanes that have an acknowledgement, or data that nothing but credit may hold back.
@@ -90,7 +90,7 @@ impl Hosts {
             return false;
         }
         self.nics[nic].served = place;
-        self.send_data(world, core, port, slot);
+        self.send_data::<true>(world, core, port, slot);
         true
     }
 
