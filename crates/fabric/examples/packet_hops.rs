@@ -1,5 +1,6 @@
 //! Runs one workload of the benchmarks, for instruction counts: `packet_hops NAME [PARTS [THREADS]]` prints its
-//! packet-hops and events, how long that took, and what its windows were; without a name, the names.
+//! packet-hops and events, how long that took (by the clock, and on Linux of the processor), and what its windows
+//! were; without a name, the names.
 //! `NAME+ports`, `NAME+accounts`, `NAME+ports+accounts` is the same with these recorders.
 
 #[path = "../benches/workloads/mod.rs"]
@@ -7,6 +8,13 @@ mod workloads;
 
 use paceline_fabric::Simulation;
 use workloads::{WORKLOADS, simulate};
+
+/// Nanoseconds that this thread has had of a processor; 0 where that is not told.
+fn processor_ns() -> u64 {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let first = told.split_whitespace().next();
+    first.and_then(|word| word.parse().ok()).unwrap_or(0)
+}
 
 fn main() {
     let Some(wanted) = std::env::args().nth(1) else {
@@ -33,11 +41,15 @@ fn main() {
     if let Some(threads) = number(3) {
         simulation.set_threads(threads);
     }
-    let begin = std::time::Instant::now();
+    let (begin, begun) = (std::time::Instant::now(), processor_ns());
     let (hops, events) = simulate(&mut simulation);
-    let took = begin.elapsed();
+    let (took, busy) = (begin.elapsed(), (processor_ns() - begun) as f64 / 1e9);
     println!("{hops} {events}");
-    eprintln!("{parts} parts, {:.3} s", took.as_secs_f64());
+    eprintln!(
+        "{parts} parts, {:.3} s, {busy:.3} s of this thread's processor: {:.2} million packet-hops per second",
+        took.as_secs_f64(),
+        hops as f64 / 1e6 / busy,
+    );
     if let Some(counts) = simulation.window_counts() {
         eprintln!("{counts:?}");
     }

@@ -347,6 +347,8 @@ pub struct RecordSpec {
     pub trace_window: Option<(Time, Time)>,
     /// Keep every round-trip time sample of the first kind (one per flow and round trip).
     pub rtt_samples: bool,
+    /// Distribution of the one-way latency of data packets: see [`crate::Outcome::latency`].
+    pub latency: bool,
     /// Whose time to account for: see [`crate::outcome::account`].
     pub accounts: Accounted,
     /// Flows to look at closely, by index; they are accounted for too. See [`crate::outcome::closeup`].

@@ -213,6 +213,7 @@ fn recorders_change_nothing() {
             trace_ports: Vec::new(),
             trace_window: None,
             rtt_samples: true,
+            latency: true,
             accounts: Accounted::All,
             closeups: vec![0],
         };

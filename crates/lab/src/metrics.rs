@@ -122,6 +122,25 @@ const DECISIONS: &[Metric] = metrics! {
     "decisions" "busy" "decisions.busy": |s| s.decisions.and_then(|of| of.busy), number, low;
 };
 
+/// The mean of one-way latencies.
+const LATENCY_MEAN: Metric = Metric {
+    group: "latency",
+    name: "mean",
+    key: "latency_us.mean",
+    text: |s| duration_us(s.latency_us.and_then(|of| of.mean)),
+    value: |s| s.latency_us.and_then(|of| of.mean),
+    show: duration_us,
+    cost: |s| s.latency_us.and_then(|of| of.mean),
+};
+
+/// What is shown besides where latencies were recorded: with them goodput as a share, which is their other side.
+const LATENCY: &[Metric] = metrics! {
+    LATENCY_MEAN;
+    "latency" "p99" "latency_us.p99": |s| s.latency_us.and_then(|of| of.p99), duration_us, low;
+    "latency" "max" "latency_us.max": |s| s.latency_us.and_then(|of| of.max), duration_us, low;
+    "goodput" "of links" "goodput_share.of_links": |s| s.goodput_share.map(|of| of.of_links), number, high;
+};
+
 /// Packets that came marked as congested.
 const CE_PACKETS: Metric = Metric {
     group: "marked",
@@ -179,6 +198,7 @@ pub fn occasional() -> impl Iterator<Item = &'static Metric> + Clone {
         .iter()
         .chain(DECISIONS)
         .chain(MARKS)
+        .chain(LATENCY)
         .chain(BEFORE_FEEDBACK)
 }
 
@@ -192,6 +212,7 @@ pub(crate) fn shown(runs: &[&Summary]) -> Vec<&'static Metric> {
         (COLLECTIVES, collectives),
         (DECISIONS, decisions),
         (MARKS, runs.iter().any(|run| run.detection.is_some())),
+        (LATENCY, runs.iter().any(|run| run.latency_us.is_some())),
         (BEFORE_FEEDBACK, feedback),
     ] {
         metrics.extend(more.iter().filter(|_| shown));

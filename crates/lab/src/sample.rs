@@ -134,6 +134,7 @@ pub fn spec() -> RunSpec {
             trace_ports: Vec::new(),
             trace_window: None,
             rtt_samples: true,
+            latency: false,
             accounts: Accounted::All,
             closeups: Vec::new(),
         },
@@ -282,6 +283,7 @@ pub fn incast() -> (Resolved, Outcome) {
         pfc: vec![pfc(4_000, true), pfc(6_000, false)],
         rtt: rtt(&[4_000, 5_000, 6_000]),
         rtt_all: rtt(&[4_000, 4_500, 5_000, 5_500, 6_000]),
+        latency: None,
         rtt_samples: vec![RttSample {
             at: at(4_174),
             flow: 0,

@@ -440,6 +440,7 @@ tables! {
         pfc: bool,
         rates: Spanned<OrOff<Span>>,
         rtt_samples: bool,
+        latency: Spanned<bool>,
         accounts: Spanned<Accounts>,
         pcap: bool,
         trace: Spanned<Nodes>,

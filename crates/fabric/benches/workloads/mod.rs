@@ -14,8 +14,8 @@ use paceline_congestion::detect::tcd::Variant;
 use paceline_congestion::registry::WindowMode;
 use paceline_fabric::Simulation;
 use paceline_fabric::spec::{
-    Accounted, Control, Detection, DropPolicy, EcmpHash, FlowControl, Forwarding, Irn, NodeKind, Recovery,
-    Release, RunSpec, Tcd,
+    Accounted, Control, Detection, DropPolicy, EcmpHash, FlowControl, FlowSpec, Forwarding, Irn, NodeId,
+    NodeKind, Recovery, Release, RunSpec, Tcd,
 };
 use paceline_kernel::{Bytes, Span, Time};
 
@@ -202,18 +202,19 @@ fn connections(recovery: Recovery) -> RunSpec {
     spec.switch.flow_control = FlowControl::None;
     spec.switch.loss.drop = DropPolicy::Tail(Bytes::new(1_000_000));
     (spec.nic.recovery, spec.nic.rto) = (recovery, Some(Span::from_us(2000)));
-    for (start, sender) in [START, START + 1_000_000].into_iter().flat_map(|start| {
-        (1..=90)
-            .flat_map(|host| [host; 91])
-            .map(move |host| (start, host))
-    }) {
-        add_flow(&mut spec, sender, 91, 64_000, start);
-    }
-    for (place, flow) in spec.flows.iter_mut().enumerate() {
-        let connection = place as u32 % 8190;
-        flow.sport = 10_000 + (connection % 91) as u16;
-        flow.connection = NonZeroU32::new(1 + connection);
-    }
+    add_flow(&mut spec, 1, 91, 64_000, START);
+    let first = spec.flows[0];
+    let posted = [START, START + 1_000_000].map(Time::from_ns).into_iter();
+    spec.flows = posted
+        .flat_map(|start| (0..8190).map(move |connection| (start, connection)))
+        .map(|(start, connection)| FlowSpec {
+            src: NodeId(1 + connection / 91),
+            sport: 10_000 + (connection % 91) as u16,
+            start,
+            connection: NonZeroU32::new(1 + connection),
+            ..first
+        })
+        .collect();
     spec.stop = Time::from_ns(START) + Span::from_us(4000);
     spec
 }

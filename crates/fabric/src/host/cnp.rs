@@ -38,16 +38,21 @@ fn write_cnp(cnp: &Cnp, packet: &mut Packet) {
 }
 
 impl Hosts {
-    /// Data packet `id` came to a receiver whose scheme has a half there: what its answer is to echo, if the half
-    /// says so.
+    /// Data packet `id` came to a receiver that shows them: to who records their latency, and to its half of the scheme,
+    /// which may say what the answer is to echo.
     #[inline(never)]
-    pub(super) fn tell_half(
+    pub(super) fn show_data(
         &mut self,
         world: &World,
         core: &mut Core,
         place: ReceiverId,
         id: PacketId,
     ) -> Option<Mark> {
+        core.record_latency(id);
+        self.tell_half(world, core, place, id)
+    }
+
+    fn tell_half(&mut self, world: &World, core: &mut Core, place: ReceiverId, id: PacketId) -> Option<Mark> {
         let packet = core.packets.get(id);
         let arrived = Arrived {
             mark: packet.mark,

@@ -21,8 +21,7 @@ use crate::world::World;
 /// What a queue pair's sender keeps of the messages that it carries.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
-    /// Those that are posted and not complete, in order.
-    pub(super) messages: VecDeque<Message>,
+    messages: Messages,
     /// How many are still to complete, posted or not.
     pub(super) left: u32,
     /// Whether the event of a retransmission timeout is pending.
@@ -53,10 +52,58 @@ impl Message {
     }
 }
 
+/// Those that are posted and not complete, in order. Most connections have one at a time: it is where they are.
+#[derive(Clone, Debug, Default)]
+struct Messages {
+    first: Option<Message>,
+    later: VecDeque<Message>,
+}
+
+impl Messages {
+    fn iter(&self) -> impl Iterator<Item = &Message> {
+        self.first.iter().chain(&self.later)
+    }
+
+    fn push(&mut self, message: Message) {
+        match self.first {
+            None => self.first = Some(message),
+            Some(_) => self.later.push_back(message),
+        }
+    }
+
+    /// Takes the first.
+    fn take(&mut self) -> Option<Message> {
+        std::mem::replace(&mut self.first, self.later.pop_front())
+    }
+
+    /// How many of the later ones begin at this sequence number or before.
+    fn begun(&self, seq: u64) -> usize {
+        match self.later.is_empty() {
+            true => 0,
+            false => self.later.partition_point(|message| message.start <= seq),
+        }
+    }
+
+    /// The message that has this sequence number, which has been posted and is not complete.
+    fn at(&self, seq: u64) -> Option<&Message> {
+        match self.begun(seq) {
+            0 => self.first.as_ref(),
+            begun => self.later.get(begun - 1),
+        }
+    }
+
+    fn at_mut(&mut self, seq: u64) -> Option<&mut Message> {
+        match self.begun(seq) {
+            0 => self.first.as_mut(),
+            begun => self.later.get_mut(begun - 1),
+        }
+    }
+}
+
 impl Connection {
     pub(super) fn of(world: &World, number: NonZeroU32, now: u64) -> Box<Self> {
         Box::new(Self {
-            messages: VecDeque::new(),
+            messages: Messages::default(),
             left: world.connections.count(number),
             timeout_runs: false,
             idle_since: now,
@@ -66,15 +113,15 @@ impl Connection {
         })
     }
 
-    /// The message that has this sequence number, which has been posted and is not complete.
-    fn place(&self, seq: u64) -> usize {
-        self.messages.partition_point(|message| message.start <= seq) - 1
+    /// Those that are posted and not complete, in order.
+    pub(super) fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter()
     }
 
     /// The packet at this sequence number.
     #[inline(never)]
     pub(super) fn part(&self, seq: u64, mtu: u64) -> Part {
-        let message = &self.messages[self.place(seq)];
+        let message = self.messages.at(seq).expect("what is sent has been posted");
         let left = message.start + message.size - seq;
         let ends = Packet::ENDS_MESSAGE | Packet::ACK_REQUEST;
         Part {
@@ -88,8 +135,8 @@ impl Connection {
     /// So much of the message at this sequence number has been sent again.
     #[inline(never)]
     pub(super) fn sent_again(&mut self, seq: u64, payload: u64) {
-        let place = self.place(seq);
-        self.messages[place].retransmitted += payload;
+        let message = self.messages.at_mut(seq).expect("what is sent has been posted");
+        message.retransmitted += payload;
     }
 
     /// All before this, in sequence numbers, is acknowledged: how much of that is payload that was not told before.
@@ -102,7 +149,7 @@ impl Connection {
 
     /// Whether nothing is posted.
     pub(super) fn is_idle(&self) -> bool {
-        self.messages.is_empty()
+        self.messages.first.is_none()
     }
 
     /// There is another way now.
@@ -128,20 +175,20 @@ impl Qp {
         if connection.is_idle() {
             self.whole_at = self.size;
         }
-        connection.messages.push_back(message);
+        connection.messages.push(message);
     }
 
     /// The first of the messages whose bytes are all acknowledged, which is complete.
     pub(super) fn take_whole(&mut self, now: u64, mtu: u64) -> Option<Message> {
         let connection = self.connection.as_mut()?;
-        let first = connection.messages.front()?;
+        let first = connection.messages.first.as_ref()?;
         if self.snd_una < first.end(mtu) {
             return None;
         }
-        let whole = connection.messages.pop_front()?;
+        let whole = connection.messages.take()?;
         connection.left -= 1;
         connection.unfilled += whole.end(mtu) - whole.start - whole.size;
-        let next = connection.messages.front();
+        let next = connection.messages.first.as_ref();
         self.whole_at = next.map_or(u64::MAX, |next| next.end(mtu));
         connection.idle_since = now;
         Some(whole)
@@ -185,7 +232,7 @@ impl Qp {
             "connection of flow {flow}: messages are not all"
         );
         assert!(
-            connection.messages.len() <= connection.left as usize,
+            connection.messages().count() <= connection.left as usize,
             "connection of flow {flow}: more messages than flows"
         );
     }

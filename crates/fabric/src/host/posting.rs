@@ -92,7 +92,7 @@ impl Hosts {
     /// The results so far of messages of a connection.
     pub(super) fn record_messages(&self, traffic: &mut Traffic, slot: QpId) {
         let qp = &self.qps[slot];
-        for message in qp.connection.iter().flat_map(|connection| &connection.messages) {
+        for message in qp.connection.iter().flat_map(|connection| connection.messages()) {
             let record = traffic.record_mut(message.flow);
             qp.tell_message(message, record);
             if !qp.reachable {
@@ -107,7 +107,7 @@ impl Hosts {
             return;
         };
         let posted = self.qps[slot].connection.iter();
-        for message in posted.flat_map(|connection| &connection.messages) {
+        for message in posted.flat_map(|connection| connection.messages()) {
             let end = message.start + message.size;
             let arrived = expected.clamp(message.start, end) - message.start;
             traffic.has_delivered(message.flow, Bytes::new(arrived));
@@ -119,7 +119,7 @@ impl Hosts {
         let qp = &self.qps[slot];
         match &qp.connection {
             None => vec![qp.flow],
-            Some(connection) => connection.messages.iter().map(|message| message.flow).collect(),
+            Some(connection) => connection.messages().map(|message| message.flow).collect(),
         }
     }
 }

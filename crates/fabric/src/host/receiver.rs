@@ -39,12 +39,12 @@ impl Hosts {
         };
         let answer = self.receivers.take_data(world, core, place, id);
         let receiver = &self.receivers.list[place];
-        let (whole, has_half) = (receiver.expected >= receiver.whole_at, receiver.half.is_some());
+        let (whole, shows) = (receiver.expected >= receiver.whole_at, receiver.shows);
         if whole {
             self.receive_whole(world, core, traffic, place);
         }
-        let echo = if has_half {
-            self.tell_half(world, core, place, id)
+        let echo = if shows {
+            self.show_data(world, core, place, id)
         } else {
             None
         };

@@ -29,6 +29,8 @@ pub(super) struct Receiver {
     pub(super) unacked_bytes: u32,
     /// The strongest mark of the packets since the last ACK.
     pub(super) mark: Mark,
+    /// Whether each packet of data is shown to somebody: to [`Receiver::half`], or to who records their latency.
+    pub(super) shows: bool,
     /// The receiver's half of its scheme, and whether a timer of that runs.
     pub(super) half: Option<Box<dyn ReceiverHalf>>,
     pub(super) timer_runs: bool,
@@ -48,6 +50,7 @@ impl Receiver {
             unacked_packets: 0,
             unacked_bytes: 0,
             mark: Mark::None,
+            shows: false,
             half: None,
             timer_runs: false,
         }
@@ -106,6 +109,7 @@ impl Receivers {
     pub(super) fn begin(&mut self, world: &World, core: &Core, flow: FlowId, qp: QpId) -> ReceiverId {
         let mut receiver = Receiver::new(flow, FlowPath::of(world, core, flow, qp));
         receiver.half = world.scheme_of(core, flow).receiver_half();
+        receiver.shows = receiver.half.is_some() || core.watch.recorder.latency.is_some();
         let place = match self.free.pop() {
             Some(place) => {
                 self.list[place] = receiver;

@@ -13,7 +13,7 @@ use crate::spec::TieOrder;
 use crate::switch::Switches;
 use crate::traffic::Traffic;
 use crate::watch::Watch;
-use crate::watch::record::Recorder;
+use crate::watch::record::{Recorder, RoundTrips};
 use crate::world::World;
 use paceline_kernel::{Span, Time};
 
@@ -347,6 +347,7 @@ impl Simulation {
             rtt,
             rtt_all,
             rtt_samples,
+            latency,
             queues,
             queue_dumps,
             rates,
@@ -370,6 +371,7 @@ impl Simulation {
             pfc,
             rtt: rtt.finish(),
             rtt_all: rtt_all.finish(),
+            latency: latency.map(RoundTrips::finish),
             rtt_samples,
             queues,
             queue_dumps,

@@ -14,7 +14,7 @@ use paceline_kernel::ids::List;
 use paceline_kernel::{Bytes, Span, Time};
 use ports::PortRecorder;
 use rates::Rates;
-use round_trips::RoundTrips;
+pub(crate) use round_trips::RoundTrips;
 use states::ClassRecorder;
 
 mod flows;
@@ -48,6 +48,8 @@ pub(crate) struct Recorder {
     pub(crate) rtt: RoundTrips,
     pub(crate) rtt_all: RoundTrips,
     pub(crate) rtt_samples: Vec<RttSample>,
+    /// Of data packets, one way; where that is asked for.
+    pub(crate) latency: Option<RoundTrips>,
     pub(crate) queues: Vec<QueueRecord>,
     /// Ports that `queues` speaks of.
     sampled: Vec<PortId>,
@@ -108,6 +110,7 @@ impl Recorder {
             rtt: RoundTrips::new(),
             rtt_all: RoundTrips::new(),
             rtt_samples: Vec::new(),
+            latency: spec.latency.then(RoundTrips::new),
             queues,
             sampled,
             queues_due: u64::MAX,

@@ -12,6 +12,7 @@ use super::collectives::{CollectiveTime, collective_times};
 use super::decisions::DecisionTimes;
 use super::feedback::{BeforeFeedback, reacting};
 use super::flows::{FlowState, IdealFct};
+use super::goodput::GoodputShare;
 use super::groups::{FlowCount, Group, SizeBucket};
 use super::jobs::{JobTimes, job_times};
 use super::marks::{FlowMarks, PortStates, detection};
@@ -88,8 +89,15 @@ pub struct Summary {
     pub rtt_us: RttSummary,
     /// Round-trip times, one sample per acknowledgement.
     pub rtt_all_us: RttSummary,
+    /// One-way latency of data packets, from the start of their transmission to their receiver; absent unless that was
+    /// recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_us: Option<RttSummary>,
     /// Goodput.
     pub goodput_gbps: Goodput,
+    /// How much that is of what the links to the receivers carry of payload; absent unless latencies were recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goodput_share: Option<GoodputShare>,
     /// Jain's index over the goodput of completed flows.
     pub jain: Option<f64>,
     /// Queues of switch ports.
@@ -265,6 +273,7 @@ pub fn summarise(
     let (all, schemes) = Group::all_and_parts(flows, &reacting(&input.run));
     let busy_with = Busy::of(flows);
     let busy = busy_with.time(outcome);
+    let goodput = busy.as_ref().and_then(|time| busy_with.goodput_gbps(time));
     let recorded = input.run.record.rate_every.is_some();
     let bin_ps = if recorded { outcome.rate_bin.as_ps() } else { 0 };
     let goodputs = Goodputs::new(flows, &outcome.rates, bin_ps, outcome.end.as_ps());
@@ -295,9 +304,12 @@ pub fn summarise(
         by_size: all.by_size,
         rtt_us: RttSummary::of(&outcome.rtt),
         rtt_all_us: RttSummary::of(&outcome.rtt_all),
+        latency_us: outcome.latency.as_ref().map(RttSummary::of),
+        goodput_share: (outcome.latency.as_ref().zip(goodput))
+            .and_then(|(_, gbps)| GoodputShare::of(&input.run, flows, gbps)),
         goodput_gbps: Goodput {
             mean_per_flow: all.goodput_gbps,
-            aggregate: busy.as_ref().and_then(|time| busy_with.goodput_gbps(time)),
+            aggregate: goodput,
         },
         jain: all.jain,
         queue_bytes: queue_bytes(outcome),

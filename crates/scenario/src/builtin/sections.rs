@@ -275,6 +275,7 @@ pub fn sections() -> &'static [Entry] {
             "pfc", "", "true", "keep a list of all PFC frames, which grows with their number: pfc.txt";
             "rates", TIME, "off", "goodput of each flow in bins of this width";
             "rtt-samples", "", "false", "keep every round-trip time sample";
+            "latency", "", "false", "one-way latency of data packets, from the start of their transmission at the sender until the receiver has all of them: `latency_us` in summary.json, and `goodput_share` beside it (not with bolt-ns3, tcd-ns3, ib-omnet)";
             "accounts", "", "auto", "flows whose time to account for, part by part: `off`, `all`, a list of flow ids, or `auto`: all of up to 1000; of more an even sample of 1000, and the slowest 20, for which `run` and `compare` run once more where that is short (with ns3-hpcc: `off`)";
             "trace", "", "[]", "nodes whose packets to trace, switches too, written as a set of hosts; `all` for all: trace.parquet (ns3-hpcc: trace.tr)";
             "trace-ports", "", "[]", "single ports to trace, both directions: [[node, neighbour], ..]";

@@ -56,6 +56,7 @@ pub(super) fn resolve(
         trace_ports,
         trace_window: Some(trace_window),
         rtt_samples: fill(&mut record.rtt_samples, false),
+        latency: latency(cx, record)?,
         accounts: accounts(cx, record, flows)?,
         closeups: Vec::new(),
     };
@@ -139,6 +140,18 @@ fn credit_every(
         cx.idle(Some(period.span()), "record.credits", why);
     }
     Ok(every.filter(|_| has_credits))
+}
+
+/// Whether latencies are recorded: by hosts of this make.
+fn latency(cx: &Cx<'_>, record: &mut schema::Record) -> Result<bool, Problem> {
+    let written = fill_at(&mut record.latency, false);
+    if !written.get_ref() || matches!(cx.fidelity, Fidelity::Exact | Fidelity::Ns3Hpcc) {
+        return Ok(*written.get_ref());
+    }
+    let message = format!("`latency` with `fidelity = \"{}\"`", cx.fidelity.name());
+    Err(Problem::new(message)
+        .at(&cx.texts.of_value(&written))
+        .help("latencies are recorded with `fidelity = \"exact\"` and `\"ns3-hpcc\"`"))
 }
 
 /// How often the ports' states are sampled where something tells them.

@@ -17,6 +17,7 @@ impl Hosts {
     #[cold]
     pub(in crate::host) fn receive_late(&mut self, world: &World, core: &mut Core, id: PacketId) {
         core.tell_at_receiver(id);
+        core.record_latency(id);
         let (answer, expected) = self.receivers.take_late(world, core, id);
         let kind = match answer {
             Answer::Ack => PacketKind::Ack,

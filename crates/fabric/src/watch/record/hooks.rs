@@ -10,6 +10,16 @@ use crate::world::World;
 use crate::world::classes::STRICT;
 
 impl Core {
+    /// A data packet is at its receiver; one that was trimmed is not.
+    pub(crate) fn record_latency(&mut self, id: PacketId) {
+        let (packet, now) = (self.packets.get(id), self.now());
+        if let Some(latency) = &mut self.watch.recorder.latency
+            && !packet.is_trimmed()
+        {
+            latency.record(now - packet.sent_at);
+        }
+    }
+
     /// Records an event of a packet at a traced node.
     #[cold]
     pub(crate) fn trace(

@@ -32,6 +32,9 @@ impl Recorder {
         self.rates.merge(other.rates);
         self.rtt.merge(&other.rtt);
         self.rtt_all.merge(&other.rtt_all);
+        if let Some((mine, theirs)) = self.latency.as_mut().zip(other.latency.as_ref()) {
+            mine.merge(theirs);
+        }
         self.pfc.extend(other.pfc);
         self.rtt_samples.extend(other.rtt_samples);
         self.trace.extend(other.trace);
@@ -101,6 +104,7 @@ mod tests {
         spec.record.flows_max = 8;
         spec.record.trace_nodes = vec![NodeId(8), NodeId(9), NodeId(3), NodeId(7)];
         spec.record.rtt_samples = true;
+        spec.record.latency = true;
         spec.record.accounts = Accounted::All;
         spec
     }
@@ -144,6 +148,7 @@ mod tests {
         assert!(merged.queues == whole.queues && merged.queue_dumps == whole.queue_dumps);
         assert!(merged.rates == whole.rates && merged.rate_bin == whole.rate_bin);
         assert!(merged.rtt == whole.rtt && merged.rtt_all == whole.rtt_all);
+        assert!(merged.latency == whole.latency && whole.latency.is_some());
         assert!(merged.pfc == whole.pfc && merged.trace == whole.trace);
         assert_eq!(merged.rtt_samples, whole.rtt_samples);
         assert_eq!(merged.accounts, whole.accounts);

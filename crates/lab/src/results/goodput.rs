@@ -1,0 +1,62 @@
+//! How much of their links receivers get as payload.
+
+use std::collections::BTreeSet;
+
+use paceline_fabric::spec::{NodeId, RunSpec};
+use serde::{Deserialize, Serialize};
+
+use super::rows::FlowRows;
+
+/// Goodput beside what there is room for: schemes that leave nothing unused have the same share whatever the packets'
+/// size, and what a scheme itself adds to packets counts as unused.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GoodputShare {
+    /// The goodput of all flows together over what the links of all hosts that receive carry of payload, if every packet
+    /// is full and has the plain headers.
+    pub of_links: f64,
+    /// How much of such a packet is payload, of its bytes on the wire.
+    pub payload_share: f64,
+}
+
+impl GoodputShare {
+    /// Of a run with this goodput of all flows, in Gbit/s.
+    pub(super) fn of(spec: &RunSpec, flows: &FlowRows, goodput: f64) -> Option<Self> {
+        let receivers: BTreeSet<NodeId> = flows.entries().map(|flow| NodeId(flow.dst)).collect();
+        let ends = spec
+            .links
+            .iter()
+            .flat_map(|link| [(link.a, link), (link.b, link)]);
+        let to_receivers = ends.filter(|(node, _)| receivers.contains(node));
+        let gbps: f64 = to_receivers.map(|(_, link)| link.rate.as_gbps_f64()).sum();
+        let (mtu, headers) = (spec.packet.mtu.get() as f64, spec.packet.data_header.get() as f64);
+        let payload_share = mtu / (mtu + headers);
+        let of_links = goodput / (gbps * payload_share);
+        of_links.is_finite().then_some(Self {
+            of_links,
+            payload_share,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sample;
+
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        let (mut input, outcome) = sample::incast();
+        let flows = sample::rows(&input, &outcome);
+        let share = |spec: &RunSpec| GoodputShare::of(spec, &flows, 25.0).unwrap();
+        // One receiver at 100 Gbit/s; packets of 1000 bytes of payload.
+        let headers = input.run.packet.data_header.get() as f64;
+        let payload = 1000.0 / (1000.0 + headers);
+        assert!((share(&input.run).payload_share - payload).abs() < 1e-12);
+        assert!((share(&input.run).of_links - 0.25 / payload).abs() < 1e-12);
+        input.run_mut().packet.data_header = paceline_kernel::Bytes::new(1000);
+        assert!((share(&input.run).of_links - 0.5).abs() < 1e-12);
+        input.run_mut().links.clear();
+        assert_eq!(GoodputShare::of(&input.run, &flows, 25.0), None);
+    }
+}
