@@ -8,7 +8,7 @@ use paceline_scenario::Resolved;
 
 use super::{Line, OWN, column, panel};
 use crate::need::{Digest, Input, Numbers};
-use crate::{Column, Done, Need, Panel, Reproduction};
+use crate::{Choice, Column, Done, Need, Panel, Reproduction};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "adpg-grid",
@@ -28,7 +28,18 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "More flows than 60 is more than any policy saw in training. N flows under ADPG rest at a round trip of 1.5 + \
          0.064 √N of the empty network's: at 8192 flows that is 7.3.",
     ],
-    choices: &[],
+    choices: &[
+        Choice {
+            what: "In training z counts at most 5, flows begin at 10 Gbit/s, and none goes below 100 Mbit/s.",
+            tried: "z up to 100, flows that begin at the line's rate",
+            changed: "The first training learned to slow down and nothing else.",
+        },
+        Choice {
+            what: "Runs last 5 to 20 ms, and all-to-all goes up to 1020 flows.",
+            tried: "longer runs, and all-to-all with 8196 flows",
+            changed: "Not known: they took too long to be run. Shorter runs hold more of the beginning.",
+        },
+    ],
     steps: &[],
     needs,
     panels,

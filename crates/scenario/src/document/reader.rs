@@ -186,7 +186,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
                 Held::Toml(DeValue::Table(table)) => Fields::of(table),
                 _ => {
                     return Err(Error::placed(
-                        de::Error::invalid_type(self.kind(), &visitor),
+                        de::Error::invalid_type(self.kind(), &"a table"),
                         &span,
                     ));
                 }
