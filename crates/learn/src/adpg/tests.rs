@@ -93,6 +93,8 @@ fn a_short_training_learns_and_is_the_same_again() {
     let options = Options {
         updates: 30,
         first: 5,
+        // Of those whose first weights have it the wrong way round.
+        seed: 4,
         ..Options::default()
     };
     let mut watch = |_: &Update| Control::Continue;
