@@ -150,7 +150,7 @@ def test_a_vector_of_environments() -> None:
     def steps(threads: int) -> list[Any]:
         vector = paceline.VectorEnv(SIXTEEN, 4, threads=threads, duration="300us", interval="20us")
         seen, _ = vector.reset(seed=3)
-        assert seen.shape == (4, vector.single_observation_space.shape[0])
+        assert seen.shape == (4, *(vector.single_observation_space.shape or ()))
         told = [seen]
         ends = 0
         for _ in range(40):

@@ -6,7 +6,7 @@
 """
 
 import atexit
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._native import (
     Batch,
@@ -31,6 +31,10 @@ from ._native import (
     why,
 )
 from .errors import ArgumentError, InternalError, PacelineError, RunError, ScenarioError
+
+if TYPE_CHECKING:
+    from .gym import Env, VectorEnv
+    from .parallel import ParallelEnv
 
 __all__ = [
     "ArgumentError",

@@ -6,7 +6,6 @@ flows ask.
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Optional
 
 from ._environments import aligned, needs
@@ -32,17 +31,19 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
         self.agents: list[str] = []
         self._waiting: list[int] = []
         low, high = self.native.bounds
-        self._low, self._high = low, high
+        # A space of its own for each, since spaces draw samples.
+        boxes = {agent: gymnasium.spaces.Box(low, high, dtype=np.float32) for agent in self.possible_agents}
+        self._seen_in: dict[str, gymnasium.spaces.Space[Any]] = dict(boxes)
+        acts = {agent: gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32) for agent in self.possible_agents}
+        self._acts_in: dict[str, gymnasium.spaces.Space[Any]] = dict(acts)
         self._draw = np.random.default_rng()
         self._last: dict[str, Any] = {}
 
-    @functools.cache  # noqa: B019
     def observation_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
-        return gymnasium.spaces.Box(self._low, self._high, dtype=np.float32)
+        return self._seen_in[agent]
 
-    @functools.cache  # noqa: B019
     def action_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
-        return gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
+        return self._acts_in[agent]
 
     def reset(
         self, seed: Optional[int] = None, options: Optional[dict[str, Any]] = None
