@@ -3,6 +3,8 @@
 use paceline_env::{Action, Agents, Feature, Reward};
 use paceline_lab::layout;
 
+use crate::example;
+
 /// The pages, with a few words on each.
 pub(crate) const PAGES: [(&str, &str); 4] = [
     ("observations", "what agents see in an environment for learning"),
@@ -35,7 +37,9 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     };
     let table = layout::columns(&rows, width);
     Some(format!(
-        "{name}\n\n{title}\n\n{table}\nFrom Python: paceline.Environment(..); in the book: Who trains.\n"
+        "{name}\n\n{title}\n\n{table}\nFrom Python: paceline.Environment(..); in the book: Who trains.\n{}",
+        // Nobody answers there, and the run says so: who does is a program of the user's.
+        example::shown("paceline run many-to-one-16 --scheme external --duration 200us")
     ))
 }
 
