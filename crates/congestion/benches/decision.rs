@@ -4,9 +4,10 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use paceline_congestion::learned::ModelRef;
+use paceline_congestion::learned::forest::{Forest, Parts, Scale};
 use paceline_congestion::lstm_pid::{LstmPid, Params, Predictor};
 use paceline_congestion::params::Auto;
-use paceline_congestion::testkit::{ack, models::random_model, star_path};
+use paceline_congestion::testkit::{ack, forests, models::random_model, star_path};
 use paceline_congestion::{AckInfo, CongestionControl, Ctx, TimerBank};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Span, Time};
@@ -51,5 +52,37 @@ fn decision(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, decision);
+/// Forests by themselves, over the thirty features of a policy that sees five windows of six numbers. Here each question
+/// asks for any of them; trees that were trained have more in common.
+fn forest(c: &mut Criterion) {
+    let mut group = c.benchmark_group("forest");
+    let mut rng = Rng::stream(2, Purpose::Congestion, 0);
+    let mut row = || std::array::from_fn(|_| rng.next_f64() as f32 * 4.0 - 2.0);
+    let rows: Vec<[f32; 30]> = (0..1024).map(|_| row()).collect();
+    let scale = Scale::Fixed(13);
+    for trees in [100, 300, 1000] {
+        let deep = |parts: Parts| Parts {
+            trees: parts
+                .trees
+                .into_iter()
+                .filter(|tree| tree.splits.len() == 6)
+                .take(trees)
+                .collect(),
+            ..parts
+        };
+        let forest =
+            Forest::new(deep(forests::random(5 * trees, &[scale; 30], 6, 1))).expect("parts that fit");
+        assert_eq!(forest.parts().trees.len(), trees);
+        let mut at = 0;
+        group.bench_function(format!("{trees} trees of depth 6"), |b| {
+            b.iter(|| {
+                at = (at + 1) % rows.len();
+                forest.decide(black_box(&rows[at]))
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, decision, forest);
 criterion_main!(benches);

@@ -6,6 +6,7 @@
 
 pub mod activation;
 pub mod card;
+pub mod forest;
 pub mod mlp;
 pub mod model;
 pub mod recurrent;

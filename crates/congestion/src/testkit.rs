@@ -20,6 +20,7 @@
 //! After each callback it checks what every scheme must keep: a rate above zero and at most the
 //! line's, and timers that are not in the past.
 
+pub mod forests;
 pub mod models;
 
 use paceline_kernel::rng::{Purpose, Rng};
