@@ -43,7 +43,7 @@ pub(crate) fn configure(
 pub(crate) fn explicit(schemes: &[&SchemeConfig]) -> Result<toml::Table, Problem> {
     let mut blocks = toml::Table::new();
     for scheme in schemes {
-        let text = toml::to_string(&scheme.explicit_params());
+        let text = crate::document::write(&scheme.explicit_params());
         let block = text.map_err(|error| error.to_string()).and_then(|text| {
             let table = text.parse::<toml::Table>();
             table.map_err(|error| error.to_string())

@@ -2,6 +2,7 @@
 
 mod axes;
 mod reader;
+mod writer;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,6 +18,7 @@ use crate::schema::Scenario;
 
 pub(crate) use axes::{Point, Written};
 use reader::Reader;
+pub(crate) use writer::write;
 
 /// A value that the command line puts into a scenario.
 #[derive(Clone, Debug)]

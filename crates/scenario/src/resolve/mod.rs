@@ -164,7 +164,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     } = cx;
     let configs: Vec<_> = run.schemes.iter().map(|scheme| &scheme.config).collect();
     scenario.cc.explicit = crate::cc::explicit(&configs)?;
-    let toml = toml::to_string(&scenario)
+    let toml = crate::document::write(&scenario)
         .map_err(|error| Problem::new(format!("the resolved scenario cannot be written: {error}")))?;
     Ok(Resolved {
         name: scenario.name,

@@ -1,0 +1,317 @@
+//! A scenario, written as TOML.
+//!
+//! As in [`super::reader`]: `toml`'s own serializers have each of the schema's tables compiled once for texts, once for
+//! lines, once for tables and once for lists. Here a table becomes a tree, by one way, and the tree is what `toml` writes.
+
+use std::fmt;
+
+use serde::ser::{self, Impossible, Serialize, SerializeMap as _, Serializer};
+
+/// What cannot be written.
+#[derive(Debug)]
+pub(crate) struct Error(String);
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl ser::Error for Error {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self(message.to_string())
+    }
+}
+
+/// The TOML text of a table.
+pub(crate) fn write<T: Serialize>(table: &T) -> Result<String, Error> {
+    let tree = table.serialize(ToNode)?;
+    toml::to_string(&tree).map_err(ser::Error::custom)
+}
+
+/// A value; tables keep the order of their keys.
+enum Node {
+    /// An option without value: its key is left out.
+    Nothing,
+    Bool(bool),
+    Integer(i64),
+    Float(f64),
+    Text(String),
+    List(Vec<Node>),
+    Table(Vec<(String, Node)>),
+}
+
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Nothing => serializer.serialize_none(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Integer(value) => serializer.serialize_i64(*value),
+            Self::Float(value) => serializer.serialize_f64(*value),
+            Self::Text(value) => serializer.serialize_str(value),
+            Self::List(list) => list.serialize(serializer),
+            Self::Table(entries) => {
+                let mut map = serializer.serialize_map(Some(entries.len()))?;
+                for (key, value) in entries {
+                    map.serialize_entry(key, value)?;
+                }
+                map.end()
+            }
+        }
+    }
+}
+
+/// Makes a [`Node`] of a value.
+struct ToNode;
+
+/// An integer that TOML has.
+fn integer<T: TryInto<i64> + fmt::Display + Copy>(value: T) -> Result<Node, Error> {
+    let out = || Error(format!("{value} is out of TOML's range of whole numbers"));
+    value.try_into().map(Node::Integer).map_err(|_| out())
+}
+
+fn unsupported<T>(what: &str) -> Result<T, Error> {
+    Err(Error(format!("TOML has no {what}")))
+}
+
+/// The table of a variant that holds something.
+fn variant(name: &str, value: Node) -> Node {
+    Node::Table(vec![(name.to_string(), value)])
+}
+
+impl Serializer for ToNode {
+    type Ok = Node;
+    type Error = Error;
+    type SerializeSeq = List;
+    type SerializeTuple = List;
+    type SerializeTupleStruct = List;
+    type SerializeTupleVariant = Impossible<Node, Error>;
+    type SerializeMap = Table;
+    type SerializeStruct = Table;
+    type SerializeStructVariant = Table;
+
+    fn serialize_bool(self, value: bool) -> Result<Node, Error> {
+        Ok(Node::Bool(value))
+    }
+    fn serialize_i8(self, value: i8) -> Result<Node, Error> {
+        integer(value)
+    }
+    fn serialize_i16(self, value: i16) -> Result<Node, Error> {
+        integer(value)
+    }
+    fn serialize_i32(self, value: i32) -> Result<Node, Error> {
+        integer(value)
+    }
+    fn serialize_i64(self, value: i64) -> Result<Node, Error> {
+        integer(value)
+    }
+    fn serialize_u8(self, value: u8) -> Result<Node, Error> {
+        integer(value)
+    }
+    fn serialize_u16(self, value: u16) -> Result<Node, Error> {
+        integer(value)
+    }
+    fn serialize_u32(self, value: u32) -> Result<Node, Error> {
+        integer(value)
+    }
+    fn serialize_u64(self, value: u64) -> Result<Node, Error> {
+        integer(value)
+    }
+    fn serialize_f32(self, value: f32) -> Result<Node, Error> {
+        Ok(Node::Float(value.into()))
+    }
+    fn serialize_f64(self, value: f64) -> Result<Node, Error> {
+        Ok(Node::Float(value))
+    }
+    fn serialize_char(self, value: char) -> Result<Node, Error> {
+        Ok(Node::Text(value.to_string()))
+    }
+    fn serialize_str(self, value: &str) -> Result<Node, Error> {
+        Ok(Node::Text(value.to_string()))
+    }
+    fn serialize_bytes(self, _: &[u8]) -> Result<Node, Error> {
+        unsupported("bytes")
+    }
+    fn serialize_none(self) -> Result<Node, Error> {
+        Ok(Node::Nothing)
+    }
+    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<Node, Error> {
+        value.serialize(self)
+    }
+    fn serialize_unit(self) -> Result<Node, Error> {
+        unsupported("value for nothing")
+    }
+    fn serialize_unit_struct(self, name: &'static str) -> Result<Node, Error> {
+        unsupported(name)
+    }
+    fn serialize_unit_variant(self, _: &'static str, _: u32, name: &'static str) -> Result<Node, Error> {
+        Ok(Node::Text(name.to_string()))
+    }
+    fn serialize_newtype_struct<T: ?Sized + Serialize>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<Node, Error> {
+        value.serialize(self)
+    }
+    fn serialize_newtype_variant<T: ?Sized + Serialize>(
+        self,
+        _: &'static str,
+        _: u32,
+        name: &'static str,
+        value: &T,
+    ) -> Result<Node, Error> {
+        Ok(variant(name, value.serialize(self)?))
+    }
+    fn serialize_seq(self, _: Option<usize>) -> Result<List, Error> {
+        Ok(List(Vec::new()))
+    }
+    fn serialize_tuple(self, _: usize) -> Result<List, Error> {
+        Ok(List(Vec::new()))
+    }
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<List, Error> {
+        Ok(List(Vec::new()))
+    }
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        name: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Error> {
+        unsupported(name)
+    }
+    fn serialize_map(self, _: Option<usize>) -> Result<Table, Error> {
+        Ok(Table::default())
+    }
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Table, Error> {
+        Ok(Table::default())
+    }
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        name: &'static str,
+        _: usize,
+    ) -> Result<Table, Error> {
+        Ok(Table {
+            variant: Some(name),
+            ..Table::default()
+        })
+    }
+}
+
+/// A list in the making.
+struct List(Vec<Node>);
+
+impl List {
+    fn push<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Error> {
+        self.0.push(value.serialize(ToNode)?);
+        Ok(())
+    }
+}
+
+impl ser::SerializeSeq for List {
+    type Ok = Node;
+    type Error = Error;
+    fn serialize_element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Error> {
+        self.push(value)
+    }
+    fn end(self) -> Result<Node, Error> {
+        Ok(Node::List(self.0))
+    }
+}
+
+impl ser::SerializeTuple for List {
+    type Ok = Node;
+    type Error = Error;
+    fn serialize_element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Error> {
+        self.push(value)
+    }
+    fn end(self) -> Result<Node, Error> {
+        Ok(Node::List(self.0))
+    }
+}
+
+impl ser::SerializeTupleStruct for List {
+    type Ok = Node;
+    type Error = Error;
+    fn serialize_field<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Error> {
+        self.push(value)
+    }
+    fn end(self) -> Result<Node, Error> {
+        Ok(Node::List(self.0))
+    }
+}
+
+/// A table in the making.
+#[derive(Default)]
+struct Table {
+    /// Of which variant it is what is held.
+    variant: Option<&'static str>,
+    entries: Vec<(String, Node)>,
+    /// Waits for its value.
+    key: String,
+}
+
+impl Table {
+    fn push(&mut self, key: &str, value: Node) {
+        if !matches!(value, Node::Nothing) {
+            self.entries.push((key.to_string(), value));
+        }
+    }
+
+    fn done(self) -> Node {
+        let table = Node::Table(self.entries);
+        match self.variant {
+            Some(name) => variant(name, table),
+            None => table,
+        }
+    }
+}
+
+impl ser::SerializeMap for Table {
+    type Ok = Node;
+    type Error = Error;
+    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), Error> {
+        let Node::Text(key) = key.serialize(ToNode)? else {
+            return unsupported("key that is no text");
+        };
+        self.key = key;
+        Ok(())
+    }
+    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Error> {
+        let key = std::mem::take(&mut self.key);
+        self.push(&key, value.serialize(ToNode)?);
+        Ok(())
+    }
+    fn end(self) -> Result<Node, Error> {
+        Ok(self.done())
+    }
+}
+
+impl ser::SerializeStruct for Table {
+    type Ok = Node;
+    type Error = Error;
+    fn serialize_field<T: ?Sized + Serialize>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
+        self.push(key, value.serialize(ToNode)?);
+        Ok(())
+    }
+    fn end(self) -> Result<Node, Error> {
+        Ok(self.done())
+    }
+}
+
+impl ser::SerializeStructVariant for Table {
+    type Ok = Node;
+    type Error = Error;
+    fn serialize_field<T: ?Sized + Serialize>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
+        self.push(key, value.serialize(ToNode)?);
+        Ok(())
+    }
+    fn end(self) -> Result<Node, Error> {
+        Ok(self.done())
+    }
+}
